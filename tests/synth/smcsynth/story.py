@@ -319,12 +319,16 @@ def linux_halves(size=65536, *, number=1):
             Half(token=0x0500 + number, rmb=Rmb(0xFFFF888207000000 + step, size, {1: 0x05002A00 + number})))
 
 
-def linux_connection(capture, *, version=1, port=50000, sport=40000, ipv6=False, vlan=None, transport=None, nics=None):
-    """A connection between two Linux hosts with one RoCE device each, first of its link group."""
+def linux_connection(capture, *, version=1, port=50000, sport=40000, ipv6=False, vlan=None, transport=None, nics=None,
+                     nth=1):
+    """
+    A connection between two Linux hosts with one RoCE device each, first of its link group. `nth` counts the link groups
+    of a capture: queue pair numbers, initial PSNs, tokens and RKeys depend on it.
+    """
     client, server = nics or ((CLIENT_V1, SERVER_V1) if version == 1 else (CLIENT_V2, SERVER_V2))
     group = LinkGroup(capture, [client], [server], version=version, vlan=vlan, transport=transport)
-    group.new_link(1)
-    return Connection(group, *linux_halves(), port=port, sport=sport, ipv6=ipv6)
+    group.new_link(1, client=(0x10 + nth, nth << 20), server=(0x4D2 + nth, nth + 0x10 << 17))
+    return Connection(group, *linux_halves(number=nth), port=port, sport=sport, ipv6=ipv6)
 
 
 def clc_conversation(capture, sport, *messages, dport=50000, handshake=True, close=True, **tcp_options):
