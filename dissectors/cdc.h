@@ -1,0 +1,24 @@
+/* cdc.h
+ * CDC messages (RFC 7609 A.4): shown, checked, decoded.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_CDC_H
+#define SMCR_CDC_H
+
+#include "compat.h"
+#include "state/messages.h"
+
+/* Checks the layouts; called once, after the fields are registered. */
+void smcr_cdc_register_layouts(void);
+
+/*
+ * Dissects one CDC message: adds its tree to `tree`, sets the Info column.
+ *
+ * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. cdc:
+ * filled in.
+ */
+void smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
+
+#endif /* SMCR_CDC_H */

@@ -1,0 +1,28 @@
+/* clc.h
+ * CLC messages (RFC 7609 A.2, net/smc/smc_clc.h): shown, checked, decoded.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_CLC_H
+#define SMCR_CLC_H
+
+#include "compat.h"
+#include "state/messages.h"
+
+#define SMCR_CLC_HEADER_LENGTH 8
+#define SMCR_CLC_TRAILER_LENGTH 4
+#define SMCR_CLC_LENGTH_MAX 1024 /* above every message that a peer can build */
+
+/* Checks the layouts; called once, after the fields are registered. */
+void smcr_clc_register_layouts(void);
+
+/*
+ * Dissects one CLC message: adds its tree to `tree`, appends to the Info column.
+ *
+ * tvb: the message alone, from its eyecatcher; its reported length is that of the message, or of
+ * what there is when the message's length field is impossible. clc: filled in.
+ */
+void smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc);
+
+#endif /* SMCR_CLC_H */

@@ -1,0 +1,60 @@
+/* fields.c
+ * Expands fields.def into variables and registers them with Wireshark.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fields.h"
+
+#include "layout.h"
+#include "preferences.h"
+#include "values.h"
+
+int proto_smcr = -1;
+
+#define FIELD(hf, name, filter, type, display, strings, mask, section, description) int hf = -1;
+#define TREE(ett) int ett = -1;
+#define EXPERT(ei, name, group, severity, sentence) expert_field ei = EI_INIT;
+#include "fields.def"
+
+#define FIELD(hf, name, filter, type, display, strings, mask, section, description) \
+    {&hf, {name, filter, type, display, strings, mask, description, HFILL}},
+#define TREE(ett)
+#define EXPERT(ei, name, group, severity, sentence)
+static hf_register_info fields[] = {
+#include "fields.def"
+};
+
+#define FIELD(hf, name, filter, type, display, strings, mask, section, description)
+#define TREE(ett) &ett,
+#define EXPERT(ei, name, group, severity, sentence)
+static int *const subtrees[] = {
+#include "fields.def"
+};
+
+#define FIELD(hf, name, filter, type, display, strings, mask, section, description)
+#define TREE(ett)
+#define EXPERT(ei, name, group, severity, sentence) \
+    {&ei, {name, group, severity, sentence, EXPFILL}},
+static ei_register_info experts[] = {
+#include "fields.def"
+};
+
+void
+smcr_register(void)
+{
+    proto_smcr = proto_register_protocol("Shared Memory Communications over RDMA", "SMC-R", "smcr");
+    proto_register_field_array(proto_smcr, fields, array_length(fields));
+    proto_register_subtree_array(subtrees, array_length(subtrees));
+    expert_register_field_array(expert_register_protocol(proto_smcr), experts,
+                                array_length(experts));
+    smcr_preferences_register(proto_smcr);
+}
+
+bool
+smcr_field_is_reserved(int hf)
+{
+    const header_field_info *field = proto_registrar_get_nth((unsigned)hf);
+
+    return g_str_has_prefix(field->abbrev, "smcr.reserved");
+}

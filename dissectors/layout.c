@@ -1,0 +1,258 @@
+/* layout.c
+ * The walker over layout tables, and the check of the tables at load time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "layout.h"
+
+#include <assert.h>
+#include <string.h>
+
+void
+smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned end)
+{
+    bool in_message = end <= tvb_reported_length(walk->tvb);
+
+    expert_add_info(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
+}
+
+/* Shows what is left of a row that is not complete. */
+static void
+show_rest(const smcr_walk_t *walk, unsigned start, unsigned end)
+{
+    unsigned captured = tvb_captured_length(walk->tvb);
+    int length = captured > start ? (int)(captured - start) : 0;
+    proto_item *item = proto_tree_get_parent(walk->tree);
+
+    if (length > 0)
+        item = proto_tree_add_item(walk->tree, hf_smcr_cut_bytes, walk->tvb, (int)start, length,
+                                   ENC_NA);
+    smcr_layout_explain_missing(walk, item, end);
+}
+
+static bool
+bytes_are_zero(tvbuff_t *tvb, unsigned offset, unsigned length)
+{
+    const uint8_t *bytes = tvb_get_ptr(tvb, (int)offset, (int)length);
+
+    for (unsigned i = 0; i < length; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static uint64_t
+read_integer(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+{
+    unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < row->length; i++) {
+        unsigned at = order == ENC_BIG_ENDIAN ? i : row->length - 1U - i;
+        value = value << 8 | tvb_get_uint8(walk->tvb, (int)(offset + at));
+    }
+    return value;
+}
+
+static void
+keep_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, void *keep)
+{
+    uint8_t *member = (uint8_t *)keep + row->member;
+
+    if (row->keep == SMCR_KEEP_BYTES) {
+        tvb_memcpy(walk->tvb, member, (int)offset, row->member_size);
+        return;
+    }
+
+    uint64_t value = read_integer(row, walk, offset);
+    switch (row->member_size) {
+    case sizeof(uint8_t):
+        *member = (uint8_t)value;
+        break;
+    case sizeof(uint16_t):
+        memcpy(member, &(uint16_t){(uint16_t)value}, sizeof(uint16_t));
+        break;
+    case sizeof(uint32_t):
+        memcpy(member, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
+        break;
+    default:
+        memcpy(member, &value, sizeof value);
+        break;
+    }
+}
+
+/* Notes reserved bits of a BITS row that are set. */
+static void
+check_reserved_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset,
+                    proto_item *item)
+{
+    uint64_t value = read_integer(row, walk, offset);
+
+    for (int *const *bit = row->bits; *bit; bit++) {
+        uint64_t mask = proto_registrar_get_nth((unsigned)**bit)->bitmask;
+        if ((value & mask) && smcr_field_is_reserved(**bit))
+            expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+    }
+}
+
+static const char *
+padded_text(const smcr_walk_t *walk, unsigned offset, unsigned length)
+{
+    char *text = (char *)tvb_get_string_enc(walk->pinfo->pool, walk->tvb, (int)offset, (int)length,
+                                            ENC_ASCII);
+
+    return g_strchomp(text);
+}
+
+static void
+show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+{
+    unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
+    int length = row->length;
+    proto_item *item;
+
+    switch (row->kind) {
+    case SMCR_ROW_BITS:
+        item = proto_tree_add_bitmask(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
+                                      row->bits, ENC_BIG_ENDIAN);
+        check_reserved_bits(row, walk, offset, item);
+        break;
+    case SMCR_ROW_TEXT:
+        proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, length,
+                              padded_text(walk, offset, row->length));
+        break;
+    case SMCR_ROW_PART:
+        item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset, length, ENC_NA);
+        smcr_walk_t below = *walk;
+        below.tree = proto_item_add_subtree(item, *row->ett);
+        smcr_layout_walk(row->part, &below, offset, NULL);
+        break;
+    case SMCR_ROW_SHOW:
+        item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset, length, order);
+        if (*row->hf == hf_smcr_reserved && !bytes_are_zero(walk->tvb, offset, row->length))
+            expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+        break;
+    }
+}
+
+bool
+smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base, void *keep)
+{
+    unsigned captured = tvb_captured_length(walk->tvb);
+
+    if (layout->broken) {
+        show_rest(walk, base, base + layout->length);
+        return false;
+    }
+    for (unsigned i = 0; i < layout->count; i++) {
+        const smcr_row_t *row = &layout->rows[i];
+        unsigned offset = base + row->offset;
+
+        if (offset + row->length > captured) {
+            show_rest(walk, offset, base + layout->length);
+            return false;
+        }
+        if (row->keep != SMCR_KEEP_NOT && keep)
+            keep_row(row, walk, offset, keep);
+        if (walk->tree)
+            show_row(row, walk, offset);
+    }
+    return true;
+}
+
+/* ---- the check at load time ---- */
+
+static uint64_t
+all_ones(unsigned length)
+{
+    return length >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * length)) - 1;
+}
+
+static const char *
+bits_fault(const smcr_row_t *row)
+{
+    uint64_t covered = 0;
+
+    for (int *const *bit = row->bits; *bit; bit++) {
+        uint64_t mask = proto_registrar_get_nth((unsigned)**bit)->bitmask;
+        if (covered & mask)
+            return "bits overlap";
+        covered |= mask;
+    }
+    return covered == all_ones(row->length) ? NULL : "bits are not covered";
+}
+
+static const char *
+keep_fault(const smcr_row_t *row)
+{
+    if (row->keep == SMCR_KEEP_BYTES && row->member_size != row->length)
+        return "kept array has another length than its row";
+    if (row->keep == SMCR_KEEP_INTEGER && row->member_size < row->length)
+        return "kept integer is too narrow";
+    return NULL;
+}
+
+const char *
+smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf))
+{
+    unsigned next = 0;
+
+    for (unsigned i = 0; i < layout->count; i++) {
+        const smcr_row_t *row = &layout->rows[i];
+        unsigned field_width = width(*row->hf);
+        const char *fault = keep_fault(row);
+
+        if (row->offset != next)
+            return row->offset > next ? "hole between rows" : "rows overlap";
+        if (row->length == 0 || (field_width && field_width != row->length))
+            return "length is not the field's width";
+        if (!fault && row->kind == SMCR_ROW_BITS)
+            fault = bits_fault(row);
+        if (!fault && row->kind == SMCR_ROW_PART)
+            fault = row->part->length == row->length ? smcr_layout_fault(row->part, width)
+                                                     : "part has another length than its row";
+        if (fault)
+            return fault;
+        next += row->length;
+    }
+    return next == layout->length ? NULL : "rows do not cover the layout";
+}
+
+static unsigned
+registered_width(int hf)
+{
+    const header_field_info *field = proto_registrar_get_nth((unsigned)hf);
+
+    switch (field->type) {
+    case FT_UINT8:
+        return 1;
+    case FT_UINT16:
+        return 2;
+    case FT_UINT24:
+        return 3;
+    case FT_UINT32:
+    case FT_IPv4:
+        return 4;
+    case FT_ETHER:
+        return 6;
+    case FT_UINT64:
+        return 8;
+    case FT_IPv6:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+void
+smcr_layout_register(smcr_layout_t *layout)
+{
+    const char *fault = smcr_layout_fault(layout, registered_width);
+
+    if (!fault)
+        return;
+    ws_warning("SMC-R: layout of %s is wrong (%s); it is shown as bytes", layout->title, fault);
+    layout->broken = true;
+    assert(!fault);
+}

@@ -1,0 +1,24 @@
+/* llc.h
+ * LLC messages (RFC 7609 A.3, net/smc/smc_llc.c): shown, checked, decoded.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_LLC_H
+#define SMCR_LLC_H
+
+#include "compat.h"
+#include "state/messages.h"
+
+/* Checks the layouts; called once, after the fields are registered. */
+void smcr_llc_register_layouts(void);
+
+/*
+ * Dissects one LLC message: adds its tree to `tree`, sets the Info column.
+ *
+ * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. llc:
+ * filled in; its RTokens live as long as the packet.
+ */
+void smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
+
+#endif /* SMCR_LLC_H */

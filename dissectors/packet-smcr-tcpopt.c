@@ -1,0 +1,2 @@
+#include "packet-smcr.h"
+void smcr_tcpopt_handoff(void) {}

@@ -1,0 +1,15 @@
+/* packet-smcr.h
+ * The three dissectors' places in Wireshark, for plugin.c.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_PACKET_SMCR_H
+#define SMCR_PACKET_SMCR_H
+
+/* Each hooks its dissector in; called once, after all protocols have registered. */
+void smcr_tcpopt_handoff(void);
+void smcr_clc_handoff(void);
+void smcr_roce_handoff(void);
+
+#endif /* SMCR_PACKET_SMCR_H */

@@ -1,0 +1,177 @@
+/* messages.h
+ * What the decoders keep of each message and the state machine reads: plain values in host
+ * order, addresses as bytes. They live no longer than the call that decoded them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MESSAGES_H
+#define SMCR_STATE_MESSAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cursor.h"
+
+#define SMCR_GID_LENGTH 16
+#define SMCR_MAC_LENGTH 6
+#define SMCR_PEER_ID_LENGTH 8
+#define SMCR_EID_LENGTH 32
+
+/* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
+
+typedef struct {
+    uint32_t eyecatcher;
+    uint8_t type;    /* enum smcr_clc_type */
+    uint16_t length; /* as the message says */
+    uint8_t flags;   /* byte 7: version, first contact or types */
+} smcr_clc_header_t;
+
+typedef struct {
+    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
+    uint8_t gid[SMCR_GID_LENGTH];
+    uint8_t mac[SMCR_MAC_LENGTH];
+    uint16_t ip_area_offset;
+    uint16_t v2_offset; /* 0: no SMCv2 extension */
+    bool has_ip_area;
+    uint8_t subnet[4]; /* as on the wire: network address (Linux) or mask (RFC) */
+    uint8_t subnet_length;
+    uint8_t prefix_count;
+    bool has_v2;
+    uint8_t eid_count;
+    uint8_t ism_count;
+    uint8_t v2_flags; /* release, SEID indicator */
+    uint16_t smcdv2_offset;
+    uint8_t roce_gid[SMCR_GID_LENGTH];
+    uint8_t max_conns, max_links;
+    uint16_t features;
+} smcr_clc_proposal_t;
+
+/* Accept and Confirm for SMC-R */
+typedef struct {
+    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
+    uint8_t gid[SMCR_GID_LENGTH];
+    uint8_t mac[SMCR_MAC_LENGTH];
+    uint32_t qpn; /* 24 bits */
+    uint32_t rkey;
+    uint8_t rmb_index; /* from 1 */
+    uint32_t token;
+    uint8_t sizes; /* size code << 4 | MTU code */
+    uint64_t va;
+    uint32_t psn; /* 24 bits */
+    uint8_t eid[SMCR_EID_LENGTH]; /* SMCv2, else zero */
+    bool has_fce;
+    uint8_t os_release; /* of the first contact extension: operating system << 4 | release */
+    uint8_t max_conns, max_links;
+    uint8_t gid_count;
+} smcr_clc_accept_t;
+
+typedef struct {
+    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
+    uint32_t diagnosis;
+    uint8_t os; /* operating system << 4; version 1 has a reserved byte here */
+} smcr_clc_decline_t;
+
+typedef struct {
+    smcr_clc_header_t header;
+    bool complete; /* the whole message was captured and its length is right */
+    bool smcd;     /* Accept or Confirm of SMC-D: only the header is kept */
+    union {
+        smcr_clc_proposal_t proposal;
+        smcr_clc_accept_t accept; /* Confirm too */
+        smcr_clc_decline_t decline;
+    } u;
+} smcr_clc_t;
+
+/* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
+
+/* An RMB's key and address on a link. */
+typedef struct {
+    uint8_t link;      /* CONFIRM RKEY: number of the other link */
+    uint32_t ref_rkey; /* ADD LINK: key of the same RMB on the link that carries the message */
+    uint32_t rkey;
+    uint64_t va;
+} smcr_rtoken_t;
+
+typedef struct {
+    uint8_t mac[SMCR_MAC_LENGTH];
+    uint8_t gid[SMCR_GID_LENGTH];
+    uint32_t qpn;
+    uint8_t link;
+    uint32_t user_id;
+    uint8_t max_links, max_conns;
+} smcr_llc_confirm_link_t;
+
+typedef struct {
+    uint8_t mac[SMCR_MAC_LENGTH];
+    uint8_t gid[SMCR_GID_LENGTH];
+    uint32_t qpn;
+    uint8_t link;
+    uint8_t mtu; /* code in the low nibble */
+    uint32_t psn;
+    uint8_t reject_reason; /* v1: low nibble of byte 2 */
+    uint16_t rkey_count;   /* v2: RTokens that the message announces */
+} smcr_llc_add_link_t;
+
+typedef struct {
+    uint8_t link;
+    uint8_t rtokens_left;
+} smcr_llc_add_link_cont_t;
+
+typedef struct {
+    uint8_t link;
+    uint32_t reason;
+} smcr_llc_delete_link_t;
+
+typedef struct {
+    uint8_t gid_count;
+} smcr_llc_req_add_link_t;
+
+typedef struct {
+    uint8_t other_links; /* RTokens for other links, those of continuations included */
+    uint32_t rkey;
+    uint64_t va;
+} smcr_llc_confirm_rkey_t;
+
+typedef struct {
+    uint8_t count;
+    uint8_t errors; /* v1: mask, first RKey in the most significant bit; v2: their number */
+} smcr_llc_delete_rkey_t;
+
+typedef struct {
+    uint8_t user_data[16];
+} smcr_llc_test_link_t;
+
+typedef struct {
+    uint8_t type;    /* enum smcr_llc_type */
+    uint16_t length; /* as the message says */
+    uint8_t flags;
+    bool complete; /* the whole message was captured and its length is right */
+    union {
+        smcr_llc_confirm_link_t confirm_link;
+        smcr_llc_add_link_t add_link;
+        smcr_llc_add_link_cont_t add_link_cont;
+        smcr_llc_delete_link_t delete_link;
+        smcr_llc_req_add_link_t req_add_link;
+        smcr_llc_confirm_rkey_t confirm_rkey; /* the continuation too: other_links alone */
+        smcr_llc_delete_rkey_t delete_rkey;
+        smcr_llc_test_link_t test_link;
+    } u;
+    unsigned rtoken_count; /* RTokens or, in DELETE RKEY, RKeys that are really in the message */
+    smcr_rtoken_t *rtokens;
+} smcr_llc_t;
+
+/* ---- CDC (RFC 7609 A.4, net/smc/smc_cdc.h) ---- */
+
+typedef struct {
+    uint8_t length;
+    uint16_t seq;
+    uint32_t token; /* the receiver's */
+    smcr_cursor_t prod; /* where the sender writes next in the receiver's element */
+    smcr_cursor_t cons; /* up to where the sender has read its own element */
+    uint8_t flags; /* byte 24 */
+    uint8_t state; /* byte 25 */
+    bool complete;
+} smcr_cdc_t;
+
+#endif /* SMCR_STATE_MESSAGES_H */

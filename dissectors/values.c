@@ -1,0 +1,45 @@
+/* values.c
+ * The texts of the lists in values.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "values.h"
+
+#define TEXT_ROW(name, value, text) {(value), (text)},
+#define TEXTS(table, list) const value_string table[] = {list(TEXT_ROW){0, NULL}};
+
+TEXTS(smcr_eyecatchers, SMCR_EYECATCHERS)
+TEXTS(smcr_clc_types, SMCR_CLC_TYPES)
+TEXTS(smcr_smc_types, SMCR_SMC_TYPES)
+TEXTS(smcr_buffer_sizes, SMCR_BUFFER_SIZES)
+TEXTS(smcr_mtus, SMCR_MTUS)
+TEXTS(smcr_os_types, SMCR_OS_TYPES)
+TEXTS(smcr_releases, SMCR_RELEASES)
+TEXTS(smcr_llc_types, SMCR_LLC_TYPES)
+TEXTS(smcr_reject_reasons, SMCR_REJECT_REASONS)
+TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
+TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
+static TEXTS(decline_codes, SMCR_DECLINE_CODES)
+
+const true_false_string smcr_tfs_direct = {"direct, same subnet", "through a gateway"};
+
+const char *
+smcr_decline_text(uint32_t code, unsigned os)
+{
+    if (os == SMCR_OS_ZOS || os == SMCR_OS_AIX)
+        return os == SMCR_OS_ZOS ? "defined by z/OS" : "defined by AIX";
+
+    const char *text = try_val_to_str(code, decline_codes);
+    if (!text)
+        text = try_val_to_str(code & 0xffff0000, decline_codes);
+    if (!text)
+        text = os == SMCR_OS_LINUX ? "code not known" : "defined by the peer";
+    return text;
+}
+
+uint32_t
+smcr_bsize_bytes(unsigned code)
+{
+    return UINT32_C(16384) << code;
+}

@@ -1,0 +1,45 @@
+/* compat.h
+ * The only file that knows one Wireshark version from another: everything else is written
+ * against the names below, on Wireshark 4.0, 4.4 and 4.6.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_COMPAT_H
+#define SMCR_COMPAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <wireshark.h> /* must come first: GLib, attributes, export macros */
+#include <ws_version.h>
+
+#include <epan/packet.h>
+#include <epan/conversation.h>
+#include <epan/expert.h>
+#include <epan/prefs.h>
+#include <epan/proto_data.h>
+#include <epan/tap.h>
+#include <epan/tfs.h>
+#include <epan/to_str.h>
+#include <epan/unit_strings.h>
+#include <epan/dissectors/packet-infiniband.h>
+#include <epan/dissectors/packet-tcp.h>
+
+#define WS_AT_LEAST(major, minor) \
+    (WIRESHARK_VERSION_MAJOR > (major) || \
+     (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
+
+#if WS_AT_LEAST(4, 4)
+#include <wsutil/plugins.h>
+typedef bool ws_bool; /* result of a heuristic; type of a Boolean preference */
+#else
+typedef gboolean ws_bool;
+#define tvb_get_uint8 tvb_get_guint8
+#endif
+
+#ifndef UNS /* 4.0 takes unit strings without a wrapper */
+#define UNS(units) (units)
+#endif
+
+#endif /* SMCR_COMPAT_H */
