@@ -1,13 +1,14 @@
 """
-LLC and CDC messages and RDMA WRITEs on native InfiniBand: link type 247, each packet LRH, GRH, BTH, ..., ICRC, VCRC. The
-TCP connection runs elsewhere and is not in the capture. RFC 7609 is written for RoCE; the messages are the same.
+LLC and CDC messages and RDMA WRITEs on native InfiniBand: each packet is LRH, GRH, BTH, ..., ICRC, VCRC in an ERF record,
+which Wireshark reads. The TCP connection runs elsewhere and is not in the capture. RFC 7609 is written for RoCE; the
+messages are the same.
 """
 
-from smcsynth.capture import LINKTYPE_INFINIBAND
+from smcsynth.capture import LINKTYPE_ERF, erf_infiniband
 from smcsynth.octets import text_lines
 from smcsynth.story import linux_connection
 
-LINKTYPE = LINKTYPE_INFINIBAND
+LINKTYPE = LINKTYPE_ERF
 
 
 def scene(capture):
@@ -22,3 +23,4 @@ def scene(capture):
     connection.cdc("server", flags=["closed"])
     for role in ("server", "client"):
         group.delete_rkey(role, connection.half[role].rmb)
+    capture.encapsulate(erf_infiniband)

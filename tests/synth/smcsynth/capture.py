@@ -3,7 +3,8 @@
 import struct
 
 LINKTYPE_ETHERNET = 1
-LINKTYPE_INFINIBAND = 247
+LINKTYPE_LINUX_SLL = 113
+LINKTYPE_ERF = 197
 START = 1_700_000_000_000_000  # microseconds since 1970
 STEP = 100  # microseconds between two frames
 
@@ -26,6 +27,10 @@ class Capture:
         """Let time pass."""
         self.now += round(seconds * 1_000_000)
 
+    def encapsulate(self, wrap):
+        """Put every frame so far into another encapsulation: `wrap(time in microseconds, frame)` returns the new frame."""
+        self.frames = [(when, wrap(when, frame)) for when, frame in self.frames]
+
     def pcap(self):
         """The capture as the bytes of a little-endian pcap file with microseconds."""
         parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, self.linktype)]
@@ -33,3 +38,15 @@ class Capture:
             seconds, micros = divmod(when, 1_000_000)
             parts += [struct.pack("<IIII", seconds, micros, len(frame), len(frame)), frame]
         return b"".join(parts)
+
+
+def erf_infiniband(when, packet):
+    """ERF record of type 21, InfiniBand: how Wireshark reads native InfiniBand packets (it has no link type 247)."""
+    seconds, micros = divmod(when, 1_000_000)
+    return struct.pack("<II", (micros << 32) // 1_000_000, seconds) + \
+        struct.pack(">BBHHH", 21, 0x04, 16 + len(packet), 0, len(packet)) + packet
+
+
+def linux_cooked(_when, frame):
+    """Linux "cooked" header instead of the Ethernet header, as `tcpdump -i any` writes; all frames as sent to us."""
+    return struct.pack(">HHH", 0, 1, 6) + frame[6:12] + bytes(2) + frame[12:14] + frame[14:]

@@ -211,3 +211,15 @@ class RoceLink:
         if psn is None:
             psn = self.qp[self.other(sender)].psn - 1
         return self.packet(sender, ACKNOWLEDGE, aeth(syndrome, self.qp[sender].msn), psn=psn)
+
+
+def datagram(capture, source, destination, *, dest_qp, source_qp, qkey, psn, payload, vlan=None):
+    """A UD SEND only over RoCEv2, outside any link."""
+    header = bth(UD_SEND_ONLY, dest_qp=dest_qp, psn=psn, pad=-len(payload) % 4) + deth(qkey, source_qp)
+    frame = rocev2_frame(source, destination, header + payload + bytes(-len(payload) % 4), vlan=vlan, sport=49200)
+    return capture.add(frame)
+
+
+def congestion_notification(capture, source, destination, *, dest_qp):
+    """Congestion Notification Packet over RoCEv2 (annex A17.9.2): BECN set, 16 reserved bytes."""
+    return capture.add(rocev2_frame(source, destination, bth(CNP, dest_qp=dest_qp, psn=0, becn=True) + bytes(16)))
