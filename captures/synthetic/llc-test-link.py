@@ -1,6 +1,7 @@
 """
-TEST LINK, RFC 7609 A.3.8: user data echoed verbatim, in both directions, version 1; one request that is never answered,
-after which the link is given up by both sides (DELETE LINK for the whole group, lost path).
+TEST LINK, RFC 7609 A.3.8: user data echoed verbatim, in both directions, version 1; at last one request that the
+receiver never acknowledges: the device repeats it with the same PSN, then the sender gives the link up, and with it the
+link group and the connection, since there is no other link.
 """
 
 from smcsynth.llc import llc_test_link
@@ -15,7 +16,11 @@ def scene(capture):
         capture.wait(30)
         connection.group.test_link(sender, user_data=bytes(range(16)))
     capture.wait(30)
-    connection.group.llc("client", llc_test_link(user_data=b"are you there?"))
-    capture.wait(2)
-    connection.group.delete_link_group(reason=0x00010000)
+    link = connection.group.links[1]
+    psn = link.qp["client"].psn
+    link.send("client", llc_test_link(user_data=b"are you there?"), ack=False)
+    for _ in range(3):
+        capture.wait(0.5)
+        link.send("client", llc_test_link(user_data=b"are you there?"), ack=False, psn=psn)
+    capture.wait(0.5)
     connection.tcp.close()

@@ -17,7 +17,7 @@ from .net import IPV4, IPV6_TYPE, ROCEV1, ethernet
 from .octets import gid as gid_bytes
 from .octets import u8, u16, u24, u32, u64
 
-SEND_FIRST, SEND_LAST, SEND_ONLY, SEND_ONLY_IMM, SEND_ONLY_INV = 0x00, 0x02, 0x04, 0x05, 0x17
+SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY, SEND_ONLY_IMM, SEND_ONLY_INV = 0x00, 0x01, 0x02, 0x04, 0x05, 0x17
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY, WRITE_ONLY_IMM = 0x06, 0x07, 0x08, 0x0A, 0x0B
 READ_REQUEST, READ_RESPONSE_ONLY, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE, FETCH_ADD = 0x0C, 0x10, 0x11, 0x12, 0x14
 UD_SEND_ONLY, CNP = 0x64, 0x81
@@ -191,8 +191,15 @@ class RoceLink:
         return number
 
     def send(self, sender, payload, *, ack=True, psn=None):
-        """SEND only with the solicited event bit, as SMC uses it."""
-        return self.request(sender, SEND_ONLY, payload, solicited=True, ack=ack, psn=psn)
+        """SEND with the solicited event bit, as SMC uses it; in several packets only if longer than the MTU."""
+        if len(payload) <= self.mtu:
+            return self.request(sender, SEND_ONLY, payload, solicited=True, ack=ack, psn=psn)
+        pieces = [payload[i:i + self.mtu] for i in range(0, len(payload), self.mtu)]
+        first = self.request(sender, SEND_FIRST, pieces[0], last=False)
+        for piece in pieces[1:-1]:
+            self.request(sender, SEND_MIDDLE, piece, last=False)
+        self.request(sender, SEND_LAST, pieces[-1], solicited=True, ack=ack)
+        return first
 
     def write(self, sender, va, rkey, data, *, ack=True):
         """RDMA WRITE in as many packets as the MTU needs. Returns the first frame's number."""

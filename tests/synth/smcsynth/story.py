@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from . import clc, llc
 from .cdc import cdc
-from .net import SMC_OPTION, Host, TcpConversation
+from .net import Host, TcpConversation
 from .octets import peer_id
 from .roce import Nic, QueuePair, RoceLink
 
@@ -331,20 +331,16 @@ def linux_connection(capture, *, version=1, port=50000, sport=40000, ipv6=False,
     return Connection(group, *linux_halves(number=nth), port=port, sport=sport, ipv6=ipv6)
 
 
-def clc_conversation(capture, sport, *messages, dport=50000, handshake=True, close=True, **tcp_options):
+def clc_conversation(capture, sport, *messages):
     """
-    A TCP connection that carries these (sender, bytes) pairs, a segment each, and ends.
+    A TCP connection to port 50000 that carries these (sender, bytes) pairs, a segment each, and ends.
 
-    The acknowledgement of a segment rides on the next one. Returns the conversation.
+    The acknowledgement of a segment rides on the next one.
     """
-    tcp = TcpConversation(capture, CLIENT, SERVER, sport=sport, dport=dport, client_isn=sport * 1000,
-                          server_isn=sport * 2000, **tcp_options)
-    if handshake:
-        tcp.handshake()
+    tcp = TcpConversation(capture, CLIENT, SERVER, sport=sport, dport=50000, client_isn=sport * 1000,
+                          server_isn=sport * 2000)
+    tcp.handshake()
     for sender, data in messages:
         tcp.send(sender, data, ack=False)
-    if messages:
-        tcp.segment(other(messages[-1][0]), "A")
-    if close:
-        tcp.close()
-    return tcp
+    tcp.segment(other(messages[-1][0]), "A")
+    tcp.close()
