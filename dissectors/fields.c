@@ -6,7 +6,8 @@
 
 #include "fields.h"
 
-#include "layout.h"
+#include "dissector_state.h"
+#include "packet-smcr.h"
 #include "preferences.h"
 #include "values.h"
 
@@ -49,6 +50,8 @@ smcr_register(void)
     expert_register_field_array(expert_register_protocol(proto_smcr), experts,
                                 array_length(experts));
     smcr_preferences_register(proto_smcr);
+    smcr_state_register();
+    smcr_roce_register_observer();
 }
 
 bool

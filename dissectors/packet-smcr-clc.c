@@ -1,2 +1,183 @@
+/* packet-smcr-clc.c
+ * 2. CLC messages over TCP (RFC 7609 3.5, A.2): finds them in the TCP stream.
+ *
+ * CLC is the first thing on the connection, so each direction is CLC until the first byte that is
+ * not, or until a Decline. From there on the bytes go to the dissectors that would have had them
+ * without us. A Decline is still expected after Confirm: until CONFIRM LINK has completed either
+ * side may change its mind (RFC 7609 C.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
 #include "packet-smcr.h"
-void smcr_clc_handoff(void) {}
+
+#include "clc.h"
+#include "fields.h"
+#include "handshake.h"
+#include "preferences.h"
+#include "values.h"
+
+static dissector_handle_t builtin_handle; /* Wireshark's own `smc`, NULL when it has none */
+
+/* Index for the per-direction members of a connection. */
+static unsigned
+direction(const packet_info *pinfo)
+{
+    int order = cmp_address(&pinfo->src, &pinfo->dst);
+
+    return order > 0 || (order == 0 && pinfo->srcport > pinfo->destport);
+}
+
+/* Whether the bytes at `offset` are an eyecatcher; the beginning of one if TCP can give more. */
+static bool
+is_clc(tvbuff_t *tvb, int offset, const packet_info *pinfo)
+{
+    static const uint8_t start[] = {0xe2, 0xd4, 0xc3};
+    int length = tvb_captured_length_remaining(tvb, offset);
+
+    if (length >= 4) {
+        uint32_t eyecatcher = tvb_get_ntohl(tvb, offset);
+        return eyecatcher == SMCR_EYECATCHER_R || eyecatcher == SMCR_EYECATCHER_D;
+    }
+    return length > 0 && pinfo->can_desegment && tvb_memeql(tvb, offset, start, (size_t)length) == 0;
+}
+
+/* Asks TCP for `missing` more bytes of the message at `offset`, if it can still give them. */
+static bool
+wait_for_more(packet_info *pinfo, int offset, uint32_t missing)
+{
+    if (!pinfo->can_desegment)
+        return false;
+    pinfo->desegment_offset = offset;
+    pinfo->desegment_len = missing;
+    return true;
+}
+
+static void
+run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    if (!smcr_preferences.builtin_too || !builtin_handle)
+        return;
+    col_append_str(pinfo->cinfo, COL_INFO, " | ");
+    col_set_fence(pinfo->cinfo, COL_INFO);
+    call_dissector(builtin_handle, tvb, pinfo, tree);
+}
+
+/*
+ * Dissects the CLC message at `offset`. Returns its length, 0 when more of it is still to come.
+ * A length field that no message can have makes everything that is left the message.
+ */
+static int
+dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
+{
+    int left = tvb_reported_length_remaining(tvb, offset);
+    int length = left;
+
+    if (left < SMCR_CLC_HEADER_LENGTH) {
+        if (wait_for_more(pinfo, offset, (uint32_t)(SMCR_CLC_HEADER_LENGTH - left)))
+            return 0;
+    } else if (tvb_captured_length_remaining(tvb, offset) >= SMCR_CLC_HEADER_LENGTH) {
+        int stated = tvb_get_ntohs(tvb, offset + 5);
+        bool possible = stated >= SMCR_CLC_HEADER_LENGTH && stated <= SMCR_CLC_LENGTH_MAX;
+        if (possible && stated > left && wait_for_more(pinfo, offset, (uint32_t)(stated - left)))
+            return 0;
+        if (possible)
+            length = stated;
+    }
+
+    int captured = MIN(length, tvb_captured_length_remaining(tvb, offset));
+    tvbuff_t *message = tvb_new_subset_length_caplen(tvb, offset, captured, length);
+
+    if (offset == 0)
+        col_clear(pinfo->cinfo, COL_INFO);
+    smcr_clc_dissect(message, pinfo, tree, clc);
+    run_builtin(message, pinfo, tree);
+    return MIN(length, left);
+}
+
+/*
+ * Hands what is not CLC to the dissectors that TCP would have asked without us. Returns what the
+ * caller is to return to TCP.
+ */
+static int
+dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    conversation_t *conversation = find_or_create_conversation(pinfo);
+
+    pinfo->can_desegment = pinfo->saved_can_desegment;
+    if (offset == 0) {
+        /* A dissector that took over the whole conversation is hidden below our claim. */
+        dissector_handle_t other = conversation_get_dissector(conversation, 0);
+        if (!other || other == smcr_clc_handle)
+            return 0;
+        return call_dissector_only(other, tvb, pinfo, tree, data);
+    }
+
+    col_append_str(pinfo->cinfo, COL_INFO, ", ");
+    col_set_fence(pinfo->cinfo, COL_INFO);
+    decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
+                     get_tcp_conversation_data(conversation, pinfo), data);
+    if (pinfo->desegment_len)
+        pinfo->desegment_offset += offset;
+    return (int)tvb_captured_length(tvb);
+}
+
+/* First pass: CLC ends in this frame, for this direction. */
+static void
+end_clc(smcr_conn_t *conn, packet_info *pinfo)
+{
+    unsigned side = direction(pinfo);
+
+    if (!pinfo->fd->visited && conn && conn->clc_end[side] == 0)
+        conn->clc_end[side] = pinfo->num;
+}
+
+static int
+dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;
+    int offset = 0;
+
+    if (end && pinfo->num > end)
+        return dissect_rest(tvb, 0, pinfo, tree, data);
+
+    while (tvb_captured_length_remaining(tvb, offset) > 0 && is_clc(tvb, offset, pinfo)) {
+        smcr_clc_t clc;
+        int length = dissect_message(tvb, offset, pinfo, tree, &clc);
+
+        if (length == 0)
+            return (int)tvb_captured_length(tvb);
+        offset += length;
+        if (clc.header.type == SMCR_CLC_DECLINE) {
+            end_clc(conn, pinfo);
+            break;
+        }
+    }
+    if (tvb_captured_length_remaining(tvb, offset) <= 0)
+        return (int)tvb_captured_length(tvb);
+    end_clc(conn, pinfo);
+    return dissect_rest(tvb, offset, pinfo, tree, data);
+}
+
+/* For connections whose handshake was not captured. */
+static ws_bool
+dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    if (tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo))
+        return false;
+    if (!pinfo->fd->visited)
+        smcr_handshake_claim(pinfo);
+    return dissect_clc_stream(tvb, pinfo, tree, data) != 0;
+}
+
+void
+smcr_clc_handoff(void)
+{
+    smcr_clc_register_layouts();
+    smcr_clc_handle = create_dissector_handle(dissect_clc_stream, proto_smcr);
+    builtin_handle = find_dissector("smc");
+    dissector_add_for_decode_as("tcp.port", smcr_clc_handle);
+    heur_dissector_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP", "smcr_clc", proto_smcr,
+                       HEURISTIC_ENABLE);
+}

@@ -1,2 +1,329 @@
+/* packet-smcr-roce.c
+ * 3. RoCE and InfiniBand packets: decides which of them are SMC-R and has them dissected.
+ *
+ * Wireshark's InfiniBand dissector offers payloads to heuristics, in an order that changes
+ * whenever one of them matches, and offers no packet that was cut short and no acknowledgement.
+ * So its handles are wrapped: the wrapper reads the headers itself and decides, by queue pair and
+ * content, before anybody else is asked. For a packet that is ours all other payload heuristics
+ * are kept out for that one call, and ours then shows what was decided.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
 #include "packet-smcr.h"
-void smcr_roce_handoff(void) {}
+
+#include <epan/exceptions.h>
+
+#include "cdc.h"
+#include "dissector_state.h"
+#include "fields.h"
+#include "llc.h"
+#include "preferences.h"
+#include "recognise.h"
+#include "roce.h"
+#include "state/packet.h"
+#include "values.h"
+
+/* The packet that the wrapper is about, for the heuristic that it calls through InfiniBand. */
+typedef struct {
+    smcr_roce_t roce;
+    const smcr_packet_t *packet; /* NULL: not ours */
+    bool shown;
+} frame_t;
+
+static frame_t *current;
+static int proto_observer = -1;
+static dissector_handle_t wrapper[SMCR_ROCE_STARTS];
+static dissector_handle_t original[SMCR_ROCE_STARTS];
+static heur_dtbl_entry_t *own_heuristic;
+static heur_dtbl_entry_t *builtin_heuristic; /* of Wireshark's own `smc`; NULL when it has none */
+
+/* ---- deciding ---- */
+
+static bool
+is_whole_send(uint8_t opcode)
+{
+    return opcode == RC_SEND_ONLY || opcode == RC_SEND_ONLY_IMM ||
+           opcode == RC_SEND_ONLY_INVAL;
+}
+
+static smcr_packet_kind_t
+kind_of_send(tvbuff_t *payload)
+{
+    return (tvb_get_uint8(payload, 0) & 0xc0) == 0xc0 ? SMCR_PACKET_CDC : SMCR_PACKET_LLC;
+}
+
+/* First pass: is this packet SMC-R? `payload` may be NULL. Returns its record, NULL when not. */
+static smcr_packet_t *
+decide(const smcr_roce_t *roce, tvbuff_t *payload)
+{
+    bool send = is_whole_send(roce->opcode) && roce->payload_length > 0 && payload &&
+                tvb_captured_length(payload) > 0;
+    bool known = smcr_state_knows_qp(smcr_state, &roce->target);
+
+    if (roce->opcode >= RC_OPCODES)
+        return NULL;
+    if (!known && !(send && smcr_recognise(payload, roce)))
+        return NULL;
+    smcr_state_learn_qp(smcr_state, &roce->target);
+
+    smcr_packet_t *packet = wmem_new0(wmem_file_scope(), smcr_packet_t);
+    packet->kind = send ? kind_of_send(payload) : SMCR_PACKET_OTHER;
+    return packet;
+}
+
+/* The record of this frame, made in the first pass. */
+static const smcr_packet_t *
+packet_of_frame(packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
+{
+    if (pinfo->fd->visited)
+        return p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num);
+
+    smcr_packet_t *packet = decide(roce, payload);
+    if (packet)
+        p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num, packet);
+    return packet;
+}
+
+/* ---- showing ---- */
+
+static void
+run_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
+{
+    if (!smcr_preferences.builtin_too || !builtin_heuristic)
+        return;
+    struct infinibandinfo infiniband = {.opCode = RC_SEND_ONLY};
+
+    col_append_str(pinfo->cinfo, COL_INFO, " | ");
+    col_set_fence(pinfo->cinfo, COL_INFO);
+    call_heur_dissector_direct(builtin_heuristic, message, pinfo, tree, &infiniband);
+}
+
+/* Shows the payload of a packet that is ours. Returns whether there was anything to show. */
+static bool
+show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+{
+    int length = frame->roce.payload_length;
+    int captured = MIN((int)tvb_captured_length(payload), length);
+
+    if (frame->packet->kind == SMCR_PACKET_OTHER || captured <= 0)
+        return false;
+
+    tvbuff_t *message = tvb_new_subset_length_caplen(payload, 0, captured, length);
+    if (frame->packet->kind == SMCR_PACKET_CDC) {
+        smcr_cdc_t cdc;
+        smcr_cdc_dissect(message, pinfo, tree, &cdc);
+    } else {
+        smcr_llc_t llc;
+        smcr_llc_dissect(message, pinfo, tree, &llc);
+    }
+    run_builtin(message, pinfo, tree);
+    return true;
+}
+
+static ws_bool
+dissect_payload_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    frame_t unwrapped = {.shown = false};
+    frame_t *frame = current ? current : &unwrapped;
+
+    if (!current) { /* an encapsulation that is not wrapped */
+        if (!data)
+            return false;
+        smcr_roce_from_infiniband(tvb, pinfo, data, &unwrapped.roce);
+        unwrapped.packet = packet_of_frame(pinfo, &unwrapped.roce, tvb);
+    }
+    if (!frame->packet)
+        return false;
+    frame->shown = show_payload(tvb, pinfo, tree, frame);
+    return frame->shown;
+}
+
+/* ---- the wrapper ---- */
+
+/* What the gate closes, and how it was before. */
+typedef struct {
+    unsigned count;
+    heur_dtbl_entry_t *entry[64];
+} gate_t;
+
+static void
+close_entry(const char *table _U_, heur_dtbl_entry_t *entry, void *data)
+{
+    gate_t *gate = data;
+
+    if (entry == own_heuristic || !entry->enabled || gate->count == array_length(gate->entry))
+        return;
+    entry->enabled = false;
+    gate->entry[gate->count++] = entry;
+}
+
+static void
+gate_open(gate_t *gate)
+{
+    while (gate->count > 0)
+        gate->entry[--gate->count]->enabled = true;
+}
+
+/* Shows what InfiniBand's dissector kept from the heuristics because the capture cut it. */
+static void
+show_cut_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, frame_t *frame)
+{
+    if (tvb_captured_length_remaining(tvb, frame->roce.payload) <= 0)
+        return;
+    col_clear_fence(pinfo->cinfo, COL_INFO);
+    frame->shown = show_payload(tvb_new_subset_remaining(tvb, frame->roce.payload), pinfo, tree,
+                                frame);
+}
+
+static int
+call_infiniband(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                void *data, frame_t *frame)
+{
+    frame_t *outer = current;
+    gate_t gate = {.count = 0};
+    volatile int used = 0;
+
+    current = frame;
+    if (frame->packet)
+        heur_dissector_table_foreach("infiniband.payload", close_entry, &gate);
+    TRY {
+        used = call_dissector_with_data(original[start], tvb, pinfo, tree, data);
+    }
+    FINALLY {
+        gate_open(&gate);
+        current = outer;
+    }
+    ENDTRY;
+    return used;
+}
+
+static int
+dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                void *data)
+{
+    frame_t frame = {.packet = NULL};
+    bool enabled = own_heuristic && own_heuristic->enabled &&
+                   proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
+
+    if (enabled && smcr_roce_read(tvb, pinfo, start, &frame.roce)) {
+        bool has_payload = tvb_captured_length_remaining(tvb, frame.roce.payload) > 0;
+        tvbuff_t *payload = has_payload ? tvb_new_subset_remaining(tvb, frame.roce.payload) : NULL;
+        frame.packet = packet_of_frame(pinfo, &frame.roce, payload);
+    }
+
+    int used = call_infiniband(start, tvb, pinfo, tree, data, &frame);
+    if (used > 0 && frame.packet && !frame.shown)
+        show_cut_packet(tvb, pinfo, tree, &frame);
+    return used;
+}
+
+static int
+dissect_wrapped_bth(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return dissect_wrapped(SMCR_ROCE_BTH, tvb, pinfo, tree, data);
+}
+
+static int
+dissect_wrapped_grh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return dissect_wrapped(SMCR_ROCE_GRH, tvb, pinfo, tree, data);
+}
+
+static int
+dissect_wrapped_lrh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return dissect_wrapped(SMCR_ROCE_LRH, tvb, pinfo, tree, data);
+}
+
+/* ---- hooking in ---- */
+
+/* The tables that lead to InfiniBand's dissectors, and what a packet begins with there. */
+static const struct {
+    const char *table;
+    smcr_roce_start_t start;
+} ways_in[] = {
+    {"udp.port", SMCR_ROCE_BTH},
+    {"ip.proto", SMCR_ROCE_BTH},
+    {"ethertype", SMCR_ROCE_GRH},
+    {"wtap_encap", SMCR_ROCE_LRH},
+    {"erf.types.type", SMCR_ROCE_LRH},
+};
+
+typedef struct {
+    uint32_t key;
+    bool decode_as; /* the user's choice, not the default */
+    dissector_handle_t handle;
+} hook_t;
+
+static void
+collect_hook(const char *table _U_, ftenum_t type, void *key, void *value, void *data)
+{
+    static int proto_infiniband = -1;
+    dtbl_entry_t *entry = value;
+    dissector_handle_t handle = dtbl_entry_get_handle(entry);
+
+    if (proto_infiniband < 0)
+        proto_infiniband = proto_get_id_by_filter_name("infiniband");
+    if (!handle || type > FT_UINT32 || type < FT_UINT8 ||
+        dissector_handle_get_protocol_index(handle) != proto_infiniband)
+        return;
+    hook_t hook = {GPOINTER_TO_UINT(key), dtbl_entry_get_initial_handle(entry) != handle, handle};
+    wmem_array_append_one((wmem_array_t *)data, hook);
+}
+
+/*
+ * Puts the wrappers in front of InfiniBand's dissectors, wherever they are now. Runs before each
+ * file: a change of any InfiniBand preference puts the originals back.
+ */
+static void
+hook_in(void)
+{
+    for (unsigned i = 0; i < array_length(ways_in); i++) {
+        wmem_array_t *hooks = wmem_array_new(NULL, sizeof(hook_t));
+        const char *table = ways_in[i].table;
+        smcr_roce_start_t start = ways_in[i].start;
+
+        if (find_dissector_table(table))
+            dissector_table_foreach(table, collect_hook, hooks);
+        for (unsigned n = 0; n < wmem_array_get_count(hooks); n++) {
+            const hook_t *hook = wmem_array_index(hooks, n);
+            original[start] = hook->handle;
+            if (hook->decode_as)
+                dissector_change_uint(table, hook->key, wrapper[start]);
+            else
+                dissector_add_uint(table, hook->key, wrapper[start]);
+        }
+        wmem_destroy_array(hooks);
+    }
+}
+
+/*
+ * A protocol in name only below InfiniBand owns the wrappers: it keeps frame.protocols as it is,
+ * and disabling InfiniBand or SMC-R does what it did without us.
+ */
+void
+smcr_roce_register_observer(void)
+{
+    static const dissector_t wrappers[SMCR_ROCE_STARTS] = {
+        dissect_wrapped_bth, dissect_wrapped_grh, dissect_wrapped_lrh};
+
+    proto_observer = proto_register_protocol_in_name_only(
+        "InfiniBand (observed by SMC-R)", "InfiniBand/SMC-R", "smcr.roce",
+        proto_get_id_by_filter_name("infiniband"), FT_BYTES);
+    for (unsigned i = 0; i < SMCR_ROCE_STARTS; i++)
+        wrapper[i] = create_dissector_handle(wrappers[i], proto_observer);
+    register_init_routine(hook_in);
+}
+
+void
+smcr_roce_handoff(void)
+{
+    smcr_llc_register_layouts();
+    smcr_cdc_register_layouts();
+    heur_dissector_add("infiniband.payload", dissect_payload_heuristic, "SMC-R over RoCE",
+                       "smcr_roce", proto_smcr, HEURISTIC_ENABLE);
+    own_heuristic = find_heur_dissector_by_unique_short_name("smcr_roce");
+    builtin_heuristic = find_heur_dissector_by_unique_short_name("smcr_infiniband");
+    hook_in();
+}

@@ -1,2 +1,105 @@
+/* packet-smcr-tcpopt.c
+ * 1. The TCP option by which a host says that it can use SMC-R (RFC 7609 A.1).
+ *
+ * Wireshark has one dissector for the experimental options 253 and 254. It runs first, as it
+ * would without us, and ours is added below when the 32-bit ExID matches.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
 #include "packet-smcr.h"
-void smcr_tcpopt_handoff(void) {}
+
+#include "fields.h"
+#include "handshake.h"
+#include "layout.h"
+#include "values.h"
+
+#define OPTION_KIND_FIRST 253
+#define OPTION_LENGTH 6
+
+static dissector_handle_t original[2]; /* of kinds 253 and 254 */
+
+/* SMC-R option, RFC 7609 A.1 */
+static const smcr_row_t option_rows[] = {
+    SHOW(hf_smcr_option_kind, 0, 1),
+    SHOW(hf_smcr_option_length, 1, 1),
+    SHOW(hf_smcr_option_exid, 2, 4),
+};
+static smcr_layout_t option_layout = SMCR_LAYOUT("SMC-R option", option_rows, OPTION_LENGTH);
+
+/* First pass: from here on CLC may follow. */
+static void
+learn_option(packet_info *pinfo, const struct tcpheader *tcp)
+{
+    smcr_conn_t *conn;
+
+    if (!(tcp->th_flags & TH_SYN))
+        return;
+    conn = smcr_handshake_claim(pinfo);
+    if (!(tcp->th_flags & TH_ACK))
+        conn->option_syn = pinfo->num;
+    else
+        conn->option_synack = pinfo->num;
+}
+
+static void
+show_option(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    proto_item *item = proto_tree_add_item(tree, hf_smcr_option, tvb, 0, -1, ENC_NA);
+    smcr_walk_t walk = {pinfo, tvb, proto_item_add_subtree(item, ett_smcr_option), ENC_BIG_ENDIAN};
+    int length = (int)tvb_reported_length(tvb);
+
+    smcr_layout_walk(&option_layout, &walk, 0, NULL);
+    if (length == OPTION_LENGTH)
+        return;
+    proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
+    expert_add_info(pinfo, item, &ei_smcr_option_length);
+}
+
+static int
+dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);
+
+    if (!proto_is_protocol_enabled(find_protocol_by_id(proto_smcr)))
+        return used;
+    if (tvb_captured_length(tvb) < OPTION_LENGTH || tvb_get_ntohl(tvb, 2) != SMCR_EYECATCHER_R)
+        return used;
+
+    col_append_str(pinfo->cinfo, COL_INFO, " SMC-R");
+    show_option(tvb, pinfo, tree);
+    if (!pinfo->fd->visited && data)
+        learn_option(pinfo, data);
+    return used;
+}
+
+static int
+dissect_option_253(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return dissect_option(0, tvb, pinfo, tree, data);
+}
+
+static int
+dissect_option_254(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return dissect_option(1, tvb, pinfo, tree, data);
+}
+
+void
+smcr_tcpopt_handoff(void)
+{
+    static const dissector_t wrappers[2] = {dissect_option_253, dissect_option_254};
+    dissector_table_t table = find_dissector_table("tcp.option");
+
+    smcr_layout_register(&option_layout);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned kind = OPTION_KIND_FIRST + i;
+
+        original[i] = dissector_get_uint_handle(table, kind);
+        if (!original[i])
+            continue;
+        /* Under the original's protocol, so that the line of options reads as before. */
+        int proto = dissector_handle_get_protocol_index(original[i]);
+        dissector_add_uint("tcp.option", kind, create_dissector_handle(wrappers[i], proto));
+    }
+}

@@ -7,6 +7,9 @@
 #ifndef SMCR_PACKET_SMCR_H
 #define SMCR_PACKET_SMCR_H
 
+/* Registers the protocol in name only that owns the wrappers; called once, after InfiniBand. */
+void smcr_roce_register_observer(void);
+
 /* Each hooks its dissector in; called once, after all protocols have registered. */
 void smcr_tcpopt_handoff(void);
 void smcr_clc_handoff(void);

@@ -1,0 +1,26 @@
+/* handshake.h
+ * What Wireshark's TCP conversation and our connection have to do with each other: shared by the
+ * TCP option and CLC dissectors.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_HANDSHAKE_H
+#define SMCR_HANDSHAKE_H
+
+#include "compat.h"
+#include "state/conn.h"
+
+/* The dissector of CLC over TCP; set by smcr_clc_handoff(). */
+extern dissector_handle_t smcr_clc_handle;
+
+/* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
+smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
+
+/*
+ * The connection of this TCP packet, made when it is not there. From this frame on the
+ * conversation's bytes come to the CLC dissector first, whatever its port.
+ */
+smcr_conn_t *smcr_handshake_claim(packet_info *pinfo);
+
+#endif /* SMCR_HANDSHAKE_H */

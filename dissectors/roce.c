@@ -1,0 +1,156 @@
+/* roce.c
+ * Reads InfiniBand transport headers. Wireshark's own dissector shows them, but keeps neither the
+ * opcode nor the PSN where a plugin could get at them, and calls nobody for acknowledgements and
+ * for packets that were cut short.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "roce.h"
+
+#include <string.h>
+
+#define BTH_LENGTH 12
+#define GRH_LENGTH 40
+#define LRH_LENGTH 8
+#define RETH_LENGTH 16
+#define AETH_LENGTH 4
+#define IMMEDIATE_LENGTH 4
+#define ICRC_LENGTH 4
+#define VCRC_LENGTH 2 /* InfiniBand only */
+#define GRH_NEXT_HEADER_BTH 0x1b
+#define LRH_NEXT_GRH 3
+#define LRH_NEXT_BTH 2
+
+void
+smcr_gid_from_address(const address *from, uint8_t gid[SMCR_GID_LENGTH])
+{
+    memset(gid, 0, SMCR_GID_LENGTH);
+    if (from->type == AT_IPv4 && from->len == 4) {
+        gid[10] = gid[11] = 0xff;
+        memcpy(gid + 12, from->data, 4);
+    } else if (from->len == SMCR_GID_LENGTH) {
+        memcpy(gid, from->data, SMCR_GID_LENGTH);
+    }
+}
+
+static bool
+has_reth(uint8_t opcode)
+{
+    return opcode == RC_RDMA_WRITE_FIRST || opcode == RC_RDMA_WRITE_ONLY ||
+           opcode == RC_RDMA_WRITE_ONLY_IMM;
+}
+
+/* Immediate data or, of the same length, the RKey of SEND with invalidate */
+static bool
+has_immediate(uint8_t opcode)
+{
+    return opcode == RC_SEND_LAST_IMM || opcode == RC_SEND_ONLY_IMM ||
+           opcode == RC_RDMA_WRITE_LAST_IMM || opcode == RC_RDMA_WRITE_ONLY_IMM ||
+           opcode == RC_SEND_LAST_INVAL || opcode == RC_SEND_ONLY_INVAL;
+}
+
+static bool
+has_payload(uint8_t opcode)
+{
+    return opcode <= RC_RDMA_WRITE_ONLY_IMM || opcode == RC_SEND_LAST_INVAL ||
+           opcode == RC_SEND_ONLY_INVAL;
+}
+
+/* Skips LRH and GRH. Returns the offset of the BTH, -1 when there is none. */
+static int
+find_bth(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start, smcr_roce_t *roce)
+{
+    int offset = 0;
+
+    smcr_gid_from_address(&pinfo->src, roce->source);
+    smcr_gid_from_address(&pinfo->dst, roce->target.gid);
+    if (start == SMCR_ROCE_BTH)
+        return offset;
+
+    bool global = true;
+    if (start == SMCR_ROCE_LRH) {
+        memset(roce->source, 0, SMCR_GID_LENGTH);
+        memset(roce->target.gid, 0, SMCR_GID_LENGTH);
+        if (tvb_captured_length(tvb) < LRH_LENGTH)
+            return -1;
+        uint8_t next = tvb_get_uint8(tvb, 1) & 0x03;
+        if (next != LRH_NEXT_GRH && next != LRH_NEXT_BTH)
+            return -1;
+        global = next == LRH_NEXT_GRH;
+        offset = LRH_LENGTH;
+    }
+    if (!global)
+        return offset;
+
+    if (tvb_captured_length_remaining(tvb, offset) < GRH_LENGTH ||
+        tvb_get_uint8(tvb, offset + 6) != GRH_NEXT_HEADER_BTH)
+        return -1;
+    tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
+    tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
+    return offset + GRH_LENGTH;
+}
+
+/* Reads the headers that follow the BTH. Returns the offset after them. */
+static int
+read_extended_headers(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
+{
+    if (has_reth(roce->opcode)) {
+        roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= RETH_LENGTH;
+        if (roce->has_reth) {
+            roce->va = tvb_get_ntoh64(tvb, offset);
+            roce->rkey = tvb_get_ntohl(tvb, offset + 8);
+            roce->dma_length = tvb_get_ntohl(tvb, offset + 12);
+        }
+        offset += RETH_LENGTH;
+    }
+    if (roce->opcode == RC_ACKNOWLEDGE) {
+        roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= AETH_LENGTH;
+        if (roce->has_aeth)
+            roce->syndrome = tvb_get_uint8(tvb, offset);
+        offset += AETH_LENGTH;
+    }
+    if (has_immediate(roce->opcode))
+        offset += IMMEDIATE_LENGTH;
+    return offset;
+}
+
+bool
+smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
+               smcr_roce_t *roce)
+{
+    memset(roce, 0, sizeof *roce);
+    int offset = find_bth(tvb, pinfo, start, roce);
+
+    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < BTH_LENGTH)
+        return false;
+    roce->opcode = tvb_get_uint8(tvb, offset);
+    roce->pad = (tvb_get_uint8(tvb, offset + 1) & 0x30) >> 4;
+    roce->target.qpn = tvb_get_ntoh24(tvb, offset + 5);
+    roce->ack_request = (tvb_get_uint8(tvb, offset + 8) & 0x80) != 0;
+    roce->psn = tvb_get_ntoh24(tvb, offset + 9);
+
+    roce->payload = read_extended_headers(tvb, offset + BTH_LENGTH, roce);
+    int trailer = roce->pad + ICRC_LENGTH + (start == SMCR_ROCE_LRH ? VCRC_LENGTH : 0);
+    int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
+    roce->payload_length = has_payload(roce->opcode) ? MAX(length, 0) : 0;
+    return true;
+}
+
+void
+smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
+                          const struct infinibandinfo *infiniband, smcr_roce_t *roce)
+{
+    memset(roce, 0, sizeof *roce);
+    smcr_gid_from_address(&pinfo->src, roce->source);
+    smcr_gid_from_address(&pinfo->dst, roce->target.gid);
+    roce->target.qpn = pinfo->destport;
+    roce->opcode = infiniband->opCode;
+    roce->pad = infiniband->pad_count;
+    roce->psn = infiniband->packet_seq_num;
+    roce->has_reth = has_reth(roce->opcode);
+    roce->va = infiniband->reth_remote_address;
+    roce->rkey = infiniband->reth_remote_key;
+    roce->dma_length = infiniband->reth_dma_length;
+    roce->payload_length = MAX((int)tvb_reported_length(payload) - roce->pad, 0);
+}

@@ -1,0 +1,60 @@
+/* roce.h
+ * The InfiniBand transport headers of one RoCE packet, as far as SMC-R needs them (InfiniBand
+ * Architecture Specification, volume 1, chapter 9).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_ROCE_H
+#define SMCR_ROCE_H
+
+#include "compat.h"
+#include "state/state.h"
+
+/* Which header the packet begins with. */
+typedef enum {
+    SMCR_ROCE_BTH, /* RoCEv2: UDP carries the base transport header */
+    SMCR_ROCE_GRH, /* RoCEv1: Ethernet carries the global route header */
+    SMCR_ROCE_LRH, /* InfiniBand: local route header */
+    SMCR_ROCE_STARTS
+} smcr_roce_start_t;
+
+/* Opcodes: RC_* of packet-infiniband.h, and these */
+#define RC_OPCODES 0x20 /* those of the reliable connection service are below */
+#define ROCE_CNP 0x81   /* congestion notification, RoCEv2 annex A17 */
+
+typedef struct {
+    uint8_t source[SMCR_GID_LENGTH]; /* GID; IPv4 addresses as ::ffff:a.b.c.d */
+    smcr_qp_key_t target;            /* GID and queue pair that receive the packet */
+    uint8_t opcode;
+    uint8_t pad; /* bytes of padding after the payload, 0..3 */
+    bool ack_request;
+    uint32_t psn;  /* 24 bits */
+    bool has_reth; /* the next three are there */
+    uint64_t va;
+    uint32_t rkey;
+    uint32_t dma_length; /* bytes of the whole request */
+    bool has_aeth;       /* the next one is there */
+    uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
+    int payload;         /* offset of the payload in the packet */
+    int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
+} smcr_roce_t;
+
+/*
+ * Reads the headers of the packet in `tvb`, which begins with the header `start` says.
+ *
+ * Returns false when it is no InfiniBand transport packet, or when not even its base transport
+ * header was captured. Never throws.
+ */
+bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
+                    smcr_roce_t *roce);
+
+/* The same from what Wireshark's dissector hands to heuristics, for encapsulations that we do not
+ * wrap: `payload` has the padding, but not the ICRC. */
+void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
+                               const struct infinibandinfo *infiniband, smcr_roce_t *roce);
+
+/* Writes an address as a GID; addresses that are none become all zeros. */
+void smcr_gid_from_address(const address *from, uint8_t gid[SMCR_GID_LENGTH]);
+
+#endif /* SMCR_ROCE_H */
