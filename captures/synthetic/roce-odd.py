@@ -26,7 +26,9 @@ def receiver_not_ready(connection, link):
     message = connection.cdc_message("client")
     psn = link.qp["client"].psn
     link.send("client", message, ack=False)
+    link.qp["server"].msn -= 1  # not received
     link.ack("server", psn, syndrome=roce.RNR_NAK | 0x0E)
+    link.qp["server"].msn += 1
     link.send("client", message, psn=psn)
 
 
