@@ -1,9 +1,8 @@
 """
-Flag bits that nobody defined are set: the low bits of byte 7 in Proposal, Accept, Confirm and Decline (RFC 7609 A.2), the
-low bits of the flags of each LLC message (A.3), and of both flag bytes of CDC (A.4).
+Flag bits that nobody defined are set: the low bits of byte 7 in Proposal, Accept, Confirm and Decline (RFC 7609
+A.2), the low bits of the flags of each LLC message (A.3), and of both flag bytes of CDC (A.4).
 """
 
-from smcsynth.cdc import cdc
 from smcsynth.clc import clc_decline
 from smcsynth.llc import (llc_add_link, llc_add_link_continuation, llc_confirm_link, llc_confirm_rkey,
                           llc_confirm_rkey_continuation, llc_delete_link, llc_delete_rkey, llc_test_link)

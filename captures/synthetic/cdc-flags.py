@@ -1,9 +1,9 @@
 """
 CDC messages with each flag of RFC 7609 A.4 alone, in situations where a peer sends it.
 
-In this order: window full and writer blocked (B), update requested (R) and the update; urgent data announced (P) and
-present (P and U); sending done (D), closed (C) on port 40001. On port 40002 failover validation (F) and abnormal close (A).
-On port 40003 one message with every flag set at once, which no peer should send.
+In this order: window full and writer blocked (B), update requested (R) and the update; urgent data announced (P)
+and present (P and U); sending done (D), closed (C) on port 40001. On port 40002 failover validation (F) and
+abnormal close (A). On port 40003 one message with every flag set at once, which no peer should send.
 """
 
 from smcsynth.octets import text_lines

@@ -1,9 +1,10 @@
 """
-Why a connection fell back: a short connection for every diagnosis code that Linux has, or had, and some that it has not.
-RFC 7609 A.2.5 leaves the code to the vendor; codes and the longer version 2 format are Linux', net/smc/smc_clc.h.
+Why a connection fell back: a short connection for every diagnosis code that Linux has, or had, and some that it has
+not. RFC 7609 A.2.5 leaves the code to the vendor; codes and the longer version 2 format are Linux',
+net/smc/smc_clc.h.
 
-Ports from 40001: each code once in a version 2 Decline from Linux (44 bytes), or in the old format of 28 bytes if the code
-is older than version 2. From 41001: other operating systems. From 42001: Declines at unusual moments.
+Ports from 40001: each code once in a version 2 Decline from Linux (44 bytes), or in the old format of 28 bytes if
+the code is older than version 2. From 41001: other operating systems. From 42001: Declines at unusual moments.
 """
 
 from smcsynth.clc import clc_decline

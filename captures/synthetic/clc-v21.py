@@ -1,9 +1,9 @@
 """
-SMC-R version 2.1 (release 1): limits for connections and links, feature mask and vendor options in the Proposal's v2
-extension and in the first contact extension. Layout: Linux 6.12 net/smc/smc_clc.h.
+SMC-R version 2.1 (release 1): limits for connections and links, feature mask and vendor options in the Proposal's
+v2 extension and in the first contact extension. Layout: Linux 6.12 net/smc/smc_clc.h.
 
-First a whole connection, then one that the server declines: its Proposal offers SMC-R only, yet has an SMC-Dv2 extension,
-and all vendor fields set.
+First a whole connection, then one that the server declines: its Proposal offers SMC-R only, yet has an SMC-Dv2
+extension, and all vendor fields set.
 """
 
 from smcsynth.clc import (NEITHER, ONLY_R, clc_decline, clc_proposal, first_contact_extension, smcd_area,
@@ -23,7 +23,8 @@ ODD_PROPOSAL = clc_proposal(
 def scene(capture):
     connection = linux_connection(capture, version=2)
     limits = dict(max_conns=32, max_links=2, features=1)
-    extension = v2_extension(eids=[EID, "SMC-SECOND"], roce_gid=CLIENT_V2.gid, release=1, **{**limits, "max_conns": 255})
+    extension = v2_extension(eids=[EID, "SMC-SECOND"], roce_gid=CLIENT_V2.gid, release=1,
+                             **{**limits, "max_conns": 255})
     agreed = dict(release=1, vendor=bytes.fromhex("deadbeef"), **limits)
     connection.first_contact(
         proposal=connection.proposal(v2=extension),

@@ -1,7 +1,7 @@
 """
-RoCE without SMC, in which nothing may be found: connection management datagrams on queue pair 1, bulk WRITEs and SENDs of
-noise, RPC-over-RDMA and NVMe-like SENDs, READ and its response, SENDs of 44 bytes that begin 0x01 but have another length
-byte, SENDs of 44 bytes that begin 0xfe, UD traffic.
+RoCE without SMC, in which nothing may be found: connection management datagrams on queue pair 1, bulk WRITEs and
+SENDs of noise, RPC-over-RDMA and NVMe-like SENDs, READ and its response, SENDs of 44 bytes that begin 0x01 but have
+another length byte, SENDs of 44 bytes that begin 0xfe, UD traffic.
 """
 
 from smcsynth import roce
@@ -33,7 +33,8 @@ def scene(capture):
         link.send("client", data)
     psn = link.qp["client"].psn
     link.request("client", roce.READ_REQUEST, roce.reth(0x7F0000000000, 0x1234, 512), ack=False)
-    link.packet("server", roce.READ_RESPONSE_ONLY, roce.aeth(roce.ACK, link.qp["server"].msn) + noise(512, "read"), psn=psn)
+    acknowledged = roce.aeth(roce.ACK, link.qp["server"].msn)
+    link.packet("server", roce.READ_RESPONSE_ONLY, acknowledged + noise(512, "read"), psn=psn)
     roce.datagram(capture, CLIENT_V2, SERVER_V2, dest_qp=0x77, source_qp=0x78, qkey=0x11111111, psn=9,
                   payload=noise(300, "datagram"))
     roce.congestion_notification(capture, SERVER_V2, CLIENT_V2, dest_qp=0x31)

@@ -1,10 +1,11 @@
 """
-What SMC never sends but RoCE allows, on the queue pair of a living SMC-R link and beside it; and application data that look
-like something else.
+What SMC never sends but RoCE allows, on the queue pair of a living SMC-R link and beside it; and application data
+that look like something else.
 
-Data: 44 bytes that look like a CDC message, 44 that look like an LLC message, data that begin 08 00 00 00 (taken for
-Ethernet over InfiniBand by some), a zero-length WRITE. Packets: RNR NAK and the SEND again, WRITE with immediate, SEND with
-immediate, SEND with invalidate, RDMA READ, fetch-and-add, congestion notification, UD SENDs. At last data again.
+Data: 44 bytes that look like a CDC message, 44 that look like an LLC message, data that begin 08 00 00 00 (taken
+for Ethernet over InfiniBand by some), a zero-length WRITE. Packets: RNR NAK and the SEND again, WRITE with
+immediate, SEND with immediate, SEND with invalidate, RDMA READ, fetch-and-add, congestion notification, UD SENDs.
+At last data again.
 """
 
 from smcsynth import roce
@@ -41,7 +42,8 @@ def other_operations(connection, link):
     link.request("client", roce.SEND_ONLY_INV, u32(rkey) + cdc(seq=78, token=0x0501))
     psn = link.qp["client"].psn
     link.request("client", roce.READ_REQUEST, roce.reth(va, rkey, 16), ack=False)
-    link.packet("server", roce.READ_RESPONSE_ONLY, roce.aeth(roce.ACK, link.qp["server"].msn) + b"sixteen bytes ok", psn=psn)
+    acknowledged = roce.aeth(roce.ACK, link.qp["server"].msn)
+    link.packet("server", roce.READ_RESPONSE_ONLY, acknowledged + b"sixteen bytes ok", psn=psn)
     psn = link.qp["client"].psn
     link.request("client", roce.FETCH_ADD, u64(va) + u32(rkey) + u64(1) + u64(0), ack=False)
     link.packet("server", roce.ATOMIC_ACKNOWLEDGE, roce.aeth(roce.ACK, link.qp["server"].msn) + u64(41), psn=psn)

@@ -35,5 +35,6 @@ VARIANTS = [
 def scene(capture):
     for number, (syn, synack, ack) in enumerate(VARIANTS):
         tcp = TcpConversation(capture, CLIENT, SERVER, sport=40001 + number, dport=50000)
-        tcp.handshake(*(NOP * 2 + option if option else b"" for option in (syn, syn if synack is None else synack, ack)))
+        options = (syn, syn if synack is None else synack, ack)
+        tcp.handshake(*(NOP * 2 + option if option else b"" for option in options))
         tcp.close()

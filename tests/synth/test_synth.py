@@ -1,6 +1,6 @@
 """
-Checks of the encoders that build the synthetic captures: known messages are reproduced, ICRCs are right, and the committed
-captures are what their scenarios build. Run with: /usr/bin/python3 -m pytest tests/synth
+Checks of the encoders that build the synthetic captures: known messages are reproduced, ICRCs are right, and the
+committed captures are what their scenarios build. Run with: /usr/bin/python3 -m pytest tests/synth
 """
 
 import json
@@ -99,7 +99,8 @@ def test_icrc_agrees_with_scapy():
     assert frame[14:] == bytes(scapys)
 
 
-@pytest.mark.parametrize("name, version", [("6.1-v2-a-first-contact-ipv4", IP), ("6.1-v1-a-first-contact-ipv4", IPv6)])
+@pytest.mark.parametrize("name, version", [("6.1-v2-a-first-contact-ipv4", IP),
+                                           ("6.1-v1-a-first-contact-ipv4", IPv6)])
 def test_icrc_of_real_frames(name, version):
     checked = 0
     with PcapNgReader(str(CAPTURES / "real" / f"{name}.pcapng")) as reader:
@@ -138,7 +139,8 @@ def test_lower_layers_are_sound(path):
     """Checksums of Ethernet's payloads are right and tshark reads each frame to its end."""
     bad = "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0 || tcp.analysis.lost_segment"
     options = [f"-o{name}.check_checksum:TRUE" for name in ("ip", "tcp", "udp")]
-    result = subprocess.run(["tshark", "-n", "-2", "-r", path, *options, "-oudp.ignore_ipv6_zero_checksum:TRUE", "-Y", bad],
-                            capture_output=True, text=True)
+    options.append("-oudp.ignore_ipv6_zero_checksum:TRUE")
+    command = ["tshark", "-n", "-2", "-r", path, *options, "-Y", bad]
+    result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert result.stdout == ""

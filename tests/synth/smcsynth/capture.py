@@ -28,7 +28,7 @@ class Capture:
         self.now += round(seconds * 1_000_000)
 
     def encapsulate(self, wrap):
-        """Put every frame so far into another encapsulation: `wrap(time in microseconds, frame)` returns the new frame."""
+        """Put every frame so far into another encapsulation: `wrap(microseconds, frame)` returns the new frame."""
         self.frames = [(when, wrap(when, frame)) for when, frame in self.frames]
 
     def pcap(self):

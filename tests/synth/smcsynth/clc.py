@@ -1,8 +1,8 @@
 """
 CLC messages (RFC 7609 A.2) and the SMC option of the TCP handshake (RFC 7609 A.1).
 
-Also the SMC-D and SMCv2 variants, which the RFC does not have: their layouts follow the Linux kernel (net/smc/smc_clc.h).
-Every encoder returns the bytes of one whole message, trailer included.
+Also the SMC-D and SMCv2 variants, which the RFC does not have: their layouts follow the Linux kernel
+(net/smc/smc_clc.h). Every encoder returns the bytes of one whole message, trailer included.
 """
 
 from .octets import gid, ipv4, mac, padded, u8, u16, u24, u32, u64, zero_filled

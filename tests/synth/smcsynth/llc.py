@@ -1,8 +1,8 @@
 """
 LLC messages, RFC 7609 A.3: payloads of RC SENDs.
 
-Version 1 messages have types 0x01 to 0x09 and 44 bytes. Version 2 messages (types 0x21 to 0x29, Linux net/smc/smc_llc.c)
-have a 16-bit length in the byte order of the sender's processor: `order` says which.
+Version 1 messages have types 0x01 to 0x09 and 44 bytes. Version 2 messages (types 0x21 to 0x29, Linux
+net/smc/smc_llc.c) have a 16-bit length in the byte order of the sender's processor: `order` says which.
 """
 
 from .octets import gid, mac, u8, u16, u24, u32, u64, zero_filled

@@ -1,7 +1,9 @@
 """
-RoCE and InfiniBand packets: BTH and its extended headers, GRH, ICRC, and queue pairs that keep packet sequence numbers.
+RoCE and InfiniBand packets: BTH and its extended headers, GRH, ICRC, and queue pairs that keep packet sequence
+numbers.
 
-Formats from the InfiniBand Architecture Specification, volume 1, chapter 9, and its annexes A16 (RoCE) and A17 (RoCEv2).
+Formats from the InfiniBand Architecture Specification, volume 1, chapter 9, and its annexes A16 (RoCE) and A17
+(RoCEv2).
 """
 
 import ipaddress
@@ -11,7 +13,6 @@ from zlib import crc32
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
-from scapy.packet import Raw
 
 from .net import IPV4, IPV6_TYPE, ROCEV1, ethernet
 from .octets import gid as gid_bytes

@@ -1,8 +1,8 @@
 """
 Whole SMC-R stories: a link group, its connections, and what both peers keep about them.
 
-A story only sends what a scenario asks for, but fills in everything that follows from what was sent before: PSNs, tokens,
-RKeys, addresses, cursors, CDC sequence numbers. Roles are "client" and "server" throughout.
+A story only sends what a scenario asks for, but fills in everything that follows from what was sent before: PSNs,
+tokens, RKeys, addresses, cursors, CDC sequence numbers. Roles are "client" and "server" throughout.
 """
 
 from dataclasses import dataclass, field
@@ -322,8 +322,8 @@ def linux_halves(size=65536, *, number=1):
 def linux_connection(capture, *, version=1, port=50000, sport=40000, ipv6=False, vlan=None, transport=None, nics=None,
                      nth=1):
     """
-    A connection between two Linux hosts with one RoCE device each, first of its link group. `nth` counts the link groups
-    of a capture: queue pair numbers, initial PSNs, tokens and RKeys depend on it.
+    A connection between two Linux hosts with one RoCE device each, first of its link group. `nth` counts the link
+    groups of a capture: queue pair numbers, initial PSNs, tokens and RKeys depend on it.
     """
     client, server = nics or ((CLIENT_V1, SERVER_V1) if version == 1 else (CLIENT_V2, SERVER_V2))
     group = LinkGroup(capture, [client], [server], version=version, vlan=vlan, transport=transport)
