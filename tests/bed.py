@@ -1,0 +1,152 @@
+"""
+The test bed: folders in which tshark sees our plugin and nothing of the user or the system.
+
+As root Wireshark reads neither the personal plugin folder nor WIRESHARK_PLUGIN_DIR, and says nothing about it. So
+whoever starts the tests, tshark runs as a user without privileges, on copies that this user can read. The plugin
+folder stands in for that of the system, which keeps a plugin that is installed there out of the tests.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[1]
+BUILDS = TOP / "build-test"
+USER = "nobody"  # who runs tshark when root runs the tests
+TIME_LIMIT = 300  # seconds for one run of tshark
+
+# RoCE over IPv6 leaves the UDP checksum out; that is no finding.
+PREFERENCES = ("-o", "udp.ignore_ipv6_zero_checksum:TRUE")
+
+
+def captures(*folders):
+    """The captures of the project: {name: path}, of all folders or of those named."""
+    found = {}
+    for folder in folders or ("real", "synthetic", "malformed"):
+        for path in sorted((TOP / "captures" / folder).glob("*.pcap*")):
+            assert path.stem not in found, f"two captures have the name {path.stem}"
+            found[path.stem] = path
+    return found
+
+
+def as_user():
+    """Arguments for subprocess that start a program without root's privileges."""
+    return {"user": USER, "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def wireshark_version():
+    """Version of tshark as the plugin folders have it: 4.0"""
+    text = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"(\d+\.\d+)\.\d+", text).group(1)
+
+
+class Bed:
+    """
+    Folders below `root`: home, config and extcap (all empty), plugins/BUILD for every build of the plugin and
+    plugins/none without it, captures (copies), scratch for captures that tests make.
+    """
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        self.scratch = self.root / "scratch"
+
+    def lay(self):
+        """Make the folders and copy the plugins and captures into them."""
+        self.root.chmod(0o755)
+        for name in ("home", "config", "extcap", "scratch", "plugins/none"):
+            (self.root / name).mkdir(parents=True)
+        version = wireshark_version()
+        for plugin in BUILDS.glob("*/smcr.so"):
+            folder = self.root / "plugins" / plugin.parent.name / version / "epan"
+            folder.mkdir(parents=True)
+            shutil.copyfile(plugin, folder / plugin.name)
+        for name, path in captures().items():
+            copy = self.root / "captures" / path.relative_to(TOP / "captures")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+
+    def capture(self, name_or_path):
+        """Path of a capture that tshark can read: the copy of one of the project's, or a path as it is."""
+        if isinstance(name_or_path, pathlib.Path):
+            return name_or_path
+        return self.root / "captures" / captures()[name_or_path].relative_to(TOP / "captures")
+
+
+@contextlib.contextmanager
+def new_bed():
+    """A bed for as long as the block runs."""
+    assert (BUILDS / "debug" / "smcr.so").exists(), "the plugin is not built: run tests/build"
+    with tempfile.TemporaryDirectory(prefix="smcr-test-") as root:
+        bed = Bed(root)
+        bed.lay()
+        yield bed
+
+
+class Tshark:
+    """tshark and its kin on a bed, with one build of the plugin or, with plugin="none", without it."""
+
+    def __init__(self, bed, plugin="debug", **environment):
+        self.bed = bed
+        folder = bed.root / "plugins" / plugin
+        assert folder.exists(), f"the plugin is not built as {plugin}: run tests/build"
+        self.environment = {
+            "HOME": str(bed.root / "home"),
+            "LC_ALL": "C.UTF-8",
+            "PATH": os.environ["PATH"],
+            "TZ": "UTC",
+            "WIRESHARK_ABORT_ON_DISSECTOR_BUG": "1",
+            "WIRESHARK_CONFIG_DIR": str(bed.root / "config"),
+            "WIRESHARK_EXTCAP_DIR": str(bed.root / "extcap"),
+            "WIRESHARK_PLUGIN_DIR": str(folder),
+            **environment,
+        }
+
+    def start(self, *arguments, program="tshark", **options):
+        """Run it as it is; returns subprocess's result."""
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": TIME_LIMIT, "encoding": "utf-8",
+                   "errors": "replace", **options}
+        return subprocess.run([program, *map(str, arguments)], env=self.environment, cwd=self.bed.root,
+                              stdin=options.pop("stdin", None if "input" in options else subprocess.DEVNULL),
+                              **as_user(), **options)
+
+    def run(self, *arguments, **options):
+        """Run it, insist on silence on stderr and on success; returns what it printed."""
+        result = self.start(*arguments, **options)
+        assert result.stderr == "" and result.returncode == 0, (
+            f"tshark {' '.join(map(str, arguments))}\nexit status {result.returncode}\n{result.stderr}")
+        return result.stdout
+
+    def show(self, capture, *arguments, **options):
+        """What tshark prints about a capture (name or path)."""
+        return self.run("-n", *PREFERENCES, "-r", self.bed.capture(capture), *arguments, **options)
+
+    def fields(self, capture, *names, where="", two_pass=False):
+        """
+        Values of display fields: one row per frame that matches `where`, in it one list per name with all of the
+        field's values in the frame, as strings.
+        """
+        arguments = ["-T", "fields", "-E", "separator=/t", "-E", "aggregator=;", "-E", "occurrence=a"]
+        for name in names:
+            arguments += ["-e", name]
+        if where:
+            arguments += ["-Y", where]
+        if two_pass:
+            arguments.append("-2")
+        lines = self.show(capture, *arguments).splitlines()
+        return [[value.split(";") if value else [] for value in line.split("\t")] for line in lines]
+
+    def frames(self, capture, where, **options):
+        """Numbers of the frames that match a display filter."""
+        return [int(row[0][0]) for row in self.fields(capture, "frame.number", where=where, **options)]
+
+    def registered_fields(self):
+        """
+        Fields of our protocol as `tshark -G fields` lists them: rows of (filter, type, name, description), one per
+        registration, sorted as they come.
+        """
+        rows = (line.split("\t") for line in self.run("-G", "fields").splitlines())
+        return [(row[2], row[3], row[1], row[7]) for row in rows if row[0] == "F" and row[4] == "smcr"]
