@@ -1,0 +1,30 @@
+"""What a golden is: the text of our protocol for a capture, the same in every version of Wireshark."""
+
+import pathlib
+
+from bed import captures
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+LONGEST = 150  # frames; a longer golden nobody reviews
+
+
+def ranges():
+    """Rows of ranges.txt: {capture name: display filter}."""
+    rows = (line.split(maxsplit=1) for line in (FOLDER / "ranges.txt").read_text().splitlines())
+    return {row[0]: row[1] for row in rows if row and not row[0].startswith("#")}
+
+
+def file_of(name):
+    """Where the golden of a capture is."""
+    return FOLDER / f"{name}.txt"
+
+
+def text_of(tshark, name):
+    """The golden as the plugin makes it now. The "Frame" lines differ between versions of Wireshark."""
+    where = ranges().get(name)
+    text = tshark.show(name, "-2", "-V", "-O", "smcr", *(("-Y", where) if where else ()))
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("Frame "))
+
+
+def names():
+    return sorted(captures())
