@@ -1,17 +1,473 @@
-/* clc.c (being written)
+/* clc.c
+ * One CLC message, RFC 7609 A.2: header, trailer and length of every type, and the Decline
+ * (A.2.5); Proposal, Accept and Confirm are in clc_proposal.c and clc_accept.c. Called for each
+ * message that packet-smcr-clc.c finds in the TCP stream.
+ *
+ * A message is decoded part by part; each part marks its bytes. What no part has marked in the end
+ * is shown as extra bytes, so that every byte is accounted for whatever the offsets say.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "clc.h"
-#include "layout.h"
+
+#include "clc_messages.h"
+
 #include <string.h>
+
+/* ---- layouts ---- */
+
+/* Peer ID, RFC 7609 A.2.1 */
+static const smcr_row_t peer_id_rows[] = {
+    SHOW(hf_smcr_peer_id_instance, 0, 2),
+    SHOW(hf_smcr_peer_id_mac, 2, 6),
+};
+smcr_layout_t smcr_clc_peer_id = SMCR_LAYOUT("SMC peer ID", peer_id_rows, 8);
+
+/* Header, RFC 7609 A.2; walked without a tree to learn which message it is. */
+static const smcr_row_t header_rows[] = {
+    KEEP(hf_smcr_eyecatcher, 0, 4, smcr_clc_header_t, eyecatcher),
+    KEEP(hf_smcr_clc_type, 4, 1, smcr_clc_header_t, type),
+    KEEP(hf_smcr_clc_length, 5, 2, smcr_clc_header_t, length),
+    KEEP(hf_smcr_clc_flags, 7, 1, smcr_clc_header_t, flags),
+};
+static smcr_layout_t header_layout = SMCR_LAYOUT("CLC header", header_rows, 8);
+
+static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_flags, NULL};
+static const smcr_row_t unknown_rows[] = {SMCR_CLC_HEADER_ROWS(unknown_bits)};
+static smcr_layout_t unknown_layout = SMCR_LAYOUT("CLC message", unknown_rows, 8);
+
+/* Trailer, RFC 7609 A.2 */
+static const smcr_row_t trailer_rows[] = {
+    KEEP(hf_smcr_clc_trailer, 0, 4, smcr_clc_header_t, eyecatcher),
+};
+static smcr_layout_t trailer_layout = SMCR_LAYOUT("CLC trailer", trailer_rows, 4);
+
+/* SMC Decline, RFC 7609 A.2.5 and struct smc_clc_msg_decline, each without the trailer */
+static int *const decline_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_out_of_sync,
+                                    &hf_smcr_reserved_07, NULL};
+static int *const decline_os_bits[] = {&hf_smcr_clc_os, &hf_smcr_reserved_0f, NULL};
+
+#define DECLINE_ROWS \
+    SMCR_CLC_HEADER_ROWS(decline_bits), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_decline_t, \
+              peer_id), \
+    KEEP(hf_smcr_clc_diagnosis, 16, 4, smcr_clc_decline_t, diagnosis)
+
+static const smcr_row_t decline_v1_rows[] = {
+    DECLINE_ROWS,
+    SHOW(hf_smcr_reserved, 20, 4),
+};
+static smcr_layout_t decline_v1 = SMCR_LAYOUT("SMC Decline", decline_v1_rows, 24);
+
+static const smcr_row_t decline_v2_rows[] = {
+    DECLINE_ROWS,
+    KEEP_BITS(hf_smcr_clc_decline_os, 20, 1, decline_os_bits, smcr_clc_decline_t, os),
+    SHOW(hf_smcr_reserved, 21, 3),
+};
+static smcr_layout_t decline_v2 = SMCR_LAYOUT("SMC Decline v2", decline_v2_rows, 24);
+
+/* struct smc_clc_msg_decline_v2, from byte 24 */
+static const smcr_row_t decline_words_rows[] = {
+    SHOW(hf_smcr_clc_diagnosis_v2, 0, 4),
+    SHOW(hf_smcr_clc_diagnosis_v2, 4, 4),
+    SHOW(hf_smcr_clc_diagnosis_v2, 8, 4),
+    SHOW(hf_smcr_clc_diagnosis_v2, 12, 4),
+};
+static smcr_layout_t decline_words = SMCR_LAYOUT("SMC Decline v2 words", decline_words_rows, 16);
+
 void
 smcr_clc_register_layouts(void)
 {
+    smcr_layout_register(&smcr_clc_peer_id);
+    smcr_layout_register(&header_layout);
+    smcr_layout_register(&unknown_layout);
+    smcr_layout_register(&trailer_layout);
+    smcr_layout_register(&decline_v1);
+    smcr_layout_register(&decline_v2);
+    smcr_layout_register(&decline_words);
+    smcr_clc_proposal_register_layouts();
+    smcr_clc_accept_register_layouts();
 }
+
+/* ---- parts ---- */
+
+static void
+mark_decoded(smcr_clc_message_t *message, unsigned start, unsigned end)
+{
+    unsigned last = message->part_count;
+
+    if (last && message->parts[last - 1].end == start)
+        message->parts[last - 1].end = end;
+    else if (last < SMCR_CLC_PARTS_MAX) {
+        message->parts[last].start = start;
+        message->parts[last].end = end;
+        message->part_count++;
+    }
+}
+
+bool
+smcr_clc_walk(smcr_clc_message_t *message, const smcr_walk_t *walk, const smcr_layout_t *layout,
+              unsigned base, void *keep)
+{
+    if (!message->whole)
+        return false;
+    message->whole = smcr_layout_walk(layout, walk, base, keep);
+    mark_decoded(message, base, base + layout->length);
+    return message->whole;
+}
+
+smcr_walk_t
+smcr_clc_subtree(const smcr_clc_message_t *message, const smcr_walk_t *parent, int hf, int ett,
+                 unsigned start, unsigned length)
+{
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+    smcr_walk_t walk = *parent;
+
+    if (start < captured) {
+        proto_item *item = proto_tree_add_item(walk.tree, hf, walk.tvb, (int)start,
+                                               (int)MIN(length, captured - start), ENC_NA);
+        walk.tree = proto_item_add_subtree(item, ett);
+    }
+    return walk;
+}
+
+void
+smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned end)
+{
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+
+    if (walk->tree && walk->tree != message->walk.tree)
+        proto_item_set_end(walk->tree, walk->tvb, (int)MIN(end, captured));
+}
+
+bool
+smcr_clc_is_free(const smcr_clc_message_t *message, unsigned start, unsigned end)
+{
+    for (unsigned i = 0; i < message->part_count; i++)
+        if (start < message->parts[i].end && message->parts[i].start < end)
+            return false;
+    return true;
+}
+
+/* Where the next decoded part begins at or behind `offset`; `end` when there is none. Moves
+ * `offset` behind the parts that it lies in. */
+static unsigned
+next_part(const smcr_clc_message_t *message, unsigned *offset, unsigned end)
+{
+    unsigned next = end;
+
+    /* The parts are in the order of decoding, not of place: each round gets behind one at least. */
+    for (unsigned round = 0; round < message->part_count; round++)
+        for (unsigned i = 0; i < message->part_count; i++)
+            if (message->parts[i].start <= *offset && *offset < message->parts[i].end)
+                *offset = message->parts[i].end;
+    for (unsigned i = 0; i < message->part_count; i++)
+        if (message->parts[i].start > *offset)
+            next = MIN(next, message->parts[i].start);
+    return next;
+}
+
+static void
+show_extra_bytes(smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned end = tvb_reported_length(walk->tvb);
+    unsigned captured = tvb_captured_length(walk->tvb);
+
+    for (unsigned offset = 0; message->whole;) {
+        unsigned next = next_part(message, &offset, end);
+        if (offset >= end)
+            return;
+        message->whole = next <= captured;
+        proto_item *item = walk->tree;
+        if (offset < captured)
+            item = proto_tree_add_item(walk->tree, hf_smcr_extra_bytes, walk->tvb, (int)offset,
+                                       (int)(MIN(next, captured) - offset), ENC_NA);
+        expert_add_info(walk->pinfo, item, &ei_smcr_clc_extra);
+        if (!message->whole)
+            smcr_layout_explain_missing(walk, item, next);
+        offset = next;
+    }
+}
+
+/* ---- checks that several types need ---- */
+
+unsigned
+smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf, unsigned start,
+               unsigned size, unsigned count)
+{
+    unsigned end = tvb_reported_length(walk->tvb);
+    unsigned room = start < end ? (end - start) / size : 0;
+
+    if (count > SMCR_CLC_COUNT_MAX)
+        expert_add_info_format(walk->pinfo, smcr_layout_item(walk, hf), &ei_smcr_clc_limit,
+                               "The count is %u; the protocol allows %u at most", count,
+                               SMCR_CLC_COUNT_MAX);
+    if (count > room) {
+        expert_add_info_format(walk->pinfo, smcr_layout_item(walk, hf), &ei_smcr_clc_count,
+                               "The count is %u, but the message has room for %u only", count,
+                               room);
+        message->consistent = false;
+    }
+    return MIN(count, room);
+}
+
+void
+smcr_clc_explain_peer_id(const smcr_clc_message_t *message, const uint8_t *peer_id)
+{
+    /* SMC_LOCAL_SYSTEMID_RESET in net/smc/smc_ib.c: "%%%%%%%" */
+    static const uint8_t unset[SMCR_PEER_ID_LENGTH] = {0x25, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25};
+
+    if (memcmp(peer_id, unset, sizeof unset) == 0)
+        proto_item_append_text(smcr_layout_item(&message->walk, hf_smcr_peer_id),
+                               " (Linux that has had no active RDMA port)");
+}
+
+void
+smcr_clc_check_release(const smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
+                       unsigned release)
+{
+    if (release > SMCR_RELEASE_1)
+        expert_add_info(message->walk.pinfo, smcr_layout_item(walk, hf), &ei_smcr_clc_release);
+}
+
+void
+smcr_clc_check_os(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned code)
+{
+    if (!try_val_to_str(code, smcr_os_types))
+        expert_add_info(message->walk.pinfo, smcr_layout_item(walk, hf_smcr_clc_os),
+                        &ei_smcr_clc_os);
+}
+
+/* ---- Decline ---- */
+
+/* The words for the diagnosis, below it and as expert item. */
+static void
+explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline)
+{
+    const smcr_walk_t *walk = &message->walk;
+    const char *text = smcr_decline_text(decline->diagnosis, decline->os >> 4);
+    proto_item *diagnosis = smcr_layout_item(walk, hf_smcr_clc_diagnosis);
+    proto_item *item = proto_tree_add_string(walk->tree, hf_smcr_clc_diagnosis_text, walk->tvb, 16,
+                                             4, text);
+
+    proto_item_set_generated(item);
+    if (diagnosis != walk->tree)
+        proto_tree_move_item(walk->tree, diagnosis, item);
+    expert_add_info_format(walk->pinfo, diagnosis, &ei_smcr_clc_declined,
+                           "The peer declines SMC; the connection falls back to TCP: %s (0x%08x)",
+                           text, decline->diagnosis);
+    wmem_strbuf_append_printf(message->info, ": %s (0x%08x)", text, decline->diagnosis);
+    wmem_strbuf_append_printf(message->summary, ": %s", text);
+}
+
+static void
+dissect_decline(smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    smcr_clc_decline_t *decline = &message->clc->u.decline;
+    unsigned length = message->clc->header.length;
+
+    /* Linux 5.10 to 5.15 sends version 2 in the length of version 1. */
+    message->expected = message->format == 1 || length == 28 ? 28 : 44;
+    message->exact = true;
+    if (!smcr_clc_walk(message, walk, message->format == 1 ? &decline_v1 : &decline_v2, 0, decline))
+        return;
+    smcr_clc_explain_peer_id(message, decline->peer_id);
+    if (message->format == 2)
+        smcr_clc_check_os(message, walk, decline->os >> 4);
+    if (message->expected == 44)
+        smcr_clc_walk(message, walk, &decline_words, 24, NULL);
+    explain_diagnosis(message, decline);
+    if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
+        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
+                        &ei_smcr_clc_out_of_sync);
+        wmem_strbuf_append(message->info, " Out of sync");
+        wmem_strbuf_append(message->summary, ", out of sync");
+    }
+}
+
+/* ---- every message ---- */
+
+static void
+dissect_unknown(smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned captured = tvb_captured_length(walk->tvb);
+    unsigned end = tvb_reported_length(walk->tvb);
+
+    message->expected = SMCR_CLC_HEADER_LENGTH + SMCR_CLC_TRAILER_LENGTH;
+    smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
+    expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_type), &ei_smcr_clc_type);
+    if (captured > SMCR_CLC_HEADER_LENGTH)
+        proto_tree_add_item(walk->tree, hf_smcr_clc_body, walk->tvb, SMCR_CLC_HEADER_LENGTH,
+                            (int)captured - SMCR_CLC_HEADER_LENGTH, ENC_NA);
+    mark_decoded(message, SMCR_CLC_HEADER_LENGTH, end);
+    if (captured < end) {
+        message->whole = false;
+        smcr_layout_explain_missing(walk, smcr_layout_item(walk, hf_smcr_clc_body), end);
+    }
+    wmem_strbuf_append_printf(message->info, " of unknown type %u", message->clc->header.type);
+    wmem_strbuf_append_printf(message->summary, " of unknown type %u", message->clc->header.type);
+}
+
+static bool
+is_eyecatcher(uint32_t value)
+{
+    return value == SMCR_EYECATCHER_R || value == SMCR_EYECATCHER_D;
+}
+
+/* Bytes of the message before its trailer. When the length field is impossible, the trailer is
+ * where the bytes end, if it is one. */
+static unsigned
+body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
+{
+    unsigned length = tvb_reported_length(tvb);
+    unsigned body = length - MIN(length, SMCR_CLC_TRAILER_LENGTH);
+
+    if (body < SMCR_CLC_HEADER_LENGTH)
+        return length;
+    if (header->length == length)
+        return body;
+    bool captured = tvb_captured_length(tvb) == length;
+    return captured && is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
+}
+
+/* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
+ * in all messages, whatever the one at the start. */
+static bool
+dissect_trailer(smcr_clc_message_t *message, tvbuff_t *tvb)
+{
+    unsigned offset = tvb_reported_length(message->walk.tvb);
+    smcr_clc_header_t trailer;
+    smcr_walk_t walk = message->walk;
+
+    walk.tvb = tvb;
+    if (!message->whole || offset == tvb_reported_length(tvb))
+        return false;
+    message->whole = smcr_layout_walk(&trailer_layout, &walk, offset, &trailer);
+    if (!message->whole || is_eyecatcher(trailer.eyecatcher))
+        return message->whole;
+    expert_add_info(walk.pinfo, smcr_layout_item(&walk, hf_smcr_clc_trailer),
+                    &ei_smcr_clc_trailer);
+    return false;
+}
+
+/* Whether the length field is right, as far as the message's contents tell. */
+static bool
+check_length(const smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    proto_item *item = smcr_layout_item(walk, hf_smcr_clc_length);
+    unsigned length = message->clc->header.length;
+    unsigned expected = message->expected;
+
+    if (message->exact && length != expected)
+        expert_add_info_format(walk->pinfo, item, &ei_smcr_clc_length,
+                               "The length is %u, but this message has %u bytes", length, expected);
+    else if (length < expected)
+        expert_add_info_format(walk->pinfo, item, &ei_smcr_clc_length,
+                               "The length is %u, but this message has at least %u bytes", length,
+                               expected);
+    else if (length > SMCR_CLC_LENGTH_MAX)
+        expert_add_info_format(walk->pinfo, item, &ei_smcr_clc_length,
+                               "The length is %u, which no CLC message reaches", length);
+    else
+        return message->exact;
+    return false;
+}
+
+static void
+check_version(const smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned version = message->clc->header.flags >> 4;
+
+    if (version < 1 || version > 2)
+        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_version),
+                        &ei_smcr_clc_version);
+}
+
+/* Decodes all of the message but its trailer. */
+static void
+dissect_body(smcr_clc_message_t *message)
+{
+    switch (message->clc->header.type) {
+    case SMCR_CLC_PROPOSAL:
+        smcr_clc_proposal_dissect(message);
+        break;
+    case SMCR_CLC_ACCEPT:
+    case SMCR_CLC_CONFIRM:
+        smcr_clc_accept_dissect(message);
+        break;
+    case SMCR_CLC_DECLINE:
+        dissect_decline(message);
+        break;
+    default:
+        dissect_unknown(message);
+        break;
+    }
+    show_extra_bytes(message);
+}
+
+/* Writes what has been found out to the line of the protocol and to the Info column. */
+static void
+show_summary(const smcr_clc_message_t *message, proto_item *item)
+{
+    const char *type = try_val_to_str(message->clc->header.type, smcr_clc_types);
+    column_info *cinfo = message->walk.pinfo->cinfo;
+    const char *incomplete = message->whole ? "" : " (incomplete)";
+
+    if (!type)
+        type = "message";
+    proto_item_append_text(item, ", CLC %s%s%s", type, wmem_strbuf_get_str(message->summary),
+                           incomplete);
+    col_append_sep_fstr(cinfo, COL_INFO, ", ", "CLC %s%s%s", type,
+                        wmem_strbuf_get_str(message->info), incomplete);
+}
+
+/* A message of which not even the header is there. */
+static void
+dissect_beginning(tvbuff_t *tvb, packet_info *pinfo, proto_item *item, proto_tree *tree)
+{
+    smcr_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .tree = tree, .order = ENC_BIG_ENDIAN};
+
+    smcr_layout_walk(&unknown_layout, &walk, 0, NULL);
+    proto_item_append_text(item, ", CLC message (incomplete)");
+    col_append_sep_str(pinfo->cinfo, COL_INFO, ", ", "CLC message (incomplete)");
+}
+
 void
 smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
 {
+    proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    smcr_clc_message_t message = {
+        .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN},
+        .clc = clc,
+        .whole = true,
+        .consistent = true,
+        .info = wmem_strbuf_new(pinfo->pool, ""),
+        .summary = wmem_strbuf_new(pinfo->pool, ""),
+    };
+
     memset(clc, 0, sizeof *clc);
-    proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    if (tvb_captured_length(tvb) < SMCR_CLC_HEADER_LENGTH) {
+        dissect_beginning(tvb, pinfo, item, proto_item_add_subtree(item, ett_smcr));
+        return;
+    }
+    smcr_layout_walk(&header_layout, &message.walk, 0, &clc->header);
+    if (clc->header.eyecatcher == SMCR_EYECATCHER_D)
+        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-D");
+
+    unsigned length = body_length(tvb, &clc->header);
+    message.format = clc->header.flags >> 4 >= 2 ? 2 : 1;
+    message.walk.tree = proto_item_add_subtree(item, ett_smcr);
+    message.walk.tvb = tvb_new_subset_length_caplen(
+        tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
+    dissect_body(&message);
+    bool trailer_right = dissect_trailer(&message, tvb);
+    bool length_right = check_length(&message) && clc->header.length == tvb_reported_length(tvb);
+    check_version(&message);
+    clc->complete = message.whole && trailer_right && length_right;
+    show_summary(&message, item);
 }

@@ -161,6 +161,29 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned 
     return true;
 }
 
+static proto_item *
+last_item(proto_node *node, int hf)
+{
+    proto_item *found = NULL;
+
+    for (proto_node *child = node->first_child; child; child = child->next) {
+        if (PNODE_FINFO(child) && PNODE_FINFO(child)->hfinfo->id == hf)
+            found = child;
+        proto_item *deeper = last_item(child, hf);
+        if (deeper)
+            found = deeper;
+    }
+    return found;
+}
+
+proto_item *
+smcr_layout_item(const smcr_walk_t *walk, int hf)
+{
+    proto_item *item = walk->tree ? last_item(walk->tree, hf) : NULL;
+
+    return item ? item : walk->tree;
+}
+
 /* ---- the check at load time ---- */
 
 static uint64_t

@@ -75,6 +75,9 @@ struct smcr_layout {
      .bits = (bits_), SMCR_MEMBER(type_, member_)}
 #define TEXT(hf_, offset_, length_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT}
+#define KEEP_TEXT(hf_, offset_, length_, type_, member_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT, \
+     SMCR_MEMBER(type_, member_)}
 #define KEEP_PART(hf_, offset_, length_, part_, ett_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_PART, \
      .part = &(part_), .ett = &(ett_), SMCR_MEMBER(type_, member_)}
@@ -97,6 +100,10 @@ typedef struct {
  */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base,
                       void *keep);
+
+/* The item of field `hf` that was added last below walk->tree, for checks and texts that need more
+ * than a row; the item of walk->tree itself when nobody wants that field. */
+proto_item *smcr_layout_item(const smcr_walk_t *walk, int hf);
 
 /* Adds the expert item for bytes [.., end) of walk->tvb that are not there: cut off by the
  * capture, or not in the message. */

@@ -1,0 +1,364 @@
+/* clc_accept.c
+ * CLC Accept and Confirm, which differ in little more than their sender: RFC 7609 A.2.3 and A.2.4
+ * for SMC-R, net/smc/smc_clc.h for SMC-D and for version 2. Called by clc.c.
+ *
+ * The two low bits of byte 7 say whether the message speaks of SMC-R or of SMC-D; RFC 7609, which
+ * knows SMC-R only, sends zero there. Bit 0x08 announces first contact. RFC 7609 has it in the
+ * Accept alone, Linux sets it in the Confirm too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc_messages.h"
+
+#include <inttypes.h>
+
+#define GID_COUNT_LENGTH 4 /* with the reserved bytes behind it */
+
+/* ---- layouts ---- */
+
+static int *const flag_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_first_contact,
+                                 &hf_smcr_reserved_04, &hf_smcr_clc_path, NULL};
+static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
+
+/* RFC 7609 A.2.3, A.2.4; struct smcr_clc_msg_accept_confirm */
+#define SMCR_ROWS \
+    SMCR_CLC_HEADER_ROWS(flag_bits), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_accept_t, \
+              peer_id), \
+    KEEP(hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
+    KEEP(hf_smcr_mac, 32, 6, smcr_clc_accept_t, mac), \
+    KEEP(hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
+    KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
+    KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
+    KEEP(hf_smcr_token, 46, 4, smcr_clc_accept_t, token), \
+    KEEP_BITS(hf_smcr_clc_sizes, 50, 1, size_bits, smcr_clc_accept_t, sizes), \
+    SHOW(hf_smcr_reserved, 51, 1), \
+    KEEP(hf_smcr_rmb_va, 52, 8, smcr_clc_accept_t, va), \
+    SHOW(hf_smcr_reserved, 60, 1), \
+    KEEP(hf_smcr_psn, 61, 3, smcr_clc_accept_t, psn)
+
+static const smcr_row_t smcr_v1_rows[] = {SMCR_ROWS};
+static const smcr_row_t smcr_v2_rows[] = {
+    SMCR_ROWS,
+    KEEP_TEXT(hf_smcr_eid, 64, 32, smcr_clc_accept_t, eid),
+    SHOW(hf_smcr_reserved, 96, 8),
+};
+static smcr_layout_t smcr_v1 = SMCR_LAYOUT("SMC Accept", smcr_v1_rows, 64);
+static smcr_layout_t smcr_v2 = SMCR_LAYOUT("SMC Accept v2", smcr_v2_rows, 104);
+
+typedef struct {
+    uint64_t gid, token;
+    uint8_t size; /* size code << 4 */
+    smcr_clc_accept_t first_contact; /* only what the first contact extension says */
+} smcd_accept_t;
+
+/* struct smcd_clc_msg_accept_confirm_common and what follows it in either version */
+static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, NULL};
+
+#define SMCD_ROWS \
+    SMCR_CLC_HEADER_ROWS(flag_bits), \
+    KEEP(hf_smcr_smcd_gid, 8, 8, smcd_accept_t, gid), \
+    KEEP(hf_smcr_smcd_token, 16, 8, smcd_accept_t, token), \
+    SHOW(hf_smcr_smcd_index, 24, 1), \
+    KEEP_BITS(hf_smcr_smcd_size, 25, 1, dmb_size_bits, smcd_accept_t, size), \
+    SHOW(hf_smcr_reserved, 26, 2), \
+    SHOW(hf_smcr_smcd_link_id, 28, 4)
+
+static const smcr_row_t smcd_v1_rows[] = {
+    SMCD_ROWS,
+    SHOW(hf_smcr_reserved, 32, 12),
+};
+static const smcr_row_t smcd_v2_rows[] = {
+    SMCD_ROWS,
+    SHOW(hf_smcr_smcd_chid, 32, 2),
+    TEXT(hf_smcr_eid, 34, 32),
+    SHOW(hf_smcr_smcd_ext_gid, 66, 8),
+};
+static smcr_layout_t smcd_v1 = SMCR_LAYOUT("SMC-D Accept", smcd_v1_rows, 44);
+static smcr_layout_t smcd_v2 = SMCR_LAYOUT("SMC-D Accept v2", smcd_v2_rows, 74);
+
+/* First contact extension: struct smc_clc_first_contact_ext; only SMC-R has routes */
+static int *const fce_smcr_bits[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
+static int *const fce_smcd_bits[] = {&hf_smcr_reserved_80, &hf_smcr_reserved_7f, NULL};
+static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
+
+#define FCE_ROWS(bits_) \
+    BITS(hf_smcr_clc_fce_flags, 0, 1, bits_), \
+    KEEP_BITS(hf_smcr_clc_os_release, 1, 1, os_bits, smcr_clc_accept_t, os_release), \
+    SHOW(hf_smcr_reserved, 2, 2), \
+    TEXT(hf_smcr_clc_hostname, 4, 32)
+
+static const smcr_row_t fce_smcr_rows[] = {FCE_ROWS(fce_smcr_bits)};
+static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(fce_smcd_bits)};
+static smcr_layout_t fce_smcr = SMCR_LAYOUT("First contact extension", fce_smcr_rows, 36);
+static smcr_layout_t fce_smcd = SMCR_LAYOUT("First contact extension SMC-D", fce_smcd_rows, 36);
+
+/* struct smc_clc_fce_gid_ext up to the count, and struct smc_clc_first_contact_ext_v2x of v2.1 in
+ * the same place */
+static const smcr_row_t fce_v20_rows[] = {SHOW(hf_smcr_reserved, 0, 16)};
+static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
+                                    NULL};
+static const smcr_row_t fce_v21_rows[] = {
+    KEEP(hf_smcr_max_conns, 0, 1, smcr_clc_accept_t, max_conns),
+    KEEP(hf_smcr_max_links, 1, 1, smcr_clc_accept_t, max_links),
+    BITS(hf_smcr_clc_features, 2, 2, feature_bits),
+    SHOW(hf_smcr_clc_vendor_options, 4, 4),
+    SHOW(hf_smcr_reserved, 8, 8),
+};
+static smcr_layout_t fce_v20 = SMCR_LAYOUT("First contact extension v2.0", fce_v20_rows, 16);
+static smcr_layout_t fce_v21 = SMCR_LAYOUT("First contact extension v2.1", fce_v21_rows, 16);
+
+/* GID list of a Confirm: struct smc_clc_fce_gid_ext from the count on */
+static const smcr_row_t gid_count_rows[] = {
+    KEEP(hf_smcr_gid_count, 0, 1, smcr_clc_accept_t, gid_count),
+    SHOW(hf_smcr_reserved, 1, 3),
+};
+static const smcr_row_t gid_rows[] = {SHOW(hf_smcr_gid, 0, 16)};
+static smcr_layout_t gid_count = SMCR_LAYOUT("GID list", gid_count_rows, GID_COUNT_LENGTH);
+static smcr_layout_t gid_layout = SMCR_LAYOUT("GID", gid_rows, SMCR_GID_LENGTH);
+
+void
+smcr_clc_accept_register_layouts(void)
+{
+    smcr_layout_t *const layouts[] = {
+        &smcr_v1,  &smcr_v2, &smcd_v1, &smcd_v2,   &fce_smcr,
+        &fce_smcd, &fce_v20, &fce_v21, &gid_count, &gid_layout,
+    };
+
+    for (unsigned i = 0; i < array_length(layouts); i++)
+        smcr_layout_register(layouts[i]);
+}
+
+/* ---- checks ---- */
+
+static bool
+is_first_contact(const smcr_clc_message_t *message)
+{
+    return message->clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
+}
+
+/* Whether the message is of SMC-D: as Linux by the type in byte 7, and by the eyecatcher where
+ * that is neither SMC-R nor SMC-D. */
+static bool
+speaks_of_smcd(const smcr_clc_message_t *message)
+{
+    const smcr_clc_header_t *header = &message->clc->header;
+    unsigned type = SMCR_CLC_TYPEV1(header->flags);
+
+    if (type == SMCR_TYPE_R || type == SMCR_TYPE_D)
+        return type == SMCR_TYPE_D;
+    return header->eyecatcher == SMCR_EYECATCHER_D;
+}
+
+static void
+check_path(const smcr_clc_message_t *message)
+{
+    const smcr_clc_header_t *header = &message->clc->header;
+    unsigned expected = header->eyecatcher == SMCR_EYECATCHER_D ? SMCR_TYPE_D : SMCR_TYPE_R;
+
+    if (SMCR_CLC_TYPEV1(header->flags) != expected)
+        expert_add_info(message->walk.pinfo, smcr_layout_item(&message->walk, hf_smcr_clc_path),
+                        &ei_smcr_clc_path);
+}
+
+/* RFC 7609 A.2.3: the MTU is validated on first contact only, later its field may be empty. */
+static void
+check_mtu(const smcr_clc_message_t *message, unsigned code)
+{
+    bool unset = code == 0 && !is_first_contact(message);
+
+    if (!unset && !try_val_to_str(code, smcr_mtus))
+        expert_add_info(message->walk.pinfo, smcr_layout_item(&message->walk, hf_smcr_mtu),
+                        &ei_smcr_mtu);
+}
+
+static void
+check_smcr(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
+{
+    const smcr_walk_t *walk = &message->walk;
+
+    if (accept->qpn <= 1)
+        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_qpn), &ei_smcr_qpn);
+    if (accept->rmb_index == 0)
+        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_rmb_index),
+                        &ei_smcr_rmb_index);
+    if (accept->sizes >> 4 > SMCR_BSIZE_512K)
+        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_rmb_bsize),
+                        &ei_smcr_rmb_bsize);
+    check_mtu(message, accept->sizes & 0x0f);
+}
+
+/* Shows what the size code in the byte `hf` at `offset` stands for, below that byte. */
+static void
+show_buffer_size(const smcr_clc_message_t *message, int hf, int offset, unsigned code)
+{
+    const smcr_walk_t *walk = &message->walk;
+    proto_item *item = proto_tree_add_uint(smcr_layout_item(walk, hf), hf_smcr_rmb_size, walk->tvb,
+                                           offset, 1, smcr_bsize_bytes(code));
+
+    proto_item_set_generated(item);
+}
+
+/* ---- first contact ---- */
+
+static void
+dissect_gid_list(smcr_clc_message_t *message, unsigned start, smcr_clc_accept_t *accept)
+{
+    unsigned gids = start + GID_COUNT_LENGTH;
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_gid_list,
+                                        ett_smcr_gid_list, start, GID_COUNT_LENGTH);
+
+    if (!smcr_clc_walk(message, &walk, &gid_count, start, accept))
+        return;
+    unsigned count = smcr_clc_count(message, &walk, hf_smcr_gid_count, gids, SMCR_GID_LENGTH,
+                                    accept->gid_count);
+    for (unsigned i = 0; i < count && message->whole; i++)
+        smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, NULL);
+    smcr_clc_subtree_end(message, &walk, gids + count * SMCR_GID_LENGTH);
+    proto_item_append_text(walk.tree, ": %u GID%s", count, count == 1 ? "" : "s");
+    message->expected += GID_COUNT_LENGTH + SMCR_GID_LENGTH * (unsigned)accept->gid_count;
+}
+
+static void
+describe_fce(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned start,
+             const smcr_clc_accept_t *accept)
+{
+    unsigned os = accept->os_release >> 4;
+    unsigned release = accept->os_release & 0x0f;
+    const char *name = val_to_str_const(os, smcr_os_types, "unknown");
+    char *host = (char *)tvb_get_string_enc(walk->pinfo->pool, walk->tvb, (int)start + 4, 32,
+                                            ENC_ASCII);
+
+    proto_item_append_text(walk->tree, ": host %s, operating system %s, SMCv2.%u",
+                           g_strchomp(host), name, release);
+    smcr_clc_check_os(message, walk, os);
+    smcr_clc_check_release(message, walk, hf_smcr_clc_release_0f, release);
+}
+
+/* The first contact extension at `start`. SMC-D of release 0 has the first 36 bytes only. */
+static void
+dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_accept_t *accept)
+{
+    const smcr_layout_t *head = smcd ? &fce_smcd : &fce_smcr;
+    unsigned end = start + head->length;
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_fce, ett_smcr_fce,
+                                        start, head->length);
+
+    message->exact = false;
+    message->expected += head->length;
+    if (!smcr_clc_walk(message, &walk, head, start, accept))
+        return;
+    accept->has_fce = true;
+    describe_fce(message, &walk, start, accept);
+
+    bool v21 = (accept->os_release & 0x0f) >= SMCR_RELEASE_1;
+    if (v21 || !smcd) {
+        const smcr_layout_t *tail = v21 ? &fce_v21 : &fce_v20;
+        message->expected += tail->length;
+        smcr_clc_walk(message, &walk, tail, end, accept);
+        end += tail->length;
+    }
+    smcr_clc_subtree_end(message, &walk, end);
+    if (message->whole && !smcd && message->clc->header.type == SMCR_CLC_CONFIRM)
+        dissect_gid_list(message, end, accept);
+    message->exact = message->whole && message->consistent;
+}
+
+/* ---- the messages ---- */
+
+/* Walks the fixed part, whose length decides that of a message without extension. */
+static bool
+dissect_fixed(smcr_clc_message_t *message, const smcr_layout_t *layout, void *keep)
+{
+    message->expected = layout->length + SMCR_CLC_TRAILER_LENGTH;
+    message->exact = true;
+    return smcr_clc_walk(message, &message->walk, layout, 0, keep);
+}
+
+static bool
+dissect_smcr(smcr_clc_message_t *message)
+{
+    smcr_clc_accept_t *accept = &message->clc->u.accept;
+
+    if (!dissect_fixed(message, message->format == 1 ? &smcr_v1 : &smcr_v2, accept))
+        return false;
+    smcr_clc_explain_peer_id(message, accept->peer_id);
+    show_buffer_size(message, hf_smcr_clc_sizes, 50, accept->sizes >> 4);
+    check_smcr(message, accept);
+    return true;
+}
+
+static bool
+dissect_smcd(smcr_clc_message_t *message, smcd_accept_t *accept)
+{
+    const smcr_walk_t *walk = &message->walk;
+
+    if (!dissect_fixed(message, message->format == 1 ? &smcd_v1 : &smcd_v2, accept))
+        return false;
+    show_buffer_size(message, hf_smcr_smcd_size, 25, accept->size >> 4);
+    if (accept->size >> 4 > SMCR_BSIZE_1M)
+        expert_add_info_format(walk->pinfo, smcr_layout_item(walk, hf_smcr_rmb_bsize),
+                               &ei_smcr_rmb_bsize,
+                               "The buffer size is above the 1 MiB that SMC-D uses");
+    return true;
+}
+
+/* "SMC-Rv2.1"; only the first contact extension tells the release. */
+static void
+append_kind(const smcr_clc_message_t *message, wmem_strbuf_t *text,
+            const smcr_clc_accept_t *first_contact)
+{
+    wmem_strbuf_append_printf(text, "SMC-%cv%u", message->clc->smcd ? 'D' : 'R', message->format);
+    if (first_contact->os_release & 0x0f)
+        wmem_strbuf_append_printf(text, ".%u", first_contact->os_release & 0x0f);
+}
+
+static void
+summarize_smcr(const smcr_clc_message_t *message)
+{
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
+
+    wmem_strbuf_append_printf(message->info, " QPN=0x%06x RKey=0x%08x Token=0x%08x", accept->qpn,
+                              accept->rkey, accept->token);
+    wmem_strbuf_append_printf(message->summary, ", queue pair 0x%06x, RKey 0x%08x", accept->qpn,
+                              accept->rkey);
+}
+
+static void
+summarize_smcd(const smcr_clc_message_t *message, const smcd_accept_t *accept)
+{
+    wmem_strbuf_append_printf(message->info, " GID=0x%016" PRIx64 " Token=0x%016" PRIx64,
+                              accept->gid, accept->token);
+    wmem_strbuf_append_printf(message->summary, ", ISM GID 0x%016" PRIx64, accept->gid);
+}
+
+void
+smcr_clc_accept_dissect(smcr_clc_message_t *message)
+{
+    bool smcd = speaks_of_smcd(message);
+    bool has_fce = message->format == 2 && is_first_contact(message);
+    smcd_accept_t smcd_accept = {0}; /* the state has no use for it */
+    smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
+
+    message->clc->smcd = smcd;
+    bool fixed = smcd ? dissect_smcd(message, &smcd_accept) : dissect_smcr(message);
+    check_path(message);
+    if (has_fce && fixed)
+        dissect_fce(message, smcd ? smcd_v2.length : smcr_v2.length, smcd, first_contact);
+    else if (has_fce)
+        message->exact = false;
+
+    wmem_strbuf_append(message->info, " ");
+    append_kind(message, message->info, first_contact);
+    wmem_strbuf_append(message->summary, ": ");
+    append_kind(message, message->summary, first_contact);
+    if (fixed && smcd)
+        summarize_smcd(message, &smcd_accept);
+    else if (fixed)
+        summarize_smcr(message);
+    if (is_first_contact(message)) {
+        wmem_strbuf_append(message->info, " First contact");
+        wmem_strbuf_append(message->summary, ", first contact");
+    }
+}
