@@ -1,17 +1,338 @@
-/* llc.c (being written)
+/* llc.c
+ * LLC messages, in which two peers keep their link group: header, choice of the message's own
+ * function, and what all messages have in common (RFC 7609 A.3, net/smc/smc_llc.c).
+ *
+ * A message has 44 bytes in version 1 and as many as its length says in version 2. Linux writes
+ * that length in its own byte order.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+
 #include "llc.h"
-#include "layout.h"
+
 #include <string.h>
+
+#include "llc_messages.h"
+#include "values.h"
+
+#define SMCR_LLC_TYPE_CLASS 0xc0    /* the two bits that say what to do with an unknown type */
+#define SMCR_LLC_TYPE_OPTIONAL 0x80 /* discard it silently (A.3) */
+
+/* ---- headers: they differ in the flags, and between the versions ---- */
+
+#define V1_START \
+    KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \
+    KEEP(hf_smcr_llc_length_v1, 1, 1, smcr_llc_t, length)
+#define V2_START \
+    KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \
+    KEEP_PEER_ORDER(hf_smcr_llc_length, 1, 2, smcr_llc_t, length)
+#define RESERVED SHOW(hf_smcr_reserved, 2, 1)
+#define FLAGS(bits_) KEEP_BITS(hf_smcr_llc_flags, 3, 1, bits_, smcr_llc_t, flags)
+
+static int *const plain_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_7f, NULL};
+static int *const confirm_link_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_7c,
+                                          &hf_smcr_llc_no_eyecatcher, NULL};
+static int *const add_link_flags[] = {&hf_smcr_llc_response, &hf_smcr_llc_rejected,
+                                      &hf_smcr_reserved_3f, NULL};
+static int *const rejection_v2_flags[] = {&hf_smcr_llc_response, &hf_smcr_llc_rejected,
+                                          &hf_smcr_reserved_30, &hf_smcr_llc_reject_reason, NULL};
+static int *const delete_link_flags[] = {&hf_smcr_llc_response, &hf_smcr_llc_all_links,
+                                         &hf_smcr_llc_orderly, &hf_smcr_reserved_1f, NULL};
+static int *const confirm_rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
+                                          &hf_smcr_llc_negative, &hf_smcr_llc_retry,
+                                          &hf_smcr_reserved_0f, NULL};
+static int *const rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
+                                  &hf_smcr_llc_negative, &hf_smcr_reserved_1f, NULL};
+static int *const reject_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_llc_reject_reason, NULL};
+
+static const smcr_row_t plain_v1[] = {V1_START, RESERVED, FLAGS(plain_flags)};
+static const smcr_row_t plain_v2[] = {V2_START, FLAGS(plain_flags)};
+static const smcr_row_t confirm_link_v1[] = {V1_START, RESERVED, FLAGS(confirm_link_flags)};
+static const smcr_row_t confirm_link_v2[] = {V2_START, FLAGS(confirm_link_flags)};
+static const smcr_row_t add_link_v1[] = {V1_START, RESERVED, FLAGS(add_link_flags)};
+static const smcr_row_t add_link_v2[] = {V2_START, FLAGS(add_link_flags)};
+static const smcr_row_t delete_link_v1[] = {V1_START, RESERVED, FLAGS(delete_link_flags)};
+static const smcr_row_t delete_link_v2[] = {V2_START, FLAGS(delete_link_flags)};
+static const smcr_row_t confirm_rkey_v1[] = {V1_START, RESERVED, FLAGS(confirm_rkey_flags)};
+static const smcr_row_t confirm_rkey_v2[] = {V2_START, FLAGS(confirm_rkey_flags)};
+static const smcr_row_t rkey_v1[] = {V1_START, RESERVED, FLAGS(rkey_flags)};
+static const smcr_row_t rkey_v2[] = {V2_START, FLAGS(rkey_flags)};
+static const smcr_row_t rejection_v1[] = {
+    V1_START,
+    KEEP_BITS(hf_smcr_llc_reject_byte, 2, 1, reject_bits, smcr_llc_t, u.add_link.reject_reason),
+    FLAGS(add_link_flags),
+};
+static const smcr_row_t rejection_v2[] = {V2_START, FLAGS(rejection_v2_flags)};
+
+/* The type of a message that is not known: nothing can be said about the rest. */
+static const smcr_row_t unknown[] = {KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type)};
+
+enum header {
+    PLAIN_V1, PLAIN_V2,
+    CONFIRM_LINK_V1, CONFIRM_LINK_V2,
+    ADD_LINK_V1, ADD_LINK_V2,
+    DELETE_LINK_V1, DELETE_LINK_V2,
+    CONFIRM_RKEY_V1, CONFIRM_RKEY_V2,
+    RKEY_V1, RKEY_V2,
+    REJECTION_V1, REJECTION_V2,
+};
+
+static smcr_layout_t headers[] = {
+    [PLAIN_V1] = SMCR_LAYOUT("LLC header", plain_v1, SMCR_LLC_HEADER),
+    [PLAIN_V2] = SMCR_LAYOUT("LLC header v2", plain_v2, SMCR_LLC_HEADER),
+    [CONFIRM_LINK_V1] = SMCR_LAYOUT("CONFIRM LINK header", confirm_link_v1, SMCR_LLC_HEADER),
+    [CONFIRM_LINK_V2] = SMCR_LAYOUT("CONFIRM LINK v2 header", confirm_link_v2, SMCR_LLC_HEADER),
+    [ADD_LINK_V1] = SMCR_LAYOUT("ADD LINK header", add_link_v1, SMCR_LLC_HEADER),
+    [ADD_LINK_V2] = SMCR_LAYOUT("ADD LINK v2 header", add_link_v2, SMCR_LLC_HEADER),
+    [DELETE_LINK_V1] = SMCR_LAYOUT("DELETE LINK header", delete_link_v1, SMCR_LLC_HEADER),
+    [DELETE_LINK_V2] = SMCR_LAYOUT("DELETE LINK v2 header", delete_link_v2, SMCR_LLC_HEADER),
+    [CONFIRM_RKEY_V1] = SMCR_LAYOUT("CONFIRM RKEY header", confirm_rkey_v1, SMCR_LLC_HEADER),
+    [CONFIRM_RKEY_V2] = SMCR_LAYOUT("CONFIRM RKEY v2 header", confirm_rkey_v2, SMCR_LLC_HEADER),
+    [RKEY_V1] = SMCR_LAYOUT("RKey message header", rkey_v1, SMCR_LLC_HEADER),
+    [RKEY_V2] = SMCR_LAYOUT("RKey message v2 header", rkey_v2, SMCR_LLC_HEADER),
+    [REJECTION_V1] = SMCR_LAYOUT("ADD LINK rejection header", rejection_v1, SMCR_LLC_HEADER),
+    [REJECTION_V2] = SMCR_LAYOUT("ADD LINK v2 rejection header", rejection_v2, SMCR_LLC_HEADER),
+};
+
+/* A.3.8 */
+static const smcr_row_t test_link[] = {
+    KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
+    SHOW(hf_smcr_reserved, BODY(20), 24),
+};
+
+static smcr_layout_t unknown_layout = SMCR_LAYOUT("unknown LLC message", unknown, 1);
+static smcr_layout_t test_link_layout = SMCR_LAYOUT("TEST LINK", test_link, BODY(44));
+
 void
 smcr_llc_register_layouts(void)
 {
+    for (unsigned i = 0; i < array_length(headers); i++)
+        smcr_layout_register(&headers[i]);
+    smcr_layout_register(&unknown_layout);
+    smcr_layout_register(&test_link_layout);
+    smcr_llc_link_register_layouts();
+    smcr_llc_rkey_register_layouts();
+    smcr_llc_rtoken_register_layouts();
 }
+
+/* ---- the messages ---- */
+
+static unsigned
+dissect_test_link(const smcr_llc_message_t *message)
+{
+    return smcr_llc_walk_body(message, &test_link_layout) ? SMCR_LLC_LENGTH : SMCR_LLC_CUT;
+}
+
+typedef struct {
+    uint8_t type;
+    uint8_t header;         /* enum header */
+    uint8_t rejection;      /* enum header of a rejecting response; 0 if there is none */
+    uint8_t response_flags; /* flags that only responses have */
+    smcr_llc_dissect_body_t *dissect_body;
+} kind_t;
+
+static const kind_t kinds[] = {
+    {SMCR_LLC_CONFIRM_LINK, CONFIRM_LINK_V1, 0, 0, smcr_llc_confirm_link},
+    {SMCR_LLC_ADD_LINK, ADD_LINK_V1, REJECTION_V1, SMCR_LLC_FLAG_REJECTED, smcr_llc_add_link},
+    {SMCR_LLC_ADD_LINK_CONT, PLAIN_V1, 0, 0, smcr_llc_add_link_cont},
+    {SMCR_LLC_DELETE_LINK, DELETE_LINK_V1, 0, 0, smcr_llc_delete_link},
+    {SMCR_LLC_REQ_ADD_LINK, PLAIN_V1, 0, 0, smcr_llc_req_add_link},
+    {SMCR_LLC_CONFIRM_RKEY, CONFIRM_RKEY_V1, 0, SMCR_LLC_FLAG_NEGATIVE | SMCR_LLC_FLAG_RETRY,
+     smcr_llc_confirm_rkey},
+    {SMCR_LLC_TEST_LINK, PLAIN_V1, 0, 0, dissect_test_link},
+    {SMCR_LLC_CONFIRM_RKEY_CONT, RKEY_V1, 0, SMCR_LLC_FLAG_NEGATIVE, smcr_llc_confirm_rkey_cont},
+    {SMCR_LLC_DELETE_RKEY, RKEY_V1, 0, SMCR_LLC_FLAG_NEGATIVE, smcr_llc_delete_rkey},
+    {SMCR_LLC_CONFIRM_LINK_V2, CONFIRM_LINK_V2, 0, 0, smcr_llc_confirm_link},
+    {SMCR_LLC_ADD_LINK_V2, ADD_LINK_V2, REJECTION_V2, SMCR_LLC_FLAG_REJECTED, smcr_llc_add_link},
+    {SMCR_LLC_DELETE_LINK_V2, DELETE_LINK_V2, 0, 0, smcr_llc_delete_link},
+    {SMCR_LLC_REQ_ADD_LINK_V2, ADD_LINK_V2, REJECTION_V2, SMCR_LLC_FLAG_REJECTED,
+     smcr_llc_req_add_link},
+    {SMCR_LLC_CONFIRM_RKEY_V2, CONFIRM_RKEY_V2, 0, SMCR_LLC_FLAG_NEGATIVE | SMCR_LLC_FLAG_RETRY,
+     smcr_llc_confirm_rkey},
+    {SMCR_LLC_TEST_LINK_V2, PLAIN_V2, 0, 0, dissect_test_link},
+    {SMCR_LLC_DELETE_RKEY_V2, RKEY_V2, 0, SMCR_LLC_FLAG_NEGATIVE, smcr_llc_delete_rkey},
+};
+
+static const kind_t *
+kind_of_type(uint8_t type)
+{
+    for (unsigned i = 0; i < array_length(kinds); i++)
+        if (kinds[i].type == type)
+            return &kinds[i];
+    return NULL;
+}
+
+/* ---- length ---- */
+
+static unsigned
+distance(unsigned a, unsigned b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static unsigned
+length_v2(tvbuff_t *payload, unsigned order)
+{
+    return order == ENC_BIG_ENDIAN ? tvb_get_ntohs(payload, 1) : tvb_get_letohs(payload, 1);
+}
+
+/* The byte order of a v2 length: the one in which it is the bytes present. Where neither is, the
+ * one that is closer, big-endian if in doubt. */
+static unsigned
+length_order(tvbuff_t *payload)
+{
+    unsigned present = tvb_reported_length(payload);
+
+    if (tvb_captured_length(payload) < 3)
+        return ENC_BIG_ENDIAN;
+    return distance(length_v2(payload, ENC_LITTLE_ENDIAN), present) <
+                   distance(length_v2(payload, ENC_BIG_ENDIAN), present)
+               ? ENC_LITTLE_ENDIAN
+               : ENC_BIG_ENDIAN;
+}
+
+/* Bytes of the payload that belong to the message, going by its length if that is possible. */
+static unsigned
+message_length(tvbuff_t *payload, bool v2, unsigned order)
+{
+    unsigned present = tvb_reported_length(payload);
+    unsigned length = SMCR_LLC_LENGTH;
+
+    if (v2 && tvb_captured_length(payload) >= 3)
+        length = MAX(length, length_v2(payload, order));
+    else if (v2)
+        length = present;
+    return MIN(length, present);
+}
+
+/* Checks the length and returns whether it is right. */
+static bool
+check_length(const smcr_llc_message_t *message, tvbuff_t *payload)
+{
+    unsigned length = message->llc->length;
+    bool right = message->v2
+                     ? length >= SMCR_LLC_LENGTH && length == tvb_reported_length(payload)
+                     : length == SMCR_LLC_LENGTH;
+
+    if (!right)
+        smcr_llc_expert(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
+                        &ei_smcr_llc_length, NULL);
+    return right;
+}
+
+/* ---- one message ---- */
+
+/* Shows what follows the last byte that the message's own function has shown: padding up to 44
+ * bytes, and then bytes that no format defines. */
+static void
+show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
+{
+    unsigned captured = tvb_captured_length(payload);
+
+    next = smcr_llc_show_unused(message, next, MIN(message->end, SMCR_LLC_LENGTH));
+    if (next >= tvb_reported_length(payload))
+        return;
+    proto_item *item = message->walk.tree;
+    if (captured > next)
+        item = proto_tree_add_item(message->walk.tree, hf_smcr_extra_bytes, payload, (int)next,
+                                   (int)(captured - next), ENC_NA);
+    expert_add_info(message->walk.pinfo, item, &ei_smcr_extra_bytes);
+}
+
+/* Sets the Info column and begins the message's line. */
+static void
+say_name(const smcr_llc_message_t *message, const char *name)
+{
+    col_add_str(message->walk.pinfo->cinfo, COL_INFO, name);
+    proto_item_append_text(message->top, ", %s", name);
+}
+
+/* Shows a message whose type is not known. */
+static void
+dissect_unknown(const smcr_llc_message_t *message)
+{
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+
+    smcr_layout_walk(&unknown_layout, &message->walk, 0, message->llc);
+    bool optional = (message->llc->type & SMCR_LLC_TYPE_CLASS) == SMCR_LLC_TYPE_OPTIONAL;
+    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool,
+                                         "LLC message of unknown type 0x%02x%s",
+                                         message->llc->type, optional ? " (optional)" : ""));
+    smcr_llc_expert(message, hf_smcr_llc_type,
+                    optional ? &ei_smcr_llc_optional : &ei_smcr_llc_type, NULL);
+    if (captured > 1)
+        proto_tree_add_item(message->walk.tree, hf_smcr_llc_body, message->walk.tvb, 1,
+                            (int)(captured - 1), ENC_NA);
+    if (captured < message->end)
+        smcr_layout_explain_missing(&message->walk, message->walk.tree, message->end);
+    message->llc->complete = captured == message->end;
+}
+
+/* Says which message it is, as far as the header was captured. */
+static void
+say_kind(const smcr_llc_message_t *message, bool has_flags)
+{
+    const char *name = val_to_str_const(message->llc->type, smcr_llc_types, "message");
+    const char *direction = message->response ? " response" : " request";
+
+    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool, "LLC %s%s", name,
+                                         has_flags ? direction : ""));
+}
+
+static void
+dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
+{
+    smcr_llc_t *llc = message->llc;
+    bool has_flags = tvb_captured_length(payload) >= SMCR_LLC_HEADER;
+    uint8_t flags = has_flags ? tvb_get_uint8(payload, 3) : 0;
+    uint8_t header = kind->header;
+
+    message->response = flags & SMCR_LLC_FLAG_RESPONSE;
+    message->rejected = message->response && kind->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
+    if (message->rejected)
+        header = kind->rejection;
+    llc->type = kind->type;
+    say_kind(message, has_flags);
+    if (!smcr_layout_walk(&headers[header], &message->walk, 0, llc))
+        return;
+
+    bool length_is_right = check_length(message, payload);
+    if (!message->response && (flags & kind->response_flags))
+        smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags, NULL);
+    if (message->rejected) /* v1: low nibble of byte 2, v2: of the flags */
+        llc->u.add_link.reject_reason = (message->v2 ? flags : tvb_get_uint8(payload, 2)) & 0x0f;
+
+    unsigned next = kind->dissect_body(message);
+    bool whole = next != SMCR_LLC_CUT;
+    show_tail(message, payload, whole ? next : message->end);
+    llc->complete =
+        length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
+}
+
 void
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {
+    proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
+    smcr_llc_message_t message = {
+        .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN},
+        .end = tvb_reported_length(tvb),
+        .top = top,
+        .llc = llc,
+    };
+
     memset(llc, 0, sizeof *llc);
-    proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_clear(pinfo->cinfo, COL_INFO);
+    message.walk.tree = proto_item_add_subtree(top, ett_smcr);
+    if (!kind) {
+        dissect_unknown(&message);
+        return;
+    }
+    message.v2 = kind->type & SMCR_LLC_TYPE_V2;
+    if (message.v2)
+        message.walk.order = length_order(tvb);
+    message.end = message_length(tvb, message.v2, message.walk.order);
+    message.walk.tvb = tvb_new_subset_length(tvb, 0, (int)message.end);
+    dissect_known(&message, kind, tvb);
 }

@@ -1,0 +1,369 @@
+/* llc_link.c
+ * LLC messages by which links come and go: CONFIRM LINK, ADD LINK and its continuation, DELETE
+ * LINK, REQUEST ADD LINK (RFC 7609 A.3.1 to A.3.4, net/smc/smc_llc.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "llc_messages.h"
+#include "values.h"
+
+#define MAX_LINKS 8 /* of a link group (A.3.5); one of version 2 may also agree on a single one */
+#define FIRST_QPN 2 /* 0 and 1 are for the management of the fabric */
+
+/* A v2 ADD LINK goes on with an extension and its RTokens */
+#define EXTENSION_AT 44
+#define EXTENSION_RTOKENS_AT 72
+
+/* RTokens of an ADD LINK CONTINUATION, and the reserved bytes after them */
+#define CONT_RTOKENS_AT 8
+#define CONT_RTOKENS 2
+#define CONT_RESERVED_AT 40
+
+#define GIDS_AT 28 /* of REQUEST ADD LINK */
+
+/* ---- layouts ---- */
+
+/* A.3.1 */
+static const smcr_row_t confirm_link_v1[] = {
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.confirm_link.mac),
+    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid),
+    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn),
+    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link),
+    KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id),
+    KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links),
+    SHOW(hf_smcr_reserved, BODY(35), 9),
+};
+
+/* net/smc/smc_llc.c: struct smc_llc_msg_confirm_link, of which release 2.1 uses byte 35 */
+static const smcr_row_t confirm_link_v2[] = {
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.confirm_link.mac),
+    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid),
+    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn),
+    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link),
+    KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id),
+    KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links),
+    KEEP(hf_smcr_max_conns, BODY(35), 1, smcr_llc_t, u.confirm_link.max_conns),
+    SHOW(hf_smcr_reserved, BODY(36), 8),
+};
+
+static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
+
+/* A.3.2 figure 32 */
+static const smcr_row_t add_link_rfc[] = {
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
+    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.add_link.gid),
+    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.add_link.qpn),
+    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.add_link.link),
+    KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(30), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
+    KEEP(hf_smcr_psn, BODY(31), 3, smcr_llc_t, u.add_link.psn),
+    SHOW(hf_smcr_reserved, BODY(34), 10),
+};
+
+/* net/smc/smc_llc.c: struct smc_llc_msg_add_link, what peers really send */
+static const smcr_row_t add_link[] = {
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
+    SHOW(hf_smcr_reserved, BODY(10), 2),
+    KEEP(hf_smcr_gid, BODY(12), 16, smcr_llc_t, u.add_link.gid),
+    KEEP(hf_smcr_qpn, BODY(28), 3, smcr_llc_t, u.add_link.qpn),
+    KEEP(hf_smcr_link_number, BODY(31), 1, smcr_llc_t, u.add_link.link),
+    KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(32), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
+    KEEP(hf_smcr_psn, BODY(33), 3, smcr_llc_t, u.add_link.psn),
+    SHOW(hf_smcr_reserved, BODY(36), 8),
+};
+
+static int *const extension_flags[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
+
+/* net/smc/smc_llc.c: struct smc_llc_msg_add_link_v2_ext, at EXTENSION_AT */
+static const smcr_row_t extension[] = {
+    BITS(hf_smcr_llc_v2_flags, 0, 1, extension_flags),
+    SHOW(hf_smcr_reserved, 1, 1),
+    SHOW(hf_smcr_llc_target_gid, 2, 16),
+    SHOW(hf_smcr_reserved, 18, 8),
+    KEEP_PEER_ORDER(hf_smcr_llc_rkey_count_v2, 26, 2, smcr_llc_t, u.add_link.rkey_count),
+};
+
+/* A.3.3 */
+static const smcr_row_t add_link_cont[] = {
+    KEEP(hf_smcr_link_number, BODY(4), 1, smcr_llc_t, u.add_link_cont.link),
+    KEEP(hf_smcr_llc_rtokens_left, BODY(5), 1, smcr_llc_t, u.add_link_cont.rtokens_left),
+    SHOW(hf_smcr_reserved, BODY(6), 2),
+};
+
+/* A.3.4 */
+static const smcr_row_t delete_link[] = {
+    KEEP(hf_smcr_link_number, BODY(4), 1, smcr_llc_t, u.delete_link.link),
+    KEEP(hf_smcr_llc_delete_reason, BODY(5), 4, smcr_llc_t, u.delete_link.reason),
+    SHOW(hf_smcr_reserved, BODY(9), 35),
+};
+
+/* net/smc/smc_llc.c: struct smc_llc_msg_req_add_link_v2 */
+static const smcr_row_t req_add_link[] = {
+    SHOW(hf_smcr_reserved, BODY(4), 20),
+    KEEP(hf_smcr_gid_count, BODY(24), 1, smcr_llc_t, u.req_add_link.gid_count),
+    SHOW(hf_smcr_reserved, BODY(25), 3),
+};
+
+static const smcr_row_t listed_gid[] = {SHOW(hf_smcr_gid, 0, 16)};
+
+static smcr_layout_t confirm_link_v1_layout =
+    SMCR_LAYOUT("CONFIRM LINK", confirm_link_v1, BODY(44));
+static smcr_layout_t confirm_link_v2_layout =
+    SMCR_LAYOUT("CONFIRM LINK v2", confirm_link_v2, BODY(44));
+static smcr_layout_t add_link_rfc_layout =
+    SMCR_LAYOUT("ADD LINK of figure 32", add_link_rfc, BODY(44));
+static smcr_layout_t add_link_layout = SMCR_LAYOUT("ADD LINK", add_link, BODY(44));
+static smcr_layout_t extension_layout =
+    SMCR_LAYOUT("ADD LINK v2 extension", extension, EXTENSION_RTOKENS_AT - EXTENSION_AT);
+static smcr_layout_t add_link_cont_layout =
+    SMCR_LAYOUT("ADD LINK CONTINUATION", add_link_cont, BODY(CONT_RTOKENS_AT));
+static smcr_layout_t delete_link_layout = SMCR_LAYOUT("DELETE LINK", delete_link, BODY(44));
+static smcr_layout_t req_add_link_layout =
+    SMCR_LAYOUT("REQUEST ADD LINK", req_add_link, BODY(GIDS_AT));
+static smcr_layout_t listed_gid_layout = SMCR_LAYOUT("GID of REQUEST ADD LINK", listed_gid, 16);
+
+void
+smcr_llc_link_register_layouts(void)
+{
+    smcr_layout_register(&confirm_link_v1_layout);
+    smcr_layout_register(&confirm_link_v2_layout);
+    smcr_layout_register(&add_link_rfc_layout);
+    smcr_layout_register(&add_link_layout);
+    smcr_layout_register(&extension_layout);
+    smcr_layout_register(&add_link_cont_layout);
+    smcr_layout_register(&delete_link_layout);
+    smcr_layout_register(&req_add_link_layout);
+    smcr_layout_register(&listed_gid_layout);
+}
+
+/* ---- CONFIRM LINK ---- */
+
+unsigned
+smcr_llc_confirm_link(const smcr_llc_message_t *message)
+{
+    const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
+    unsigned min_links = message->v2 ? 1 : 2;
+
+    if (!smcr_llc_walk_body(message,
+                            message->v2 ? &confirm_link_v2_layout : &confirm_link_v1_layout))
+        return SMCR_LLC_CUT;
+    smcr_llc_say(message, "Link", "link", "%u", confirm->link);
+    smcr_llc_say(message, "QPN", "QPN", "0x%06x", confirm->qpn);
+
+    if (confirm->qpn < FIRST_QPN)
+        smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
+    if (confirm->max_links < min_links || confirm->max_links > MAX_LINKS)
+        smcr_llc_expert(message, hf_smcr_max_links, &ei_smcr_max_links, NULL);
+    return SMCR_LLC_LENGTH;
+}
+
+/* ---- ADD LINK ---- */
+
+static bool
+is_zero(tvbuff_t *tvb, int offset, int length)
+{
+    for (int i = 0; i < length; i++)
+        if (tvb_get_uint8(tvb, offset + i))
+            return false;
+    return true;
+}
+
+/*
+ * Whether the GID is at 10, as figure 32 draws it, and not at 12 after two reserved bytes, as
+ * peers send it. No GID begins with 16 zero bits except an IPv4-mapped one, whose ffff tells
+ * where it begins: the other reading would put it into the middle of a prefix of zeros.
+ */
+static bool
+gid_is_at_10(tvbuff_t *tvb)
+{
+    unsigned captured = tvb_captured_length(tvb);
+
+    if (captured < 12)
+        return false;
+    if (!is_zero(tvb, 10, 2))
+        return true;
+    return captured >= 22 && is_zero(tvb, 10, 10) && tvb_get_ntohs(tvb, 20) == 0xffff;
+}
+
+/* A client of Linux that wants a link sends its MAC and GID, but no queue pair: the server is to
+ * start an ADD LINK of its own (A.3.2, smc_llc_send_add_link() without a link). */
+static bool
+asks_for_link(const smcr_llc_message_t *message)
+{
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+
+    return !message->response && add->qpn == 0 && add->link == 0 && add->mtu == 0 && add->psn == 0;
+}
+
+static void
+say_rejection(const smcr_llc_message_t *message)
+{
+    uint8_t reason = message->llc->u.add_link.reject_reason;
+
+    if (reason == SMCR_REJECT_NOT_GIVEN)
+        smcr_llc_remark(message, "rejected");
+    else
+        smcr_llc_remark(message, "rejected: %s",
+                        val_to_str_const(reason, smcr_reject_reasons, "unknown reason"));
+    smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_rejected, NULL);
+}
+
+/* A rejecting response: its values are the requester's, which have been checked there. */
+static void
+finish_rejection(const smcr_llc_message_t *message)
+{
+    uint8_t reason = message->llc->u.add_link.reject_reason;
+
+    say_rejection(message);
+    smcr_llc_say(message, "Link", "link", "%u", message->llc->u.add_link.link);
+    smcr_llc_show_echo(message);
+    if (message->v2) /* Linux has no room for a reason there */
+        return;
+    if (reason == SMCR_REJECT_NOT_GIVEN)
+        smcr_llc_expert(message, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason,
+                        "The link is rejected without a reason");
+    else if (!try_val_to_str(reason, smcr_reject_reasons))
+        smcr_llc_expert(message, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason, NULL);
+}
+
+/* A request of the server or an accepting response: its values are the sender's own. */
+static void
+finish_offer(const smcr_llc_message_t *message)
+{
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+
+    smcr_llc_say(message, "Link", "link", "%u", add->link);
+    smcr_llc_say(message, "QPN", "QPN", "0x%06x", add->qpn);
+    if (add->qpn < FIRST_QPN)
+        smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
+    if (!try_val_to_str(add->mtu & 0x0f, smcr_mtus))
+        smcr_llc_expert(message, hf_smcr_llc_mtu_byte, &ei_smcr_mtu, NULL);
+}
+
+static unsigned
+show_extension(const smcr_llc_message_t *message)
+{
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+    smcr_llc_message_t below = *message;
+
+    if (captured <= EXTENSION_AT) {
+        smcr_layout_explain_missing(&message->walk, message->walk.tree, EXTENSION_RTOKENS_AT);
+        return SMCR_LLC_CUT;
+    }
+    proto_item *item = proto_tree_add_item(message->walk.tree, hf_smcr_llc_v2_extension,
+                                           message->walk.tvb, EXTENSION_AT,
+                                           (int)(captured - EXTENSION_AT), ENC_NA);
+    below.walk.tree = proto_item_add_subtree(item, ett_smcr_v2_extension);
+    if (!smcr_layout_walk(&extension_layout, &below.walk, EXTENSION_AT, message->llc))
+        return SMCR_LLC_CUT;
+
+    smcr_llc_say(message, "RTokens", "RTokens:", "%u", add->rkey_count);
+    if (add->rkey_count > smcr_llc_rtoken_room(message, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT))
+        smcr_llc_expert(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count, NULL);
+    unsigned next = smcr_llc_show_rtokens(&below, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT,
+                                          add->rkey_count, add->link);
+    if (next != SMCR_LLC_CUT)
+        proto_item_set_len(item, (int)(next - EXTENSION_AT));
+    return next;
+}
+
+unsigned
+smcr_llc_add_link(const smcr_llc_message_t *message)
+{
+    bool rfc = gid_is_at_10(message->walk.tvb);
+
+    if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc_layout : &add_link_layout))
+        return SMCR_LLC_CUT;
+    if (rfc)
+        smcr_llc_expert(message, hf_smcr_gid, &ei_smcr_llc_rfc_layout, NULL);
+
+    bool asks = asks_for_link(message);
+    if (message->rejected)
+        finish_rejection(message);
+    else if (asks)
+        smcr_llc_remark(message, "asking the server for a link");
+    else
+        finish_offer(message);
+
+    bool extended = message->end > SMCR_LLC_LENGTH || (!message->rejected && !asks);
+    return message->v2 && extended ? show_extension(message) : SMCR_LLC_LENGTH;
+}
+
+unsigned
+smcr_llc_add_link_cont(const smcr_llc_message_t *message)
+{
+    const smcr_llc_add_link_cont_t *cont = &message->llc->u.add_link_cont;
+
+    if (!smcr_llc_walk_body(message, &add_link_cont_layout))
+        return SMCR_LLC_CUT;
+    smcr_llc_say(message, "Link", "link", "%u", cont->link);
+    smcr_llc_say(message, "RTokensLeft", "RTokens left:", "%u", cont->rtokens_left);
+
+    unsigned next = smcr_llc_show_rtokens(message, SMCR_RTOKEN_PAIR, CONT_RTOKENS_AT,
+                                          MIN(cont->rtokens_left, CONT_RTOKENS), cont->link);
+    next = smcr_llc_show_unused(message, next, CONT_RESERVED_AT);
+    return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
+}
+
+/* ---- DELETE LINK ---- */
+
+/* The words for a reason, "" for none; a static text or one that lives as long as the packet. */
+static const char *
+delete_reason_text(const smcr_llc_message_t *message)
+{
+    uint32_t reason = message->llc->u.delete_link.reason;
+    const char *text = try_val_to_str(reason, smcr_delete_reasons);
+
+    if (reason == SMCR_DELETE_NOT_GIVEN)
+        return "";
+    if (!text)
+        return wmem_strdup_printf(message->walk.pinfo->pool, ": unknown reason 0x%08x", reason);
+    return wmem_strdup_printf(message->walk.pinfo->pool, ": %s", text);
+}
+
+unsigned
+smcr_llc_delete_link(const smcr_llc_message_t *message)
+{
+    const smcr_llc_delete_link_t *deleted = &message->llc->u.delete_link;
+    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
+
+    if (!smcr_llc_walk_body(message, &delete_link_layout))
+        return SMCR_LLC_CUT;
+    if (all)
+        smcr_llc_remark(message, "all links%s", delete_reason_text(message));
+    else
+        smcr_llc_say(message, "Link", "link", "%u%s", deleted->link, delete_reason_text(message));
+
+    if (all && deleted->link)
+        smcr_llc_expert(message, hf_smcr_link_number, &ei_smcr_llc_all_links, NULL);
+    if (!message->response && deleted->reason == SMCR_DELETE_NOT_GIVEN)
+        smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason,
+                        "The link is deleted without a reason");
+    else if (!try_val_to_str(deleted->reason, smcr_delete_reasons))
+        smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason, NULL);
+    return SMCR_LLC_LENGTH;
+}
+
+/* ---- REQUEST ADD LINK ---- */
+
+unsigned
+smcr_llc_req_add_link(const smcr_llc_message_t *message)
+{
+    if (!smcr_llc_walk_body(message, &req_add_link_layout))
+        return SMCR_LLC_CUT;
+    unsigned count = message->llc->u.req_add_link.gid_count;
+    unsigned next = GIDS_AT;
+    unsigned room = message->end > next ? (message->end - next) / listed_gid_layout.length : 0;
+
+    if (message->rejected)
+        say_rejection(message);
+    if (count || !message->response) /* Linux answers with zeros */
+        smcr_llc_say(message, "GIDs", "GIDs:", "%u", count);
+    if (count > room)
+        smcr_llc_expert(message, hf_smcr_gid_count, &ei_smcr_llc_count, NULL);
+    for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid_layout.length)
+        if (!smcr_layout_walk(&listed_gid_layout, &message->walk, next, NULL))
+            return SMCR_LLC_CUT;
+    return next;
+}

@@ -1,0 +1,99 @@
+/* llc_messages.c
+ * What the files that decode LLC messages share: the Info column and the message's line, expert
+ * items, bytes that should be zero.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "llc_messages.h"
+
+bool
+smcr_llc_walk_body(const smcr_llc_message_t *message, const smcr_layout_t *layout)
+{
+    return smcr_layout_walk(layout, &message->walk, SMCR_LLC_HEADER, message->llc);
+}
+
+void
+smcr_llc_say(const smcr_llc_message_t *message, const char *key, const char *words,
+             const char *format, ...)
+{
+    packet_info *pinfo = message->walk.pinfo;
+    va_list arguments;
+
+    va_start(arguments, format);
+    const char *value = wmem_strdup_vprintf(pinfo->pool, format, arguments);
+    va_end(arguments);
+    col_append_fstr(pinfo->cinfo, COL_INFO, " %s=%s", key, value);
+    proto_item_append_text(message->top, ", %s %s", words, value);
+}
+
+void
+smcr_llc_remark(const smcr_llc_message_t *message, const char *format, ...)
+{
+    packet_info *pinfo = message->walk.pinfo;
+    va_list arguments;
+
+    va_start(arguments, format);
+    const char *text = wmem_strdup_vprintf(pinfo->pool, format, arguments);
+    va_end(arguments);
+    col_append_fstr(pinfo->cinfo, COL_INFO, " %s", text);
+    proto_item_append_text(message->top, ", %s", text);
+}
+
+void
+smcr_llc_expert(const smcr_llc_message_t *message, int hf, expert_field *expert,
+                const char *sentence)
+{
+    proto_item *item = smcr_layout_item(&message->walk, hf);
+
+    if (sentence)
+        expert_add_info_format(message->walk.pinfo, item, expert, "%s", sentence);
+    else
+        expert_add_info(message->walk.pinfo, item, expert);
+}
+
+void
+smcr_llc_show_echo(const smcr_llc_message_t *message)
+{
+    proto_item *item = proto_tree_add_item(message->walk.tree, hf_smcr_llc_echo,
+                                           message->walk.tvb, 0, 0, ENC_NA);
+
+    proto_item_set_generated(item);
+}
+
+/* Shows bytes that should be zero as field `hf`; says it with `expert` if they are not. */
+static unsigned
+show_zeros(const smcr_llc_message_t *message, int hf, expert_field *expert, unsigned from,
+           unsigned to)
+{
+    tvbuff_t *tvb = message->walk.tvb;
+    unsigned until = MIN(to, tvb_captured_length(tvb));
+    proto_item *item = message->walk.tree;
+
+    if (from >= to)
+        return from;
+    if (from < until)
+        item = proto_tree_add_item(message->walk.tree, hf, tvb, (int)from, (int)(until - from),
+                                   ENC_NA);
+    for (unsigned i = from; i < until; i++)
+        if (tvb_get_uint8(tvb, (int)i)) {
+            expert_add_info(message->walk.pinfo, item, expert);
+            break;
+        }
+    if (until == to)
+        return to;
+    smcr_layout_explain_missing(&message->walk, item, to);
+    return SMCR_LLC_CUT;
+}
+
+unsigned
+smcr_llc_show_reserved(const smcr_llc_message_t *message, unsigned from, unsigned to)
+{
+    return show_zeros(message, hf_smcr_reserved, &ei_smcr_reserved, from, to);
+}
+
+unsigned
+smcr_llc_show_unused(const smcr_llc_message_t *message, unsigned from, unsigned to)
+{
+    return show_zeros(message, hf_smcr_llc_unused, &ei_smcr_llc_unused, from, to);
+}

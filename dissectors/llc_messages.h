@@ -1,0 +1,96 @@
+/* llc_messages.h
+ * What the files that decode LLC messages share: llc.c shows the header and calls one function
+ * per message, which shows the body, checks it and says what the message is about.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_LLC_MESSAGES_H
+#define SMCR_LLC_MESSAGES_H
+
+#include <limits.h>
+
+#include "layout.h"
+#include "state/messages.h"
+
+/* Bytes of the header: type, length, flags (A.3). Bodies are walked from its end; BODY() lets
+ * their tables say offsets in the message, as the RFC does. */
+#define SMCR_LLC_HEADER 4
+#define BODY(offset) ((offset) - SMCR_LLC_HEADER)
+
+#define SMCR_LLC_FLAG_REJECTED 0x40 /* ADD LINK, REQUEST ADD LINK v2 */
+#define SMCR_LLC_FLAG_ALL 0x40      /* DELETE LINK */
+#define SMCR_LLC_FLAG_NEGATIVE 0x20 /* CONFIRM RKEY and its continuation, DELETE RKEY */
+#define SMCR_LLC_FLAG_RETRY 0x10    /* CONFIRM RKEY */
+
+/* A message whose header has been shown and kept. */
+typedef struct {
+    smcr_walk_t walk; /* tvb: the message without what follows it in the payload */
+    unsigned end;     /* its bytes, captured or not */
+    proto_item *top;
+    smcr_llc_t *llc;
+    bool v2;
+    bool response;
+    bool rejected; /* a response with SMCR_LLC_FLAG_REJECTED */
+} smcr_llc_message_t;
+
+/* Where a function below got to when the message or the capture was too short, which it has then
+ * said: nothing is left to show. */
+#define SMCR_LLC_CUT UINT_MAX
+
+/* Each shows and checks one message's body and returns the offset of the first byte that it has
+ * not accounted for, or SMCR_LLC_CUT. */
+typedef unsigned smcr_llc_dissect_body_t(const smcr_llc_message_t *message);
+smcr_llc_dissect_body_t smcr_llc_confirm_link;
+smcr_llc_dissect_body_t smcr_llc_add_link;
+smcr_llc_dissect_body_t smcr_llc_add_link_cont;
+smcr_llc_dissect_body_t smcr_llc_delete_link;
+smcr_llc_dissect_body_t smcr_llc_req_add_link;
+smcr_llc_dissect_body_t smcr_llc_confirm_rkey;
+smcr_llc_dissect_body_t smcr_llc_confirm_rkey_cont;
+smcr_llc_dissect_body_t smcr_llc_delete_rkey;
+
+void smcr_llc_link_register_layouts(void);
+void smcr_llc_rkey_register_layouts(void);
+void smcr_llc_rtoken_register_layouts(void);
+
+/* Walks the layout of the message's body, keeping members of smcr_llc_t. False: cut short. */
+bool smcr_llc_walk_body(const smcr_llc_message_t *message, const smcr_layout_t *layout);
+
+/* Adds a value to the Info column (" key=value") and to the message's line (", words value"). */
+void smcr_llc_say(const smcr_llc_message_t *message, const char *key, const char *words,
+                  const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* Adds a text to both. */
+void smcr_llc_remark(const smcr_llc_message_t *message, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
+
+/* Adds an expert item to what was last shown of field `hf`, with a sentence of its own if that
+ * is not NULL. */
+void smcr_llc_expert(const smcr_llc_message_t *message, int hf, expert_field *expert,
+                     const char *sentence);
+
+/* Says that the values of this response are those of the request. */
+void smcr_llc_show_echo(const smcr_llc_message_t *message);
+
+/* Show bytes [from, to): reserved ones, and places of a list that the message does not use.
+ * Either should be zero. Nothing happens when `from` is not below `to`. */
+unsigned smcr_llc_show_reserved(const smcr_llc_message_t *message, unsigned from, unsigned to);
+unsigned smcr_llc_show_unused(const smcr_llc_message_t *message, unsigned from, unsigned to);
+
+/* The two formats of an RToken: with the link's number (CONFIRM RKEY), or with the RMB's RKey on
+ * the link that carries the message (ADD LINK). */
+typedef enum { SMCR_RTOKEN_OF_LINK, SMCR_RTOKEN_PAIR } smcr_rtoken_format_t;
+
+/*
+ * Shows `count` RTokens from `base` on, clamped to what the message holds, and keeps them as
+ * llc->rtokens. `link`: the link of RTokens that do not name one.
+ */
+unsigned smcr_llc_show_rtokens(const smcr_llc_message_t *message, smcr_rtoken_format_t format,
+                               unsigned base, unsigned count, uint8_t link);
+
+/* RTokens that fit between `base` and the end of the message. */
+unsigned smcr_llc_rtoken_room(const smcr_llc_message_t *message, smcr_rtoken_format_t format,
+                              unsigned base);
+
+#endif /* SMCR_LLC_MESSAGES_H */

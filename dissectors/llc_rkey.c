@@ -1,0 +1,247 @@
+/* llc_rkey.c
+ * LLC messages by which the peers tell each other of RMBs: CONFIRM RKEY and its continuation,
+ * DELETE RKEY (RFC 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "llc_messages.h"
+#include "values.h"
+
+#define MAX_OTHER_LINKS 7 /* a link group has 8 links at most (A.3.5) */
+
+/* RTokens for other links in a CONFIRM RKEY: place and number, and the reserved byte after them */
+#define CONFIRM_RTOKENS_AT 17
+#define CONFIRM_RTOKENS 2
+#define CONFIRM_RESERVED_AT 43
+
+/* ... and in its continuation */
+#define CONT_RTOKENS_AT 5
+#define CONT_RTOKENS 3
+
+/* RKeys of a DELETE RKEY, and in version 1 the reserved bytes after them */
+#define DELETE_RKEYS_AT 8
+#define DELETE_RESERVED_AT 40
+
+/* A.3.5 */
+static const smcr_row_t confirm_rkey[] = {
+    KEEP(hf_smcr_llc_other_links, BODY(4), 1, smcr_llc_t, u.confirm_rkey.other_links),
+    KEEP(hf_smcr_rkey, BODY(5), 4, smcr_llc_t, u.confirm_rkey.rkey),
+    KEEP(hf_smcr_rmb_va, BODY(9), 8, smcr_llc_t, u.confirm_rkey.va),
+};
+
+/* A.3.6. Figure 38 draws the first RToken a byte short and a reserved byte at the end, for which
+ * there is no room. */
+static const smcr_row_t confirm_rkey_cont[] = {
+    KEEP(hf_smcr_llc_rtokens_left, BODY(4), 1, smcr_llc_t, u.confirm_rkey.other_links),
+};
+
+/* A.3.7 */
+static const smcr_row_t delete_rkey_v1[] = {
+    KEEP(hf_smcr_llc_rkey_count, BODY(4), 1, smcr_llc_t, u.delete_rkey.count),
+    KEEP(hf_smcr_llc_error_mask, BODY(5), 1, smcr_llc_t, u.delete_rkey.errors),
+    SHOW(hf_smcr_reserved, BODY(6), 2),
+};
+
+/* net/smc/smc_llc.c: struct smc_llc_msg_delete_rkey_v2 */
+static const smcr_row_t delete_rkey_v2[] = {
+    KEEP(hf_smcr_llc_rkey_count, BODY(4), 1, smcr_llc_t, u.delete_rkey.count),
+    KEEP(hf_smcr_llc_invalid_rkeys, BODY(5), 1, smcr_llc_t, u.delete_rkey.errors),
+    SHOW(hf_smcr_reserved, BODY(6), 2),
+};
+
+static const smcr_row_t deleted_rkey[] = {
+    KEEP(hf_smcr_rkey, 0, 4, smcr_rtoken_t, rkey),
+};
+
+static smcr_layout_t confirm_rkey_layout =
+    SMCR_LAYOUT("CONFIRM RKEY", confirm_rkey, BODY(CONFIRM_RTOKENS_AT));
+static smcr_layout_t confirm_rkey_cont_layout =
+    SMCR_LAYOUT("CONFIRM RKEY CONTINUATION", confirm_rkey_cont, BODY(CONT_RTOKENS_AT));
+static smcr_layout_t delete_rkey_v1_layout =
+    SMCR_LAYOUT("DELETE RKEY", delete_rkey_v1, BODY(DELETE_RKEYS_AT));
+static smcr_layout_t delete_rkey_v2_layout =
+    SMCR_LAYOUT("DELETE RKEY v2", delete_rkey_v2, BODY(DELETE_RKEYS_AT));
+static smcr_layout_t deleted_rkey_layout = SMCR_LAYOUT("RKey of DELETE RKEY", deleted_rkey, 4);
+
+void
+smcr_llc_rkey_register_layouts(void)
+{
+    smcr_layout_register(&confirm_rkey_layout);
+    smcr_layout_register(&confirm_rkey_cont_layout);
+    smcr_layout_register(&delete_rkey_v1_layout);
+    smcr_layout_register(&delete_rkey_v2_layout);
+    smcr_layout_register(&deleted_rkey_layout);
+}
+
+static bool
+is_negative(const smcr_llc_message_t *message)
+{
+    return message->response && (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
+}
+
+static void
+say_negative(const smcr_llc_message_t *message)
+{
+    if (!is_negative(message))
+        return;
+    smcr_llc_remark(message, "negative");
+    smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_negative, NULL);
+}
+
+/* ---- CONFIRM RKEY ---- */
+
+static void
+check_confirm_rkey(const smcr_llc_message_t *message)
+{
+    uint8_t other_links = message->llc->u.confirm_rkey.other_links;
+
+    if (message->response && (message->llc->flags & SMCR_LLC_FLAG_RETRY) && !is_negative(message))
+        smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags,
+                        "Configuration retry belongs in a negative response");
+    if (other_links > MAX_OTHER_LINKS)
+        smcr_llc_expert(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit, NULL);
+    else if (message->v2 && other_links > CONFIRM_RTOKENS) /* v2 has no continuation */
+        smcr_llc_expert(message, hf_smcr_llc_other_links, &ei_smcr_llc_count, NULL);
+}
+
+unsigned
+smcr_llc_confirm_rkey(const smcr_llc_message_t *message)
+{
+    const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
+
+    if (!smcr_llc_walk_body(message, &confirm_rkey_layout))
+        return SMCR_LLC_CUT;
+    say_negative(message);
+    smcr_llc_say(message, "RKey", "RKey", "0x%08x", confirm->rkey);
+    if (confirm->other_links)
+        smcr_llc_say(message, "OtherLinks", "RTokens for other links:", "%u",
+                     confirm->other_links);
+    check_confirm_rkey(message);
+    if (message->response)
+        smcr_llc_show_echo(message);
+
+    unsigned next = smcr_llc_show_rtokens(message, SMCR_RTOKEN_OF_LINK, CONFIRM_RTOKENS_AT,
+                                          MIN(confirm->other_links, CONFIRM_RTOKENS), 0);
+    next = smcr_llc_show_unused(message, next, CONFIRM_RESERVED_AT);
+    return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
+}
+
+unsigned
+smcr_llc_confirm_rkey_cont(const smcr_llc_message_t *message)
+{
+    const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
+
+    if (!smcr_llc_walk_body(message, &confirm_rkey_cont_layout))
+        return SMCR_LLC_CUT;
+    say_negative(message);
+    smcr_llc_say(message, "RTokensLeft", "RTokens left:", "%u", confirm->other_links);
+    if (confirm->other_links == 0 || confirm->other_links > MAX_OTHER_LINKS)
+        smcr_llc_expert(message, hf_smcr_llc_rtokens_left, &ei_smcr_llc_limit, NULL);
+    if (message->response)
+        smcr_llc_show_echo(message);
+    return smcr_llc_show_rtokens(message, SMCR_RTOKEN_OF_LINK, CONT_RTOKENS_AT,
+                                 MIN(confirm->other_links, CONT_RTOKENS), 0);
+}
+
+/* ---- DELETE RKEY ---- */
+
+static unsigned
+rkey_room(const smcr_llc_message_t *message)
+{
+    unsigned end = message->v2 ? message->end : MIN(message->end, DELETE_RESERVED_AT);
+
+    return end > DELETE_RKEYS_AT ? (end - DELETE_RKEYS_AT) / deleted_rkey_layout.length : 0;
+}
+
+/* Linux echoes the count of a v2 request, but zeroes the RKeys and cuts the message to 44 bytes;
+ * a peer that echoes the RKeys too is taken at its word. */
+static bool
+rkeys_are_zeroed(const smcr_llc_message_t *message)
+{
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+
+    if (!message->v2 || !message->response)
+        return false;
+    for (unsigned i = DELETE_RKEYS_AT; i < captured; i++)
+        if (tvb_get_uint8(message->walk.tvb, (int)i))
+            return false;
+    return true;
+}
+
+/* What is wrong with the error mask (v1) or the number of invalid RKeys (v2); NULL: nothing. */
+static const char *
+errors_fault(const smcr_llc_message_t *message)
+{
+    const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
+    bool beyond = message->v2 ? rkeys->errors > rkeys->count
+                              : rkeys->count < 8 && (rkeys->errors & 0xff >> rkeys->count);
+
+    if (rkeys->errors && !is_negative(message))
+        return "RKeys are reported as invalid, though this is not a negative response";
+    if (beyond)
+        return "More RKeys are reported as invalid than the message has";
+    if (is_negative(message) && !rkeys->errors)
+        return "The response is negative, but reports no RKey as invalid";
+    return NULL;
+}
+
+static void
+check_delete_rkey(const smcr_llc_message_t *message)
+{
+    unsigned count = message->llc->u.delete_rkey.count;
+    int hf_errors = message->v2 ? hf_smcr_llc_invalid_rkeys : hf_smcr_llc_error_mask;
+    const char *fault = errors_fault(message);
+
+    if (count == 0)
+        smcr_llc_expert(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_limit, NULL);
+    else if (count > rkey_room(message) && !rkeys_are_zeroed(message))
+        smcr_llc_expert(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_count, NULL);
+    if (fault)
+        smcr_llc_expert(message, hf_errors, &ei_smcr_llc_error_mask, fault);
+}
+
+static unsigned
+show_rkeys(const smcr_llc_message_t *message, unsigned count)
+{
+    smcr_llc_t *llc = message->llc;
+    unsigned next = DELETE_RKEYS_AT;
+
+    llc->rtokens = wmem_alloc0_array(message->walk.pinfo->pool, smcr_rtoken_t, count);
+    for (unsigned i = 0; i < count; i++, next += deleted_rkey_layout.length) {
+        if (!smcr_layout_walk(&deleted_rkey_layout, &message->walk, next, &llc->rtokens[i]))
+            return SMCR_LLC_CUT;
+        llc->rtoken_count++;
+        if (!message->v2 && is_negative(message) && (llc->u.delete_rkey.errors & 0x80 >> i))
+            proto_item_append_text(smcr_layout_item(&message->walk, hf_smcr_rkey),
+                                   " (not deleted)");
+    }
+    return next;
+}
+
+unsigned
+smcr_llc_delete_rkey(const smcr_llc_message_t *message)
+{
+    const smcr_llc_t *llc = message->llc;
+
+    if (!smcr_llc_walk_body(message, message->v2 ? &delete_rkey_v2_layout : &delete_rkey_v1_layout))
+        return SMCR_LLC_CUT;
+    say_negative(message);
+    check_delete_rkey(message);
+    if (message->response && !rkeys_are_zeroed(message))
+        smcr_llc_show_echo(message);
+
+    unsigned count = rkeys_are_zeroed(message) ? 0 : llc->u.delete_rkey.count;
+    unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
+    if (llc->rtoken_count == 1 && count == 1)
+        smcr_llc_say(message, "RKey", "RKey", "0x%08x", llc->rtokens[0].rkey);
+    else
+        smcr_llc_say(message, "RKeys", "RKeys:", "%u", llc->u.delete_rkey.count);
+
+    if (message->v2) /* the places of RKeys that Linux has zeroed */
+        return smcr_llc_show_unused(message, next,
+                                    MIN(DELETE_RKEYS_AT + 4U * llc->u.delete_rkey.count,
+                                        message->end));
+    next = smcr_llc_show_unused(message, next, DELETE_RESERVED_AT);
+    return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
+}
