@@ -149,7 +149,7 @@ show_extra_bytes(const smcr_walk_t *walk, tvbuff_t *payload)
     expert_add_info(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
-void
+proto_item *
 smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
 {
     unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
@@ -174,4 +174,5 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     if (tvb_captured_length(walk.tvb) >= 26)
         summarize(pinfo, top, cdc);
     cdc->complete = whole && cdc->length == SMCR_LLC_LENGTH;
+    return top;
 }

@@ -17,8 +17,8 @@ void smcr_cdc_register_layouts(void);
  * Dissects one CDC message: adds its tree to `tree`, sets the Info column.
  *
  * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. cdc:
- * filled in.
+ * filled in. Returns the message's item, NULL without a tree.
  */
-void smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
+proto_item *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
 
 #endif /* SMCR_CDC_H */

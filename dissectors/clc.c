@@ -166,26 +166,32 @@ next_part(const smcr_clc_message_t *message, unsigned *offset, unsigned end)
     return next;
 }
 
+/*
+ * Shows the bytes that no part has marked. In a message that is cut short they need not be too
+ * many: a part that was not reached may lie there.
+ */
 static void
-show_extra_bytes(smcr_clc_message_t *message)
+show_other_bytes(smcr_clc_message_t *message)
 {
     const smcr_walk_t *walk = &message->walk;
     unsigned end = tvb_reported_length(walk->tvb);
     unsigned captured = tvb_captured_length(walk->tvb);
+    bool extra = message->whole;
+    unsigned offset = 0;
+    unsigned next = next_part(message, &offset, end);
 
-    for (unsigned offset = 0; message->whole;) {
-        unsigned next = next_part(message, &offset, end);
-        if (offset >= end)
-            return;
-        message->whole = next <= captured;
-        proto_item *item = walk->tree;
-        if (offset < captured)
-            item = proto_tree_add_item(walk->tree, hf_smcr_extra_bytes, walk->tvb, (int)offset,
-                                       (int)(MIN(next, captured) - offset), ENC_NA);
-        expert_add_info(walk->pinfo, item, &ei_smcr_clc_extra);
-        if (!message->whole)
-            smcr_layout_explain_missing(walk, item, next);
+    while (offset < MIN(end, captured)) {
+        proto_item *item = proto_tree_add_item(
+            walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb, (int)offset,
+            (int)(MIN(next, captured) - offset), ENC_NA);
+        if (extra)
+            expert_add_info(walk->pinfo, item, &ei_smcr_clc_extra);
         offset = next;
+        next = next_part(message, &offset, end);
+    }
+    if (message->whole && offset < end) {
+        message->whole = false;
+        smcr_layout_explain_missing(walk, walk->tree, end);
     }
 }
 
@@ -338,15 +344,19 @@ static bool
 dissect_trailer(smcr_clc_message_t *message, tvbuff_t *tvb)
 {
     unsigned offset = tvb_reported_length(message->walk.tvb);
+    bool captured = tvb_captured_length(tvb) >= offset; /* the body, else that is already said */
     smcr_clc_header_t trailer;
     smcr_walk_t walk = message->walk;
 
     walk.tvb = tvb;
-    if (!message->whole || offset == tvb_reported_length(tvb))
+    if (!captured || offset == tvb_reported_length(tvb))
         return false;
-    message->whole = smcr_layout_walk(&trailer_layout, &walk, offset, &trailer);
-    if (!message->whole || is_eyecatcher(trailer.eyecatcher))
-        return message->whole;
+    if (!smcr_layout_walk(&trailer_layout, &walk, offset, &trailer)) {
+        message->whole = false;
+        return false;
+    }
+    if (is_eyecatcher(trailer.eyecatcher))
+        return true;
     expert_add_info(walk.pinfo, smcr_layout_item(&walk, hf_smcr_clc_trailer),
                     &ei_smcr_clc_trailer);
     return false;
@@ -406,7 +416,7 @@ dissect_body(smcr_clc_message_t *message)
         dissect_unknown(message);
         break;
     }
-    show_extra_bytes(message);
+    show_other_bytes(message);
 }
 
 /* Writes what has been found out to the line of the protocol and to the Info column. */
@@ -436,7 +446,7 @@ dissect_beginning(tvbuff_t *tvb, packet_info *pinfo, proto_item *item, proto_tre
     col_append_sep_str(pinfo->cinfo, COL_INFO, ", ", "CLC message (incomplete)");
 }
 
-void
+proto_item *
 smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
 {
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
@@ -453,7 +463,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     if (tvb_captured_length(tvb) < SMCR_CLC_HEADER_LENGTH) {
         dissect_beginning(tvb, pinfo, item, proto_item_add_subtree(item, ett_smcr));
-        return;
+        return item;
     }
     smcr_layout_walk(&header_layout, &message.walk, 0, &clc->header);
     if (clc->header.eyecatcher == SMCR_EYECATCHER_D)
@@ -470,4 +480,5 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     check_version(&message);
     clc->complete = message.whole && trailer_right && length_right;
     show_summary(&message, item);
+    return item;
 }

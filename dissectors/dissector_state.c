@@ -6,14 +6,20 @@
 
 #include "dissector_state.h"
 
-#include "compat.h"
-
 smcr_state_t *smcr_state;
 
 static void
 start_file(void)
 {
     smcr_state = smcr_state_new(wmem_file_scope());
+}
+
+smcr_when_t
+smcr_when(const packet_info *pinfo)
+{
+    uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
+
+    return (smcr_when_t){pinfo->num, seconds * 1000000000U + (uint64_t)pinfo->abs_ts.nsecs};
 }
 
 void

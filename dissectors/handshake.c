@@ -10,7 +10,11 @@
 
 #include "handshake.h"
 
+#include <string.h>
+
+#include "dissector_state.h"
 #include "fields.h"
+#include "roce.h"
 
 dissector_handle_t smcr_clc_handle;
 
@@ -22,16 +26,42 @@ smcr_handshake_find(packet_info *pinfo)
     return conversation ? conversation_get_proto_data(conversation, proto_smcr) : NULL;
 }
 
+static void
+learn_tcp(smcr_conn_t *conn, packet_info *pinfo, conversation_t *conversation, bool from_client)
+{
+    const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
+    unsigned sender = !from_client;
+
+    conn->has_tcp = true;
+    conn->tcp_stream = tcp->stream;
+    conn->ipv4 = pinfo->src.type == AT_IPv4;
+    smcr_gid_from_address(&pinfo->src, conn->addr[sender]);
+    smcr_gid_from_address(&pinfo->dst, conn->addr[!sender]);
+    conn->port[sender] = (uint16_t)pinfo->srcport;
+    conn->port[!sender] = (uint16_t)pinfo->destport;
+}
+
 smcr_conn_t *
-smcr_handshake_claim(packet_info *pinfo)
+smcr_handshake_claim(packet_info *pinfo, bool from_client)
 {
     conversation_t *conversation = find_or_create_conversation(pinfo);
     smcr_conn_t *conn = conversation_get_proto_data(conversation, proto_smcr);
 
     if (!conn) {
-        conn = wmem_new0(wmem_file_scope(), smcr_conn_t);
+        conn = smcr_conn_new(smcr_state);
+        learn_tcp(conn, pinfo, conversation, from_client);
         conversation_add_proto_data(conversation, proto_smcr, conn);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, smcr_clc_handle);
     }
     return conn;
+}
+
+bool
+smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    uint8_t source[SMCR_GID_LENGTH];
+
+    smcr_gid_from_address(&pinfo->src, source);
+    return pinfo->srcport == conn->port[0] &&
+           memcmp(source, conn->addr[0], SMCR_GID_LENGTH) == 0;
 }

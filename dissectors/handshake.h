@@ -18,9 +18,13 @@ extern dissector_handle_t smcr_clc_handle;
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
 
 /*
- * The connection of this TCP packet, made when it is not there. From this frame on the
- * conversation's bytes come to the CLC dissector first, whatever its port.
+ * First pass: the connection of this TCP packet, made when it is not there. `from_client` says
+ * who sends this packet. From this frame on the conversation's bytes come to the CLC dissector
+ * first, whatever its port.
  */
-smcr_conn_t *smcr_handshake_claim(packet_info *pinfo);
+smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
+
+/* Whether the connection's client sends this TCP packet. */
+bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
 
 #endif /* SMCR_HANDSHAKE_H */

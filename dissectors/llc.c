@@ -309,7 +309,7 @@ dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload
         length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
 }
 
-void
+proto_item *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {
     proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
@@ -327,7 +327,7 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
     message.walk.tree = proto_item_add_subtree(top, ett_smcr);
     if (!kind) {
         dissect_unknown(&message);
-        return;
+        return top;
     }
     message.v2 = kind->type & SMCR_LLC_TYPE_V2;
     if (message.v2)
@@ -335,4 +335,5 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
     message.end = message_length(tvb, message.v2, message.walk.order);
     message.walk.tvb = tvb_new_subset_length(tvb, 0, (int)message.end);
     dissect_known(&message, kind, tvb);
+    return top;
 }

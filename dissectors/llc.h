@@ -17,8 +17,9 @@ void smcr_llc_register_layouts(void);
  * Dissects one LLC message: adds its tree to `tree`, sets the Info column.
  *
  * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. llc:
- * filled in; its RTokens live as long as the packet.
+ * filled in; its RTokens live as long as the packet. Returns the message's item, NULL without
+ * a tree.
  */
-void smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
+proto_item *smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
 
 #endif /* SMCR_LLC_H */

@@ -11,7 +11,10 @@
 
 #include "packet-smcr.h"
 
+#include "annotate.h"
 #include "clc.h"
+#include "dissector_state.h"
+#include "fallback.h"
 #include "fields.h"
 #include "handshake.h"
 #include "preferences.h"
@@ -64,11 +67,31 @@ run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 }
 
 /*
- * Dissects the CLC message at `offset`. Returns its length, 0 when more of it is still to come.
+ * The record of the message that is number `nth` in this frame; made in the first pass. NULL when
+ * the message speaks of no connection of ours.
+ */
+static const smcr_packet_t *
+packet_of_message(packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, unsigned nth)
+{
+    if (pinfo->fd->visited || !conn)
+        return p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, nth);
+
+    smcr_packet_t *packet = wmem_new0(wmem_file_scope(), smcr_packet_t);
+    smcr_state_clc(smcr_state, conn, clc, smcr_when(pinfo), packet);
+    if (clc->header.type == SMCR_CLC_DECLINE)
+        smcr_fallback_declined(conn, pinfo, clc);
+    p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, nth, packet);
+    return packet;
+}
+
+/*
+ * Dissects the CLC message at `offset`, number `nth` in this frame, and tells its type. Returns
+ * its length, 0 when more of it is still to come.
  * A length field that no message can have makes everything that is left the message.
  */
 static int
-dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
+dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
+                smcr_conn_t *conn, unsigned nth, uint8_t *type)
 {
     int left = tvb_reported_length_remaining(tvb, offset);
     int length = left;
@@ -90,8 +113,13 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
 
     if (offset == 0)
         col_clear(pinfo->cinfo, COL_INFO);
-    smcr_clc_dissect(message, pinfo, tree, clc);
+    smcr_clc_t clc;
+    proto_item *item = smcr_clc_dissect(message, pinfo, tree, &clc);
+    const smcr_packet_t *packet = packet_of_message(pinfo, conn, &clc, nth);
+    if (packet)
+        smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, packet);
     run_builtin(message, pinfo, tree);
+    *type = clc.header.type;
     return MIN(length, left);
 }
 
@@ -132,6 +160,25 @@ end_clc(smcr_conn_t *conn, packet_info *pinfo)
         conn->clc_end[side] = pinfo->num;
 }
 
+/* Data of a connection that fell back: found by the connection, though it is no SMC. */
+static void
+show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    if (!conn || !conn->fallback || conn->fallback_frame > pinfo->num)
+        return;
+    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
+    proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
+                                               conn->fallback_reason);
+    proto_item_set_generated(stream);
+    proto_item_set_hidden(stream);
+    proto_item_set_generated(reason);
+    if (conn->fallback_frame == pinfo->num && conn->fallback != SMCR_FALLBACK_DECLINED)
+        expert_add_info_format(pinfo, reason, &ei_smcr_fallback,
+                               "The connection falls back to TCP: %s", conn->fallback_reason);
+    else
+        proto_item_set_hidden(reason);
+}
+
 static int
 dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -139,17 +186,19 @@ dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;
     int offset = 0;
 
-    if (end && pinfo->num > end)
+    if (end && pinfo->num > end) {
+        show_fallback(tvb, pinfo, tree, conn);
         return dissect_rest(tvb, 0, pinfo, tree, data);
-
-    while (tvb_captured_length_remaining(tvb, offset) > 0 && is_clc(tvb, offset, pinfo)) {
-        smcr_clc_t clc;
-        int length = dissect_message(tvb, offset, pinfo, tree, &clc);
-
+    }
+    for (unsigned nth = 0; tvb_captured_length_remaining(tvb, offset) > 0; nth++) {
+        uint8_t type = 0;
+        if (!is_clc(tvb, offset, pinfo))
+            break;
+        int length = dissect_message(tvb, offset, pinfo, tree, conn, nth, &type);
         if (length == 0)
             return (int)tvb_captured_length(tvb);
         offset += length;
-        if (clc.header.type == SMCR_CLC_DECLINE) {
+        if (type == SMCR_CLC_DECLINE) {
             end_clc(conn, pinfo);
             break;
         }
@@ -157,7 +206,17 @@ dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     if (tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);
     end_clc(conn, pinfo);
+    if (conn && !pinfo->fd->visited)
+        smcr_fallback_data(conn, pinfo);
+    show_fallback(tvb, pinfo, tree, conn);
     return dissect_rest(tvb, offset, pinfo, tree, data);
+}
+
+/* Only a server accepts. Who declines is not certain; then the sender is taken for the client. */
+static bool
+clc_is_from_server(tvbuff_t *tvb)
+{
+    return tvb_captured_length(tvb) > 4 && tvb_get_uint8(tvb, 4) == SMCR_CLC_ACCEPT;
 }
 
 /* For connections whose handshake was not captured. */
@@ -167,7 +226,7 @@ dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void 
     if (tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo))
         return false;
     if (!pinfo->fd->visited)
-        smcr_handshake_claim(pinfo);
+        smcr_handshake_claim(pinfo, !clc_is_from_server(tvb));
     return dissect_clc_stream(tvb, pinfo, tree, data) != 0;
 }
 

@@ -14,20 +14,20 @@
 
 #include <epan/exceptions.h>
 
+#include "annotate.h"
 #include "cdc.h"
 #include "dissector_state.h"
 #include "fields.h"
 #include "llc.h"
 #include "preferences.h"
 #include "recognise.h"
+#include "rdma_write.h"
 #include "roce.h"
-#include "state/packet.h"
-#include "values.h"
 
 /* The packet that the wrapper is about, for the heuristic that it calls through InfiniBand. */
 typedef struct {
     smcr_roce_t roce;
-    const smcr_packet_t *packet; /* NULL: not ours */
+    smcr_packet_t *packet; /* NULL: not ours; changed in the first pass only */
     bool shown;
 } frame_t;
 
@@ -47,39 +47,31 @@ is_whole_send(uint8_t opcode)
            opcode == RC_SEND_ONLY_INVAL;
 }
 
-static smcr_packet_kind_t
-kind_of_send(tvbuff_t *payload)
-{
-    return (tvb_get_uint8(payload, 0) & 0xc0) == 0xc0 ? SMCR_PACKET_CDC : SMCR_PACKET_LLC;
-}
-
 /* First pass: is this packet SMC-R? `payload` may be NULL. Returns its record, NULL when not. */
 static smcr_packet_t *
-decide(const smcr_roce_t *roce, tvbuff_t *payload)
+decide(const packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
 {
-    bool send = is_whole_send(roce->opcode) && roce->payload_length > 0 && payload &&
-                tvb_captured_length(payload) > 0;
-    bool known = smcr_state_knows_qp(smcr_state, &roce->target);
+    smcr_packet_t packet = {.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
+    smcr_when_t when = smcr_when(pinfo);
 
-    if (roce->opcode >= RC_OPCODES)
-        return NULL;
-    if (!known && !(send && smcr_recognise(payload, roce)))
-        return NULL;
-    smcr_state_learn_qp(smcr_state, &roce->target);
-
-    smcr_packet_t *packet = wmem_new0(wmem_file_scope(), smcr_packet_t);
-    packet->kind = send ? kind_of_send(payload) : SMCR_PACKET_OTHER;
-    return packet;
+    if (!smcr_state_packet(smcr_state, roce, when, &packet)) {
+        if (!is_whole_send(roce->opcode) || !payload || !smcr_recognise(payload, roce))
+            return NULL;
+        smcr_state_recognise(smcr_state, roce, when);
+        if (!smcr_state_packet(smcr_state, roce, when, &packet))
+            return NULL;
+    }
+    return wmem_memdup(wmem_file_scope(), &packet, sizeof packet);
 }
 
 /* The record of this frame, made in the first pass. */
-static const smcr_packet_t *
+static smcr_packet_t *
 packet_of_frame(packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
 {
     if (pinfo->fd->visited)
         return p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num);
 
-    smcr_packet_t *packet = decide(roce, payload);
+    smcr_packet_t *packet = decide(pinfo, roce, payload);
     if (packet)
         p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num, packet);
     return packet;
@@ -99,26 +91,56 @@ run_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
     call_heur_dissector_direct(builtin_heuristic, message, pinfo, tree, &infiniband);
 }
 
+/* An LLC or CDC message; the first pass learns from it. Returns its item. */
+static proto_item *
+show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+{
+    bool learn = !pinfo->fd->visited;
+    proto_item *item;
+
+    if ((tvb_get_uint8(message, 0) & 0xc0) == 0xc0) { /* the range of CDC (A.3) */
+        smcr_cdc_t cdc;
+        item = smcr_cdc_dissect(message, pinfo, tree, &cdc);
+        if (learn)
+            smcr_state_cdc(smcr_state, &frame->roce, &cdc, smcr_when(pinfo), frame->packet);
+    } else {
+        smcr_llc_t llc;
+        item = smcr_llc_dissect(message, pinfo, tree, &llc);
+        if (learn)
+            smcr_state_llc(smcr_state, &frame->roce, &llc, smcr_when(pinfo), frame->packet);
+    }
+    run_builtin(message, pinfo, tree);
+    return item;
+}
+
 /* Shows the payload of a packet that is ours. Returns whether there was anything to show. */
 static bool
 show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
 {
     int length = frame->roce.payload_length;
     int captured = MIN((int)tvb_captured_length(payload), length);
+    bool write = frame->packet->kind == SMCR_PACKET_WRITE;
+    proto_item *item;
 
-    if (frame->packet->kind == SMCR_PACKET_OTHER || captured <= 0)
+    if (!write && (!is_whole_send(frame->roce.opcode) || captured <= 0))
         return false;
-
-    tvbuff_t *message = tvb_new_subset_length_caplen(payload, 0, captured, length);
-    if (frame->packet->kind == SMCR_PACKET_CDC) {
-        smcr_cdc_t cdc;
-        smcr_cdc_dissect(message, pinfo, tree, &cdc);
-    } else {
-        smcr_llc_t llc;
-        smcr_llc_dissect(message, pinfo, tree, &llc);
-    }
-    run_builtin(message, pinfo, tree);
+    tvbuff_t *data = tvb_new_subset_length_caplen(payload, 0, captured, length);
+    if (write)
+        item = smcr_rdma_write_dissect(data, pinfo, tree, &frame->roce, frame->packet);
+    else
+        item = show_send(data, pinfo, tree, frame);
+    smcr_annotate_packet(data, pinfo, proto_item_get_subtree(item), item, frame->packet);
     return true;
+}
+
+/* Acknowledgements and what else carries no data: only what the state knows of them. */
+static void
+show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+{
+    proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, 0, ENC_NA);
+
+    proto_item_append_text(item, ", link %u", frame->packet->link->index);
+    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), item, frame->packet);
 }
 
 static ws_bool
@@ -133,9 +155,8 @@ dissect_payload_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
         smcr_roce_from_infiniband(tvb, pinfo, data, &unwrapped.roce);
         unwrapped.packet = packet_of_frame(pinfo, &unwrapped.roce, tvb);
     }
-    if (!frame->packet)
-        return false;
-    frame->shown = show_payload(tvb, pinfo, tree, frame);
+    if (frame->packet)
+        frame->shown = show_payload(tvb, pinfo, tree, frame);
     return frame->shown;
 }
 
@@ -165,15 +186,20 @@ gate_open(gate_t *gate)
         gate->entry[--gate->count]->enabled = true;
 }
 
-/* Shows what InfiniBand's dissector kept from the heuristics because the capture cut it. */
+/* Shows what InfiniBand's dissector kept from the heuristics: what the capture cut, and packets
+ * without payload. */
 static void
-show_cut_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, frame_t *frame)
+show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, frame_t *frame)
 {
-    if (tvb_captured_length_remaining(tvb, frame->roce.payload) <= 0)
-        return;
-    col_clear_fence(pinfo->cinfo, COL_INFO);
-    frame->shown = show_payload(tvb_new_subset_remaining(tvb, frame->roce.payload), pinfo, tree,
-                                frame);
+    int captured = tvb_captured_length_remaining(tvb, frame->roce.payload);
+
+    if (frame->roce.payload_length > 0 && captured > 0) {
+        col_clear_fence(pinfo->cinfo, COL_INFO);
+        tvbuff_t *payload = tvb_new_subset_remaining(tvb, frame->roce.payload);
+        frame->shown = show_payload(payload, pinfo, tree, frame);
+    }
+    if (!frame->shown)
+        show_link_only(tvb, pinfo, tree, frame);
 }
 
 static int
@@ -214,7 +240,7 @@ dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
 
     int used = call_infiniband(start, tvb, pinfo, tree, data, &frame);
     if (used > 0 && frame.packet && !frame.shown)
-        show_cut_packet(tvb, pinfo, tree, &frame);
+        show_the_rest(tvb, pinfo, tree, &frame);
     return used;
 }
 

@@ -9,15 +9,21 @@
 
 #include "packet-smcr.h"
 
+#include "annotate.h"
 #include "fields.h"
 #include "handshake.h"
 #include "layout.h"
 #include "values.h"
 
-#define OPTION_KIND_FIRST 253
+#define KIND_MSS 2
+#define KIND_EXPERIMENT_1 253
+#define KIND_EXPERIMENT_2 254
 #define OPTION_LENGTH 6
 
-static dissector_handle_t original[2]; /* of kinds 253 and 254 */
+/* The options that are wrapped, and their own dissectors. */
+enum { MSS, EXPERIMENT_1, EXPERIMENT_2, WRAPPED };
+static const unsigned kinds[WRAPPED] = {KIND_MSS, KIND_EXPERIMENT_1, KIND_EXPERIMENT_2};
+static dissector_handle_t original[WRAPPED];
 
 /* SMC-R option, RFC 7609 A.1 */
 static const smcr_row_t option_rows[] = {
@@ -35,11 +41,11 @@ learn_option(packet_info *pinfo, const struct tcpheader *tcp)
 
     if (!(tcp->th_flags & TH_SYN))
         return;
-    conn = smcr_handshake_claim(pinfo);
+    conn = smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK));
     if (!(tcp->th_flags & TH_ACK))
         conn->option_syn = pinfo->num;
     else
-        conn->option_synack = pinfo->num;
+        conn->option_synack = conn->synack = pinfo->num;
 }
 
 static void
@@ -50,10 +56,13 @@ show_option(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
     int length = (int)tvb_reported_length(tvb);
 
     smcr_layout_walk(&option_layout, &walk, 0, NULL);
-    if (length == OPTION_LENGTH)
-        return;
-    proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
-    expert_add_info(pinfo, item, &ei_smcr_option_length);
+    if (length != OPTION_LENGTH) {
+        proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
+        expert_add_info(pinfo, item, &ei_smcr_option_length);
+    }
+    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    if (conn)
+        smcr_annotate_conn(tvb, pinfo, walk.tree, conn);
 }
 
 static int
@@ -67,39 +76,53 @@ dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
         return used;
 
     col_append_str(pinfo->cinfo, COL_INFO, " SMC-R");
-    show_option(tvb, pinfo, tree);
     if (!pinfo->fd->visited && data)
         learn_option(pinfo, data);
+    show_option(tvb, pinfo, tree);
     return used;
 }
 
 static int
-dissect_option_253(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+dissect_experiment_1(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    return dissect_option(0, tvb, pinfo, tree, data);
+    return dissect_option(EXPERIMENT_1, tvb, pinfo, tree, data);
 }
 
 static int
-dissect_option_254(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+dissect_experiment_2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    return dissect_option(1, tvb, pinfo, tree, data);
+    return dissect_option(EXPERIMENT_2, tvb, pinfo, tree, data);
+}
+
+/* Every SYN-ACK has a maximum segment size: it is how we see one that lacks our option. */
+static int
+dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    const struct tcpheader *tcp = data;
+    const uint16_t synack = TH_SYN | TH_ACK;
+
+    if (!pinfo->fd->visited && tcp && (tcp->th_flags & synack) == synack) {
+        smcr_conn_t *conn = smcr_handshake_find(pinfo);
+        if (conn && !conn->synack)
+            conn->synack = pinfo->num;
+    }
+    return call_dissector_with_data(original[MSS], tvb, pinfo, tree, data);
 }
 
 void
 smcr_tcpopt_handoff(void)
 {
-    static const dissector_t wrappers[2] = {dissect_option_253, dissect_option_254};
+    static const dissector_t wrappers[WRAPPED] = {dissect_mss, dissect_experiment_1,
+                                                  dissect_experiment_2};
     dissector_table_t table = find_dissector_table("tcp.option");
 
     smcr_layout_register(&option_layout);
-    for (unsigned i = 0; i < 2; i++) {
-        unsigned kind = OPTION_KIND_FIRST + i;
-
-        original[i] = dissector_get_uint_handle(table, kind);
+    for (unsigned i = 0; i < WRAPPED; i++) {
+        original[i] = dissector_get_uint_handle(table, kinds[i]);
         if (!original[i])
             continue;
         /* Under the original's protocol, so that the line of options reads as before. */
         int proto = dissector_handle_get_protocol_index(original[i]);
-        dissector_add_uint("tcp.option", kind, create_dissector_handle(wrappers[i], proto));
+        dissector_add_uint("tcp.option", kinds[i], create_dissector_handle(wrappers[i], proto));
     }
 }

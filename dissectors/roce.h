@@ -9,7 +9,7 @@
 #define SMCR_ROCE_H
 
 #include "compat.h"
-#include "state/state.h"
+#include "state/messages.h"
 
 /* Which header the packet begins with. */
 typedef enum {
@@ -23,22 +23,6 @@ typedef enum {
 #define RC_OPCODES 0x20 /* those of the reliable connection service are below */
 #define ROCE_CNP 0x81   /* congestion notification, RoCEv2 annex A17 */
 
-typedef struct {
-    uint8_t source[SMCR_GID_LENGTH]; /* GID; IPv4 addresses as ::ffff:a.b.c.d */
-    smcr_qp_key_t target;            /* GID and queue pair that receive the packet */
-    uint8_t opcode;
-    uint8_t pad; /* bytes of padding after the payload, 0..3 */
-    bool ack_request;
-    uint32_t psn;  /* 24 bits */
-    bool has_reth; /* the next three are there */
-    uint64_t va;
-    uint32_t rkey;
-    uint32_t dma_length; /* bytes of the whole request */
-    bool has_aeth;       /* the next one is there */
-    uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
-    int payload;         /* offset of the payload in the packet */
-    int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
-} smcr_roce_t;
 
 /*
  * Reads the headers of the packet in `tvb`, which begins with the header `start` says.

@@ -20,6 +20,7 @@ TEXTS(smcr_llc_types, SMCR_LLC_TYPES)
 TEXTS(smcr_reject_reasons, SMCR_REJECT_REASONS)
 TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
 TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
+TEXTS(smcr_directions, SMCR_DIRECTIONS)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
 
 const true_false_string smcr_tfs_direct = {"direct, same subnet", "through a gateway"};

@@ -160,6 +160,11 @@
     V(SMCR_EYECATCHER_IN_RMB, 0, "no: data begins at offset 4") \
     V(SMCR_EYECATCHER_NOT_IN_RMB, 3, "yes: data begins at offset 0")
 
+/* Who sends, as the TCP connection has it */
+#define SMCR_DIRECTIONS(V) \
+    V(SMCR_TO_SERVER, 0, "client to server") \
+    V(SMCR_TO_CLIENT, 1, "server to client")
+
 #define SMCR_ENUM_ROW(name, value, text) name = (value),
 enum smcr_eyecatcher { SMCR_EYECATCHERS(SMCR_ENUM_ROW) };
 enum smcr_clc_type { SMCR_CLC_TYPES(SMCR_ENUM_ROW) };
@@ -173,6 +178,7 @@ enum smcr_llc_type { SMCR_LLC_TYPES(SMCR_ENUM_ROW) };
 enum smcr_reject_reason { SMCR_REJECT_REASONS(SMCR_ENUM_ROW) };
 enum smcr_delete_reason { SMCR_DELETE_REASONS(SMCR_ENUM_ROW) };
 enum smcr_no_eyecatcher { SMCR_NO_EYECATCHER(SMCR_ENUM_ROW) };
+enum smcr_direction { SMCR_DIRECTIONS(SMCR_ENUM_ROW) };
 #undef SMCR_ENUM_ROW
 
 extern const value_string smcr_eyecatchers[];
@@ -186,6 +192,7 @@ extern const value_string smcr_llc_types[];
 extern const value_string smcr_reject_reasons[];
 extern const value_string smcr_delete_reasons[];
 extern const value_string smcr_no_eyecatcher[];
+extern const value_string smcr_directions[];
 extern const true_false_string smcr_tfs_direct;
 
 /* Bits that several decoders test */

@@ -1,5 +1,5 @@
 /* conn.h
- * A connection that offers or uses SMC-R.
+ * Connections that offer or use SMC-R: from the TCP handshake over CLC to the CDC messages.
  *
  * Lives as long as the capture file; written in the first pass only.
  *
@@ -9,14 +9,72 @@
 #ifndef SMCR_STATE_CONN_H
 #define SMCR_STATE_CONN_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "link.h"
+#include "rmb.h"
 
+/* What one side announced in its Accept or Confirm, and what it sent since. */
 typedef struct {
+    uint32_t clc_frame;  /* Accept or Confirm; 0: not seen */
+    bool has_token;
+    uint32_t token;      /* that CDC messages to this side carry */
+    smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
+    uint64_t va;         /* of the RMB, on the link of the CLC message */
+    unsigned rmb_index;  /* element, from 1 */
+    uint32_t size;       /* of the element, bytes; 0: not known */
+    smcr_link_t *link;   /* on which this side sent last */
+    uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
+    uint16_t cdc_seq;
+    smcr_cursor_t prod;  /* of that message */
+    smcr_cursor_t cons;
+    uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
+    uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
+} smcr_conn_side_t;
+
+/* Where a connection left SMC for TCP. */
+typedef enum {
+    SMCR_FALLBACK_NONE,
+    SMCR_FALLBACK_NO_OPTION,     /* the SYN-ACK has no option */
+    SMCR_FALLBACK_NO_CLC,        /* the option was answered, but no CLC follows */
+    SMCR_FALLBACK_NO_ANSWER,     /* Proposal unanswered */
+    SMCR_FALLBACK_DECLINED,
+} smcr_fallback_t;
+
+struct smcr_conn {
+    uint32_t index;     /* smcr.stream */
+    bool has_tcp;       /* the next members are known */
+    uint32_t tcp_stream;
+    bool ipv4;
+    uint8_t addr[2][SMCR_GID_LENGTH]; /* client, server; IPv4 as ::ffff:a.b.c.d */
+    uint16_t port[2];                 /* client, server */
+
     uint32_t option_syn;    /* frame of the SYN with the option; 0: none seen */
     uint32_t option_synack; /* frame of the SYN-ACK with the option; 0: none seen */
-    uint32_t clc_end[2];    /* per direction: frame in which CLC ended; 0: not yet. What comes
-                               after it belongs to the application */
-} smcr_conn_t;
+    uint32_t synack;        /* frame of the SYN-ACK, with or without option; 0: none seen */
+    uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
+                               which CLC ended; 0: not yet. What follows is the application's */
+    uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
+    uint64_t proposal_time, accept_time, confirm_time;
+    smcr_fallback_t fallback;
+    uint32_t fallback_frame; /* 0: none */
+    const char *fallback_reason;
+
+    bool first_contact;
+    uint8_t version;         /* of the Accept or Confirm; 0: not seen */
+    smcr_lgr_t *lgr;         /* NULL: not known */
+    smcr_conn_side_t side[2]; /* by side of the link group */
+};
+
+/* A new connection with the next index. */
+smcr_conn_t *smcr_conn_new(smcr_state_t *state);
+
+/* The connection that CDC messages to `side` of the group mean by `token`; NULL: none known. */
+smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side,
+                            uint32_t token);
+
+/* From now on `token` means this connection. */
+void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
+
+/* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */
+int smcr_conn_direction(const smcr_lgr_t *lgr, int side);
 
 #endif /* SMCR_STATE_CONN_H */

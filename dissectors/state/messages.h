@@ -18,6 +18,48 @@
 #define SMCR_PEER_ID_LENGTH 8
 #define SMCR_EID_LENGTH 32
 
+/* ---- RoCE: the transport headers of a packet (InfiniBand volume 1, chapter 9) ---- */
+
+/* One end of a link: a queue pair is named by its device's GID and its number, for numbers are
+ * unique only within a device. */
+typedef struct {
+    uint8_t gid[SMCR_GID_LENGTH]; /* IPv4 addresses as ::ffff:a.b.c.d */
+    uint32_t qpn;                 /* 24 bits */
+} smcr_qp_key_t;
+
+/* Opcodes that matter here: those of the reliable connection service are below 0x20. */
+enum {
+    SMCR_RC_SEND_ONLY = 4,
+    SMCR_RC_WRITE_FIRST = 6,
+    SMCR_RC_WRITE_MIDDLE = 7,
+    SMCR_RC_WRITE_LAST = 8,
+    SMCR_RC_WRITE_LAST_IMMEDIATE = 9,
+    SMCR_RC_WRITE_ONLY = 10,
+    SMCR_RC_WRITE_ONLY_IMMEDIATE = 11,
+    SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
+    SMCR_RC_ACK = 17,
+    SMCR_RC_ATOMIC_ACK = 18,
+    SMCR_RC_OPCODES = 0x20,
+    SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
+};
+
+typedef struct {
+    uint8_t source[SMCR_GID_LENGTH]; /* GID of the sender */
+    smcr_qp_key_t target;            /* queue pair that receives the packet */
+    uint8_t opcode;
+    uint8_t pad; /* bytes of padding after the payload, 0..3 */
+    bool ack_request;
+    uint32_t psn;  /* 24 bits */
+    bool has_reth; /* the next three are there */
+    uint64_t va;
+    uint32_t rkey;
+    uint32_t dma_length; /* bytes of the whole request */
+    bool has_aeth;       /* the next one is there */
+    uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
+    int payload;         /* offset of the payload in the packet */
+    int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
+} smcr_roce_t;
+
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
 
 typedef struct {
@@ -87,7 +129,7 @@ typedef struct {
 
 /* An RMB's key and address on a link. */
 typedef struct {
-    uint8_t link;      /* CONFIRM RKEY: number of the other link */
+    uint8_t link;      /* number of the link that it is for */
     uint32_t ref_rkey; /* ADD LINK: key of the same RMB on the link that carries the message */
     uint32_t rkey;
     uint64_t va;
@@ -109,7 +151,7 @@ typedef struct {
     uint8_t link;
     uint8_t mtu; /* code in the low nibble */
     uint32_t psn;
-    uint8_t reject_reason; /* v1: low nibble of byte 2 */
+    uint8_t reject_reason; /* v1: low nibble of byte 2, v2: of the flags (Linux: 0) */
     uint16_t rkey_count;   /* v2: RTokens that the message announces */
 } smcr_llc_add_link_t;
 

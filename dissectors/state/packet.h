@@ -1,5 +1,9 @@
 /* packet.h
- * What the first pass learns of one RoCE frame, pinned to the frame and read by every pass.
+ * What the first pass learns of one frame: pinned to it, read by every pass and by the taps.
+ *
+ * A record says what was known when its frame came by, so that it reads the same in every pass
+ * and when the user clicks on an old frame. What points forward (the response to a request) is
+ * reached through an object that the state completes later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,14 +11,64 @@
 #ifndef SMCR_STATE_PACKET_H
 #define SMCR_STATE_PACKET_H
 
+#include "conn.h"
+
 typedef enum {
-    SMCR_PACKET_OTHER, /* a packet on an SMC-R queue pair that is none of the below */
+    SMCR_PACKET_OTHER, /* on an SMC-R queue pair, but none of the below */
     SMCR_PACKET_LLC,
     SMCR_PACKET_CDC,
+    SMCR_PACKET_WRITE,
+    SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK, CNP */
 } smcr_packet_kind_t;
 
+/* A request and its response: LLC, or one step of the CLC exchange. */
 typedef struct {
-    smcr_packet_kind_t kind;
+    uint8_t type;      /* enum smcr_llc_type without the version bit */
+    int requester;     /* side */
+    smcr_link_t *link; /* that carried the request */
+    uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
+    uint32_t request_frame, response_frame; /* 0: not seen */
+    uint64_t request_time, response_time;   /* nanoseconds since the epoch */
+} smcr_exchange_t;
+
+/* Where an RDMA WRITE packet writes. */
+typedef struct {
+    smcr_rmb_t *rmb;
+    smcr_late_t *late;     /* where the capture begins late: the connection, once it is known */
+    unsigned index;        /* RMB element, from 1; 0: not known */
+    uint32_t offset;       /* in the element */
+    uint32_t length;       /* application bytes in this packet */
+} smcr_place_t;
+
+typedef enum {
+    SMCR_EVENT_NONE,
+#define SMCR_EVENT(id, expert) id,
+#include "events.def"
+} smcr_event_id_t;
+
+/* Something worth telling the user, with its sentence. */
+typedef struct smcr_event {
+    struct smcr_event *next;
+    smcr_event_id_t id;
+    const char *text; /* NULL: the sentence of the expert item says all */
+} smcr_event_t;
+
+typedef struct {
+    uint8_t kind;      /* smcr_packet_kind_t */
+    int8_t sender;     /* side of the link group */
+    int8_t direction;  /* 0 client to server, 1 server to client, -1 not known */
+    bool response;     /* of `exchange` */
+    bool lgr_proven;   /* the link group has an index */
+    bool sender_known; /* the queue pair that sent it is */
+    bool has_number;   /* the link's number was known */
+    smcr_psn_order_t order;
+    uint32_t first_frame; /* that had this PSN before; 0: none */
+    uint32_t missing;     /* packets of the gap before this one */
+    smcr_link_t *link;
+    smcr_conn_t *conn;    /* NULL: belongs to no single connection, or not known */
+    smcr_exchange_t *exchange;
+    smcr_place_t *place;  /* SMCR_PACKET_WRITE */
+    smcr_event_t *events; /* in order */
 } smcr_packet_t;
 
 #endif /* SMCR_STATE_PACKET_H */

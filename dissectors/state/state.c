@@ -1,17 +1,13 @@
 /* state.c
- * Owns what the first pass learns, and finds queue pairs.
+ * Owns what the first pass learns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "state.h"
+#include "state_private.h"
 
+#include <stdarg.h>
 #include <string.h>
-
-struct smcr_state {
-    wmem_allocator_t *scope;
-    wmem_map_t *qps; /* smcr_qp_key_t -> smcr_qp_key_t */
-};
 
 static unsigned
 qp_hash(const void *data)
@@ -38,22 +34,28 @@ smcr_state_new(wmem_allocator_t *scope)
     smcr_state_t *state = wmem_new0(scope, smcr_state_t);
 
     state->scope = scope;
-    state->qps = wmem_map_new(scope, qp_hash, qp_equal);
+    state->ends = wmem_map_new(scope, qp_hash, qp_equal);
+    state->rkeys = wmem_map_new(scope, smcr_rkey_hash, smcr_rkey_equal);
+    state->tokens = wmem_map_new(scope, smcr_token_hash, smcr_token_equal);
+    state->half_known = wmem_list_new(scope);
     return state;
 }
 
 void
-smcr_state_learn_qp(smcr_state_t *state, const smcr_qp_key_t *key)
+smcr_event_add(smcr_state_t *state, smcr_packet_t *packet, smcr_event_id_t id,
+               const char *format, ...)
 {
-    if (smcr_state_knows_qp(state, key))
-        return;
-    smcr_qp_key_t *kept = wmem_new(state->scope, smcr_qp_key_t);
-    *kept = *key;
-    wmem_map_insert(state->qps, kept, kept);
-}
+    smcr_event_t *event = wmem_new0(state->scope, smcr_event_t);
+    smcr_event_t **last = &packet->events;
 
-bool
-smcr_state_knows_qp(const smcr_state_t *state, const smcr_qp_key_t *key)
-{
-    return wmem_map_contains(state->qps, key);
+    event->id = id;
+    if (format) {
+        va_list arguments;
+        va_start(arguments, format);
+        event->text = wmem_strdup_vprintf(state->scope, format, arguments);
+        va_end(arguments);
+    }
+    while (*last)
+        last = &(*last)->next;
+    *last = event;
 }

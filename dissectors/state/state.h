@@ -1,5 +1,8 @@
 /* state.h
- * All that is known of the SMC-R traffic of one capture file, as far as the first pass has come.
+ * All that is known of the SMC-R traffic of one capture file, as far as the first pass has come,
+ * and the messages and packets that it learns from.
+ *
+ * Every function that takes a record (`packet`) fills in what it finds out about this frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,30 +10,37 @@
 #ifndef SMCR_STATE_STATE_H
 #define SMCR_STATE_STATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
-
-#include "messages.h"
-
-/* One end of a link: a queue pair is named by its device's GID and its number, for numbers are
- * unique only within a device. */
-typedef struct {
-    uint8_t gid[SMCR_GID_LENGTH]; /* IPv4 addresses as ::ffff:a.b.c.d */
-    uint32_t qpn;                 /* 24 bits */
-} smcr_qp_key_t;
-
-typedef struct smcr_state smcr_state_t;
+#include "packet.h"
 
 /* `scope` owns everything; there is nothing to free by hand. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
 
-/* From now on the queue pair is known to carry SMC-R. */
-void smcr_state_learn_qp(smcr_state_t *state, const smcr_qp_key_t *key);
+/* ---- CLC, in the order of the TCP stream ---- */
 
-/* Whether the queue pair is known to carry SMC-R. */
-bool smcr_state_knows_qp(const smcr_state_t *state, const smcr_qp_key_t *key);
+/* A CLC message of `conn`, not SMC-D. (RFC 7609 3.5.1, 3.5.2) */
+void smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc,
+                    smcr_when_t when, smcr_packet_t *packet);
+
+/* ---- RoCE, in the order of the capture ---- */
+
+/* Makes known that the queue pair `roce->target` carries SMC-R: a message has proven it. */
+void smcr_state_recognise(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);
+
+/*
+ * A packet of the reliable connection service, or a congestion notification. Finds its link,
+ * keeps the order of PSNs, and gives an RDMA WRITE its place.
+ *
+ * Returns false when its queue pair is not known to carry SMC-R; the record is then not changed.
+ */
+bool smcr_state_packet(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when,
+                       smcr_packet_t *packet);
+
+/* The LLC message of a SEND that smcr_state_packet() has seen. (RFC 7609 3.5, A.3) */
+void smcr_state_llc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_llc_t *llc,
+                    smcr_when_t when, smcr_packet_t *packet);
+
+/* The CDC message of a SEND that smcr_state_packet() has seen. (RFC 7609 4.7, A.4) */
+void smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *cdc,
+                    smcr_when_t when, smcr_packet_t *packet);
 
 #endif /* SMCR_STATE_STATE_H */

@@ -1,0 +1,190 @@
+/* annotate.c
+ * From the record of a frame to fields: connection, link, order of packets, requests and
+ * responses. Whatever the frame does not carry itself is a generated field.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "annotate.h"
+
+#include <string.h>
+
+#include "fields.h"
+
+#define SHORT_TIME 1000000000U /* nanoseconds of a second */
+
+static proto_item *
+generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
+{
+    proto_item *item = proto_tree_add_uint(tree, hf, tvb, 0, 0, value);
+
+    proto_item_set_generated(item);
+    return item;
+}
+
+static void
+hidden(proto_item *item)
+{
+    proto_item_set_generated(item);
+    proto_item_set_hidden(item);
+}
+
+static void
+frame_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
+{
+    if (frame && frame < pinfo->num)
+        generated_uint(tree, hf, tvb, frame);
+}
+
+static const char *
+address_text(const packet_info *pinfo, const smcr_conn_t *conn, unsigned role)
+{
+    address addr;
+
+    if (conn->ipv4)
+        set_address(&addr, AT_IPv4, 4, conn->addr[role] + 12);
+    else
+        set_address(&addr, AT_IPv6, SMCR_GID_LENGTH, conn->addr[role]);
+    return address_to_str(pinfo->pool, &addr);
+}
+
+static void
+show_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *top,
+         const smcr_conn_t *conn)
+{
+    const char *client = address_text(pinfo, conn, 0);
+    const char *server = address_text(pinfo, conn, 1);
+
+    proto_item_append_text(top, " (%s:%u to %s:%u)", client, conn->port[0], server, conn->port[1]);
+    generated_uint(tree, hf_smcr_tcp_stream, tvb, conn->tcp_stream);
+    proto_item_set_generated(
+        proto_tree_add_string(tree, hf_smcr_client_addr, tvb, 0, 0, client));
+    generated_uint(tree, hf_smcr_client_port, tvb, conn->port[0]);
+    proto_item_set_generated(
+        proto_tree_add_string(tree, hf_smcr_server_addr, tvb, 0, 0, server));
+    generated_uint(tree, hf_smcr_server_port, tvb, conn->port[1]);
+    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, client));
+    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, server));
+    hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[0]));
+    hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[1]));
+}
+
+void
+smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    proto_item *top = generated_uint(tree, hf_smcr_stream, tvb, conn->index);
+    proto_tree *below = proto_item_add_subtree(top, ett_smcr_connection);
+
+    if (conn->has_tcp)
+        show_tcp(tvb, pinfo, below, top, conn);
+    frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
+    frame_link(tvb, pinfo, below, hf_smcr_accept_in, conn->accept_frame);
+    frame_link(tvb, pinfo, below, hf_smcr_confirm_in, conn->confirm_frame);
+    if (conn->fallback && conn->fallback_frame <= pinfo->num)
+        proto_item_set_generated(proto_tree_add_string(below, hf_smcr_fallback_reason, tvb, 0, 0,
+                                                       conn->fallback_reason));
+}
+
+static void
+show_end(tvbuff_t *tvb, proto_tree *tree, const smcr_end_t *end)
+{
+    ws_in6_addr gid;
+
+    memcpy(&gid, end->qp.gid, sizeof gid);
+    hidden(proto_tree_add_ipv6(tree, hf_smcr_gid, tvb, 0, 0, &gid));
+    hidden(proto_tree_add_uint(tree, hf_smcr_qpn, tvb, 0, 0, end->qp.qpn));
+}
+
+static void
+show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+{
+    const smcr_link_t *link = packet->link;
+    proto_item *top = generated_uint(tree, hf_smcr_link, tvb, link->index);
+    proto_tree *below = proto_item_add_subtree(top, ett_smcr_link);
+    const smcr_end_t *from = &link->end[packet->sender];
+    const smcr_end_t *to = &link->end[!packet->sender];
+
+    if (packet->has_number) {
+        proto_item_append_text(top, " (number %u)", link->number);
+        generated_uint(below, hf_smcr_link_number, tvb, link->number);
+    }
+    if (packet->lgr_proven)
+        generated_uint(below, hf_smcr_lgr, tvb, link->lgr->index);
+    if (packet->sender_known) {
+        generated_uint(below, hf_smcr_src_qpn, tvb, from->qp.qpn);
+        show_end(tvb, below, from);
+    }
+    if (to->known)
+        show_end(tvb, below, to);
+    frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
+}
+
+static void
+show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_packet_t *packet)
+{
+    if (packet->order == SMCR_PSN_OLD && packet->first_frame)
+        generated_uint(tree, hf_smcr_retransmission, tvb, packet->first_frame);
+    else if (packet->first_frame)
+        generated_uint(tree, hf_smcr_sent_before, tvb, packet->first_frame);
+    if (packet->order == SMCR_PSN_AHEAD)
+        generated_uint(tree, hf_smcr_missing, tvb, packet->missing);
+}
+
+static void
+show_exchange(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
+              const smcr_packet_t *packet)
+{
+    const smcr_exchange_t *exchange = packet->exchange;
+
+    if (!packet->response) {
+        if (exchange->response_frame)
+            generated_uint(tree, hf_smcr_response_in, tvb, exchange->response_frame);
+        else if (pinfo->fd->visited)
+            expert_add_info(pinfo, item, &ei_smcr_llc_no_response);
+        return;
+    }
+    nstime_t took;
+    uint64_t nanoseconds = exchange->response_time > exchange->request_time
+                               ? exchange->response_time - exchange->request_time
+                               : 0;
+    took.secs = (time_t)(nanoseconds / SHORT_TIME);
+    took.nsecs = (int)(nanoseconds % SHORT_TIME);
+    generated_uint(tree, hf_smcr_request_in, tvb, exchange->request_frame);
+    proto_item_set_generated(proto_tree_add_time(tree, hf_smcr_response_time, tvb, 0, 0, &took));
+}
+
+static void
+show_events(packet_info *pinfo, proto_item *item, const smcr_packet_t *packet)
+{
+#define SMCR_EVENT(id, expert) [id] = &expert,
+    static expert_field *const experts[] = {
+#include "state/events.def"
+    };
+
+    for (const smcr_event_t *event = packet->events; event; event = event->next) {
+        if (event->text)
+            expert_add_info_format(pinfo, item, experts[event->id], "%s", event->text);
+        else
+            expert_add_info(pinfo, item, experts[event->id]);
+    }
+}
+
+void
+smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
+                     const smcr_packet_t *packet)
+{
+    const smcr_conn_t *conn = packet->conn;
+
+    if (!conn && packet->place && packet->place->late)
+        conn = packet->place->late->conn;
+    if (conn)
+        smcr_annotate_conn(tvb, pinfo, tree, conn);
+    if (packet->direction >= 0)
+        generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)packet->direction);
+    if (packet->link)
+        show_link(tvb, pinfo, tree, packet);
+    show_order(tvb, tree, packet);
+    if (packet->exchange)
+        show_exchange(tvb, pinfo, tree, item, packet);
+    show_events(pinfo, item, packet);
+}

@@ -1,0 +1,21 @@
+/* annotate.h
+ * Shows what the first pass learned of a frame: generated fields, in [brackets], and its events.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_ANNOTATE_H
+#define SMCR_ANNOTATE_H
+
+#include "compat.h"
+#include "state/packet.h"
+
+/* The fields of a connection, below `tree`; frames later than this one are not named. */
+void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                        const smcr_conn_t *conn);
+
+/* All that the record says, below `tree`, with its events at `item`. */
+void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
+                          const smcr_packet_t *packet);
+
+#endif /* SMCR_ANNOTATE_H */

@@ -1,0 +1,69 @@
+/* fallback.c
+ * Decides, in the frame that proves it, that a connection does not use SMC-R, and says why.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fallback.h"
+
+#include "handshake.h"
+#include "values.h"
+
+static void
+fall_back(smcr_conn_t *conn, packet_info *pinfo, smcr_fallback_t kind, const char *reason)
+{
+    if (conn->fallback)
+        return;
+    conn->fallback = kind;
+    conn->fallback_frame = pinfo->num;
+    conn->fallback_reason = reason;
+}
+
+/* Which step of the handshake was the last one before. */
+static const char *
+step(const smcr_conn_t *conn)
+{
+    if (conn->confirm_frame)
+        return "after the Confirm";
+    if (conn->accept_frame)
+        return "after the Accept";
+    return conn->proposal_frame ? "after the Proposal" : "before any Proposal";
+}
+
+void
+smcr_fallback_declined(smcr_conn_t *conn, packet_info *pinfo, const smcr_clc_t *decline)
+{
+    unsigned version = decline->header.flags >> 4;
+    unsigned os = version >= 2 ? decline->u.decline.os >> 4 : 0;
+    uint32_t code = decline->u.decline.diagnosis;
+    const char *who = smcr_handshake_from_client(pinfo, conn) ? "client" : "server";
+
+    if (conn->fallback)
+        return;
+    fall_back(conn, pinfo, SMCR_FALLBACK_DECLINED,
+              wmem_strdup_printf(wmem_file_scope(), "the %s declined %s: %s (0x%08x)", who,
+                                 step(conn), smcr_decline_text(code, os), code));
+}
+
+void
+smcr_fallback_data(smcr_conn_t *conn, packet_info *pinfo)
+{
+    if (conn->confirm_frame || conn->fallback)
+        return;
+    if (conn->accept_frame)
+        fall_back(conn, pinfo, SMCR_FALLBACK_NO_ANSWER,
+                  "data follows the Accept; no Confirm or Decline is in the capture");
+    else if (conn->proposal_frame)
+        fall_back(conn, pinfo, SMCR_FALLBACK_NO_ANSWER,
+                  "data follows the Proposal; no Accept or Decline is in the capture");
+    else if (conn->option_syn && conn->option_synack)
+        fall_back(conn, pinfo, SMCR_FALLBACK_NO_CLC,
+                  "both sides sent the SMC-R option, but no CLC message follows; a server or "
+                  "middlebox may only echo the option");
+    else if (conn->option_syn && conn->synack)
+        fall_back(conn, pinfo, SMCR_FALLBACK_NO_OPTION,
+                  "the server's SYN-ACK has no SMC-R option");
+    else
+        fall_back(conn, pinfo, SMCR_FALLBACK_NO_CLC,
+                  "no CLC message is in the capture, only one side's SMC-R option");
+}

@@ -1,0 +1,71 @@
+/* rdma_write.c
+ * Shows what an RDMA WRITE packet carries, and where in the receiver's RMB it goes. RoCE frames
+ * say that with an RKey and an address, and only in the first packet of a request.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rdma_write.h"
+
+#include "fields.h"
+
+static const char *
+part_name(uint8_t opcode)
+{
+    switch (opcode) {
+    case SMCR_RC_WRITE_FIRST:
+        return "first packet";
+    case SMCR_RC_WRITE_MIDDLE:
+        return "middle packet";
+    case SMCR_RC_WRITE_LAST:
+    case SMCR_RC_WRITE_LAST_IMMEDIATE:
+        return "last packet";
+    default:
+        return "whole";
+    }
+}
+
+static void
+show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
+{
+    const smcr_place_t *place = packet->place;
+
+    if (!place->rmb || place->index == 0)
+        return;
+    proto_item_set_generated(
+        proto_tree_add_uint(tree, hf_smcr_rmb_index, data, 0, 0, place->index));
+    proto_item_set_generated(
+        proto_tree_add_uint(tree, hf_smcr_write_offset, data, 0, 0, place->offset));
+}
+
+proto_item *
+smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                        const smcr_roce_t *roce, const smcr_packet_t *packet)
+{
+    uint32_t length = packet->place->length;
+    uint32_t captured = tvb_captured_length(data);
+    proto_item *top = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(top, ett_smcr);
+    bool placed = packet->place->rmb && packet->place->index != 0;
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_add_fstr(pinfo->cinfo, COL_INFO, "RDMA WRITE Len=%u", length);
+    if (placed)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Offset=%u", packet->place->offset);
+    proto_item_append_text(top, ", RDMA WRITE (%s), %u bytes", part_name(roce->opcode), length);
+    if (placed)
+        proto_item_append_text(top, " to offset %u of the RMB element", packet->place->offset);
+
+    proto_item_set_generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
+    show_place(data, below, packet);
+    if (roce->has_reth) {
+        proto_item *rkey = proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey);
+        proto_item_set_generated(rkey);
+    }
+    if (captured < length) {
+        proto_item *cut = proto_tree_add_uint(below, hf_smcr_write_cut, data, 0, 0, captured);
+        proto_item_set_generated(cut);
+        expert_add_info(pinfo, cut, &ei_smcr_cut_short);
+    }
+    return top;
+}

@@ -1,0 +1,22 @@
+/* rdma_write.h
+ * RDMA WRITEs into RMB elements (RFC 7609 4.2, 4.4).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_RDMA_WRITE_H
+#define SMCR_RDMA_WRITE_H
+
+#include "compat.h"
+#include "state/packet.h"
+
+/*
+ * Shows one packet of an RDMA WRITE: adds its tree to `tree`, sets the Info column.
+ *
+ * data: the application's bytes in this packet, as far as they were captured. Returns the
+ * packet's item, NULL without a tree.
+ */
+proto_item *smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                                    const smcr_roce_t *roce, const smcr_packet_t *packet);
+
+#endif /* SMCR_RDMA_WRITE_H */

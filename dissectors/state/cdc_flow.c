@@ -1,0 +1,193 @@
+/* cdc_flow.c
+ * What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "state_private.h"
+
+#define FLAG_FAILOVER 0x08
+#define STATE_SENDING_DONE 0x80
+#define STATE_CLOSED 0x40
+#define STATE_ABORT 0x20
+#define PAGE_MASK 0xfffU
+
+/* ---- which connection ---- */
+
+/*
+ * The other direction of a connection that began before the capture. Its two directions have a
+ * token each, and nothing in CDC says that they belong together. But the sender's consumer cursor
+ * repeats the other direction's producer cursor; where a single connection fits in that and in
+ * its token (both hosts of a pair commonly count theirs in step), it is that one.
+ */
+static smcr_conn_t *
+other_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *found = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at)) {
+        smcr_conn_t *half = wmem_list_frame_data(at);
+        const smcr_conn_side_t *writer = &half->side[receiver];
+        const smcr_conn_side_t *reader = &half->side[!receiver];
+        if (writer->has_token || !reader->has_token || reader->token != cdc->token ||
+            cdc->cons.count == 0 || writer->prod.count != cdc->cons.count ||
+            writer->prod.wrap != cdc->cons.wrap)
+            continue;
+        if (found)
+            return NULL;
+        found = half;
+    }
+    return found;
+}
+
+static smcr_conn_t *
+late_conn(smcr_state_t *state, smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc,
+          smcr_packet_t *packet)
+{
+    smcr_conn_t *conn = other_half(lgr, receiver, cdc);
+
+    if (conn) {
+        smcr_event_add(state, packet, SMCR_EVENT_LATE_CONN,
+                       "Token and cursors show that this is the other direction of connection %u",
+                       conn->index);
+        wmem_list_remove(lgr->halves, conn);
+    } else {
+        conn = smcr_conn_new(state);
+        conn->lgr = lgr;
+        wmem_list_append(lgr->halves, conn);
+        smcr_event_add(state, packet,
+                       lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
+    }
+    smcr_conn_set_token(state, conn, receiver, cdc->token);
+    return conn;
+}
+
+/*
+ * The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor
+ * is where the write ended. RMBs begin at a page, which rules out a WRITE of somebody else.
+ */
+static void
+learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+          const smcr_roce_t *roce, uint32_t frame)
+{
+    smcr_conn_side_t *side = &conn->side[end->side];
+
+    if (side->rmb || end->write_count == 0)
+        return;
+    const smcr_write_t *write = &end->writes[(end->write_count - 1) % SMCR_WRITES_KEPT];
+    uint32_t after = (write->first_psn + write->packets) & SMCR_PSN_MASK;
+    if (!write->late || after != roce->psn || cdc->prod.count < write->length)
+        return;
+    uint64_t base = write->va - (cdc->prod.count - write->length);
+    if (base & PAGE_MASK)
+        return;
+    side->rmb = smcr_rmb_announce(state, end, write->rkey, base, frame);
+    side->rmb_index = 1;
+    side->va = base;
+    smcr_rmb_set_conn(state, side->rmb, 1, conn);
+    write->late->conn = conn;
+}
+
+void
+smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *cdc,
+               smcr_when_t when, smcr_packet_t *packet)
+{
+    smcr_end_t *end = smcr_end_find(state, &roce->target);
+    smcr_lgr_t *lgr = end->link->lgr;
+
+    packet->kind = SMCR_PACKET_CDC;
+    if (!cdc->complete)
+        return;
+    packet->conn = smcr_conn_find(state, lgr, end->side, cdc->token);
+    if (!packet->conn)
+        packet->conn = late_conn(state, lgr, end->side, cdc, packet);
+    if (packet->order == SMCR_PSN_NEXT) {
+        learn_rmb(state, end, packet->conn, cdc, roce, when.frame);
+        smcr_cdc_apply(state, end, packet->conn, cdc, when, packet);
+    } else if (packet->order == SMCR_PSN_AHEAD) {
+        smcr_deferred_add(state, end, roce->psn, NULL, cdc, packet->conn, when);
+    }
+}
+
+/* ---- what it changes ---- */
+
+static void
+take_link(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, bool validated,
+          smcr_when_t when, smcr_packet_t *packet)
+{
+    smcr_conn_side_t *side = &conn->side[!end->side];
+
+    if (side->link && side->link != end->link) {
+        smcr_event_add(state, packet, SMCR_EVENT_MOVED,
+                       "Connection %u moves from link %u to link %u%s", conn->index,
+                       side->link->index, end->link->index,
+                       validated ? "" : ", without failover validation");
+        side->moved_frame = when.frame;
+    }
+    side->link = end->link;
+}
+
+static void
+check_sequence(smcr_state_t *state, const smcr_conn_side_t *side, const smcr_cdc_t *cdc,
+               smcr_packet_t *packet)
+{
+    int16_t step = (int16_t)(uint16_t)(cdc->seq - side->cdc_seq);
+
+    if (!side->cdc_frame || step == 1)
+        return;
+    /* After a failover the messages that were not acknowledged may come again (4.6.1). */
+    if (step <= 0 && side->moved_frame <= side->cdc_frame)
+        smcr_event_add(state, packet, SMCR_EVENT_SEQ_BACKWARDS,
+                       "Sequence number %u follows %u, which frame %u had", cdc->seq,
+                       side->cdc_seq, side->cdc_frame);
+    else if (step > 1)
+        smcr_event_add(state, packet, SMCR_EVENT_SEQ_GAP,
+                       "Sequence number %u follows %u: CDC messages before this one are missing",
+                       cdc->seq, side->cdc_seq);
+}
+
+static void
+take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, smcr_when_t when,
+           smcr_packet_t *packet)
+{
+    static const struct {
+        uint8_t bit;
+        smcr_event_id_t event;
+        size_t member;
+    } ends[] = {
+        {STATE_SENDING_DONE, SMCR_EVENT_SENDING_DONE,
+         offsetof(smcr_conn_side_t, sending_done_frame)},
+        {STATE_CLOSED, SMCR_EVENT_CLOSED, offsetof(smcr_conn_side_t, closed_frame)},
+        {STATE_ABORT, SMCR_EVENT_ABORTED, offsetof(smcr_conn_side_t, abort_frame)},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(ends); i++) {
+        uint32_t *frame = (uint32_t *)(void *)((uint8_t *)side + ends[i].member);
+        if (!(cdc->state & ends[i].bit) || *frame)
+            continue;
+        *frame = when.frame;
+        smcr_event_add(state, packet, ends[i].event, NULL);
+    }
+}
+
+void
+smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+               smcr_when_t when, smcr_packet_t *packet)
+{
+    smcr_conn_side_t *side = &conn->side[!end->side];
+    bool validation = (cdc->flags & FLAG_FAILOVER) != 0;
+
+    take_link(state, end, conn, validation, when, packet);
+    if (validation) /* nothing else in it counts (A.4) */
+        return;
+    if (side->closed_frame && !(cdc->state & (STATE_CLOSED | STATE_ABORT)))
+        smcr_event_add(state, packet, SMCR_EVENT_AFTER_CLOSE,
+                       "The sender said in frame %u that it is done with the connection",
+                       side->closed_frame);
+    check_sequence(state, side, cdc, packet);
+    side->cdc_frame = when.frame;
+    side->cdc_seq = cdc->seq;
+    side->prod = cdc->prod;
+    side->cons = cdc->cons;
+    take_state(state, side, cdc, when, packet);
+}

@@ -1,0 +1,191 @@
+/* clc_flow.c
+ * What CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection has
+ * (RFC 7609 3.5.1, 3.5.2, A.2).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "state_private.h"
+
+#define CLC_TYPE_PROPOSAL 1
+#define CLC_TYPE_ACCEPT 2
+#define CLC_TYPE_CONFIRM 3
+#define CLC_TYPE_DECLINE 4
+#define FIRST_CONTACT 0x08
+#define MTU(sizes) ((sizes) & 0x0f)
+
+static smcr_qp_key_t
+qp_of(const smcr_clc_accept_t *accept)
+{
+    smcr_qp_key_t key;
+
+    memset(&key, 0, sizeof key); /* it is compared as a whole nowhere, but copied */
+    memcpy(key.gid, accept->gid, SMCR_GID_LENGTH);
+    key.qpn = accept->qpn;
+    return key;
+}
+
+/* A link group with one link, of which `side` is known. */
+static smcr_end_t *
+new_group(smcr_state_t *state, const smcr_qp_key_t *qp, int side, uint32_t frame)
+{
+    smcr_lgr_t *lgr = smcr_lgr_new(state, frame);
+    smcr_link_t *link = smcr_link_new(state, lgr);
+
+    lgr->server = 1;
+    smcr_lgr_prove(state, lgr);
+    link->announced_frame = frame;
+    smcr_end_set(state, link, side, qp);
+    return &link->end[side];
+}
+
+/* What Accept and Confirm say of the side that sends them. */
+static void
+learn_side(smcr_state_t *state, smcr_conn_t *conn, smcr_end_t *end,
+           const smcr_clc_accept_t *accept, uint32_t frame)
+{
+    smcr_lgr_t *lgr = end->link->lgr;
+    smcr_conn_side_t *side = &conn->side[end->side];
+
+    conn->lgr = lgr;
+    memcpy(lgr->peer_id[end->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
+    memcpy(end->mac, accept->mac, SMCR_MAC_LENGTH);
+    end->mtu = MTU(accept->sizes);
+    side->clc_frame = frame;
+    side->size = UINT32_C(16384) << (accept->sizes >> 4);
+    side->rmb_index = accept->rmb_index;
+    side->va = accept->va;
+    side->rmb = smcr_rmb_announce(state, end, accept->rkey, accept->va, frame);
+    side->rmb->element_size = side->size;
+    smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
+    smcr_conn_set_token(state, conn, end->side, accept->token);
+    conn->side[0].link = conn->side[1].link = end->link;
+}
+
+static void
+learn_initial_psn(smcr_end_t *end, uint32_t psn)
+{
+    end->initial_psn = psn;
+    end->psn_known = true;
+    smcr_psn_start(&smcr_end_other(end)->order, psn);
+}
+
+static void
+take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
+            smcr_packet_t *packet)
+{
+    const smcr_clc_accept_t *accept = &clc->u.accept;
+    smcr_qp_key_t qp = qp_of(accept);
+    smcr_end_t *end = smcr_end_find(state, &qp);
+
+    conn->accept_frame = when.frame;
+    conn->accept_time = when.time;
+    conn->version = clc->header.flags >> 4;
+    conn->first_contact = (clc->header.flags & FIRST_CONTACT) != 0;
+    if (conn->first_contact || !end) {
+        end = new_group(state, &qp, 1, when.frame);
+        end->link->lgr->from_start = conn->first_contact;
+        if (conn->first_contact) {
+            learn_initial_psn(end, accept->psn);
+            smcr_event_add(state, packet, SMCR_EVENT_FIRST_CONTACT, NULL);
+        }
+    }
+    smcr_lgr_t *lgr = end->link->lgr;
+    if (lgr->server == SMCR_SIDE_UNKNOWN)
+        lgr->server = end->side;
+    smcr_lgr_prove(state, lgr);
+    lgr->version = conn->version;
+    if (conn->first_contact)
+        memcpy(lgr->eid, accept->eid, SMCR_EID_LENGTH);
+    learn_side(state, conn, end, accept, when.frame);
+    smcr_packet_set_link(packet, end->link, end->side);
+}
+
+/* The client's end: of the link that the server's Accept named, if the capture has it. */
+static smcr_end_t *
+client_end(smcr_state_t *state, smcr_conn_t *conn, const smcr_qp_key_t *qp, smcr_when_t when,
+           smcr_packet_t *packet)
+{
+    smcr_end_t *end = smcr_end_find(state, qp);
+
+    if (!conn->accept_frame) {
+        smcr_event_add(state, packet, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
+        return end ? end : new_group(state, qp, 0, when.frame);
+    }
+    smcr_link_t *link = conn->side[conn->lgr->server].link;
+    smcr_end_t *expected = &link->end[!conn->lgr->server];
+    if (!expected->known) {
+        smcr_end_set(state, link, expected->side, qp);
+        return expected;
+    }
+    if (end && end->link == link && end->side == expected->side)
+        return end;
+    smcr_event_add(state, packet, SMCR_EVENT_WRONG_LINK,
+                   "The queue pair is not the client's end of the link that Accept names");
+    return expected;
+}
+
+static void
+check_first_confirm(smcr_state_t *state, const smcr_end_t *client, smcr_packet_t *packet)
+{
+    const smcr_end_t *server = &client->link->end[!client->side];
+
+    if (server->mtu && client->mtu > server->mtu)
+        smcr_event_add(state, packet, SMCR_EVENT_MTU, NULL);
+}
+
+static void
+take_confirm(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
+             smcr_packet_t *packet)
+{
+    const smcr_clc_accept_t *confirm = &clc->u.accept;
+    smcr_qp_key_t qp = qp_of(confirm);
+    smcr_end_t *end = client_end(state, conn, &qp, when, packet);
+    smcr_lgr_t *lgr = end->link->lgr;
+
+    conn->confirm_frame = when.frame;
+    conn->confirm_time = when.time;
+    conn->version = clc->header.flags >> 4;
+    if (lgr->server == SMCR_SIDE_UNKNOWN)
+        lgr->server = !end->side;
+    smcr_lgr_prove(state, lgr);
+    learn_side(state, conn, end, confirm, when.frame);
+    if (conn->first_contact) {
+        learn_initial_psn(end, confirm->psn);
+        check_first_confirm(state, end, packet);
+    }
+    smcr_packet_set_link(packet, end->link, end->side);
+}
+
+void
+smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
+               smcr_packet_t *packet)
+{
+    packet->conn = conn;
+    packet->sender = packet->direction = SMCR_SIDE_UNKNOWN;
+    switch (clc->header.type) {
+    case CLC_TYPE_PROPOSAL:
+        conn->proposal_frame = when.frame;
+        conn->proposal_time = when.time;
+        packet->direction = 0;
+        break;
+    case CLC_TYPE_ACCEPT:
+        packet->direction = 1;
+        if (clc->complete && !clc->smcd)
+            take_accept(state, conn, clc, when, packet);
+        break;
+    case CLC_TYPE_CONFIRM:
+        packet->direction = 0;
+        if (clc->complete && !clc->smcd)
+            take_confirm(state, conn, clc, when, packet);
+        break;
+    case CLC_TYPE_DECLINE:
+        if (!conn->decline_frame)
+            conn->decline_frame = when.frame;
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,66 @@
+/* conn.c
+ * Makes connections and finds them by alert token.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "conn.h"
+
+#include "state_private.h"
+
+typedef struct {
+    const smcr_lgr_t *lgr;
+    int side;
+    uint32_t token;
+} token_t;
+
+unsigned
+smcr_token_hash(const void *data)
+{
+    const token_t *key = data;
+
+    return (key->token * 2654435761U) ^ g_direct_hash(key->lgr) ^ (unsigned)key->side;
+}
+
+gboolean
+smcr_token_equal(const void *one, const void *other)
+{
+    const token_t *a = one;
+    const token_t *b = other;
+
+    return a->lgr == b->lgr && a->side == b->side && a->token == b->token;
+}
+
+smcr_conn_t *
+smcr_conn_new(smcr_state_t *state)
+{
+    smcr_conn_t *conn = wmem_new0(state->scope, smcr_conn_t);
+
+    conn->index = state->conn_count++;
+    return conn;
+}
+
+smcr_conn_t *
+smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side, uint32_t token)
+{
+    token_t key = {lgr, side, token};
+
+    return wmem_map_lookup(state->tokens, &key);
+}
+
+void
+smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token)
+{
+    token_t *key = wmem_new(state->scope, token_t);
+
+    *key = (token_t){conn->lgr, side, token};
+    conn->side[side].has_token = true;
+    conn->side[side].token = token;
+    wmem_map_insert(state->tokens, key, conn);
+}
+
+int
+smcr_conn_direction(const smcr_lgr_t *lgr, int side)
+{
+    return lgr->server == SMCR_SIDE_UNKNOWN ? SMCR_SIDE_UNKNOWN : side == lgr->server;
+}

@@ -1,0 +1,183 @@
+/* link.c
+ * Finds and makes link groups, links and queue pairs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "link.h"
+
+#include <string.h>
+
+#include "state_private.h"
+
+smcr_end_t *
+smcr_end_find(const smcr_state_t *state, const smcr_qp_key_t *qp)
+{
+    return wmem_map_lookup(state->ends, qp);
+}
+
+smcr_end_t *
+smcr_end_other(smcr_end_t *end)
+{
+    return &end->link->end[!end->side];
+}
+
+smcr_lgr_t *
+smcr_lgr_new(smcr_state_t *state, uint32_t frame)
+{
+    smcr_lgr_t *lgr = wmem_new0(state->scope, smcr_lgr_t);
+
+    lgr->index = SMCR_NO_INDEX;
+    lgr->server = SMCR_SIDE_UNKNOWN;
+    lgr->single_side = SMCR_SIDE_UNKNOWN;
+    lgr->first_frame = frame;
+    lgr->links = wmem_list_new(state->scope);
+    lgr->pending = wmem_list_new(state->scope);
+    lgr->halves = wmem_list_new(state->scope);
+    return lgr;
+}
+
+void
+smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
+{
+    if (lgr->index == SMCR_NO_INDEX)
+        lgr->index = state->lgr_count++;
+}
+
+smcr_link_t *
+smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
+{
+    smcr_link_t *link = wmem_new0(state->scope, smcr_link_t);
+
+    link->index = state->link_count++;
+    link->lgr = lgr;
+    for (int side = 0; side < 2; side++) {
+        link->end[side].link = link;
+        link->end[side].side = side;
+    }
+    wmem_list_append(lgr->links, link);
+    return link;
+}
+
+void
+smcr_end_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *qp)
+{
+    smcr_end_t *end = &link->end[side];
+
+    if (end->known)
+        return;
+    end->known = true;
+    end->gid_known = true;
+    end->qp = *qp;
+    wmem_map_insert(state->ends, &end->qp, end);
+}
+
+static smcr_link_t *
+new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_key_t *receiver,
+              uint32_t frame)
+{
+    smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state, frame));
+
+    if (sender)
+        smcr_end_set(state, link, 0, sender);
+    smcr_end_set(state, link, 1, receiver);
+    return link;
+}
+
+smcr_link_t *
+smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
+                  const smcr_qp_key_t *receiver, uint32_t frame)
+{
+    smcr_end_t *from = sender ? smcr_end_find(state, sender) : NULL;
+    smcr_end_t *to = smcr_end_find(state, receiver);
+
+    if (from && to)
+        return from->link == to->link && from != to ? from->link : NULL;
+    if (!from && !to)
+        return new_late_link(state, sender, receiver, frame);
+    if (!sender)
+        return to->link;
+
+    smcr_end_t *known = from ? from : to;
+    smcr_end_t *missing = smcr_end_other(known);
+    if (missing->known)
+        return NULL;
+    smcr_end_set(state, known->link, missing->side, from ? receiver : sender);
+    return known->link;
+}
+
+smcr_link_t *
+smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
+{
+    for (wmem_list_frame_t *at = wmem_list_tail(lgr->links); at; at = wmem_list_frame_prev(at)) {
+        smcr_link_t *link = wmem_list_frame_data(at);
+        if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&
+            link->state != SMCR_LINK_REJECTED)
+            return link;
+    }
+    return NULL;
+}
+
+/* Whether the two links use the same device of `side`. */
+static bool
+share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
+{
+    return one->end[side].known && other->end[side].known &&
+           memcmp(one->end[side].qp.gid, other->end[side].qp.gid, SMCR_GID_LENGTH) == 0;
+}
+
+/* The type of a group with its active links, in the words of Linux (net/smc/smc_core.h). */
+static smcr_lgr_type_t
+lgr_type(smcr_lgr_t *lgr)
+{
+    const smcr_link_t *first = NULL;
+
+    lgr->single_side = SMCR_SIDE_UNKNOWN;
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
+        const smcr_link_t *link = wmem_list_frame_data(at);
+        if (link->state != SMCR_LINK_ACTIVE)
+            continue;
+        for (int side = 0; first && side < 2; side++)
+            if (share_device(first, link, side))
+                lgr->single_side = side;
+        if (!first)
+            first = link;
+    }
+    if (lgr->active_links < 2)
+        return SMCR_LGR_SINGLE;
+    return lgr->single_side == SMCR_SIDE_UNKNOWN ? SMCR_LGR_SYMMETRIC : SMCR_LGR_ASYMMETRIC;
+}
+
+static bool
+update_type(smcr_lgr_t *lgr)
+{
+    smcr_lgr_type_t before = lgr->type;
+
+    lgr->type = lgr_type(lgr);
+    return lgr->type != before;
+}
+
+bool
+smcr_link_activate(smcr_link_t *link, uint32_t frame)
+{
+    if (link->state != SMCR_LINK_ANNOUNCED)
+        return false;
+    link->state = SMCR_LINK_ACTIVE;
+    link->active_frame = frame;
+    link->lgr->active_links++;
+    return update_type(link->lgr);
+}
+
+bool
+smcr_link_delete(smcr_link_t *link, uint32_t frame)
+{
+    if (link->state == SMCR_LINK_DELETED || link->state == SMCR_LINK_REJECTED)
+        return false;
+    if (link->state == SMCR_LINK_ACTIVE)
+        link->lgr->active_links--;
+    link->state = SMCR_LINK_DELETED;
+    link->deleted_frame = frame;
+    if (link->lgr->active_links == 0)
+        link->lgr->ended_frame = frame;
+    return update_type(link->lgr);
+}

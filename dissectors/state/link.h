@@ -1,0 +1,147 @@
+/* link.h
+ * Link groups, their links, and the queue pairs at both ends of a link (RFC 7609 2.1, 3.5).
+ *
+ * A side is a host within a link group: 0 or 1, the same in all its links. Which side is the
+ * server may be learned late, when the capture begins in the middle.
+ *
+ * All of this lives as long as the capture file and is written in the first pass only.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_LINK_H
+#define SMCR_STATE_LINK_H
+
+#include "messages.h"
+#include "psn.h"
+
+typedef struct smcr_state smcr_state_t;
+typedef struct smcr_link smcr_link_t;
+typedef struct smcr_lgr smcr_lgr_t;
+typedef struct smcr_rmb smcr_rmb_t;
+typedef struct smcr_conn smcr_conn_t;
+
+#define SMCR_SIDE_UNKNOWN (-1)
+#define SMCR_NO_INDEX UINT32_MAX
+
+/* When something happens. */
+typedef struct {
+    uint32_t frame;  /* number, from 1 */
+    uint64_t time;   /* nanoseconds since the epoch */
+} smcr_when_t;
+
+/* The connection of a WRITE that came before anything named it. */
+typedef struct {
+    smcr_conn_t *conn; /* NULL: still not known */
+} smcr_late_t;
+
+/* One RDMA WRITE request, so that its MIDDLE and LAST packets find their place. */
+typedef struct {
+    uint32_t first_psn;
+    uint32_t packets;        /* that the request has; 1 when it is an ONLY */
+    uint32_t packet_length;  /* payload of each packet but the last, bytes */
+    uint32_t length;         /* of the whole request, bytes */
+    uint64_t va;             /* where the first packet writes */
+    uint32_t rkey;
+    smcr_rmb_t *rmb;         /* NULL: the RKey names no RMB that is known */
+    uint64_t rmb_va;         /* of its first byte */
+    smcr_late_t *late;       /* NULL when the RMB is known */
+} smcr_write_t;
+
+#define SMCR_WRITES_KEPT 64
+
+/* A queue pair: one end of a link. */
+typedef struct {
+    smcr_link_t *link;
+    int side;
+    bool known;            /* `qp` is; before, its GID may be */
+    bool gid_known;
+    smcr_qp_key_t qp;
+    uint8_t mac[SMCR_MAC_LENGTH];
+    uint32_t user_id;      /* 0: not known */
+    uint32_t initial_psn;  /* that this end sends with */
+    bool psn_known;
+    uint8_t mtu;           /* code that this end announced, 0: none */
+    smcr_psn_t order;      /* of the packets that this end receives */
+    smcr_write_t *writes;  /* ring of the last SMCR_WRITES_KEPT that this end received */
+    uint32_t write_count;
+    wmem_list_t *deferred; /* messages behind a gap, until the receiver acknowledges them */
+} smcr_end_t;
+
+typedef enum {
+    SMCR_LINK_ANNOUNCED, /* by CLC or ADD LINK */
+    SMCR_LINK_ACTIVE,    /* CONFIRM LINK has completed, or the link carries traffic */
+    SMCR_LINK_REJECTED,
+    SMCR_LINK_DELETED,
+} smcr_link_state_t;
+
+struct smcr_link {
+    uint32_t index;   /* within the capture, from 0 */
+    smcr_lgr_t *lgr;
+    bool has_number;
+    uint8_t number;   /* on the wire */
+    smcr_end_t end[2]; /* by side */
+    smcr_link_state_t state;
+    uint32_t packet_count;    /* of both directions, in the capture */
+    uint32_t announced_frame; /* Accept or ADD LINK request; 0: not seen */
+    uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
+    uint32_t active_frame;    /* CONFIRM LINK response; 0: not seen */
+    uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
+};
+
+typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
+
+struct smcr_lgr {
+    uint32_t index;       /* within the capture, from 0; SMCR_NO_INDEX while not proven */
+    int server;           /* side, or SMCR_SIDE_UNKNOWN */
+    bool from_start;      /* the capture has its first contact */
+    uint8_t version;      /* of SMC: 1, 2; 0 while not known */
+    uint8_t eid[SMCR_EID_LENGTH]; /* SMCv2 */
+    uint8_t peer_id[2][SMCR_PEER_ID_LENGTH];
+    uint32_t first_frame; /* that proves it */
+    uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
+    uint32_t active_links;
+    wmem_list_t *links;   /* smcr_link_t */
+    wmem_list_t *pending; /* smcr_exchange_t: LLC requests without response */
+    wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
+    smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
+    smcr_lgr_type_t type;
+    int single_side;      /* asymmetric: the side with a single device */
+};
+
+/* The queue pair's end of a link, NULL when it is not known. */
+smcr_end_t *smcr_end_find(const smcr_state_t *state, const smcr_qp_key_t *qp);
+
+/* The other end of the same link. */
+smcr_end_t *smcr_end_other(smcr_end_t *end);
+
+/* A new link group, of which nothing is known. */
+smcr_lgr_t *smcr_lgr_new(smcr_state_t *state, uint32_t frame);
+
+/* Gives a link group its index; it now is known to be one of its own. */
+void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
+
+/* A new link in the group, its ends not known yet. */
+smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
+
+/* The link's `side` is queue pair `qp`. A queue pair that was an end of another link has been
+ * reused: the other link is gone. */
+void smcr_end_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *qp);
+
+/*
+ * The link between two queue pairs, made when there is none. A link of which one end is known
+ * gets the other one. Returns NULL when the two are known to be of different links.
+ */
+smcr_link_t *smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
+                               const smcr_qp_key_t *receiver, uint32_t frame);
+
+/* The latest link of the group with that number which is not deleted, else NULL. */
+smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
+
+/* The link carries traffic from now on. Returns true when the type of its group changed. */
+bool smcr_link_activate(smcr_link_t *link, uint32_t frame);
+
+/* The link is gone. Returns true when the type of its group changed. */
+bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
+
+#endif /* SMCR_STATE_LINK_H */

@@ -1,0 +1,434 @@
+/* llc_flow.c
+ * What LLC messages tell: the links of a group, and the RMBs' keys on them (RFC 7609 3.5.1,
+ * 3.5.5, A.3; net/smc/smc_llc.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "state_private.h"
+
+#define TYPE(llc) ((llc)->type & 0x0f)
+#define RESPONSE 0x80
+#define REJECTED 0x40
+#define ALL_LINKS 0x40
+#define NEGATIVE 0x20
+#define REASON_UNKNOWN_LINK 0x00100000
+#define PENDING_MAX 64
+
+enum {
+    CONFIRM_LINK = 1,
+    ADD_LINK = 2,
+    ADD_LINK_CONT = 3,
+    DELETE_LINK = 4,
+    REQ_ADD_LINK = 5,
+    CONFIRM_RKEY = 6,
+    TEST_LINK = 7,
+    CONFIRM_RKEY_CONT = 8,
+    DELETE_RKEY = 9,
+};
+
+/* The message, and the two ends of the link that carries it. */
+typedef struct {
+    smcr_state_t *state;
+    const smcr_llc_t *llc;
+    smcr_end_t *from, *to;
+    smcr_link_t *link;
+    smcr_lgr_t *lgr;
+    bool response;
+    smcr_when_t when;
+    smcr_packet_t *packet;
+} flow_t;
+
+/* ---- requests and responses ---- */
+
+static uint32_t
+exchange_key(const smcr_llc_t *llc)
+{
+    uint32_t key = 0;
+
+    switch (TYPE(llc)) {
+    case CONFIRM_RKEY:
+        return llc->u.confirm_rkey.rkey;
+    case TEST_LINK:
+        for (unsigned i = 0; i < sizeof llc->u.test_link.user_data; i++)
+            key = key * 31 + llc->u.test_link.user_data[i];
+        return key;
+    default:
+        return 0;
+    }
+}
+
+static void
+new_request(const flow_t *flow)
+{
+    wmem_list_t *pending = flow->lgr->pending;
+    smcr_exchange_t *exchange = wmem_new0(flow->state->scope, smcr_exchange_t);
+
+    exchange->type = TYPE(flow->llc);
+    exchange->requester = flow->from->side;
+    exchange->link = flow->link;
+    exchange->key = exchange_key(flow->llc);
+    exchange->request_frame = flow->when.frame;
+    exchange->request_time = flow->when.time;
+    flow->packet->exchange = exchange;
+    wmem_list_append(pending, exchange);
+    if (wmem_list_count(pending) > PENDING_MAX)
+        wmem_list_remove_frame(pending, wmem_list_head(pending));
+}
+
+/* The oldest open request that this response may answer; one on the same link comes first. */
+static smcr_exchange_t *
+find_request(const flow_t *flow)
+{
+    smcr_exchange_t *elsewhere = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(flow->lgr->pending); at;
+         at = wmem_list_frame_next(at)) {
+        smcr_exchange_t *exchange = wmem_list_frame_data(at);
+        if (exchange->type != TYPE(flow->llc) || exchange->requester == flow->from->side)
+            continue;
+        if (exchange->link == flow->link)
+            return exchange;
+        if (!elsewhere)
+            elsewhere = exchange;
+    }
+    return elsewhere;
+}
+
+static void
+new_response(const flow_t *flow)
+{
+    smcr_exchange_t *exchange = find_request(flow);
+
+    if (!exchange) {
+        if (flow->lgr->from_start)
+            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_NO_REQUEST, NULL);
+        return;
+    }
+    if (exchange->key != exchange_key(flow->llc))
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_NOT_ECHOED, NULL);
+    exchange->response_frame = flow->when.frame;
+    exchange->response_time = flow->when.time;
+    flow->packet->exchange = exchange;
+    flow->packet->response = true;
+    wmem_list_remove(flow->lgr->pending, exchange);
+}
+
+/* ---- links ---- */
+
+static void
+note_type(const flow_t *flow)
+{
+    static const char *const names[] = {"SINGLE", "SYM", "ASYMMETRIC"};
+    const smcr_lgr_t *lgr = flow->lgr;
+    const char *single = lgr->type != SMCR_LGR_ASYMMETRIC ? ""
+                         : lgr->single_side == lgr->server
+                             ? ", the server has a single device"
+                             : ", the client has a single device";
+
+    smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LGR_TYPE,
+                   "The link group is of type %s now%s", names[lgr->type],
+                   lgr->server == SMCR_SIDE_UNKNOWN ? "" : single);
+}
+
+static void
+activate(const flow_t *flow, smcr_link_t *link)
+{
+    bool before = link->state == SMCR_LINK_ACTIVE;
+    bool changed = smcr_link_activate(link, flow->when.frame);
+
+    if (!before && link->state == SMCR_LINK_ACTIVE)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LINK_ACTIVE, NULL);
+    if (changed)
+        note_type(flow);
+}
+
+static void
+delete(const flow_t *flow, smcr_link_t *link)
+{
+    bool before = link->state == SMCR_LINK_ACTIVE;
+    bool changed = smcr_link_delete(link, flow->when.frame);
+
+    if (before)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LINK_DELETED,
+                       "Link %u (number %u) is deleted", link->index, link->number);
+    if (changed)
+        note_type(flow);
+}
+
+/* The message of its sender names the queue pair from which it comes. */
+static void
+take_confirm_link(const flow_t *flow)
+{
+    const smcr_llc_confirm_link_t *confirm = &flow->llc->u.confirm_link;
+    smcr_qp_key_t qp = {.qpn = confirm->qpn};
+    smcr_end_t *from = flow->from;
+
+    memcpy(qp.gid, confirm->gid, SMCR_GID_LENGTH);
+    if (!from->known)
+        smcr_end_set(flow->state, flow->link, from->side, &qp);
+    else if (memcmp(qp.gid, from->qp.gid, SMCR_GID_LENGTH) != 0 || qp.qpn != from->qp.qpn)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,
+                       "The message names another queue pair than the link has at this end");
+    from->user_id = confirm->user_id;
+    memcpy(from->mac, confirm->mac, SMCR_MAC_LENGTH);
+    if (flow->link->has_number && flow->link->number != confirm->link)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,
+                       "The link number is %u, but the link was announced as %u", confirm->link,
+                       flow->link->number);
+    else
+        flow->link->number = confirm->link;
+    flow->link->has_number = true;
+    if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
+        flow->lgr->server = flow->response ? flow->to->side : from->side;
+    if (!flow->response)
+        flow->link->confirm_frame = flow->when.frame;
+    else
+        activate(flow, flow->link);
+}
+
+/* RTokens of the sender's RMBs on `link`, which is being added. */
+static void
+take_new_rtokens(const flow_t *flow, smcr_link_t *link)
+{
+    smcr_end_t *owner = &link->end[flow->from->side];
+
+    for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->state, flow->from, rtoken->ref_rkey);
+        if (entry)
+            smcr_rmb_add_rtoken(flow->state, entry->rmb, owner, rtoken->rkey, rtoken->va);
+        else if (flow->lgr->from_start)
+            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_RKEY_UNKNOWN,
+                           "RKey 0x%08x is not known on this link", rtoken->ref_rkey);
+    }
+}
+
+static smcr_link_t *
+announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
+{
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
+
+    if (!link || link->state != SMCR_LINK_ANNOUNCED) {
+        link = smcr_link_new(flow->state, flow->lgr);
+        link->announced_frame = flow->when.frame;
+        link->number = add->link;
+        link->has_number = true;
+    }
+    return link;
+}
+
+static void
+take_new_end(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *add)
+{
+    smcr_end_t *end = &link->end[flow->from->side];
+    smcr_qp_key_t qp = {.qpn = add->qpn};
+
+    memcpy(qp.gid, add->gid, SMCR_GID_LENGTH);
+    smcr_end_set(flow->state, link, end->side, &qp);
+    memcpy(end->mac, add->mac, SMCR_MAC_LENGTH);
+    end->mtu = add->mtu & 0x0f;
+    end->initial_psn = add->psn;
+    end->psn_known = true;
+    smcr_psn_start(&smcr_end_other(end)->order, add->psn);
+    take_new_rtokens(flow, link);
+}
+
+static void
+take_add_link(const flow_t *flow)
+{
+    const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
+
+    if (!flow->response) {
+        if (add->qpn == 0) /* a client's wish for a link (A.3.2) */
+            return;
+        if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
+            flow->lgr->server = flow->from->side;
+        take_new_end(flow, announce_link(flow, add), add);
+        return;
+    }
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
+    if (!link || link->state != SMCR_LINK_ANNOUNCED) {
+        if (flow->lgr->from_start && !(flow->llc->flags & REJECTED))
+            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        return;
+    }
+    if (flow->llc->flags & REJECTED) /* shows the requester's data (wire echo) */
+        link->state = SMCR_LINK_REJECTED;
+    else
+        take_new_end(flow, link, add);
+}
+
+static void
+take_add_link_cont(const flow_t *flow)
+{
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, flow->llc->u.add_link_cont.link);
+
+    if (link)
+        take_new_rtokens(flow, link);
+    else if (flow->lgr->from_start)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+}
+
+static void
+end_group(const flow_t *flow)
+{
+    smcr_lgr_t *lgr = flow->lgr;
+    bool alive = !lgr->ended_frame;
+
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at))
+        smcr_link_delete(wmem_list_frame_data(at), flow->when.frame);
+    lgr->ended_frame = flow->when.frame;
+    if (alive)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LGR_ENDED, NULL);
+}
+
+/* The server deletes links; a client's request only tells it that one has failed (A.3.4). */
+static void
+take_delete_link(const flow_t *flow)
+{
+    const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
+    bool by_client = flow->lgr->server == flow->to->side;
+
+    if (flow->response || message->reason >= REASON_UNKNOWN_LINK)
+        return;
+    if (flow->llc->flags & ALL_LINKS) {
+        end_group(flow);
+        return;
+    }
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, message->link);
+    if (!link) {
+        if (flow->lgr->from_start && !by_client)
+            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+    } else if (by_client) {
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
+    } else {
+        delete(flow, link);
+    }
+}
+
+/* ---- RMBs ---- */
+
+static void
+take_other_rtokens(const flow_t *flow, smcr_rmb_t *rmb)
+{
+    for (unsigned i = 0; rmb && i < flow->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
+        smcr_link_t *link = smcr_lgr_link(flow->lgr, rtoken->link);
+        if (link)
+            smcr_rmb_add_rtoken(flow->state, rmb, &link->end[rmb->side], rtoken->rkey,
+                                rtoken->va);
+        else if (flow->lgr->from_start)
+            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK,
+                           "The link group has no link with number %u", rtoken->link);
+    }
+}
+
+static void
+take_confirm_rkey(const flow_t *flow)
+{
+    const smcr_llc_confirm_rkey_t *confirm = &flow->llc->u.confirm_rkey;
+
+    if (flow->response) /* an echo */
+        return;
+    smcr_rmb_t *rmb = smcr_rmb_announce(flow->state, flow->from, confirm->rkey, confirm->va,
+                                        flow->when.frame);
+    flow->lgr->confirmed[flow->from->side] = rmb;
+    take_other_rtokens(flow, rmb);
+}
+
+static void
+take_delete_rkey(const flow_t *flow)
+{
+    if (flow->response)
+        return;
+    for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
+        uint32_t rkey = flow->llc->rtokens[i].rkey;
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->state, flow->from, rkey);
+        if (entry && !entry->rmb->deleted_frame)
+            entry->rmb->deleted_frame = flow->when.frame;
+        else if (flow->lgr->from_start)
+            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_RKEY_UNKNOWN,
+                           "RKey 0x%08x names no RMB of the sender", rkey);
+    }
+}
+
+static void
+take_message(const flow_t *flow)
+{
+    switch (TYPE(flow->llc)) {
+    case CONFIRM_LINK:
+        take_confirm_link(flow);
+        break;
+    case ADD_LINK:
+        take_add_link(flow);
+        break;
+    case ADD_LINK_CONT:
+        take_add_link_cont(flow);
+        break;
+    case DELETE_LINK:
+        take_delete_link(flow);
+        break;
+    case CONFIRM_RKEY:
+        take_confirm_rkey(flow);
+        break;
+    case CONFIRM_RKEY_CONT:
+        if (!flow->response)
+            take_other_rtokens(flow, flow->lgr->confirmed[flow->from->side]);
+        break;
+    case DELETE_RKEY:
+        take_delete_rkey(flow);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool
+known_type(uint8_t type)
+{
+    uint8_t number = type & 0x0f;
+
+    return (type & 0xd0) == 0 && number >= CONFIRM_LINK && number <= DELETE_RKEY;
+}
+
+void
+smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr_when_t when,
+               smcr_packet_t *packet)
+{
+    flow_t flow = {
+        .state = state,
+        .llc = llc,
+        .from = smcr_end_other(end),
+        .to = end,
+        .link = end->link,
+        .lgr = end->link->lgr,
+        .response = (llc->flags & RESPONSE) != 0,
+        .when = when,
+        .packet = packet,
+    };
+
+    if (flow.response)
+        new_response(&flow);
+    else
+        new_request(&flow);
+    take_message(&flow);
+}
+
+void
+smcr_state_llc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_llc_t *llc,
+               smcr_when_t when, smcr_packet_t *packet)
+{
+    smcr_end_t *end = smcr_end_find(state, &roce->target);
+
+    packet->kind = SMCR_PACKET_LLC;
+    if (!llc->complete || !known_type(llc->type))
+        return;
+    if (packet->order == SMCR_PSN_NEXT)
+        smcr_llc_apply(state, end, llc, when, packet);
+    else if (packet->order == SMCR_PSN_AHEAD)
+        smcr_deferred_add(state, end, roce->psn, llc, NULL, NULL, when);
+    smcr_packet_set_link(packet, end->link, !end->side);
+}

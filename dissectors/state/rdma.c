@@ -1,0 +1,285 @@
+/* rdma.c
+ * RoCE packets: which link, in which order, and where an RDMA WRITE goes (RFC 7609 4.2, 4.4).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "state_private.h"
+
+#define HALF_KNOWN_MAX 256      /* links that wait for their other end */
+#define ACK_WINDOW 64           /* packets that one acknowledgement may be late */
+#define SYNDROME_KIND(syndrome) (((syndrome) >> 5) & 0x03)
+#define SYNDROME_CODE(syndrome) ((syndrome) & 0x1f)
+
+enum { KIND_ACK = 0, KIND_RNR_NAK = 1, KIND_NAK = 3 };
+
+static bool
+is_answer(uint8_t opcode)
+{
+    return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
+}
+
+static bool
+is_write(uint8_t opcode)
+{
+    return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
+}
+
+void
+smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender)
+{
+    packet->link = link;
+    packet->sender = (int8_t)sender;
+    packet->direction = (int8_t)smcr_conn_direction(link->lgr, sender);
+    packet->lgr_proven = link->lgr->index != SMCR_NO_INDEX;
+    packet->sender_known = link->end[sender].known;
+    packet->has_number = link->has_number;
+}
+
+void
+smcr_state_recognise(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when)
+{
+    if (smcr_end_find(state, &roce->target))
+        return;
+    smcr_link_t *link = smcr_link_between(state, NULL, &roce->target, when.frame);
+    smcr_end_t *sender = &link->end[0];
+
+    memcpy(sender->qp.gid, roce->source, SMCR_GID_LENGTH);
+    sender->gid_known = true;
+    smcr_link_activate(link, when.frame);
+    wmem_list_append(state->half_known, link);
+    if (wmem_list_count(state->half_known) > HALF_KNOWN_MAX)
+        wmem_list_remove_frame(state->half_known, wmem_list_head(state->half_known));
+}
+
+/* Whether the acknowledgement answers what was sent on the half-known link to its known end. */
+static bool
+answers(const smcr_link_t *link, const smcr_roce_t *roce)
+{
+    const smcr_end_t *known = &link->end[link->end[0].known ? 0 : 1];
+    const smcr_end_t *missing = &link->end[!known->side];
+
+    if (missing->known || !missing->gid_known || !known->order.started)
+        return false;
+    int32_t late = smcr_psn_distance(roce->psn, (known->order.next - 1) & SMCR_PSN_MASK);
+    return late >= 0 && late < ACK_WINDOW &&
+           memcmp(missing->qp.gid, roce->target.gid, SMCR_GID_LENGTH) == 0 &&
+           memcmp(known->qp.gid, roce->source, SMCR_GID_LENGTH) == 0;
+}
+
+/*
+ * An acknowledgement to an unknown queue pair names the PSN that it answers. If that is what one
+ * half-known link between the two devices has just carried, the queue pair is its other end.
+ */
+static smcr_end_t *
+learn_from_ack(smcr_state_t *state, const smcr_roce_t *roce)
+{
+    smcr_link_t *found = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(state->half_known); at;
+         at = wmem_list_frame_next(at)) {
+        smcr_link_t *link = wmem_list_frame_data(at);
+        if (!answers(link, roce))
+            continue;
+        if (found)
+            return NULL;
+        found = link;
+    }
+    if (!found)
+        return NULL;
+    int side = found->end[0].known;
+    smcr_end_set(state, found, side, &roce->target);
+    wmem_list_remove(state->half_known, found);
+    return &found->end[side];
+}
+
+/* ---- acknowledgements ---- */
+
+static void
+take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
+{
+    smcr_end_t *receiver = smcr_end_other(end); /* of the requests that are answered */
+    int kind = SYNDROME_KIND(roce->syndrome);
+
+    packet->kind = SMCR_PACKET_ACK;
+    if (roce->opcode != SMCR_RC_ACK || !roce->has_aeth)
+        return;
+    /* A NAK says that everything before its PSN has come. */
+    uint32_t taken = kind == KIND_ACK ? roce->psn : (roce->psn - 1) & SMCR_PSN_MASK;
+    if (smcr_psn_acknowledge(&receiver->order, taken))
+        smcr_deferred_settle(state, receiver, false);
+
+    if (kind == KIND_NAK)
+        smcr_event_add(state, packet, SMCR_EVENT_NAK,
+                       SYNDROME_CODE(roce->syndrome) == 0
+                           ? "NAK, PSN sequence error: the receiver waits for PSN %u"
+                           : "NAK: the receiver refuses the packet with PSN %u",
+                       roce->psn);
+    else if (kind == KIND_RNR_NAK)
+        smcr_event_add(state, packet, SMCR_EVENT_RNR_NAK,
+                       "RNR NAK: the receiver has no receive buffer for PSN %u", roce->psn);
+}
+
+/* ---- RDMA WRITE ---- */
+
+static smcr_write_t *
+find_write(const smcr_end_t *end, uint32_t psn)
+{
+    uint32_t kept = MIN(end->write_count, SMCR_WRITES_KEPT);
+
+    for (uint32_t i = 1; i <= kept; i++) {
+        smcr_write_t *write = &end->writes[(end->write_count - i) % SMCR_WRITES_KEPT];
+        int32_t distance = smcr_psn_distance(write->first_psn, psn);
+        if (distance >= 0 && (uint32_t)distance < write->packets)
+            return write;
+    }
+    return NULL;
+}
+
+static smcr_write_t *
+new_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce)
+{
+    uint32_t packet_length = (uint32_t)roce->payload_length;
+    bool whole = roce->opcode != SMCR_RC_WRITE_FIRST || packet_length == 0;
+
+    if (!end->writes)
+        end->writes = wmem_alloc0_array(state->scope, smcr_write_t, SMCR_WRITES_KEPT);
+    smcr_write_t *write = &end->writes[end->write_count++ % SMCR_WRITES_KEPT];
+    const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, end, roce->rkey);
+
+    *write = (smcr_write_t){
+        .first_psn = roce->psn,
+        .packets = whole ? 1 : roce->dma_length / packet_length +
+                                   (roce->dma_length % packet_length != 0),
+        .packet_length = packet_length,
+        .length = roce->dma_length,
+        .va = roce->va,
+        .rkey = roce->rkey,
+        .rmb = entry ? entry->rmb : NULL,
+        .rmb_va = entry ? entry->va : 0,
+        .late = entry ? NULL : wmem_new0(state->scope, smcr_late_t),
+    };
+    return write;
+}
+
+/* Which element of the RMB, and where in it. */
+static void
+place_in_rmb(smcr_state_t *state, const smcr_write_t *write, uint64_t va, smcr_place_t *place,
+             smcr_packet_t *packet)
+{
+    const smcr_rmb_t *rmb = write->rmb;
+    uint64_t from = va - write->rmb_va;
+
+    if (va < write->rmb_va || (rmb->element_size && from / rmb->element_size >= 255)) {
+        smcr_event_add(state, packet, SMCR_EVENT_WRITE_OUTSIDE, NULL);
+        return;
+    }
+    place->index = rmb->element_size ? (unsigned)(from / rmb->element_size) + 1 : 1;
+    place->offset = (uint32_t)(rmb->element_size ? from % rmb->element_size : from);
+    if (rmb->element_size && place->offset + (uint64_t)place->length > rmb->element_size)
+        smcr_event_add(state, packet, SMCR_EVENT_WRITE_OUTSIDE, NULL);
+    packet->conn = smcr_rmb_conn(rmb, place->index);
+    if (!packet->conn && rmb->element_size)
+        smcr_event_add(state, packet, SMCR_EVENT_WRITE_OUTSIDE,
+                       "The RDMA WRITE goes to RMB element %u, which no connection uses",
+                       place->index);
+    if (rmb->deleted_frame)
+        smcr_event_add(state, packet, SMCR_EVENT_WRITE_DELETED,
+                       "The RDMA WRITE goes to an RMB that was deleted in frame %u",
+                       rmb->deleted_frame);
+}
+
+static void
+take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
+{
+    smcr_place_t *place = wmem_new0(state->scope, smcr_place_t);
+    smcr_write_t *write = find_write(end, roce->psn);
+
+    packet->kind = SMCR_PACKET_WRITE;
+    packet->place = place;
+    place->length = (uint32_t)roce->payload_length;
+    if (roce->has_reth && (!write || write->first_psn != roce->psn || write->rkey != roce->rkey ||
+                           write->va != roce->va))
+        write = new_write(state, end, roce);
+    if (!write) {
+        smcr_event_add(state, packet, SMCR_EVENT_WRITE_NO_START, NULL);
+        return;
+    }
+
+    uint32_t number = (uint32_t)smcr_psn_distance(write->first_psn, roce->psn);
+    uint64_t va = write->va + (uint64_t)number * write->packet_length;
+    place->rmb = write->rmb;
+    place->late = write->late;
+    if (write->rmb)
+        place_in_rmb(state, write, va, place, packet);
+    else if (end->link->lgr->from_start)
+        smcr_event_add(state, packet, SMCR_EVENT_UNKNOWN_RKEY, NULL);
+}
+
+/* ---- all requests ---- */
+
+static void
+note_order(smcr_state_t *state, smcr_packet_t *packet, uint32_t first_frame)
+{
+    packet->first_frame = first_frame;
+    if (packet->order == SMCR_PSN_OLD && first_frame)
+        smcr_event_add(state, packet, SMCR_EVENT_RETRANSMISSION,
+                       "The packet was sent before, in frame %u", first_frame);
+    else if (packet->order == SMCR_PSN_OLD)
+        smcr_event_add(state, packet, SMCR_EVENT_RETRANSMISSION, NULL);
+    else if (packet->order == SMCR_PSN_AHEAD)
+        smcr_event_add(state, packet, SMCR_EVENT_AHEAD,
+                       packet->missing == 1 ? "%u packet before this one is missing; the receiver "
+                                              "discards what comes behind the gap"
+                                            : "%u packets before this one are missing; the "
+                                              "receiver discards what comes behind the gap",
+                       packet->missing);
+}
+
+static void
+take_request(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_when_t when,
+             smcr_packet_t *packet)
+{
+    uint32_t first_frame;
+    uint32_t waited_for = end->order.started ? end->order.next : roce->psn;
+
+    packet->order = smcr_psn_take(&end->order, state->scope, roce->psn, when.frame, &first_frame);
+    if (packet->order == SMCR_PSN_AHEAD)
+        packet->missing = (uint32_t)smcr_psn_distance(waited_for, roce->psn);
+    note_order(state, packet, first_frame);
+    if (packet->order == SMCR_PSN_NEXT && end->deferred)
+        smcr_deferred_settle(state, end, true);
+    if (is_write(roce->opcode))
+        take_write(state, end, roce, packet);
+}
+
+bool
+smcr_state_packet(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when,
+                  smcr_packet_t *packet)
+{
+    smcr_end_t *end = smcr_end_find(state, &roce->target);
+
+    if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_ROCE_CNP)
+        return false;
+    if (!end && roce->opcode == SMCR_RC_ACK)
+        end = learn_from_ack(state, roce);
+    if (!end)
+        return false;
+    const smcr_end_t *other = smcr_end_other(end);
+    if (other->gid_known && memcmp(other->qp.gid, roce->source, SMCR_GID_LENGTH) != 0)
+        return false; /* the number is known, but its peer is somebody else */
+
+    end->link->packet_count++;
+    smcr_packet_set_link(packet, end->link, other->side);
+    if (roce->opcode == SMCR_ROCE_CNP) {
+        packet->kind = SMCR_PACKET_ACK;
+        smcr_event_add(state, packet, SMCR_EVENT_CNP, NULL);
+    } else if (is_answer(roce->opcode)) {
+        take_answer(state, end, roce, packet);
+    } else {
+        take_request(state, end, roce, when, packet);
+    }
+    return true;
+}

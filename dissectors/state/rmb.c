@@ -1,0 +1,93 @@
+/* rmb.c
+ * Finds the RMB that an RKey names on a link.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rmb.h"
+
+#include "state_private.h"
+
+typedef struct {
+    const smcr_end_t *owner;
+    uint32_t rkey;
+} rkey_t;
+
+unsigned
+smcr_rkey_hash(const void *data)
+{
+    const rkey_t *key = data;
+
+    return (key->rkey * 2654435761U) ^ g_direct_hash(key->owner);
+}
+
+gboolean
+smcr_rkey_equal(const void *one, const void *other)
+{
+    const rkey_t *a = one;
+    const rkey_t *b = other;
+
+    return a->owner == b->owner && a->rkey == b->rkey;
+}
+
+smcr_rtoken_entry_t *
+smcr_rmb_find(const smcr_state_t *state, const smcr_end_t *owner, uint32_t rkey)
+{
+    rkey_t key = {owner, rkey};
+
+    return wmem_map_lookup(state->rkeys, &key);
+}
+
+void
+smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_end_t *owner, uint32_t rkey,
+                    uint64_t va)
+{
+    smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
+
+    if (!entry) {
+        rkey_t *key = wmem_new(state->scope, rkey_t);
+        *key = (rkey_t){owner, rkey};
+        entry = wmem_new(state->scope, smcr_rtoken_entry_t);
+        wmem_map_insert(state->rkeys, key, entry);
+    }
+    *entry = (smcr_rtoken_entry_t){rmb, va};
+}
+
+smcr_rmb_t *
+smcr_rmb_announce(smcr_state_t *state, smcr_end_t *owner, uint32_t rkey, uint64_t va,
+                  uint32_t frame)
+{
+    smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
+
+    if (entry && entry->va == va && !entry->rmb->deleted_frame)
+        return entry->rmb;
+
+    smcr_rmb_t *rmb = wmem_new0(state->scope, smcr_rmb_t);
+    rmb->lgr = owner->link->lgr;
+    rmb->side = owner->side;
+    rmb->first_frame = frame;
+    smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
+    return rmb;
+}
+
+smcr_conn_t *
+smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index)
+{
+    if (index == 1)
+        return rmb->only;
+    return rmb->conns && index < SMCR_RMB_ELEMENTS ? rmb->conns[index] : NULL;
+}
+
+void
+smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn)
+{
+    if (index == 1) {
+        rmb->only = conn;
+        return;
+    }
+    if (index >= SMCR_RMB_ELEMENTS)
+        return;
+    if (!rmb->conns)
+        rmb->conns = wmem_alloc0_array(state->scope, smcr_conn_t *, SMCR_RMB_ELEMENTS);
+    rmb->conns[index] = conn;
+}

@@ -1,0 +1,49 @@
+/* state_private.h
+ * What the files of the state share among themselves.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_PRIVATE_H
+#define SMCR_STATE_PRIVATE_H
+
+#include "conn.h"
+#include "packet.h"
+#include "state.h"
+
+struct smcr_state {
+    wmem_allocator_t *scope;
+    uint32_t lgr_count, link_count, conn_count;
+    wmem_map_t *ends;   /* smcr_qp_key_t -> smcr_end_t */
+    wmem_map_t *rkeys;  /* owner's end, RKey -> smcr_rtoken_entry_t */
+    wmem_map_t *tokens; /* link group, side, token -> smcr_conn_t */
+    wmem_list_t *half_known; /* smcr_link_t: the queue pair of one end is not known yet */
+};
+
+/* Tells the user something about this frame; `format` may be NULL. */
+void smcr_event_add(smcr_state_t *state, smcr_packet_t *packet, smcr_event_id_t id,
+                    const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* Keeps a message that `end` received behind a gap; one of `llc` and `cdc` is NULL. */
+void smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, uint32_t psn, const smcr_llc_t *llc,
+                       const smcr_cdc_t *cdc, smcr_conn_t *conn, smcr_when_t when);
+
+/* Applies those of the kept messages that the receiver has taken in, or (`forget`) drops them
+ * because they were sent again. */
+void smcr_deferred_settle(smcr_state_t *state, smcr_end_t *end, bool forget);
+
+/* Completes the record with what is known of its link now. */
+void smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender);
+
+/* What LLC and CDC messages change, once their packet is taken in. */
+void smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr_when_t when,
+                    smcr_packet_t *packet);
+void smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn,
+                    const smcr_cdc_t *cdc, smcr_when_t when, smcr_packet_t *packet);
+
+unsigned smcr_rkey_hash(const void *key);
+gboolean smcr_rkey_equal(const void *one, const void *other);
+unsigned smcr_token_hash(const void *key);
+gboolean smcr_token_equal(const void *one, const void *other);
+
+#endif /* SMCR_STATE_PRIVATE_H */
