@@ -169,20 +169,36 @@ show_events(packet_info *pinfo, proto_item *item, const smcr_packet_t *packet)
     }
 }
 
+/* What turned out only after the frame; of the link no more than which one it is. */
+static void
+add_late(smcr_packet_t *packet)
+{
+    const smcr_late_t *late = packet->place ? packet->place->late : NULL;
+
+    if (!late)
+        return;
+    if (!packet->conn)
+        packet->conn = late->conn;
+    if (!packet->link && late->link) {
+        smcr_packet_set_link(packet, late->link, late->sender);
+        packet->direction = SMCR_SIDE_UNKNOWN;
+        packet->lgr_proven = packet->sender_known = packet->has_number = false;
+    }
+}
+
 void
 smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
                      const smcr_packet_t *packet)
 {
-    const smcr_conn_t *conn = packet->conn;
+    smcr_packet_t now = *packet;
 
-    if (!conn && packet->place && packet->place->late)
-        conn = packet->place->late->conn;
-    if (conn)
-        smcr_annotate_conn(tvb, pinfo, tree, conn);
-    if (packet->direction >= 0)
-        generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)packet->direction);
-    if (packet->link)
-        show_link(tvb, pinfo, tree, packet);
+    add_late(&now);
+    if (now.conn)
+        smcr_annotate_conn(tvb, pinfo, tree, now.conn);
+    if (now.direction >= 0)
+        generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)now.direction);
+    if (now.link)
+        show_link(tvb, pinfo, tree, &now);
     show_order(tvb, tree, packet);
     if (packet->exchange)
         show_exchange(tvb, pinfo, tree, item, packet);

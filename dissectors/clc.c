@@ -201,8 +201,9 @@ unsigned
 smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf, unsigned start,
                unsigned size, unsigned count)
 {
-    unsigned end = tvb_reported_length(walk->tvb);
-    unsigned room = start < end ? (end - start) / size : 0;
+    unsigned free = start;
+    unsigned end = next_part(message, &free, tvb_reported_length(walk->tvb));
+    unsigned room = free == start && start < end ? (end - start) / size : 0;
 
     if (count > SMCR_CLC_COUNT_MAX)
         expert_add_info_format(walk->pinfo, smcr_layout_item(walk, hf), &ei_smcr_clc_limit,

@@ -69,8 +69,8 @@ void smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *
 bool smcr_clc_is_free(const smcr_clc_message_t *message, unsigned start, unsigned end);
 
 /*
- * How many of the `count` entries of `size` bytes that field `hf` announces are in the message
- * from `start` on. Expert items say when it is fewer, and when there are more than allowed.
+ * How many of the `count` entries of `size` bytes that field `hf` announces have room from `start`
+ * on, up to the next part that has been decoded. Expert items say when it is fewer, and when there are more than allowed.
  */
 unsigned smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
                         unsigned start, unsigned size, unsigned count);

@@ -9,6 +9,7 @@
 #include "dissector_state.h"
 #include "packet-smcr.h"
 #include "preferences.h"
+#include "send_parts.h"
 #include "values.h"
 
 int proto_smcr = -1;
@@ -52,6 +53,7 @@ smcr_register(void)
     smcr_preferences_register(proto_smcr);
     smcr_state_register();
     smcr_roce_register_observer();
+    smcr_parts_register();
 }
 
 bool

@@ -22,7 +22,9 @@
 #include "preferences.h"
 #include "recognise.h"
 #include "rdma_write.h"
+#include "send_parts.h"
 #include "roce.h"
+#include "state/orphan.h"
 
 /* The packet that the wrapper is about, for the heuristic that it calls through InfiniBand. */
 typedef struct {
@@ -54,27 +56,37 @@ decide(const packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
     smcr_packet_t packet = {.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
     smcr_when_t when = smcr_when(pinfo);
 
-    if (!smcr_state_packet(smcr_state, roce, when, &packet)) {
-        if (!is_whole_send(roce->opcode) || !payload || !smcr_recognise(payload, roce))
-            return NULL;
+    bool known = smcr_state_packet(smcr_state, roce, when, &packet);
+    if (!known && is_whole_send(roce->opcode) && payload && smcr_recognise(payload, roce)) {
         smcr_state_recognise(smcr_state, roce, when);
-        if (!smcr_state_packet(smcr_state, roce, when, &packet))
-            return NULL;
+        known = smcr_state_packet(smcr_state, roce, when, &packet);
     }
+    if (!known && !smcr_orphan_stranger(smcr_state, roce, when, &packet))
+        return NULL;
     return wmem_memdup(wmem_file_scope(), &packet, sizeof packet);
 }
 
-/* The record of this frame, made in the first pass. */
+/* Whether the packet is SMC-R, as far as is known now. */
+static bool
+is_ours(const smcr_packet_t *packet)
+{
+    return packet && (packet->link || (packet->place && packet->place->late && packet->place->late->link));
+}
+
+/* The record of this frame, made in the first pass; NULL when the frame is not ours. */
 static smcr_packet_t *
 packet_of_frame(packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
 {
-    if (pinfo->fd->visited)
-        return p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num);
+    smcr_packet_t *packet;
 
-    smcr_packet_t *packet = decide(pinfo, roce, payload);
-    if (packet)
-        p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num, packet);
-    return packet;
+    if (pinfo->fd->visited) {
+        packet = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num);
+    } else {
+        packet = decide(pinfo, roce, payload);
+        if (packet)
+            p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num, packet);
+    }
+    return is_ours(packet) ? packet : NULL;
 }
 
 /* ---- showing ---- */
@@ -113,6 +125,33 @@ show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const frame_t
     return item;
 }
 
+static bool
+is_send(uint8_t opcode)
+{
+    return opcode <= RC_SEND_ONLY_IMM || opcode == RC_SEND_LAST_INVAL ||
+           opcode == RC_SEND_ONLY_INVAL;
+}
+
+/* A packet of a message that is longer than the path MTU. Returns its item. */
+static proto_item *
+show_send_part(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+{
+    uint8_t opcode = frame->roce.opcode;
+    bool more = opcode == RC_SEND_FIRST || opcode == RC_SEND_MIDDLE;
+    tvbuff_t *message = NULL;
+    proto_item *item = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr);
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_set_str(pinfo->cinfo, COL_INFO, "Part of a message");
+    proto_item_append_text(item, ", part of a message");
+    if (frame->packet->has_part)
+        message = smcr_parts_collect(data, pinfo, below, frame->packet, more);
+    if (!message)
+        return item;
+    return show_send(message, pinfo, tree, frame);
+}
+
 /* Shows the payload of a packet that is ours. Returns whether there was anything to show. */
 static bool
 show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
@@ -122,13 +161,15 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
     bool write = frame->packet->kind == SMCR_PACKET_WRITE;
     proto_item *item;
 
-    if (!write && (!is_whole_send(frame->roce.opcode) || captured <= 0))
+    if (!write && (!is_send(frame->roce.opcode) || captured <= 0))
         return false;
     tvbuff_t *data = tvb_new_subset_length_caplen(payload, 0, captured, length);
     if (write)
         item = smcr_rdma_write_dissect(data, pinfo, tree, &frame->roce, frame->packet);
-    else
+    else if (is_whole_send(frame->roce.opcode))
         item = show_send(data, pinfo, tree, frame);
+    else
+        item = show_send_part(data, pinfo, tree, frame);
     smcr_annotate_packet(data, pinfo, proto_item_get_subtree(item), item, frame->packet);
     return true;
 }

@@ -30,9 +30,11 @@ typedef struct {
     uint64_t time;   /* nanoseconds since the epoch */
 } smcr_when_t;
 
-/* The connection of a WRITE that came before anything named it. */
+/* What turns out later about a WRITE that came before anything named its connection. */
 typedef struct {
     smcr_conn_t *conn; /* NULL: still not known */
+    smcr_link_t *link; /* NULL: the frame's record has it, or it is not known */
+    int sender;        /* side of the link */
 } smcr_late_t;
 
 /* One RDMA WRITE request, so that its MIDDLE and LAST packets find their place. */
@@ -63,8 +65,11 @@ typedef struct {
     bool psn_known;
     uint8_t mtu;           /* code that this end announced, 0: none */
     smcr_psn_t order;      /* of the packets that this end receives */
+    bool send_open;        /* a SEND in several packets has begun */
+    uint32_t send_psn;     /* with this PSN */
     smcr_write_t *writes;  /* ring of the last SMCR_WRITES_KEPT that this end received */
     uint32_t write_count;
+    wmem_list_t *orphans;  /* WRITE packets whose request has not come (orphan.h) */
     wmem_list_t *deferred; /* messages behind a gap, until the receiver acknowledges them */
 } smcr_end_t;
 

@@ -29,6 +29,10 @@ typedef struct {
 
 /* Opcodes that matter here: those of the reliable connection service are below 0x20. */
 enum {
+    SMCR_RC_SEND_FIRST = 0,
+    SMCR_RC_SEND_MIDDLE = 1,
+    SMCR_RC_SEND_LAST = 2,
+    SMCR_RC_SEND_LAST_IMMEDIATE = 3,
     SMCR_RC_SEND_ONLY = 4,
     SMCR_RC_WRITE_FIRST = 6,
     SMCR_RC_WRITE_MIDDLE = 7,
@@ -39,6 +43,7 @@ enum {
     SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
     SMCR_RC_ACK = 17,
     SMCR_RC_ATOMIC_ACK = 18,
+    SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_OPCODES = 0x20,
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };

@@ -62,6 +62,9 @@ typedef struct {
     bool sender_known; /* the queue pair that sent it is */
     bool has_number;   /* the link's number was known */
     smcr_psn_order_t order;
+    uint32_t message_psn; /* SEND in several packets: PSN of its first one */
+    uint32_t part;        /* and the number of this one, from 0 */
+    bool has_part;        /* the two are known, and the packet counts */
     uint32_t first_frame; /* that had this PSN before; 0: none */
     uint32_t missing;     /* packets of the gap before this one */
     smcr_link_t *link;
@@ -70,5 +73,8 @@ typedef struct {
     smcr_place_t *place;  /* SMCR_PACKET_WRITE */
     smcr_event_t *events; /* in order */
 } smcr_packet_t;
+
+/* Completes the record with what is known of its link now; `sender` is a side of it. */
+void smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender);
 
 #endif /* SMCR_STATE_PACKET_H */

@@ -6,9 +6,11 @@
 
 #include <string.h>
 
+#include "orphan.h"
 #include "state_private.h"
 
 #define HALF_KNOWN_MAX 256      /* links that wait for their other end */
+#define PARTS_MAX 64            /* packets of one message: 8 KiB at an MTU of 256, and some more */
 #define ACK_WINDOW 64           /* packets that one acknowledgement may be late */
 #define SYNDROME_KIND(syndrome) (((syndrome) >> 5) & 0x03)
 #define SYNDROME_CODE(syndrome) ((syndrome) & 0x1f)
@@ -21,8 +23,8 @@ is_answer(uint8_t opcode)
     return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
 }
 
-static bool
-is_write(uint8_t opcode)
+bool
+smcr_is_write(uint8_t opcode)
 {
     return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
 }
@@ -49,6 +51,7 @@ smcr_state_recognise(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t w
     memcpy(sender->qp.gid, roce->source, SMCR_GID_LENGTH);
     sender->gid_known = true;
     smcr_link_activate(link, when.frame);
+    smcr_orphan_adopt(state, &link->end[1]);
     wmem_list_append(state->half_known, link);
     if (wmem_list_count(state->half_known) > HALF_KNOWN_MAX)
         wmem_list_remove_frame(state->half_known, wmem_list_head(state->half_known));
@@ -138,8 +141,9 @@ find_write(const smcr_end_t *end, uint32_t psn)
     return NULL;
 }
 
+/* `late` is that of the request's first packet, NULL when it has none yet. */
 static smcr_write_t *
-new_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce)
+new_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_late_t *late)
 {
     uint32_t packet_length = (uint32_t)roce->payload_length;
     bool whole = roce->opcode != SMCR_RC_WRITE_FIRST || packet_length == 0;
@@ -159,7 +163,7 @@ new_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce)
         .rkey = roce->rkey,
         .rmb = entry ? entry->rmb : NULL,
         .rmb_va = entry ? entry->va : 0,
-        .late = entry ? NULL : wmem_new0(state->scope, smcr_late_t),
+        .late = entry || late ? late : wmem_new0(state->scope, smcr_late_t),
     };
     return write;
 }
@@ -191,31 +195,57 @@ place_in_rmb(smcr_state_t *state, const smcr_write_t *write, uint64_t va, smcr_p
                        rmb->deleted_frame);
 }
 
+/* The place of the packet within its request. */
+static void
+place_in_write(smcr_state_t *state, const smcr_write_t *write, const smcr_roce_t *roce,
+               smcr_packet_t *packet)
+{
+    smcr_place_t *place = packet->place;
+    uint32_t number = (uint32_t)smcr_psn_distance(write->first_psn, roce->psn);
+
+    place->rmb = write->rmb;
+    if (write->rmb)
+        place_in_rmb(state, write, write->va + (uint64_t)number * write->packet_length, place,
+                     packet);
+    else
+        place->late = write->late;
+}
+
 static void
 take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
 {
-    smcr_place_t *place = wmem_new0(state->scope, smcr_place_t);
     smcr_write_t *write = find_write(end, roce->psn);
 
     packet->kind = SMCR_PACKET_WRITE;
-    packet->place = place;
-    place->length = (uint32_t)roce->payload_length;
+    if (!packet->place)
+        packet->place = wmem_new0(state->scope, smcr_place_t);
+    packet->place->length = (uint32_t)roce->payload_length;
     if (roce->has_reth && (!write || write->first_psn != roce->psn || write->rkey != roce->rkey ||
-                           write->va != roce->va))
-        write = new_write(state, end, roce);
+                           write->va != roce->va)) {
+        write = new_write(state, end, roce, packet->place->late);
+        smcr_orphan_settle(state, end, write);
+    }
     if (!write) {
         smcr_event_add(state, packet, SMCR_EVENT_WRITE_NO_START, NULL);
+        smcr_orphan_add(state, end, roce, packet->place);
         return;
     }
-
-    uint32_t number = (uint32_t)smcr_psn_distance(write->first_psn, roce->psn);
-    uint64_t va = write->va + (uint64_t)number * write->packet_length;
-    place->rmb = write->rmb;
-    place->late = write->late;
-    if (write->rmb)
-        place_in_rmb(state, write, va, place, packet);
-    else if (end->link->lgr->from_start)
+    place_in_write(state, write, roce, packet);
+    if (!write->rmb && end->link->lgr->from_start)
         smcr_event_add(state, packet, SMCR_EVENT_UNKNOWN_RKEY, NULL);
+}
+
+void
+smcr_rdma_place_late(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *write,
+                     const smcr_roce_t *roce, smcr_place_t *place)
+{
+    smcr_late_t *late = place->late;
+    smcr_packet_t gone = {.kind = SMCR_PACKET_WRITE, .place = place};
+
+    place_in_write(state, write, roce, &gone);
+    late->conn = gone.conn ? gone.conn : place->late->conn;
+    late->link = end->link;
+    late->sender = !end->side;
 }
 
 /* ---- all requests ---- */
@@ -224,18 +254,29 @@ static void
 note_order(smcr_state_t *state, smcr_packet_t *packet, uint32_t first_frame)
 {
     packet->first_frame = first_frame;
-    if (packet->order == SMCR_PSN_OLD && first_frame)
-        smcr_event_add(state, packet, SMCR_EVENT_RETRANSMISSION,
-                       "The packet was sent before, in frame %u", first_frame);
-    else if (packet->order == SMCR_PSN_OLD)
+    if (packet->order == SMCR_PSN_OLD)
         smcr_event_add(state, packet, SMCR_EVENT_RETRANSMISSION, NULL);
     else if (packet->order == SMCR_PSN_AHEAD)
-        smcr_event_add(state, packet, SMCR_EVENT_AHEAD,
-                       packet->missing == 1 ? "%u packet before this one is missing; the receiver "
-                                              "discards what comes behind the gap"
-                                            : "%u packets before this one are missing; the "
-                                              "receiver discards what comes behind the gap",
-                       packet->missing);
+        smcr_event_add(state, packet, SMCR_EVENT_AHEAD, NULL);
+}
+
+/* Which part of its message a SEND packet is, when that needs several. */
+static void
+take_send_part(smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
+{
+    bool first = roce->opcode == SMCR_RC_SEND_FIRST;
+    bool later = roce->opcode == SMCR_RC_SEND_MIDDLE || roce->opcode == SMCR_RC_SEND_LAST ||
+                 roce->opcode == SMCR_RC_SEND_LAST_IMMEDIATE ||
+                 roce->opcode == SMCR_RC_SEND_LAST_INVALIDATE;
+
+    if ((!first && !later) || packet->order != SMCR_PSN_NEXT)
+        return;
+    if (first)
+        end->send_psn = roce->psn;
+    packet->message_psn = end->send_psn;
+    packet->part = (uint32_t)smcr_psn_distance(end->send_psn, roce->psn);
+    packet->has_part = first || (end->send_open && packet->part > 0 && packet->part < PARTS_MAX);
+    end->send_open = packet->has_part && roce->opcode <= SMCR_RC_SEND_MIDDLE;
 }
 
 static void
@@ -251,8 +292,21 @@ take_request(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr
     note_order(state, packet, first_frame);
     if (packet->order == SMCR_PSN_NEXT && end->deferred)
         smcr_deferred_settle(state, end, true);
-    if (is_write(roce->opcode))
+    if (smcr_is_write(roce->opcode))
         take_write(state, end, roce, packet);
+    else
+        take_send_part(end, roce, packet);
+}
+
+void
+smcr_rdma_take_earlier(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
+                       smcr_when_t when, smcr_packet_t *packet)
+{
+    smcr_late_t *late = packet->place->late;
+
+    take_request(state, end, roce, when, packet);
+    late->link = end->link;
+    late->sender = !end->side;
 }
 
 bool

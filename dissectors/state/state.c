@@ -37,6 +37,7 @@ smcr_state_new(wmem_allocator_t *scope)
     state->ends = wmem_map_new(scope, qp_hash, qp_equal);
     state->rkeys = wmem_map_new(scope, smcr_rkey_hash, smcr_rkey_equal);
     state->tokens = wmem_map_new(scope, smcr_token_hash, smcr_token_equal);
+    state->strangers = wmem_map_new(scope, qp_hash, qp_equal);
     state->half_known = wmem_list_new(scope);
     return state;
 }

@@ -17,6 +17,7 @@ struct smcr_state {
     wmem_map_t *ends;   /* smcr_qp_key_t -> smcr_end_t */
     wmem_map_t *rkeys;  /* owner's end, RKey -> smcr_rtoken_entry_t */
     wmem_map_t *tokens; /* link group, side, token -> smcr_conn_t */
+    wmem_map_t *strangers;   /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
     wmem_list_t *half_known; /* smcr_link_t: the queue pair of one end is not known yet */
 };
 
@@ -32,8 +33,15 @@ void smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, uint32_t psn, const
  * because they were sent again. */
 void smcr_deferred_settle(smcr_state_t *state, smcr_end_t *end, bool forget);
 
-/* Completes the record with what is known of its link now. */
-void smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender);
+bool smcr_is_write(uint8_t opcode);
+
+/* Takes in a WRITE packet that came before its queue pair was known. */
+void smcr_rdma_take_earlier(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
+                            smcr_when_t when, smcr_packet_t *packet);
+
+/* Completes the place of a packet that came before its request. */
+void smcr_rdma_place_late(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *write,
+                          const smcr_roce_t *roce, smcr_place_t *place);
 
 /* What LLC and CDC messages change, once their packet is taken in. */
 void smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr_when_t when,

@@ -1,0 +1,111 @@
+/* orphan.c
+ * Keeps WRITE packets until their connection is known; few of them, and not for long.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "orphan.h"
+
+#include "state_private.h"
+
+#define STRANGERS_MAX 1024        /* queue pairs */
+#define STRANGER_PACKETS_MAX 64   /* of one of them */
+#define ORPHANS_MAX 256           /* of one known queue pair */
+
+typedef struct {
+    smcr_roce_t roce;
+    smcr_when_t when;
+    smcr_place_t *place;
+} orphan_t;
+
+typedef struct {
+    smcr_qp_key_t qp;
+    wmem_list_t *packets; /* orphan_t */
+} stranger_t;
+
+static orphan_t *
+new_orphan(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when, smcr_place_t *place)
+{
+    orphan_t *orphan = wmem_new(state->scope, orphan_t);
+
+    *orphan = (orphan_t){*roce, when, place};
+    return orphan;
+}
+
+static stranger_t *
+stranger_of(smcr_state_t *state, const smcr_qp_key_t *qp)
+{
+    stranger_t *stranger = wmem_map_lookup(state->strangers, qp);
+
+    if (stranger || wmem_map_size(state->strangers) >= STRANGERS_MAX)
+        return stranger;
+    stranger = wmem_new(state->scope, stranger_t);
+    stranger->qp = *qp;
+    stranger->packets = wmem_list_new(state->scope);
+    wmem_map_insert(state->strangers, &stranger->qp, stranger);
+    return stranger;
+}
+
+bool
+smcr_orphan_stranger(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when,
+                     smcr_packet_t *packet)
+{
+    if (!smcr_is_write(roce->opcode))
+        return false;
+    stranger_t *stranger = stranger_of(state, &roce->target);
+    if (!stranger || wmem_list_count(stranger->packets) >= STRANGER_PACKETS_MAX)
+        return false;
+
+    packet->kind = SMCR_PACKET_WRITE;
+    packet->place = wmem_new0(state->scope, smcr_place_t);
+    packet->place->length = (uint32_t)roce->payload_length;
+    packet->place->late = wmem_new0(state->scope, smcr_late_t);
+    wmem_list_append(stranger->packets, new_orphan(state, roce, when, packet->place));
+    return true;
+}
+
+void
+smcr_orphan_adopt(smcr_state_t *state, smcr_end_t *end)
+{
+    stranger_t *stranger = wmem_map_remove(state->strangers, &end->qp);
+
+    if (!stranger)
+        return;
+    for (wmem_list_frame_t *at = wmem_list_head(stranger->packets); at;
+         at = wmem_list_frame_next(at)) {
+        const orphan_t *orphan = wmem_list_frame_data(at);
+        smcr_packet_t gone = {.kind = SMCR_PACKET_WRITE, .place = orphan->place};
+        smcr_rdma_take_earlier(state, end, &orphan->roce, orphan->when, &gone);
+    }
+    wmem_destroy_list(stranger->packets);
+}
+
+void
+smcr_orphan_add(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
+                smcr_place_t *place)
+{
+    if (!end->orphans)
+        end->orphans = wmem_list_new(state->scope);
+    if (wmem_list_count(end->orphans) >= ORPHANS_MAX)
+        wmem_list_remove_frame(end->orphans, wmem_list_head(end->orphans));
+    if (!place->late)
+        place->late = wmem_new0(state->scope, smcr_late_t);
+    wmem_list_append(end->orphans, new_orphan(state, roce, (smcr_when_t){0}, place));
+}
+
+void
+smcr_orphan_settle(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *write)
+{
+    wmem_list_frame_t *at = end->orphans ? wmem_list_head(end->orphans) : NULL;
+
+    while (at) {
+        wmem_list_frame_t *next = wmem_list_frame_next(at);
+        const orphan_t *orphan = wmem_list_frame_data(at);
+        int32_t number = smcr_psn_distance(write->first_psn, orphan->roce.psn);
+        if (number > 0 && (uint32_t)number < write->packets) {
+            smcr_rdma_place_late(state, end, write, &orphan->roce, orphan->place);
+            wmem_list_remove_frame(end->orphans, at);
+        }
+        at = next;
+    }
+}
