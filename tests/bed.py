@@ -79,7 +79,8 @@ class Bed:
 @contextlib.contextmanager
 def new_bed():
     """A bed for as long as the block runs."""
-    assert (BUILDS / "debug" / "smcr.so").exists(), "the plugin is not built: run tests/build"
+    if not (BUILDS / "debug" / "smcr.so").exists():
+        raise FileNotFoundError("the plugin is not built: run tests/build")
     with tempfile.TemporaryDirectory(prefix="smcr-test-") as root:
         bed = Bed(root)
         bed.lay()

@@ -12,7 +12,10 @@ BED = "SMCR_TEST_BED"
 def pytest_configure(config):
     if BED not in os.environ and not config.option.collectonly:
         context = new_bed()
-        os.environ[BED] = str(context.__enter__().root)
+        try:
+            os.environ[BED] = str(context.__enter__().root)
+        except FileNotFoundError as reason:
+            raise pytest.UsageError(str(reason)) from None
         config.add_cleanup(lambda: (os.environ.pop(BED), context.__exit__(None, None, None)))
 
 

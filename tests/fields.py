@@ -32,3 +32,57 @@ def experts():
 def expert_filter(*severities):
     """Display filter for frames with an expert item of ours that has one of these severities."""
     return " || ".join(each.filter for each in experts() if each.severity in severities)
+
+
+# ---- docs/fields.md ----
+
+INTRODUCTION = """\
+# Display fields and expert items
+
+Made by `tests/fields-doc`; do not edit. A field has one name, whatever message carries it. The section is that of
+RFC 7609, or the Linux header that defines what the RFC does not have.
+
+Fields marked with an arrow (→) point at a later frame, so a single pass over a capture cannot know them: use
+`tshark -2` or the window.
+"""
+
+SEVERITIES = {"ERROR": "bytes that break the format", "WARN": "a broken rule, or a stall",
+              "NOTE": "fallback, loss, missing context", "CHAT": "normal milestones"}
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def field_rows(registered):
+    """Table rows: one for each filter name, in the order of the registrations, which is that of fields.def."""
+    sections = {}
+    for field in fields():
+        sections.setdefault(field.filter, field.section)
+    merged = {}
+    for name, kind, title, description in registered:
+        kinds, titles, descriptions = merged.setdefault(name, ({}, {}, {}))
+        kinds[kind.removeprefix("FT_")] = titles[title] = descriptions[description] = None
+    for name, (kinds, titles, descriptions) in merged.items():
+        if name in sections:
+            arrow = " →" if name in FORWARD else ""
+            yield (f"`{name}`{arrow}", ", ".join(kinds), ", ".join(titles), sections[name],
+                   " ".join(text for text in descriptions if text))
+
+
+def table(header, rows):
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(map(cell, row)) + " |"
+
+
+def document(tshark):
+    """The text of docs/fields.md."""
+    lines = [INTRODUCTION, "## Fields", ""]
+    lines += table(("filter", "type", "name", "section", "description"), field_rows(tshark.registered_fields()))
+    lines += ["", "## Expert items", "",
+              *(f"- {severity}: {meaning}" for severity, meaning in SEVERITIES.items()), ""]
+    lines += table(("filter", "severity", "sentence"),
+                   ((f"`{each.filter}`", each.severity, each.sentence) for each in experts()))
+    return "\n".join(lines) + "\n"
