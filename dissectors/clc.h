@@ -21,8 +21,8 @@ void smcr_clc_register_layouts(void);
  * Dissects one CLC message: adds its tree to `tree`, appends to the Info column.
  *
  * tvb: the message alone, from its eyecatcher; its reported length is that of the message, or of
- * what there is when the message's length field is impossible. clc: filled in. Returns the message's
- * item, NULL without a tree.
+ * what there is when the message's length field is impossible. clc: filled in. Returns the
+ * message's item, NULL without a tree.
  */
 proto_item *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc);
 

@@ -70,7 +70,8 @@ bool smcr_clc_is_free(const smcr_clc_message_t *message, unsigned start, unsigne
 
 /*
  * How many of the `count` entries of `size` bytes that field `hf` announces have room from `start`
- * on, up to the next part that has been decoded. Expert items say when it is fewer, and when there are more than allowed.
+ * on, up to the next part that has been decoded. Expert items say when it is fewer, and when it is
+ * more than the protocol allows.
  */
 unsigned smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
                         unsigned start, unsigned size, unsigned count);

@@ -121,7 +121,7 @@ typedef struct {
 
 typedef struct {
     smcr_clc_header_t header;
-    bool complete; /* the whole message was captured and its length is right */
+    bool complete; /* all of it was captured, and its length and its trailer are right */
     bool smcd;     /* Accept or Confirm of SMC-D: only the header is kept */
     union {
         smcr_clc_proposal_t proposal;
