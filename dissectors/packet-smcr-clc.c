@@ -219,12 +219,34 @@ clc_is_from_server(tvbuff_t *tvb)
     return tvb_captured_length(tvb) > 4 && tvb_get_uint8(tvb, 4) == SMCR_CLC_ACCEPT;
 }
 
-/* For connections whose handshake was not captured. */
+/* Whether the header, as far as it is there, is one that a CLC message can have. */
+static bool
+is_plausible(tvbuff_t *tvb)
+{
+    unsigned captured = tvb_captured_length(tvb);
+
+    if (captured > 4 && tvb_get_uint8(tvb, 4) - 1U >= SMCR_CLC_DECLINE)
+        return false;
+    if (captured < SMCR_CLC_HEADER_LENGTH)
+        return true;
+    unsigned length = tvb_get_ntohs(tvb, 5);
+    return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
+}
+
+/*
+ * For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
+ * too; Wireshark's own dissector takes that for SMC, and it would come before us from then on, so
+ * it is given to that one from here.
+ */
 static ws_bool
 dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo))
         return false;
+    if (!is_plausible(tvb) && !smcr_handshake_find(pinfo)) {
+        pinfo->can_desegment = pinfo->saved_can_desegment;
+        return builtin_handle && call_dissector_with_data(builtin_handle, tvb, pinfo, tree, data);
+    }
     if (!pinfo->fd->visited)
         smcr_handshake_claim(pinfo, !clc_is_from_server(tvb));
     return dissect_clc_stream(tvb, pinfo, tree, data) != 0;

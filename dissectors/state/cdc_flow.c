@@ -116,8 +116,9 @@ take_link(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, bool validate
           smcr_when_t when, smcr_packet_t *packet)
 {
     smcr_conn_side_t *side = &conn->side[!end->side];
+    bool has_sent = side->cdc_frame || validated; /* before, any link of the group may be chosen */
 
-    if (side->link && side->link != end->link) {
+    if (side->link && side->link != end->link && has_sent) {
         smcr_event_add(state, packet, SMCR_EVENT_MOVED,
                        "Connection %u moves from link %u to link %u%s", conn->index,
                        side->link->index, end->link->index,

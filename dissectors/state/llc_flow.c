@@ -189,21 +189,32 @@ take_confirm_link(const flow_t *flow)
         activate(flow, flow->link);
 }
 
+static void
+note_unknown_rkeys(const flow_t *flow, unsigned unknown)
+{
+    if (unknown && flow->lgr->from_start)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_RKEY_UNKNOWN,
+                       unknown == 1 ? "%u RKey names no RMB of the sender on this link"
+                                    : "%u RKeys name no RMB of the sender on this link",
+                       unknown);
+}
+
 /* RTokens of the sender's RMBs on `link`, which is being added. */
 static void
 take_new_rtokens(const flow_t *flow, smcr_link_t *link)
 {
     smcr_end_t *owner = &link->end[flow->from->side];
+    unsigned unknown = 0;
 
     for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
         smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->state, flow->from, rtoken->ref_rkey);
         if (entry)
             smcr_rmb_add_rtoken(flow->state, entry->rmb, owner, rtoken->rkey, rtoken->va);
-        else if (flow->lgr->from_start)
-            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_RKEY_UNKNOWN,
-                           "RKey 0x%08x is not known on this link", rtoken->ref_rkey);
+        else
+            unknown++;
     }
+    note_unknown_rkeys(flow, unknown);
 }
 
 static smcr_link_t *
@@ -342,6 +353,8 @@ take_confirm_rkey(const flow_t *flow)
 static void
 take_delete_rkey(const flow_t *flow)
 {
+    unsigned unknown = 0;
+
     if (flow->response)
         return;
     for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
@@ -349,10 +362,10 @@ take_delete_rkey(const flow_t *flow)
         smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->state, flow->from, rkey);
         if (entry && !entry->rmb->deleted_frame)
             entry->rmb->deleted_frame = flow->when.frame;
-        else if (flow->lgr->from_start)
-            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_RKEY_UNKNOWN,
-                           "RKey 0x%08x names no RMB of the sender", rkey);
+        else
+            unknown++;
     }
+    note_unknown_rkeys(flow, unknown);
 }
 
 static void
