@@ -11,7 +11,7 @@
 
 #include "fields.h"
 
-#define SHORT_TIME 1000000000U /* nanoseconds of a second */
+#define SECOND 1000000000U /* nanoseconds */
 
 static proto_item *
 generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
@@ -130,26 +130,26 @@ show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_packet_t *packet)
         generated_uint(tree, hf_smcr_missing, tvb, packet->missing);
 }
 
+/* What answers this message is known in the second pass only. */
 static void
-show_exchange(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
-              const smcr_packet_t *packet)
+show_asks(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
+          const smcr_exchange_t *asks)
 {
-    const smcr_exchange_t *exchange = packet->exchange;
+    if (asks->response_frame)
+        generated_uint(tree, hf_smcr_response_in, tvb, asks->response_frame);
+    else if (pinfo->fd->visited)
+        expert_add_info(pinfo, item, &ei_smcr_no_response);
+}
 
-    if (!packet->response) {
-        if (exchange->response_frame)
-            generated_uint(tree, hf_smcr_response_in, tvb, exchange->response_frame);
-        else if (pinfo->fd->visited)
-            expert_add_info(pinfo, item, &ei_smcr_llc_no_response);
-        return;
-    }
-    nstime_t took;
-    uint64_t nanoseconds = exchange->response_time > exchange->request_time
-                               ? exchange->response_time - exchange->request_time
+static void
+show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
+{
+    uint64_t nanoseconds = answers->response_time > answers->request_time
+                               ? answers->response_time - answers->request_time
                                : 0;
-    took.secs = (time_t)(nanoseconds / SHORT_TIME);
-    took.nsecs = (int)(nanoseconds % SHORT_TIME);
-    generated_uint(tree, hf_smcr_request_in, tvb, exchange->request_frame);
+    nstime_t took = {(time_t)(nanoseconds / SECOND), (int)(nanoseconds % SECOND)};
+
+    generated_uint(tree, hf_smcr_request_in, tvb, answers->request_frame);
     proto_item_set_generated(proto_tree_add_time(tree, hf_smcr_response_time, tvb, 0, 0, &took));
 }
 
@@ -167,6 +167,16 @@ show_events(packet_info *pinfo, proto_item *item, const smcr_packet_t *packet)
         else
             expert_add_info(pinfo, item, experts[event->id]);
     }
+}
+
+/* Second pass, at the Confirm: did the connection ever appear on RoCE? */
+static void
+check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
+{
+    const smcr_link_t *link = conn->side[0].link;
+
+    if (pinfo->fd->visited && link && link->packet_count == 0)
+        expert_add_info(pinfo, item, &ei_smcr_no_roce);
 }
 
 /* What turned out only after the frame; of the link no more than which one it is. */
@@ -200,7 +210,11 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_
     if (now.link)
         show_link(tvb, pinfo, tree, &now);
     show_order(tvb, tree, packet);
-    if (packet->exchange)
-        show_exchange(tvb, pinfo, tree, item, packet);
+    if (packet->answers)
+        show_answers(tvb, tree, packet->answers);
+    if (packet->asks)
+        show_asks(tvb, pinfo, tree, item, packet->asks);
     show_events(pinfo, item, packet);
+    if (now.conn && now.conn->confirm_frame == pinfo->num)
+        check_roce(pinfo, item, now.conn);
 }

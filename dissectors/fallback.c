@@ -30,6 +30,27 @@ step(const smcr_conn_t *conn)
     return conn->proposal_frame ? "after the Proposal" : "before any Proposal";
 }
 
+/* Network order, as 32 bits. */
+static uint32_t
+ipv4(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* Words when the Proposal proves that the server is not in the client's IPv4 subnet, else "". */
+static const char *
+subnet_mismatch(const smcr_conn_t *conn)
+{
+    unsigned bits = conn->subnet_length;
+
+    if (!conn->has_subnet || !conn->ipv4 || bits == 0 || bits > 32)
+        return "";
+    uint32_t mask = UINT32_MAX << (32 - bits);
+    uint32_t client = ipv4(conn->addr[0] + 12) & mask;
+    uint32_t server = ipv4(conn->addr[1] + 12) & mask;
+    return client == server ? "" : "; the server's address is not in the client's subnet";
+}
+
 void
 smcr_fallback_declined(smcr_conn_t *conn, packet_info *pinfo, const smcr_clc_t *decline)
 {
@@ -41,8 +62,9 @@ smcr_fallback_declined(smcr_conn_t *conn, packet_info *pinfo, const smcr_clc_t *
     if (conn->fallback)
         return;
     fall_back(conn, pinfo, SMCR_FALLBACK_DECLINED,
-              wmem_strdup_printf(wmem_file_scope(), "the %s declined %s: %s (0x%08x)", who,
-                                 step(conn), smcr_decline_text(code, os), code));
+              wmem_strdup_printf(wmem_file_scope(), "the %s declined %s: %s (0x%08x)%s", who,
+                                 step(conn), smcr_decline_text(code, os), code,
+                                 subnet_mismatch(conn)));
 }
 
 void

@@ -16,6 +16,8 @@
 #include "fields.h"
 #include "roce.h"
 
+#define COMPLETENESS_RST 0x20 /* of tcp.completeness; the header has no name for it */
+
 dissector_handle_t smcr_clc_handle;
 
 smcr_conn_t *
@@ -33,6 +35,7 @@ learn_tcp(smcr_conn_t *conn, packet_info *pinfo, conversation_t *conversation, b
     unsigned sender = !from_client;
 
     conn->has_tcp = true;
+    conn->tcp = tcp;
     conn->tcp_stream = tcp->stream;
     conn->ipv4 = pinfo->src.type == AT_IPv4;
     smcr_gid_from_address(&pinfo->src, conn->addr[sender]);
@@ -54,6 +57,14 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, smcr_clc_handle);
     }
     return conn;
+}
+
+bool
+smcr_handshake_was_reset(const smcr_conn_t *conn)
+{
+    const struct tcp_analysis *tcp = conn->tcp;
+
+    return tcp && (tcp->conversation_completeness & COMPLETENESS_RST);
 }
 
 bool

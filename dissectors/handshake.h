@@ -24,6 +24,9 @@ smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
  */
 smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
 
+/* First pass: whether the TCP connection has been reset before this frame. */
+bool smcr_handshake_was_reset(const smcr_conn_t *conn);
+
 /* Whether the connection's client sends this TCP packet. */
 bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
 

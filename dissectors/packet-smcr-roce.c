@@ -18,6 +18,7 @@
 #include "cdc.h"
 #include "dissector_state.h"
 #include "fields.h"
+#include "handshake.h"
 #include "llc.h"
 #include "preferences.h"
 #include "recognise.h"
@@ -103,6 +104,16 @@ run_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
     call_heur_dissector_direct(builtin_heuristic, message, pinfo, tree, &infiniband);
 }
 
+static void
+learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const frame_t *frame)
+{
+    smcr_packet_t *packet = frame->packet;
+
+    smcr_state_cdc(smcr_state, &frame->roce, cdc, smcr_when(pinfo), packet);
+    if (packet->conn && smcr_handshake_was_reset(packet->conn))
+        smcr_state_tcp_reset(smcr_state, cdc, packet);
+}
+
 /* An LLC or CDC message; the first pass learns from it. Returns its item. */
 static proto_item *
 show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
@@ -114,7 +125,7 @@ show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const frame_t
         smcr_cdc_t cdc;
         item = smcr_cdc_dissect(message, pinfo, tree, &cdc);
         if (learn)
-            smcr_state_cdc(smcr_state, &frame->roce, &cdc, smcr_when(pinfo), frame->packet);
+            learn_cdc(pinfo, &cdc, frame);
     } else {
         smcr_llc_t llc;
         item = smcr_llc_dissect(message, pinfo, tree, &llc);

@@ -98,6 +98,7 @@ smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *c
     packet->kind = SMCR_PACKET_CDC;
     if (!cdc->complete)
         return;
+    smcr_note_deleted_link(state, end, packet);
     packet->conn = smcr_conn_find(state, lgr, end->side, cdc->token);
     if (!packet->conn)
         packet->conn = late_conn(state, lgr, end->side, cdc, packet);
@@ -191,4 +192,11 @@ smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const sm
     side->prod = cdc->prod;
     side->cons = cdc->cons;
     take_state(state, side, cdc, when, packet);
+}
+
+void
+smcr_state_tcp_reset(smcr_state_t *state, const smcr_cdc_t *cdc, smcr_packet_t *packet)
+{
+    if (packet->order == SMCR_PSN_NEXT && !(cdc->state & (STATE_ABORT | STATE_CLOSED)))
+        smcr_event_add(state, packet, SMCR_EVENT_TCP_ENDED, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "exchange.h"
 #include "state_private.h"
 
 #define CLC_TYPE_PROPOSAL 1
@@ -41,10 +42,25 @@ new_group(smcr_state_t *state, const smcr_qp_key_t *qp, int side, uint32_t frame
     return &link->end[side];
 }
 
+static void
+note_token_reuse(smcr_state_t *state, const smcr_conn_t *conn, const smcr_end_t *end,
+                 uint32_t token, smcr_packet_t *packet)
+{
+    const smcr_conn_t *before = smcr_conn_find(state, conn->lgr, end->side, token);
+    bool ended = before && (before->side[0].closed_frame || before->side[1].closed_frame ||
+                            before->side[0].abort_frame || before->side[1].abort_frame ||
+                            before->decline_frame);
+
+    if (before && before != conn && !ended)
+        smcr_event_add(state, packet, SMCR_EVENT_TOKEN_REUSED,
+                       "Connection %u had this alert token, and the capture does not show its end",
+                       before->index);
+}
+
 /* What Accept and Confirm say of the side that sends them. */
 static void
 learn_side(smcr_state_t *state, smcr_conn_t *conn, smcr_end_t *end,
-           const smcr_clc_accept_t *accept, uint32_t frame)
+           const smcr_clc_accept_t *accept, uint32_t frame, smcr_packet_t *packet)
 {
     smcr_lgr_t *lgr = end->link->lgr;
     smcr_conn_side_t *side = &conn->side[end->side];
@@ -57,9 +73,12 @@ learn_side(smcr_state_t *state, smcr_conn_t *conn, smcr_end_t *end,
     side->size = UINT32_C(16384) << (accept->sizes >> 4);
     side->rmb_index = accept->rmb_index;
     side->va = accept->va;
+    if (!smcr_rmb_find(state, end, accept->rkey) && lgr->from_start && !conn->first_contact)
+        smcr_event_add(state, packet, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
     side->rmb = smcr_rmb_announce(state, end, accept->rkey, accept->va, frame);
     side->rmb->element_size = side->size;
     smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
+    note_token_reuse(state, conn, end, accept->token, packet);
     smcr_conn_set_token(state, conn, end->side, accept->token);
     conn->side[0].link = conn->side[1].link = end->link;
 }
@@ -72,6 +91,24 @@ learn_initial_psn(smcr_end_t *end, uint32_t psn)
     smcr_psn_start(&smcr_end_other(end)->order, psn);
 }
 
+/* No first contact, on a queue pair that the capture does not know: it began late, or the server
+ * is wrong. The latter where the capture has the beginning of a group with this very server. */
+static void
+check_unknown_group(smcr_state_t *state, const smcr_clc_accept_t *accept, smcr_packet_t *packet)
+{
+    for (wmem_list_frame_t *at = wmem_list_head(state->lgrs); at; at = wmem_list_frame_next(at)) {
+        const smcr_lgr_t *lgr = wmem_list_frame_data(at);
+        if (!lgr->from_start || lgr->ended_frame ||
+            memcmp(lgr->peer_id[lgr->server], accept->peer_id, SMCR_PEER_ID_LENGTH) != 0)
+            continue;
+        smcr_event_add(state, packet, SMCR_EVENT_FIRST_CONTACT_FLAG,
+                       "This is no first contact, but link group %u with this server has no such "
+                       "queue pair",
+                       lgr->index);
+        return;
+    }
+}
+
 static void
 take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
             smcr_packet_t *packet)
@@ -81,9 +118,10 @@ take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_
     smcr_end_t *end = smcr_end_find(state, &qp);
 
     conn->accept_frame = when.frame;
-    conn->accept_time = when.time;
     conn->version = clc->header.flags >> 4;
     conn->first_contact = (clc->header.flags & FIRST_CONTACT) != 0;
+    if (!conn->first_contact && !end)
+        check_unknown_group(state, accept, packet);
     if (conn->first_contact || !end) {
         end = new_group(state, &qp, 1, when.frame);
         end->link->lgr->from_start = conn->first_contact;
@@ -99,7 +137,7 @@ take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_
     lgr->version = conn->version;
     if (conn->first_contact)
         memcpy(lgr->eid, accept->eid, SMCR_EID_LENGTH);
-    learn_side(state, conn, end, accept, when.frame);
+    learn_side(state, conn, end, accept, when.frame, packet);
     smcr_packet_set_link(packet, end->link, end->side);
 }
 
@@ -146,17 +184,30 @@ take_confirm(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr
     smcr_lgr_t *lgr = end->link->lgr;
 
     conn->confirm_frame = when.frame;
-    conn->confirm_time = when.time;
     conn->version = clc->header.flags >> 4;
     if (lgr->server == SMCR_SIDE_UNKNOWN)
         lgr->server = !end->side;
     smcr_lgr_prove(state, lgr);
-    learn_side(state, conn, end, confirm, when.frame);
+    learn_side(state, conn, end, confirm, when.frame, packet);
     if (conn->first_contact) {
         learn_initial_psn(end, confirm->psn);
         check_first_confirm(state, end, packet);
     }
     smcr_packet_set_link(packet, end->link, end->side);
+}
+
+/* Each message but the last answers the one before and waits for its own answer. */
+static void
+take_step(smcr_state_t *state, smcr_conn_t *conn, uint8_t type, smcr_when_t when,
+          smcr_packet_t *packet)
+{
+    if (conn->clc_step && type != CLC_TYPE_PROPOSAL) {
+        packet->answers = conn->clc_step;
+        smcr_exchange_close(conn->clc_step, when);
+        conn->clc_step = NULL;
+    }
+    if (type == CLC_TYPE_PROPOSAL || type == CLC_TYPE_ACCEPT)
+        conn->clc_step = packet->asks = smcr_exchange_open(state, when);
 }
 
 void
@@ -165,10 +216,13 @@ smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, sm
 {
     packet->conn = conn;
     packet->sender = packet->direction = SMCR_SIDE_UNKNOWN;
+    take_step(state, conn, clc->header.type, when, packet);
     switch (clc->header.type) {
     case CLC_TYPE_PROPOSAL:
         conn->proposal_frame = when.frame;
-        conn->proposal_time = when.time;
+        conn->has_subnet = clc->complete && clc->u.proposal.has_ip_area;
+        memcpy(conn->subnet, clc->u.proposal.subnet, sizeof conn->subnet);
+        conn->subnet_length = clc->u.proposal.subnet_length;
         packet->direction = 0;
         break;
     case CLC_TYPE_ACCEPT:

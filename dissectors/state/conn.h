@@ -30,6 +30,8 @@ typedef struct {
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
 } smcr_conn_side_t;
 
+typedef struct smcr_exchange smcr_exchange_t;
+
 /* Where a connection left SMC for TCP. */
 typedef enum {
     SMCR_FALLBACK_NONE,
@@ -41,6 +43,7 @@ typedef enum {
 
 struct smcr_conn {
     uint32_t index;     /* smcr.stream */
+    const void *tcp;    /* Wireshark's analysis of the TCP connection; the state only keeps it */
     bool has_tcp;       /* the next members are known */
     uint32_t tcp_stream;
     bool ipv4;
@@ -53,7 +56,10 @@ struct smcr_conn {
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
-    uint64_t proposal_time, accept_time, confirm_time;
+    bool has_subnet;         /* the Proposal tells the client's IPv4 subnet */
+    uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
+    uint8_t subnet_length;   /* bits */
+    smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
     smcr_fallback_t fallback;
     uint32_t fallback_frame; /* 0: none */
     const char *fallback_reason;

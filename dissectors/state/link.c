@@ -40,8 +40,10 @@ smcr_lgr_new(smcr_state_t *state, uint32_t frame)
 void
 smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
 {
-    if (lgr->index == SMCR_NO_INDEX)
+    if (lgr->index == SMCR_NO_INDEX) {
         lgr->index = state->lgr_count++;
+        wmem_list_append(state->lgrs, lgr);
+    }
 }
 
 smcr_link_t *

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "exchange.h"
 #include "state_private.h"
 
 #define TYPE(llc) ((llc)->type & 0x0f)
@@ -15,19 +16,6 @@
 #define ALL_LINKS 0x40
 #define NEGATIVE 0x20
 #define REASON_UNKNOWN_LINK 0x00100000
-#define PENDING_MAX 64
-
-enum {
-    CONFIRM_LINK = 1,
-    ADD_LINK = 2,
-    ADD_LINK_CONT = 3,
-    DELETE_LINK = 4,
-    REQ_ADD_LINK = 5,
-    CONFIRM_RKEY = 6,
-    TEST_LINK = 7,
-    CONFIRM_RKEY_CONT = 8,
-    DELETE_RKEY = 9,
-};
 
 /* The message, and the two ends of the link that carries it. */
 typedef struct {
@@ -49,71 +37,15 @@ exchange_key(const smcr_llc_t *llc)
     uint32_t key = 0;
 
     switch (TYPE(llc)) {
-    case CONFIRM_RKEY:
+    case SMCR_CONFIRM_RKEY:
         return llc->u.confirm_rkey.rkey;
-    case TEST_LINK:
+    case SMCR_TEST_LINK:
         for (unsigned i = 0; i < sizeof llc->u.test_link.user_data; i++)
             key = key * 31 + llc->u.test_link.user_data[i];
         return key;
     default:
         return 0;
     }
-}
-
-static void
-new_request(const flow_t *flow)
-{
-    wmem_list_t *pending = flow->lgr->pending;
-    smcr_exchange_t *exchange = wmem_new0(flow->state->scope, smcr_exchange_t);
-
-    exchange->type = TYPE(flow->llc);
-    exchange->requester = flow->from->side;
-    exchange->link = flow->link;
-    exchange->key = exchange_key(flow->llc);
-    exchange->request_frame = flow->when.frame;
-    exchange->request_time = flow->when.time;
-    flow->packet->exchange = exchange;
-    wmem_list_append(pending, exchange);
-    if (wmem_list_count(pending) > PENDING_MAX)
-        wmem_list_remove_frame(pending, wmem_list_head(pending));
-}
-
-/* The oldest open request that this response may answer; one on the same link comes first. */
-static smcr_exchange_t *
-find_request(const flow_t *flow)
-{
-    smcr_exchange_t *elsewhere = NULL;
-
-    for (wmem_list_frame_t *at = wmem_list_head(flow->lgr->pending); at;
-         at = wmem_list_frame_next(at)) {
-        smcr_exchange_t *exchange = wmem_list_frame_data(at);
-        if (exchange->type != TYPE(flow->llc) || exchange->requester == flow->from->side)
-            continue;
-        if (exchange->link == flow->link)
-            return exchange;
-        if (!elsewhere)
-            elsewhere = exchange;
-    }
-    return elsewhere;
-}
-
-static void
-new_response(const flow_t *flow)
-{
-    smcr_exchange_t *exchange = find_request(flow);
-
-    if (!exchange) {
-        if (flow->lgr->from_start)
-            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_NO_REQUEST, NULL);
-        return;
-    }
-    if (exchange->key != exchange_key(flow->llc))
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_NOT_ECHOED, NULL);
-    exchange->response_frame = flow->when.frame;
-    exchange->response_time = flow->when.time;
-    flow->packet->exchange = exchange;
-    flow->packet->response = true;
-    wmem_list_remove(flow->lgr->pending, exchange);
 }
 
 /* ---- links ---- */
@@ -372,26 +304,26 @@ static void
 take_message(const flow_t *flow)
 {
     switch (TYPE(flow->llc)) {
-    case CONFIRM_LINK:
+    case SMCR_CONFIRM_LINK:
         take_confirm_link(flow);
         break;
-    case ADD_LINK:
+    case SMCR_ADD_LINK:
         take_add_link(flow);
         break;
-    case ADD_LINK_CONT:
+    case SMCR_ADD_LINK_CONT:
         take_add_link_cont(flow);
         break;
-    case DELETE_LINK:
+    case SMCR_DELETE_LINK:
         take_delete_link(flow);
         break;
-    case CONFIRM_RKEY:
+    case SMCR_CONFIRM_RKEY:
         take_confirm_rkey(flow);
         break;
-    case CONFIRM_RKEY_CONT:
+    case SMCR_CONFIRM_RKEY_CONT:
         if (!flow->response)
             take_other_rtokens(flow, flow->lgr->confirmed[flow->from->side]);
         break;
-    case DELETE_RKEY:
+    case SMCR_DELETE_RKEY:
         take_delete_rkey(flow);
         break;
     default:
@@ -404,7 +336,7 @@ known_type(uint8_t type)
 {
     uint8_t number = type & 0x0f;
 
-    return (type & 0xd0) == 0 && number >= CONFIRM_LINK && number <= DELETE_RKEY;
+    return (type & 0xd0) == 0 && number >= SMCR_CONFIRM_LINK && number <= SMCR_DELETE_RKEY;
 }
 
 void
@@ -423,10 +355,12 @@ smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr
         .packet = packet,
     };
 
+    smcr_topic_t topic = {TYPE(llc), flow.from->side, flow.link, exchange_key(llc)};
+
     if (flow.response)
-        new_response(&flow);
+        smcr_exchange_response(state, &topic, when, packet);
     else
-        new_request(&flow);
+        smcr_exchange_request(state, &topic, when, packet);
     take_message(&flow);
 }
 

@@ -22,14 +22,14 @@ typedef enum {
 } smcr_packet_kind_t;
 
 /* A request and its response: LLC, or one step of the CLC exchange. */
-typedef struct {
-    uint8_t type;      /* enum smcr_llc_type without the version bit */
+struct smcr_exchange {
+    uint8_t type;      /* enum smcr_llc_type without the version bit; 0: CLC */
     int requester;     /* side */
     smcr_link_t *link; /* that carried the request */
     uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
     uint32_t request_frame, response_frame; /* 0: not seen */
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
-} smcr_exchange_t;
+};
 
 /* Where an RDMA WRITE packet writes. */
 typedef struct {
@@ -57,7 +57,6 @@ typedef struct {
     uint8_t kind;      /* smcr_packet_kind_t */
     int8_t sender;     /* side of the link group */
     int8_t direction;  /* 0 client to server, 1 server to client, -1 not known */
-    bool response;     /* of `exchange` */
     bool lgr_proven;   /* the link group has an index */
     bool sender_known; /* the queue pair that sent it is */
     bool has_number;   /* the link's number was known */
@@ -69,7 +68,8 @@ typedef struct {
     uint32_t missing;     /* packets of the gap before this one */
     smcr_link_t *link;
     smcr_conn_t *conn;    /* NULL: belongs to no single connection, or not known */
-    smcr_exchange_t *exchange;
+    smcr_exchange_t *asks;    /* the exchange that this message begins */
+    smcr_exchange_t *answers; /* the one that it ends; a message may do both */
     smcr_place_t *place;  /* SMCR_PACKET_WRITE */
     smcr_event_t *events; /* in order */
 } smcr_packet_t;

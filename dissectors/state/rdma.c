@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include <limits.h>
 #include <string.h>
 
 #include "orphan.h"
@@ -127,6 +128,14 @@ take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_
 
 /* ---- RDMA WRITE ---- */
 
+void
+smcr_note_deleted_link(smcr_state_t *state, const smcr_end_t *end, smcr_packet_t *packet)
+{
+    if (end->link->deleted_frame && packet->order == SMCR_PSN_NEXT)
+        smcr_event_add(state, packet, SMCR_EVENT_DELETED_LINK,
+                       "The link was deleted in frame %u", end->link->deleted_frame);
+}
+
 static smcr_write_t *
 find_write(const smcr_end_t *end, uint32_t psn)
 {
@@ -217,6 +226,7 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_p
     smcr_write_t *write = find_write(end, roce->psn);
 
     packet->kind = SMCR_PACKET_WRITE;
+    smcr_note_deleted_link(state, end, packet);
     if (!packet->place)
         packet->place = wmem_new0(state->scope, smcr_place_t);
     packet->place->length = (uint32_t)roce->payload_length;
@@ -280,12 +290,30 @@ take_send_part(smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
 }
 
 static void
+check_mtu(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
+{
+    uint8_t code = MIN(end->mtu, smcr_end_other(end)->mtu);
+    int mtu = code >= 1 && code <= 5 ? 128 << code : INT_MAX; /* A.2.3; 0: not known */
+
+    if (roce->payload_length > mtu)
+        smcr_event_add(state, packet, SMCR_EVENT_MTU,
+                       "The packet has %d bytes, but the MTU of the link is %d",
+                       roce->payload_length, mtu);
+}
+
+static void
 take_request(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_when_t when,
              smcr_packet_t *packet)
 {
     uint32_t first_frame;
     uint32_t waited_for = end->order.started ? end->order.next : roce->psn;
+    bool first = end->order.slots == 0;
 
+    if (first && waited_for != roce->psn)
+        smcr_event_add(state, packet, SMCR_EVENT_INITIAL_PSN,
+                       "The first packet has PSN %u, but its sender announced %u", roce->psn,
+                       waited_for);
+    check_mtu(state, end, roce, packet);
     packet->order = smcr_psn_take(&end->order, state->scope, roce->psn, when.frame, &first_frame);
     if (packet->order == SMCR_PSN_AHEAD)
         packet->missing = (uint32_t)smcr_psn_distance(waited_for, roce->psn);

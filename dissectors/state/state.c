@@ -34,6 +34,7 @@ smcr_state_new(wmem_allocator_t *scope)
     smcr_state_t *state = wmem_new0(scope, smcr_state_t);
 
     state->scope = scope;
+    state->lgrs = wmem_list_new(scope);
     state->ends = wmem_map_new(scope, qp_hash, qp_equal);
     state->rkeys = wmem_map_new(scope, smcr_rkey_hash, smcr_rkey_equal);
     state->tokens = wmem_map_new(scope, smcr_token_hash, smcr_token_equal);

@@ -39,6 +39,9 @@ bool smcr_state_packet(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t
 void smcr_state_llc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_llc_t *llc,
                     smcr_when_t when, smcr_packet_t *packet);
 
+/* The TCP connection of this CDC message's connection was reset before; `cdc` ought to say so. */
+void smcr_state_tcp_reset(smcr_state_t *state, const smcr_cdc_t *cdc, smcr_packet_t *packet);
+
 /* The CDC message of a SEND that smcr_state_packet() has seen. (RFC 7609 4.7, A.4) */
 void smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *cdc,
                     smcr_when_t when, smcr_packet_t *packet);

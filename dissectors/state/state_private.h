@@ -14,6 +14,7 @@
 struct smcr_state {
     wmem_allocator_t *scope;
     uint32_t lgr_count, link_count, conn_count;
+    wmem_list_t *lgrs;  /* smcr_lgr_t that have an index */
     wmem_map_t *ends;   /* smcr_qp_key_t -> smcr_end_t */
     wmem_map_t *rkeys;  /* owner's end, RKey -> smcr_rtoken_entry_t */
     wmem_map_t *tokens; /* link group, side, token -> smcr_conn_t */
@@ -34,6 +35,9 @@ void smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, uint32_t psn, const
 void smcr_deferred_settle(smcr_state_t *state, smcr_end_t *end, bool forget);
 
 bool smcr_is_write(uint8_t opcode);
+
+/* Says that a connection's packet comes on a link that was deleted before. */
+void smcr_note_deleted_link(smcr_state_t *state, const smcr_end_t *end, smcr_packet_t *packet);
 
 /* Takes in a WRITE packet that came before its queue pair was known. */
 void smcr_rdma_take_earlier(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,

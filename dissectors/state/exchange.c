@@ -1,0 +1,163 @@
+/* exchange.c
+ * Finds for each response its request.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "exchange.h"
+
+#include "state_private.h"
+
+#define PENDING_MAX 64 /* open exchanges of a link group */
+#define SECOND UINT64_C(1000000000)
+#define FIRST_WAIT 5 /* seconds that Linux waits in a first contact (smc_llc.h) */
+#define WAIT 2       /* and later */
+
+smcr_exchange_t *
+smcr_exchange_open(smcr_state_t *state, smcr_when_t when)
+{
+    smcr_exchange_t *exchange = wmem_new0(state->scope, smcr_exchange_t);
+
+    exchange->request_frame = when.frame;
+    exchange->request_time = when.time;
+    return exchange;
+}
+
+void
+smcr_exchange_close(smcr_exchange_t *exchange, smcr_when_t when)
+{
+    exchange->response_frame = when.frame;
+    exchange->response_time = when.time;
+}
+
+/* The oldest open exchange of `type` that `requester` began; one on `link` comes first. */
+static smcr_exchange_t *
+find(const smcr_lgr_t *lgr, uint8_t type, int requester, const smcr_link_t *link)
+{
+    smcr_exchange_t *elsewhere = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
+         at = wmem_list_frame_next(at)) {
+        smcr_exchange_t *exchange = wmem_list_frame_data(at);
+        if (exchange->type != type || exchange->requester != requester)
+            continue;
+        if (exchange->link == link)
+            return exchange;
+        if (!elsewhere)
+            elsewhere = exchange;
+    }
+    return elsewhere;
+}
+
+static void
+answer(smcr_packet_t *packet, smcr_exchange_t *exchange, smcr_when_t when)
+{
+    smcr_exchange_close(exchange, when);
+    packet->answers = exchange;
+    wmem_list_remove(packet->link->lgr->pending, exchange);
+}
+
+/* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
+ * the exchange itself. */
+static void
+answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    smcr_exchange_t *asked = NULL;
+
+    if (lgr->server != topic->side)
+        return;
+    if (topic->type == SMCR_DELETE_LINK)
+        asked = find(lgr, SMCR_DELETE_LINK, !topic->side, topic->link);
+    if (topic->type == SMCR_ADD_LINK) {
+        asked = find(lgr, SMCR_ADD_LINK, !topic->side, topic->link);
+        if (!asked)
+            asked = find(lgr, SMCR_REQ_ADD_LINK, !topic->side, topic->link);
+    }
+    if (asked)
+        answer(packet, asked, when);
+}
+
+static bool
+changes_links(uint8_t type)
+{
+    return type == SMCR_ADD_LINK || type == SMCR_DELETE_LINK;
+}
+
+static bool
+changes_rkeys(uint8_t type)
+{
+    return type == SMCR_CONFIRM_RKEY || type == SMCR_DELETE_RKEY;
+}
+
+/* RKeys must not change while links do, nor the other way round (3.5.5.3). */
+static void
+note_collision(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
+               smcr_packet_t *packet)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
+         at = wmem_list_frame_next(at)) {
+        const smcr_exchange_t *open = wmem_list_frame_data(at);
+        bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
+                       (changes_rkeys(topic->type) && changes_links(open->type));
+        bool given_up = when.time > open->request_time + FIRST_WAIT * SECOND;
+        if (!collide || given_up || open->requester == topic->side)
+            continue;
+        smcr_event_add(state, packet, SMCR_EVENT_COLLISION,
+                       "The request crosses with that of frame %u, which has no response yet",
+                       open->request_frame);
+        return;
+    }
+}
+
+void
+smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
+                      smcr_packet_t *packet)
+{
+    wmem_list_t *pending = topic->link->lgr->pending;
+
+    answer_client(topic, when, packet);
+    note_collision(state, topic, when, packet);
+
+    smcr_exchange_t *exchange = smcr_exchange_open(state, when);
+    exchange->type = topic->type;
+    exchange->requester = topic->side;
+    exchange->link = topic->link;
+    exchange->key = topic->key;
+    packet->asks = exchange;
+    wmem_list_append(pending, exchange);
+    if (wmem_list_count(pending) > PENDING_MAX)
+        wmem_list_remove_frame(pending, wmem_list_head(pending));
+}
+
+static void
+note_late(smcr_state_t *state, const smcr_exchange_t *exchange, smcr_packet_t *packet)
+{
+    bool first = exchange->type == SMCR_CONFIRM_LINK || exchange->type == SMCR_ADD_LINK;
+    uint64_t limit = first ? FIRST_WAIT : WAIT;
+
+    if (exchange->response_time > exchange->request_time + limit * SECOND)
+        smcr_event_add(state, packet, SMCR_EVENT_LATE_RESPONSE,
+                       "The response comes later than the %u seconds that Linux waits",
+                       (unsigned)limit);
+}
+
+void
+smcr_exchange_response(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
+                       smcr_packet_t *packet)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    smcr_exchange_t *exchange = find(lgr, topic->type, !topic->side, topic->link);
+
+    if (!exchange) {
+        if (lgr->from_start)
+            smcr_event_add(state, packet, SMCR_EVENT_NO_REQUEST, NULL);
+        return;
+    }
+    if (exchange->key != topic->key)
+        smcr_event_add(state, packet, SMCR_EVENT_NOT_ECHOED, NULL);
+    answer(packet, exchange, when);
+    note_late(state, exchange, packet);
+}
