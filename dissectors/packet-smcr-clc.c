@@ -133,6 +133,11 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
     conversation_t *conversation = find_or_create_conversation(pinfo);
 
     pinfo->can_desegment = pinfo->saved_can_desegment;
+    if (offset > 0 || p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, 0)) {
+        /* The frame has shown CLC already; the next dissector is to leave that in the column. */
+        col_append_str(pinfo->cinfo, COL_INFO, ", ");
+        col_set_fence(pinfo->cinfo, COL_INFO);
+    }
     if (offset == 0) {
         /* A dissector that took over the whole conversation is hidden below our claim. */
         dissector_handle_t other = conversation_get_dissector(conversation, 0);
@@ -141,8 +146,6 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
         return call_dissector_only(other, tvb, pinfo, tree, data);
     }
 
-    col_append_str(pinfo->cinfo, COL_INFO, ", ");
-    col_set_fence(pinfo->cinfo, COL_INFO);
     decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
                      get_tcp_conversation_data(conversation, pinfo), data);
     if (pinfo->desegment_len)
