@@ -11,6 +11,8 @@
 
 #include "packet-smcr.h"
 
+#include <epan/exceptions.h>
+
 #include "annotate.h"
 #include "clc.h"
 #include "dissector_state.h"
@@ -19,6 +21,8 @@
 #include "handshake.h"
 #include "preferences.h"
 #include "values.h"
+
+bool smcr_clc_bypass;
 
 static dissector_handle_t builtin_handle; /* Wireshark's own `smc`, NULL when it has none */
 
@@ -123,6 +127,47 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     return MIN(length, left);
 }
 
+/* A dissector that took over the whole conversation is hidden below our claim: it gets the bytes
+ * from here. Returns what it returns, 0 when there is none. */
+static int
+call_hidden(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    conversation_t *conversation = find_or_create_conversation(pinfo);
+    dissector_handle_t hidden = conversation_get_dissector(conversation, 0);
+
+    if (!hidden || hidden == smcr_clc_handle)
+        return 0;
+    return call_dissector_only(hidden, tvb, pinfo, tree, data);
+}
+
+/* The frame has shown CLC already: the next dissector is to leave that in the Info column. */
+static void
+keep_info(packet_info *pinfo)
+{
+    col_append_str(pinfo->cinfo, COL_INFO, ", ");
+    col_set_fence(pinfo->cinfo, COL_INFO);
+}
+
+/* What follows the CLC messages of this segment. TCP asks its dissectors anew, us included. */
+static void
+dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    conversation_t *conversation = find_or_create_conversation(pinfo);
+
+    keep_info(pinfo);
+    smcr_clc_bypass = true;
+    TRY {
+        decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
+                         get_tcp_conversation_data(conversation, pinfo), data);
+    }
+    FINALLY {
+        smcr_clc_bypass = false;
+    }
+    ENDTRY;
+    if (pinfo->desegment_len)
+        pinfo->desegment_offset += offset;
+}
+
 /*
  * Hands what is not CLC to the dissectors that TCP would have asked without us. Returns what the
  * caller is to return to TCP.
@@ -130,27 +175,14 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
 static int
 dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    conversation_t *conversation = find_or_create_conversation(pinfo);
-
     pinfo->can_desegment = pinfo->saved_can_desegment;
-    if (offset > 0 || p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, 0)) {
-        /* The frame has shown CLC already; the next dissector is to leave that in the column. */
-        col_append_str(pinfo->cinfo, COL_INFO, ", ");
-        col_set_fence(pinfo->cinfo, COL_INFO);
+    if (offset > 0) {
+        dissect_following(tvb, offset, pinfo, tree, data);
+        return (int)tvb_captured_length(tvb);
     }
-    if (offset == 0) {
-        /* A dissector that took over the whole conversation is hidden below our claim. */
-        dissector_handle_t other = conversation_get_dissector(conversation, 0);
-        if (!other || other == smcr_clc_handle)
-            return 0;
-        return call_dissector_only(other, tvb, pinfo, tree, data);
-    }
-
-    decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
-                     get_tcp_conversation_data(conversation, pinfo), data);
-    if (pinfo->desegment_len)
-        pinfo->desegment_offset += offset;
-    return (int)tvb_captured_length(tvb);
+    if (p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, 0))
+        keep_info(pinfo); /* TCP has put the message of this frame together from two */
+    return call_hidden(tvb, pinfo, tree, data);
 }
 
 /* First pass: CLC ends in this frame, for this direction. */
@@ -185,6 +217,10 @@ show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
 static int
 dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
+    if (smcr_clc_bypass) {
+        pinfo->can_desegment = pinfo->saved_can_desegment;
+        return call_hidden(tvb, pinfo, tree, data);
+    }
     smcr_conn_t *conn = smcr_handshake_find(pinfo);
     uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;
     int offset = 0;
@@ -244,7 +280,7 @@ is_plausible(tvbuff_t *tvb)
 static ws_bool
 dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    if (tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo))
+    if (smcr_clc_bypass || tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo))
         return false;
     if (!is_plausible(tvb) && !smcr_handshake_find(pinfo)) {
         pinfo->can_desegment = pinfo->saved_can_desegment;
