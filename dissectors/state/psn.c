@@ -42,18 +42,21 @@ grow(smcr_psn_t *order, wmem_allocator_t *scope)
     order->slots = slots;
 }
 
-/* Remembers `frame` as the first with `psn`, or returns the one that was. */
+/* Remembers `frame` as the first with `psn`, or returns the one that was. PSNs that are far apart
+ * push each other out; only as many as half fill the slots get more of them. */
 static uint32_t
 first_frame_of(smcr_psn_t *order, wmem_allocator_t *scope, uint32_t psn, uint32_t frame)
 {
     smcr_psn_seen_t *slot = order->slots ? &order->seen[psn & (order->slots - 1)] : NULL;
 
-    while (!slot || (slot->frame && slot->psn != psn && order->slots < SLOTS_MAX)) {
+    while (!slot || (slot->frame && slot->psn != psn && order->used >= order->slots / 2 &&
+                     order->slots < SLOTS_MAX)) {
         grow(order, scope);
         slot = &order->seen[psn & (order->slots - 1)];
     }
     if (slot->frame && slot->psn == psn)
         return slot->frame;
+    order->used += !slot->frame;
     slot->psn = psn;
     slot->frame = frame;
     return 0;

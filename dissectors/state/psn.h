@@ -37,6 +37,7 @@ typedef struct {
     bool acknowledged;    /* the capture shows the receiver's acknowledgements */
     uint32_t next;        /* PSN that the receiver waits for */
     uint32_t slots;       /* of `seen`: a power of two, grows with the traffic up to a bound */
+    uint32_t used;        /* of them */
     smcr_psn_seen_t *seen; /* by the low bits of the PSN */
 } smcr_psn_t;
 

@@ -1,0 +1,240 @@
+/* traffic.c
+ * Plays frames to the state as the dissectors do.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#include <string.h>
+
+void
+capture_open(capture_t *capture)
+{
+    memset(capture, 0, sizeof *capture);
+    capture->scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    capture->state = smcr_state_new(capture->scope);
+}
+
+void
+capture_close(capture_t *capture)
+{
+    wmem_destroy_allocator(capture->scope);
+}
+
+smcr_qp_key_t
+qp(uint8_t host, uint32_t qpn)
+{
+    return (smcr_qp_key_t){{[10] = 0xff, 0xff, 10, 0, 0, host}, qpn};
+}
+
+smcr_qp_key_t
+qp_of_side(int side)
+{
+    return qp(HOST(side), side == CLIENT ? CLIENT_QPN : SERVER_QPN);
+}
+
+const char *
+events(const capture_t *capture)
+{
+    static const char *const names[] = {
+        [SMCR_EVENT_NONE] = "NONE",
+#define SMCR_EVENT(id, expert) [id] = &#id[sizeof "SMCR_EVENT_" - 1],
+#include "state/events.def"
+    };
+    wmem_strbuf_t *text = wmem_strbuf_new(capture->scope, "");
+
+    for (const smcr_event_t *event = capture->packet.events; event; event = event->next)
+        wmem_strbuf_append_printf(text, "%s%s", event == capture->packet.events ? "" : " ",
+                                  names[event->id]);
+    return wmem_strbuf_get_str(text);
+}
+
+static smcr_when_t
+next_frame(capture_t *capture)
+{
+    memset(&capture->packet, 0, sizeof capture->packet);
+    capture->packet.direction = SMCR_SIDE_UNKNOWN;
+    capture->frame++;
+    return (smcr_when_t){capture->frame, capture->frame * UINT64_C(1000000)};
+}
+
+/* ---- CLC ---- */
+
+smcr_clc_accept_t
+announcement(int side)
+{
+    smcr_qp_key_t own = qp_of_side(side);
+    smcr_clc_accept_t accept = {
+        .peer_id = {(uint8_t)(0xc0 + side), 1},
+        .qpn = own.qpn,
+        .rkey = side == CLIENT ? CLIENT_RKEY : SERVER_RKEY,
+        .rmb_index = 1,
+        .token = side == CLIENT ? CLIENT_TOKEN : SERVER_TOKEN,
+        .sizes = 0x03,
+        .va = side == CLIENT ? CLIENT_VA : SERVER_VA,
+        .psn = side == CLIENT ? CLIENT_PSN : SERVER_PSN,
+    };
+
+    memcpy(accept.gid, own.gid, SMCR_GID_LENGTH);
+    return accept;
+}
+
+void
+play_clc(capture_t *capture, smcr_conn_t *conn, uint8_t type, bool is_first,
+         const smcr_clc_accept_t *accept)
+{
+    smcr_when_t when = next_frame(capture);
+    smcr_clc_t clc = {
+        .header = {0xe2d4c3d9, type, 68, (uint8_t)(0x10 | (is_first ? 0x08 : 0))},
+        .complete = true,
+    };
+
+    if (accept)
+        clc.u.accept = *accept;
+    smcr_state_clc(capture->state, conn, &clc, when, &capture->packet);
+}
+
+void
+play_accept(capture_t *capture, smcr_conn_t *conn, bool is_first, const smcr_clc_accept_t *accept)
+{
+    play_clc(capture, conn, 2, is_first, accept);
+}
+
+void
+play_confirm(capture_t *capture, smcr_conn_t *conn, const smcr_clc_accept_t *confirm)
+{
+    play_clc(capture, conn, 3, false, confirm);
+}
+
+smcr_conn_t *
+first_contact(capture_t *capture)
+{
+    smcr_conn_t *conn = smcr_conn_new(capture->state);
+    smcr_clc_accept_t accept = announcement(SERVER);
+    smcr_clc_accept_t confirm = announcement(CLIENT);
+
+    play_accept(capture, conn, true, &accept);
+    play_confirm(capture, conn, &confirm);
+    return conn;
+}
+
+/* ---- RoCE ---- */
+
+static smcr_roce_t
+begin(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
+{
+    const smcr_end_t *end = smcr_end_find(capture->state, &target);
+    uint32_t next = end && end->order.started ? end->order.next : 1;
+
+    memcpy(roce.source, qp(host, 0).gid, SMCR_GID_LENGTH);
+    roce.target = target;
+    roce.psn = psn == AUTO_PSN ? next : psn;
+    return roce;
+}
+
+uint32_t
+play(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
+{
+    smcr_when_t when = next_frame(capture);
+    smcr_roce_t all = begin(capture, host, target, psn, roce);
+
+    capture->known = smcr_state_packet(capture->state, &all, when, &capture->packet);
+    if (!capture->known)
+        smcr_orphan_stranger(capture->state, &all, when, &capture->packet);
+    return all.psn;
+}
+
+/* A SEND; its message is recognised on an unknown queue pair. */
+static smcr_roce_t
+play_send(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn)
+{
+    smcr_roce_t roce = {.opcode = SMCR_RC_SEND_ONLY, .payload_length = 44};
+    smcr_when_t when = next_frame(capture);
+    smcr_roce_t all = begin(capture, host, target, psn, roce);
+
+    capture->known = smcr_state_packet(capture->state, &all, when, &capture->packet);
+    if (!capture->known) {
+        smcr_state_recognise(capture->state, &all, when);
+        capture->known = smcr_state_packet(capture->state, &all, when, &capture->packet);
+    }
+    return all;
+}
+
+void
+play_llc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_llc_t llc)
+{
+    smcr_roce_t roce = play_send(capture, host, target, psn);
+    smcr_when_t when = {capture->frame, capture->frame * UINT64_C(1000000)};
+
+    llc.complete = true;
+    llc.length = 44;
+    if (capture->known)
+        smcr_state_llc(capture->state, &roce, &llc, when, &capture->packet);
+}
+
+void
+play_llc(capture_t *capture, int side, smcr_llc_t llc)
+{
+    play_llc_on(capture, HOST(side), qp_of_side(!side), AUTO_PSN, llc);
+}
+
+void
+play_cdc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_cdc_t cdc)
+{
+    smcr_roce_t roce = play_send(capture, host, target, psn);
+    smcr_when_t when = {capture->frame, capture->frame * UINT64_C(1000000)};
+
+    cdc.complete = true;
+    cdc.length = 44;
+    if (capture->known)
+        smcr_state_cdc(capture->state, &roce, &cdc, when, &capture->packet);
+}
+
+void
+play_cdc(capture_t *capture, int side, smcr_cdc_t cdc)
+{
+    play_cdc_on(capture, HOST(side), qp_of_side(!side), AUTO_PSN, cdc);
+}
+
+void
+play_write(capture_t *capture, int side, uint32_t rkey, uint64_t va, uint32_t length)
+{
+    play(capture, HOST(side), qp_of_side(!side), AUTO_PSN,
+         (smcr_roce_t){.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = rkey, .va = va,
+                       .dma_length = length, .payload_length = (int)length});
+}
+
+static void
+play_aeth(capture_t *capture, int side, uint32_t psn, uint8_t syndrome)
+{
+    play(capture, HOST(side), qp_of_side(!side), psn,
+         (smcr_roce_t){.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = syndrome});
+}
+
+void
+play_ack(capture_t *capture, int side, uint32_t psn)
+{
+    play_aeth(capture, side, psn, 0x1f);
+}
+
+void
+play_nak(capture_t *capture, int side, uint32_t psn)
+{
+    play_aeth(capture, side, psn, 0x60);
+}
+
+void
+confirm_first_link(capture_t *capture)
+{
+    for (int side = SERVER; side >= CLIENT; side--) {
+        smcr_qp_key_t own = qp_of_side(side);
+        smcr_llc_t llc = {.type = SMCR_CONFIRM_LINK, .flags = side == CLIENT ? 0x80 : 0};
+
+        memcpy(llc.u.confirm_link.gid, own.gid, SMCR_GID_LENGTH);
+        llc.u.confirm_link.qpn = own.qpn;
+        llc.u.confirm_link.link = 1;
+        llc.u.confirm_link.user_id = (uint32_t)(0x1000 + side);
+        play_llc(capture, side, llc);
+    }
+}
