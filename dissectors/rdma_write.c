@@ -26,16 +26,32 @@ part_name(uint8_t opcode)
 }
 
 static void
+generated(proto_item *item)
+{
+    proto_item_set_generated(item);
+}
+
+static void
 show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
 {
     const smcr_place_t *place = packet->place;
+    const smcr_piece_t *piece = &place->piece;
 
-    if (!place->rmb || place->index == 0)
-        return;
-    proto_item_set_generated(
-        proto_tree_add_uint(tree, hf_smcr_rmb_index, data, 0, 0, place->index));
-    proto_item_set_generated(
-        proto_tree_add_uint(tree, hf_smcr_write_offset, data, 0, 0, place->offset));
+    if (place->rmb && place->index) {
+        generated(proto_tree_add_uint(tree, hf_smcr_rmb_index, data, 0, 0, place->index));
+        generated(proto_tree_add_uint(tree, hf_smcr_write_offset, data, 0, 0, place->offset));
+    }
+    if (piece->known)
+        generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
+                                        piece->position));
+    else if (place->late && place->late->placed)
+        generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
+                                        place->late->position + place->within));
+    if (piece->rewritten)
+        generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
+                                      piece->rewritten));
+    if (piece->gap)
+        generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece->gap));
 }
 
 proto_item *
@@ -56,15 +72,13 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     if (placed)
         proto_item_append_text(top, " to offset %u of the RMB element", packet->place->offset);
 
-    proto_item_set_generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
+    generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
     show_place(data, below, packet);
-    if (roce->has_reth) {
-        proto_item *rkey = proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey);
-        proto_item_set_generated(rkey);
-    }
+    if (roce->has_reth)
+        generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
     if (captured < length) {
         proto_item *cut = proto_tree_add_uint(below, hf_smcr_write_cut, data, 0, 0, captured);
-        proto_item_set_generated(cut);
+        generated(cut);
         expert_add_info(pinfo, cut, &ei_smcr_cut_short);
     }
     return top;

@@ -86,6 +86,16 @@ learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cd
     side->va = base;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     write->late->conn = conn;
+    if (cdc->prod.wrap != 0)
+        return; /* how often it has wrapped before is not known for sure */
+    write->late->placed = true;
+    write->late->position = cdc->prod.count - write->length;
+    side->in = (smcr_stream_t){
+        .known = true,
+        .written = cdc->prod.count,
+        .announced = cdc->prod.count - write->length,
+        .prod = {0, cdc->prod.count - write->length},
+    };
 }
 
 void
@@ -125,6 +135,7 @@ take_link(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, bool validate
                        side->link->index, end->link->index,
                        validated ? "" : ", without failover validation");
         side->moved_frame = when.frame;
+        conn->side[end->side].in.moved = true;
     }
     side->link = end->link;
 }
@@ -172,6 +183,36 @@ take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, s
     }
 }
 
+/* Bytes announced and read; `packet` gets the numbers as they are now. */
+static void
+take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+             smcr_packet_t *packet)
+{
+    smcr_stream_t *out = smcr_conn_stream(conn, end->side, cdc->prod.count);
+    smcr_stream_t *in = smcr_conn_stream(conn, !end->side, cdc->cons.count);
+    int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
+    int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
+
+    if (len < 0 || read < 0)
+        smcr_event_add(state, packet, SMCR_EVENT_CURSOR_BACKWARDS,
+                       len < 0 ? "The producer cursor is behind that of the message before"
+                               : "The consumer cursor is behind that of the message before");
+    if (in && in->consumed > in->announced && in->announced)
+        smcr_event_add(state, packet, SMCR_EVENT_READ_TOO_FAR, NULL);
+    if (!out)
+        return;
+    packet->view = wmem_new(state->scope, smcr_cdc_view_t);
+    *packet->view = (smcr_cdc_view_t){
+        .announced = out->announced,
+        .consumed = in ? in->consumed : 0,
+        .len = len > 0 ? (uint32_t)len : 0,
+        .read = read > 0 ? (uint32_t)read : 0,
+        .unread = (uint32_t)smcr_stream_unread(out),
+        .free = (uint32_t)smcr_stream_free(out),
+        .size = smcr_ring_room(&out->ring),
+    };
+}
+
 void
 smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                smcr_when_t when, smcr_packet_t *packet)
@@ -191,6 +232,7 @@ smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const sm
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;
     side->cons = cdc->cons;
+    take_cursors(state, end, conn, cdc, packet);
     take_state(state, side, cdc, when, packet);
 }
 

@@ -64,3 +64,15 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 {
     return lgr->server == SMCR_SIDE_UNKNOWN ? SMCR_SIDE_UNKNOWN : side == lgr->server;
 }
+
+smcr_stream_t *
+smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+    smcr_conn_side_t *receiver = &conn->side[side];
+    uint32_t base = lgr->base_known[side] ? lgr->base[side] : offset;
+
+    if (!receiver->in.known && receiver->size)
+        smcr_stream_start(&receiver->in, receiver->size, base == 4 ? 4 : 0);
+    return receiver->in.known ? &receiver->in : NULL;
+}

@@ -11,6 +11,7 @@
 
 #include "link.h"
 #include "rmb.h"
+#include "stream.h"
 
 /* What one side announced in its Accept or Confirm, and what it sent since. */
 typedef struct {
@@ -21,6 +22,7 @@ typedef struct {
     uint64_t va;         /* of the RMB, on the link of the CLC message */
     unsigned rmb_index;  /* element, from 1 */
     uint32_t size;       /* of the element, bytes; 0: not known */
+    smcr_stream_t in;    /* what this side receives */
     smcr_link_t *link;   /* on which this side sent last */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     uint16_t cdc_seq;
@@ -79,6 +81,10 @@ smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, in
 
 /* From now on `token` means this connection. */
 void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
+
+/* The stream that `side` receives, begun when its element's size is known. `offset` is where the
+ * first data goes, should nothing have told where elements begin. NULL: not known. */
+smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
 /* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */
 int smcr_conn_direction(const smcr_lgr_t *lgr, int side);

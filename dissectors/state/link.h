@@ -35,6 +35,8 @@ typedef struct {
     smcr_conn_t *conn; /* NULL: still not known */
     smcr_link_t *link; /* NULL: the frame's record has it, or it is not known */
     int sender;        /* side of the link */
+    bool placed;       /* `position` is known */
+    uint64_t position; /* of the request's first byte in the byte stream */
 } smcr_late_t;
 
 /* One RDMA WRITE request, so that its MIDDLE and LAST packets find their place. */
@@ -45,6 +47,8 @@ typedef struct {
     uint32_t length;         /* of the whole request, bytes */
     uint64_t va;             /* where the first packet writes */
     uint32_t rkey;
+    bool placed;             /* `position` is known */
+    uint64_t position;       /* of the first byte in the byte stream */
     smcr_rmb_t *rmb;         /* NULL: the RKey names no RMB that is known */
     uint64_t rmb_va;         /* of its first byte */
     smcr_late_t *late;       /* NULL when the RMB is known */
@@ -109,6 +113,8 @@ struct smcr_lgr {
     wmem_list_t *links;   /* smcr_link_t */
     wmem_list_t *pending; /* smcr_exchange_t: LLC requests without response */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
+    bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
+    uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_lgr_type_t type;
     int single_side;      /* asymmetric: the side with a single device */

@@ -14,7 +14,7 @@
 #define RESPONSE 0x80
 #define REJECTED 0x40
 #define ALL_LINKS 0x40
-#define NEGATIVE 0x20
+#define NO_EYECATCHER 0x03 /* of CONFIRM LINK, Linux */
 #define REASON_UNKNOWN_LINK 0x00100000
 
 /* The message, and the two ends of the link that carries it. */
@@ -105,6 +105,8 @@ take_confirm_link(const flow_t *flow)
         smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,
                        "The message names another queue pair than the link has at this end");
     from->user_id = confirm->user_id;
+    flow->lgr->base[from->side] = (flow->llc->flags & NO_EYECATCHER) == NO_EYECATCHER ? 0 : 4;
+    flow->lgr->base_known[from->side] = true;
     memcpy(from->mac, confirm->mac, SMCR_MAC_LENGTH);
     if (flow->link->has_number && flow->link->number != confirm->link)
         smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,

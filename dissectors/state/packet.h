@@ -38,7 +38,20 @@ typedef struct {
     unsigned index;        /* RMB element, from 1; 0: not known */
     uint32_t offset;       /* in the element */
     uint32_t length;       /* application bytes in this packet */
+    uint32_t within;       /* offset of this packet in its request, bytes */
+    smcr_piece_t piece;    /* of the byte stream */
 } smcr_place_t;
+
+/* What a CDC message means for its connection. */
+typedef struct {
+    uint64_t announced; /* end of what the sender has announced, a position in the stream */
+    uint64_t consumed;  /* end of what the sender has read of the other stream */
+    uint32_t len;       /* bytes that this message announces */
+    uint32_t read;      /* bytes that it says were read */
+    uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
+    uint32_t free;      /* space that is left in the receiver's element */
+    uint32_t size;      /* of the element, without an eyecatcher */
+} smcr_cdc_view_t;
 
 typedef enum {
     SMCR_EVENT_NONE,
@@ -71,6 +84,7 @@ typedef struct {
     smcr_exchange_t *asks;    /* the exchange that this message begins */
     smcr_exchange_t *answers; /* the one that it ends; a message may do both */
     smcr_place_t *place;  /* SMCR_PACKET_WRITE */
+    smcr_cdc_view_t *view; /* SMCR_PACKET_CDC that was taken in; NULL: not known */
     smcr_event_t *events; /* in order */
 } smcr_packet_t;
 

@@ -213,11 +213,36 @@ place_in_write(smcr_state_t *state, const smcr_write_t *write, const smcr_roce_t
     uint32_t number = (uint32_t)smcr_psn_distance(write->first_psn, roce->psn);
 
     place->rmb = write->rmb;
+    place->within = number * write->packet_length;
     if (write->rmb)
-        place_in_rmb(state, write, write->va + (uint64_t)number * write->packet_length, place,
-                     packet);
+        place_in_rmb(state, write, write->va + place->within, place, packet);
     else
         place->late = write->late;
+}
+
+/* Where in the byte stream: decided once for the whole request, when its first packet comes. */
+static void
+place_in_stream(smcr_end_t *end, smcr_write_t *write, smcr_packet_t *packet)
+{
+    smcr_place_t *place = packet->place;
+    smcr_stream_t *stream =
+        packet->conn && packet->conn->lgr && place->index
+            ? smcr_conn_stream(packet->conn, end->side, place->offset)
+            : NULL;
+
+    if (!stream)
+        return;
+    if (!write->placed && place->within == 0) {
+        write->position = smcr_stream_locate(stream, place->offset, write->length);
+        write->placed = true;
+    }
+    if (!write->placed)
+        return;
+    uint64_t position = write->position + place->within;
+    if (packet->order == SMCR_PSN_NEXT)
+        place->piece = smcr_stream_write(stream, position, place->length);
+    else
+        place->piece = (smcr_piece_t){.known = true, .position = position};
 }
 
 static void
@@ -241,6 +266,7 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_p
         return;
     }
     place_in_write(state, write, roce, packet);
+    place_in_stream(end, write, packet);
     if (!write->rmb && end->link->lgr->from_start)
         smcr_event_add(state, packet, SMCR_EVENT_UNKNOWN_RKEY, NULL);
 }

@@ -1,0 +1,87 @@
+/* stream.c
+ * Keeps how far a stream has been written, announced and read.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "stream.h"
+
+void
+smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
+{
+    *stream = (smcr_stream_t){
+        .known = size > base,
+        .ring = {size, base},
+        .prod = {0, base},
+        .cons = {0, base},
+    };
+}
+
+uint64_t
+smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length)
+{
+    uint32_t room = smcr_ring_room(&stream->ring);
+    uint64_t forward = smcr_ring_next(&stream->ring, stream->written, offset);
+
+    if (forward == stream->written || forward < room)
+        return forward;
+    uint64_t again = forward - room;
+    bool fits = forward + length <= stream->consumed + room;
+    return stream->moved || !fits ? again : forward;
+}
+
+smcr_piece_t
+smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
+{
+    uint64_t end = position + length;
+    smcr_piece_t piece = {.known = true, .position = position};
+
+    if (position > stream->written)
+        piece.gap = position - stream->written;
+    else
+        piece.rewritten = (uint32_t)(end < stream->written ? length : stream->written - position);
+    if (end > stream->written) {
+        stream->written = end;
+        stream->moved = false;
+    }
+    return piece;
+}
+
+int64_t
+smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod)
+{
+    int64_t step = smcr_ring_distance(&stream->ring, stream->prod, prod);
+
+    if (step < 0)
+        return step;
+    stream->announced += (uint64_t)step;
+    stream->prod = prod;
+    return step;
+}
+
+int64_t
+smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons)
+{
+    int64_t step = smcr_ring_distance(&stream->ring, stream->cons, cons);
+
+    if (step < 0)
+        return step;
+    stream->consumed += (uint64_t)step;
+    stream->cons = cons;
+    return step;
+}
+
+uint64_t
+smcr_stream_unread(const smcr_stream_t *stream)
+{
+    return stream->announced > stream->consumed ? stream->announced - stream->consumed : 0;
+}
+
+uint64_t
+smcr_stream_free(const smcr_stream_t *stream)
+{
+    uint32_t room = smcr_ring_room(&stream->ring);
+    uint64_t unread = smcr_stream_unread(stream);
+
+    return unread < room ? room - unread : 0;
+}

@@ -1,0 +1,56 @@
+/* stream.h
+ * The byte stream of one direction of a connection, as RDMA WRITEs and CDC messages build it
+ * (RFC 7609 4.4 to 4.6).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_STREAM_H
+#define SMCR_STATE_STREAM_H
+
+#include "ring.h"
+
+/* Positions count bytes from the beginning of the connection. */
+typedef struct {
+    bool known;          /* the positions below mean something */
+    smcr_ring_t ring;    /* of the receiver's element */
+    uint64_t written;    /* what is before has been written */
+    uint64_t announced;  /* by a producer cursor */
+    uint64_t consumed;   /* by the reader, as its consumer cursor says */
+    smcr_cursor_t prod;  /* the cursors that `announced` and `consumed` stand for */
+    smcr_cursor_t cons;
+    bool moved;          /* to another link, and nothing new has been written since */
+} smcr_stream_t;
+
+/* A piece of the stream that one WRITE packet carries. */
+typedef struct {
+    bool known;
+    uint64_t position;  /* of its first byte */
+    uint32_t rewritten; /* bytes at its beginning that had been written before */
+    uint64_t gap;       /* bytes before it that the capture lacks */
+} smcr_piece_t;
+
+/* The stream begins: an element of `size` bytes whose data begins at `base`. */
+void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
+
+/*
+ * Where in the stream a request of `length` bytes to `offset` of the element goes. It goes on
+ * where the last one ended; else the capture lacks some, or they are written again after a
+ * failover. Free space decides where both are possible.
+ */
+uint64_t smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length);
+
+/* `length` bytes at `position` are written. */
+smcr_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
+
+/* A producer cursor arrives. Returns the bytes that it announces, negative when it goes back. */
+int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);
+
+/* A consumer cursor arrives. Returns the bytes that were read, negative when it goes back. */
+int64_t smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons);
+
+/* Bytes announced and not yet read, and the space that is left for the writer. */
+uint64_t smcr_stream_unread(const smcr_stream_t *stream);
+uint64_t smcr_stream_free(const smcr_stream_t *stream);
+
+#endif /* SMCR_STATE_STREAM_H */
