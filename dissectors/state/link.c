@@ -10,6 +10,8 @@
 
 #include "state_private.h"
 
+#define LINKS_MAX 256 /* that a group keeps; their number is one byte */
+
 smcr_end_t *
 smcr_end_find(const smcr_state_t *state, const smcr_qp_key_t *qp)
 {
@@ -58,16 +60,30 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
         link->end[side].side = side;
     }
     wmem_list_append(lgr->links, link);
+    if (wmem_list_count(lgr->links) > LINKS_MAX)
+        wmem_list_remove_frame(lgr->links, wmem_list_head(lgr->links));
     return link;
+}
+
+/* The peer of a queue pair that is set up again: should its number come up again too, before the
+ * capture says for which link, it is not this one. */
+static void
+forget_end(smcr_state_t *state, const smcr_end_t *end)
+{
+    if (end->known && smcr_end_find(state, &end->qp) == end)
+        wmem_map_remove(state->ends, &end->qp);
 }
 
 void
 smcr_end_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *qp)
 {
     smcr_end_t *end = &link->end[side];
+    smcr_end_t *before = smcr_end_find(state, qp);
 
-    if (end->known)
+    if (end->known || (before && before->link == link))
         return;
+    if (before)
+        forget_end(state, smcr_end_other(before));
     end->known = true;
     end->gid_known = true;
     end->qp = *qp;
@@ -181,5 +197,6 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
     link->deleted_frame = frame;
     if (link->lgr->active_links == 0)
         link->lgr->ended_frame = frame;
+    wmem_list_remove(link->lgr->links, link);
     return update_type(link->lgr);
 }

@@ -110,7 +110,7 @@ struct smcr_lgr {
     uint32_t first_frame; /* that proves it */
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;
-    wmem_list_t *links;   /* smcr_link_t */
+    wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
     wmem_list_t *pending; /* smcr_exchange_t: LLC requests without response */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
@@ -135,8 +135,9 @@ void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
 /* A new link in the group, its ends not known yet. */
 smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* The link's `side` is queue pair `qp`. A queue pair that was an end of another link has been
- * reused: the other link is gone. */
+/* The link's `side` is queue pair `qp`, unless it is known to be another, or `qp` its other end. A
+ * queue pair that was an end of another link has been reused: neither of that link's ends is
+ * found from now on. */
 void smcr_end_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *qp);
 
 /*

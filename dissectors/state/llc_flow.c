@@ -223,8 +223,10 @@ end_group(const flow_t *flow)
     smcr_lgr_t *lgr = flow->lgr;
     bool alive = !lgr->ended_frame;
 
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at))
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
+        next = wmem_list_frame_next(at);
         smcr_link_delete(wmem_list_frame_data(at), flow->when.frame);
+    }
     lgr->ended_frame = flow->when.frame;
     if (alive)
         smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LGR_ENDED, NULL);

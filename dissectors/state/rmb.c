@@ -85,7 +85,7 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
         rmb->only = conn;
         return;
     }
-    if (index >= SMCR_RMB_ELEMENTS)
+    if (index == 0 || index >= SMCR_RMB_ELEMENTS)
         return;
     if (!rmb->conns)
         rmb->conns = wmem_alloc0_array(state->scope, smcr_conn_t *, SMCR_RMB_ELEMENTS);

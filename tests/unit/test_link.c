@@ -1,0 +1,334 @@
+/* test_link.c
+ * Queue pairs, links and link groups: which is which, and how they live.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#define A 1 /* hosts, and their second devices */
+#define A2 0x11
+#define B 2
+#define B2 0x12
+
+static smcr_link_t *
+new_link(capture_t *capture, smcr_lgr_t *lgr, smcr_qp_key_t client, smcr_qp_key_t server)
+{
+    smcr_link_t *link = smcr_link_new(capture->state, lgr);
+
+    smcr_end_set(capture->state, link, CLIENT, &client);
+    smcr_end_set(capture->state, link, SERVER, &server);
+    return link;
+}
+
+static smcr_end_t *
+find(const capture_t *capture, smcr_qp_key_t key)
+{
+    return smcr_end_find(capture->state, &key);
+}
+
+static void
+test_ends(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    smcr_link_t *link = new_link(&capture, lgr, qp(A, 7), qp(B, 7)); /* equal numbers */
+    smcr_link_t *second = new_link(&capture, lgr, qp(A2, 7), qp(B, 8));
+
+    g_assert_true(find(&capture, qp(A, 7)) == &link->end[CLIENT]);
+    g_assert_true(find(&capture, qp(B, 7)) == &link->end[SERVER]);
+    g_assert_true(find(&capture, qp(A2, 7)) == &second->end[CLIENT]);
+    g_assert_true(find(&capture, qp(B, 8)) == &second->end[SERVER]);
+    g_assert_null(find(&capture, qp(A, 8)));
+    g_assert_null(find(&capture, qp(3, 7)));
+    g_assert_true(smcr_end_other(&link->end[CLIENT]) == &link->end[SERVER]);
+    g_assert_true(smcr_end_other(&link->end[SERVER]) == &link->end[CLIENT]);
+    g_assert_cmpuint(link->index, ==, 0);
+    g_assert_cmpuint(second->index, ==, 1);
+    capture_close(&capture);
+}
+
+/* Both ends have the same GID: a host that talks to itself. */
+static void
+test_loopback(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state, 1), qp(A, 1), qp(A, 2));
+    g_assert_true(find(&capture, qp(A, 1)) == &link->end[CLIENT]);
+    g_assert_true(find(&capture, qp(A, 2)) == &link->end[SERVER]);
+    capture_close(&capture);
+}
+
+/* One queue pair cannot be both ends of a link. */
+static void
+test_loopback_same(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state, 1), qp(A, 1), qp(A, 1));
+    g_assert_true(find(&capture, qp(A, 1)) == &link->end[CLIENT]);
+    g_assert_false(link->end[SERVER].known);
+    capture_close(&capture);
+}
+
+/* A queue pair that is set up again belongs to the new link, and its old peer to nobody. */
+static void
+test_reuse(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    new_link(&capture, smcr_lgr_new(capture.state, 1), qp(A, 1), qp(B, 1));
+    smcr_link_t *link = smcr_link_new(capture.state, smcr_lgr_new(capture.state, 9));
+    smcr_qp_key_t again = qp(B, 1);
+    smcr_end_set(capture.state, link, SERVER, &again);
+    g_assert_true(find(&capture, qp(B, 1)) == &link->end[SERVER]);
+    g_assert_null(find(&capture, qp(A, 1)));
+
+    again = qp(A, 1);
+    smcr_end_set(capture.state, link, CLIENT, &again);
+    g_assert_true(find(&capture, qp(A, 1)) == &link->end[CLIENT]);
+    g_assert_true(find(&capture, qp(B, 1)) == &link->end[SERVER]);
+    capture_close(&capture);
+}
+
+/* What is known of an end stays. */
+static void
+test_end_stays(void)
+{
+    capture_t capture;
+    smcr_qp_key_t other = qp(B, 9);
+
+    capture_open(&capture);
+    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state, 1), qp(A, 1), qp(B, 1));
+    smcr_end_set(capture.state, link, SERVER, &other);
+    g_assert_cmpuint(link->end[SERVER].qp.qpn, ==, 1);
+    g_assert_null(find(&capture, other));
+    capture_close(&capture);
+}
+
+/* ---- the link between two queue pairs ---- */
+
+/* Link 0 is between A's 1 and B's 1, link 1 between A's 2 and B's 2; of link 2, only B's 3 is
+ * known, of link 3 only A's 4. */
+static const struct {
+    const char *name;
+    uint32_t from, to; /* of A, of B; from 0: not known */
+    int link;          /* index; -1: none, 4: a new one */
+} pairs[] = {
+    {"both ends", 1, 1, 0},
+    {"the other link", 2, 2, 1},
+    {"ends of two links", 1, 2, -1},
+    {"one end missing", 9, 3, 2},
+    {"the other end missing", 4, 9, 3},
+    {"one end, whose other end is known", 9, 1, -1},
+    {"the same from the other side", 1, 9, -1},
+    {"nothing known", 8, 8, 4},
+    {"receiver alone", 0, 1, 0},
+    {"receiver alone, new", 0, 8, 4},
+};
+
+static void
+test_pair(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    capture_t capture;
+    smcr_qp_key_t from = qp(A, pairs[i].from), to = qp(B, pairs[i].to);
+    smcr_qp_key_t b3 = qp(B, 3), a4 = qp(A, 4);
+
+    capture_open(&capture);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    new_link(&capture, lgr, qp(A, 1), qp(B, 1));
+    new_link(&capture, lgr, qp(A, 2), qp(B, 2));
+    smcr_end_set(capture.state, smcr_link_new(capture.state, lgr), SERVER, &b3);
+    smcr_end_set(capture.state, smcr_link_new(capture.state, lgr), CLIENT, &a4);
+
+    smcr_link_t *link = smcr_link_between(capture.state, pairs[i].from ? &from : NULL, &to, 5);
+    g_assert_cmpint(link ? (int)link->index : -1, ==, pairs[i].link);
+    if (link) {
+        g_assert_true(find(&capture, to)->link == link);
+        if (pairs[i].from)
+            g_assert_true(smcr_end_other(find(&capture, to)) == find(&capture, from));
+    }
+    capture_close(&capture);
+}
+
+/* ---- numbers ---- */
+
+static void
+test_numbers(void)
+{
+    static const struct {
+        smcr_link_state_t state;
+        uint8_t number;
+    } links[] = {
+        {SMCR_LINK_ACTIVE, 1},   {SMCR_LINK_DELETED, 2},   {SMCR_LINK_ANNOUNCED, 2},
+        {SMCR_LINK_REJECTED, 2}, {SMCR_LINK_ACTIVE, 3},    {SMCR_LINK_ANNOUNCED, 3},
+        {SMCR_LINK_DELETED, 4},
+    };
+    static const int by_number[] = {-1, 0, 2, 5, -1, -1};
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(links); i++) {
+        smcr_link_t *link = smcr_link_new(capture.state, lgr);
+        link->has_number = true;
+        link->number = links[i].number;
+        link->state = links[i].state;
+    }
+    smcr_link_new(capture.state, lgr); /* without number: no link 0 */
+    for (unsigned i = 0; i < G_N_ELEMENTS(by_number); i++) {
+        const smcr_link_t *link = smcr_lgr_link(lgr, (uint8_t)i);
+        g_assert_cmpint(link ? (int)link->index : -1, ==, by_number[i]);
+    }
+    capture_close(&capture);
+}
+
+/* ---- life ---- */
+
+static const struct {
+    smcr_link_state_t before, activated, deleted;
+} lives[] = {
+    {SMCR_LINK_ANNOUNCED, SMCR_LINK_ACTIVE, SMCR_LINK_DELETED},
+    {SMCR_LINK_ACTIVE, SMCR_LINK_ACTIVE, SMCR_LINK_DELETED},
+    {SMCR_LINK_REJECTED, SMCR_LINK_REJECTED, SMCR_LINK_REJECTED},
+    {SMCR_LINK_DELETED, SMCR_LINK_DELETED, SMCR_LINK_DELETED},
+};
+
+static void
+test_life(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(lives); i++) {
+        capture_t capture;
+        capture_open(&capture);
+        smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+        for (int delete = 0; delete < 2; delete++) {
+            smcr_link_t *link = new_link(&capture, lgr, qp(A, 1), qp(B, 1));
+            if (lives[i].before == SMCR_LINK_ACTIVE)
+                smcr_link_activate(link, 3);
+            link->state = lives[i].before;
+            if (delete)
+                smcr_link_delete(link, 7);
+            else
+                smcr_link_activate(link, 7);
+            g_assert_cmpint(link->state, ==, delete ? lives[i].deleted : lives[i].activated);
+            if (link->state != lives[i].before)
+                g_assert_cmpuint(delete ? link->deleted_frame : link->active_frame, ==, 7);
+            smcr_link_delete(link, 8);
+            g_assert_cmpuint(lgr->active_links, ==, 0);
+        }
+        capture_close(&capture);
+    }
+}
+
+static void
+test_end_of_group(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    smcr_link_t *one = new_link(&capture, lgr, qp(A, 1), qp(B, 1));
+    smcr_link_t *two = new_link(&capture, lgr, qp(A2, 1), qp(B2, 1));
+    smcr_link_activate(one, 2);
+    smcr_link_activate(two, 3);
+    smcr_link_delete(one, 4);
+    g_assert_cmpuint(lgr->ended_frame, ==, 0);
+    smcr_link_delete(two, 5);
+    g_assert_cmpuint(lgr->ended_frame, ==, 5);
+    g_assert_null(smcr_lgr_link(lgr, 0));
+    capture_close(&capture);
+}
+
+/* The type of a group by its active links, each {device of the client, of the server}. */
+static const struct {
+    const char *name;
+    uint8_t links[3][2];
+    smcr_lgr_type_t type;
+    int single; /* side */
+} types[] = {
+    {"one link", {{A, B}}, SMCR_LGR_SINGLE, -1},
+    {"symmetric", {{A, B}, {A2, B2}}, SMCR_LGR_SYMMETRIC, -1},
+    {"client has one device", {{A, B}, {A, B2}}, SMCR_LGR_ASYMMETRIC, CLIENT},
+    {"server has one device", {{A, B}, {A2, B}}, SMCR_LGR_ASYMMETRIC, SERVER},
+    {"third link", {{A, B}, {A2, B2}, {A2, B}}, SMCR_LGR_ASYMMETRIC, SERVER},
+};
+
+static void
+test_type(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    capture_t capture;
+    smcr_link_t *last = NULL;
+
+    capture_open(&capture);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    for (unsigned n = 0; n < 3 && types[i].links[n][0]; n++) {
+        smcr_lgr_type_t before = lgr->type;
+        last = new_link(&capture, lgr, qp(types[i].links[n][0], 10 + n),
+                        qp(types[i].links[n][1], 20 + n));
+        bool changed = smcr_link_activate(last, 2 + n);
+        g_assert_cmpint(changed, ==, lgr->type != before);
+    }
+    g_assert_cmpint(lgr->type, ==, types[i].type);
+    g_assert_cmpint(lgr->single_side, ==, types[i].single);
+
+    /* The last link goes: two remain of three, and they are symmetric; else one, or none. */
+    bool changed = smcr_link_delete(last, 9);
+    bool two_remain = types[i].links[2][0] != 0;
+    smcr_lgr_type_t after = two_remain ? SMCR_LGR_SYMMETRIC : SMCR_LGR_SINGLE;
+    g_assert_cmpint(lgr->type, ==, after);
+    g_assert_cmpint(changed, ==, types[i].type != after);
+    g_assert_cmpint(lgr->single_side, ==, -1);
+    capture_close(&capture);
+}
+
+/* A group has at most 255 links, whatever it is told: the list of them must not grow for ever. */
+static void
+test_many_links(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    for (uint32_t i = 0; i < 1000; i++) {
+        smcr_link_t *link = new_link(&capture, lgr, qp(A, i), qp(B, i));
+        smcr_link_activate(link, i + 1);
+        if (i % 2)
+            smcr_link_delete(link, i + 2);
+    }
+    g_assert_cmpuint(wmem_list_count(lgr->links), <=, 256);
+    capture_close(&capture);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/link/ends", test_ends);
+    g_test_add_func("/link/loopback", test_loopback);
+    g_test_add_func("/link/loopback, same queue pair", test_loopback_same);
+    g_test_add_func("/link/reuse", test_reuse);
+    g_test_add_func("/link/end stays", test_end_stays);
+    g_test_add_func("/link/numbers", test_numbers);
+    g_test_add_func("/link/life", test_life);
+    g_test_add_func("/link/end of group", test_end_of_group);
+    g_test_add_func("/link/many", test_many_links);
+    for (unsigned i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        char *path = g_strdup_printf("/link/between/%s", pairs[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_pair);
+        g_free(path);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(types); i++) {
+        char *path = g_strdup_printf("/link/type/%s", types[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_type);
+        g_free(path);
+    }
+    return g_test_run();
+}

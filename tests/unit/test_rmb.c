@@ -1,0 +1,139 @@
+/* test_rmb.c
+ * RMBs by their RKeys: on several links, after reuse, and the connections in their elements.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#define VA UINT64_C(0x7f0000000000)
+
+typedef struct {
+    capture_t capture;
+    smcr_link_t *link, *second;
+} group_t;
+
+static void
+set_up(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    smcr_qp_key_t keys[] = {qp(1, 1), qp(2, 1), qp(1, 2), qp(2, 2)};
+
+    capture_open(&group->capture);
+    smcr_lgr_t *lgr = smcr_lgr_new(group->capture.state, 1);
+    group->link = smcr_link_new(group->capture.state, lgr);
+    group->second = smcr_link_new(group->capture.state, lgr);
+    for (int side = 0; side < 2; side++) {
+        smcr_end_set(group->capture.state, group->link, side, &keys[side]);
+        smcr_end_set(group->capture.state, group->second, side, &keys[2 + side]);
+    }
+}
+
+static void
+tear_down(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    capture_close(&group->capture);
+}
+
+static smcr_rmb_t *
+rmb_of(const group_t *group, const smcr_end_t *owner, uint32_t rkey)
+{
+    smcr_rtoken_entry_t *entry = smcr_rmb_find(group->capture.state, owner, rkey);
+
+    return entry ? entry->rmb : NULL;
+}
+
+static void
+test_links(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    smcr_state_t *state = group->capture.state;
+    smcr_end_t *owner = &group->link->end[SERVER];
+    smcr_end_t *on_second = &group->second->end[SERVER];
+    smcr_rmb_t *rmb = smcr_rmb_announce(state, owner, 5, VA, 10);
+
+    smcr_rmb_add_rtoken(state, rmb, on_second, 6, VA + 4096);
+    g_assert_true(rmb_of(group, owner, 5) == rmb);
+    g_assert_true(rmb_of(group, on_second, 6) == rmb);
+    g_assert_cmpuint(smcr_rmb_find(state, owner, 5)->va, ==, VA);
+    g_assert_cmpuint(smcr_rmb_find(state, on_second, 6)->va, ==, VA + 4096);
+    g_assert_null(rmb_of(group, owner, 6));
+    g_assert_null(rmb_of(group, on_second, 5));
+    g_assert_null(rmb_of(group, &group->link->end[CLIENT], 5));
+    g_assert_cmpint(rmb->side, ==, SERVER);
+    g_assert_true(rmb->lgr == group->link->lgr);
+    g_assert_cmpuint(rmb->first_frame, ==, 10);
+}
+
+/* Both hosts may have equal RKeys and addresses. */
+static void
+test_equal_rkeys(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    smcr_state_t *state = group->capture.state;
+    smcr_rmb_t *server = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA, 10);
+    smcr_rmb_t *client = smcr_rmb_announce(state, &group->link->end[CLIENT], 5, VA, 11);
+
+    g_assert_true(server != client);
+    g_assert_true(rmb_of(group, &group->link->end[SERVER], 5) == server);
+    g_assert_true(rmb_of(group, &group->link->end[CLIENT], 5) == client);
+}
+
+/* Announced a second time: the same RMB, or one that has taken over the RKey. */
+static void
+test_again(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    static const struct {
+        uint64_t va;
+        bool deleted;
+        bool same;
+    } cases[] = {
+        {VA, false, true},
+        {VA, true, false},
+        {VA + 4096, false, false},
+        {VA + 4096, true, false},
+    };
+    smcr_end_t *owner = &group->link->end[SERVER];
+
+    for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        smcr_rmb_t *first = smcr_rmb_announce(group->capture.state, owner, i, VA, 10);
+        first->deleted_frame = cases[i].deleted ? 11 : 0;
+        smcr_rmb_t *second =
+            smcr_rmb_announce(group->capture.state, owner, i, cases[i].va, 12);
+        g_assert_cmpint(first == second, ==, cases[i].same);
+        g_assert_true(rmb_of(group, owner, i) == second);
+        g_assert_cmpuint(second->deleted_frame, ==, 0);
+        g_assert_cmpuint(smcr_rmb_find(group->capture.state, owner, i)->va, ==, cases[i].va);
+    }
+}
+
+static void
+test_elements(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    static const struct {
+        unsigned index;
+        bool kept;
+    } cases[] = {{1, true}, {2, true}, {255, true}, {0, false}, {256, false}, {1000, false}};
+    smcr_state_t *state = group->capture.state;
+    smcr_rmb_t *rmb = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA, 10);
+    smcr_conn_t *conns[G_N_ELEMENTS(cases)];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_assert_null(smcr_rmb_conn(rmb, cases[i].index));
+        conns[i] = smcr_conn_new(state);
+        smcr_rmb_set_conn(state, rmb, cases[i].index, conns[i]);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        g_assert_true(smcr_rmb_conn(rmb, cases[i].index) == (cases[i].kept ? conns[i] : NULL));
+    smcr_rmb_set_conn(state, rmb, 2, conns[0]); /* the element is used again */
+    g_assert_true(smcr_rmb_conn(rmb, 2) == conns[0]);
+    g_assert_null(smcr_rmb_conn(rmb, 3));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add("/rmb/links", group_t, NULL, set_up, test_links, tear_down);
+    g_test_add("/rmb/equal RKeys", group_t, NULL, set_up, test_equal_rkeys, tear_down);
+    g_test_add("/rmb/again", group_t, NULL, set_up, test_again, tear_down);
+    g_test_add("/rmb/elements", group_t, NULL, set_up, test_elements, tear_down);
+    return g_test_run();
+}
