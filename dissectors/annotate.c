@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "follow.h"
 
 #define SECOND 1000000000U /* nanoseconds */
 
@@ -73,7 +74,9 @@ void
 smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     proto_item *top = generated_uint(tree, hf_smcr_stream, tvb, conn->index);
+
     proto_tree *below = proto_item_add_subtree(top, ett_smcr_connection);
+    smcr_follow_select(pinfo, conn);
 
     if (conn->has_tcp)
         show_tcp(tvb, pinfo, below, top, conn);

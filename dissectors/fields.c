@@ -7,6 +7,7 @@
 #include "fields.h"
 
 #include "dissector_state.h"
+#include "follow.h"
 #include "packet-smcr.h"
 #include "preferences.h"
 #include "send_parts.h"
@@ -54,6 +55,7 @@ smcr_register(void)
     smcr_state_register();
     smcr_roce_register_observer();
     smcr_parts_register();
+    smcr_follow_register(proto_smcr);
 }
 
 bool

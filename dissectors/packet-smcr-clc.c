@@ -18,6 +18,7 @@
 #include "dissector_state.h"
 #include "fallback.h"
 #include "fields.h"
+#include "follow.h"
 #include "handshake.h"
 #include "preferences.h"
 #include "values.h"
@@ -122,6 +123,8 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     const smcr_packet_t *packet = packet_of_message(pinfo, conn, &clc, nth);
     if (packet)
         smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, packet);
+    if (conn && conn->fallback_frame == pinfo->num)
+        smcr_follow_fell_back(pinfo, conn);
     run_builtin(message, pinfo, tree);
     *type = clc.header.type;
     return MIN(length, left);
@@ -207,11 +210,14 @@ show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     proto_item_set_generated(stream);
     proto_item_set_hidden(stream);
     proto_item_set_generated(reason);
-    if (conn->fallback_frame == pinfo->num && conn->fallback != SMCR_FALLBACK_DECLINED)
+    smcr_follow_select(pinfo, conn);
+    if (conn->fallback_frame == pinfo->num && conn->fallback != SMCR_FALLBACK_DECLINED) {
         expert_add_info_format(pinfo, reason, &ei_smcr_fallback,
                                "The connection falls back to TCP: %s", conn->fallback_reason);
-    else
+        smcr_follow_fell_back(pinfo, conn);
+    } else {
         proto_item_set_hidden(reason);
+    }
 }
 
 static int

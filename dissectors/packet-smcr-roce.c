@@ -26,6 +26,7 @@
 #include "send_parts.h"
 #include "roce.h"
 #include "state/orphan.h"
+#include "stream.h"
 
 /* The packet that the wrapper is about, for the heuristic that it calls through InfiniBand. */
 typedef struct {
@@ -181,7 +182,10 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
         item = show_send(data, pinfo, tree, frame);
     else
         item = show_send_part(data, pinfo, tree, frame);
-    smcr_annotate_packet(data, pinfo, proto_item_get_subtree(item), item, frame->packet);
+    proto_tree *below = proto_item_get_subtree(item);
+    smcr_annotate_packet(data, pinfo, below, item, frame->packet);
+    if (write)
+        smcr_stream_dissect(data, pinfo, tree, below, frame->packet);
     return true;
 }
 

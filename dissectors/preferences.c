@@ -7,6 +7,8 @@
 #include "preferences.h"
 
 smcr_preferences_t smcr_preferences = {
+    .dissect_payload = true,
+    .desegment = true,
     .builtin_too = false,
 };
 
@@ -15,6 +17,15 @@ smcr_preferences_register(int proto)
 {
     module_t *module = prefs_register_protocol(proto, NULL);
 
+    prefs_register_bool_preference(
+        module, "dissect_payload", "Dissect the application's data",
+        "Give the bytes of RDMA WRITEs to the dissectors that would have them over TCP",
+        &smcr_preferences.dissect_payload);
+    prefs_register_bool_preference(
+        module, "desegment", "Put messages of the application together",
+        "Let dissectors of the application's data ask for the following RDMA WRITEs, as they do "
+        "for TCP segments",
+        &smcr_preferences.desegment);
     prefs_register_bool_preference(
         module, "builtin_too", "Run the built-in SMC dissector as well",
         "Show each CLC, LLC and CDC message also as Wireshark's built-in dissector does, so that "

@@ -10,6 +10,8 @@
 #include "compat.h"
 
 typedef struct {
+    ws_bool dissect_payload; /* the application's bytes go to the dissectors above TCP */
+    ws_bool desegment;       /* and may be put together there */
     ws_bool builtin_too; /* also run Wireshark's own `smc` dissector, for smc.* filters */
 } smcr_preferences_t;
 

@@ -42,4 +42,13 @@ typedef gboolean ws_bool;
 #define UNS(units) (units)
 #endif
 
+/* 4.4 also wants to know how many streams there are, and has streams within streams. */
+#if WS_AT_LEAST(4, 4)
+#define compat_register_follow_stream(proto, tap, conv, index, address, port, packet, count) \
+    register_follow_stream(proto, tap, conv, index, address, port, packet, count, NULL)
+#else
+#define compat_register_follow_stream(proto, tap, conv, index, address, port, packet, count) \
+    register_follow_stream(proto, tap, conv, index, address, port, packet)
+#endif
+
 #endif /* SMCR_COMPAT_H */

@@ -109,13 +109,26 @@ check_unknown_group(smcr_state_t *state, const smcr_clc_accept_t *accept, smcr_p
     }
 }
 
+/* The queue pair's end of a link whose server (or client) it is. A queue pair of a link that is
+ * gone, or of the other role, has been set up again and the capture lacks how: NULL. */
+static smcr_end_t *
+end_of_role(const smcr_state_t *state, const smcr_qp_key_t *qp, bool server)
+{
+    smcr_end_t *end = smcr_end_find(state, qp);
+
+    if (!end || end->link->state == SMCR_LINK_DELETED || end->link->state == SMCR_LINK_REJECTED)
+        return NULL;
+    int known = end->link->lgr->server;
+    return known == SMCR_SIDE_UNKNOWN || (known == end->side) == server ? end : NULL;
+}
+
 static void
 take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
             smcr_packet_t *packet)
 {
     const smcr_clc_accept_t *accept = &clc->u.accept;
     smcr_qp_key_t qp = qp_of(accept);
-    smcr_end_t *end = smcr_end_find(state, &qp);
+    smcr_end_t *end = end_of_role(state, &qp, true);
 
     conn->accept_frame = when.frame;
     conn->version = clc->header.flags >> 4;
@@ -146,7 +159,7 @@ static smcr_end_t *
 client_end(smcr_state_t *state, smcr_conn_t *conn, const smcr_qp_key_t *qp, smcr_when_t when,
            smcr_packet_t *packet)
 {
-    smcr_end_t *end = smcr_end_find(state, qp);
+    smcr_end_t *end = end_of_role(state, qp, false);
 
     if (!conn->accept_frame) {
         smcr_event_add(state, packet, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
@@ -154,15 +167,15 @@ client_end(smcr_state_t *state, smcr_conn_t *conn, const smcr_qp_key_t *qp, smcr
     }
     smcr_link_t *link = conn->side[conn->lgr->server].link;
     smcr_end_t *expected = &link->end[!conn->lgr->server];
-    if (!expected->known) {
+    bool same_device = !expected->gid_known ||
+                       memcmp(expected->qp.gid, qp->gid, SMCR_GID_LENGTH) == 0;
+    if (same_device)
         smcr_end_set(state, link, expected->side, qp);
+    if (smcr_end_find(state, qp) == expected)
         return expected;
-    }
-    if (end && end->link == link && end->side == expected->side)
-        return end;
     smcr_event_add(state, packet, SMCR_EVENT_WRONG_LINK,
                    "The queue pair is not the client's end of the link that Accept names");
-    return expected;
+    return end && end->link->lgr == conn->lgr ? end : expected;
 }
 
 static void
@@ -238,6 +251,7 @@ smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, sm
     case CLC_TYPE_DECLINE:
         if (!conn->decline_frame)
             conn->decline_frame = when.frame;
+        smcr_conn_leave(state, conn);
         break;
     default:
         break;

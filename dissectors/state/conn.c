@@ -59,6 +59,19 @@ smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t t
     wmem_map_insert(state->tokens, key, conn);
 }
 
+void
+smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
+{
+    for (int i = 0; i < 2; i++) {
+        const smcr_conn_side_t *side = &conn->side[i];
+        token_t key = {conn->lgr, i, side->token};
+        if (side->has_token && wmem_map_lookup(state->tokens, &key) == conn)
+            wmem_map_remove(state->tokens, &key);
+        if (side->rmb && smcr_rmb_conn(side->rmb, side->rmb_index) == conn)
+            smcr_rmb_set_conn(state, side->rmb, side->rmb_index, NULL);
+    }
+}
+
 int
 smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 {

@@ -82,6 +82,9 @@ smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, in
 /* From now on `token` means this connection. */
 void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
 
+/* The connection has left SMC: its tokens and RMB elements mean nothing any more. */
+void smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn);
+
 /* The stream that `side` receives, begun when its element's size is known. `offset` is where the
  * first data goes, should nothing have told where elements begin. NULL: not known. */
 smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);

@@ -1,0 +1,190 @@
+/* stream.c
+ * Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
+ * all of it (desegmentation, choice of the dissector, Decode As): the bytes come with the TCP
+ * connection's addresses and ports and with sequence numbers that go on where the handshake ended.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "stream.h"
+
+#include <string.h>
+
+#include <epan/exceptions.h>
+
+#include "fields.h"
+#include "follow.h"
+#include "handshake.h"
+#include "preferences.h"
+
+/* What a dissector above TCP reads and changes of a frame. */
+typedef struct {
+    address src, dst, net_src, net_dst;
+    port_type ptype;
+    uint32_t srcport, destport;
+    uint16_t can_desegment, saved_can_desegment;
+    int desegment_offset;
+    uint32_t desegment_len;
+    bool use_conv_addr_port_endpoints;
+    struct conversation_element *conv_elements;
+    struct conversation_addr_port_endpoints *conv_endpoints;
+} frame_addresses_t;
+
+static void
+save(const packet_info *pinfo, frame_addresses_t *saved)
+{
+    *saved = (frame_addresses_t){
+        .src = pinfo->src,
+        .dst = pinfo->dst,
+        .net_src = pinfo->net_src,
+        .net_dst = pinfo->net_dst,
+        .ptype = pinfo->ptype,
+        .srcport = pinfo->srcport,
+        .destport = pinfo->destport,
+        .can_desegment = pinfo->can_desegment,
+        .saved_can_desegment = pinfo->saved_can_desegment,
+        .desegment_offset = pinfo->desegment_offset,
+        .desegment_len = pinfo->desegment_len,
+        .use_conv_addr_port_endpoints = pinfo->use_conv_addr_port_endpoints,
+        .conv_elements = pinfo->conv_elements,
+        .conv_endpoints = pinfo->conv_addr_port_endpoints,
+    };
+}
+
+static void
+restore(packet_info *pinfo, const frame_addresses_t *saved)
+{
+    pinfo->src = saved->src;
+    pinfo->dst = saved->dst;
+    pinfo->net_src = saved->net_src;
+    pinfo->net_dst = saved->net_dst;
+    pinfo->ptype = saved->ptype;
+    pinfo->srcport = saved->srcport;
+    pinfo->destport = saved->destport;
+    pinfo->can_desegment = saved->can_desegment;
+    pinfo->saved_can_desegment = saved->saved_can_desegment;
+    pinfo->desegment_offset = saved->desegment_offset;
+    pinfo->desegment_len = saved->desegment_len;
+    pinfo->use_conv_addr_port_endpoints = saved->use_conv_addr_port_endpoints;
+    pinfo->conv_elements = saved->conv_elements;
+    pinfo->conv_addr_port_endpoints = saved->conv_endpoints;
+}
+
+static void
+set_endpoint(const smcr_conn_t *conn, unsigned role, address *addr)
+{
+    if (conn->ipv4)
+        set_address(addr, AT_IPv4, 4, conn->addr[role] + 12);
+    else
+        set_address(addr, AT_IPv6, SMCR_GID_LENGTH, conn->addr[role]);
+}
+
+/* The frame takes the place of a TCP segment. */
+static void
+become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
+{
+    set_endpoint(conn, sender, &pinfo->src);
+    set_endpoint(conn, !sender, &pinfo->dst);
+    pinfo->net_src = pinfo->src;
+    pinfo->net_dst = pinfo->dst;
+    pinfo->ptype = PT_TCP;
+    pinfo->srcport = conn->port[sender];
+    pinfo->destport = conn->port[!sender];
+    pinfo->can_desegment = smcr_preferences.desegment ? 2 : 0;
+    pinfo->saved_can_desegment = pinfo->can_desegment;
+    pinfo->desegment_offset = 0;
+    pinfo->desegment_len = 0;
+    pinfo->use_conv_addr_port_endpoints = false;
+    pinfo->conv_elements = NULL;
+    pinfo->conv_addr_port_endpoints = NULL;
+}
+
+/* So that filters of dissectors above TCP, and Follow Stream for them, find the frame. */
+static void
+add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
+{
+    static int hf_tcp_stream = -1;
+
+    if (hf_tcp_stream < 0)
+        hf_tcp_stream = proto_registrar_get_id_byname("tcp.stream");
+    if (hf_tcp_stream < 0)
+        return;
+    proto_item *item = proto_tree_add_uint(tree, hf_tcp_stream, tvb, 0, 0, conn->tcp_stream);
+    proto_item_set_generated(item);
+    proto_item_set_hidden(item);
+}
+
+/* Sequence number of the stream's first byte, far from those of the CLC messages before. */
+#define FIRST_SEQ 0x40000000U
+
+static void
+dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+               const smcr_packet_t *packet, uint64_t position)
+{
+    const smcr_conn_t *conn = packet->conn;
+    unsigned sender = (unsigned)packet->direction;
+    uint32_t seq = FIRST_SEQ + (uint32_t)position;
+    struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh)};
+    frame_addresses_t saved;
+
+    save(pinfo, &saved);
+    become_tcp(pinfo, conn, sender);
+    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
+    if (!conversation) {
+        restore(pinfo, &saved);
+        return;
+    }
+    add_tcp_stream(fresh, below, conn);
+    smcr_clc_bypass = true;
+    TRY {
+        dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
+                            pinfo->destport, tree, below,
+                            get_tcp_conversation_data(conversation, pinfo), &tcpinfo);
+    }
+    FINALLY {
+        smcr_clc_bypass = false;
+        restore(pinfo, &saved);
+    }
+    ENDTRY;
+    /* TCP names itself where no dissector above it has got a whole message yet. */
+    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
+    if (protocol && strcmp(protocol, "TCP") == 0)
+        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+}
+
+/* The connection turned out after the frame, so this is the second pass. There is no TCP
+ * connection, but Follow Stream can have the bytes. */
+static void
+show_late(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet)
+{
+    const smcr_late_t *late = packet->place->late;
+    smcr_packet_t now = *packet;
+
+    if (!late || !late->conn || !late->placed || packet->order != SMCR_PSN_NEXT)
+        return;
+    now.conn = late->conn;
+    if (late->link)
+        now.sender = (int8_t)late->sender;
+    smcr_follow_data(data, pinfo, &now, 0);
+}
+
+void
+smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                    const smcr_packet_t *packet)
+{
+    const smcr_piece_t *piece = &packet->place->piece;
+    unsigned captured = tvb_captured_length(data);
+
+    if (!packet->conn) {
+        show_late(data, pinfo, packet);
+        return;
+    }
+    if (!piece->known || packet->order != SMCR_PSN_NEXT || piece->rewritten >= captured)
+        return;
+    tvbuff_t *fresh = tvb_new_subset_remaining(data, (int)piece->rewritten);
+    smcr_follow_data(fresh, pinfo, packet, piece->gap);
+    if (!smcr_preferences.dissect_payload || !packet->conn->has_tcp || packet->direction < 0 ||
+        captured < tvb_reported_length(data))
+        return;
+    dissect_as_tcp(fresh, pinfo, tree, below, packet, piece->position + piece->rewritten);
+}

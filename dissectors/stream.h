@@ -1,0 +1,22 @@
+/* stream.h
+ * The application's bytes, dissected as if they had come over TCP.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STREAM_DISSECT_H
+#define SMCR_STREAM_DISSECT_H
+
+#include "compat.h"
+#include "state/packet.h"
+
+/*
+ * The bytes of an RDMA WRITE packet that are new in the stream.
+ *
+ * data: all its bytes, as far as they were captured. tree: of the frame, for the protocol above.
+ * below: of the packet, for what is said of it.
+ */
+void smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                         const smcr_packet_t *packet);
+
+#endif /* SMCR_STREAM_DISSECT_H */
