@@ -17,25 +17,25 @@ def integer(text):
 
 
 def clc_counts(tshark, name):
-    for types, versions in tshark.fields(name, "smcr.clc.type", "smcr.clc.version", where="smcr.clc.type"):
+    for types, versions in tshark.fields(name, "smcr.clc.type", "smcr.clc.version", where="smcr.clc.type", two_pass=True):
         assert len(types) == len(versions)
         yield from (("CLC", integer(kind), integer(version)) for kind, version in zip(types, versions))
 
 
 def llc_counts(tshark, name):
     names = ("smcr.llc.type", "smcr.llc.response", "smcr.llc.length")
-    for types, responses, lengths in tshark.fields(name, *names, where="smcr.llc.type"):
+    for types, responses, lengths in tshark.fields(name, *names, where="smcr.llc.type", two_pass=True):
         assert len(types) == len(responses) == len(lengths) == 1
         yield ("LLC", integer(types[0]), responses[0] in ("1", "True"), integer(lengths[0]))
 
 
 def cdc_counts(tshark, name):
-    for row in tshark.fields(name, "smcr.cdc.seq", where="smcr.cdc.seq"):
+    for row in tshark.fields(name, "smcr.cdc.seq", where="smcr.cdc.seq", two_pass=True):
         yield from (("CDC",) for _ in row[0])
 
 
 def write_counts(tshark, name):
-    for row in tshark.fields(name, "infiniband.bth.opcode", where="smcr.write.len"):
+    for row in tshark.fields(name, "infiniband.bth.opcode", where="smcr.write.len", two_pass=True):
         yield ("WRITE", integer(row[0][0]))
 
 
