@@ -1,0 +1,40 @@
+"""
+sharkd: Wireshark without its window. Loads captures one after the other in one process, and shows frames of the one
+loaded last in any order, after its first pass over all of them.
+"""
+
+import json
+
+SETTINGS = {"udp.ignore_ipv6_zero_checksum": "TRUE", "nameres.mac_name": "FALSE", "nameres.network_name": "FALSE",
+            "nameres.transport_name": "FALSE"}
+
+
+def ask(tshark, requests):
+    """Results of requests, each (method, parameters), in the same order."""
+    every = [("setconf", {"name": name, "value": value}) for name, value in SETTINGS.items()] + list(requests)
+    lines = (json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters})
+             for number, (method, parameters) in enumerate(every, 1))
+    answer = tshark.start("-", program="sharkd", input="\n".join(lines) + "\n")
+    answers = [json.loads(line) for line in answer.stdout.splitlines()]
+    failed = [each for each in answers if "result" not in each]
+    assert answer.returncode == 0 and not failed and len(answers) == len(every), (failed[:3], answer.stderr[-2000:])
+    return [each["result"] for each in sorted(answers, key=lambda each: each["id"])][len(SETTINGS):]
+
+
+def load(path):
+    return "load", {"file": str(path)}
+
+
+def frame(number):
+    """The frame's tree."""
+    return "frame", {"frame": number, "proto": True}
+
+
+def columns(fields):
+    """All frames, with all values of these fields; values() reads the answer."""
+    return "frames", {f"column{i}": f"{field}:0" for i, field in enumerate(fields)}
+
+
+def values(answer):
+    """Frames by number: {number: [text of each field]}; several values are separated by commas."""
+    return {each["num"]: each["c"] for each in answer}

@@ -1,0 +1,83 @@
+"""
+What is shown of a frame does not depend on how one got there: the same in one pass (except what points forward), in
+two, and when the user clicks on frames in any order.
+"""
+
+import random
+import xml.etree.ElementTree as xml
+
+import fields
+import pytest
+import sharkd
+from bed import captures
+
+SEED = 7609
+
+# What one pass cannot know: where the response or the rest of a message is, or that there is none.
+FORWARD = fields.FORWARD | {"smcr.no_response", "smcr.no_roce", "smcr.whole_in"}
+
+def trees_in_order(tshark, name, *passes):
+    """{frame: [(field, text)]} for all visible nodes of our protocol."""
+    text = tshark.show(name, *passes, "-Y", "smcr", "-T", "pdml")
+    found = {}
+    for packet in xml.fromstring(text).iter("packet"):
+        number = int(packet.find("proto[@name='geninfo']/field[@name='num']").get("show"))
+        found[number] = [(node.get("name"), node.get("showname")) for node in packet.iter()
+                         if node.get("name", "").startswith("smcr") and node.get("hide") != "yes"]
+    return found
+
+
+def ours(nodes):
+    """The same of a tree that sharkd shows."""
+    for node in nodes:
+        name = node.get("f", "").split(" ")[0]
+        if name.startswith("smcr"):
+            yield name, node["l"]
+        yield from ours(node.get("n", ()))
+
+
+def trees_at_random(tshark, name, numbers):
+    numbers = list(numbers)
+    random.Random(SEED).shuffle(numbers)
+    answers = sharkd.ask(tshark, [sharkd.load(tshark.bed.capture(name)), *map(sharkd.frame, numbers)])[1:]
+    return {number: list(ours(answer["tree"])) for number, answer in zip(numbers, answers, strict=True)}
+
+
+def headings_of(tshark):
+    """Fields without a value: sharkd does not name them."""
+    return {name for name, kind, _, _ in tshark.registered_fields() if kind == "FT_NONE"} - {
+        each.filter for each in fields.experts()}
+
+
+def differences(one, other, ignore):
+    """Frames that differ: (number, what only the one has, what only the other has)."""
+    for number in sorted(one.keys() | other.keys()):
+        first, second = ([node for node in tree.get(number, ()) if node[0] not in ignore] for tree in (one, other))
+        if first != second:
+            yield (number, [node for node in first if node not in second], [node for node in second if node not in first])
+
+
+def is_late(tree, seen_later):
+    """Whether this is an RDMA WRITE that came before whatever tells its connection."""
+    return any(field == "smcr.write.len" for field, _ in seen_later) and all(field != "smcr.stream" for field, _ in tree)
+
+
+@pytest.fixture(scope="module", params=captures())
+def two_passes(request, tshark):
+    """Name of a capture and its trees after two passes."""
+    return request.param, trees_in_order(tshark, request.param, "-2")
+
+
+def test_frames_look_the_same_in_any_order(tshark, two_passes):
+    name, in_order = two_passes
+    at_random = trees_at_random(tshark, name, in_order)
+    assert list(differences(in_order, at_random, headings_of(tshark))) == []
+
+
+def test_one_pass_shows_what_two_show(tshark, two_passes):
+    """A WRITE that came before its connection was known shows less in one pass, but nothing else."""
+    name, two = two_passes
+    one = trees_in_order(tshark, name)
+    wrong = [(number, less, more) for number, less, more in differences(one, two, FORWARD)
+             if not is_late(one.get(number, ()), two.get(number, ())) or {field for field, _ in less} > {"smcr"}]
+    assert wrong == []
