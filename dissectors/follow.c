@@ -11,6 +11,7 @@
 #include <epan/follow.h>
 #include <wsutil/wmem/wmem.h>
 
+#include "dissector_state.h"
 #include "fields.h"
 
 #define KEY_SELECTED 0x53454c /* of the packet's own data, in the pool of the packet */
@@ -162,13 +163,12 @@ port_text(wmem_allocator_t *allocator, unsigned port)
     return wmem_strdup_printf(allocator, "%u", port);
 }
 
-#if WS_AT_LEAST(4, 4)
+/* Where the GUI ends its choice of streams. */
 static uint32_t
 stream_count(void)
 {
-    return 0;
+    return smcr_state ? smcr_conn_count(smcr_state) : 0;
 }
-#endif
 
 void
 smcr_follow_register(int proto)

@@ -36,6 +36,7 @@ typedef bool ws_bool; /* result of a heuristic; type of a Boolean preference */
 #else
 typedef gboolean ws_bool;
 #define tvb_get_uint8 tvb_get_guint8
+#define WS_PLUGIN_DESC_DISSECTOR 0 /* 4.0 does not ask what a plugin is */
 #endif
 
 #ifndef UNS /* 4.0 takes unit strings without a wrapper */
@@ -48,7 +49,7 @@ typedef gboolean ws_bool;
     register_follow_stream(proto, tap, conv, index, address, port, packet, count, NULL)
 #else
 #define compat_register_follow_stream(proto, tap, conv, index, address, port, packet, count) \
-    register_follow_stream(proto, tap, conv, index, address, port, packet)
+    ((void)(count), register_follow_stream(proto, tap, conv, index, address, port, packet))
 #endif
 
 #endif /* SMCR_COMPAT_H */

@@ -32,13 +32,9 @@ plugin_register(void)
     proto_register_plugin(&plugin);
 }
 
-/* What the "type" column of `tshark -G plugins` says; Wireshark 4.0 does not ask. */
+/* What the "type" column of `tshark -G plugins` says. */
 uint32_t
 plugin_describe(void)
 {
-#if WS_AT_LEAST(4, 4)
     return WS_PLUGIN_DESC_DISSECTOR;
-#else
-    return 0;
-#endif
 }

@@ -40,6 +40,12 @@ smcr_conn_new(smcr_state_t *state)
     return conn;
 }
 
+uint32_t
+smcr_conn_count(const smcr_state_t *state)
+{
+    return state->conn_count;
+}
+
 smcr_conn_t *
 smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side, uint32_t token)
 {

@@ -75,6 +75,9 @@ struct smcr_conn {
 /* A new connection with the next index. */
 smcr_conn_t *smcr_conn_new(smcr_state_t *state);
 
+/* Connections so far; their indices are 0 to this minus 1. */
+uint32_t smcr_conn_count(const smcr_state_t *state);
+
 /* The connection that CDC messages to `side` of the group mean by `token`; NULL: none known. */
 smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side,
                             uint32_t token);
