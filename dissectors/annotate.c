@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "analysis.h"
 #include "fields.h"
 #include "follow.h"
 
@@ -133,28 +134,6 @@ show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_packet_t *packet)
         generated_uint(tree, hf_smcr_missing, tvb, packet->missing);
 }
 
-static void
-generated_uint64(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value)
-{
-    proto_item_set_generated(proto_tree_add_uint64(tree, hf, tvb, 0, 0, value));
-}
-
-/* What a CDC message's cursors mean. */
-static void
-show_view(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_cdc_view_t *view)
-{
-    generated_uint(tree, hf_smcr_cdc_len, tvb, view->len);
-    generated_uint64(tree, hf_smcr_cdc_announced, tvb, view->announced);
-    generated_uint(tree, hf_smcr_cdc_read, tvb, view->read);
-    generated_uint64(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
-    generated_uint(tree, hf_smcr_window_unread, tvb, view->unread);
-    col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u", view->len);
-    if (view->size == 0)
-        return;
-    col_append_fstr(pinfo->cinfo, COL_INFO, " Win=%u", view->free);
-    generated_uint(tree, hf_smcr_window_free, tvb, view->free);
-}
-
 /* What answers this message is known in the second pass only. */
 static void
 show_asks(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
@@ -235,7 +214,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_
     if (now.link)
         show_link(tvb, pinfo, tree, &now);
     if (packet->view)
-        show_view(tvb, pinfo, tree, packet->view);
+        smcr_analysis_show_cdc(tvb, pinfo, tree, packet->view);
     show_order(tvb, tree, packet);
     if (packet->answers)
         show_answers(tvb, tree, packet->answers);

@@ -7,6 +7,7 @@
 
 #include "rdma_write.h"
 
+#include "analysis.h"
 #include "fields.h"
 
 static const char *
@@ -74,6 +75,7 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 
     generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
     show_place(data, below, packet);
+    smcr_analysis_show_write(data, below, packet->place);
     if (roce->has_reth)
         generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
     if (captured < length) {

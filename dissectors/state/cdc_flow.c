@@ -5,7 +5,10 @@
  */
 
 #include "state_private.h"
+#include "window.h"
 
+#define FLAG_BLOCKED 0x80
+#define FLAG_URGENT 0x20
 #define FLAG_FAILOVER 0x08
 #define STATE_SENDING_DONE 0x80
 #define STATE_CLOSED 0x40
@@ -183,34 +186,46 @@ take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, s
     }
 }
 
-/* Bytes announced and read; `packet` gets the numbers as they are now. */
 static void
-take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-             smcr_packet_t *packet)
+check_cursors(smcr_state_t *state, int64_t len, int64_t read, const smcr_stream_t *in,
+              smcr_packet_t *packet)
 {
-    smcr_stream_t *out = smcr_conn_stream(conn, end->side, cdc->prod.count);
-    smcr_stream_t *in = smcr_conn_stream(conn, !end->side, cdc->cons.count);
-    int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
-    int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
-
     if (len < 0 || read < 0)
         smcr_event_add(state, packet, SMCR_EVENT_CURSOR_BACKWARDS,
                        len < 0 ? "The producer cursor is behind that of the message before"
                                : "The consumer cursor is behind that of the message before");
-    if (in && in->consumed > in->announced && in->announced)
+    if (in && in->announced && in->consumed > in->announced)
         smcr_event_add(state, packet, SMCR_EVENT_READ_TOO_FAR, NULL);
+}
+
+/* Bytes announced and read; `packet` gets the numbers as they are now. */
+static void
+take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+             smcr_when_t when, smcr_packet_t *packet)
+{
+    smcr_stream_t *out = smcr_conn_stream(conn, end->side, cdc->prod.count);
+    smcr_stream_t *in = smcr_conn_stream(conn, !end->side, cdc->cons.count);
+    uint64_t in_free = in ? smcr_stream_free(in) : 0;
+    int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
+    int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
+
+    check_cursors(state, len, read, in, packet);
+    if (out) {
+        packet->view = wmem_new0(state->scope, smcr_cdc_view_t);
+        packet->view->len = len > 0 ? (uint32_t)len : 0;
+        packet->view->read = read > 0 ? (uint32_t)read : 0;
+        smcr_window_announced(state, out, (cdc->flags & FLAG_BLOCKED) != 0, when, packet);
+    }
+    if (in && read > 0)
+        smcr_window_consumed(state, in, in_free, when, packet);
     if (!out)
         return;
-    packet->view = wmem_new(state->scope, smcr_cdc_view_t);
-    *packet->view = (smcr_cdc_view_t){
-        .announced = out->announced,
-        .consumed = in ? in->consumed : 0,
-        .len = len > 0 ? (uint32_t)len : 0,
-        .read = read > 0 ? (uint32_t)read : 0,
-        .unread = (uint32_t)smcr_stream_unread(out),
-        .free = (uint32_t)smcr_stream_free(out),
-        .size = smcr_ring_room(&out->ring),
-    };
+    packet->view->announced = out->announced;
+    packet->view->consumed = in ? in->consumed : 0;
+    packet->view->unread = (uint32_t)smcr_stream_unread(out);
+    packet->view->free = (uint32_t)smcr_stream_free(out);
+    packet->view->size = smcr_ring_room(&out->ring);
+    packet->view->urgent = cdc->flags & FLAG_URGENT ? out->announced : 0;
 }
 
 void
@@ -232,7 +247,7 @@ smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const sm
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;
     side->cons = cdc->cons;
-    take_cursors(state, end, conn, cdc, packet);
+    take_cursors(state, end, conn, cdc, when, packet);
     take_state(state, side, cdc, when, packet);
 }
 

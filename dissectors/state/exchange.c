@@ -30,23 +30,28 @@ smcr_exchange_close(smcr_exchange_t *exchange, smcr_when_t when)
     exchange->response_time = when.time;
 }
 
-/* The oldest open exchange of `type` that `requester` began; one on `link` comes first. */
+/*
+ * The open exchange of `type` that `requester` began with `key`, on `link` if there is one, else
+ * on another; failing that, one on `link` with another key. Of several it is the last one, since a
+ * host begins no exchange before the one before it is over: those before have lost their response.
+ */
 static smcr_exchange_t *
-find(const smcr_lgr_t *lgr, uint8_t type, int requester, const smcr_link_t *link)
+find(const smcr_lgr_t *lgr, const smcr_topic_t *topic, uint8_t type, int requester)
 {
-    smcr_exchange_t *elsewhere = NULL;
+    enum { NO_FIT, SAME_LINK, SAME_KEY, SAME_BOTH } best = NO_FIT;
+    smcr_exchange_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
-         at = wmem_list_frame_next(at)) {
+    for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at && best != SAME_BOTH;
+         at = wmem_list_frame_prev(at)) {
         smcr_exchange_t *exchange = wmem_list_frame_data(at);
-        if (exchange->type != type || exchange->requester != requester)
+        unsigned fit = (exchange->link == topic->link ? SAME_LINK : NO_FIT) +
+                       (exchange->key == topic->key ? SAME_KEY : NO_FIT);
+        if (exchange->type != type || exchange->requester != requester || fit <= best)
             continue;
-        if (exchange->link == link)
-            return exchange;
-        if (!elsewhere)
-            elsewhere = exchange;
+        best = fit;
+        found = exchange;
     }
-    return elsewhere;
+    return found;
 }
 
 static void
@@ -68,11 +73,11 @@ answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet
     if (lgr->server != topic->side)
         return;
     if (topic->type == SMCR_DELETE_LINK)
-        asked = find(lgr, SMCR_DELETE_LINK, !topic->side, topic->link);
+        asked = find(lgr, topic, SMCR_DELETE_LINK, !topic->side);
     if (topic->type == SMCR_ADD_LINK) {
-        asked = find(lgr, SMCR_ADD_LINK, !topic->side, topic->link);
+        asked = find(lgr, topic, SMCR_ADD_LINK, !topic->side);
         if (!asked)
-            asked = find(lgr, SMCR_REQ_ADD_LINK, !topic->side, topic->link);
+            asked = find(lgr, topic, SMCR_REQ_ADD_LINK, !topic->side);
     }
     if (asked)
         answer(packet, asked, when);
@@ -149,7 +154,7 @@ smcr_exchange_response(smcr_state_t *state, const smcr_topic_t *topic, smcr_when
                        smcr_packet_t *packet)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_exchange_t *exchange = find(lgr, topic->type, !topic->side, topic->link);
+    smcr_exchange_t *exchange = find(lgr, topic, topic->type, !topic->side);
 
     if (!exchange) {
         if (lgr->from_start)

@@ -37,7 +37,7 @@ typedef struct {
 void smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
                            smcr_packet_t *packet);
 
-/* A response: closes the oldest exchange that it fits. */
+/* A response: closes the exchange that it fits best. */
 void smcr_exchange_response(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
                             smcr_packet_t *packet);
 

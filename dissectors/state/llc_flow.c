@@ -99,9 +99,10 @@ take_confirm_link(const flow_t *flow)
     smcr_end_t *from = flow->from;
 
     memcpy(qp.gid, confirm->gid, SMCR_GID_LENGTH);
-    if (!from->known)
+    bool same_device = !from->gid_known || memcmp(qp.gid, from->qp.gid, SMCR_GID_LENGTH) == 0;
+    if (!from->known && same_device)
         smcr_end_set(flow->state, flow->link, from->side, &qp);
-    else if (memcmp(qp.gid, from->qp.gid, SMCR_GID_LENGTH) != 0 || qp.qpn != from->qp.qpn)
+    else if (!same_device || qp.qpn != from->qp.qpn)
         smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,
                        "The message names another queue pair than the link has at this end");
     from->user_id = confirm->user_id;
@@ -151,12 +152,18 @@ take_new_rtokens(const flow_t *flow, smcr_link_t *link)
     note_unknown_rkeys(flow, unknown);
 }
 
+/* The link that ADD LINK is about: a new one, unless the other side has announced it. */
 static smcr_link_t *
 announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
 {
     smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
+    bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
 
-    if (!link || link->state != SMCR_LINK_ANNOUNCED) {
+    if (announced && link->end[flow->from->side].known) { /* came to nothing, and is tried again */
+        link->state = SMCR_LINK_REJECTED;
+        announced = false;
+    }
+    if (!announced) {
         link = smcr_link_new(flow->state, flow->lgr);
         link->announced_frame = flow->when.frame;
         link->number = add->link;
@@ -186,24 +193,22 @@ take_add_link(const flow_t *flow)
 {
     const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
 
-    if (!flow->response) {
-        if (add->qpn == 0) /* a client's wish for a link (A.3.2) */
-            return;
-        if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
-            flow->lgr->server = flow->from->side;
-        take_new_end(flow, announce_link(flow, add), add);
-        return;
-    }
+    int server = flow->response ? flow->to->side : flow->from->side;
+
+    if (flow->lgr->server == SMCR_SIDE_UNKNOWN && (flow->response || add->qpn != 0))
+        flow->lgr->server = server;
+    if (flow->lgr->server != server || (!flow->response && add->qpn == 0))
+        return; /* a client's wish for a link (A.3.2), or nothing that the roles allow */
     smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
-    if (!link || link->state != SMCR_LINK_ANNOUNCED) {
-        if (flow->lgr->from_start && !(flow->llc->flags & REJECTED))
-            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+    bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
+    if (flow->response && (flow->llc->flags & REJECTED)) {
+        if (announced) /* shows the requester's data (wire echo): nothing to learn */
+            link->state = SMCR_LINK_REJECTED;
         return;
     }
-    if (flow->llc->flags & REJECTED) /* shows the requester's data (wire echo) */
-        link->state = SMCR_LINK_REJECTED;
-    else
-        take_new_end(flow, link, add);
+    if (flow->response && !announced && flow->lgr->from_start)
+        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+    take_new_end(flow, announce_link(flow, add), add);
 }
 
 static void

@@ -31,6 +31,12 @@ struct smcr_exchange {
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
 };
 
+/* How long somebody has waited, and since which frame; 0: nobody has. */
+typedef struct {
+    uint32_t frame;
+    uint64_t time; /* nanoseconds */
+} smcr_wait_t;
+
 /* Where an RDMA WRITE packet writes. */
 typedef struct {
     smcr_rmb_t *rmb;
@@ -40,6 +46,9 @@ typedef struct {
     uint32_t length;       /* application bytes in this packet */
     uint32_t within;       /* offset of this packet in its request, bytes */
     smcr_piece_t piece;    /* of the byte stream */
+    uint32_t frame;        /* this one */
+    uint32_t announced_in; /* the CDC message that covers it; 0: not known yet */
+    smcr_wait_t blocked;   /* the writer was, until this packet */
 } smcr_place_t;
 
 /* What a CDC message means for its connection. */
@@ -51,6 +60,12 @@ typedef struct {
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
     uint32_t free;      /* space that is left in the receiver's element */
     uint32_t size;      /* of the element, without an eyecatcher */
+    uint32_t writes;    /* WRITE packets that it announces */
+    uint32_t first_write, last_write; /* their frames */
+    uint64_t urgent;    /* position after the urgent data, if its flag says so; 0: none */
+    smcr_wait_t blocked; /* the writer was, until this message */
+    smcr_wait_t full;    /* the window was, until this message */
+    smcr_wait_t reader;  /* what was read last had been announced then */
 } smcr_cdc_view_t;
 
 typedef enum {

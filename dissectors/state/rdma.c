@@ -9,6 +9,7 @@
 
 #include "orphan.h"
 #include "state_private.h"
+#include "window.h"
 
 #define HALF_KNOWN_MAX 256      /* links that wait for their other end */
 #define PARTS_MAX 64            /* packets of one message: 8 KiB at an MTU of 256, and some more */
@@ -222,7 +223,8 @@ place_in_write(smcr_state_t *state, const smcr_write_t *write, const smcr_roce_t
 
 /* Where in the byte stream: decided once for the whole request, when its first packet comes. */
 static void
-place_in_stream(smcr_end_t *end, smcr_write_t *write, smcr_packet_t *packet)
+place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write, smcr_when_t when,
+                smcr_packet_t *packet)
 {
     smcr_place_t *place = packet->place;
     smcr_stream_t *stream =
@@ -239,14 +241,18 @@ place_in_stream(smcr_end_t *end, smcr_write_t *write, smcr_packet_t *packet)
     if (!write->placed)
         return;
     uint64_t position = write->position + place->within;
-    if (packet->order == SMCR_PSN_NEXT)
+    place->frame = when.frame;
+    if (packet->order == SMCR_PSN_NEXT) {
         place->piece = smcr_stream_write(stream, position, place->length);
-    else
+        smcr_window_written(state, stream, place, when, packet);
+    } else {
         place->piece = (smcr_piece_t){.known = true, .position = position};
+    }
 }
 
 static void
-take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
+take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_when_t when,
+           smcr_packet_t *packet)
 {
     smcr_write_t *write = find_write(end, roce->psn);
 
@@ -266,7 +272,7 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_p
         return;
     }
     place_in_write(state, write, roce, packet);
-    place_in_stream(end, write, packet);
+    place_in_stream(state, end, write, when, packet);
     if (!write->rmb && end->link->lgr->from_start)
         smcr_event_add(state, packet, SMCR_EVENT_UNKNOWN_RKEY, NULL);
 }
@@ -347,7 +353,7 @@ take_request(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr
     if (packet->order == SMCR_PSN_NEXT && end->deferred)
         smcr_deferred_settle(state, end, true);
     if (smcr_is_write(roce->opcode))
-        take_write(state, end, roce, packet);
+        take_write(state, end, roce, when, packet);
     else
         take_send_part(end, roce, packet);
 }

@@ -21,9 +21,10 @@ uint64_t
 smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t forward = smcr_ring_next(&stream->ring, stream->written, offset);
+    uint64_t expected = stream->written > stream->announced ? stream->written : stream->announced;
+    uint64_t forward = smcr_ring_next(&stream->ring, expected, offset);
 
-    if (forward == stream->written || forward < room)
+    if (forward == expected || forward < room)
         return forward;
     uint64_t again = forward - room;
     bool fits = forward + length <= stream->consumed + room;

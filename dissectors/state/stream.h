@@ -8,6 +8,9 @@
 #ifndef SMCR_STATE_STREAM_H
 #define SMCR_STATE_STREAM_H
 
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
 #include "ring.h"
 
 /* Positions count bytes from the beginning of the connection. */
@@ -20,6 +23,13 @@ typedef struct {
     smcr_cursor_t prod;  /* the cursors that `announced` and `consumed` stand for */
     smcr_cursor_t cons;
     bool moved;          /* to another link, and nothing new has been written since */
+    /* who waits for whom (window.h) */
+    wmem_list_t *unannounced; /* smcr_place_t: written, not announced yet */
+    wmem_list_t *unread;      /* what CDC messages announced, not read yet */
+    uint32_t blocked_frame;   /* the writer has been blocked since; 0: it is not */
+    uint64_t blocked_time;    /* nanoseconds since the epoch */
+    uint32_t full_frame;      /* the window has been full since; 0: it is not */
+    uint64_t full_time;
 } smcr_stream_t;
 
 /* A piece of the stream that one WRITE packet carries. */

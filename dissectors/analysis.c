@@ -1,0 +1,84 @@
+/* analysis.c
+ * Window analysis, in the manner of tcp.analysis: numbers are fields, so that graphs can plot
+ * them; what is worth a look has an expert item, which the state has decided.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "analysis.h"
+
+#include "fields.h"
+
+#define SECOND 1000000000U /* nanoseconds */
+
+static void
+number(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
+{
+    proto_item_set_generated(proto_tree_add_uint(tree, hf, tvb, 0, 0, value));
+}
+
+static void
+position(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value)
+{
+    proto_item_set_generated(proto_tree_add_uint64(tree, hf, tvb, 0, 0, value));
+}
+
+static void
+waited(proto_tree *tree, int hf_since, int hf_time, tvbuff_t *tvb, const smcr_wait_t *wait)
+{
+    nstime_t took = {(time_t)(wait->time / SECOND), (int)(wait->time % SECOND)};
+
+    if (!wait->frame)
+        return;
+    number(tree, hf_since, tvb, wait->frame);
+    proto_item_set_generated(proto_tree_add_time(tree, hf_time, tvb, 0, 0, &took));
+}
+
+static void
+show_writer(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
+{
+    number(tree, hf_smcr_cdc_len, tvb, view->len);
+    position(tree, hf_smcr_cdc_announced, tvb, view->announced);
+    if (view->writes) {
+        number(tree, hf_smcr_cdc_writes, tvb, view->writes);
+        number(tree, hf_smcr_cdc_first_write, tvb, view->first_write);
+        number(tree, hf_smcr_cdc_last_write, tvb, view->last_write);
+    }
+    if (view->urgent)
+        position(tree, hf_smcr_cdc_urgent_offset, tvb, view->urgent - 1);
+    number(tree, hf_smcr_window_unread, tvb, view->unread);
+    if (view->size) {
+        number(tree, hf_smcr_window_free, tvb, view->free);
+        number(tree, hf_smcr_window_percent, tvb,
+               (uint32_t)((uint64_t)view->free * 100 / view->size));
+    }
+    waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb, &view->blocked);
+}
+
+static void
+show_reader(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
+{
+    number(tree, hf_smcr_cdc_read, tvb, view->read);
+    position(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
+    waited(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, tvb, &view->reader);
+    waited(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, tvb, &view->full);
+}
+
+void
+smcr_analysis_show_cdc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                       const smcr_cdc_view_t *view)
+{
+    col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u", view->len);
+    if (view->size)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Win=%u", view->free);
+    show_writer(tvb, tree, view);
+    show_reader(tvb, tree, view);
+}
+
+void
+smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *place)
+{
+    if (place->announced_in)
+        number(tree, hf_smcr_announced_in, tvb, place->announced_in);
+    waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb, &place->blocked);
+}

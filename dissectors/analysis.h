@@ -1,0 +1,20 @@
+/* analysis.h
+ * Shows what the cursors mean: bytes announced and read, free space, and who waits for whom.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_ANALYSIS_H
+#define SMCR_ANALYSIS_H
+
+#include "compat.h"
+#include "state/packet.h"
+
+/* Of a CDC message: below `tree`, and in the Info column. */
+void smcr_analysis_show_cdc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                            const smcr_cdc_view_t *view);
+
+/* Of an RDMA WRITE packet: below `tree`. */
+void smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *place);
+
+#endif /* SMCR_ANALYSIS_H */

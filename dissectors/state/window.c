@@ -1,0 +1,141 @@
+/* window.c
+ * Keeps what is under way: written and not announced, announced and not read.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "window.h"
+
+#include "state_private.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define LATE (500 * MILLISECOND) /* for a reader whose writer is blocked */
+
+/* What a CDC message announced, until it is read. */
+typedef struct {
+    uint64_t end; /* position in the stream */
+    smcr_when_t when;
+} announcement_t;
+
+static uint64_t
+since(smcr_when_t when, uint64_t time)
+{
+    return when.time > time ? when.time - time : 0;
+}
+
+/* ---- the writer ---- */
+
+static void
+end_blocked(smcr_stream_t *stream, smcr_when_t when, smcr_wait_t *wait)
+{
+    if (!stream->blocked_frame)
+        return;
+    *wait = (smcr_wait_t){stream->blocked_frame, since(when, stream->blocked_time)};
+    stream->blocked_frame = 0;
+}
+
+void
+smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
+                    smcr_when_t when, smcr_packet_t *packet)
+{
+    uint64_t end = place->piece.position + place->length;
+    uint32_t room = smcr_ring_room(&stream->ring);
+
+    if (room && end > stream->consumed + room)
+        smcr_event_add(state, packet, SMCR_EVENT_OVERWRITTEN, NULL);
+    if (place->piece.rewritten < place->length)
+        end_blocked(stream, when, &place->blocked);
+    if (!stream->unannounced)
+        stream->unannounced = wmem_list_new(state->scope);
+    wmem_list_append(stream->unannounced, place);
+}
+
+/* The WRITE packets that a CDC message announces learn of it, and it of them. */
+static void
+settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
+{
+    while (stream->unannounced && wmem_list_count(stream->unannounced)) {
+        wmem_list_frame_t *at = wmem_list_head(stream->unannounced);
+        smcr_place_t *place = wmem_list_frame_data(at);
+
+        if (place->piece.position + place->length > stream->announced)
+            return;
+        place->announced_in = when.frame;
+        if (!view->writes++)
+            view->first_write = place->frame;
+        view->last_write = place->frame;
+        wmem_list_remove_frame(stream->unannounced, at);
+    }
+}
+
+void
+smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, smcr_when_t when,
+                      smcr_packet_t *packet)
+{
+    smcr_cdc_view_t *view = packet->view;
+
+    settle_writes(stream, when, view);
+    if (!blocked)
+        end_blocked(stream, when, &view->blocked);
+    else if (!stream->blocked_frame) {
+        stream->blocked_frame = when.frame;
+        stream->blocked_time = when.time;
+        smcr_event_add(state, packet, SMCR_EVENT_BLOCKED, NULL);
+    }
+    if (view->len == 0)
+        return;
+    if (stream->announced > stream->written)
+        smcr_event_add(state, packet, SMCR_EVENT_UNSEEN_DATA,
+                       "The capture has no RDMA WRITE for %" G_GUINT64_FORMAT
+                       " of the bytes that this message announces",
+                       MIN(stream->announced - stream->written, view->len));
+    if (smcr_stream_free(stream) == 0) {
+        stream->full_frame = when.frame;
+        stream->full_time = when.time;
+        smcr_event_add(state, packet, SMCR_EVENT_WINDOW_FULL, NULL);
+    }
+    if (!stream->unread)
+        stream->unread = wmem_list_new(state->scope);
+    announcement_t *announcement = wmem_new(state->scope, announcement_t);
+    *announcement = (announcement_t){stream->announced, when};
+    wmem_list_append(stream->unread, announcement);
+}
+
+/* ---- the reader ---- */
+
+/* The latest message whose bytes have all been read; 0 in `.frame` when none has. */
+static smcr_when_t
+settle_reads(smcr_state_t *state, smcr_stream_t *stream)
+{
+    smcr_when_t last = {0};
+
+    while (stream->unread && wmem_list_count(stream->unread)) {
+        wmem_list_frame_t *at = wmem_list_head(stream->unread);
+        announcement_t *announcement = wmem_list_frame_data(at);
+
+        if (announcement->end > stream->consumed)
+            break;
+        last = announcement->when;
+        wmem_list_remove_frame(stream->unread, at);
+        wmem_free(state->scope, announcement);
+    }
+    return last;
+}
+
+void
+smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, uint64_t free_before,
+                     smcr_when_t when, smcr_packet_t *packet)
+{
+    smcr_cdc_view_t *view = packet->view;
+    smcr_when_t read = settle_reads(state, stream);
+
+    if (view && read.frame)
+        view->reader = (smcr_wait_t){read.frame, since(when, read.time)};
+    if (free_before > 0 || smcr_stream_free(stream) == 0 || !stream->full_frame)
+        return;
+    if (view)
+        view->full = (smcr_wait_t){stream->full_frame, since(when, stream->full_time)};
+    stream->full_frame = 0;
+    if (stream->blocked_frame && since(when, stream->blocked_time) > LATE)
+        smcr_event_add(state, packet, SMCR_EVENT_LATE_UPDATE, NULL);
+}

@@ -1,0 +1,26 @@
+/* window.h
+ * Who waits for whom: the writer for free space, the reader for data, and for how long (RFC 7609
+ * 4.5, 4.6). Fed with what is written, announced and read of one stream.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_WINDOW_H
+#define SMCR_STATE_WINDOW_H
+
+#include "packet.h"
+
+/* A WRITE packet's bytes are in the stream: `place` waits for the CDC message that announces it. */
+void smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
+                         smcr_when_t when, smcr_packet_t *packet);
+
+/* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag. */
+void smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked,
+                           smcr_when_t when, smcr_packet_t *packet);
+
+/* A CDC message says that the reader has come to stream->consumed; `free_before` is the space that
+ * the writer had before it. */
+void smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, uint64_t free_before,
+                          smcr_when_t when, smcr_packet_t *packet);
+
+#endif /* SMCR_STATE_WINDOW_H */
