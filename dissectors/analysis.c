@@ -82,3 +82,9 @@ smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *pl
         number(tree, hf_smcr_announced_in, tvb, place->announced_in);
     waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb, &place->blocked);
 }
+
+void
+smcr_analysis_show_ack(tvbuff_t *tvb, proto_tree *tree, const smcr_wait_t *acks)
+{
+    waited(tree, hf_smcr_acks, hf_smcr_ack_time, tvb, acks);
+}

@@ -17,4 +17,7 @@ void smcr_analysis_show_cdc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 /* Of an RDMA WRITE packet: below `tree`. */
 void smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *place);
 
+/* Of an acknowledgement: below `tree`. */
+void smcr_analysis_show_ack(tvbuff_t *tvb, proto_tree *tree, const smcr_wait_t *acks);
+
 #endif /* SMCR_ANALYSIS_H */

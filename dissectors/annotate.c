@@ -216,6 +216,8 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_
     if (packet->view)
         smcr_analysis_show_cdc(tvb, pinfo, tree, packet->view);
     show_order(tvb, tree, packet);
+    if (packet->acks)
+        smcr_analysis_show_ack(tvb, tree, packet->acks);
     if (packet->answers)
         show_answers(tvb, tree, packet->answers);
     if (packet->asks)

@@ -99,6 +99,7 @@ typedef struct {
     smcr_exchange_t *asks;    /* the exchange that this message begins */
     smcr_exchange_t *answers; /* the one that it ends; a message may do both */
     smcr_place_t *place;  /* SMCR_PACKET_WRITE */
+    smcr_wait_t *acks;    /* acknowledgement: the packet that it answers, and how long it took */
     smcr_cdc_view_t *view; /* SMCR_PACKET_CDC that was taken in; NULL: not known */
     smcr_event_t *events; /* in order */
 } smcr_packet_t;

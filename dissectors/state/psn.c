@@ -59,6 +59,7 @@ first_frame_of(smcr_psn_t *order, wmem_allocator_t *scope, uint32_t psn, uint32_
     order->used += !slot->frame;
     slot->psn = psn;
     slot->frame = frame;
+    slot->time = 0;
     return 0;
 }
 
@@ -77,6 +78,14 @@ smcr_psn_take(smcr_psn_t *order, wmem_allocator_t *scope, uint32_t psn, uint32_t
         return SMCR_PSN_AHEAD;
     order->next = (psn + 1) & SMCR_PSN_MASK;
     return SMCR_PSN_NEXT;
+}
+
+smcr_psn_seen_t *
+smcr_psn_seen(const smcr_psn_t *order, uint32_t psn)
+{
+    smcr_psn_seen_t *slot = order->slots ? &order->seen[psn & (order->slots - 1)] : NULL;
+
+    return slot && slot->frame && slot->psn == psn ? slot : NULL;
 }
 
 bool

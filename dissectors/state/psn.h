@@ -29,7 +29,8 @@ typedef enum {
 
 typedef struct {
     uint32_t psn;
-    uint32_t frame;
+    uint32_t frame; /* 0: none */
+    uint64_t time;  /* nanoseconds since the epoch; 0: not told */
 } smcr_psn_seen_t;
 
 typedef struct {
@@ -54,6 +55,9 @@ void smcr_psn_start(smcr_psn_t *order, uint32_t psn);
  */
 smcr_psn_order_t smcr_psn_take(smcr_psn_t *order, wmem_allocator_t *scope, uint32_t psn,
                                uint32_t frame, uint32_t *first_frame);
+
+/* The first packet with `psn`, NULL when it has not been seen or was long ago. */
+smcr_psn_seen_t *smcr_psn_seen(const smcr_psn_t *order, uint32_t psn);
 
 /* The receiver says that it has taken in everything up to and including `psn`. Returns true when
  * that is more than the capture showed. */

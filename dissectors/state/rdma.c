@@ -103,7 +103,8 @@ learn_from_ack(smcr_state_t *state, const smcr_roce_t *roce)
 /* ---- acknowledgements ---- */
 
 static void
-take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
+take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_when_t when,
+            smcr_packet_t *packet)
 {
     smcr_end_t *receiver = smcr_end_other(end); /* of the requests that are answered */
     int kind = SYNDROME_KIND(roce->syndrome);
@@ -116,6 +117,11 @@ take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_
     if (smcr_psn_acknowledge(&receiver->order, taken))
         smcr_deferred_settle(state, receiver, false);
 
+    const smcr_psn_seen_t *answered = smcr_psn_seen(&receiver->order, taken);
+    if (kind == KIND_ACK && answered && answered->time) {
+        packet->acks = wmem_new(state->scope, smcr_wait_t);
+        *packet->acks = (smcr_wait_t){answered->frame, when.time - answered->time};
+    }
     if (kind == KIND_NAK)
         smcr_event_add(state, packet, SMCR_EVENT_NAK,
                        SYNDROME_CODE(roce->syndrome) == 0
@@ -347,6 +353,8 @@ take_request(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr
                        waited_for);
     check_mtu(state, end, roce, packet);
     packet->order = smcr_psn_take(&end->order, state->scope, roce->psn, when.frame, &first_frame);
+    if (!first_frame)
+        smcr_psn_seen(&end->order, roce->psn)->time = when.time;
     if (packet->order == SMCR_PSN_AHEAD)
         packet->missing = (uint32_t)smcr_psn_distance(waited_for, roce->psn);
     note_order(state, packet, first_frame);
@@ -391,7 +399,7 @@ smcr_state_packet(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when
         packet->kind = SMCR_PACKET_ACK;
         smcr_event_add(state, packet, SMCR_EVENT_CNP, NULL);
     } else if (is_answer(roce->opcode)) {
-        take_answer(state, end, roce, packet);
+        take_answer(state, end, roce, when, packet);
     } else {
         take_request(state, end, roce, when, packet);
     }
