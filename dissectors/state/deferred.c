@@ -18,6 +18,12 @@ typedef struct {
     smcr_when_t when;
 } deferred_t;
 
+static int
+compare(const void *one, const void *other)
+{
+    return smcr_psn_distance(((const deferred_t *)other)->psn, ((const deferred_t *)one)->psn);
+}
+
 void
 smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, uint32_t psn, const smcr_llc_t *llc,
                   const smcr_cdc_t *cdc, smcr_conn_t *conn, smcr_when_t when)
@@ -38,7 +44,7 @@ smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, uint32_t psn, const smcr
         kept->llc.rtokens = wmem_memdup(state->scope, llc->rtokens,
                                         llc->rtoken_count * sizeof *llc->rtokens);
     }
-    wmem_list_append(end->deferred, kept);
+    wmem_list_insert_sorted(end->deferred, kept, compare); /* in the order of PSNs */
 }
 
 static void
@@ -55,18 +61,18 @@ apply(smcr_state_t *state, smcr_end_t *end, const deferred_t *kept)
 void
 smcr_deferred_settle(smcr_state_t *state, smcr_end_t *end, bool forget)
 {
-    wmem_list_frame_t *at = end->deferred ? wmem_list_head(end->deferred) : NULL;
+    const wmem_list_frame_t *at;
+    uint32_t before = SMCR_PSN_MASK + 1; /* PSN of the one before: one that came twice counts once */
 
-    while (at) {
-        wmem_list_frame_t *next = wmem_list_frame_next(at);
+    while (end->deferred && (at = wmem_list_head(end->deferred)) != NULL) {
         deferred_t *kept = wmem_list_frame_data(at);
-        if (smcr_psn_distance(kept->psn, end->order.next) > 0) {
-            if (!forget)
-                apply(state, end, kept);
-            wmem_list_remove_frame(end->deferred, at);
-            wmem_free(state->scope, kept->llc.rtokens);
-            wmem_free(state->scope, kept);
-        }
-        at = next;
+        if (smcr_psn_distance(kept->psn, end->order.next) <= 0)
+            return;
+        if (!forget && kept->psn != before)
+            apply(state, end, kept);
+        before = kept->psn;
+        wmem_list_remove(end->deferred, kept);
+        wmem_free(state->scope, kept->llc.rtokens);
+        wmem_free(state->scope, kept);
     }
 }

@@ -38,14 +38,15 @@ smcr_exchange_close(smcr_exchange_t *exchange, smcr_when_t when)
 static smcr_exchange_t *
 find(const smcr_lgr_t *lgr, const smcr_topic_t *topic, uint8_t type, int requester)
 {
-    enum { NO_FIT, SAME_LINK, SAME_KEY, SAME_BOTH } best = NO_FIT;
+    enum { SAME_LINK = 1, SAME_KEY = 2 }; /* the key counts for more */
+    int best = 0;
     smcr_exchange_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at && best != SAME_BOTH;
+    for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at && best < SAME_LINK + SAME_KEY;
          at = wmem_list_frame_prev(at)) {
         smcr_exchange_t *exchange = wmem_list_frame_data(at);
-        unsigned fit = (exchange->link == topic->link ? SAME_LINK : NO_FIT) +
-                       (exchange->key == topic->key ? SAME_KEY : NO_FIT);
+        int fit = (exchange->link == topic->link ? SAME_LINK : 0) +
+                  (exchange->key == topic->key ? SAME_KEY : 0);
         if (exchange->type != type || exchange->requester != requester || fit <= best)
             continue;
         best = fit;

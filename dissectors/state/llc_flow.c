@@ -158,8 +158,11 @@ announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
 {
     smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
+    const smcr_end_t *end = announced ? &link->end[flow->from->side] : NULL;
 
-    if (announced && link->end[flow->from->side].known) { /* came to nothing, and is tried again */
+    if (end && end->known &&
+        (end->qp.qpn != add->qpn || memcmp(end->qp.gid, add->gid, SMCR_GID_LENGTH) != 0)) {
+        /* came to nothing, and is tried again */
         link->state = SMCR_LINK_REJECTED;
         announced = false;
     }

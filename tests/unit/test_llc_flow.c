@@ -1,0 +1,398 @@
+/* test_llc_flow.c
+ * What LLC messages tell: links that come and go, RKeys on each of them, requests and responses.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#include <string.h>
+
+#define R 0x80        /* response */
+#define REJECTED 0x40 /* ADD LINK */
+#define ALL 0x40      /* DELETE LINK */
+#define V2 0x20
+
+/* The queue pairs of link 2, other than the first link's in devices and numbers. */
+#define CLIENT_2 0x11, 0x30
+#define SERVER_2 0x12, 0x40
+
+/* One message, on link 1 unless it says otherwise, and what the state says of it. */
+typedef struct {
+    int side;         /* sender; END behind the last one */
+    smcr_llc_t llc;   /* GIDs are filled in from `device` */
+    uint8_t device;
+    bool on_second;   /* on link 2 */
+    int answers;      /* its request's number in the table, from 1 */
+    const char *events;
+} step_t;
+
+#define END (-1)
+#define TOKENS(...) \
+    .rtokens = (smcr_rtoken_t[]){__VA_ARGS__}, \
+    .rtoken_count = sizeof((smcr_rtoken_t[]){__VA_ARGS__}) / sizeof(smcr_rtoken_t)
+#define ADD(flags_, device_, qpn_, ...) \
+    {.type = SMCR_ADD_LINK, .flags = flags_, \
+     .u.add_link = {.qpn = qpn_, .link = 2, .mtu = 3, .psn = 7000}, __VA_ARGS__}, device_
+#define ADD_OF(flags_, end, ...) ADD_OF_(flags_, end, __VA_ARGS__)
+#define ADD_OF_(flags_, device_, qpn_, ...) ADD(flags_, device_, qpn_, __VA_ARGS__)
+#define CONT(flags_, link_, ...) \
+    {.type = SMCR_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, __VA_ARGS__}, 0
+#define CONFIRM_OF(flags_, end) CONFIRM_(flags_, end)
+#define CONFIRM_(flags_, device_, qpn_) \
+    {.type = SMCR_CONFIRM_LINK, .flags = flags_, .u.confirm_link = {.qpn = qpn_, .link = 2}}, device_
+#define DELETE(flags_, link_, reason_) \
+    {.type = SMCR_DELETE_LINK, .flags = flags_, .u.delete_link = {link_, reason_}}, 0
+#define RKEY(flags_, rkey_, ...) \
+    {.type = SMCR_CONFIRM_RKEY, .flags = flags_, \
+     .u.confirm_rkey = {.rkey = rkey_, .va = 0x5000}, __VA_ARGS__}, 0
+#define RKEY_CONT(flags_, ...) \
+    {.type = SMCR_CONFIRM_RKEY_CONT, .flags = flags_, __VA_ARGS__}, 0
+#define DELETE_RKEY(flags_, ...) {.type = SMCR_DELETE_RKEY, .flags = flags_, __VA_ARGS__}, 0
+#define TEST(flags_, data_) \
+    {.type = SMCR_TEST_LINK, .flags = flags_, .u.test_link = {{data_}}}, 0
+#define REQ_ADD {.type = V2 | SMCR_REQ_ADD_LINK}, 0
+
+/* Link 2, from the offer to its confirmation. */
+#define LINK_2_OFFERED {SERVER, ADD_OF(0, SERVER_2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000})), 0, 0, ""}
+#define LINK_2_TAKEN \
+    {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 1, ""}
+#define LINK_2_CONFIRMED \
+    {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""}, \
+    {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 3, "LINK_ACTIVE LGR_TYPE"}
+#define LINK_2 LINK_2_OFFERED, LINK_2_TAKEN, LINK_2_CONFIRMED
+
+/* An RMB's key on a link afterwards. */
+typedef struct {
+    int side;         /* owner */
+    uint8_t link;     /* number; 0 behind the last one */
+    uint32_t rkey;
+    uint32_t primary; /* key of the same RMB on link 1; 0: none has this key */
+    bool deleted;
+} rkey_case_t;
+
+static const struct {
+    const char *name;
+    step_t steps[9];
+    int active_links;
+    smcr_link_state_t second; /* link with index 1, when there is one */
+    bool ended;
+    rkey_case_t keys[6];
+} cases[] = {
+    {"TEST LINK", {
+        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 1, ""},
+        {CLIENT, TEST(0, 6), 0, 0, ""}, {SERVER, TEST(R, 6), 0, 3, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"TEST LINK both ways at once", {
+        {SERVER, TEST(0, 0), 0, 0, ""}, {CLIENT, TEST(0, 0), 0, 0, ""},
+        {SERVER, TEST(R, 0), 0, 2, ""}, {CLIENT, TEST(R, 0), 0, 1, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"wrong echo", {
+        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 1, "NOT_ECHOED"}, {.side = END}},
+        1, 0, 0, {{0}}},
+    {"response without request", {{CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"a response is lost", {
+        {SERVER, TEST(0, 0), 0, 0, ""}, {SERVER, TEST(0, 0), 0, 0, ""},
+        {CLIENT, TEST(R, 0), 0, 2, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"the response before is lost", {
+        {SERVER, RKEY(0, 0x300), 0, 0, ""}, {SERVER, RKEY(0, 0x301), 0, 0, ""},
+        {CLIENT, RKEY(R, 0x301), 0, 2, ""}, {CLIENT, RKEY(R, 0x300), 0, 1, ""}, {.side = END}},
+        1, 0, 0, {{SERVER, 1, 0x300, 0x300, 0}, {SERVER, 1, 0x301, 0x301, 0}}},
+    {"one's own request is no response's", {
+        {CLIENT, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, {.side = END}},
+        1, 0, 0, {{0}}},
+    {"ADD LINK accepted", {LINK_2, {.side = END}}, 2, SMCR_LINK_ACTIVE, 0, {
+        {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
+        {SERVER, 2, SERVER_RKEY, 0, 0}, {CLIENT, 2, 0x201, 0, 0}}},
+    {"ADD LINK accepted, RKeys follow", {
+        {SERVER, ADD_OF(0, SERVER_2), 0, 0, ""}, {CLIENT, ADD_OF(R, CLIENT_2), 0, 1, ""},
+        {SERVER, CONT(0, 2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000}, {0, 0x777, 1, 2})), 0, 0,
+         "RKEY_UNKNOWN"},
+        {CLIENT, CONT(R, 2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 3, ""},
+        {SERVER, CONT(0, 9, TOKENS({0, SERVER_RKEY, 0x299, 0x9000})), 0, 0, "UNKNOWN_LINK"}, {.side = END}},
+        1, SMCR_LINK_ANNOUNCED, 0, {
+        {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
+        {SERVER, 2, 1, 0, 0}, {SERVER, 2, 0x299, 0, 0}}},
+    {"ADD LINK rejected", { /* the reply echoes the server's data */
+        LINK_2_OFFERED, {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 1, ""}, {.side = END}},
+        1, SMCR_LINK_REJECTED, 0, {{0}}},
+    {"ADD LINK rejected after acceptance", {
+        LINK_2_OFFERED, LINK_2_TAKEN,
+        {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 0, "NO_REQUEST"}, {.side = END}},
+        1, SMCR_LINK_REJECTED, 0, {{0}}},
+    {"ADD LINK anew, with another queue pair", {
+        {SERVER, ADD(0, 0x12, 0x3f), 0, 0, ""}, LINK_2_OFFERED,
+        {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 2, ""}, {.side = END}},
+        1, SMCR_LINK_REJECTED, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
+    {"ADD LINK anew, with the same queue pair", {
+        LINK_2_OFFERED, LINK_2_OFFERED,
+        {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, ""}, {.side = END}},
+        1, SMCR_LINK_ANNOUNCED, 0, {{SERVER, 2, 0x201, SERVER_RKEY, 0}}},
+    {"ADD LINK without its request", {
+        {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 0,
+         "NO_REQUEST UNKNOWN_LINK"},
+        {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""},
+        {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 2, "LINK_ACTIVE LGR_TYPE"}, {.side = END}},
+        2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
+    {"a client asks for a link (v1)", {
+        {CLIENT, ADD(0, 0x11, 0), 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""},
+        {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, ""}, {.side = END}}, 1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
+    {"a client asks for a link (v2)", {
+        {CLIENT, REQ_ADD, 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""}, {.side = END}},
+        1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
+    {"a client offers a link", { /* only servers do that */
+        {CLIENT, ADD_OF(0, CLIENT_2), 0, 0, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"CONFIRM LINK names another queue pair", {
+        LINK_2_OFFERED, LINK_2_TAKEN,
+        {SERVER, CONFIRM_(0, 0x12, 0x99), 1, 0, "WRONG_LINK"}, {.side = END}},
+        1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
+    {"CONFIRM RKEY on two links", {LINK_2,
+        {CLIENT, RKEY(0, 0x300, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, ""},
+        {SERVER, RKEY(R, 0x300, TOKENS({2, 0, 0x301, 0x5000})), 0, 5, ""}, {.side = END}},
+        2, SMCR_LINK_ACTIVE, 0, {
+        {CLIENT, 1, 0x300, 0x300, 0}, {CLIENT, 2, 0x301, 0x300, 0}, {SERVER, 1, 0x300, 0, 0},
+        {SERVER, 2, 0x301, 0, 0}}},
+    {"CONFIRM RKEY, sent on link 2", {LINK_2,
+        {CLIENT, RKEY(0, 0x301, TOKENS({1, 0, 0x300, 0x5000})), 1, 0, ""}, {.side = END}},
+        2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 1, 0x300, 0x300, 0}, {CLIENT, 2, 0x301, 0x300, 0}}},
+    {"CONFIRM RKEY with continuation", {LINK_2,
+        {SERVER, RKEY(0, 0x300), 0, 0, ""},
+        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000}, {7, 0, 0x302, 0x5000})), 0, 0,
+         "UNKNOWN_LINK"},
+        {CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), 0, 6, ""}, {.side = END}},
+        2, SMCR_LINK_ACTIVE, 0, {
+        {SERVER, 1, 0x300, 0x300, 0}, {SERVER, 2, 0x301, 0x300, 0}, {SERVER, 2, 0x399, 0, 0},
+        {CLIENT, 2, 0x301, 0, 0}}},
+    {"continuation without CONFIRM RKEY", {LINK_2,
+        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, ""}, {.side = END}},
+        2, SMCR_LINK_ACTIVE, 0, {{SERVER, 2, 0x301, 0, 0}}},
+    {"DELETE RKEY", {LINK_2, /* one link's RKey frees the RMB on all */
+        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
+        {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 5, ""}, {.side = END}},
+        2, SMCR_LINK_ACTIVE, 0, {
+        {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 1}, {SERVER, 2, 0x201, SERVER_RKEY, 1},
+        {CLIENT, 1, CLIENT_RKEY, CLIENT_RKEY, 0}}},
+    {"DELETE RKEY of the peer's RMB", {
+        {CLIENT, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "RKEY_UNKNOWN"}, {.side = END}},
+        1, 0, 0, {{SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
+    {"RKey used again", {
+        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
+        {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 1, ""},
+        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "RKEY_UNKNOWN"},
+        {SERVER, RKEY(0, SERVER_RKEY), 0, 0, ""}, {.side = END}},
+        1, 0, 0, {{SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
+    {"DELETE LINK by the server", {LINK_2,
+        {SERVER, DELETE(0, 2, 0x10000), 0, 0, "LINK_DELETED LGR_TYPE"},
+        {CLIENT, DELETE(R, 2, 0x10000), 0, 5, ""}, {.side = END}}, 1, SMCR_LINK_DELETED, 0, {{0}}},
+    {"DELETE LINK by the client", {LINK_2, /* asks the server to do it */
+        {CLIENT, DELETE(0, 2, 0x10000), 0, 0, "LINK_DELETE_ASKED"},
+        {SERVER, DELETE(0, 2, 0x10000), 0, 5, "LINK_DELETED LGR_TYPE"},
+        {CLIENT, DELETE(R, 2, 0x100000), 0, 6, ""}, {.side = END}}, 1, SMCR_LINK_DELETED, 0, {{0}}},
+    {"DELETE LINK of an unknown link", {
+        {SERVER, DELETE(0, 9, 0x10000), 0, 0, "UNKNOWN_LINK"}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"DELETE LINK for all", {LINK_2,
+        {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, "LGR_ENDED"}, {.side = END}}, 0, SMCR_LINK_DELETED, 1, {{0}}},
+    {"DELETE LINK of the only link", {
+        {SERVER, DELETE(0, 1, 0x30000), 0, 0, "LINK_DELETED"}, {.side = END}}, 0, 0, 1, {{0}}},
+    {"unknown and optional types", {
+        {SERVER, {.type = 0x8a}, 0, 0, 0, ""}, {SERVER, {.type = 0x0a}, 0, 0, 0, ""},
+        {SERVER, {.type = 0x00}, 0, 0, 0, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"RKeys change while links do", {
+        LINK_2_OFFERED, {CLIENT, RKEY(0, 0x300), 0, 0, "COLLISION"}, {.side = END}},
+        1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
+};
+
+static void
+play_step(capture_t *capture, const step_t *step)
+{
+    smcr_llc_t llc = step->llc;
+    smcr_qp_key_t device = qp(step->device, 0);
+
+    if ((llc.type & 0x0f) == SMCR_ADD_LINK)
+        memcpy(llc.u.add_link.gid, device.gid, SMCR_GID_LENGTH);
+    if ((llc.type & 0x0f) == SMCR_CONFIRM_LINK)
+        memcpy(llc.u.confirm_link.gid, device.gid, SMCR_GID_LENGTH);
+    if (!step->on_second)
+        play_llc(capture, step->side, llc);
+    else if (step->side == SERVER)
+        play_llc_on(capture, 0x12, qp(CLIENT_2), AUTO_PSN, llc);
+    else
+        play_llc_on(capture, 0x11, qp(SERVER_2), AUTO_PSN, llc);
+}
+
+static void
+check_steps(capture_t *capture, const step_t *steps)
+{
+    uint32_t before = capture->frame;
+    smcr_exchange_t *asked[10] = {NULL};
+
+    for (unsigned i = 0; steps[i].side != END; i++) {
+        play_step(capture, &steps[i]);
+        g_assert_cmpstr(events(capture), ==, steps[i].events);
+        g_assert_cmpint(capture->packet.kind, ==, SMCR_PACKET_LLC);
+        g_assert_cmpint(capture->packet.sender, ==, steps[i].side);
+        g_assert_cmpuint(capture->packet.link->index, ==, steps[i].on_second);
+        g_assert_null(capture->packet.conn);
+        const smcr_exchange_t *answered = capture->packet.answers;
+        uint32_t request = answered ? answered->request_frame - before : 0;
+        g_assert_cmpint((int)request, ==, steps[i].answers);
+        if (answered)
+            g_assert_cmpuint(answered->response_frame, ==, capture->frame);
+        asked[i] = capture->packet.asks;
+        bool known_type = (steps[i].llc.type & 0x8f) - 1U < 9;
+        g_assert_cmpint(asked[i] != NULL, ==, known_type && !(steps[i].llc.flags & R));
+    }
+}
+
+static void
+check_keys(const capture_t *capture, const smcr_lgr_t *lgr, const smcr_link_t *first,
+           const rkey_case_t *keys)
+{
+    for (; keys->link; keys++) {
+        const smcr_link_t *link = keys->link == 1 ? first : smcr_lgr_link(lgr, keys->link);
+        g_assert_nonnull(link);
+        const smcr_rtoken_entry_t *entry =
+            smcr_rmb_find(capture->state, &link->end[keys->side], keys->rkey);
+        const smcr_rtoken_entry_t *primary =
+            smcr_rmb_find(capture->state, &first->end[keys->side], keys->primary);
+        g_assert_true((entry ? entry->rmb : NULL) == (primary ? primary->rmb : NULL));
+        g_assert_cmpint(entry != NULL, ==, keys->primary != 0);
+        if (entry) {
+            g_assert_cmpint(entry->rmb->deleted_frame != 0, ==, keys->deleted);
+            g_assert_cmpint(entry->rmb->side, ==, keys->side);
+        }
+    }
+}
+
+static void
+test_case(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    capture_t capture;
+
+    capture_open(&capture);
+    const smcr_conn_t *conn = first_contact(&capture);
+    const smcr_link_t *first = conn->side[SERVER].link;
+    confirm_first_link(&capture);
+    smcr_link_t *second = NULL;
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    check_steps(&capture, cases[i].steps);
+    g_assert_cmpuint(lgr->active_links, ==, (unsigned)cases[i].active_links);
+    g_assert_cmpint(lgr->ended_frame != 0, ==, cases[i].ended);
+    smcr_qp_key_t ends[] = {qp(SERVER_2), qp(CLIENT_2), qp(0x12, 0x3f)};
+    for (unsigned n = 0; n < G_N_ELEMENTS(ends); n++) {
+        const smcr_end_t *end = smcr_end_find(capture.state, &ends[n]);
+        if (end && end->link->index == 1)
+            second = end->link;
+    }
+    g_assert_cmpuint(capture.state->link_count >= 2, ==, second != NULL);
+    if (second)
+        g_assert_cmpint(second->state, ==, cases[i].second);
+    check_keys(&capture, lgr, first, cases[i].keys);
+    capture_close(&capture);
+}
+
+/* The first link's CONFIRM LINK. */
+static void
+test_confirm_link(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    const smcr_conn_t *conn = first_contact(&capture);
+    const smcr_link_t *link = conn->side[SERVER].link;
+    g_assert_false(link->has_number);
+    confirm_first_link(&capture);
+    g_assert_cmpstr(events(&capture), ==, "LINK_ACTIVE");
+    g_assert_cmpint(link->state, ==, SMCR_LINK_ACTIVE);
+    g_assert_cmpuint(link->confirm_frame, ==, capture.frame - 1);
+    g_assert_cmpuint(link->active_frame, ==, capture.frame);
+    g_assert_true(link->has_number);
+    g_assert_cmpuint(link->number, ==, 1);
+    g_assert_cmpuint(link->end[CLIENT].user_id, ==, 0x1000 + CLIENT);
+    g_assert_cmpuint(link->end[SERVER].user_id, ==, 0x1000 + SERVER);
+    capture_close(&capture);
+}
+
+/* The capture begins with CONFIRM LINK: it names the sender's queue pair and its role. */
+static void
+test_late_confirm_link(void)
+{
+    static const struct {
+        uint8_t device; /* that the message names; it comes from 1 */
+        bool learned;
+    } devices[] = {{1, true}, {3, false}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(devices); i++) {
+        capture_t capture;
+        smcr_llc_t llc = {.type = SMCR_CONFIRM_LINK, .u.confirm_link = {.qpn = 5, .link = 4}};
+        smcr_qp_key_t named = qp(devices[i].device, 5), target = qp(2, 9);
+        capture_open(&capture);
+        memcpy(llc.u.confirm_link.gid, named.gid, SMCR_GID_LENGTH);
+        play_llc_on(&capture, 1, target, 50, llc);
+        const smcr_end_t *end = smcr_end_find(capture.state, &named);
+        const smcr_link_t *link = smcr_end_find(capture.state, &target)->link;
+        g_assert_cmpint(end != NULL, ==, devices[i].learned);
+        g_assert_cmpstr(events(&capture), ==, devices[i].learned ? "" : "WRONG_LINK");
+        if (end) {
+            g_assert_true(end->link == link);
+            g_assert_cmpint(link->lgr->server, ==, end->side);
+            g_assert_cmpint(capture.packet.direction, ==, 1);
+        }
+        capture_close(&capture);
+    }
+}
+
+/* Behind a gap: taken in when the receiver acknowledges it, once and in order. */
+static void
+test_deferred(void)
+{
+    capture_t capture;
+    static const struct {
+        uint32_t psn; /* from the first one behind the gap */
+        uint32_t rkey;
+        bool delete;
+    } sent[] = {{2, 0x300, true}, {1, 0x300, false}, {3, 0x301, false}, {1, 0x300, false}};
+
+    capture_open(&capture);
+    const smcr_conn_t *conn = first_contact(&capture);
+    confirm_first_link(&capture);
+    const smcr_end_t *owner = &conn->side[SERVER].link->end[SERVER];
+    uint32_t next = conn->side[CLIENT].link->end[CLIENT].order.next;
+    play_ack(&capture, CLIENT, next - 1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sent); i++) {
+        smcr_rtoken_t rkey = {.rkey = sent[i].rkey};
+        smcr_llc_t llc = {.type = sent[i].delete ? SMCR_DELETE_RKEY : SMCR_CONFIRM_RKEY};
+        if (sent[i].delete) {
+            llc.rtokens = &rkey;
+            llc.rtoken_count = 1;
+        } else {
+            llc.u.confirm_rkey.rkey = sent[i].rkey;
+        }
+        play_llc_on(&capture, HOST(SERVER), qp_of_side(CLIENT), next + sent[i].psn, llc);
+        g_assert_cmpint(capture.packet.order, ==, SMCR_PSN_AHEAD);
+        g_assert_null(smcr_rmb_find(capture.state, owner, sent[i].rkey));
+    }
+    play_ack(&capture, CLIENT, next + 2);
+    g_assert_nonnull(smcr_rmb_find(capture.state, owner, 0x300));
+    g_assert_cmpuint(smcr_rmb_find(capture.state, owner, 0x300)->rmb->deleted_frame, !=, 0);
+    g_assert_null(smcr_rmb_find(capture.state, owner, 0x301));
+    play_ack(&capture, CLIENT, next + 3);
+    g_assert_nonnull(smcr_rmb_find(capture.state, owner, 0x301));
+    g_assert_cmpuint(wmem_list_count(conn->lgr->pending), ==, 3);
+    capture_close(&capture);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/llc/%s", cases[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
+        g_free(path);
+    }
+    g_test_add_func("/llc/CONFIRM LINK", test_confirm_link);
+    g_test_add_func("/llc/CONFIRM LINK, late", test_late_confirm_link);
+    g_test_add_func("/llc/behind a gap", test_deferred);
+    return g_test_run();
+}
