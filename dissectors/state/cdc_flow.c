@@ -14,14 +14,15 @@
 #define STATE_CLOSED 0x40
 #define STATE_ABORT 0x20
 #define PAGE_MASK 0xfffU
+#define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
 
 /* ---- which connection ---- */
 
 /*
  * The other direction of a connection that began before the capture. Its two directions have a
  * token each, and nothing in CDC says that they belong together. But the sender's consumer cursor
- * repeats the other direction's producer cursor; where a single connection fits in that and in
- * its token (both hosts of a pair commonly count theirs in step), it is that one.
+ * repeats the other direction's producer cursor; where a single connection fits in that, and has
+ * the same token too (both hosts of a pair commonly count theirs in step), it is that one.
  */
 static smcr_conn_t *
 other_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
@@ -32,15 +33,14 @@ other_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
         smcr_conn_t *half = wmem_list_frame_data(at);
         const smcr_conn_side_t *writer = &half->side[receiver];
         const smcr_conn_side_t *reader = &half->side[!receiver];
-        if (writer->has_token || !reader->has_token || reader->token != cdc->token ||
-            cdc->cons.count == 0 || writer->prod.count != cdc->cons.count ||
-            writer->prod.wrap != cdc->cons.wrap)
+        if (writer->has_token || !reader->has_token || cdc->cons.count == 0 ||
+            writer->prod.count != cdc->cons.count || writer->prod.wrap != cdc->cons.wrap)
             continue;
         if (found)
             return NULL;
         found = half;
     }
-    return found;
+    return found && found->side[!receiver].token == cdc->token ? found : NULL;
 }
 
 static smcr_conn_t *
@@ -58,6 +58,8 @@ late_conn(smcr_state_t *state, smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *
         conn = smcr_conn_new(state);
         conn->lgr = lgr;
         wmem_list_append(lgr->halves, conn);
+        if (wmem_list_count(lgr->halves) > HALVES_MAX)
+            wmem_list_remove_frame(lgr->halves, wmem_list_head(lgr->halves));
         smcr_event_add(state, packet,
                        lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
     }
@@ -67,15 +69,19 @@ late_conn(smcr_state_t *state, smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *
 
 /*
  * The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor
- * is where the write ended. RMBs begin at a page, which rules out a WRITE of somebody else.
+ * is where the write ended. RMBs begin at a page, and the cursor has moved since the message
+ * before, which rules out a WRITE of another connection.
  */
 static void
 learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
           const smcr_roce_t *roce, uint32_t frame)
 {
     smcr_conn_side_t *side = &conn->side[end->side];
+    const smcr_conn_side_t *writer = &conn->side[!end->side];
+    bool moved = !writer->cdc_frame || writer->prod.count != cdc->prod.count ||
+                 writer->prod.wrap != cdc->prod.wrap;
 
-    if (side->rmb || end->write_count == 0)
+    if (side->rmb || end->write_count == 0 || !moved)
         return;
     const smcr_write_t *write = &end->writes[(end->write_count - 1) % SMCR_WRITES_KEPT];
     uint32_t after = (write->first_psn + write->packets) & SMCR_PSN_MASK;
@@ -101,6 +107,19 @@ learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cd
     };
 }
 
+/* The sender was done with the connection, and this is not its next message: the token is in use
+ * again, and the capture lacks the CLC messages that say so. */
+static bool
+is_over(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
+{
+    bool ended = sender->closed_frame || sender->abort_frame;
+    bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
+
+    return ended && !replay && !(cdc->flags & FLAG_FAILOVER) &&
+           !(cdc->state & (STATE_CLOSED | STATE_ABORT)) &&
+           (uint16_t)(cdc->seq - sender->cdc_seq) != 1;
+}
+
 void
 smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *cdc,
                smcr_when_t when, smcr_packet_t *packet)
@@ -113,7 +132,8 @@ smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *c
         return;
     smcr_note_deleted_link(state, end, packet);
     packet->conn = smcr_conn_find(state, lgr, end->side, cdc->token);
-    if (!packet->conn)
+    if (!packet->conn || (packet->order == SMCR_PSN_NEXT &&
+                          is_over(&packet->conn->side[!end->side], cdc)))
         packet->conn = late_conn(state, lgr, end->side, cdc, packet);
     if (packet->order == SMCR_PSN_NEXT) {
         learn_rmb(state, end, packet->conn, cdc, roce, when.frame);

@@ -137,7 +137,8 @@ check_step(const capture_t *capture, const smcr_conn_t *conn, const step_t *step
     g_assert_true(packet->conn == conn);
     g_assert_cmpint(packet->link ? (int)packet->link->index : -1, ==, step->link);
     g_assert_cmpint(packet->link ? (int)packet->link->lgr->index : -1, ==, step->lgr);
-    g_assert_cmpint(packet->direction, ==, step->type == ACCEPT ? 1 : step->type == DECLINE ? -1 : 0);
+    static const int directions[] = {[PROPOSAL] = 0, [ACCEPT] = 1, [CONFIRM] = 0, [DECLINE] = -1};
+    g_assert_cmpint(packet->direction, ==, directions[step->type]);
     if (step->link < 0)
         return;
     const smcr_link_t *link = packet->link;
@@ -253,8 +254,9 @@ test_not_for_us(void)
         capture_t capture;
         capture_open(&capture);
         smcr_conn_t *conn = smcr_conn_new(capture.state);
-        smcr_clc_t accept = {.header = {0xe2d4c3c4, 2, 48, 0x11}, .complete = i == 0, .smcd = i == 0};
-        smcr_clc_t confirm = {.header = {0xe2d4c3c4, 3, 48, 0x11}, .complete = i == 0, .smcd = i == 0};
+        bool smcd = i == 0;
+        smcr_clc_t accept = {{0xe2d4c3c4, 2, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 1}}};
+        smcr_clc_t confirm = {{0xe2d4c3c4, 3, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 2}}};
         smcr_clc_t decline = {.header = {0xe2d4c3c4, 4, 28, 0x10}};
         smcr_when_t when = {1, 1};
         smcr_state_clc(capture.state, conn, &accept, when, &capture.packet);

@@ -28,6 +28,7 @@ typedef struct {
 } step_t;
 
 #define END (-1)
+#define STOP {.side = END}
 #define TOKENS(...) \
     .rtokens = (smcr_rtoken_t[]){__VA_ARGS__}, \
     .rtoken_count = sizeof((smcr_rtoken_t[]){__VA_ARGS__}) / sizeof(smcr_rtoken_t)
@@ -37,10 +38,12 @@ typedef struct {
 #define ADD_OF(flags_, end, ...) ADD_OF_(flags_, end, __VA_ARGS__)
 #define ADD_OF_(flags_, device_, qpn_, ...) ADD(flags_, device_, qpn_, __VA_ARGS__)
 #define CONT(flags_, link_, ...) \
-    {.type = SMCR_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, __VA_ARGS__}, 0
+    {.type = SMCR_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, \
+     __VA_ARGS__}, 0
 #define CONFIRM_OF(flags_, end) CONFIRM_(flags_, end)
 #define CONFIRM_(flags_, device_, qpn_) \
-    {.type = SMCR_CONFIRM_LINK, .flags = flags_, .u.confirm_link = {.qpn = qpn_, .link = 2}}, device_
+    {.type = SMCR_CONFIRM_LINK, .flags = flags_, \
+     .u.confirm_link = {.qpn = qpn_, .link = 2}}, device_
 #define DELETE(flags_, link_, reason_) \
     {.type = SMCR_DELETE_LINK, .flags = flags_, .u.delete_link = {link_, reason_}}, 0
 #define RKEY(flags_, rkey_, ...) \
@@ -54,7 +57,8 @@ typedef struct {
 #define REQ_ADD {.type = V2 | SMCR_REQ_ADD_LINK}, 0
 
 /* Link 2, from the offer to its confirmation. */
-#define LINK_2_OFFERED {SERVER, ADD_OF(0, SERVER_2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000})), 0, 0, ""}
+#define LINK_2_OFFERED \
+    {SERVER, ADD_OF(0, SERVER_2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000})), 0, 0, ""}
 #define LINK_2_TAKEN \
     {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 1, ""}
 #define LINK_2_CONFIRMED \
@@ -81,25 +85,25 @@ static const struct {
 } cases[] = {
     {"TEST LINK", {
         {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 1, ""},
-        {CLIENT, TEST(0, 6), 0, 0, ""}, {SERVER, TEST(R, 6), 0, 3, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+        {CLIENT, TEST(0, 6), 0, 0, ""}, {SERVER, TEST(R, 6), 0, 3, ""}, STOP}, 1, 0, 0, {{0}}},
     {"TEST LINK both ways at once", {
         {SERVER, TEST(0, 0), 0, 0, ""}, {CLIENT, TEST(0, 0), 0, 0, ""},
-        {SERVER, TEST(R, 0), 0, 2, ""}, {CLIENT, TEST(R, 0), 0, 1, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+        {SERVER, TEST(R, 0), 0, 2, ""}, {CLIENT, TEST(R, 0), 0, 1, ""}, STOP}, 1, 0, 0, {{0}}},
     {"wrong echo", {
-        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 1, "NOT_ECHOED"}, {.side = END}},
+        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 1, "NOT_ECHOED"}, STOP},
         1, 0, 0, {{0}}},
-    {"response without request", {{CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, {.side = END}}, 1, 0, 0, {{0}}},
+    {"response without request", {{CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, STOP}, 1, 0, 0, {{0}}},
     {"a response is lost", {
         {SERVER, TEST(0, 0), 0, 0, ""}, {SERVER, TEST(0, 0), 0, 0, ""},
-        {CLIENT, TEST(R, 0), 0, 2, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+        {CLIENT, TEST(R, 0), 0, 2, ""}, STOP}, 1, 0, 0, {{0}}},
     {"the response before is lost", {
         {SERVER, RKEY(0, 0x300), 0, 0, ""}, {SERVER, RKEY(0, 0x301), 0, 0, ""},
-        {CLIENT, RKEY(R, 0x301), 0, 2, ""}, {CLIENT, RKEY(R, 0x300), 0, 1, ""}, {.side = END}},
+        {CLIENT, RKEY(R, 0x301), 0, 2, ""}, {CLIENT, RKEY(R, 0x300), 0, 1, ""}, STOP},
         1, 0, 0, {{SERVER, 1, 0x300, 0x300, 0}, {SERVER, 1, 0x301, 0x301, 0}}},
     {"one's own request is no response's", {
-        {CLIENT, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, {.side = END}},
+        {CLIENT, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, STOP},
         1, 0, 0, {{0}}},
-    {"ADD LINK accepted", {LINK_2, {.side = END}}, 2, SMCR_LINK_ACTIVE, 0, {
+    {"ADD LINK accepted", {LINK_2, STOP}, 2, SMCR_LINK_ACTIVE, 0, {
         {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
         {SERVER, 2, SERVER_RKEY, 0, 0}, {CLIENT, 2, 0x201, 0, 0}}},
     {"ADD LINK accepted, RKeys follow", {
@@ -107,96 +111,97 @@ static const struct {
         {SERVER, CONT(0, 2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000}, {0, 0x777, 1, 2})), 0, 0,
          "RKEY_UNKNOWN"},
         {CLIENT, CONT(R, 2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 3, ""},
-        {SERVER, CONT(0, 9, TOKENS({0, SERVER_RKEY, 0x299, 0x9000})), 0, 0, "UNKNOWN_LINK"}, {.side = END}},
+        {SERVER, CONT(0, 9, TOKENS({0, SERVER_RKEY, 0x299, 0x9000})), 0, 0, "UNKNOWN_LINK"}, STOP},
         1, SMCR_LINK_ANNOUNCED, 0, {
         {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
         {SERVER, 2, 1, 0, 0}, {SERVER, 2, 0x299, 0, 0}}},
     {"ADD LINK rejected", { /* the reply echoes the server's data */
-        LINK_2_OFFERED, {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 1, ""}, {.side = END}},
+        LINK_2_OFFERED, {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 1, ""}, STOP},
         1, SMCR_LINK_REJECTED, 0, {{0}}},
     {"ADD LINK rejected after acceptance", {
         LINK_2_OFFERED, LINK_2_TAKEN,
-        {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 0, "NO_REQUEST"}, {.side = END}},
+        {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 0, "NO_REQUEST"}, STOP},
         1, SMCR_LINK_REJECTED, 0, {{0}}},
     {"ADD LINK anew, with another queue pair", {
         {SERVER, ADD(0, 0x12, 0x3f), 0, 0, ""}, LINK_2_OFFERED,
-        {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 2, ""}, {.side = END}},
+        {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 2, ""}, STOP},
         1, SMCR_LINK_REJECTED, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
     {"ADD LINK anew, with the same queue pair", {
         LINK_2_OFFERED, LINK_2_OFFERED,
-        {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, ""}, {.side = END}},
+        {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, ""}, STOP},
         1, SMCR_LINK_ANNOUNCED, 0, {{SERVER, 2, 0x201, SERVER_RKEY, 0}}},
     {"ADD LINK without its request", {
         {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 0,
          "NO_REQUEST UNKNOWN_LINK"},
         {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""},
-        {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 2, "LINK_ACTIVE LGR_TYPE"}, {.side = END}},
+        {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 2, "LINK_ACTIVE LGR_TYPE"}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
     {"a client asks for a link (v1)", {
         {CLIENT, ADD(0, 0x11, 0), 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""},
-        {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, ""}, {.side = END}}, 1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
+        {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, ""}, STOP}, 1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
     {"a client asks for a link (v2)", {
-        {CLIENT, REQ_ADD, 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""}, {.side = END}},
+        {CLIENT, REQ_ADD, 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""}, STOP},
         1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
     {"a client offers a link", { /* only servers do that */
-        {CLIENT, ADD_OF(0, CLIENT_2), 0, 0, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+        {CLIENT, ADD_OF(0, CLIENT_2), 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
     {"CONFIRM LINK names another queue pair", {
         LINK_2_OFFERED, LINK_2_TAKEN,
-        {SERVER, CONFIRM_(0, 0x12, 0x99), 1, 0, "WRONG_LINK"}, {.side = END}},
+        {SERVER, CONFIRM_(0, 0x12, 0x99), 1, 0, "WRONG_LINK"}, STOP},
         1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
     {"CONFIRM RKEY on two links", {LINK_2,
         {CLIENT, RKEY(0, 0x300, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, ""},
-        {SERVER, RKEY(R, 0x300, TOKENS({2, 0, 0x301, 0x5000})), 0, 5, ""}, {.side = END}},
+        {SERVER, RKEY(R, 0x300, TOKENS({2, 0, 0x301, 0x5000})), 0, 5, ""}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {
         {CLIENT, 1, 0x300, 0x300, 0}, {CLIENT, 2, 0x301, 0x300, 0}, {SERVER, 1, 0x300, 0, 0},
         {SERVER, 2, 0x301, 0, 0}}},
     {"CONFIRM RKEY, sent on link 2", {LINK_2,
-        {CLIENT, RKEY(0, 0x301, TOKENS({1, 0, 0x300, 0x5000})), 1, 0, ""}, {.side = END}},
+        {CLIENT, RKEY(0, 0x301, TOKENS({1, 0, 0x300, 0x5000})), 1, 0, ""}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 1, 0x300, 0x300, 0}, {CLIENT, 2, 0x301, 0x300, 0}}},
     {"CONFIRM RKEY with continuation", {LINK_2,
         {SERVER, RKEY(0, 0x300), 0, 0, ""},
         {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000}, {7, 0, 0x302, 0x5000})), 0, 0,
          "UNKNOWN_LINK"},
-        {CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), 0, 6, ""}, {.side = END}},
+        {CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), 0, 6, ""}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {
         {SERVER, 1, 0x300, 0x300, 0}, {SERVER, 2, 0x301, 0x300, 0}, {SERVER, 2, 0x399, 0, 0},
         {CLIENT, 2, 0x301, 0, 0}}},
     {"continuation without CONFIRM RKEY", {LINK_2,
-        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, ""}, {.side = END}},
+        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, ""}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{SERVER, 2, 0x301, 0, 0}}},
     {"DELETE RKEY", {LINK_2, /* one link's RKey frees the RMB on all */
         {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
-        {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 5, ""}, {.side = END}},
+        {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 5, ""}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {
         {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 1}, {SERVER, 2, 0x201, SERVER_RKEY, 1},
         {CLIENT, 1, CLIENT_RKEY, CLIENT_RKEY, 0}}},
     {"DELETE RKEY of the peer's RMB", {
-        {CLIENT, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "RKEY_UNKNOWN"}, {.side = END}},
+        {CLIENT, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "RKEY_UNKNOWN"}, STOP},
         1, 0, 0, {{SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
     {"RKey used again", {
         {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
         {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 1, ""},
         {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "RKEY_UNKNOWN"},
-        {SERVER, RKEY(0, SERVER_RKEY), 0, 0, ""}, {.side = END}},
+        {SERVER, RKEY(0, SERVER_RKEY), 0, 0, ""}, STOP},
         1, 0, 0, {{SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
     {"DELETE LINK by the server", {LINK_2,
         {SERVER, DELETE(0, 2, 0x10000), 0, 0, "LINK_DELETED LGR_TYPE"},
-        {CLIENT, DELETE(R, 2, 0x10000), 0, 5, ""}, {.side = END}}, 1, SMCR_LINK_DELETED, 0, {{0}}},
+        {CLIENT, DELETE(R, 2, 0x10000), 0, 5, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
     {"DELETE LINK by the client", {LINK_2, /* asks the server to do it */
         {CLIENT, DELETE(0, 2, 0x10000), 0, 0, "LINK_DELETE_ASKED"},
         {SERVER, DELETE(0, 2, 0x10000), 0, 5, "LINK_DELETED LGR_TYPE"},
-        {CLIENT, DELETE(R, 2, 0x100000), 0, 6, ""}, {.side = END}}, 1, SMCR_LINK_DELETED, 0, {{0}}},
+        {CLIENT, DELETE(R, 2, 0x100000), 0, 6, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
     {"DELETE LINK of an unknown link", {
-        {SERVER, DELETE(0, 9, 0x10000), 0, 0, "UNKNOWN_LINK"}, {.side = END}}, 1, 0, 0, {{0}}},
+        {SERVER, DELETE(0, 9, 0x10000), 0, 0, "UNKNOWN_LINK"}, STOP}, 1, 0, 0, {{0}}},
     {"DELETE LINK for all", {LINK_2,
-        {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, "LGR_ENDED"}, {.side = END}}, 0, SMCR_LINK_DELETED, 1, {{0}}},
+        {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, "LGR_ENDED"}, STOP},
+        0, SMCR_LINK_DELETED, 1, {{0}}},
     {"DELETE LINK of the only link", {
-        {SERVER, DELETE(0, 1, 0x30000), 0, 0, "LINK_DELETED"}, {.side = END}}, 0, 0, 1, {{0}}},
+        {SERVER, DELETE(0, 1, 0x30000), 0, 0, "LINK_DELETED"}, STOP}, 0, 0, 1, {{0}}},
     {"unknown and optional types", {
         {SERVER, {.type = 0x8a}, 0, 0, 0, ""}, {SERVER, {.type = 0x0a}, 0, 0, 0, ""},
-        {SERVER, {.type = 0x00}, 0, 0, 0, ""}, {.side = END}}, 1, 0, 0, {{0}}},
+        {SERVER, {.type = 0x00}, 0, 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
     {"RKeys change while links do", {
-        LINK_2_OFFERED, {CLIENT, RKEY(0, 0x300), 0, 0, "COLLISION"}, {.side = END}},
+        LINK_2_OFFERED, {CLIENT, RKEY(0, 0x300), 0, 0, "COLLISION"}, STOP},
         1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
 };
 

@@ -92,7 +92,8 @@ static const struct {
     {"up to the end of the element", 0, {
         {ONLY, 0, KEY, ELEMENT - 10, 10, 0, NEXT, 1, ELEMENT - 10, 0, ""}}},
     {"over the end of the element", 0, {
-        {ONLY, 0, KEY, ELEMENT - 10, 11, 0, NEXT, 1, ELEMENT - 10, 0, "WRITE_OUTSIDE"}}},
+        {ONLY, 0, KEY, ELEMENT - 10, 11, 0, NEXT, 1, ELEMENT - 10, 0,
+         "WRITE_OUTSIDE OVERWRITTEN"}}},
     {"element without connection", 0, {
         {ONLY, 0, KEY, 2 * ELEMENT, 10, 0, NEXT, 3, 0, NO_CONN, "WRITE_OUTSIDE"}}},
     {"before the RMB", 0, {

@@ -229,7 +229,10 @@ confirm_first_link(capture_t *capture)
 {
     for (int side = SERVER; side >= CLIENT; side--) {
         smcr_qp_key_t own = qp_of_side(side);
-        smcr_llc_t llc = {.type = SMCR_CONFIRM_LINK, .flags = side == CLIENT ? 0x80 : 0};
+        smcr_llc_t llc = {
+            .type = SMCR_CONFIRM_LINK,
+            .flags = side == CLIENT ? 0x83 : 0x03, /* response; elements begin with data */
+        };
 
         memcpy(llc.u.confirm_link.gid, own.gid, SMCR_GID_LENGTH);
         llc.u.confirm_link.qpn = own.qpn;

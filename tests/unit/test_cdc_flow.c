@@ -1,0 +1,345 @@
+/* test_cdc_flow.c
+ * What CDC messages tell: which connection, how it goes on, moves and ends.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#include <string.h>
+
+#define END (-1)
+#define STOP {.side = END}
+#define F 0x08      /* failover validation */
+#define DONE 0x80   /* sending done */
+#define CLOSED 0x40
+#define ABORT 0x20
+
+/* The queue pairs of link 2. */
+#define CLIENT_2 qp(0x11, 0x30)
+#define SERVER_2 qp(0x12, 0x40)
+
+/* A message of the connection that first_contact() begins. */
+typedef struct {
+    int side; /* sender */
+    uint16_t seq;
+    uint8_t flags, state;
+    bool on_second;  /* over link 2 */
+    bool behind_gap; /* sent again later, for the receiver has missed the packet before */
+    const char *events;
+} step_t;
+
+static const struct {
+    const char *name;
+    step_t steps[8];
+} cases[] = {
+    {"in order", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {SERVER, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""},
+        {SERVER, 2, 0, 0, 0, 0, ""}, STOP}},
+    {"sequence wraps", {
+        {CLIENT, 65534, 0, 0, 0, 0, ""}, {CLIENT, 65535, 0, 0, 0, 0, ""},
+        {CLIENT, 0, 0, 0, 0, 0, ""}, {CLIENT, 1, 0, 0, 0, 0, ""}, STOP}},
+    {"sequence gap", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "SEQ_GAP"},
+        {CLIENT, 4, 0, 0, 0, 0, ""}, STOP}},
+    {"gap over the wrap", {
+        {CLIENT, 65535, 0, 0, 0, 0, ""}, {CLIENT, 1, 0, 0, 0, 0, "SEQ_GAP"}, STOP}},
+    {"sequence backwards", {
+        {CLIENT, 5, 0, 0, 0, 0, ""}, {CLIENT, 5, 0, 0, 0, 0, "SEQ_BACKWARDS"},
+        {CLIENT, 4, 0, 0, 0, 0, "SEQ_BACKWARDS"}, {CLIENT, 5, 0, 0, 0, 0, ""}, STOP}},
+    {"behind a gap", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 1, "AHEAD"},
+        {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, ""}, STOP}},
+    {"failover", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {SERVER, 1, 0, 0, 0, 0, ""},
+        {CLIENT, 1, F, 0, 1, 0, "MOVED"}, {SERVER, 1, F, 0, 1, 0, "MOVED"},
+        {CLIENT, 2, 0, 0, 1, 0, ""}, {SERVER, 2, 0, 0, 1, 0, ""}, STOP}},
+    {"failover before anything was sent", {
+        {CLIENT, 0, F, 0, 1, 0, "MOVED"}, {CLIENT, 1, 0, 0, 1, 0, ""}, STOP}},
+    {"replay after failover", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, ""},
+        {CLIENT, 1, F, 0, 1, 0, "MOVED"}, {CLIENT, 2, 0, 0, 1, 0, ""},
+        {CLIENT, 3, 0, 0, 1, 0, ""}, {CLIENT, 3, 0, 0, 1, 0, "SEQ_BACKWARDS"}, STOP}},
+    {"validation without move", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""},
+        STOP}},
+    {"moved without validation", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, 0, "MOVED"}, STOP}},
+    {"begun on another link than CLC named", {
+        {CLIENT, 1, 0, 0, 1, 0, ""}, {CLIENT, 2, 0, 0, 1, 0, ""}, STOP}},
+    {"each direction closes by itself", {
+        {CLIENT, 1, 0, DONE, 0, 0, "SENDING_DONE"}, {SERVER, 1, 0, 0, 0, 0, ""},
+        {SERVER, 2, 0, DONE | CLOSED, 0, 0, "SENDING_DONE CLOSED"},
+        {CLIENT, 2, 0, DONE | CLOSED, 0, 0, "CLOSED"},
+        {CLIENT, 3, 0, DONE | CLOSED, 0, 0, ""}, STOP}},
+    {"abnormal close", {{CLIENT, 1, 0, ABORT, 0, 0, "ABORTED"}, STOP}},
+    {"goes on after close", {
+        {CLIENT, 1, 0, CLOSED, 0, 0, "CLOSED"}, {CLIENT, 2, 0, 0, 0, 0, "AFTER_CLOSE"}, STOP}},
+    {"close replayed after failover", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, CLOSED, 0, 0, "CLOSED"},
+        {CLIENT, 0, F, 0, 1, 0, "MOVED"}, {CLIENT, 1, 0, 0, 1, 0, "AFTER_CLOSE"},
+        {CLIENT, 2, 0, CLOSED, 1, 0, ""}, STOP}},
+};
+
+static void
+add_second_link(capture_t *capture, const smcr_conn_t *conn)
+{
+    smcr_link_t *link = smcr_link_new(capture->state, conn->lgr);
+    smcr_qp_key_t keys[] = {CLIENT_2, SERVER_2};
+
+    for (int side = 0; side < 2; side++)
+        smcr_end_set(capture->state, link, side, &keys[side]);
+    smcr_link_activate(link, capture->frame);
+}
+
+static void
+play_step(capture_t *capture, const smcr_conn_t *conn, const step_t *step)
+{
+    smcr_cdc_t cdc = {
+        .seq = step->seq,
+        .token = step->side == CLIENT ? SERVER_TOKEN : CLIENT_TOKEN,
+        .flags = step->flags,
+        .state = step->state,
+    };
+    const smcr_end_t *target = &conn->side[0].link->end[!step->side];
+
+    if (step->on_second) {
+        play_cdc_on(capture, step->side == CLIENT ? 0x11 : 0x12,
+                    step->side == CLIENT ? SERVER_2 : CLIENT_2, AUTO_PSN, cdc);
+    } else if (step->behind_gap) {
+        uint32_t next = target->order.next;
+        play_ack(capture, !step->side, next - 1);
+        play_cdc_on(capture, HOST(step->side), qp_of_side(!step->side), next + 1, cdc);
+    } else {
+        play_cdc(capture, step->side, cdc);
+    }
+}
+
+static void
+test_case(gconstpointer data)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = first_contact(&capture);
+    confirm_first_link(&capture);
+    add_second_link(&capture, conn);
+    for (const step_t *step = data; step->side != END; step++) {
+        play_step(&capture, conn, step);
+        g_assert_cmpstr(events(&capture), ==, step->events);
+        g_assert_true(capture.packet.conn == conn);
+        g_assert_cmpint(capture.packet.kind, ==, SMCR_PACKET_CDC);
+        g_assert_cmpint(capture.packet.direction, ==, step->side == SERVER);
+        g_assert_cmpuint(capture.packet.link->index, ==, step->on_second);
+        if (step->behind_gap)
+            continue;
+        g_assert_true(conn->side[step->side].link == capture.packet.link);
+        if (!(step->flags & F))
+            g_assert_cmpuint(conn->side[step->side].cdc_seq, ==, step->seq);
+    }
+    capture_close(&capture);
+}
+
+/* A token of a connection that ended comes up again: not the old connection. */
+static void
+test_token_again(void)
+{
+    static const struct {
+        uint8_t state;
+        uint16_t seq;
+        bool same;
+    } ends[] = {{CLOSED, 1, false}, {ABORT, 1, false}, {DONE, 1, true}, {CLOSED, 10, true}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(ends); i++) {
+        capture_t capture;
+        capture_open(&capture);
+        smcr_conn_t *conn = first_contact(&capture);
+        play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 9, .token = SERVER_TOKEN,
+                                                .state = ends[i].state});
+        play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = ends[i].seq, .token = SERVER_TOKEN});
+        g_assert_cmpint(capture.packet.conn == conn, ==, ends[i].same);
+        capture_close(&capture);
+    }
+}
+
+/* What is cut short says nothing. */
+static void
+test_incomplete(void)
+{
+    capture_t capture;
+    smcr_roce_t roce = {.target = qp_of_side(SERVER)};
+    smcr_cdc_t cdc = {.token = SERVER_TOKEN};
+    smcr_packet_t packet = {.kind = SMCR_PACKET_OTHER};
+
+    capture_open(&capture);
+    first_contact(&capture);
+    smcr_state_cdc(capture.state, &roce, &cdc, (smcr_when_t){9, 9}, &packet);
+    g_assert_cmpint(packet.kind, ==, SMCR_PACKET_CDC);
+    g_assert_null(packet.conn);
+    capture_close(&capture);
+}
+
+static void
+test_unknown_token(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = first_contact(&capture);
+    play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = 0x999});
+    g_assert_cmpstr(events(&capture), ==, "UNKNOWN_TOKEN");
+    const smcr_conn_t *unknown = capture.packet.conn;
+    g_assert_true(unknown && unknown != conn);
+    play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 2, .token = 0x999});
+    g_assert_cmpstr(events(&capture), ==, "");
+    g_assert_true(capture.packet.conn == unknown);
+    capture_close(&capture);
+}
+
+/* ---- connections that began before the capture ---- */
+
+/* The client writes on up to two connections; then the server sends one message. */
+static const struct {
+    const char *name;
+    struct {
+        uint32_t token;
+        smcr_cursor_t prod;
+    } writers[2];
+    uint32_t token;     /* of the server's message */
+    smcr_cursor_t cons;
+    int conn;           /* that it belongs to; -1: a new one */
+} halves[] = {
+    {"token and cursor", {{5, {0, 100}}, {0, {0, 0}}}, 5, {0, 100}, 0},
+    {"another token", {{5, {0, 100}}, {0, {0, 0}}}, 6, {0, 100}, -1},
+    {"another cursor", {{5, {0, 100}}, {0, {0, 0}}}, 5, {0, 101}, -1},
+    {"another wrap", {{5, {0, 100}}, {0, {0, 0}}}, 5, {1, 100}, -1},
+    {"nothing read yet", {{5, {0, 0}}, {0, {0, 0}}}, 5, {0, 0}, -1},
+    {"two connections", {{5, {0, 100}}, {6, {0, 200}}}, 6, {0, 200}, 1},
+    {"two with equal cursors", {{5, {0, 100}}, {6, {0, 100}}}, 6, {0, 100}, -1},
+};
+
+/* Both queue pairs of a link, without a word of CLC. */
+static void
+begin_late(capture_t *capture)
+{
+    smcr_llc_t llc = {.type = SMCR_CONFIRM_LINK};
+    smcr_qp_key_t server = qp_of_side(SERVER);
+
+    memcpy(llc.u.confirm_link.gid, server.gid, SMCR_GID_LENGTH);
+    llc.u.confirm_link.qpn = server.qpn;
+    play_llc_on(capture, HOST(SERVER), qp_of_side(CLIENT), 500, llc);
+}
+
+static void
+test_half(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    capture_t capture;
+    smcr_conn_t *conns[2] = {NULL};
+
+    capture_open(&capture);
+    begin_late(&capture);
+    for (unsigned n = 0; n < 2 && halves[i].writers[n].token; n++) {
+        play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 7, .token = halves[i].writers[n].token,
+                                                .prod = halves[i].writers[n].prod});
+        g_assert_cmpstr(events(&capture), ==, "LATE_CONN");
+        conns[n] = capture.packet.conn;
+        g_assert_cmpuint(conns[n]->index, ==, n);
+    }
+    play_cdc(&capture, SERVER, (smcr_cdc_t){.seq = 3, .token = halves[i].token,
+                                            .cons = halves[i].cons});
+    smcr_conn_t *found = capture.packet.conn;
+    g_assert_nonnull(found);
+    if (halves[i].conn >= 0)
+        g_assert_true(found == conns[halves[i].conn]);
+    else
+        g_assert_true(found != conns[0] && found != conns[1]);
+    g_assert_cmpstr(events(&capture), ==, "LATE_CONN");
+    g_assert_false(found->has_tcp);
+    capture_close(&capture);
+}
+
+/* Tens of thousands of them must not make each other slow. */
+static void
+test_many_halves(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    begin_late(&capture);
+    for (uint32_t token = 1; token <= 1000; token++)
+        play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = token});
+    g_assert_cmpuint(wmem_list_count(capture.packet.link->lgr->halves), <=, 256);
+    capture_close(&capture);
+}
+
+/* ---- the RMB of a late connection ---- */
+
+/* A WRITE of 100 bytes to offset `at`, then a message with the cursor `prod`. */
+static const struct {
+    const char *name;
+    uint32_t before; /* producer cursor of an earlier message; 0: there is none */
+    uint64_t va;
+    uint32_t prod;
+    bool other_between; /* another packet comes between the two */
+    bool learned;
+} rmbs[] = {
+    {"first", 0, 0x70000000, 100, false, true},
+    {"later", 4000, 0x70000000 + 4000, 4100, false, true},
+    {"not at a page", 0, 0x70000010, 100, false, false},
+    {"shorter than the WRITE", 0, 0x70000000, 50, false, false},
+    {"not next to it", 0, 0x70000000, 100, true, false},
+    {"nothing written since", 100, 0x70000000, 100, false, false},
+};
+
+static void
+test_rmb(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    capture_t capture;
+
+    capture_open(&capture);
+    begin_late(&capture);
+    if (rmbs[i].before)
+        play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 6, .token = 5,
+                                                .prod = {0, rmbs[i].before}});
+    play_write(&capture, CLIENT, 0x77, rmbs[i].va, 100);
+    smcr_place_t *place = capture.packet.place;
+    g_assert_nonnull(place->late);
+    if (rmbs[i].other_between)
+        play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 6, .token = 99});
+    play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 7, .token = 5, .prod = {0, rmbs[i].prod}});
+    smcr_conn_t *conn = capture.packet.conn;
+    g_assert_true(place->late->conn == (rmbs[i].learned ? conn : NULL));
+    play_write(&capture, CLIENT, 0x77, rmbs[i].va + 100, 10);
+    g_assert_true(capture.packet.conn == (rmbs[i].learned ? conn : NULL));
+    if (rmbs[i].learned)
+        g_assert_cmpuint(capture.packet.place->offset, ==, rmbs[i].prod);
+    capture_close(&capture);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/cdc/%s", cases[i].name);
+        g_test_add_data_func(path, cases[i].steps, test_case);
+        g_free(path);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(halves); i++) {
+        char *path = g_strdup_printf("/cdc/halves/%s", halves[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_half);
+        g_free(path);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(rmbs); i++) {
+        char *path = g_strdup_printf("/cdc/late RMB/%s", rmbs[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_rmb);
+        g_free(path);
+    }
+    g_test_add_func("/cdc/token again", test_token_again);
+    g_test_add_func("/cdc/incomplete", test_incomplete);
+    g_test_add_func("/cdc/unknown token", test_unknown_token);
+    g_test_add_func("/cdc/many halves", test_many_halves);
+    return g_test_run();
+}
