@@ -8,8 +8,8 @@
 #include "analysis.h"
 
 #include "fields.h"
+#include "items.h"
 
-#define SECOND 1000000000U /* nanoseconds */
 
 static void
 number(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
@@ -26,12 +26,10 @@ position(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value)
 static void
 waited(proto_tree *tree, int hf_since, int hf_time, tvbuff_t *tvb, const smcr_wait_t *wait)
 {
-    nstime_t took = {(time_t)(wait->time / SECOND), (int)(wait->time % SECOND)};
-
     if (!wait->frame)
         return;
     number(tree, hf_since, tvb, wait->frame);
-    proto_item_set_generated(proto_tree_add_time(tree, hf_time, tvb, 0, 0, &took));
+    smcr_item_time(tree, hf_time, tvb, wait->time);
 }
 
 static void

@@ -12,8 +12,8 @@
 #include "analysis.h"
 #include "fields.h"
 #include "follow.h"
+#include "items.h"
 
-#define SECOND 1000000000U /* nanoseconds */
 
 static proto_item *
 generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
@@ -151,10 +151,9 @@ show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
     uint64_t nanoseconds = answers->response_time > answers->request_time
                                ? answers->response_time - answers->request_time
                                : 0;
-    nstime_t took = {(time_t)(nanoseconds / SECOND), (int)(nanoseconds % SECOND)};
 
     generated_uint(tree, hf_smcr_request_in, tvb, answers->request_frame);
-    proto_item_set_generated(proto_tree_add_time(tree, hf_smcr_response_time, tvb, 0, 0, &took));
+    smcr_item_time(tree, hf_smcr_response_time, tvb, nanoseconds);
 }
 
 static void

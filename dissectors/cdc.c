@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "items.h"
 #include "layout.h"
 #include "values.h"
 
@@ -144,8 +145,8 @@ show_extra_bytes(const smcr_walk_t *walk, tvbuff_t *payload)
     if (tvb_reported_length(payload) <= SMCR_LLC_LENGTH)
         return;
     if (captured > SMCR_LLC_LENGTH)
-        item = proto_tree_add_item(walk->tree, hf_smcr_extra_bytes, payload, SMCR_LLC_LENGTH,
-                                   (int)(captured - SMCR_LLC_LENGTH), ENC_NA);
+        item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_extra_bytes, payload,
+                               SMCR_LLC_LENGTH, captured - SMCR_LLC_LENGTH);
     expert_add_info(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "items.h"
+
 /* ---- layouts ---- */
 
 /* Peer ID, RFC 7609 A.2.1 */
@@ -181,9 +183,9 @@ show_other_bytes(smcr_clc_message_t *message)
     unsigned next = next_part(message, &offset, end);
 
     while (offset < MIN(end, captured)) {
-        proto_item *item = proto_tree_add_item(
-            walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb, (int)offset,
-            (int)(MIN(next, captured) - offset), ENC_NA);
+        proto_item *item = smcr_item_bytes(
+            walk->pinfo, walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb,
+            offset, MIN(next, captured) - offset);
         if (extra)
             expert_add_info(walk->pinfo, item, &ei_smcr_clc_extra);
         offset = next;
@@ -306,8 +308,8 @@ dissect_unknown(smcr_clc_message_t *message)
     smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
     expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_type), &ei_smcr_clc_type);
     if (captured > SMCR_CLC_HEADER_LENGTH)
-        proto_tree_add_item(walk->tree, hf_smcr_clc_body, walk->tvb, SMCR_CLC_HEADER_LENGTH,
-                            (int)captured - SMCR_CLC_HEADER_LENGTH, ENC_NA);
+        smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_clc_body, walk->tvb,
+                        SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
     mark_decoded(message, SMCR_CLC_HEADER_LENGTH, end);
     if (captured < end) {
         message->whole = false;

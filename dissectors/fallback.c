@@ -51,6 +51,15 @@ subnet_mismatch(const smcr_conn_t *conn)
     return client == server ? "" : "; the server's address is not in the client's subnet";
 }
 
+/* Words when the handshake was complete, but the link has not shown itself, else "". */
+static const char *
+no_roce(const smcr_conn_t *conn)
+{
+    const smcr_link_t *link = conn->confirm_frame ? conn->side[0].link : NULL;
+
+    return link && link->packet_count == 0 ? "; the capture has no RoCE frame of the link" : "";
+}
+
 void
 smcr_fallback_declined(smcr_conn_t *conn, packet_info *pinfo, const smcr_clc_t *decline)
 {
@@ -62,9 +71,9 @@ smcr_fallback_declined(smcr_conn_t *conn, packet_info *pinfo, const smcr_clc_t *
     if (conn->fallback)
         return;
     fall_back(conn, pinfo, SMCR_FALLBACK_DECLINED,
-              wmem_strdup_printf(wmem_file_scope(), "the %s declined %s: %s (0x%08x)%s", who,
+              wmem_strdup_printf(wmem_file_scope(), "the %s declined %s: %s (0x%08x)%s%s", who,
                                  step(conn), smcr_decline_text(code, os), code,
-                                 subnet_mismatch(conn)));
+                                 subnet_mismatch(conn), no_roce(conn)));
 }
 
 void

@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "items.h"
+
 void
 smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned end)
 {
@@ -26,8 +28,8 @@ show_rest(const smcr_walk_t *walk, unsigned start, unsigned end)
     proto_item *item = proto_tree_get_parent(walk->tree);
 
     if (length > 0)
-        item = proto_tree_add_item(walk->tree, hf_smcr_cut_bytes, walk->tvb, (int)start, length,
-                                   ENC_NA);
+        item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_cut_bytes, walk->tvb, start,
+                               (unsigned)length);
     smcr_layout_explain_missing(walk, item, end);
 }
 

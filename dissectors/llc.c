@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "items.h"
 #include "llc_messages.h"
 #include "values.h"
 
@@ -234,8 +235,8 @@ show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
         return;
     proto_item *item = message->walk.tree;
     if (captured > next)
-        item = proto_tree_add_item(message->walk.tree, hf_smcr_extra_bytes, payload, (int)next,
-                                   (int)(captured - next), ENC_NA);
+        item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_extra_bytes,
+                               payload, next, captured - next);
     expert_add_info(message->walk.pinfo, item, &ei_smcr_extra_bytes);
 }
 
@@ -261,8 +262,8 @@ dissect_unknown(const smcr_llc_message_t *message)
     smcr_llc_expert(message, hf_smcr_llc_type,
                     optional ? &ei_smcr_llc_optional : &ei_smcr_llc_type, NULL);
     if (captured > 1)
-        proto_tree_add_item(message->walk.tree, hf_smcr_llc_body, message->walk.tvb, 1,
-                            (int)(captured - 1), ENC_NA);
+        smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_llc_body,
+                        message->walk.tvb, 1, captured - 1);
     if (captured < message->end)
         smcr_layout_explain_missing(&message->walk, message->walk.tree, message->end);
     message->llc->complete = captured == message->end;

@@ -7,6 +7,8 @@
 
 #include "llc_messages.h"
 
+#include "items.h"
+
 bool
 smcr_llc_walk_body(const smcr_llc_message_t *message, const smcr_layout_t *layout)
 {
@@ -73,8 +75,8 @@ show_zeros(const smcr_llc_message_t *message, int hf, expert_field *expert, unsi
     if (from >= to)
         return from;
     if (from < until)
-        item = proto_tree_add_item(message->walk.tree, hf, tvb, (int)from, (int)(until - from),
-                                   ENC_NA);
+        item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf, tvb, from,
+                               until - from);
     for (unsigned i = from; i < until; i++)
         if (tvb_get_uint8(tvb, (int)i)) {
             expert_add_info(message->walk.pinfo, item, expert);

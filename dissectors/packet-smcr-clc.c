@@ -83,6 +83,7 @@ packet_of_message(packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, 
 
     smcr_packet_t *packet = wmem_new0(wmem_file_scope(), smcr_packet_t);
     smcr_state_clc(smcr_state, conn, clc, smcr_when(pinfo), packet);
+    packet->direction = !smcr_handshake_from_client(pinfo, conn);
     if (clc->header.type == SMCR_CLC_DECLINE)
         smcr_fallback_declined(conn, pinfo, clc);
     p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, nth, packet);
@@ -102,7 +103,9 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     int length = left;
 
     if (left < SMCR_CLC_HEADER_LENGTH) {
-        if (wait_for_more(pinfo, offset, (uint32_t)(SMCR_CLC_HEADER_LENGTH - left)))
+        /* Of a segment that completes the header and goes on, 4.0 loses the rest in its second
+         * pass if it was asked for the header only. */
+        if (wait_for_more(pinfo, offset, DESEGMENT_ONE_MORE_SEGMENT))
             return 0;
     } else if (tvb_captured_length_remaining(tvb, offset) >= SMCR_CLC_HEADER_LENGTH) {
         int stated = tvb_get_ntohs(tvb, offset + 5);

@@ -196,15 +196,18 @@ take_add_link(const flow_t *flow)
 {
     const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
 
+    bool rejected = flow->response && (flow->llc->flags & REJECTED) != 0;
     int server = flow->response ? flow->to->side : flow->from->side;
 
-    if (flow->lgr->server == SMCR_SIDE_UNKNOWN && (flow->response || add->qpn != 0))
+    if (!flow->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
+        return;
+    if (flow->lgr->server == SMCR_SIDE_UNKNOWN && !rejected)
         flow->lgr->server = server;
-    if (flow->lgr->server != server || (!flow->response && add->qpn == 0))
-        return; /* a client's wish for a link (A.3.2), or nothing that the roles allow */
+    if (flow->lgr->server == !server) /* only servers offer links */
+        return;
     smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
-    if (flow->response && (flow->llc->flags & REJECTED)) {
+    if (rejected) {
         if (announced) /* shows the requester's data (wire echo): nothing to learn */
             link->state = SMCR_LINK_REJECTED;
         return;
