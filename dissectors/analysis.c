@@ -10,7 +10,6 @@
 #include "fields.h"
 #include "items.h"
 
-
 static void
 number(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
 {
