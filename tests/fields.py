@@ -8,8 +8,8 @@ from bed import TOP
 Field = collections.namedtuple("Field", "filter section mask")
 Expert = collections.namedtuple("Expert", "filter severity sentence")
 
-# Fields that point at a later frame: one pass over a capture cannot know them.
-FORWARD = {"smcr.response_in"}
+# Fields and expert items that tell of a later frame, or that none comes: one pass over a capture cannot know them.
+FORWARD = {"smcr.no_response", "smcr.no_roce", "smcr.response_in", "smcr.whole_in"}
 
 
 def _rows(macro):
@@ -42,8 +42,9 @@ INTRODUCTION = """\
 Made by `tests/fields-doc`; do not edit. A field has one name, whatever message carries it. The section is that of
 RFC 7609, or the Linux header that defines what the RFC does not have.
 
-Fields marked with an arrow (→) point at a later frame, so a single pass over a capture cannot know them: use
-`tshark -2` or the window.
+What is marked with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know
+that: use `tshark -2` or the window. The same holds for an RDMA WRITE that was captured before anything that tells its
+connection.
 """
 
 SEVERITIES = {"ERROR": "bytes that break the format", "WARN": "a broken rule, or a stall",
@@ -52,6 +53,10 @@ SEVERITIES = {"ERROR": "bytes that break the format", "WARN": "a broken rule, or
 
 def cell(text):
     return text.replace("|", "\\|")
+
+
+def filter_cell(name):
+    return f"`{name}`" + (" →" if name in FORWARD else "")
 
 
 def field_rows(registered):
@@ -65,8 +70,7 @@ def field_rows(registered):
         kinds[kind.removeprefix("FT_")] = titles[title] = descriptions[description] = None
     for name, (kinds, titles, descriptions) in merged.items():
         if name in sections:
-            arrow = " →" if name in FORWARD else ""
-            yield (f"`{name}`{arrow}", ", ".join(kinds), ", ".join(titles), sections[name],
+            yield (filter_cell(name), ", ".join(kinds), ", ".join(titles), sections[name],
                    " ".join(text for text in descriptions if text))
 
 
@@ -84,5 +88,5 @@ def document(tshark):
     lines += ["", "## Expert items", "",
               *(f"- {severity}: {meaning}" for severity, meaning in SEVERITIES.items()), ""]
     lines += table(("filter", "severity", "sentence"),
-                   ((f"`{each.filter}`", each.severity, each.sentence) for each in experts()))
+                   ((filter_cell(each.filter), each.severity, each.sentence) for each in experts()))
     return "\n".join(lines) + "\n"
