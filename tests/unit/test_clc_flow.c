@@ -139,6 +139,12 @@ check_step(const capture_t *capture, const smcr_conn_t *conn, const step_t *step
     g_assert_cmpint(packet->link ? (int)packet->link->lgr->index : -1, ==, step->lgr);
     static const int directions[] = {[PROPOSAL] = 0, [ACCEPT] = 1, [CONFIRM] = 0, [DECLINE] = -1};
     g_assert_cmpint(packet->direction, ==, directions[step->type]);
+    if (step->type == DECLINE && conn->lgr)
+        for (int side = 0; side < 2; side++) {
+            uint32_t token = conn->side[side].token;
+            g_assert_null(smcr_conn_find(capture->state, conn->lgr, side, token));
+            g_assert_null(smcr_rmb_conn(conn->side[side].rmb, 1));
+        }
     if (step->link < 0)
         return;
     const smcr_link_t *link = packet->link;

@@ -190,6 +190,8 @@ static const struct {
         {CLIENT, DELETE(0, 2, 0x10000), 0, 0, "LINK_DELETE_ASKED"},
         {SERVER, DELETE(0, 2, 0x10000), 0, 5, "LINK_DELETED LGR_TYPE"},
         {CLIENT, DELETE(R, 2, 0x100000), 0, 6, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
+    {"DELETE LINK as an answer", { /* though it does not say that it is a response */
+        {SERVER, DELETE(0, 1, 0x100000), 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
     {"DELETE LINK of an unknown link", {
         {SERVER, DELETE(0, 9, 0x10000), 0, 0, "UNKNOWN_LINK"}, STOP}, 1, 0, 0, {{0}}},
     {"DELETE LINK for all", {LINK_2,
@@ -347,6 +349,21 @@ test_late_confirm_link(void)
     }
 }
 
+/* Whoever asks for a link without naming a queue pair is no server. */
+static void
+test_late_wish(void)
+{
+    capture_t capture;
+    smcr_llc_t llc = {.type = SMCR_ADD_LINK};
+
+    capture_open(&capture);
+    play_llc_on(&capture, 1, qp(2, 9), 50, llc);
+    const smcr_lgr_t *lgr = capture.packet.link->lgr;
+    g_assert_cmpint(lgr->server, ==, SMCR_SIDE_UNKNOWN);
+    g_assert_cmpuint(wmem_list_count(lgr->links), ==, 1);
+    capture_close(&capture);
+}
+
 /* Behind a gap: taken in when the receiver acknowledges it, once and in order. */
 static void
 test_deferred(void)
@@ -398,6 +415,7 @@ main(int argc, char **argv)
     }
     g_test_add_func("/llc/CONFIRM LINK", test_confirm_link);
     g_test_add_func("/llc/CONFIRM LINK, late", test_late_confirm_link);
+    g_test_add_func("/llc/a client asks for a link, late", test_late_wish);
     g_test_add_func("/llc/behind a gap", test_deferred);
     return g_test_run();
 }

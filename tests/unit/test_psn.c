@@ -67,6 +67,7 @@ test_case(gconstpointer data)
             g_assert_cmpint(smcr_psn_take(&order, scope, steps->psn, ++frame, &first_frame), ==,
                             steps->order);
             g_assert_cmpuint(first_frame, ==, steps->first_frame);
+            g_assert_cmpuint(order.next, <=, SMCR_PSN_MASK);
         }
     }
     wmem_destroy_allocator(scope);

@@ -283,7 +283,9 @@ test_late(gconstpointer data)
     if (late[i].other_psn)
         play_cdc_on(&capture, 1, qp(2, 8), late[i].other_psn, cdc);
     play(&capture, late[i].from, qp(late[i].to, 3), late[i].psn, ack);
+    smcr_qp_key_t target = qp(late[i].to, 3);
     g_assert_cmpint(capture.known, ==, late[i].known);
+    g_assert_cmpint(smcr_end_find(capture.state, &target) != NULL, ==, late[i].known);
     if (late[i].known) {
         smcr_qp_key_t receiver = qp(2, late[i].psn == late[i].other_psn ? 8 : 7);
         smcr_end_t *end = smcr_end_find(capture.state, &receiver);
