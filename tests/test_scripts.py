@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from bed import TOP, as_user
 
-SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", ".ci/run"]
+SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", ".ci/run"]
 PYTHON = ["tests/fields-doc", "tests/golden/regenerate", "tests/summary", "tests/synth/build"]
 
 
@@ -34,7 +34,7 @@ def test_shell_accepts_script(script):
     subprocess.run(["bash", "-n", TOP / script], check=True)
 
 
-@pytest.mark.parametrize("script", ["plugin/run", "tests/run"])
+@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions"])
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""
