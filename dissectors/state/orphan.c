@@ -6,6 +6,8 @@
 
 #include "orphan.h"
 
+#include <string.h>
+
 #include "state_private.h"
 
 #define STRANGERS_MAX 1024        /* queue pairs */
@@ -68,6 +70,7 @@ void
 smcr_orphan_adopt(smcr_state_t *state, smcr_end_t *end)
 {
     stranger_t *stranger = wmem_map_remove(state->strangers, &end->qp);
+    const smcr_end_t *sender = smcr_end_other(end);
 
     if (!stranger)
         return;
@@ -75,6 +78,8 @@ smcr_orphan_adopt(smcr_state_t *state, smcr_end_t *end)
          at = wmem_list_frame_next(at)) {
         const orphan_t *orphan = wmem_list_frame_data(at);
         smcr_packet_t gone = {.kind = SMCR_PACKET_WRITE, .place = orphan->place};
+        if (memcmp(orphan->roce.source, sender->qp.gid, SMCR_GID_LENGTH) != 0)
+            continue; /* of an earlier life of this queue pair */
         smcr_rdma_take_earlier(state, end, &orphan->roce, orphan->when, &gone);
     }
     wmem_destroy_list(stranger->packets);
@@ -100,11 +105,12 @@ smcr_orphan_settle(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *wri
 
     while (at) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
-        const orphan_t *orphan = wmem_list_frame_data(at);
+        orphan_t *orphan = wmem_list_frame_data(at);
         int32_t number = smcr_psn_distance(write->first_psn, orphan->roce.psn);
         if (number > 0 && (uint32_t)number < write->packets) {
             smcr_rdma_place_late(state, end, write, &orphan->roce, orphan->place);
             wmem_list_remove_frame(end->orphans, at);
+            wmem_free(state->scope, orphan);
         }
         at = next;
     }

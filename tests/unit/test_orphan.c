@@ -1,0 +1,108 @@
+/* test_orphan.c
+ * RDMA WRITEs that come before anything that names their connection: they find it later.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#define VA UINT64_C(0x70000000)
+#define RKEY 0x77
+
+static const smcr_roce_t only = {.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = RKEY,
+                                 .va = VA, .dma_length = 100, .payload_length = 100};
+static const smcr_roce_t first = {.opcode = SMCR_RC_WRITE_FIRST, .has_reth = true, .rkey = RKEY,
+                                  .va = VA, .dma_length = 2500, .payload_length = 1024};
+static const smcr_roce_t middle = {.opcode = SMCR_RC_WRITE_MIDDLE, .payload_length = 1024};
+static const smcr_roce_t last = {.opcode = SMCR_RC_WRITE_LAST, .payload_length = 452};
+
+/* A WRITE on a queue pair that nobody has named; then a message proves that it is SMC-R's. */
+static void
+test_stranger(void)
+{
+    static const struct {
+        uint8_t source; /* of the WRITE; the message comes from host 1 */
+        bool adopted;
+    } cases[] = {{1, true}, {3, false}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        capture_t capture;
+        capture_open(&capture);
+        play(&capture, cases[i].source, qp(2, 9), 50, only);
+        g_assert_false(capture.known);
+        const smcr_place_t *place = capture.packet.place;
+        g_assert_cmpuint(place->length, ==, 100);
+        g_assert_null(place->late->link);
+        play_cdc_on(&capture, 1, qp(2, 9), 51,
+                    (smcr_cdc_t){.seq = 1, .token = 5, .prod = {0, 100}});
+        g_assert_true(place->late->link == (cases[i].adopted ? capture.packet.link : NULL));
+        g_assert_true(place->late->conn == (cases[i].adopted ? capture.packet.conn : NULL));
+        capture_close(&capture);
+    }
+}
+
+/* Other traffic on another queue pair is kept for a while only. */
+static void
+test_limit(void)
+{
+    capture_t capture;
+    unsigned kept = 0;
+
+    capture_open(&capture);
+    for (uint32_t i = 0; i < 1000; i++) {
+        play(&capture, 1, qp(2, 9), 50 + i, only);
+        kept += capture.packet.place != NULL;
+    }
+    g_assert_cmpuint(kept, ==, 64);
+    for (uint32_t i = 0; i < 5000; i++) {
+        play(&capture, 1, qp(2, 100 + i), 50, only);
+        kept += capture.packet.place != NULL;
+    }
+    g_assert_cmpuint(kept, ==, 64 + 1023);
+    capture_close(&capture);
+}
+
+static void
+test_no_write(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    play(&capture, 1, qp(2, 9), 50, (smcr_roce_t){.opcode = SMCR_RC_SEND_ONLY});
+    g_assert_null(capture.packet.place);
+    capture_close(&capture);
+}
+
+/* MIDDLE and LAST before FIRST, which the network or the capture has put last. */
+static void
+test_before_first(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    const smcr_conn_t *conn = first_contact(&capture);
+    smcr_rmb_announce(capture.state, &conn->side[SERVER].link->end[SERVER], RKEY, VA, 3);
+    play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 1, middle);
+    g_assert_cmpstr(events(&capture), ==, "INITIAL_PSN WRITE_NO_START");
+    const smcr_place_t *second = capture.packet.place;
+    play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 2, last);
+    const smcr_place_t *third = capture.packet.place;
+    g_assert_null(second->rmb);
+    play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN, first);
+    g_assert_true(second->rmb && second->rmb == capture.packet.place->rmb);
+    g_assert_true(third->rmb == second->rmb);
+    g_assert_cmpuint(second->offset, ==, 1024);
+    g_assert_cmpuint(third->offset, ==, 2048);
+    capture_close(&capture);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/orphan/stranger", test_stranger);
+    g_test_add_func("/orphan/limit", test_limit);
+    g_test_add_func("/orphan/no WRITE", test_no_write);
+    g_test_add_func("/orphan/before its FIRST", test_before_first);
+    return g_test_run();
+}
