@@ -10,6 +10,7 @@
 
 #include "state_private.h"
 
+#define LGRS_MAX 256  /* that are searched by peer */
 #define LINKS_MAX 256 /* that a group keeps; their number is one byte */
 
 smcr_end_t *
@@ -45,6 +46,8 @@ smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
     if (lgr->index == SMCR_NO_INDEX) {
         lgr->index = state->lgr_count++;
         wmem_list_append(state->lgrs, lgr);
+        if (wmem_list_count(state->lgrs) > LGRS_MAX)
+            wmem_list_remove_frame(state->lgrs, wmem_list_head(state->lgrs));
     }
 }
 

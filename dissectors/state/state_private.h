@@ -14,7 +14,7 @@
 struct smcr_state {
     wmem_allocator_t *scope;
     uint32_t lgr_count, link_count, conn_count;
-    wmem_list_t *lgrs;  /* smcr_lgr_t that have an index */
+    wmem_list_t *lgrs;  /* smcr_lgr_t that have an index, the last ones */
     wmem_map_t *ends;   /* smcr_qp_key_t -> smcr_end_t */
     wmem_map_t *rkeys;  /* owner's end, RKey -> smcr_rtoken_entry_t */
     wmem_map_t *tokens; /* link group, side, token -> smcr_conn_t */

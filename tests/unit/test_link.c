@@ -307,6 +307,24 @@ test_many_links(void)
     capture_close(&capture);
 }
 
+/* Nor must that of the groups. */
+static void
+test_many_groups(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    for (uint32_t i = 0; i < 1000; i++) {
+        smcr_lgr_t *lgr = smcr_lgr_new(capture.state, i + 1);
+        g_assert_cmpuint(lgr->index, ==, SMCR_NO_INDEX);
+        smcr_lgr_prove(capture.state, lgr);
+        smcr_lgr_prove(capture.state, lgr);
+        g_assert_cmpuint(lgr->index, ==, i);
+    }
+    g_assert_cmpuint(wmem_list_count(capture.state->lgrs), <=, 256);
+    capture_close(&capture);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -320,6 +338,7 @@ main(int argc, char **argv)
     g_test_add_func("/link/life", test_life);
     g_test_add_func("/link/end of group", test_end_of_group);
     g_test_add_func("/link/many", test_many_links);
+    g_test_add_func("/link/many groups", test_many_groups);
     for (unsigned i = 0; i < G_N_ELEMENTS(pairs); i++) {
         char *path = g_strdup_printf("/link/between/%s", pairs[i].name);
         g_test_add_data_func(path, GUINT_TO_POINTER(i), test_pair);
