@@ -74,6 +74,8 @@ def frames_of(answer):
 
 def compare(whole, reduced, number):
     """What leaving out frame `number` does; both dissections by frame number."""
+    if reduced is None:
+        return Result(number, [(number, None, "Wireshark crashes", None, None)], 0, 0)
     wrong, lost, lost_tcp = [], 0, 0
     meant = {}  # connection of the reduced capture -> connection of the whole one
     for at, frame in reduced.items():
@@ -91,10 +93,13 @@ def compare(whole, reduced, number):
 
 
 def look(tshark, paths):
-    """What is said of the frames of captures."""
+    """What is said of the frames of captures; None of one on which Wireshark crashes."""
     requests = [request for path in paths
                 for request in (sharkd.load(path), sharkd.columns(("smcr.stream", *ADDRESSES, *PLACE)))]
-    return [frames_of(answer) for answer in sharkd.ask(tshark, requests)[1::2]]
+    try:
+        return [frames_of(answer) for answer in sharkd.ask(tshark, requests)[1::2]]
+    except sharkd.Failed:
+        return [None] if len(paths) == 1 else [look(tshark, [path])[0] for path in paths]
 
 
 def remove_each(tshark, name, scratch, every=1):
@@ -102,7 +107,7 @@ def remove_each(tshark, name, scratch, every=1):
     path = tshark.bed.capture(name)
     every_block = list(blocks(path.read_bytes()))
     whole = look(tshark, [path])[0]
-    numbers = sorted(whole)[::every]
+    numbers = sorted(whole)[every - 1::every]
     for batch in (numbers[i:i + BATCH] for i in range(0, len(numbers), BATCH)):
         paths = [scratch / f"{name}-{number}.pcapng" for number in batch]
         for reduced, number in zip(paths, batch):

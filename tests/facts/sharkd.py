@@ -9,6 +9,10 @@ SETTINGS = {"udp.ignore_ipv6_zero_checksum": "TRUE", "nameres.mac_name": "FALSE"
             "nameres.transport_name": "FALSE"}
 
 
+class Failed(Exception):
+    """sharkd has crashed or refuses a request."""
+
+
 def ask(tshark, requests):
     """Results of requests, each (method, parameters), in the same order."""
     every = [("setconf", {"name": name, "value": value}) for name, value in SETTINGS.items()] + list(requests)
@@ -17,7 +21,8 @@ def ask(tshark, requests):
     answer = tshark.start("-", program="sharkd", input="\n".join(lines) + "\n")
     answers = [json.loads(line) for line in answer.stdout.splitlines()]
     failed = [each for each in answers if "result" not in each]
-    assert answer.returncode == 0 and not failed and len(answers) == len(every), (failed[:3], answer.stderr[-2000:])
+    if answer.returncode != 0 or failed or len(answers) != len(every):
+        raise Failed(f"exit status {answer.returncode}\n{failed[:3]}\n{answer.stderr[-2000:]}")
     return [each["result"] for each in sorted(answers, key=lambda each: each["id"])][len(SETTINGS):]
 
 
