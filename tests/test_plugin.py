@@ -44,7 +44,8 @@ def test_field_is_registered(tshark, name):
     assert name in {row[0] for row in tshark.registered_fields()}
 
 
-@pytest.mark.parametrize("report", ["decodes", "dissector-tables", "fields", "heuristic-decodes", "protocols", "values"])
+@pytest.mark.parametrize("report", ["decodes", "dissector-tables", "fields", "heuristic-decodes", "protocols",
+                                    "values"])
 def test_reports_differ_in_own_lines_only(tshark, tshark_without, report):
     """The handles that we wrap are listed by the wrapper's name; otherwise no line is changed or gone.
     From 4.4 on, the built-in dissector's heuristic smcr_infiniband is listed, too."""

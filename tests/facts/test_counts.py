@@ -17,7 +17,8 @@ def integer(text):
 
 
 def clc_counts(tshark, name):
-    for types, versions in tshark.fields(name, "smcr.clc.type", "smcr.clc.version", where="smcr.clc.type", two_pass=True):
+    names = ("smcr.clc.type", "smcr.clc.version")
+    for types, versions in tshark.fields(name, *names, where="smcr.clc.type", two_pass=True):
         assert len(types) == len(versions)
         yield from (("CLC", integer(kind), integer(version)) for kind, version in zip(types, versions))
 

@@ -31,7 +31,8 @@ def roce(opcode, payload):
 NEAR = {
     "other experiments in the TCP option": [
         tcp("S", [(kind, value)]) for kind in (253, 254)
-        for value in (b"", b"\xf9", b"\xf9\x89", b"\xf9\x89\xa1\xa2", b"\xe2\xd4", b"\xe2\xd4\xc3", b"\xe2\xd4\xc3\xc4")],
+        for value in (b"", b"\xf9", b"\xf9\x89", b"\xf9\x89\xa1\xa2", b"\xe2\xd4", b"\xe2\xd4\xc3",
+                      b"\xe2\xd4\xc3\xc4")],
     "eyecatcher further behind": [tcp("PA", payload=b"GET / HTTP/1.1\r\n\xe2\xd4\xc3\xd9\x01\0\x34\x10")],
     "beginning of an eyecatcher": [tcp("PA", payload=b"\xe2\xd4\xc3", port=5000),
                                    tcp("PA", payload=b"\x00" * 40, port=5000, seq=4)],
@@ -40,8 +41,8 @@ NEAR = {
                             for length in (0, 4, 16, 43, 44, 45, 88)],
     "UDP to the RoCE port that is none": [Ether() / IP(src=CLIENT, dst=SERVER) / UDP(dport=4791) / Raw(b"x" * length)
                                           for length in (0, 1, 11, 12, 15, 16, 17)],
-    "usual protocols": [Ether() / IP(src=CLIENT, dst=SERVER) / ICMP(),
-                        Ether() / IP(src=CLIENT, dst=SERVER) / UDP(sport=5353, dport=53) / DNS(qd=DNSQR(qname="example"))],
+    "usual protocols": [Ether() / IP(src=CLIENT, dst=SERVER) / above for above in (
+        ICMP(), UDP(sport=5353, dport=53) / DNS(qd=DNSQR(qname="example")))],
 }
 
 

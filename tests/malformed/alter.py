@@ -44,7 +44,7 @@ def write(path, linktype, records):
 
 
 class Layers:
-    """Where the headers of a frame are. `payload` is where the message begins: a CLC message, or a RoCE packet's BTH."""
+    """Where the headers of a frame are. `payload` is where a CLC message begins, or a RoCE packet's BTH."""
 
     def __init__(self, linktype, frame):
         self.network = self.transport = self.payload = self.protocol = None
