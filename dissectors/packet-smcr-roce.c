@@ -60,7 +60,11 @@ decide(const packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
 
     bool known = smcr_state_packet(smcr_state, roce, when, &packet);
     if (!known && is_whole_send(roce->opcode) && payload && smcr_recognise(payload, roce)) {
-        smcr_state_recognise(smcr_state, roce, when);
+        uint32_t sender_qpn;
+        if (smcr_recognise_sender(payload, &sender_qpn))
+            smcr_state_recognise_link(smcr_state, roce, sender_qpn, when);
+        else
+            smcr_state_recognise(smcr_state, roce, when);
         known = smcr_state_packet(smcr_state, roce, when, &packet);
     }
     if (!known && !smcr_orphan_stranger(smcr_state, roce, when, &packet))

@@ -165,3 +165,14 @@ smcr_recognise(tvbuff_t *payload, const smcr_roce_t *roce)
     return length == SMCR_LLC_LENGTH && bytes[1] == SMCR_LLC_LENGTH &&
            (bytes[2] == 0 || rejects) && llc(bytes, type, roce);
 }
+
+bool
+smcr_recognise_sender(tvbuff_t *payload, uint32_t *qpn)
+{
+    uint8_t type = tvb_get_uint8(payload, 0);
+
+    if (type != SMCR_LLC_CONFIRM_LINK && type != SMCR_LLC_CONFIRM_LINK_V2)
+        return false;
+    *qpn = tvb_get_ntoh24(payload, 26);
+    return true;
+}

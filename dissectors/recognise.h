@@ -16,4 +16,7 @@
  */
 bool smcr_recognise(tvbuff_t *payload, const smcr_roce_t *roce);
 
+/* Of a message that was recognised: the queue pair that sent it, if it is CONFIRM LINK. */
+bool smcr_recognise_sender(tvbuff_t *payload, uint32_t *qpn);
+
 #endif /* SMCR_RECOGNISE_H */

@@ -13,7 +13,7 @@
 
 #define HALF_KNOWN_MAX 256      /* links that wait for their other end */
 #define PARTS_MAX 64            /* packets of one message: 8 KiB at an MTU of 256, and some more */
-#define ACK_WINDOW 64           /* packets that one acknowledgement may be late */
+#define ACK_TIME UINT64_C(1000000000) /* nanoseconds that an acknowledgement may take */
 #define SYNDROME_KIND(syndrome) (((syndrome) >> 5) & 0x03)
 #define SYNDROME_CODE(syndrome) ((syndrome) & 0x1f)
 
@@ -59,17 +59,32 @@ smcr_state_recognise(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t w
         wmem_list_remove_frame(state->half_known, wmem_list_head(state->half_known));
 }
 
-/* Whether the acknowledgement answers what was sent on the half-known link to its known end. */
+void
+smcr_state_recognise_link(smcr_state_t *state, const smcr_roce_t *roce, uint32_t sender_qpn,
+                          smcr_when_t when)
+{
+    smcr_qp_key_t sender = {.qpn = sender_qpn};
+
+    memcpy(sender.gid, roce->source, SMCR_GID_LENGTH);
+    smcr_end_t *end = smcr_end_find(state, &sender);
+    if (end && !smcr_end_other(end)->known && !smcr_end_find(state, &roce->target))
+        smcr_end_set(state, end->link, !end->side, &roce->target);
+    else
+        smcr_state_recognise(state, roce, when);
+}
+
+/* Whether the acknowledgement answers what was sent just now on the half-known link to its known
+ * end. */
 static bool
-answers(const smcr_link_t *link, const smcr_roce_t *roce)
+answers(const smcr_link_t *link, const smcr_roce_t *roce, smcr_when_t when)
 {
     const smcr_end_t *known = &link->end[link->end[0].known ? 0 : 1];
     const smcr_end_t *missing = &link->end[!known->side];
 
     if (missing->known || !missing->gid_known || !known->order.started)
         return false;
-    int32_t late = smcr_psn_distance(roce->psn, (known->order.next - 1) & SMCR_PSN_MASK);
-    return late >= 0 && late < ACK_WINDOW &&
+    const smcr_psn_seen_t *sent = smcr_psn_seen(&known->order, roce->psn);
+    return sent && when.time - sent->time < ACK_TIME &&
            memcmp(missing->qp.gid, roce->target.gid, SMCR_GID_LENGTH) == 0 &&
            memcmp(known->qp.gid, roce->source, SMCR_GID_LENGTH) == 0;
 }
@@ -79,14 +94,14 @@ answers(const smcr_link_t *link, const smcr_roce_t *roce)
  * half-known link between the two devices has just carried, the queue pair is its other end.
  */
 static smcr_end_t *
-learn_from_ack(smcr_state_t *state, const smcr_roce_t *roce)
+learn_from_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when)
 {
     smcr_link_t *found = NULL;
 
     for (wmem_list_frame_t *at = wmem_list_head(state->half_known); at;
          at = wmem_list_frame_next(at)) {
         smcr_link_t *link = wmem_list_frame_data(at);
-        if (!answers(link, roce))
+        if (!answers(link, roce, when))
             continue;
         if (found)
             return NULL;
@@ -264,6 +279,7 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_w
 
     packet->kind = SMCR_PACKET_WRITE;
     smcr_note_deleted_link(state, end, packet);
+    smcr_link_activate(end->link, when.frame);
     if (!packet->place)
         packet->place = wmem_new0(state->scope, smcr_place_t);
     packet->place->length = (uint32_t)roce->payload_length;
@@ -386,7 +402,7 @@ smcr_state_packet(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_ROCE_CNP)
         return false;
     if (!end && roce->opcode == SMCR_RC_ACK)
-        end = learn_from_ack(state, roce);
+        end = learn_from_ack(state, roce, when);
     if (!end)
         return false;
     const smcr_end_t *other = smcr_end_other(end);

@@ -26,6 +26,11 @@ void smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *cl
 /* Makes known that the queue pair `roce->target` carries SMC-R: a message has proven it. */
 void smcr_state_recognise(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);
 
+/* The same for CONFIRM LINK, which names the queue pair `sender_qpn` from which it comes: it may be
+ * one end of a link whose other end the capture has not shown. */
+void smcr_state_recognise_link(smcr_state_t *state, const smcr_roce_t *roce, uint32_t sender_qpn,
+                               smcr_when_t when);
+
 /*
  * A packet of the reliable connection service, or a congestion notification. Finds its link,
  * keeps the order of PSNs, and gives an RDMA WRITE its place.
