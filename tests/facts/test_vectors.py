@@ -35,12 +35,17 @@ class Shown:
 
 # ---- how a value is read: functions of (shown, transport), made by the functions below ----
 
+def integer(text):
+    """A number as Wireshark shows it; Booleans are 0 and 1, or words from 4.4 on."""
+    return {"False": 0, "True": 1}[text] if text in ("False", "True") else int(text, 0)
+
+
 def number(name, occurrence=0):
-    return lambda shown, _: int(shown.texts(name)[occurrence], 0)
+    return lambda shown, _: integer(shown.texts(name)[occurrence])
 
 
 def numbers(name, first=0):
-    return lambda shown, _: [int(text, 0) for text in shown.texts(name)[first:]]
+    return lambda shown, _: [integer(text) for text in shown.texts(name)[first:]]
 
 
 def text(name, occurrence=0):
