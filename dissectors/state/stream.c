@@ -17,18 +17,27 @@ smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
     };
 }
 
+/* What comes next is not before this: bytes that were read, or rounds that were announced, have
+ * been written, even if the capture lacks them. */
+static uint64_t
+earliest(const smcr_stream_t *stream)
+{
+    uint64_t done = stream->consumed > stream->written ? stream->consumed : stream->written;
+
+    return stream->announced > done + smcr_ring_room(&stream->ring) ? stream->announced : done;
+}
+
 uint64_t
 smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t expected = stream->written > stream->announced ? stream->written : stream->announced;
-    uint64_t forward = smcr_ring_next(&stream->ring, expected, offset);
-
-    if (forward == expected || forward < room)
-        return forward;
-    uint64_t again = forward - room;
+    uint64_t next = earliest(stream);
+    uint64_t forward = smcr_ring_next(&stream->ring, next, offset);
     bool fits = forward + length <= stream->consumed + room;
-    return stream->moved || !fits ? again : forward;
+
+    if (forward < room || (forward == next && (fits || !stream->moved)))
+        return forward;
+    return stream->moved || !fits ? forward - room : forward;
 }
 
 smcr_piece_t
