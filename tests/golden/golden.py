@@ -9,7 +9,7 @@ LONGEST = 150  # frames; a longer golden nobody reviews
 
 # First lines of layers that differ between versions of Wireshark: the frame's own, and what takes bytes that nobody
 # knows. 4.4 brought the dissectors of iPerf3 (on its port) and HiPerConTracer (which guesses).
-VERSION_DEPENDENT = ("Frame ", "Data (", "HiPerConTracer ", "iPerf3 ")
+VERSION_DEPENDENT = ("Frame ", "Data (", "HiPerConTracer ", "iPerf3 ", "[BoundError Unreassembled Packet: iPerf3]")
 
 
 def ranges():
