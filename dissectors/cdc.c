@@ -174,6 +174,9 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     /* Whatever follows the flags is reserved: a message cut there can be summed up. */
     if (tvb_captured_length(walk.tvb) >= 26)
         summarize(pinfo, top, cdc);
-    cdc->complete = whole && cdc->length == SMCR_LLC_LENGTH;
+    /* Behind the flags everything is reserved, so a capture may cut it. */
+    cdc->complete = (whole || tvb_captured_length(walk.tvb) >= 26) &&
+                    tvb_reported_length(tvb) >= SMCR_LLC_LENGTH &&
+                    cdc->length == SMCR_LLC_LENGTH;
     return top;
 }

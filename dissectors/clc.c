@@ -263,10 +263,10 @@ explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline
     if (diagnosis != walk->tree)
         proto_tree_move_item(walk->tree, diagnosis, item);
     expert_add_info_format(walk->pinfo, diagnosis, &ei_smcr_clc_declined,
-                           "The peer declines SMC; the connection falls back to TCP: %s (0x%08x)",
+                           "The peer declines SMC: %s (0x%08x)",
                            text, decline->diagnosis);
     wmem_strbuf_append_printf(message->info, ": %s (0x%08x)", text, decline->diagnosis);
-    wmem_strbuf_append_printf(message->summary, ": %s", text);
+    wmem_strbuf_append_printf(message->summary, ": %s (0x%08x)", text, decline->diagnosis);
 }
 
 static void
@@ -482,6 +482,9 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     bool length_right = check_length(&message) && clc->header.length == tvb_reported_length(tvb);
     check_version(&message);
     clc->complete = message.whole && trailer_right && length_right;
+    clc->cut_usable = clc->header.length == tvb_reported_length(tvb) &&
+                      tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
+                      tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
     show_summary(&message, item);
     return item;
 }

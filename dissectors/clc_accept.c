@@ -80,17 +80,16 @@ static smcr_layout_t smcd_v2 = SMCR_LAYOUT("SMC-D Accept v2", smcd_v2_rows, 74);
 
 /* First contact extension: struct smc_clc_first_contact_ext; only SMC-R has routes */
 static int *const fce_smcr_bits[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
-static int *const fce_smcd_bits[] = {&hf_smcr_reserved_80, &hf_smcr_reserved_7f, NULL};
 static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
 
-#define FCE_ROWS(bits_) \
-    BITS(hf_smcr_clc_fce_flags, 0, 1, bits_), \
+#define FCE_ROWS(first_byte_) \
+    first_byte_, \
     KEEP_BITS(hf_smcr_clc_os_release, 1, 1, os_bits, smcr_clc_accept_t, os_release), \
     SHOW(hf_smcr_reserved, 2, 2), \
     TEXT(hf_smcr_clc_hostname, 4, 32)
 
-static const smcr_row_t fce_smcr_rows[] = {FCE_ROWS(fce_smcr_bits)};
-static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(fce_smcd_bits)};
+static const smcr_row_t fce_smcr_rows[] = {FCE_ROWS(BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits))};
+static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1))};
 static smcr_layout_t fce_smcr = SMCR_LAYOUT("First contact extension", fce_smcr_rows, 36);
 static smcr_layout_t fce_smcd = SMCR_LAYOUT("First contact extension SMC-D", fce_smcd_rows, 36);
 

@@ -11,6 +11,8 @@
 
 #include "packet-smcr.h"
 
+#include <string.h>
+
 #include <epan/exceptions.h>
 
 #include "annotate.h"
@@ -47,7 +49,8 @@ is_clc(tvbuff_t *tvb, int offset, const packet_info *pinfo)
         uint32_t eyecatcher = tvb_get_ntohl(tvb, offset);
         return eyecatcher == SMCR_EYECATCHER_R || eyecatcher == SMCR_EYECATCHER_D;
     }
-    return length > 0 && pinfo->can_desegment && tvb_memeql(tvb, offset, start, (size_t)length) == 0;
+    return length > 0 && pinfo->can_desegment &&
+           tvb_memeql(tvb, offset, start, (size_t)length) == 0;
 }
 
 /* Asks TCP for `missing` more bytes of the message at `offset`, if it can still give them. */
@@ -126,8 +129,11 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     const smcr_packet_t *packet = packet_of_message(pinfo, conn, &clc, nth);
     if (packet)
         smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, packet);
-    if (conn && conn->fallback_frame == pinfo->num)
+    if (conn && conn->fallback_frame == pinfo->num) {
+        expert_add_info_format(pinfo, item, &ei_smcr_fallback,
+                               "The connection falls back to TCP: %s", conn->fallback_reason);
         smcr_follow_fell_back(pinfo, conn);
+    }
     run_builtin(message, pinfo, tree);
     *type = clc.header.type;
     return MIN(length, left);
@@ -154,6 +160,19 @@ keep_info(packet_info *pinfo)
     col_set_fence(pinfo->cinfo, COL_INFO);
 }
 
+/* Nobody had anything to add: the comma goes. */
+static void
+trim_info(packet_info *pinfo)
+{
+    const char *text = col_get_text(pinfo->cinfo, COL_INFO);
+
+    if (!text || !g_str_has_suffix(text, ", "))
+        return;
+    char *trimmed = wmem_strndup(pinfo->pool, text, strlen(text) - 2);
+    col_clear_fence(pinfo->cinfo, COL_INFO);
+    col_add_str(pinfo->cinfo, COL_INFO, trimmed);
+}
+
 /* What follows the CLC messages of this segment. TCP asks its dissectors anew, us included. */
 static void
 dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
@@ -170,6 +189,7 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
         smcr_clc_bypass = false;
     }
     ENDTRY;
+    trim_info(pinfo);
     if (pinfo->desegment_len)
         pinfo->desegment_offset += offset;
 }

@@ -76,7 +76,9 @@ decide(const packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
 static bool
 is_ours(const smcr_packet_t *packet)
 {
-    return packet && (packet->link || (packet->place && packet->place->late && packet->place->late->link));
+    const smcr_late_t *late = packet && packet->place ? packet->place->late : NULL;
+
+    return packet && (packet->link || (late && late->link));
 }
 
 /* The record of this frame, made in the first pass; NULL when the frame is not ours. */

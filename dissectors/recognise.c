@@ -15,6 +15,7 @@
 #include "values.h"
 
 #define RESPONSE SMCR_LLC_FLAG_RESPONSE
+#define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, QPN of CONFIRM LINK */
 
 static bool
 zero(const uint8_t *bytes, unsigned from, unsigned to)
@@ -150,9 +151,12 @@ smcr_recognise(tvbuff_t *payload, const smcr_roce_t *roce)
 {
     unsigned length = (unsigned)roce->payload_length;
 
-    if (length < SMCR_LLC_LENGTH || tvb_captured_length(payload) < SMCR_LLC_LENGTH)
+    unsigned captured = MIN(tvb_captured_length(payload), SMCR_LLC_LENGTH);
+    uint8_t bytes[SMCR_LLC_LENGTH] = {0}; /* what the capture cuts off is mostly reserved */
+
+    if (length < SMCR_LLC_LENGTH || captured < CAPTURED_MIN)
         return false;
-    const uint8_t *bytes = tvb_get_ptr(payload, 0, SMCR_LLC_LENGTH);
+    tvb_memcpy(payload, bytes, 0, captured);
     unsigned type = bytes[0];
 
     if (type == SMCR_LLC_CDC)

@@ -30,6 +30,8 @@ smcr_decline_text(uint32_t code, unsigned os)
 {
     if (os == SMCR_OS_ZOS || os == SMCR_OS_AIX)
         return os == SMCR_OS_ZOS ? "defined by z/OS" : "defined by AIX";
+    if (os != SMCR_OS_UNSET && os != SMCR_OS_LINUX)
+        return "defined by the peer, whose operating system is not known";
 
     const char *text = try_val_to_str(code, decline_codes);
     if (!text)

@@ -107,7 +107,8 @@
     V(SMCR_DECLINE_VERSION, 0x030c0000, "SMC version mismatch") \
     V(SMCR_DECLINE_DMB_LIMIT, 0x030d0000, "limit of SMC-D buffers exceeded") \
     V(SMCR_DECLINE_NO_ROUTE, 0x030e0000, "no route to the peer for SMC-Rv2") \
-    V(SMCR_DECLINE_INDIRECT, 0x030f0000, "one peer of SMC-Rv2 has a direct route, the other one has not") \
+    V(SMCR_DECLINE_INDIRECT, 0x030f0000, \
+      "one peer of SMC-Rv2 has a direct route, the other one has not") \
     V(SMCR_DECLINE_SYNC, 0x04000000, "synchronization error") \
     V(SMCR_DECLINE_PEER, 0x05000000, "peer declined during the handshake") \
     V(SMCR_DECLINE_REPLY, 0x06000000, "reply error (older kernels)") \

@@ -34,8 +34,8 @@ def answers(fces, client=(CLIENT_ISM, 0), server=(SERVER_ISM, 0), chid=CHID):
 
 def scene(capture):
     names = ("server", "client")
-    release0 = [first_contact_extension(hostname=name, size=36) for name in names]
-    release1 = [first_contact_extension(hostname=name, release=1, features=1) for name in names]
+    release0 = [first_contact_extension(hostname=name, size=36, direct=False) for name in names]
+    release1 = [first_contact_extension(hostname=name, release=1, features=1, direct=False) for name in names]
     plain = [(CLIENT_ISM, CHID)]
     emulated = [(half, EMULATED_CHID) for half in CLIENT_EMULATED]
     clc_conversation(capture, 40001, ("client", proposal(plain, 0)), *answers(release0))

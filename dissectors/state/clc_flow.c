@@ -139,7 +139,8 @@ take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_
         end = new_group(state, &qp, 1, when.frame);
         end->link->lgr->from_start = conn->first_contact;
         if (conn->first_contact) {
-            learn_initial_psn(end, accept->psn);
+            if (clc->complete)
+                learn_initial_psn(end, accept->psn);
             smcr_event_add(state, packet, SMCR_EVENT_FIRST_CONTACT, NULL);
         }
     }
@@ -203,7 +204,8 @@ take_confirm(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr
     smcr_lgr_prove(state, lgr);
     learn_side(state, conn, end, confirm, when.frame, packet);
     if (conn->first_contact) {
-        learn_initial_psn(end, confirm->psn);
+        if (clc->complete)
+            learn_initial_psn(end, confirm->psn);
         check_first_confirm(state, end, packet);
     }
     smcr_packet_set_link(packet, end->link, end->side);
@@ -223,6 +225,12 @@ take_step(smcr_state_t *state, smcr_conn_t *conn, uint8_t type, smcr_when_t when
         conn->clc_step = packet->asks = smcr_exchange_open(state, when);
 }
 
+static bool
+usable(const smcr_clc_t *clc)
+{
+    return (clc->complete || clc->cut_usable) && !clc->smcd;
+}
+
 void
 smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
                smcr_packet_t *packet)
@@ -240,12 +248,12 @@ smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, sm
         break;
     case CLC_TYPE_ACCEPT:
         packet->direction = 1;
-        if (clc->complete && !clc->smcd)
+        if (usable(clc))
             take_accept(state, conn, clc, when, packet);
         break;
     case CLC_TYPE_CONFIRM:
         packet->direction = 0;
-        if (clc->complete && !clc->smcd)
+        if (usable(clc))
             take_confirm(state, conn, clc, when, packet);
         break;
     case CLC_TYPE_DECLINE:

@@ -62,7 +62,7 @@ void
 smcr_deferred_settle(smcr_state_t *state, smcr_end_t *end, bool forget)
 {
     const wmem_list_frame_t *at;
-    uint32_t before = SMCR_PSN_MASK + 1; /* PSN of the one before: one that came twice counts once */
+    uint32_t before = SMCR_PSN_MASK + 1; /* PSN of the one before: what came twice counts once */
 
     while (end->deferred && (at = wmem_list_head(end->deferred)) != NULL) {
         deferred_t *kept = wmem_list_frame_data(at);

@@ -84,6 +84,29 @@ answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet
         answer(packet, asked, when);
 }
 
+/*
+ * A client's wish that crosses with the server's request for the very same thing: the request is
+ * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2).
+ */
+static bool
+crosses_server(smcr_state_t *state, const smcr_topic_t *topic, smcr_packet_t *packet)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    bool wants_link = topic->type == SMCR_ADD_LINK || topic->type == SMCR_REQ_ADD_LINK;
+
+    if (lgr->server != !topic->side || (!wants_link && topic->type != SMCR_DELETE_LINK))
+        return false;
+    const smcr_exchange_t *open =
+        find(lgr, topic, wants_link ? SMCR_ADD_LINK : SMCR_DELETE_LINK, lgr->server);
+    if (!open)
+        return false;
+    smcr_event_add(state, packet, SMCR_EVENT_COLLISION,
+                   "The client's message crosses with frame %u, in which the server does what it "
+                   "asks for",
+                   open->request_frame);
+    return true;
+}
+
 static bool
 changes_links(uint8_t type)
 {
@@ -124,6 +147,8 @@ smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_
 {
     wmem_list_t *pending = topic->link->lgr->pending;
 
+    if (crosses_server(state, topic, packet))
+        return;
     answer_client(topic, when, packet);
     note_collision(state, topic, when, packet);
 

@@ -128,6 +128,7 @@ typedef struct {
         smcr_clc_accept_t accept; /* Confirm too */
         smcr_clc_decline_t decline;
     } u;
+    bool cut_usable; /* the capture cuts it, but of an Accept or Confirm all but the PSN is there */
 } smcr_clc_t;
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
