@@ -261,8 +261,8 @@ test_not_for_us(void)
         capture_open(&capture);
         smcr_conn_t *conn = smcr_conn_new(capture.state);
         bool smcd = i == 0;
-        smcr_clc_t accept = {{0xe2d4c3c4, 2, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 1}}};
-        smcr_clc_t confirm = {{0xe2d4c3c4, 3, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 2}}};
+        smcr_clc_t accept = {{0xe2d4c3c4, 2, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 1}}, false};
+        smcr_clc_t confirm = {{0xe2d4c3c4, 3, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 2}}, false};
         smcr_clc_t decline = {.header = {0xe2d4c3c4, 4, 28, 0x10}};
         smcr_when_t when = {1, 1};
         smcr_state_clc(capture.state, conn, &accept, when, &capture.packet);
