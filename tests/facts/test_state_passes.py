@@ -13,8 +13,6 @@ from bed import captures
 
 SEED = 7609
 
-# What one pass cannot know: where the response or the rest of a message is, or that there is none.
-FORWARD = fields.FORWARD | {"smcr.no_response", "smcr.no_roce", "smcr.whole_in"}
 
 def trees_in_order(tshark, name, *passes):
     """{frame: [(field, text)]} for all visible nodes of our protocol."""
@@ -78,6 +76,6 @@ def test_one_pass_shows_what_two_show(tshark, two_passes):
     """A WRITE that came before its connection was known shows less in one pass, but nothing else."""
     name, two = two_passes
     one = trees_in_order(tshark, name)
-    wrong = [(number, less, more) for number, less, more in differences(one, two, FORWARD)
+    wrong = [(number, less, more) for number, less, more in differences(one, two, fields.FORWARD)
              if not is_late(one.get(number, ()), two.get(number, ())) or {field for field, _ in less} > {"smcr"}]
     assert wrong == []
