@@ -21,7 +21,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import sharkd  # noqa: E402
 from bed import Tshark, new_bed  # noqa: E402
 
-CAPTURES = {  # name: in the usual tests, every n-th frame is left out
+HANDSHAKE = 12  # frames that are always left out: the first connection and link are set up in them
+
+CAPTURES = {  # name: behind those, the usual tests leave out every n-th frame
     "6.1-v2-a-first-contact-ipv4": 1,
     "6.1-v1-c2-capture-starts-late": 1,
     "6.1-v2-j-http11": 1,
@@ -30,6 +32,7 @@ CAPTURES = {  # name: in the usual tests, every n-th frame is left out
     "6.1-v1-h4-two-links-rkeys": 10,
     "6.1-v2-h1-two-links-second-fails": 40,
     "6.1-v2-n-lossy": 40,
+    "6.1-v2-d-bulk-slow-reader": 400,
 }
 
 ADDRESSES = ("smcr.client.addr", "smcr.client.port", "smcr.server.addr", "smcr.server.port")
@@ -103,11 +106,11 @@ def look(tshark, paths):
 
 
 def remove_each(tshark, name, scratch, every=1):
-    """Leave out every n-th frame in turn: yields a result for each."""
+    """Leave out each frame of the handshake and every n-th frame in turn: yields a result for each."""
     path = tshark.bed.capture(name)
     every_block = list(blocks(path.read_bytes()))
     whole = look(tshark, [path])[0]
-    numbers = sorted(whole)[every - 1::every]
+    numbers = sorted({*sorted(whole)[:HANDSHAKE], *sorted(whole)[every - 1::every]})
     for batch in (numbers[i:i + BATCH] for i in range(0, len(numbers), BATCH)):
         paths = [scratch / f"{name}-{number}.pcapng" for number in batch]
         for reduced, number in zip(paths, batch):
