@@ -129,5 +129,6 @@ def onc_rpc():
     large = _call(3, 200_100, 1, 7, bytes(range(250)) * (BIG // 250))
     return [(CLIENT, _record(_call(1, 100000, 2, 3, get_port))), (SERVER, _record(_reply(1, _u32(2049)))),
             (CLIENT, _record(_call(2, 100000, 2, 0, b""))), (CLIENT, _record(large)), (SERVER, _record(_reply(2, b""))),
-            (SERVER, _record(_reply(3, b"done"))), (CLIENT, _record(_call(4, 100000, 2, 3, get_port)[:44], get_port[4:])),
+            (SERVER, _record(_reply(3, b"done"))),
+            (CLIENT, _record(_call(4, 100000, 2, 3, get_port)[:44], get_port[4:])),
             (SERVER, _record(_reply(4, _u32(0))))]

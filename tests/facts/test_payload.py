@@ -51,8 +51,8 @@ def test_messages(tshark, name, two_pass, direction, kind):
     rows = http(tshark, name, f"http.{kind}", "http.request.method", "http.request.uri", "http.request.version",
                 "http.response.version", "http.response.code", "http.response.phrase", f"http.{kind}.line", "smcr.dir",
                 two_pass=two_pass)
-    expected = [(number, each.start, ";".join(each.headers)) for (number, way), stream in sent(name).items() if way == direction
-                for each in messages(stream)]
+    expected = [(number, each.start, ";".join(each.headers)) for (number, way), stream in sent(name).items()
+                if way == direction for each in messages(stream)]
     assert len(expected) == 4
     got = [(number, " ".join(part[0] for part in start if part), ";".join(lines).replace("\\r\\n", ""))
            for _, number, *start, lines, way in rows if way == [str(direction)]]
