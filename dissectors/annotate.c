@@ -84,7 +84,7 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
     frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
     frame_link(tvb, pinfo, below, hf_smcr_accept_in, conn->accept_frame);
     frame_link(tvb, pinfo, below, hf_smcr_confirm_in, conn->confirm_frame);
-    if (conn->fallback && conn->fallback_frame <= pinfo->num)
+    if (conn->fallback && conn->fallback_frame < pinfo->num)
         proto_item_set_generated(proto_tree_add_string(below, hf_smcr_fallback_reason, tvb, 0, 0,
                                                        conn->fallback_reason));
 }

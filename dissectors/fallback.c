@@ -6,6 +6,8 @@
 
 #include "fallback.h"
 
+#include "fields.h"
+#include "follow.h"
 #include "handshake.h"
 #include "values.h"
 
@@ -91,10 +93,25 @@ smcr_fallback_data(smcr_conn_t *conn, packet_info *pinfo)
         fall_back(conn, pinfo, SMCR_FALLBACK_NO_CLC,
                   "both sides sent the SMC-R option, but no CLC message follows; a server or "
                   "middlebox may only echo the option");
-    else if (conn->option_syn && conn->synack)
-        fall_back(conn, pinfo, SMCR_FALLBACK_NO_OPTION,
-                  "the server's SYN-ACK has no SMC-R option");
     else
         fall_back(conn, pinfo, SMCR_FALLBACK_NO_CLC,
                   "no CLC message is in the capture, only one side's SMC-R option");
+}
+
+void
+smcr_fallback_no_option(smcr_conn_t *conn, packet_info *pinfo)
+{
+    fall_back(conn, pinfo, SMCR_FALLBACK_NO_OPTION, "the server's SYN-ACK has no SMC-R option");
+}
+
+void
+smcr_fallback_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
+                                               conn->fallback_reason);
+
+    proto_item_set_generated(reason);
+    expert_add_info_format(pinfo, reason, &ei_smcr_fallback,
+                           "The connection falls back to TCP: %s", conn->fallback_reason);
+    smcr_follow_fell_back(pinfo, conn);
 }

@@ -129,11 +129,10 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     const smcr_packet_t *packet = packet_of_message(pinfo, conn, &clc, nth);
     if (packet)
         smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, packet);
-    if (conn && conn->fallback_frame == pinfo->num) {
-        expert_add_info_format(pinfo, item, &ei_smcr_fallback,
-                               "The connection falls back to TCP: %s", conn->fallback_reason);
-        smcr_follow_fell_back(pinfo, conn);
-    }
+    bool declines = clc.header.type == SMCR_CLC_DECLINE && conn &&
+                    conn->fallback == SMCR_FALLBACK_DECLINED;
+    if (declines && conn->fallback_frame == pinfo->num)
+        smcr_fallback_show(message, pinfo, proto_item_get_subtree(item), conn);
     run_builtin(message, pinfo, tree);
     *type = clc.header.type;
     return MIN(length, left);
@@ -228,19 +227,17 @@ show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     if (!conn || !conn->fallback || conn->fallback_frame > pinfo->num)
         return;
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
-    proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
-                                               conn->fallback_reason);
     proto_item_set_generated(stream);
     proto_item_set_hidden(stream);
-    proto_item_set_generated(reason);
     smcr_follow_select(pinfo, conn);
     if (conn->fallback_frame == pinfo->num && conn->fallback != SMCR_FALLBACK_DECLINED) {
-        expert_add_info_format(pinfo, reason, &ei_smcr_fallback,
-                               "The connection falls back to TCP: %s", conn->fallback_reason);
-        smcr_follow_fell_back(pinfo, conn);
-    } else {
-        proto_item_set_hidden(reason);
+        smcr_fallback_show(tvb, pinfo, tree, conn);
+        return;
     }
+    proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
+                                               conn->fallback_reason);
+    proto_item_set_generated(reason);
+    proto_item_set_hidden(reason);
 }
 
 static int

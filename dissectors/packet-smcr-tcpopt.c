@@ -10,15 +10,19 @@
 #include "packet-smcr.h"
 
 #include "annotate.h"
+#include "fallback.h"
 #include "fields.h"
 #include "handshake.h"
 #include "layout.h"
 #include "values.h"
 
+#define KIND_END 0
+#define KIND_NOP 1
 #define KIND_MSS 2
 #define KIND_EXPERIMENT_1 253
 #define KIND_EXPERIMENT_2 254
 #define OPTION_LENGTH 6
+#define TCP_HEADER_MIN 20
 
 /* The options that are wrapped, and their own dissectors. */
 enum { MSS, EXPERIMENT_1, EXPERIMENT_2, WRAPPED };
@@ -94,19 +98,60 @@ dissect_experiment_2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     return dissect_option(EXPERIMENT_2, tvb, pinfo, tree, data);
 }
 
+/* Whether one of the options from `tvb` to the end of the TCP header is ours. */
+static bool
+option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
+{
+    tvbuff_t *frame = tvb_get_ds_tvb(tvb);
+    int offset = tvb_raw_offset(tvb);
+    int end = offset + tcp->th_hlen - TCP_HEADER_MIN; /* or before, if options came before this */
+
+    while (offset < end && tvb_captured_length_remaining(frame, offset) >= 2) {
+        uint8_t kind = tvb_get_uint8(frame, offset);
+        uint8_t length = kind == KIND_NOP ? 1 : tvb_get_uint8(frame, offset + 1);
+
+        if (kind == KIND_END || length == 0)
+            return false;
+        if ((kind == KIND_EXPERIMENT_1 || kind == KIND_EXPERIMENT_2) && length >= OPTION_LENGTH &&
+            tvb_captured_length_remaining(frame, offset) >= OPTION_LENGTH &&
+            tvb_get_ntohl(frame, offset + 2) == SMCR_EYECATCHER_R)
+            return true;
+        offset += length;
+    }
+    return false;
+}
+
+static void
+learn_synack(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp, smcr_conn_t *conn)
+{
+    if (conn->synack)
+        return;
+    conn->synack = pinfo->num;
+    if (conn->option_syn && !conn->option_synack && !option_follows(tvb, tcp))
+        smcr_fallback_no_option(conn, pinfo);
+}
+
 /* Every SYN-ACK has a maximum segment size: it is how we see one that lacks our option. */
 static int
 dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    const struct tcpheader *tcp = data;
     const uint16_t synack = TH_SYN | TH_ACK;
+    const struct tcpheader *tcp = data;
+    bool enabled = proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
+    int used = call_dissector_with_data(original[MSS], tvb, pinfo, tree, data);
 
-    if (!pinfo->fd->visited && tcp && (tcp->th_flags & synack) == synack) {
-        smcr_conn_t *conn = smcr_handshake_find(pinfo);
-        if (conn && !conn->synack)
-            conn->synack = pinfo->num;
+    if (!enabled || !tcp || (tcp->th_flags & synack) != synack)
+        return used;
+    smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    if (!conn)
+        return used;
+    if (!pinfo->fd->visited)
+        learn_synack(tvb, pinfo, tcp, conn);
+    if (conn->fallback == SMCR_FALLBACK_NO_OPTION && conn->fallback_frame == pinfo->num) {
+        smcr_annotate_conn(tvb, pinfo, tree, conn);
+        smcr_fallback_show(tvb, pinfo, tree, conn);
     }
-    return call_dissector_with_data(original[MSS], tvb, pinfo, tree, data);
+    return used;
 }
 
 void

@@ -225,6 +225,13 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr
 {
     smcr_stream_t *out = smcr_conn_stream(conn, end->side, cdc->prod.count);
     smcr_stream_t *in = smcr_conn_stream(conn, !end->side, cdc->cons.count);
+
+    if (out && smcr_ring_room(&out->ring) == 0 && cdc->prod.wrap != out->prod.wrap) {
+        out->known = false; /* how long a round is, is not known */
+        out = NULL;
+    }
+    if (in && smcr_ring_room(&in->ring) == 0 && cdc->cons.wrap != in->cons.wrap)
+        in = NULL;
     uint64_t in_free = in ? smcr_stream_free(in) : 0;
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;

@@ -56,11 +56,12 @@ find(const smcr_lgr_t *lgr, const smcr_topic_t *topic, uint8_t type, int request
 }
 
 static void
-answer(smcr_packet_t *packet, smcr_exchange_t *exchange, smcr_when_t when)
+answer(const smcr_topic_t *topic, smcr_exchange_t *exchange, smcr_when_t when,
+       smcr_packet_t *packet)
 {
     smcr_exchange_close(exchange, when);
     packet->answers = exchange;
-    wmem_list_remove(packet->link->lgr->pending, exchange);
+    wmem_list_remove(topic->link->lgr->pending, exchange);
 }
 
 /* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
@@ -81,7 +82,7 @@ answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet
             asked = find(lgr, topic, SMCR_REQ_ADD_LINK, !topic->side);
     }
     if (asked)
-        answer(packet, asked, when);
+        answer(topic, asked, when, packet);
 }
 
 /*
@@ -189,6 +190,6 @@ smcr_exchange_response(smcr_state_t *state, const smcr_topic_t *topic, smcr_when
     }
     if (exchange->key != topic->key)
         smcr_event_add(state, packet, SMCR_EVENT_NOT_ECHOED, NULL);
-    answer(packet, exchange, when);
+    answer(topic, exchange, when, packet);
     note_late(state, exchange, packet);
 }

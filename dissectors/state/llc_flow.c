@@ -118,9 +118,9 @@ take_confirm_link(const flow_t *flow)
     flow->link->has_number = true;
     if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
         flow->lgr->server = flow->response ? flow->to->side : from->side;
-    if (!flow->response)
+    if (!flow->response && !flow->link->confirm_frame)
         flow->link->confirm_frame = flow->when.frame;
-    else
+    if (flow->response)
         activate(flow, flow->link);
 }
 

@@ -255,7 +255,14 @@ place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write, smcr_
 
     if (!stream)
         return;
+    /* On another link before any failover validation: the capture lacks that. */
+    const smcr_conn_side_t *writer = &packet->conn->side[!end->side];
+    if (writer->cdc_frame && writer->link != end->link && packet->order == SMCR_PSN_NEXT)
+        stream->moved = true;
     if (!write->placed && place->within == 0) {
+        stream->known = smcr_stream_can_locate(stream, place->offset);
+        if (!stream->known)
+            return;
         write->position = smcr_stream_locate(stream, place->offset, write->length);
         write->placed = true;
     }

@@ -35,9 +35,15 @@ smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length
     uint64_t forward = smcr_ring_next(&stream->ring, next, offset);
     bool fits = forward + length <= stream->consumed + room;
 
-    if (forward < room || (forward == next && (fits || !stream->moved)))
+    if (!stream->moved || forward < room || (forward == next && fits))
         return forward;
-    return stream->moved || !fits ? forward - room : forward;
+    return forward - room;
+}
+
+bool
+smcr_stream_can_locate(const smcr_stream_t *stream, uint32_t offset)
+{
+    return smcr_ring_room(&stream->ring) || offset == earliest(stream);
 }
 
 smcr_piece_t

@@ -45,10 +45,14 @@ void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
 /*
  * Where in the stream a request of `length` bytes to `offset` of the element goes. It goes on
- * where the last one ended; else the capture lacks some, or they are written again after a
- * failover. Free space decides where both are possible.
+ * where the last one ended; else the capture lacks some, or, after a failover, they are written
+ * again.
  */
 uint64_t smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length);
+
+/* Whether that is possible: where the size of the element is not known, nothing is known any more
+ * once bytes are missing or the writer begins another round. */
+bool smcr_stream_can_locate(const smcr_stream_t *stream, uint32_t offset);
 
 /* `length` bytes at `position` are written. */
 smcr_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);

@@ -87,8 +87,8 @@ static const struct {
         {ONLY, 0, SERVER_RKEY, 0, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "UNKNOWN_RKEY"}}},
     {"element 2", 0, {
         {ONLY, 0, KEY, ELEMENT, 10, 0, NEXT, 2, 0, 1, ""},
-        {FIRST, 1, KEY, ELEMENT + 5, 1024, 2048, NEXT, 2, 5, 1, ""},
-        {LAST, 2, 0, 0, 1024, 0, NEXT, 2, 1029, 1, ""}}},
+        {FIRST, 1, KEY, ELEMENT + 10, 1024, 2048, NEXT, 2, 10, 1, ""},
+        {LAST, 2, 0, 0, 1024, 0, NEXT, 2, 1034, 1, ""}}},
     {"up to the end of the element", 0, {
         {ONLY, 0, KEY, ELEMENT - 10, 10, 0, NEXT, 1, ELEMENT - 10, 0, ""}}},
     {"over the end of the element", 0, {
