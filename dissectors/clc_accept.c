@@ -88,7 +88,8 @@ static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
     SHOW(hf_smcr_reserved, 2, 2), \
     TEXT(hf_smcr_clc_hostname, 4, 32)
 
-static const smcr_row_t fce_smcr_rows[] = {FCE_ROWS(BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits))};
+static const smcr_row_t fce_smcr_rows[] = {
+    FCE_ROWS(BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits))};
 static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1))};
 static smcr_layout_t fce_smcr = SMCR_LAYOUT("First contact extension", fce_smcr_rows, 36);
 static smcr_layout_t fce_smcd = SMCR_LAYOUT("First contact extension SMC-D", fce_smcd_rows, 36);
