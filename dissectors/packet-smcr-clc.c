@@ -69,8 +69,6 @@ run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
     if (!smcr_preferences.builtin_too || !builtin_handle)
         return;
-    col_append_str(pinfo->cinfo, COL_INFO, " | ");
-    col_set_fence(pinfo->cinfo, COL_INFO);
     call_dissector(builtin_handle, tvb, pinfo, tree);
 }
 

@@ -41,6 +41,7 @@ static dissector_handle_t wrapper[SMCR_ROCE_STARTS];
 static dissector_handle_t original[SMCR_ROCE_STARTS];
 static heur_dtbl_entry_t *own_heuristic;
 static heur_dtbl_entry_t *builtin_heuristic; /* of Wireshark's own `smc`; NULL when it has none */
+static bool builtin_allowed;                 /* it is there, and the user has not disabled it */
 
 /* ---- deciding ---- */
 
@@ -102,13 +103,16 @@ packet_of_frame(packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
 static void
 run_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
 {
-    if (!smcr_preferences.builtin_too || !builtin_heuristic)
+    if (!smcr_preferences.builtin_too || !builtin_allowed)
         return;
     struct infinibandinfo infiniband = {.opCode = RC_SEND_ONLY};
+    ws_bool behind_gate = builtin_heuristic->enabled;
 
-    col_append_str(pinfo->cinfo, COL_INFO, " | ");
+    col_append_str(pinfo->cinfo, COL_INFO, " ");
     col_set_fence(pinfo->cinfo, COL_INFO);
+    builtin_heuristic->enabled = true;
     call_heur_dissector_direct(builtin_heuristic, message, pinfo, tree, &infiniband);
+    builtin_heuristic->enabled = behind_gate;
 }
 
 static void
@@ -139,7 +143,6 @@ show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const frame_t
         if (learn)
             smcr_state_llc(smcr_state, &frame->roce, &llc, smcr_when(pinfo), frame->packet);
     }
-    run_builtin(message, pinfo, tree);
     return item;
 }
 
@@ -192,6 +195,8 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
     smcr_annotate_packet(data, pinfo, below, item, frame->packet);
     if (write)
         smcr_stream_dissect(data, pinfo, tree, below, frame->packet);
+    else if (is_whole_send(frame->roce.opcode))
+        run_builtin(data, pinfo, tree);
     return true;
 }
 
@@ -273,6 +278,7 @@ call_infiniband(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     volatile int used = 0;
 
     current = frame;
+    builtin_allowed = builtin_heuristic && builtin_heuristic->enabled;
     if (frame->packet)
         heur_dissector_table_foreach("infiniband.payload", close_entry, &gate);
     TRY {
