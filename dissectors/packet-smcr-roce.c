@@ -206,7 +206,8 @@ show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const frame_
 {
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, 0, ENC_NA);
 
-    proto_item_append_text(item, ", link %u", frame->packet->link->index);
+    if (frame->packet->link)
+        proto_item_append_text(item, ", link %u", frame->packet->link->index);
     smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), item, frame->packet);
 }
 
@@ -258,11 +259,15 @@ gate_open(gate_t *gate)
 static void
 show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, frame_t *frame)
 {
-    int captured = tvb_captured_length_remaining(tvb, frame->roce.payload);
+    int length = (int)tvb_captured_length(tvb) - frame->roce.payload;
+    bool write = frame->packet->kind == SMCR_PACKET_WRITE;
 
-    if (frame->roce.payload_length > 0 && captured > 0) {
+    /* A WRITE is worth a line even when none of its data was captured. */
+    if (frame->roce.payload_length > 0 && (length > 0 || (write && length == 0))) {
         col_clear_fence(pinfo->cinfo, COL_INFO);
-        tvbuff_t *payload = tvb_new_subset_remaining(tvb, frame->roce.payload);
+        tvbuff_t *payload = tvb_new_subset_length_caplen(
+            tvb, frame->roce.payload, length,
+            tvb_reported_length_remaining(tvb, frame->roce.payload));
         frame->shown = show_payload(payload, pinfo, tree, frame);
     }
     if (!frame->shown)

@@ -7,6 +7,7 @@ folder stands in for that of the system, which keeps a plugin that is installed 
 """
 
 import contextlib
+import functools
 import os
 import pathlib
 import re
@@ -144,6 +145,7 @@ class Tshark:
         """Numbers of the frames that match a display filter."""
         return [int(row[0][0]) for row in self.fields(capture, "frame.number", where=where, **options)]
 
+    @functools.cache
     def registered_fields(self):
         """
         Fields of our protocol as `tshark -G fields` lists them: rows of (filter, type, name, description), one per
