@@ -28,6 +28,7 @@ typedef struct {
     bool use_conv_addr_port_endpoints;
     struct conversation_element *conv_elements;
     struct conversation_addr_port_endpoints *conv_endpoints;
+    wmem_list_frame_t *tcp_layer; /* added for the call */
 } frame_addresses_t;
 
 static void
@@ -68,6 +69,7 @@ restore(packet_info *pinfo, const frame_addresses_t *saved)
     pinfo->use_conv_addr_port_endpoints = saved->use_conv_addr_port_endpoints;
     pinfo->conv_elements = saved->conv_elements;
     pinfo->conv_addr_port_endpoints = saved->conv_endpoints;
+    wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
 }
 
 static void
@@ -79,10 +81,11 @@ set_endpoint(const smcr_conn_t *conn, unsigned role, address *addr)
         set_address(addr, AT_IPv6, SMCR_GID_LENGTH, conn->addr[role]);
 }
 
-/* The frame takes the place of a TCP segment. */
+/* The frame takes the place of a TCP segment, until restore(). */
 static void
-become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
+become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, frame_addresses_t *saved)
 {
+    save(pinfo, saved);
     set_endpoint(conn, sender, &pinfo->src);
     set_endpoint(conn, !sender, &pinfo->dst);
     pinfo->net_src = pinfo->src;
@@ -97,6 +100,9 @@ become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
     pinfo->use_conv_addr_port_endpoints = false;
     pinfo->conv_elements = NULL;
     pinfo->conv_addr_port_endpoints = NULL;
+    /* Some dissectors ask whether they are on TCP. */
+    wmem_list_append(pinfo->layers, GINT_TO_POINTER(proto_get_id_by_filter_name("tcp")));
+    saved->tcp_layer = wmem_list_tail(pinfo->layers);
 }
 
 /* So that filters of dissectors above TCP, and Follow Stream for them, find the frame. */
@@ -127,8 +133,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh)};
     frame_addresses_t saved;
 
-    save(pinfo, &saved);
-    become_tcp(pinfo, conn, sender);
+    become_tcp(pinfo, conn, sender, &saved);
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
     if (!conversation) {
         restore(pinfo, &saved);

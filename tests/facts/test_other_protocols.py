@@ -26,7 +26,8 @@ WRITES = {
 
 def differs(field):
     """Numbers of frames, times, and from how many frames a PDU was put together: that is the carrier's."""
-    return field.endswith((".response_in", ".response_to", ".time", ".reqframe", ".repframe")) or field.startswith(
+    return field.endswith((".request_in", ".response_in", ".response_to", ".time", ".reqframe",
+                           ".repframe")) or field.startswith(
         ("rpc.fragment", "http2.data.reassembled", "http2.reassembled", "http2.body.fragment",
          "http2.body.reassembled"))
 

@@ -48,9 +48,9 @@ def http(tshark, name, field, *names, where="", two_pass=False):
 @pytest.mark.parametrize("direction, kind", [(0, "request"), (1, "response")])
 def test_messages(tshark, name, two_pass, direction, kind):
     """Start lines and headers, one message per frame."""
-    rows = http(tshark, name, f"http.{kind}", "http.request.method", "http.request.uri", "http.request.version",
-                "http.response.version", "http.response.code", "http.response.phrase", f"http.{kind}.line", "smcr.dir",
-                two_pass=two_pass)
+    parts = ("method", "uri", "version") if kind == "request" else ("version", "code", "phrase")
+    rows = http(tshark, name, f"http.{kind}", *(f"http.{kind}.{part}" for part in parts), f"http.{kind}.line",
+                "smcr.dir", two_pass=two_pass)
     expected = [(number, each.start, ";".join(each.headers)) for (number, way), stream in sent(name).items()
                 if way == direction for each in messages(stream)]
     assert len(expected) == 4
@@ -161,6 +161,6 @@ def regroup(printed, size):
 def test_heuristics(tshark):
     """They find HTTP on any port, from the first frame on that looks like it: as on TCP, half a line does not."""
     rows = tshark.fields(BUILT, "http.request.uri", "http.response.code", where="http")
-    assert [row for row in rows if row[0]] == [[["/big.txt", "/small.txt"], []]]
+    assert [row for row in rows if not row[1]] == [[["/big.txt", "/small.txt"], []]]  # 4.4 repeats it in the responses
     assert [code for row in rows for code in row[1]] == ["200", "200", "200"]
     assert tshark.show(BUILT, *NO_HEURISTIC, "-Y", "http") == ""
