@@ -100,9 +100,10 @@ become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, frame_a
     pinfo->use_conv_addr_port_endpoints = false;
     pinfo->conv_elements = NULL;
     pinfo->conv_addr_port_endpoints = NULL;
-    /* Some dissectors ask whether they are on TCP. */
-    wmem_list_append(pinfo->layers, GINT_TO_POINTER(proto_get_id_by_filter_name("tcp")));
-    saved->tcp_layer = wmem_list_tail(pinfo->layers);
+    /* Some dissectors ask whether they are on TCP. In front, where Wireshark's count of the layers
+     * above is not concerned. */
+    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(proto_get_id_by_filter_name("tcp")));
+    saved->tcp_layer = wmem_list_head(pinfo->layers);
 }
 
 /* So that filters of dissectors above TCP, and Follow Stream for them, find the frame. */

@@ -9,6 +9,9 @@ import traffic
 
 Fallback = collections.namedtuple("Fallback", "frame reason code")
 
+# What is added when the handshake was complete, but the link has not shown itself.
+NO_ROCE = "; the capture has no RoCE frame of the link"
+
 # What decides: the first frame with the reason, the reason, the kernels' code of it (None: they have none).
 FALLBACKS = {
     "6.1-v1-f1-decline-server-no-device": Fallback(
@@ -17,9 +20,11 @@ FALLBACKS = {
         6, "the server declined after the Proposal: no RDMA device for SMC-R (0x03030002)", 0x03030002),
     "6.1-v1-f3-plain-tcp-server": Fallback(2, "the server's SYN-ACK has no SMC-R option", 0x03010000),
     "6.1-v1-f6-decline-confirm-link-timeout": Fallback(
-        12, "the client declined after the Confirm: timeout waiting for CONFIRM LINK (0x02010000)", 0x02010000),
+        12, "the client declined after the Confirm: timeout waiting for CONFIRM LINK (0x02010000)" + NO_ROCE,
+        0x02010000),
     "6.1-v2-f6-decline-confirm-link-timeout": Fallback(
-        10, "the server declined after the Confirm: timeout waiting for CONFIRM LINK (0x02010000)", 0x02010000),
+        10, "the server declined after the Confirm: timeout waiting for CONFIRM LINK (0x02010000)" + NO_ROCE,
+        0x02010000),
     "6.1-v2-b-ipv6-client-declines": Fallback(
         4, "the client declined before any Proposal: no SMC device (0x03030000)", 0x03030000),
     "clc-noclc-80": Fallback(
@@ -86,4 +91,5 @@ def test_every_decline_in_words(tshark):
     for row in rows:
         (port,), (code,), text, reason = row.values()
         who, step = unusual.get(port, ("server", "after the Proposal"))
-        assert ";".join(reason) == f"the {who} declined {step}: {';'.join(text)} ({code})"
+        more = NO_ROCE if step == "after the Confirm" else ""
+        assert ";".join(reason) == f"the {who} declined {step}: {';'.join(text)} ({code}){more}"
