@@ -118,7 +118,7 @@ show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet
         generated_uint(below, hf_smcr_src_qpn, tvb, from->qp.qpn);
         show_end(tvb, below, from);
     }
-    if (to->known)
+    if (packet->receiver_known)
         show_end(tvb, below, to);
     frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
@@ -195,7 +195,8 @@ add_late(smcr_packet_t *packet)
     if (!packet->link && late->link) {
         smcr_packet_set_link(packet, late->link, late->sender);
         packet->direction = SMCR_SIDE_UNKNOWN;
-        packet->lgr_proven = packet->sender_known = packet->has_number = false;
+        packet->lgr_proven = packet->sender_known = packet->receiver_known = false;
+        packet->has_number = false;
     }
 }
 

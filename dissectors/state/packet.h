@@ -87,6 +87,7 @@ typedef struct {
     int8_t direction;  /* 0 client to server, 1 server to client, -1 not known */
     bool lgr_proven;   /* the link group has an index */
     bool sender_known; /* the queue pair that sent it is */
+    bool receiver_known;
     bool has_number;   /* the link's number was known */
     smcr_psn_order_t order;
     uint32_t message_psn; /* SEND in several packets: PSN of its first one */

@@ -39,6 +39,7 @@ smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender)
     packet->direction = (int8_t)smcr_conn_direction(link->lgr, sender);
     packet->lgr_proven = link->lgr->index != SMCR_NO_INDEX;
     packet->sender_known = link->end[sender].known;
+    packet->receiver_known = link->end[!sender].known;
     packet->has_number = link->has_number;
 }
 
