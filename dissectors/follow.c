@@ -1,5 +1,7 @@
 /* follow.c
- * Collects the bytes of both directions of a connection, in the order of the stream.
+ * Collects the bytes of both directions of a connection, in the order of the stream. Data behind
+ * a PSN gap wait until what is before them comes, or until the reader says that it has read them,
+ * which shows that only the capture lacks what is before.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,30 +18,54 @@
 
 #define KEY_SELECTED 0x53454c /* of the packet's own data, in the pool of the packet */
 
-/* What the tap carries. */
+/* What the tap carries: data, or how far they have been read, or text in their place. */
 typedef struct {
     const smcr_conn_t *conn;
     bool from_server;
-    uint64_t gap;
-    tvbuff_t *data;   /* NULL: `text` stands for it */
-    const char *text;
+    bool ahead;        /* behind a PSN gap */
+    uint64_t gap;      /* bytes before this piece that the capture lacks, as far as is known */
+    uint64_t position; /* of the first byte, or of the end of what has been read */
+    tvbuff_t *data;    /* or NULL */
+    const char *text;  /* or NULL */
 } piece_t;
 
 static int follow_tap = -1;
 
 /* ---- from the dissectors ---- */
 
+static bool
+is_from_server(const smcr_packet_t *packet)
+{
+    return packet->direction >= 0 ? packet->direction == 1 : packet->sender == 1;
+}
+
 void
-smcr_follow_data(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet, uint64_t gap)
+smcr_follow_data(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet,
+                 uint64_t position, uint64_t gap)
 {
     if (!have_tap_listener(follow_tap))
         return;
     piece_t *piece = wmem_new0(pinfo->pool, piece_t);
 
     piece->conn = packet->conn;
-    piece->from_server = packet->direction >= 0 ? packet->direction == 1 : packet->sender == 1;
+    piece->from_server = is_from_server(packet);
+    piece->ahead = packet->order == SMCR_PSN_AHEAD;
     piece->gap = gap;
+    piece->position = position;
     piece->data = data;
+    tap_queue_packet(follow_tap, pinfo, piece);
+}
+
+void
+smcr_follow_read(packet_info *pinfo, const smcr_packet_t *packet, uint64_t position)
+{
+    if (!have_tap_listener(follow_tap))
+        return;
+    piece_t *piece = wmem_new0(pinfo->pool, piece_t);
+
+    piece->conn = packet->conn;
+    piece->from_server = !is_from_server(packet);
+    piece->position = position;
     tap_queue_packet(follow_tap, pinfo, piece);
 }
 
@@ -66,9 +92,8 @@ smcr_follow_select(packet_info *pinfo, const smcr_conn_t *conn)
 
 /* ---- to the user ---- */
 
-static void
-add_record(follow_info_t *follow, const packet_info *pinfo, bool from_server, const uint8_t *bytes,
-           unsigned length)
+static follow_record_t *
+new_record(const packet_info *pinfo, bool from_server, const void *bytes, unsigned length)
 {
     follow_record_t *record = g_new0(follow_record_t, 1);
 
@@ -77,8 +102,108 @@ add_record(follow_info_t *follow, const packet_info *pinfo, bool from_server, co
     record->abs_ts = pinfo->abs_ts;
     record->data = g_byte_array_sized_new(length);
     g_byte_array_append(record->data, bytes, length);
-    follow->bytes_written[from_server] += length;
+    return record;
+}
+
+static void
+add_record(follow_info_t *follow, follow_record_t *record)
+{
+    follow->bytes_written[record->is_server] += record->data->len;
     follow->payload = g_list_prepend(follow->payload, record);
+}
+
+static void
+add_text(follow_info_t *follow, const packet_info *pinfo, bool from_server, const char *text)
+{
+    add_record(follow, new_record(pinfo, from_server, text, (unsigned)strlen(text)));
+}
+
+static void
+add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint64_t missing)
+{
+    if (missing == 0)
+        return;
+    char *text = g_strdup_printf("[%" PRIu64 " bytes missing in capture file]", missing);
+
+    add_text(follow, pinfo, from_server, text);
+    g_free(text);
+}
+
+static void
+free_record(follow_record_t *record)
+{
+    g_byte_array_free(record->data, TRUE);
+    g_free(record);
+}
+
+/* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of which
+ * no two that meet here are 2 GiB apart. */
+static void
+deliver(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
+{
+    uint32_t *next = &follow->seq[record->is_server];
+    int32_t missing = (int32_t)(record->seq - *next);
+    uint32_t end = record->seq + record->data->len;
+
+    if ((int32_t)(end - *next) <= 0) {
+        free_record(record); /* came before */
+        return;
+    }
+    if (missing < 0)
+        g_byte_array_remove_range(record->data, 0, (unsigned)-missing);
+    else
+        add_missing(follow, pinfo, record->is_server, (uint64_t)missing);
+    *next = end;
+    add_record(follow, record);
+}
+
+/* The last ones come first in the list: data mostly come in order. */
+static int
+later_first(const void *one, const void *other)
+{
+    const follow_record_t *a = one, *b = other;
+
+    return (int32_t)(b->seq - a->seq);
+}
+
+/* Adds what waits and begins before `until`. */
+static void
+deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint32_t until)
+{
+    GList **waiting = &follow->fragments[from_server];
+    GList *at = g_list_last(*waiting);
+
+    while (at && (int32_t)(((follow_record_t *)at->data)->seq - until) < 0) {
+        GList *before = at->prev;
+        deliver(follow, pinfo, at->data);
+        *waiting = g_list_delete_link(*waiting, at);
+        at = before;
+    }
+}
+
+static void
+take_data(follow_info_t *follow, const packet_info *pinfo, const piece_t *piece)
+{
+    unsigned length = tvb_captured_length(piece->data);
+    bool from_server = piece->from_server;
+    uint32_t *next = &follow->seq[from_server];
+    follow_record_t *record = new_record(pinfo, from_server,
+                                         tvb_get_ptr(piece->data, 0, (int)length), length);
+
+    record->seq = (uint32_t)piece->position;
+    if (piece->ahead) {
+        follow->fragments[from_server] =
+            g_list_insert_sorted(follow->fragments[from_server], record, later_first);
+        return;
+    }
+    if (follow->bytes_written[from_server] == 0) /* the capture may begin late */
+        *next = record->seq - (uint32_t)piece->gap;
+    if (piece->gap > INT32_MAX) {
+        add_missing(follow, pinfo, from_server, piece->gap);
+        *next = record->seq;
+    }
+    deliver_waiting(follow, pinfo, from_server, record->seq);
+    deliver(follow, pinfo, record);
 }
 
 static void
@@ -108,19 +233,12 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const piece_t *piece = data;
 
     set_ends(follow, piece->conn);
-    if (piece->text) {
-        add_record(follow, pinfo, false, (const uint8_t *)piece->text,
-                   (unsigned)strlen(piece->text));
-        return TAP_PACKET_DONT_REDRAW;
-    }
-    if (piece->gap) {
-        char *missing = g_strdup_printf("[%" PRIu64 " bytes missing in capture file]", piece->gap);
-        add_record(follow, pinfo, piece->from_server, (const uint8_t *)missing,
-                   (unsigned)strlen(missing));
-        g_free(missing);
-    }
-    unsigned length = tvb_captured_length(piece->data);
-    add_record(follow, pinfo, piece->from_server, tvb_get_ptr(piece->data, 0, (int)length), length);
+    if (piece->text)
+        add_text(follow, pinfo, false, piece->text);
+    else if (piece->data)
+        take_data(follow, pinfo, piece);
+    else
+        deliver_waiting(follow, pinfo, piece->from_server, (uint32_t)piece->position);
     return TAP_PACKET_DONT_REDRAW;
 }
 

@@ -18,6 +18,7 @@
 #include "cdc.h"
 #include "dissector_state.h"
 #include "fields.h"
+#include "follow.h"
 #include "handshake.h"
 #include "llc.h"
 #include "preferences.h"
@@ -193,6 +194,8 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
         item = show_send_part(data, pinfo, tree, frame);
     proto_tree *below = proto_item_get_subtree(item);
     smcr_annotate_packet(data, pinfo, below, item, frame->packet);
+    if (frame->packet->view)
+        smcr_follow_read(pinfo, frame->packet, frame->packet->view->consumed);
     if (write)
         smcr_stream_dissect(data, pinfo, tree, below, frame->packet);
     else if (is_whole_send(frame->roce.opcode))

@@ -171,7 +171,7 @@ show_late(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet)
     now.conn = late->conn;
     if (late->link)
         now.sender = (int8_t)late->sender;
-    smcr_follow_data(data, pinfo, &now, 0);
+    smcr_follow_data(data, pinfo, &now, late->position + packet->place->within, 0);
 }
 
 void
@@ -185,12 +185,14 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
         show_late(data, pinfo, packet);
         return;
     }
-    if (!piece->known || packet->order != SMCR_PSN_NEXT || piece->rewritten >= captured)
+    if (!piece->known || packet->order == SMCR_PSN_OLD || piece->rewritten >= captured)
         return;
+    uint64_t position = piece->position + piece->rewritten;
     tvbuff_t *fresh = tvb_new_subset_remaining(data, (int)piece->rewritten);
-    smcr_follow_data(fresh, pinfo, packet, piece->gap);
-    if (!smcr_preferences.dissect_payload || !packet->conn->has_tcp || packet->direction < 0 ||
-        captured < tvb_reported_length(data))
+    smcr_follow_data(fresh, pinfo, packet, position, piece->gap);
+    /* What comes behind a gap may be discarded and sent again, and dissectors need it in order. */
+    if (packet->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||
+        !packet->conn->has_tcp || packet->direction < 0 || captured < tvb_reported_length(data))
         return;
-    dissect_as_tcp(fresh, pinfo, tree, below, packet, piece->position + piece->rewritten);
+    dissect_as_tcp(fresh, pinfo, tree, below, packet, position);
 }

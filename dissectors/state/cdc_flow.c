@@ -139,7 +139,9 @@ smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *c
         learn_rmb(state, end, packet->conn, cdc, roce, when.frame);
         smcr_cdc_apply(state, end, packet->conn, cdc, when, packet);
     } else if (packet->order == SMCR_PSN_AHEAD) {
-        smcr_deferred_add(state, end, roce->psn, NULL, cdc, packet->conn, when);
+        smcr_deferred_add(
+            state, end,
+            &(smcr_deferred_t){.psn = roce->psn, .cdc = cdc, .conn = packet->conn, .when = when});
     }
 }
 

@@ -391,6 +391,7 @@ smcr_state_llc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_llc_t *l
     if (packet->order == SMCR_PSN_NEXT)
         smcr_llc_apply(state, end, llc, when, packet);
     else if (packet->order == SMCR_PSN_AHEAD)
-        smcr_deferred_add(state, end, roce->psn, llc, NULL, NULL, when);
+        smcr_deferred_add(state, end,
+                          &(smcr_deferred_t){.psn = roce->psn, .llc = llc, .when = when});
     smcr_packet_set_link(packet, end->link, !end->side);
 }

@@ -243,10 +243,18 @@ place_in_write(smcr_state_t *state, const smcr_write_t *write, const smcr_roce_t
         place->late = write->late;
 }
 
+void
+smcr_write_apply(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
+                 smcr_when_t when, smcr_packet_t *packet)
+{
+    place->piece = smcr_stream_write(stream, place->piece.position, place->length);
+    smcr_window_written(state, stream, place, when, packet);
+}
+
 /* Where in the byte stream: decided once for the whole request, when its first packet comes. */
 static void
-place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write, smcr_when_t when,
-                smcr_packet_t *packet)
+place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write,
+                const smcr_roce_t *roce, smcr_when_t when, smcr_packet_t *packet)
 {
     smcr_place_t *place = packet->place;
     smcr_stream_t *stream =
@@ -271,12 +279,14 @@ place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write, smcr_
         return;
     uint64_t position = write->position + place->within;
     place->frame = when.frame;
-    if (packet->order == SMCR_PSN_NEXT) {
-        place->piece = smcr_stream_write(stream, position, place->length);
-        smcr_window_written(state, stream, place, when, packet);
-    } else {
-        place->piece = (smcr_piece_t){.known = true, .position = position};
-    }
+    place->piece = (smcr_piece_t){.known = true, .position = position};
+    if (packet->order == SMCR_PSN_NEXT)
+        smcr_write_apply(state, stream, place, when, packet);
+    else if (packet->order == SMCR_PSN_AHEAD)
+        smcr_deferred_add(
+            state, end,
+            &(smcr_deferred_t){
+                .psn = roce->psn, .place = place, .conn = packet->conn, .when = when});
 }
 
 static void
@@ -302,7 +312,7 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_w
         return;
     }
     place_in_write(state, write, roce, packet);
-    place_in_stream(state, end, write, when, packet);
+    place_in_stream(state, end, write, roce, when, packet);
     if (!write->rmb && end->link->lgr->from_start)
         smcr_event_add(state, packet, SMCR_EVENT_UNKNOWN_RKEY, NULL);
 }

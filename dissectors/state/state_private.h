@@ -26,12 +26,21 @@ struct smcr_state {
 void smcr_event_add(smcr_state_t *state, smcr_packet_t *packet, smcr_event_id_t id,
                     const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Keeps a message that `end` received behind a gap; one of `llc` and `cdc` is NULL. */
-void smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, uint32_t psn, const smcr_llc_t *llc,
-                       const smcr_cdc_t *cdc, smcr_conn_t *conn, smcr_when_t when);
+/* What was received behind a gap: one of `llc`, `cdc` and, of a WRITE packet, `place`. */
+typedef struct {
+    uint32_t psn;
+    const smcr_llc_t *llc;
+    const smcr_cdc_t *cdc;
+    smcr_place_t *place;
+    smcr_conn_t *conn; /* of `cdc` or `place` */
+    smcr_when_t when;
+} smcr_deferred_t;
 
-/* Applies those of the kept messages that the receiver has taken in, or (`forget`) drops them
- * because they were sent again. */
+/* Keeps what `end` received behind a gap. */
+void smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, const smcr_deferred_t *received);
+
+/* Applies what the receiver has taken in of what was kept, or (`forget`) drops
+ * it because it was sent again. */
 void smcr_deferred_settle(smcr_state_t *state, smcr_end_t *end, bool forget);
 
 bool smcr_is_write(uint8_t opcode);
@@ -47,7 +56,10 @@ void smcr_rdma_take_earlier(smcr_state_t *state, smcr_end_t *end, const smcr_roc
 void smcr_rdma_place_late(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *write,
                           const smcr_roce_t *roce, smcr_place_t *place);
 
-/* What LLC and CDC messages change, once their packet is taken in. */
+/* What WRITE packets, LLC and CDC messages change, once their packet is taken in. The position of
+ * the WRITE packet is known. */
+void smcr_write_apply(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
+                      smcr_when_t when, smcr_packet_t *packet);
 void smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr_when_t when,
                     smcr_packet_t *packet);
 void smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn,
