@@ -198,7 +198,9 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
         smcr_follow_read(pinfo, frame->packet, frame->packet->view->consumed);
     if (write)
         smcr_stream_dissect(data, pinfo, tree, below, frame->packet);
-    else if (is_whole_send(frame->roce.opcode))
+    else
+        smcr_stream_end(data, pinfo, tree, below, frame->packet);
+    if (!write && is_whole_send(frame->roce.opcode))
         run_builtin(data, pinfo, tree);
     return true;
 }

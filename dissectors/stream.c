@@ -124,19 +124,48 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
 /* Sequence number of the stream's first byte, far from those of the CLC messages before. */
 #define FIRST_SEQ 0x40000000U
 
+static uint32_t
+sequence_number(uint64_t position)
+{
+    return FIRST_SEQ + (uint32_t)position;
+}
+
+/*
+ * A message that lasts until the end of the stream is kept by TCP as one that goes on and on
+ * (DESEGMENT_UNTIL_FIN). TCP ends it at a FIN; here it is cut off behind the last byte, `seq`, so that
+ * an empty segment completes it. Returns false when there is no such message.
+ */
+static bool
+end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
+{
+    if (!(tcpd->fwd->flags & TCP_FLOW_REASSEMBLE_UNTIL_FIN))
+        return false;
+    struct tcp_multisegment_pdu *message =
+        wmem_tree_lookup32_le(tcpd->fwd->multisegment_pdus, seq - 1);
+    if (!message)
+        return false;
+    if (!pinfo->fd->visited)
+        message->nxtpdu = seq + 1;
+    message->flags |= MSP_FLAGS_REASSEMBLE_ENTIRE_SEGMENT; /* the segment is as long as its tvb */
+    pinfo->can_desegment = 1; /* for TCP: who comes next gets no more data */
+    return true;
+}
+
+/* Has TCP dissect what begins with sequence number `seq`. With `last`, it is the empty segment that
+ * ends the stream, and what waits for that. */
 static void
 dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-               const smcr_packet_t *packet, uint64_t position)
+               const smcr_packet_t *packet, uint32_t seq, bool last)
 {
     const smcr_conn_t *conn = packet->conn;
     unsigned sender = (unsigned)packet->direction;
-    uint32_t seq = FIRST_SEQ + (uint32_t)position;
-    struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh)};
+    struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh) + last};
     frame_addresses_t saved;
 
     become_tcp(pinfo, conn, sender, &saved);
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    if (!conversation) {
+    struct tcp_analysis *tcpd = conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+    if (!tcpd || (last && !end_message(tcpd, pinfo, seq))) {
         restore(pinfo, &saved);
         return;
     }
@@ -144,8 +173,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     smcr_clc_bypass = true;
     TRY {
         dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
-                            pinfo->destport, tree, below,
-                            get_tcp_conversation_data(conversation, pinfo), &tcpinfo);
+                            pinfo->destport, tree, below, tcpd, &tcpinfo);
     }
     FINALLY {
         smcr_clc_bypass = false;
@@ -194,5 +222,18 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
     if (packet->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||
         !packet->conn->has_tcp || packet->direction < 0 || captured < tvb_reported_length(data))
         return;
-    dissect_as_tcp(fresh, pinfo, tree, below, packet, position);
+    dissect_as_tcp(fresh, pinfo, tree, below, packet, sequence_number(position), false);
+}
+
+void
+smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                const smcr_packet_t *packet)
+{
+    const smcr_cdc_view_t *view = packet->view;
+
+    if (!view || !view->last || !smcr_preferences.dissect_payload ||
+        !smcr_preferences.desegment || !packet->conn->has_tcp || packet->direction < 0)
+        return;
+    dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, packet,
+                   sequence_number(view->announced), true);
 }

@@ -19,4 +19,13 @@
 void smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                          const smcr_packet_t *packet);
 
+/*
+ * A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
+ * response without a length) is dissected here.
+ *
+ * message: its bytes. tree, below: as above.
+ */
+void smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                     const smcr_packet_t *packet);
+
 #endif /* SMCR_STREAM_DISSECT_H */

@@ -184,6 +184,12 @@ check_sequence(smcr_state_t *state, const smcr_conn_side_t *side, const smcr_cdc
                        cdc->seq, side->cdc_seq);
 }
 
+static bool
+has_ended(const smcr_conn_side_t *side)
+{
+    return side->sending_done_frame || side->closed_frame || side->abort_frame;
+}
+
 static void
 take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, smcr_when_t when,
            smcr_packet_t *packet)
@@ -198,6 +204,7 @@ take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, s
         {STATE_CLOSED, SMCR_EVENT_CLOSED, offsetof(smcr_conn_side_t, closed_frame)},
         {STATE_ABORT, SMCR_EVENT_ABORTED, offsetof(smcr_conn_side_t, abort_frame)},
     };
+    bool had_ended = has_ended(side);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(ends); i++) {
         uint32_t *frame = (uint32_t *)(void *)((uint8_t *)side + ends[i].member);
@@ -206,6 +213,8 @@ take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, s
         *frame = when.frame;
         smcr_event_add(state, packet, ends[i].event, NULL);
     }
+    if (packet->view)
+        packet->view->last = has_ended(side) && !had_ended;
 }
 
 static void

@@ -55,6 +55,7 @@ typedef struct {
 typedef struct {
     uint64_t announced; /* end of what the sender has announced, a position in the stream */
     uint64_t consumed;  /* end of what the sender has read of the other stream */
+    bool last;          /* the sender is done with sending: the stream ends at `announced` */
     uint32_t len;       /* bytes that this message announces */
     uint32_t read;      /* bytes that it says were read */
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */

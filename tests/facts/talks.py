@@ -132,3 +132,10 @@ def onc_rpc():
             (SERVER, _record(_reply(3, b"done"))),
             (CLIENT, _record(_call(4, 100000, 2, 3, get_port)[:44], get_port[4:])),
             (SERVER, _record(_reply(4, _u32(0))))]
+
+
+def http10():
+    """Responses that last until the end of the connection: nothing else tells their length."""
+    return [(CLIENT, b"GET /text HTTP/1.0\r\nHost: example\r\n\r\n"),
+            (SERVER, b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n" +
+             b"".join(b"line %d\n" % number for number in range(BIG // 10)))]

@@ -14,6 +14,7 @@ PROTOCOLS = {
     "postgresql": (talks.postgresql, 5432, ("pgsql",), (), 40),
     "dns": (talks.dns, 53, ("dns",), (), 18),
     "onc-rpc": (talks.onc_rpc, 111, ("rpc", "portmap"), (), 12),
+    "http10": (talks.http10, 80, ("http", "data-text-lines"), (), 3),
 }
 WRITES = {
     "as-written": lambda talk: talk,
