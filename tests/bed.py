@@ -78,9 +78,9 @@ class Bed:
 
 
 @contextlib.contextmanager
-def new_bed():
-    """A bed for as long as the block runs."""
-    if not (BUILDS / "debug" / "smcr.so").exists():
+def new_bed(build="debug"):
+    """A bed for as long as the block runs; `build` is what it must have."""
+    if not (BUILDS / build / "smcr.so").exists():
         raise FileNotFoundError("the plugin is not built: run tests/build")
     with tempfile.TemporaryDirectory(prefix="smcr-test-") as root:
         bed = Bed(root)

@@ -9,7 +9,7 @@ import pytest
 from bed import TOP, as_user
 
 SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", ".ci/run"]
-PYTHON = ["tests/fields-doc", "tests/golden/regenerate", "tests/summary", "tests/synth/build"]
+PYTHON = ["tests/fields-doc", "tests/golden/regenerate", "tests/summary", "tests/synth/build", "tests/bench"]
 
 
 def run(script, *arguments, **options):
@@ -34,7 +34,7 @@ def test_shell_accepts_script(script):
     subprocess.run(["bash", "-n", TOP / script], check=True)
 
 
-@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions"])
+@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions", "tests/bench"])
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""

@@ -1,0 +1,127 @@
+"""Whole processes: CPU time and peak memory as the kernel counts them, and instructions as callgrind does."""
+
+import itertools
+import os
+import re
+import statistics
+import subprocess
+from dataclasses import dataclass
+
+from bed import Tshark, as_user
+
+STOCK, PLUGIN = "none", "release"
+SILENT = ("-Y", "frame.number == 0")  # dissects everything, prints nothing
+
+
+@dataclass(frozen=True)
+class Command:
+    """tshark with or without the plugin on a capture; a capture that is a function is generated into a pipe."""
+    bed: object
+    build: str
+    capture: object
+    arguments: tuple = ()
+
+    def start(self, prefix=(), **options):
+        piped = callable(self.capture)
+        command = [*prefix, "tshark", "-n", "-r", "-" if piped else str(self.capture), *self.arguments]
+        return subprocess.Popen(command, env=Tshark(self.bed, self.build).environment, cwd=self.bed.root,
+                                stdin=subprocess.PIPE if piped else subprocess.DEVNULL, **as_user(), **options)
+
+    def finish(self, process):
+        if process.stdin:
+            with process.stdin as file:
+                self.capture(file)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0, (self, process.returncode)
+        return usage
+
+    def usage(self):
+        return self.finish(self.start(stdout=subprocess.DEVNULL))
+
+    def cpu(self):
+        """Seconds, of the user and the system."""
+        usage = self.usage()
+        return usage.ru_utime + usage.ru_stime
+
+    def peak(self):
+        """Bytes of memory."""
+        return self.usage().ru_maxrss * 1024
+
+    def printed(self):
+        """How many bytes it prints."""
+        process = self.start(stdout=subprocess.PIPE)
+        count = sum(len(piece) for piece in iter(lambda: process.stdout.read(1 << 20), b""))
+        self.finish(process)
+        return count
+
+    def instructions(self, profile):
+        """As callgrind counts them; `profile` is where its output goes."""
+        process = self.start(("valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        text = process.stderr.read().decode()
+        self.finish(process)
+        return int(re.search(r"Collected : (\d+)", text).group(1))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Medians of two commands that took turns, and of the ratios of neighbours."""
+    first: float
+    second: float
+    ratio: float
+    low: float
+    high: float
+
+
+def in_turn(first, second, runs):
+    """CPU time of two commands, A B A B ..., after a run of each that does not count."""
+    first.cpu(), second.cpu()
+    rows = [(first.cpu(), second.cpu()) for _ in range(runs)]
+    ratios = [a / b for a, b in rows]
+    a, b = (statistics.median(column) for column in zip(*rows))
+    return Pair(a, b, statistics.median(ratios), min(ratios), max(ratios))
+
+
+def means_in_turn(commands, runs):
+    """Mean CPU time of each of some commands that took turns."""
+    rows = [[command.cpu() for command in commands] for _ in range(runs)]
+    return [statistics.fmean(column) for column in zip(*rows)]
+
+
+class Table:
+    """A table in Markdown, printed row by row."""
+
+    def __init__(self, title, *columns):
+        self.columns = columns
+        print(f"\n### {title}\n")
+        print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+
+    def row(self, *values):
+        assert len(values) == len(self.columns)
+        print(f"| {' | '.join(map(str, values))} |", flush=True)
+
+
+def against(value, target):
+    """The verdict on a figure that should not be above its target."""
+    if target is None:
+        return ""
+    return f"{target} {'met' if value <= target else '**missed**'}"
+
+
+class Captures:
+    """Captures of a bed, generated when they are asked for."""
+
+    def __init__(self, bed):
+        self.bed, self.made, self.number = bed, {}, itertools.count()
+
+    def get(self, scene, *arguments, **options):
+        """(path, frames)"""
+        key = scene, arguments, tuple(options.items())
+        if key not in self.made:
+            path = self.bed.scratch / f"{scene.__name__}-{next(self.number)}.pcap"
+            with path.open("wb") as file:
+                frames = scene(file, *arguments, **options)
+            path.chmod(0o644)
+            self.made[key] = path, frames
+        return self.made[key]
