@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "analysis.h"
+#include "ends.h"
+#include "export_streams.h"
 #include "fields.h"
 #include "follow.h"
 #include "items.h"
@@ -43,10 +45,7 @@ address_text(const packet_info *pinfo, const smcr_conn_t *conn, unsigned role)
 {
     address addr;
 
-    if (conn->ipv4)
-        set_address(&addr, AT_IPv4, 4, conn->addr[role] + 12);
-    else
-        set_address(&addr, AT_IPv6, SMCR_GID_LENGTH, conn->addr[role]);
+    smcr_end_tcp_address(conn, role, &addr);
     return address_to_str(pinfo->pool, &addr);
 }
 
@@ -213,8 +212,10 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_
         generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)now.direction);
     if (now.link)
         show_link(tvb, pinfo, tree, &now);
-    if (packet->view)
+    if (packet->view) {
         smcr_analysis_show_cdc(tvb, pinfo, tree, packet->view);
+        smcr_export_announced(pinfo, packet->conn, packet->sender, packet->view->announced);
+    }
     show_order(tvb, tree, packet);
     if (packet->acks)
         smcr_analysis_show_ack(tvb, tree, packet->acks);

@@ -7,6 +7,7 @@
 #include "fields.h"
 
 #include "dissector_state.h"
+#include "export_streams.h"
 #include "follow.h"
 #include "packet-smcr.h"
 #include "preferences.h"
@@ -56,6 +57,7 @@ smcr_register(void)
     smcr_roce_register_observer();
     smcr_parts_register();
     smcr_follow_register(proto_smcr);
+    smcr_export_register(proto_smcr);
 }
 
 bool

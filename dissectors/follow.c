@@ -14,6 +14,7 @@
 #include <wsutil/wmem/wmem.h>
 
 #include "dissector_state.h"
+#include "ends.h"
 #include "fields.h"
 
 #define KEY_SELECTED 0x53454c /* of the packet's own data, in the pool of the packet */
@@ -209,20 +210,16 @@ take_data(follow_info_t *follow, const packet_info *pinfo, const piece_t *piece)
 static void
 set_ends(follow_info_t *follow, const smcr_conn_t *conn)
 {
-    if (follow->client_port || !conn->has_tcp)
-        return;
-    address ends[2];
+    address client, server;
+    uint32_t ports[2];
 
-    for (unsigned role = 0; role < 2; role++) {
-        if (conn->ipv4)
-            set_address(&ends[role], AT_IPv4, 4, conn->addr[role] + 12);
-        else
-            set_address(&ends[role], AT_IPv6, SMCR_GID_LENGTH, conn->addr[role]);
-    }
-    follow->client_port = conn->port[0];
-    follow->server_port = conn->port[1];
-    copy_address(&follow->client_ip, &ends[0]);
-    copy_address(&follow->server_ip, &ends[1]);
+    if (follow->client_ip.type != AT_NONE || !smcr_end_address(conn, 0, &client, &ports[0]) ||
+        !smcr_end_address(conn, 1, &server, &ports[1]))
+        return;
+    copy_address(&follow->client_ip, &client);
+    copy_address(&follow->server_ip, &server);
+    follow->client_port = ports[0];
+    follow->server_port = ports[1];
 }
 
 static tap_packet_status

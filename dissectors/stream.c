@@ -12,6 +12,8 @@
 
 #include <epan/exceptions.h>
 
+#include "ends.h"
+#include "export_streams.h"
 #include "fields.h"
 #include "follow.h"
 #include "handshake.h"
@@ -72,22 +74,13 @@ restore(packet_info *pinfo, const frame_addresses_t *saved)
     wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
 }
 
-static void
-set_endpoint(const smcr_conn_t *conn, unsigned role, address *addr)
-{
-    if (conn->ipv4)
-        set_address(addr, AT_IPv4, 4, conn->addr[role] + 12);
-    else
-        set_address(addr, AT_IPv6, SMCR_GID_LENGTH, conn->addr[role]);
-}
-
 /* The frame takes the place of a TCP segment, until restore(). */
 static void
 become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, frame_addresses_t *saved)
 {
     save(pinfo, saved);
-    set_endpoint(conn, sender, &pinfo->src);
-    set_endpoint(conn, !sender, &pinfo->dst);
+    smcr_end_tcp_address(conn, sender, &pinfo->src);
+    smcr_end_tcp_address(conn, !sender, &pinfo->dst);
     pinfo->net_src = pinfo->src;
     pinfo->net_dst = pinfo->dst;
     pinfo->ptype = PT_TCP;
@@ -199,7 +192,9 @@ show_late(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet)
     now.conn = late->conn;
     if (late->link)
         now.sender = (int8_t)late->sender;
-    smcr_follow_data(data, pinfo, &now, late->position + packet->place->within, 0);
+    uint64_t position = late->position + packet->place->within;
+    smcr_follow_data(data, pinfo, &now, position, 0);
+    smcr_export_data(data, pinfo, now.conn, now.sender, position);
 }
 
 void
@@ -218,6 +213,7 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
     uint64_t position = piece->position + piece->rewritten;
     tvbuff_t *fresh = tvb_new_subset_remaining(data, (int)piece->rewritten);
     smcr_follow_data(fresh, pinfo, packet, position, piece->gap);
+    smcr_export_data(fresh, pinfo, packet->conn, packet->sender, position);
     /* What comes behind a gap may be discarded and sent again, and dissectors need it in order. */
     if (packet->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||
         !packet->conn->has_tcp || packet->direction < 0 || captured < tvb_reported_length(data))

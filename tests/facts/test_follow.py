@@ -126,6 +126,19 @@ def test_ends_of_the_connection(tshark):
         assert f"Filter: smcr.stream eq {number - 1}\n" in printed
 
 
+@pytest.mark.parametrize("name, number", LAST_BYTES)
+def test_ends_where_the_tcp_connection_is_not_known(tshark, name, number):
+    """The addresses between which the connection's CDC messages go, and the queue pairs to which they go."""
+    ends = {}
+    for mac, address, pair in tshark.fields(name, "eth.dst", "ipv6.dst", "infiniband.bth.destqp",
+                                            where=f"{traffic.CDC} && smcr.stream == {number - 1}"):
+        ends.setdefault(traffic.sender(mac[0]), set()).add((address[0], int(pair[0], 0)))
+    printed = tshark.show(name, "-2", "-q", "-z", f"follow,smcr,raw,{number - 1}")
+    for node in (0, 1):
+        (address, pair), = ends[node]
+        assert f"Node {node}: [{address}]:{pair}\n" in printed
+
+
 @pytest.mark.parametrize("name", ["6.1-v2-c-three-conns", "6.1-v1-b-first-contact-ipv6"])
 def test_by_addresses(tshark, name):
     """Connections can be chosen by their ends as well as by number."""

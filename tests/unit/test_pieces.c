@@ -1,0 +1,110 @@
+/* test_pieces.c
+ * Bytes in the order of the stream, in whatever order they come.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "pieces.h"
+
+#define STREAM "abcdefghijklmnopqrstuvwxyz"
+#define STEPS 8
+
+static const struct {
+    const char *name;
+    struct {
+        unsigned from, to; /* of STREAM */
+    } steps[STEPS];        /* up to an empty one */
+    const char *there;
+    unsigned missing;
+    unsigned runs;
+} cases[] = {
+    {"nothing", {{0, 0}}, "", 0, 0},
+    {"in order", {{0, 3}, {3, 9}, {9, 10}}, "abcdefghij", 0, 1},
+    {"a hole", {{0, 3}, {5, 9}}, "abcfghi", 2, 2},
+    {"the beginning lacks", {{4, 9}}, "efghi", 4, 1},
+    {"a hole is filled", {{0, 3}, {5, 9}, {3, 5}}, "abcdefghi", 0, 1},
+    {"a hole is filled in part", {{0, 3}, {8, 9}, {5, 6}}, "abcfi", 4, 3},
+    {"backwards", {{9, 12}, {6, 9}, {3, 6}, {0, 3}}, "abcdefghijkl", 0, 1},
+    {"backwards with holes", {{10, 12}, {6, 8}, {2, 4}}, "cdghkl", 6, 3},
+    {"twice", {{0, 5}, {0, 5}}, "abcde", 0, 1},
+    {"a part again", {{0, 5}, {2, 4}}, "abcde", 0, 1},
+    {"overlaps at the end", {{0, 5}, {3, 8}}, "abcdefgh", 0, 1},
+    {"overlaps at the beginning", {{3, 8}, {0, 5}}, "abcdefgh", 0, 1},
+    {"over several holes", {{2, 4}, {6, 8}, {10, 12}, {0, 14}}, "abcdefghijklmn", 0, 1},
+    {"from within one to within the next", {{0, 4}, {8, 12}, {2, 10}}, "abcdefghijkl", 0, 1},
+};
+
+static void
+check(const smcr_pieces_t *pieces, const char *there, uint64_t missing)
+{
+    g_assert_cmpuint(pieces->length, ==, strlen(there));
+    g_assert_true(memcmp(pieces->length ? pieces->bytes : (const uint8_t *)"", there,
+                         pieces->length) == 0);
+    g_assert_cmpuint(smcr_pieces_missing(pieces), ==, missing);
+}
+
+static void
+test_add(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    smcr_pieces_t pieces;
+
+    smcr_pieces_start(&pieces);
+    for (unsigned n = 0; n < STEPS && cases[i].steps[n].to; n++) {
+        unsigned from = cases[i].steps[n].from;
+        smcr_pieces_add(&pieces, from, (const uint8_t *)STREAM + from,
+                        cases[i].steps[n].to - from);
+    }
+    check(&pieces, cases[i].there, cases[i].missing);
+    g_assert_cmpuint(pieces.runs->len, ==, cases[i].runs);
+    g_free(pieces.bytes);
+    smcr_pieces_end(&pieces);
+}
+
+/* What came first stays. */
+static void
+test_first_stays(void)
+{
+    smcr_pieces_t pieces;
+
+    smcr_pieces_start(&pieces);
+    smcr_pieces_add(&pieces, 2, (const uint8_t *)"xx", 2);
+    smcr_pieces_add(&pieces, 0, (const uint8_t *)"yyyyy", 5);
+    check(&pieces, "yyxxy", 0);
+    g_free(pieces.bytes);
+    smcr_pieces_end(&pieces);
+}
+
+static void
+test_reach(void)
+{
+    const uint64_t far = UINT64_C(5000000000);
+    smcr_pieces_t pieces;
+
+    smcr_pieces_start(&pieces);
+    smcr_pieces_add(&pieces, 0, (const uint8_t *)STREAM, 4);
+    smcr_pieces_reach(&pieces, 3);
+    check(&pieces, "abcd", 0);
+    smcr_pieces_reach(&pieces, 10);
+    check(&pieces, "abcd", 6);
+    smcr_pieces_add(&pieces, far, (const uint8_t *)STREAM, 1);
+    check(&pieces, "abcda", far - 4);
+    g_free(pieces.bytes);
+    smcr_pieces_end(&pieces);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/pieces/add/%s", cases[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_add);
+        g_free(path);
+    }
+    g_test_add_func("/pieces/first-stays", test_first_stays);
+    g_test_add_func("/pieces/reach", test_reach);
+    return g_test_run();
+}
