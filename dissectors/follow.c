@@ -137,8 +137,8 @@ free_record(follow_record_t *record)
     g_free(record);
 }
 
-/* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of which
- * no two that meet here are 2 GiB apart. */
+/* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of
+ * which no two that meet here are 2 GiB apart. */
 static void
 deliver(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
