@@ -106,7 +106,7 @@ def against(value, target):
     """The verdict on a figure that should not be above its target."""
     if target is None:
         return ""
-    return f"{target} {'met' if value <= target else '**missed**'}"
+    return f"<= {target} {'met' if value <= target else '**missed**'}"
 
 
 class Captures:
