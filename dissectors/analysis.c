@@ -77,7 +77,9 @@ smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *pl
 {
     if (place->announced_in)
         number(tree, hf_smcr_announced_in, tvb, place->announced_in);
-    waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb, &place->blocked);
+    if (place->more)
+        waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb,
+               &place->more->blocked);
 }
 
 void

@@ -185,7 +185,7 @@ check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
 static void
 add_late(smcr_packet_t *packet)
 {
-    const smcr_late_t *late = packet->place ? packet->place->late : NULL;
+    const smcr_late_t *late = packet->place ? smcr_place_late(packet->place) : NULL;
 
     if (!late)
         return;
@@ -217,8 +217,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_
         smcr_export_announced(pinfo, packet->conn, packet->sender, packet->view->announced);
     }
     show_order(tvb, tree, packet);
-    if (packet->acks)
-        smcr_analysis_show_ack(tvb, tree, packet->acks);
+    smcr_analysis_show_ack(tvb, tree, &packet->acks);
     if (packet->answers)
         show_answers(tvb, tree, packet->answers);
     if (packet->asks)

@@ -72,23 +72,28 @@ run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
     call_dissector(builtin_handle, tvb, pinfo, tree);
 }
 
-/*
- * The record of the message that is number `nth` in this frame; made in the first pass. NULL when
- * the message speaks of no connection of ours.
- */
-static const smcr_packet_t *
-packet_of_message(packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, unsigned nth)
-{
-    if (pinfo->fd->visited || !conn)
-        return p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, nth);
+#define RECORD_LAYERS 0x100 /* of CLC messages, above those of RoCE packets */
 
-    smcr_packet_t *packet = wmem_new0(wmem_file_scope(), smcr_packet_t);
+/*
+ * Gets the record of the message that is number `nth` in this frame; the first pass makes it.
+ * Returns false when there is none, since the message speaks of no connection of ours.
+ */
+static bool
+packet_of_message(packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, unsigned nth,
+                  smcr_packet_t *packet)
+{
+    uint16_t layer = (uint16_t)(RECORD_LAYERS + nth);
+
+    if (pinfo->fd->visited || !conn)
+        return smcr_record_find(smcr_state, pinfo->num, layer, packet);
+
+    *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER};
     smcr_state_clc(smcr_state, conn, clc, smcr_when(pinfo), packet);
     packet->direction = !smcr_handshake_from_client(pinfo, conn);
     if (clc->header.type == SMCR_CLC_DECLINE)
         smcr_fallback_declined(conn, pinfo, clc);
-    p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, nth, packet);
-    return packet;
+    smcr_record_keep(smcr_state, pinfo->num, layer, packet);
+    return true;
 }
 
 /*
@@ -124,9 +129,9 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
         col_clear(pinfo->cinfo, COL_INFO);
     smcr_clc_t clc;
     proto_item *item = smcr_clc_dissect(message, pinfo, tree, &clc);
-    const smcr_packet_t *packet = packet_of_message(pinfo, conn, &clc, nth);
-    if (packet)
-        smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, packet);
+    smcr_packet_t packet;
+    if (packet_of_message(pinfo, conn, &clc, nth, &packet))
+        smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, &packet);
     bool declines = clc.header.type == SMCR_CLC_DECLINE && conn &&
                     conn->fallback == SMCR_FALLBACK_DECLINED;
     if (declines && conn->fallback_frame == pinfo->num)
@@ -203,7 +208,8 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
         dissect_following(tvb, offset, pinfo, tree, data);
         return (int)tvb_captured_length(tvb);
     }
-    if (p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, 0))
+    smcr_packet_t first;
+    if (smcr_record_find(smcr_state, pinfo->num, RECORD_LAYERS, &first))
         keep_info(pinfo); /* TCP has put the message of this frame together from two */
     return call_hidden(tvb, pinfo, tree, data);
 }

@@ -32,8 +32,10 @@
 /* The packet that the wrapper is about, for the heuristic that it calls through InfiniBand. */
 typedef struct {
     smcr_roce_t roce;
-    smcr_packet_t *packet; /* NULL: not ours; changed in the first pass only */
-    bool shown;
+    smcr_packet_t record;  /* what is known of the packet, if it has a record */
+    smcr_packet_t *packet; /* the record; NULL: not ours. Changed in the first pass only */
+    uint8_t layer;         /* of the packet in its frame */
+    bool has_record, shown;
 } frame_t;
 
 static frame_t *current;
@@ -53,50 +55,54 @@ is_whole_send(uint8_t opcode)
            opcode == RC_SEND_ONLY_INVAL;
 }
 
-/* First pass: is this packet SMC-R? `payload` may be NULL. Returns its record, NULL when not. */
-static smcr_packet_t *
-decide(const packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
+/* First pass: is this packet SMC-R? `payload` may be NULL. Returns whether it gets a record. */
+static bool
+decide(const packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload,
+       smcr_packet_t *packet)
 {
-    smcr_packet_t packet = {.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
     smcr_when_t when = smcr_when(pinfo);
 
-    bool known = smcr_state_packet(smcr_state, roce, when, &packet);
+    *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
+    bool known = smcr_state_packet(smcr_state, roce, when, packet);
     if (!known && is_whole_send(roce->opcode) && payload && smcr_recognise(payload, roce)) {
         uint32_t sender_qpn;
         if (smcr_recognise_sender(payload, &sender_qpn))
             smcr_state_recognise_link(smcr_state, roce, sender_qpn, when);
         else
             smcr_state_recognise(smcr_state, roce, when);
-        known = smcr_state_packet(smcr_state, roce, when, &packet);
+        known = smcr_state_packet(smcr_state, roce, when, packet);
     }
-    if (!known && !smcr_orphan_stranger(smcr_state, roce, when, &packet))
-        return NULL;
-    return wmem_memdup(wmem_file_scope(), &packet, sizeof packet);
+    return known || smcr_orphan_stranger(smcr_state, roce, when, packet);
 }
 
 /* Whether the packet is SMC-R, as far as is known now. */
 static bool
 is_ours(const smcr_packet_t *packet)
 {
-    const smcr_late_t *late = packet && packet->place ? packet->place->late : NULL;
+    const smcr_late_t *late = packet->place ? smcr_place_late(packet->place) : NULL;
 
-    return packet && (packet->link || (late && late->link));
+    return packet->link || (late && late->link);
 }
 
-/* The record of this frame, made in the first pass; NULL when the frame is not ours. */
-static smcr_packet_t *
-packet_of_frame(packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload)
+/* Gets the record of this packet; the first pass makes it. */
+static void
+begin_packet(packet_info *pinfo, tvbuff_t *payload, frame_t *frame)
 {
-    smcr_packet_t *packet;
+    frame->layer = pinfo->curr_layer_num;
+    if (pinfo->fd->visited)
+        frame->has_record =
+            smcr_record_find(smcr_state, pinfo->num, frame->layer, &frame->record);
+    else
+        frame->has_record = decide(pinfo, &frame->roce, payload, &frame->record);
+    frame->packet = frame->has_record && is_ours(&frame->record) ? &frame->record : NULL;
+}
 
-    if (pinfo->fd->visited) {
-        packet = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num);
-    } else {
-        packet = decide(pinfo, roce, payload);
-        if (packet)
-            p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, pinfo->curr_layer_num, packet);
-    }
-    return is_ours(packet) ? packet : NULL;
+/* The first pass has learned all of this packet. */
+static void
+end_packet(const packet_info *pinfo, const frame_t *frame)
+{
+    if (frame->has_record && !pinfo->fd->visited)
+        smcr_record_keep(smcr_state, pinfo->num, frame->layer, &frame->record);
 }
 
 /* ---- showing ---- */
@@ -216,21 +222,34 @@ show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const frame_
     smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), item, frame->packet);
 }
 
+/* In an encapsulation that is not wrapped. */
+static bool
+dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                  const struct infinibandinfo *infiniband)
+{
+    frame_t frame = {.packet = NULL};
+
+    smcr_roce_from_infiniband(tvb, pinfo, infiniband, &frame.roce);
+    begin_packet(pinfo, tvb, &frame);
+    TRY {
+        if (frame.packet)
+            frame.shown = show_payload(tvb, pinfo, tree, &frame);
+    }
+    FINALLY {
+        end_packet(pinfo, &frame);
+    }
+    ENDTRY;
+    return frame.shown;
+}
+
 static ws_bool
 dissect_payload_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    frame_t unwrapped = {.shown = false};
-    frame_t *frame = current ? current : &unwrapped;
-
-    if (!current) { /* an encapsulation that is not wrapped */
-        if (!data)
-            return false;
-        smcr_roce_from_infiniband(tvb, pinfo, data, &unwrapped.roce);
-        unwrapped.packet = packet_of_frame(pinfo, &unwrapped.roce, tvb);
-    }
-    if (frame->packet)
-        frame->shown = show_payload(tvb, pinfo, tree, frame);
-    return frame->shown;
+    if (!current)
+        return data && dissect_unwrapped(tvb, pinfo, tree, data);
+    if (current->packet)
+        current->shown = show_payload(tvb, pinfo, tree, current);
+    return current->shown;
 }
 
 /* ---- the wrapper ---- */
@@ -293,10 +312,13 @@ call_infiniband(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
         heur_dissector_table_foreach("infiniband.payload", close_entry, &gate);
     TRY {
         used = call_dissector_with_data(original[start], tvb, pinfo, tree, data);
+        if (used > 0 && frame->packet && !frame->shown)
+            show_the_rest(tvb, pinfo, tree, frame);
     }
     FINALLY {
         gate_open(&gate);
         current = outer;
+        end_packet(pinfo, frame);
     }
     ENDTRY;
     return used;
@@ -313,13 +335,9 @@ dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     if (enabled && smcr_roce_read(tvb, pinfo, start, &frame.roce)) {
         bool has_payload = tvb_captured_length_remaining(tvb, frame.roce.payload) > 0;
         tvbuff_t *payload = has_payload ? tvb_new_subset_remaining(tvb, frame.roce.payload) : NULL;
-        frame.packet = packet_of_frame(pinfo, &frame.roce, payload);
+        begin_packet(pinfo, payload, &frame);
     }
-
-    int used = call_infiniband(start, tvb, pinfo, tree, data, &frame);
-    if (used > 0 && frame.packet && !frame.shown)
-        show_the_rest(tvb, pinfo, tree, &frame);
-    return used;
+    return call_infiniband(start, tvb, pinfo, tree, data, &frame);
 }
 
 static int

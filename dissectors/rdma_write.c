@@ -36,23 +36,24 @@ static void
 show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
 {
     const smcr_place_t *place = packet->place;
-    const smcr_piece_t *piece = &place->piece;
+    smcr_piece_t piece = smcr_place_piece(place);
+    const smcr_late_t *late = smcr_place_late(place);
 
-    if (place->rmb && place->index) {
+    if (place->index) {
         generated(proto_tree_add_uint(tree, hf_smcr_rmb_index, data, 0, 0, place->index));
         generated(proto_tree_add_uint(tree, hf_smcr_write_offset, data, 0, 0, place->offset));
     }
-    if (piece->known)
+    if (piece.known)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
-                                        piece->position));
-    else if (place->late && place->late->placed)
+                                        piece.position));
+    else if (late && late->placed)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
-                                        place->late->position + place->within));
-    if (piece->rewritten)
+                                        late->position + place->more->within));
+    if (piece.rewritten)
         generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
-                                      piece->rewritten));
-    if (piece->gap)
-        generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece->gap));
+                                      piece.rewritten));
+    if (piece.gap)
+        generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece.gap));
 }
 
 proto_item *
@@ -63,7 +64,7 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     uint32_t captured = tvb_captured_length(data);
     proto_item *top = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
     proto_tree *below = proto_item_add_subtree(top, ett_smcr);
-    bool placed = packet->place->rmb && packet->place->index != 0;
+    bool placed = packet->place->index != 0;
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_add_fstr(pinfo->cinfo, COL_INFO, "RDMA WRITE Len=%u", length);

@@ -184,7 +184,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
 static void
 show_late(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet)
 {
-    const smcr_late_t *late = packet->place->late;
+    const smcr_late_t *late = smcr_place_late(packet->place);
     smcr_packet_t now = *packet;
 
     if (!late || !late->conn || !late->placed || packet->order != SMCR_PSN_NEXT)
@@ -192,7 +192,7 @@ show_late(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet)
     now.conn = late->conn;
     if (late->link)
         now.sender = (int8_t)late->sender;
-    uint64_t position = late->position + packet->place->within;
+    uint64_t position = late->position + packet->place->more->within;
     smcr_follow_data(data, pinfo, &now, position, 0);
     smcr_export_data(data, pinfo, now.conn, now.sender, position);
 }
@@ -201,18 +201,18 @@ void
 smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                     const smcr_packet_t *packet)
 {
-    const smcr_piece_t *piece = &packet->place->piece;
+    smcr_piece_t piece = smcr_place_piece(packet->place);
     unsigned captured = tvb_captured_length(data);
 
     if (!packet->conn) {
         show_late(data, pinfo, packet);
         return;
     }
-    if (!piece->known || packet->order == SMCR_PSN_OLD || piece->rewritten >= captured)
+    if (!piece.known || packet->order == SMCR_PSN_OLD || piece.rewritten >= captured)
         return;
-    uint64_t position = piece->position + piece->rewritten;
-    tvbuff_t *fresh = tvb_new_subset_remaining(data, (int)piece->rewritten);
-    smcr_follow_data(fresh, pinfo, packet, position, piece->gap);
+    uint64_t position = piece.position + piece.rewritten;
+    tvbuff_t *fresh = tvb_new_subset_remaining(data, (int)piece.rewritten);
+    smcr_follow_data(fresh, pinfo, packet, position, piece.gap);
     smcr_export_data(fresh, pinfo, packet->conn, packet->sender, position);
     /* What comes behind a gap may be discarded and sent again, and dissectors need it in order. */
     if (packet->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||

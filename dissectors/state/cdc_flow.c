@@ -249,7 +249,7 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr
 
     check_cursors(state, len, read, in, packet);
     if (out) {
-        packet->view = wmem_new0(state->scope, smcr_cdc_view_t);
+        packet->view = smcr_state_alloc0(state, sizeof *packet->view);
         packet->view->len = len > 0 ? (uint32_t)len : 0;
         packet->view->read = read > 0 ? (uint32_t)read : 0;
         smcr_window_announced(state, out, (cdc->flags & FLAG_BLOCKED) != 0, when, packet);

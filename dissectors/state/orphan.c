@@ -59,9 +59,9 @@ smcr_orphan_stranger(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t w
         return false;
 
     packet->kind = SMCR_PACKET_WRITE;
-    packet->place = wmem_new0(state->scope, smcr_place_t);
+    packet->place = smcr_state_alloc0(state, sizeof *packet->place);
     packet->place->length = (uint32_t)roce->payload_length;
-    packet->place->late = wmem_new0(state->scope, smcr_late_t);
+    smcr_place_more(state, packet->place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
     wmem_list_append(stranger->packets, new_orphan(state, roce, when, packet->place));
     return true;
 }
@@ -93,8 +93,8 @@ smcr_orphan_add(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
         end->orphans = wmem_list_new(state->scope);
     if (wmem_list_count(end->orphans) >= ORPHANS_MAX)
         wmem_list_remove_frame(end->orphans, wmem_list_head(end->orphans));
-    if (!place->late)
-        place->late = wmem_new0(state->scope, smcr_late_t);
+    if (!smcr_place_late(place))
+        smcr_place_more(state, place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
     wmem_list_append(end->orphans, new_orphan(state, roce, (smcr_when_t){0}, place));
 }
 

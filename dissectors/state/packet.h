@@ -37,19 +37,33 @@ typedef struct {
     uint64_t time; /* nanoseconds */
 } smcr_wait_t;
 
-/* Where an RDMA WRITE packet writes. */
+/* What few WRITE packets have. */
 typedef struct {
-    smcr_rmb_t *rmb;
     smcr_late_t *late;     /* where the capture begins late: the connection, once it is known */
-    unsigned index;        /* RMB element, from 1; 0: not known */
-    uint32_t offset;       /* in the element */
-    uint32_t length;       /* application bytes in this packet */
-    uint32_t within;       /* offset of this packet in its request, bytes */
-    smcr_piece_t piece;    /* of the byte stream */
-    uint32_t frame;        /* this one */
-    uint32_t announced_in; /* the CDC message that covers it; 0: not known yet */
+    uint32_t within;       /* with `late`: offset of this packet in its request, bytes */
+    uint32_t rewritten;    /* as in smcr_piece_t */
+    uint64_t gap;
     smcr_wait_t blocked;   /* the writer was, until this packet */
-} smcr_place_t;
+} smcr_place_more_t;
+
+/* Where an RDMA WRITE packet writes. */
+struct smcr_place {
+    uint64_t position;       /* of its first byte in the byte stream */
+    smcr_place_t *next;      /* the next one that is not announced yet */
+    smcr_place_more_t *more; /* NULL: nothing */
+    uint32_t offset;         /* in the RMB element */
+    uint32_t length;         /* application bytes in this packet */
+    uint32_t frame;          /* this one */
+    uint32_t announced_in;   /* the CDC message that covers it; 0: not known yet */
+    uint8_t index;           /* RMB element, from 1; 0: not known */
+    bool positioned;         /* `position` is known */
+};
+
+/* The piece of the byte stream, as far as is known. */
+smcr_piece_t smcr_place_piece(const smcr_place_t *place);
+
+/* What turns out later about a packet that came too early; NULL: this one did not. */
+smcr_late_t *smcr_place_late(const smcr_place_t *place);
 
 /* What a CDC message means for its connection. */
 typedef struct {
@@ -101,7 +115,7 @@ typedef struct {
     smcr_exchange_t *asks;    /* the exchange that this message begins */
     smcr_exchange_t *answers; /* the one that it ends; a message may do both */
     smcr_place_t *place;  /* SMCR_PACKET_WRITE */
-    smcr_wait_t *acks;    /* acknowledgement: the packet that it answers, and how long it took */
+    smcr_wait_t acks;     /* acknowledgement: the packet that it answers, and how long it took */
     smcr_cdc_view_t *view; /* SMCR_PACKET_CDC that was taken in; NULL: not known */
     smcr_event_t *events; /* in order */
 } smcr_packet_t;

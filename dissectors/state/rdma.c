@@ -31,6 +31,31 @@ smcr_is_write(uint8_t opcode)
     return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
 }
 
+smcr_place_more_t *
+smcr_place_more(smcr_state_t *state, smcr_place_t *place)
+{
+    if (!place->more)
+        place->more = smcr_state_alloc0(state, sizeof *place->more);
+    return place->more;
+}
+
+smcr_late_t *
+smcr_place_late(const smcr_place_t *place)
+{
+    return place->more ? place->more->late : NULL;
+}
+
+smcr_piece_t
+smcr_place_piece(const smcr_place_t *place)
+{
+    return (smcr_piece_t){
+        .known = place->positioned,
+        .position = place->position,
+        .rewritten = place->more ? place->more->rewritten : 0,
+        .gap = place->more ? place->more->gap : 0,
+    };
+}
+
 void
 smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender)
 {
@@ -135,8 +160,8 @@ take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_
 
     const smcr_psn_seen_t *answered = smcr_psn_seen(&receiver->order, taken);
     if (kind == KIND_ACK && answered && answered->time) {
-        packet->acks = wmem_new(state->scope, smcr_wait_t);
-        *packet->acks = (smcr_wait_t){answered->frame, when.time - answered->time};
+        packet->acks.frame = answered->frame;
+        packet->acks.time = when.time - answered->time;
     }
     if (kind == KIND_NAK)
         smcr_event_add(state, packet, SMCR_EVENT_NAK,
@@ -195,7 +220,7 @@ new_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_la
         .rkey = roce->rkey,
         .rmb = entry ? entry->rmb : NULL,
         .rmb_va = entry ? entry->va : 0,
-        .late = entry || late ? late : wmem_new0(state->scope, smcr_late_t),
+        .late = entry || late ? late : smcr_state_alloc0(state, sizeof(smcr_late_t)),
     };
     return write;
 }
@@ -212,7 +237,7 @@ place_in_rmb(smcr_state_t *state, const smcr_write_t *write, uint64_t va, smcr_p
         smcr_event_add(state, packet, SMCR_EVENT_WRITE_OUTSIDE, NULL);
         return;
     }
-    place->index = rmb->element_size ? (unsigned)(from / rmb->element_size) + 1 : 1;
+    place->index = rmb->element_size ? (uint8_t)(from / rmb->element_size + 1) : 1;
     place->offset = (uint32_t)(rmb->element_size ? from % rmb->element_size : from);
     if (rmb->element_size && place->offset + (uint64_t)place->length > rmb->element_size)
         smcr_event_add(state, packet, SMCR_EVENT_WRITE_OUTSIDE, NULL);
@@ -227,33 +252,43 @@ place_in_rmb(smcr_state_t *state, const smcr_write_t *write, uint64_t va, smcr_p
                        rmb->deleted_frame);
 }
 
-/* The place of the packet within its request. */
-static void
+/* The place of the packet within its request. Returns its offset there. */
+static uint32_t
 place_in_write(smcr_state_t *state, const smcr_write_t *write, const smcr_roce_t *roce,
                smcr_packet_t *packet)
 {
     smcr_place_t *place = packet->place;
     uint32_t number = (uint32_t)smcr_psn_distance(write->first_psn, roce->psn);
 
-    place->rmb = write->rmb;
-    place->within = number * write->packet_length;
-    if (write->rmb)
-        place_in_rmb(state, write, write->va + place->within, place, packet);
-    else
-        place->late = write->late;
+    uint32_t within = number * write->packet_length;
+
+    if (write->rmb) {
+        place_in_rmb(state, write, write->va + within, place, packet);
+    } else {
+        smcr_place_more_t *more = smcr_place_more(state, place);
+        more->late = write->late;
+        more->within = within;
+    }
+    return within;
 }
 
 void
 smcr_write_apply(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
                  smcr_when_t when, smcr_packet_t *packet)
 {
-    place->piece = smcr_stream_write(stream, place->piece.position, place->length);
+    smcr_piece_t piece = smcr_stream_write(stream, place->position, place->length);
+
+    if (piece.rewritten || piece.gap) {
+        smcr_place_more_t *more = smcr_place_more(state, place);
+        more->rewritten = piece.rewritten;
+        more->gap = piece.gap;
+    }
     smcr_window_written(state, stream, place, when, packet);
 }
 
 /* Where in the byte stream: decided once for the whole request, when its first packet comes. */
 static void
-place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write,
+place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write, uint32_t within,
                 const smcr_roce_t *roce, smcr_when_t when, smcr_packet_t *packet)
 {
     smcr_place_t *place = packet->place;
@@ -268,7 +303,7 @@ place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write,
     const smcr_conn_side_t *writer = &packet->conn->side[!end->side];
     if (writer->cdc_frame && writer->link != end->link && packet->order == SMCR_PSN_NEXT)
         stream->moved = true;
-    if (!write->placed && place->within == 0) {
+    if (!write->placed && within == 0) {
         stream->known = smcr_stream_can_locate(stream, place->offset);
         if (!stream->known)
             return;
@@ -277,9 +312,9 @@ place_in_stream(smcr_state_t *state, smcr_end_t *end, smcr_write_t *write,
     }
     if (!write->placed)
         return;
-    uint64_t position = write->position + place->within;
+    place->position = write->position + within;
+    place->positioned = true;
     place->frame = when.frame;
-    place->piece = (smcr_piece_t){.known = true, .position = position};
     if (packet->order == SMCR_PSN_NEXT)
         smcr_write_apply(state, stream, place, when, packet);
     else if (packet->order == SMCR_PSN_AHEAD)
@@ -299,11 +334,11 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_w
     smcr_note_deleted_link(state, end, packet);
     smcr_link_activate(end->link, when.frame);
     if (!packet->place)
-        packet->place = wmem_new0(state->scope, smcr_place_t);
+        packet->place = smcr_state_alloc0(state, sizeof *packet->place);
     packet->place->length = (uint32_t)roce->payload_length;
     if (roce->has_reth && (!write || write->first_psn != roce->psn || write->rkey != roce->rkey ||
                            write->va != roce->va)) {
-        write = new_write(state, end, roce, packet->place->late);
+        write = new_write(state, end, roce, smcr_place_late(packet->place));
         smcr_orphan_settle(state, end, write);
     }
     if (!write) {
@@ -311,8 +346,8 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_w
         smcr_orphan_add(state, end, roce, packet->place);
         return;
     }
-    place_in_write(state, write, roce, packet);
-    place_in_stream(state, end, write, roce, when, packet);
+    uint32_t within = place_in_write(state, write, roce, packet);
+    place_in_stream(state, end, write, within, roce, when, packet);
     if (!write->rmb && end->link->lgr->from_start)
         smcr_event_add(state, packet, SMCR_EVENT_UNKNOWN_RKEY, NULL);
 }
@@ -321,11 +356,11 @@ void
 smcr_rdma_place_late(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *write,
                      const smcr_roce_t *roce, smcr_place_t *place)
 {
-    smcr_late_t *late = place->late;
+    smcr_late_t *late = smcr_place_late(place);
     smcr_packet_t gone = {.kind = SMCR_PACKET_WRITE, .place = place};
 
     place_in_write(state, write, roce, &gone);
-    late->conn = gone.conn ? gone.conn : place->late->conn;
+    late->conn = gone.conn ? gone.conn : smcr_place_late(place)->conn;
     late->link = end->link;
     late->sender = !end->side;
 }
@@ -404,7 +439,7 @@ void
 smcr_rdma_take_earlier(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
                        smcr_when_t when, smcr_packet_t *packet)
 {
-    smcr_late_t *late = packet->place->late;
+    smcr_late_t *late = smcr_place_late(packet->place);
 
     take_request(state, end, roce, when, packet);
     late->link = end->link;

@@ -51,4 +51,14 @@ void smcr_state_tcp_reset(smcr_state_t *state, const smcr_cdc_t *cdc, smcr_packe
 void smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *cdc,
                     smcr_when_t when, smcr_packet_t *packet);
 
+/* ---- records ---- */
+
+/* Keeps the record of a frame, once the first pass has learned all of it. `layer` tells the packets
+ * of one frame apart. */
+void smcr_record_keep(smcr_state_t *state, uint32_t frame, uint16_t layer,
+                      const smcr_packet_t *packet);
+
+/* The record that was kept. Returns false when there is none; `packet` is then not changed. */
+bool smcr_record_find(smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_packet_t *packet);
+
 #endif /* SMCR_STATE_STATE_H */

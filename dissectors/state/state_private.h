@@ -11,8 +11,14 @@
 #include "packet.h"
 #include "state.h"
 
+typedef struct smcr_record smcr_record_t;
+
 struct smcr_state {
     wmem_allocator_t *scope;
+    uint8_t *slab; /* of what is allocated next by smcr_state_alloc0() */
+    size_t slab_left;
+    smcr_record_t ***pages; /* records by frame */
+    uint32_t page_count;
     uint32_t lgr_count, link_count, conn_count;
     wmem_list_t *lgrs;  /* smcr_lgr_t that have an index, the last ones */
     wmem_map_t *ends;   /* smcr_qp_key_t -> smcr_end_t */
@@ -21,6 +27,13 @@ struct smcr_state {
     wmem_map_t *strangers;   /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
     wmem_list_t *half_known; /* smcr_link_t: the queue pair of one end is not known yet */
 };
+
+/* What is needed once or more for each frame, and never freed by itself: without the header that
+ * every piece of wmem has. All zeros. */
+void *smcr_state_alloc0(smcr_state_t *state, size_t size);
+
+/* What few packets have of a place, made when it is first asked for. */
+smcr_place_more_t *smcr_place_more(smcr_state_t *state, smcr_place_t *place);
 
 /* Tells the user something about this frame; `format` may be NULL. */
 void smcr_event_add(smcr_state_t *state, smcr_packet_t *packet, smcr_event_id_t id,

@@ -13,6 +13,8 @@
 
 #include "ring.h"
 
+typedef struct smcr_place smcr_place_t;
+
 /* Positions count bytes from the beginning of the connection. */
 typedef struct {
     bool known;          /* the positions below mean something */
@@ -24,7 +26,7 @@ typedef struct {
     smcr_cursor_t cons;
     bool moved;          /* to another link, and nothing new has been written since */
     /* who waits for whom (window.h) */
-    wmem_list_t *unannounced; /* smcr_place_t: written, not announced yet */
+    smcr_place_t *unannounced, *last_unannounced; /* written, not announced yet: chain by `next` */
     wmem_list_t *unread;      /* what CDC messages announced, not read yet */
     uint32_t blocked_frame;   /* the writer has been blocked since; 0: it is not */
     uint64_t blocked_time;    /* nanoseconds since the epoch */

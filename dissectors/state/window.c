@@ -38,33 +38,32 @@ void
 smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
                     smcr_when_t when, smcr_packet_t *packet)
 {
-    uint64_t end = place->piece.position + place->length;
+    uint64_t end = place->position + place->length;
     uint32_t room = smcr_ring_room(&stream->ring);
 
     if (room && end > stream->consumed + room)
         smcr_event_add(state, packet, SMCR_EVENT_OVERWRITTEN, NULL);
-    if (place->piece.rewritten < place->length)
-        end_blocked(stream, when, &place->blocked);
-    if (!stream->unannounced)
-        stream->unannounced = wmem_list_new(state->scope);
-    wmem_list_append(stream->unannounced, place);
+    if (stream->blocked_frame && smcr_place_piece(place).rewritten < place->length)
+        end_blocked(stream, when, &smcr_place_more(state, place)->blocked);
+    if (stream->unannounced)
+        stream->last_unannounced->next = place;
+    else
+        stream->unannounced = place;
+    stream->last_unannounced = place;
 }
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. */
 static void
 settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
 {
-    while (stream->unannounced && wmem_list_count(stream->unannounced)) {
-        wmem_list_frame_t *at = wmem_list_head(stream->unannounced);
-        smcr_place_t *place = wmem_list_frame_data(at);
-
-        if (place->piece.position + place->length > stream->announced)
+    for (smcr_place_t *place = stream->unannounced; place; place = place->next) {
+        if (place->position + place->length > stream->announced)
             return;
+        stream->unannounced = place->next;
         place->announced_in = when.frame;
         if (!view->writes++)
             view->first_write = place->frame;
         view->last_write = place->frame;
-        wmem_list_remove_frame(stream->unannounced, at);
     }
 }
 

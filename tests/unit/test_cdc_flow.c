@@ -305,12 +305,12 @@ test_rmb(gconstpointer data)
                                                 .prod = {0, rmbs[i].before}});
     play_write(&capture, CLIENT, 0x77, rmbs[i].va, 100);
     smcr_place_t *place = capture.packet.place;
-    g_assert_nonnull(place->late);
+    g_assert_nonnull(smcr_place_late(place));
     if (rmbs[i].other_between)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 6, .token = 99});
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 7, .token = 5, .prod = {0, rmbs[i].prod}});
     smcr_conn_t *conn = capture.packet.conn;
-    g_assert_true(place->late->conn == (rmbs[i].learned ? conn : NULL));
+    g_assert_true(smcr_place_late(place)->conn == (rmbs[i].learned ? conn : NULL));
     play_write(&capture, CLIENT, 0x77, rmbs[i].va + 100, 10);
     g_assert_true(capture.packet.conn == (rmbs[i].learned ? conn : NULL));
     if (rmbs[i].learned)
