@@ -62,12 +62,17 @@ show_reader(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 }
 
 void
-smcr_analysis_show_cdc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                       const smcr_cdc_view_t *view)
+smcr_analysis_summarize(packet_info *pinfo, const smcr_cdc_view_t *view)
 {
-    col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u", view->len);
     if (view->size)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " Win=%u", view->free);
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u Win=%u", view->len, view->free);
+    else
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u", view->len);
+}
+
+void
+smcr_analysis_show_cdc(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
+{
     show_writer(tvb, tree, view);
     show_reader(tvb, tree, view);
 }

@@ -10,9 +10,9 @@
 #include "compat.h"
 #include "state/packet.h"
 
-/* Of a CDC message: below `tree`, and in the Info column. */
-void smcr_analysis_show_cdc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                            const smcr_cdc_view_t *view);
+/* Of a CDC message: in the Info column, and below `tree`. */
+void smcr_analysis_summarize(packet_info *pinfo, const smcr_cdc_view_t *view);
+void smcr_analysis_show_cdc(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view);
 
 /* Of an RDMA WRITE packet: below `tree`. */
 void smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *place);

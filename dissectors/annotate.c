@@ -133,17 +133,6 @@ show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_packet_t *packet)
         generated_uint(tree, hf_smcr_missing, tvb, packet->missing);
 }
 
-/* What answers this message is known in the second pass only. */
-static void
-show_asks(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
-          const smcr_exchange_t *asks)
-{
-    if (asks->response_frame)
-        generated_uint(tree, hf_smcr_response_in, tvb, asks->response_frame);
-    else if (pinfo->fd->visited)
-        expert_add_info(pinfo, item, &ei_smcr_no_response);
-}
-
 static void
 show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
 {
@@ -199,9 +188,8 @@ add_late(smcr_packet_t *packet)
     }
 }
 
-void
-smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
-                     const smcr_packet_t *packet)
+static void
+show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     smcr_packet_t now = *packet;
 
@@ -212,17 +200,30 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_
         generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)now.direction);
     if (now.link)
         show_link(tvb, pinfo, tree, &now);
-    if (packet->view) {
-        smcr_analysis_show_cdc(tvb, pinfo, tree, packet->view);
-        smcr_export_announced(pinfo, packet->conn, packet->sender, packet->view->announced);
-    }
+    if (packet->view)
+        smcr_analysis_show_cdc(tvb, tree, packet->view);
     show_order(tvb, tree, packet);
     smcr_analysis_show_ack(tvb, tree, &packet->acks);
     if (packet->answers)
         show_answers(tvb, tree, packet->answers);
-    if (packet->asks)
-        show_asks(tvb, pinfo, tree, item, packet->asks);
+    if (packet->asks && packet->asks->response_frame)
+        generated_uint(tree, hf_smcr_response_in, tvb, packet->asks->response_frame);
+}
+
+void
+smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
+                     const smcr_packet_t *packet)
+{
+    if (packet->view) {
+        smcr_analysis_summarize(pinfo, packet->view);
+        smcr_export_announced(pinfo, packet->conn, packet->sender, packet->view->announced);
+    }
+    if (tree) /* else nobody asks for fields */
+        show_fields(tvb, pinfo, tree, packet);
+    /* What answers this message is known in the second pass only. */
+    if (packet->asks && !packet->asks->response_frame && pinfo->fd->visited)
+        expert_add_info(pinfo, item, &ei_smcr_no_response);
     show_events(pinfo, item, packet);
-    if (now.conn && now.conn->confirm_frame == pinfo->num)
-        check_roce(pinfo, item, now.conn);
+    if (packet->conn && packet->conn->confirm_frame == pinfo->num)
+        check_roce(pinfo, item, packet->conn);
 }

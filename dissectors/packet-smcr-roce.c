@@ -254,28 +254,39 @@ dissect_payload_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
 
 /* ---- the wrapper ---- */
 
-/* What the gate closes, and how it was before. */
-typedef struct {
+/* All heuristics of InfiniBand's payload but ours; listed anew for each file. */
+static struct {
     unsigned count;
     heur_dtbl_entry_t *entry[64];
-} gate_t;
+} others;
 
 static void
-close_entry(const char *table _U_, heur_dtbl_entry_t *entry, void *data)
+collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *data _U_)
 {
-    gate_t *gate = data;
+    if (entry != own_heuristic && others.count < array_length(others.entry))
+        others.entry[others.count++] = entry;
+}
 
-    if (entry == own_heuristic || !entry->enabled || gate->count == array_length(gate->entry))
-        return;
-    entry->enabled = false;
-    gate->entry[gate->count++] = entry;
+/* Keeps the other heuristics out. Returns those that were enabled, as bits. */
+static uint64_t
+gate_close(void)
+{
+    uint64_t were_enabled = 0;
+
+    for (unsigned i = 0; i < others.count; i++)
+        if (others.entry[i]->enabled) {
+            were_enabled |= UINT64_C(1) << i;
+            others.entry[i]->enabled = false;
+        }
+    return were_enabled;
 }
 
 static void
-gate_open(gate_t *gate)
+gate_open(uint64_t enabled)
 {
-    while (gate->count > 0)
-        gate->entry[--gate->count]->enabled = true;
+    for (unsigned i = 0; enabled; i++, enabled >>= 1)
+        if (enabled & 1)
+            others.entry[i]->enabled = true;
 }
 
 /* Shows what InfiniBand's dissector kept from the heuristics: what the capture cut, and packets
@@ -303,20 +314,19 @@ call_infiniband(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
                 void *data, frame_t *frame)
 {
     frame_t *outer = current;
-    gate_t gate = {.count = 0};
     volatile int used = 0;
+    volatile uint64_t gate;
 
     current = frame;
     builtin_allowed = builtin_heuristic && builtin_heuristic->enabled;
-    if (frame->packet)
-        heur_dissector_table_foreach("infiniband.payload", close_entry, &gate);
+    gate = frame->packet ? gate_close() : 0;
     TRY {
         used = call_dissector_with_data(original[start], tvb, pinfo, tree, data);
         if (used > 0 && frame->packet && !frame->shown)
             show_the_rest(tvb, pinfo, tree, frame);
     }
     FINALLY {
-        gate_open(&gate);
+        gate_open(gate);
         current = outer;
         end_packet(pinfo, frame);
     }
@@ -401,6 +411,8 @@ collect_hook(const char *table _U_, ftenum_t type, void *key, void *value, void 
 static void
 hook_in(void)
 {
+    others.count = 0;
+    heur_dissector_table_foreach("infiniband.payload", collect_other, NULL);
     for (unsigned i = 0; i < array_length(ways_in); i++) {
         wmem_array_t *hooks = wmem_array_new(NULL, sizeof(hook_t));
         const char *table = ways_in[i].table;

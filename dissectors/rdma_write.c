@@ -56,31 +56,42 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece.gap));
 }
 
-proto_item *
-smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                        const smcr_roce_t *roce, const smcr_packet_t *packet)
+static proto_item *
+show_fields(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce,
+            const smcr_packet_t *packet)
 {
     uint32_t length = packet->place->length;
-    uint32_t captured = tvb_captured_length(data);
     proto_item *top = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
     proto_tree *below = proto_item_add_subtree(top, ett_smcr);
-    bool placed = packet->place->index != 0;
 
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_add_fstr(pinfo->cinfo, COL_INFO, "RDMA WRITE Len=%u", length);
-    if (placed)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " Offset=%u", packet->place->offset);
     proto_item_append_text(top, ", RDMA WRITE (%s), %u bytes", part_name(roce->opcode), length);
-    if (placed)
+    if (packet->place->index)
         proto_item_append_text(top, " to offset %u of the RMB element", packet->place->offset);
-
     generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
     show_place(data, below, packet);
     smcr_analysis_show_write(data, below, packet->place);
     if (roce->has_reth)
         generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
-    if (captured < length) {
-        proto_item *cut = proto_tree_add_uint(below, hf_smcr_write_cut, data, 0, 0, captured);
+    return top;
+}
+
+proto_item *
+smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                        const smcr_roce_t *roce, const smcr_packet_t *packet)
+{
+    const smcr_place_t *place = packet->place;
+    uint32_t captured = tvb_captured_length(data);
+    proto_item *top = tree ? show_fields(data, tree, roce, packet) : NULL;
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    if (place->index)
+        col_add_fstr(pinfo->cinfo, COL_INFO, "RDMA WRITE Len=%u Offset=%u", place->length,
+                     place->offset);
+    else
+        col_add_fstr(pinfo->cinfo, COL_INFO, "RDMA WRITE Len=%u", place->length);
+    if (captured < place->length) {
+        proto_item *cut = proto_tree_add_uint(proto_item_get_subtree(top), hf_smcr_write_cut,
+                                              data, 0, 0, captured);
         generated(cut);
         expert_add_info(pinfo, cut, &ei_smcr_cut_short);
     }

@@ -95,7 +95,10 @@ become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, frame_a
     pinfo->conv_addr_port_endpoints = NULL;
     /* Some dissectors ask whether they are on TCP. In front, where Wireshark's count of the layers
      * above is not concerned. */
-    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(proto_get_id_by_filter_name("tcp")));
+    static int proto_tcp = -1;
+    if (proto_tcp < 0)
+        proto_tcp = proto_get_id_by_filter_name("tcp");
+    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(proto_tcp));
     saved->tcp_layer = wmem_list_head(pinfo->layers);
 }
 
