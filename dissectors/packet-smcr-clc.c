@@ -325,7 +325,8 @@ void
 smcr_clc_handoff(void)
 {
     smcr_clc_register_layouts();
-    smcr_clc_handle = create_dissector_handle(dissect_clc_stream, proto_smcr);
+    /* With a name: Export PDU writes the name of the dissector of a conversation. */
+    smcr_clc_handle = register_dissector("smcr", dissect_clc_stream, proto_smcr);
     builtin_handle = find_dissector("smc");
     dissector_add_for_decode_as("tcp.port", smcr_clc_handle);
     heur_dissector_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP", "smcr_clc", proto_smcr,

@@ -89,6 +89,20 @@ def test_export_objects(tshark, scratch, name):
     assert sorted(body for _, body in files) == sorted(bodies) and len(bodies) == 5
 
 
+@pytest.mark.parametrize("layer", [3, 4, 7])
+def test_export_pdus(tshark, scratch, layer):
+    """Of layer 4: CLC messages by the name of their dissector; the application's with TCP's ports, over SMC-R or not."""
+    scratch.chmod(0o777)
+    path, name = scratch / "pdus.pcapng", REAL[1]
+    tshark.show(name, "-U", f"OSI layer {layer}", "-w", path)
+    clc = [row[0] for row in tshark.fields(path, "smcr.clc.type", where="smcr.clc.type")]
+    assert clc == ([row[0] for row in tshark.fields(name, "smcr.clc.type", where="smcr.clc.type")] if layer == 4 else [])
+    rows = tshark.fields(path, "exported_pdu.dst_port", "http.request.uri", where="http.request")
+    requests = [each.start.split()[1] for (_, way), stream in sent(name).items() if way == 0 for each in messages(stream)]
+    assert [row[1][0] for row in rows] == (requests if layer == 4 else [])
+    assert {row[0][0] for row in rows} <= {"8080"}
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_follow_http(tshark, name):
     """Follow HTTP finds the frames by the TCP stream of their connection."""
