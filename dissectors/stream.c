@@ -165,6 +165,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
         restore(pinfo, &saved);
         return;
     }
+    compat_tcpinfo_set_stream(&tcpinfo, conn->tcp_stream);
     add_tcp_stream(fresh, below, conn);
     smcr_clc_bypass = true;
     TRY {

@@ -52,4 +52,11 @@ typedef gboolean ws_bool;
     ((void)(count), register_follow_stream(proto, tap, conv, index, address, port, packet))
 #endif
 
+/* 4.4 also tells the dissectors above TCP the number of its stream. */
+#if WS_AT_LEAST(4, 4)
+#define compat_tcpinfo_set_stream(tcpinfo, number) ((void)((tcpinfo)->stream = (number)))
+#else
+#define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
+#endif
+
 #endif /* SMCR_COMPAT_H */
