@@ -5,7 +5,7 @@ that look like something else.
 Data: 44 bytes that look like a CDC message, 44 that look like an LLC message, data that begin 08 00 00 00 (taken
 for Ethernet over InfiniBand by some), a zero-length WRITE. Packets: RNR NAK and the SEND again, WRITE with
 immediate, SEND with immediate, SEND with invalidate, RDMA READ, fetch-and-add, congestion notification, UD SENDs.
-At last data again.
+At last data again: a request, since HTTP has taken over the connection.
 """
 
 from smcsynth import roce
@@ -60,5 +60,5 @@ def scene(capture):
     for dest_qp in (1, link.qp["server"].qpn):
         roce.datagram(capture, CLIENT_V2, SERVER_V2, dest_qp=dest_qp, source_qp=1, qkey=0x80010000, psn=1,
                       payload=cdc(seq=79, token=0x0501))
-    connection.send("client", b"still here\n")
+    connection.send("client", b"GET /still/here HTTP/1.1\r\n\r\n")
     connection.close()
