@@ -3,11 +3,13 @@ Follow Stream gives what the programs sent, byte for byte, whatever became of th
 smcr.stream.offset says of each RDMA WRITE where in it its bytes are.
 """
 
+import base64
 import hashlib
 import re
 
 import ground_truth
 import pytest
+import sharkd
 import traffic
 from bed import TOP
 from follow import follow, hexdump, raw, streams
@@ -166,3 +168,26 @@ def test_offset_is_where_the_bytes_are(tshark, name):
         if stream[offset:offset + len(data)] != data:
             wrong.append((row["frame.number"][0], offset, stream.find(data)))
     assert rows and wrong == []
+
+
+def test_offered_for_frames_of_connections(tshark):
+    """Wireshark asks us which stream a frame belongs to; where we know none, it is not to be followed."""
+    name = "6.1-v2-c-three-conns"
+    rows = [(int(frame[0]), stream[0] if stream else None)
+            for frame, stream in tshark.fields(name, "frame.number", "smcr.stream", where="smcr")]
+    assert {stream for _, stream in rows} == {None, "0", "1", "2"}
+    answers = sharkd.ask(tshark, [sharkd.load(tshark.bed.capture(name)), *(("frame", {"frame": n}) for n, _ in rows)])[1:]
+    offers = [dict(answer.get("fol", ())).get("SMC-R") for answer in answers]
+    assert offers == [stream and f"smcr.stream eq {stream}" for _, stream in rows]
+
+
+def test_followed_in_the_window(tshark):
+    """The list of what can be followed has us, and what is shown then is what was sent."""
+    name = "6.1-v2-c-three-conns"
+    info, _, *answers = sharkd.ask(tshark, [
+        ("info", {}), sharkd.load(tshark.bed.capture(name)),
+        *(("follow", {"follow": "SMC-R", "filter": f"smcr.stream eq {number}"}) for number in range(3))])
+    assert {"name": "Follow/SMC-R", "tap": "follow:SMC-R"} in info["follow"]
+    for number, answer in enumerate(answers, 1):
+        got = streams([(each.get("s", 0), base64.b64decode(each["d"])) for each in answer["payloads"]])
+        assert got == [sent(name)[number, direction] for direction in (0, 1)]
