@@ -41,15 +41,17 @@ show_writer(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
         number(tree, hf_smcr_cdc_first_write, tvb, view->first_write);
         number(tree, hf_smcr_cdc_last_write, tvb, view->last_write);
     }
-    if (view->urgent)
-        position(tree, hf_smcr_cdc_urgent_offset, tvb, view->urgent - 1);
+    if (view->more && view->more->urgent)
+        position(tree, hf_smcr_cdc_urgent_offset, tvb, view->announced - 1);
     number(tree, hf_smcr_window_unread, tvb, view->unread);
     if (view->size) {
-        number(tree, hf_smcr_window_free, tvb, view->free);
+        number(tree, hf_smcr_window_free, tvb, smcr_cdc_free(view));
         number(tree, hf_smcr_window_percent, tvb,
-               (uint32_t)((uint64_t)view->free * 100 / view->size));
+               (uint32_t)((uint64_t)smcr_cdc_free(view) * 100 / view->size));
     }
-    waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb, &view->blocked);
+    if (view->more)
+        waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb,
+               &view->more->blocked);
 }
 
 static void
@@ -57,15 +59,17 @@ show_reader(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 {
     number(tree, hf_smcr_cdc_read, tvb, view->read);
     position(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
-    waited(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, tvb, &view->reader);
-    waited(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, tvb, &view->full);
+    waited(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, tvb,
+           &(smcr_wait_t){view->read_of, view->read_time});
+    if (view->more)
+        waited(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, tvb, &view->more->full);
 }
 
 void
 smcr_analysis_summarize(packet_info *pinfo, const smcr_cdc_view_t *view)
 {
     if (view->size)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u Win=%u", view->len, view->free);
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u Win=%u", view->len, smcr_cdc_free(view));
     else
         col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u", view->len);
 }

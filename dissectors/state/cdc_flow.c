@@ -92,7 +92,6 @@ learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cd
         return;
     side->rmb = smcr_rmb_announce(state, end, write->rkey, base, frame);
     side->rmb_index = 1;
-    side->va = base;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     write->late->conn = conn;
     if (cdc->prod.wrap != 0)
@@ -184,6 +183,20 @@ check_sequence(smcr_state_t *state, const smcr_conn_side_t *side, const smcr_cdc
                        cdc->seq, side->cdc_seq);
 }
 
+smcr_cdc_more_t *
+smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view)
+{
+    if (!view->more)
+        view->more = smcr_state_alloc0(state, sizeof *view->more);
+    return view->more;
+}
+
+uint32_t
+smcr_cdc_free(const smcr_cdc_view_t *view)
+{
+    return view->unread < view->size ? view->size - view->unread : 0;
+}
+
 static bool
 has_ended(const smcr_conn_side_t *side)
 {
@@ -213,8 +226,8 @@ take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, s
         *frame = when.frame;
         smcr_event_add(state, packet, ends[i].event, NULL);
     }
-    if (packet->view)
-        packet->view->last = has_ended(side) && !had_ended;
+    if (packet->view && has_ended(side) && !had_ended)
+        smcr_cdc_more(state, packet->view)->last = true;
 }
 
 static void
@@ -261,9 +274,9 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr
     packet->view->announced = out->announced;
     packet->view->consumed = in ? in->consumed : 0;
     packet->view->unread = (uint32_t)smcr_stream_unread(out);
-    packet->view->free = (uint32_t)smcr_stream_free(out);
     packet->view->size = smcr_ring_room(&out->ring);
-    packet->view->urgent = cdc->flags & FLAG_URGENT ? out->announced : 0;
+    if (cdc->flags & FLAG_URGENT && out->announced > 0)
+        smcr_cdc_more(state, packet->view)->urgent = true;
 }
 
 void

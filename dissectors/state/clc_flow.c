@@ -72,7 +72,6 @@ learn_side(smcr_state_t *state, smcr_conn_t *conn, smcr_end_t *end,
     side->clc_frame = frame;
     side->size = UINT32_C(16384) << (accept->sizes >> 4);
     side->rmb_index = accept->rmb_index;
-    side->va = accept->va;
     if (!smcr_rmb_find(state, end, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(state, packet, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
     side->rmb = smcr_rmb_announce(state, end, accept->rkey, accept->va, frame);

@@ -34,7 +34,7 @@ smcr_token_equal(const void *one, const void *other)
 smcr_conn_t *
 smcr_conn_new(smcr_state_t *state)
 {
-    smcr_conn_t *conn = wmem_new0(state->scope, smcr_conn_t);
+    smcr_conn_t *conn = smcr_state_alloc0(state, sizeof(smcr_conn_t));
 
     conn->index = state->conn_count++;
     return conn;
@@ -57,7 +57,7 @@ smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side, uint3
 void
 smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token)
 {
-    token_t *key = wmem_new(state->scope, token_t);
+    token_t *key = smcr_state_alloc0(state, sizeof(token_t));
 
     *key = (token_t){conn->lgr, side, token};
     conn->side[side].has_token = true;

@@ -15,17 +15,16 @@
 
 /* What one side announced in its Accept or Confirm, and what it sent since. */
 typedef struct {
-    uint32_t clc_frame;  /* Accept or Confirm; 0: not seen */
-    bool has_token;
-    uint32_t token;      /* that CDC messages to this side carry */
-    smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
-    uint64_t va;         /* of the RMB, on the link of the CLC message */
-    unsigned rmb_index;  /* element, from 1 */
-    uint32_t size;       /* of the element, bytes; 0: not known */
     smcr_stream_t in;    /* what this side receives */
+    smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
+    uint8_t rmb_index;   /* element, from 1 */
+    bool has_token;
+    uint16_t cdc_seq;    /* of the last CDC message from this side */
+    uint32_t token;      /* that CDC messages to this side carry */
+    uint32_t size;       /* of the element, bytes; 0: not known */
+    uint32_t clc_frame;  /* Accept or Confirm; 0: not seen */
     smcr_link_t *link;   /* on which this side sent last */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
-    uint16_t cdc_seq;
     smcr_cursor_t prod;  /* of that message */
     smcr_cursor_t cons;
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
@@ -44,11 +43,11 @@ typedef enum {
 } smcr_fallback_t;
 
 struct smcr_conn {
-    uint32_t index;     /* smcr.stream */
     const void *tcp;    /* Wireshark's analysis of the TCP connection; the state only keeps it */
+    uint32_t index;     /* smcr.stream */
     bool has_tcp;       /* the next members are known */
-    uint32_t tcp_stream;
     bool ipv4;
+    uint32_t tcp_stream;
     uint8_t addr[2][SMCR_GID_LENGTH]; /* client, server; IPv4 as ::ffff:a.b.c.d */
     uint16_t port[2];                 /* client, server */
 
@@ -58,16 +57,16 @@ struct smcr_conn {
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
-    bool has_subnet;         /* the Proposal tells the client's IPv4 subnet */
     uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
     uint8_t subnet_length;   /* bits */
-    smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
-    smcr_fallback_t fallback;
-    uint32_t fallback_frame; /* 0: none */
-    const char *fallback_reason;
-
+    bool has_subnet;         /* the Proposal tells the client's IPv4 subnet */
     bool first_contact;
     uint8_t version;         /* of the Accept or Confirm; 0: not seen */
+    smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
+    const char *fallback_reason;
+    smcr_fallback_t fallback;
+    uint32_t fallback_frame; /* 0: none */
+
     smcr_lgr_t *lgr;         /* NULL: not known */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };

@@ -16,7 +16,7 @@
 smcr_exchange_t *
 smcr_exchange_open(smcr_state_t *state, smcr_when_t when)
 {
-    smcr_exchange_t *exchange = wmem_new0(state->scope, smcr_exchange_t);
+    smcr_exchange_t *exchange = smcr_state_alloc0(state, sizeof(smcr_exchange_t));
 
     exchange->request_frame = when.frame;
     exchange->request_time = when.time;
@@ -155,7 +155,7 @@ smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_
 
     smcr_exchange_t *exchange = smcr_exchange_open(state, when);
     exchange->type = topic->type;
-    exchange->requester = topic->side;
+    exchange->requester = (int8_t)topic->side;
     exchange->link = topic->link;
     exchange->key = topic->key;
     packet->asks = exchange;

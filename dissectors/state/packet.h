@@ -23,12 +23,12 @@ typedef enum {
 
 /* A request and its response: LLC, or one step of the CLC exchange. */
 struct smcr_exchange {
-    uint8_t type;      /* enum smcr_llc_type without the version bit; 0: CLC */
-    int requester;     /* side */
     smcr_link_t *link; /* that carried the request */
-    uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
-    uint32_t request_frame, response_frame; /* 0: not seen */
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
+    uint32_t request_frame, response_frame; /* 0: not seen */
+    uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
+    uint8_t type;      /* enum smcr_llc_type without the version bit; 0: CLC */
+    int8_t requester;  /* side */
 };
 
 /* How long somebody has waited, and since which frame; 0: nobody has. */
@@ -49,7 +49,7 @@ typedef struct {
 /* Where an RDMA WRITE packet writes. */
 struct smcr_place {
     uint64_t position;       /* of its first byte in the byte stream */
-    smcr_place_t *next;      /* the next one that is not announced yet */
+    smcr_place_t *next;      /* the next one that is not announced yet; after the last, the first */
     smcr_place_more_t *more; /* NULL: nothing */
     uint32_t offset;         /* in the RMB element */
     uint32_t length;         /* application bytes in this packet */
@@ -65,23 +65,31 @@ smcr_piece_t smcr_place_piece(const smcr_place_t *place);
 /* What turns out later about a packet that came too early; NULL: this one did not. */
 smcr_late_t *smcr_place_late(const smcr_place_t *place);
 
+/* What few CDC messages have. */
+typedef struct {
+    smcr_wait_t blocked; /* the writer was, until this message */
+    smcr_wait_t full;    /* the window was, until this message */
+    bool urgent;         /* urgent data end at `announced` */
+    bool last;           /* the sender is done with sending: the stream ends at `announced` */
+} smcr_cdc_more_t;
+
 /* What a CDC message means for its connection. */
 typedef struct {
     uint64_t announced; /* end of what the sender has announced, a position in the stream */
     uint64_t consumed;  /* end of what the sender has read of the other stream */
-    bool last;          /* the sender is done with sending: the stream ends at `announced` */
     uint32_t len;       /* bytes that this message announces */
     uint32_t read;      /* bytes that it says were read */
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
-    uint32_t free;      /* space that is left in the receiver's element */
-    uint32_t size;      /* of the element, without an eyecatcher */
+    uint32_t size;      /* of the element, without an eyecatcher; 0: not known */
     uint32_t writes;    /* WRITE packets that it announces */
     uint32_t first_write, last_write; /* their frames */
-    uint64_t urgent;    /* position after the urgent data, if its flag says so; 0: none */
-    smcr_wait_t blocked; /* the writer was, until this message */
-    smcr_wait_t full;    /* the window was, until this message */
-    smcr_wait_t reader;  /* what was read last had been announced then */
+    uint32_t read_of;   /* what was read last had been announced in this frame; 0: none was read */
+    uint64_t read_time; /* and so long before, nanoseconds */
+    smcr_cdc_more_t *more; /* NULL: nothing */
 } smcr_cdc_view_t;
+
+/* Space that is left in the receiver's element, if its size is known. */
+uint32_t smcr_cdc_free(const smcr_cdc_view_t *view);
 
 typedef enum {
     SMCR_EVENT_NONE,

@@ -8,6 +8,7 @@
 #include "psn.h"
 
 #define SLOTS_FIRST 16
+#define SLOTS_ENOUGH 512 /* unless more is under way */
 #define SLOTS_MAX 8192 /* more than a sender has under way */
 
 int32_t
@@ -42,6 +43,16 @@ grow(smcr_psn_t *order, wmem_allocator_t *scope)
     order->slots = slots;
 }
 
+/* Whether more slots would keep packets that may still be sent again. */
+static bool
+want_more(const smcr_psn_t *order, uint32_t psn)
+{
+    if (order->used < order->slots / 2 || order->slots >= SLOTS_MAX)
+        return false;
+    return order->slots < SLOTS_ENOUGH || !order->acknowledged ||
+           (uint32_t)smcr_psn_distance(order->taken, psn) >= order->slots;
+}
+
 /* Remembers `frame` as the first with `psn`, or returns the one that was. PSNs that are far apart
  * push each other out; only as many as half fill the slots get more of them. */
 static uint32_t
@@ -49,8 +60,7 @@ first_frame_of(smcr_psn_t *order, wmem_allocator_t *scope, uint32_t psn, uint32_
 {
     smcr_psn_seen_t *slot = order->slots ? &order->seen[psn & (order->slots - 1)] : NULL;
 
-    while (!slot || (slot->frame && slot->psn != psn && order->used >= order->slots / 2 &&
-                     order->slots < SLOTS_MAX)) {
+    while (!slot || (slot->frame && slot->psn != psn && want_more(order, psn))) {
         grow(order, scope);
         slot = &order->seen[psn & (order->slots - 1)];
     }
@@ -92,6 +102,7 @@ bool
 smcr_psn_acknowledge(smcr_psn_t *order, uint32_t psn)
 {
     order->acknowledged = true;
+    order->taken = psn;
     if (!order->started || smcr_psn_distance(order->next, psn) < 0)
         return false;
     order->next = (psn + 1) & SMCR_PSN_MASK;

@@ -36,6 +36,7 @@ typedef struct {
 typedef struct {
     bool started;         /* `next` means something */
     bool acknowledged;    /* the capture shows the receiver's acknowledgements */
+    uint32_t taken;       /* PSN of the last acknowledgement, if there has been any */
     uint32_t next;        /* PSN that the receiver waits for */
     uint32_t slots;       /* of `seen`: a power of two, grows with the traffic up to a bound */
     uint32_t used;        /* of them */

@@ -45,9 +45,9 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_end_t *owner, uin
     smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
 
     if (!entry) {
-        rkey_t *key = wmem_new(state->scope, rkey_t);
+        rkey_t *key = smcr_state_alloc0(state, sizeof(rkey_t));
         *key = (rkey_t){owner, rkey};
-        entry = wmem_new(state->scope, smcr_rtoken_entry_t);
+        entry = smcr_state_alloc0(state, sizeof(smcr_rtoken_entry_t));
         wmem_map_insert(state->rkeys, key, entry);
     }
     *entry = (smcr_rtoken_entry_t){rmb, va};
@@ -62,7 +62,7 @@ smcr_rmb_announce(smcr_state_t *state, smcr_end_t *owner, uint32_t rkey, uint64_
     if (entry && entry->va == va && !entry->rmb->deleted_frame)
         return entry->rmb;
 
-    smcr_rmb_t *rmb = wmem_new0(state->scope, smcr_rmb_t);
+    smcr_rmb_t *rmb = smcr_state_alloc0(state, sizeof(smcr_rmb_t));
     rmb->lgr = owner->link->lgr;
     rmb->side = owner->side;
     rmb->first_frame = frame;

@@ -47,7 +47,7 @@ void
 smcr_event_add(smcr_state_t *state, smcr_packet_t *packet, smcr_event_id_t id,
                const char *format, ...)
 {
-    smcr_event_t *event = wmem_new0(state->scope, smcr_event_t);
+    smcr_event_t *event = smcr_state_alloc0(state, sizeof(smcr_event_t));
     smcr_event_t **last = &packet->events;
 
     event->id = id;

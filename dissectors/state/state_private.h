@@ -35,6 +35,9 @@ void *smcr_state_alloc0(smcr_state_t *state, size_t size);
 /* What few packets have of a place, made when it is first asked for. */
 smcr_place_more_t *smcr_place_more(smcr_state_t *state, smcr_place_t *place);
 
+/* The same of a CDC message. */
+smcr_cdc_more_t *smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view);
+
 /* Tells the user something about this frame; `format` may be NULL. */
 void smcr_event_add(smcr_state_t *state, smcr_packet_t *packet, smcr_event_id_t id,
                     const char *format, ...) G_GNUC_PRINTF(4, 5);

@@ -14,24 +14,24 @@
 #include "ring.h"
 
 typedef struct smcr_place smcr_place_t;
+typedef struct smcr_announcement smcr_announcement_t;
 
 /* Positions count bytes from the beginning of the connection. */
 typedef struct {
-    bool known;          /* the positions below mean something */
     smcr_ring_t ring;    /* of the receiver's element */
     uint64_t written;    /* what is before has been written */
     uint64_t announced;  /* by a producer cursor */
     uint64_t consumed;   /* by the reader, as its consumer cursor says */
     smcr_cursor_t prod;  /* the cursors that `announced` and `consumed` stand for */
     smcr_cursor_t cons;
+    bool known;          /* the positions mean something */
     bool moved;          /* to another link, and nothing new has been written since */
     /* who waits for whom (window.h) */
-    smcr_place_t *unannounced, *last_unannounced; /* written, not announced yet: chain by `next` */
-    wmem_list_t *unread;      /* what CDC messages announced, not read yet */
-    uint32_t blocked_frame;   /* the writer has been blocked since; 0: it is not */
-    uint64_t blocked_time;    /* nanoseconds since the epoch */
-    uint32_t full_frame;      /* the window has been full since; 0: it is not */
-    uint64_t full_time;
+    smcr_place_t *unannounced;     /* written, not announced yet: the last one, before the first */
+    smcr_announcement_t *unread;   /* announced, not read yet: likewise */
+    uint32_t blocked_frame;        /* the writer has been blocked since; 0: it is not */
+    uint32_t full_frame;           /* the window has been full since; 0: it is not */
+    uint64_t blocked_time, full_time; /* nanoseconds since the epoch */
 } smcr_stream_t;
 
 /* A piece of the stream that one WRITE packet carries. */

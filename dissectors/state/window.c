@@ -12,10 +12,11 @@
 #define LATE (500 * MILLISECOND) /* for a reader whose writer is blocked */
 
 /* What a CDC message announced, until it is read. */
-typedef struct {
-    uint64_t end; /* position in the stream */
+struct smcr_announcement {
+    smcr_announcement_t *next; /* after the last one, the first */
+    uint64_t end;              /* position in the stream */
     smcr_when_t when;
-} announcement_t;
+};
 
 static uint64_t
 since(smcr_when_t when, uint64_t time)
@@ -45,21 +46,25 @@ smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *pl
         smcr_event_add(state, packet, SMCR_EVENT_OVERWRITTEN, NULL);
     if (stream->blocked_frame && smcr_place_piece(place).rewritten < place->length)
         end_blocked(stream, when, &smcr_place_more(state, place)->blocked);
-    if (stream->unannounced)
-        stream->last_unannounced->next = place;
-    else
-        stream->unannounced = place;
-    stream->last_unannounced = place;
+    smcr_place_t *last = stream->unannounced;
+    place->next = last ? last->next : place;
+    if (last)
+        last->next = place;
+    stream->unannounced = place;
 }
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. */
 static void
 settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
 {
-    for (smcr_place_t *place = stream->unannounced; place; place = place->next) {
+    while (stream->unannounced) {
+        smcr_place_t *last = stream->unannounced, *place = last->next;
+
         if (place->position + place->length > stream->announced)
             return;
-        stream->unannounced = place->next;
+        last->next = place->next;
+        if (place == last)
+            stream->unannounced = NULL;
         place->announced_in = when.frame;
         if (!view->writes++)
             view->first_write = place->frame;
@@ -74,9 +79,9 @@ smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, 
     smcr_cdc_view_t *view = packet->view;
 
     settle_writes(stream, when, view);
-    if (!blocked)
-        end_blocked(stream, when, &view->blocked);
-    else if (!stream->blocked_frame) {
+    if (!blocked && stream->blocked_frame)
+        end_blocked(stream, when, &smcr_cdc_more(state, view)->blocked);
+    else if (blocked && !stream->blocked_frame) {
         stream->blocked_frame = when.frame;
         stream->blocked_time = when.time;
         smcr_event_add(state, packet, SMCR_EVENT_BLOCKED, NULL);
@@ -93,11 +98,12 @@ smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, 
         stream->full_time = when.time;
         smcr_event_add(state, packet, SMCR_EVENT_WINDOW_FULL, NULL);
     }
-    if (!stream->unread)
-        stream->unread = wmem_list_new(state->scope);
-    announcement_t *announcement = wmem_new(state->scope, announcement_t);
-    *announcement = (announcement_t){stream->announced, when};
-    wmem_list_append(stream->unread, announcement);
+    smcr_announcement_t *last = stream->unread;
+    smcr_announcement_t *announcement = wmem_new(state->scope, smcr_announcement_t);
+    *announcement = (smcr_announcement_t){last ? last->next : announcement, stream->announced, when};
+    if (last)
+        last->next = announcement;
+    stream->unread = announcement;
 }
 
 /* ---- the reader ---- */
@@ -108,14 +114,15 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream)
 {
     smcr_when_t last = {0};
 
-    while (stream->unread && wmem_list_count(stream->unread)) {
-        wmem_list_frame_t *at = wmem_list_head(stream->unread);
-        announcement_t *announcement = wmem_list_frame_data(at);
+    while (stream->unread) {
+        smcr_announcement_t *newest = stream->unread, *announcement = newest->next;
 
         if (announcement->end > stream->consumed)
             break;
         last = announcement->when;
-        wmem_list_remove_frame(stream->unread, at);
+        newest->next = announcement->next;
+        if (announcement == newest)
+            stream->unread = NULL;
         wmem_free(state->scope, announcement);
     }
     return last;
@@ -128,12 +135,14 @@ smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, uint64_t free_b
     smcr_cdc_view_t *view = packet->view;
     smcr_when_t read = settle_reads(state, stream);
 
-    if (view && read.frame)
-        view->reader = (smcr_wait_t){read.frame, since(when, read.time)};
+    if (view && read.frame) {
+        view->read_of = read.frame;
+        view->read_time = since(when, read.time);
+    }
     if (free_before > 0 || smcr_stream_free(stream) == 0 || !stream->full_frame)
         return;
     if (view)
-        view->full = (smcr_wait_t){stream->full_frame, since(when, stream->full_time)};
+        smcr_cdc_more(state, view)->full = (smcr_wait_t){stream->full_frame, since(when, stream->full_time)};
     stream->full_frame = 0;
     if (stream->blocked_frame && since(when, stream->blocked_time) > LATE)
         smcr_event_add(state, packet, SMCR_EVENT_LATE_UPDATE, NULL);
