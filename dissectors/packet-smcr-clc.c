@@ -151,7 +151,14 @@ call_hidden(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 
     if (!hidden || hidden == smcr_clc_handle)
         return 0;
-    return call_dissector_only(hidden, tvb, pinfo, tree, data);
+    int offset = pinfo->desegment_offset;
+    uint32_t length = pinfo->desegment_len;
+    int used = call_dissector_only(hidden, tvb, pinfo, tree, data);
+    if (used == 0) { /* some reject bytes and ask for more, which TCP takes for a bug of ours */
+        pinfo->desegment_offset = offset;
+        pinfo->desegment_len = length;
+    }
+    return used;
 }
 
 /* The frame has shown CLC already: the next dissector is to leave that in the Info column. */

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 from bed import TOP
 
-SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", ".ci/run"]
+SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", "tests/fuzz/run",
+         ".ci/run"]
 PYTHON = ["tests/fields-doc", "tests/golden/regenerate", "tests/summary", "tests/synth/build", "tests/bench"]
 
 
@@ -33,7 +34,7 @@ def test_shell_accepts_script(script):
     subprocess.run(["bash", "-n", TOP / script], check=True)
 
 
-@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions", "tests/bench"])
+@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions", "tests/bench", "tests/fuzz/run"])
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""

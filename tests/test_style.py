@@ -12,7 +12,7 @@ LONGEST_FUNCTION = 80  # lines
 LONGEST_FILE = 500
 LONGEST_LINE = 100
 
-SOURCES = sorted(path.relative_to(TOP).as_posix() for folder in ("plugin", "dissectors", "tests/unit")
+SOURCES = sorted(path.relative_to(TOP).as_posix() for folder in ("plugin", "dissectors", "tests/unit", "tests/fuzz")
                  for path in (TOP / folder).rglob("*.[ch]"))
 
 

@@ -1,0 +1,149 @@
+/* checks.c
+ * Checks the record of each frame, and that streams only grow.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "checks.h"
+
+#include "state/packet.h"
+
+#define EVENTS_MAX 32 /* of one frame; more would be a loop */
+
+void
+capture_open(capture_t *capture)
+{
+    memset(capture, 0, sizeof *capture);
+    capture->scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    capture->state = smcr_state_new(capture->scope);
+}
+
+void
+capture_close(capture_t *capture)
+{
+    wmem_destroy_allocator(capture->scope);
+}
+
+smcr_when_t
+capture_next(capture_t *capture)
+{
+    memset(&capture->packet, 0, sizeof capture->packet);
+    capture->packet.direction = SMCR_SIDE_UNKNOWN;
+    capture->known = false;
+    capture->frame++;
+    return (smcr_when_t){capture->frame, capture->frame * UINT64_C(1000000) +
+                                             capture->seconds * UINT64_C(1000000000)};
+}
+
+static void
+check_events(const smcr_packet_t *packet)
+{
+    static const smcr_event_id_t ids[] = {
+#define SMCR_EVENT(id, expert) id,
+#include "state/events.def"
+    };
+    unsigned count = 0;
+
+    for (const smcr_event_t *event = packet->events; event; event = event->next) {
+        require(event->id > SMCR_EVENT_NONE && event->id <= ids[G_N_ELEMENTS(ids) - 1]);
+        require(++count <= EVENTS_MAX);
+    }
+}
+
+static void
+check_link(const smcr_packet_t *packet)
+{
+    const smcr_link_t *link = packet->link;
+
+    if (!link)
+        return;
+    require(packet->sender == 0 || packet->sender == 1);
+    require(link->lgr);
+    require(packet->lgr_proven == (link->lgr->index != SMCR_NO_INDEX) || packet->lgr_proven == 0);
+    require(link->lgr->server >= SMCR_SIDE_UNKNOWN && link->lgr->server <= 1);
+    for (int side = 0; side < 2; side++) {
+        require(link->end[side].link == link);
+        require(link->end[side].side == side);
+    }
+    uint32_t active = 0;
+    for (wmem_list_frame_t *at = wmem_list_head(link->lgr->links); at;
+         at = wmem_list_frame_next(at)) {
+        const smcr_link_t *each = wmem_list_frame_data(at);
+        require(each->lgr == link->lgr);
+        require(each->state != SMCR_LINK_DELETED);
+        active += each->state == SMCR_LINK_ACTIVE;
+    }
+    require(active <= link->lgr->active_links);
+}
+
+static void
+check_place(const smcr_place_t *place)
+{
+    if (!place)
+        return;
+    require(place->index < 256);
+    require(place->piece.rewritten <= place->length);
+    require(place->piece.gap == 0 || place->piece.rewritten == 0);
+    require(!place->piece.known || place->piece.position + place->length >= place->length);
+}
+
+static void
+check_exchange(const capture_t *capture)
+{
+    const smcr_exchange_t *asks = capture->packet.asks;
+    const smcr_exchange_t *answers = capture->packet.answers;
+
+    require(!asks || asks->request_frame == capture->frame);
+    require(!answers || (answers->request_frame && answers->request_frame < capture->frame &&
+                         answers->response_frame == capture->frame));
+}
+
+static void
+check_record(const capture_t *capture)
+{
+    const smcr_packet_t *packet = &capture->packet;
+
+    require(packet->kind <= SMCR_PACKET_ACK);
+    require(packet->sender >= -1 && packet->sender <= 1);
+    require(packet->direction >= -1 && packet->direction <= 1);
+    require(!capture->known || packet->link);
+    require(packet->kind != SMCR_PACKET_WRITE || packet->place);
+    require(packet->first_frame < capture->frame);
+    require((packet->missing != 0) == (packet->order == SMCR_PSN_AHEAD));
+    require(!packet->conn || packet->conn->index < smcr_conn_count(capture->state));
+    require(!packet->acks || packet->acks->frame < capture->frame);
+    if (packet->view) {
+        require(packet->view->free <= packet->view->size);
+        require(packet->view->first_write <= packet->view->last_write);
+        require(packet->view->last_write < capture->frame);
+    }
+    check_events(packet);
+    check_link(packet);
+    check_place(packet->place);
+    check_exchange(capture);
+}
+
+static void
+check_progress(capture_t *capture, const smcr_conn_t *conn, progress_t progress[2])
+{
+    require(conn->index < smcr_conn_count(capture->state));
+    for (int side = 0; side < 2; side++) {
+        const smcr_stream_t *in = &conn->side[side].in;
+        progress_t *before = &progress[side];
+        if (in->known && before->known) {
+            require(in->written >= before->written);
+            require(in->announced >= before->announced);
+            require(in->consumed >= before->consumed);
+        }
+        *before = (progress_t){in->known, in->written, in->announced, in->consumed};
+    }
+}
+
+void
+capture_check(capture_t *capture)
+{
+    check_record(capture);
+    for (unsigned i = 0; i < CAPTURE_CONNS; i++)
+        if (capture->conn[i])
+            check_progress(capture, capture->conn[i], capture->progress[i]);
+}

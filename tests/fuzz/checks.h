@@ -1,0 +1,42 @@
+/* checks.h
+ * What holds of the state and of a frame's record, whatever the frame was.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FUZZ_CHECKS_H
+#define SMCR_FUZZ_CHECKS_H
+
+#include "input.h"
+#include "state/conn.h"
+#include "state/state.h"
+
+#define CAPTURE_CONNS 8
+
+/* How far a stream had come. */
+typedef struct {
+    bool known;
+    uint64_t written, announced, consumed;
+} progress_t;
+
+typedef struct {
+    wmem_allocator_t *scope;
+    smcr_state_t *state;
+    uint32_t frame;   /* last one */
+    uint32_t seconds; /* that nothing happened */
+    bool known;       /* the state knew its queue pair */
+    smcr_packet_t packet;
+    smcr_conn_t *conn[CAPTURE_CONNS];        /* those with CLC messages; NULL: not yet */
+    progress_t progress[CAPTURE_CONNS][2]; /* of their streams */
+} capture_t;
+
+void capture_open(capture_t *capture);
+void capture_close(capture_t *capture);
+
+/* Begins a frame with an empty record. */
+smcr_when_t capture_next(capture_t *capture);
+
+/* Stops unless everything about the last frame is right. */
+void capture_check(capture_t *capture);
+
+#endif /* SMCR_FUZZ_CHECKS_H */

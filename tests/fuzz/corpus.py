@@ -1,0 +1,102 @@
+"""
+Seeds for the harnesses, cut out of the captures: messages, packets and options, each in the form that its harness reads
+(fuzz_epan.c). Usage: corpus.py FOLDER; makes FOLDER/HARNESS/ for every harness that has seeds.
+"""
+
+import hashlib
+import pathlib
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "malformed")]
+
+import alter  # noqa: E402
+import bed  # noqa: E402
+
+FRAMES_MAX = 300  # of one capture
+SEQUENCE = 8  # messages of a link in one seed
+CLC = {1: "proposal", 2: "accept", 3: "confirm", 4: "decline"}
+SERVER, AS_IT_IS = 0x02, 0x80
+BTH, ICRC = 12, 4
+SEND_ONLY, WRITES = 4, range(6, 12)
+OPTION, SEGMENT, LLC, CDC, PACKET = 0, 1, 2, 3, 5  # records of the harness "frames"
+
+
+def record(how, data):
+    return bytes([how, min(len(data), 255)]) + data[:255]
+
+
+class Seeds:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.sequences = {}
+
+    def add(self, harness, data):
+        path = self.folder / harness / hashlib.sha256(data).hexdigest()[:16]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def chain(self, harness, data):
+        """Seeds of single records, and of some records of one capture after the other."""
+        self.add(harness, data)
+        chain = self.sequences.setdefault(harness, [])
+        chain.append(data)
+        if len(chain) == SEQUENCE:
+            self.end(harness)
+
+    def end(self, harness):
+        self.add(harness, b"".join(self.sequences.pop(harness, [])))
+
+    def both(self, harness, kind, data):
+        self.chain(harness, data)
+        for harness in ("frames", "late"):
+            self.chain(harness, bytes([kind]) + data)
+
+    def tcp(self, frame, layers):
+        direction = SERVER if frame[layers.transport:layers.transport + 2] > \
+            frame[layers.transport + 2:layers.transport + 4] else 0
+        options, payload = frame[layers.transport + 20:layers.payload], frame[layers.payload:]
+        if frame[layers.transport + 13] & 0x02:
+            self.both("option", OPTION, record(direction, options))
+        if payload[:3] == b"\xe2\xd4\xc3" and len(payload) > 4:
+            self.add(CLC.get(payload[4], "decline"), b"\0" + payload)
+            self.add(CLC.get(payload[4], "decline"), bytes([AS_IT_IS]) + payload)
+        if payload:
+            for harness in ("frames", "late"):
+                self.chain(harness, bytes([SEGMENT]) + record(direction, payload))
+
+    def roce(self, frame, layers, first):
+        packet = frame[layers.payload:-ICRC]
+        direction = 0 if frame[6:12] == first else SERVER
+        if len(packet) < BTH:
+            return
+        self.both("roce", PACKET, record(direction | AS_IT_IS, packet))
+        self.chain("roce", record(direction, packet))
+        message = packet[BTH:]
+        if packet[0] == SEND_ONLY and message:
+            is_cdc = message[0] == 0xFE
+            self.both("cdc" if is_cdc else "llc", CDC if is_cdc else LLC, record(direction, message))
+        if packet[0] in WRITES:
+            how = direction | (0x0C if packet[0] in (6, 10) else 0) | (0x10 if packet[0] in (6, 7) else 0)
+            reth = 16 if how & 0x04 else 0
+            self.chain("write", record(how, message[reth:]) + message[:reth])
+
+
+def main(folder):
+    seeds = Seeds(folder)
+    for path in bed.captures().values():
+        linktype, frames = alter.read(path)
+        for frame in frames[:FRAMES_MAX]:
+            layers = alter.Layers(linktype, frame)
+            if layers.payload is None or layers.payload > len(frame):
+                continue
+            if layers.protocol == "tcp":
+                seeds.tcp(frame, layers)
+            elif layers.protocol == "roce":
+                seeds.roce(frame, layers, frames[0][6:12])
+        for harness in list(seeds.sequences):
+            seeds.end(harness)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,203 @@
+/* frames.c
+ * Ethernet, IPv4, TCP, UDP and BTH around the fuzzer's bytes. Nobody checks the checksums.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "frames.h"
+
+#include "session.h"
+
+#define LENGTH_MAX 4096
+#define ICRC_LENGTH 4
+
+enum { ETHERNET = 14, IPV4 = 20, TCP = 20, UDP = 8, BTH = 12 };
+enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, ROCE_PORT = 4791, SERVICE_PORT = 80 };
+
+static unsigned generation;               /* tells the captures' addresses apart */
+static uint32_t next_seq[FRAMES_CONNS][2]; /* by sender */
+static uint32_t next_psn[2];              /* by sender */
+
+static const uint8_t own_option[] = {254, 6, 0xe2, 0xd4, 0xc3, 0xd9};
+
+static void
+put(uint8_t *at, unsigned length, uint32_t value)
+{
+    while (length > 0) {
+        at[--length] = (uint8_t)value;
+        value >>= 8;
+    }
+}
+
+static void
+put_address(uint8_t *at, uint8_t net, unsigned host)
+{
+    at[0] = net;
+    put(at + 1, 2, generation);
+    at[3] = (uint8_t)host;
+}
+
+static void
+replace_gids(uint8_t *bytes, size_t length)
+{
+    static const uint8_t mapped[] = {0xff, 0xff, 10, 0, 0};
+
+    for (size_t i = 0; i + sizeof mapped < length; i++)
+        if (bytes[i] == 0xff && memcmp(bytes + i, mapped, sizeof mapped) == 0)
+            put(bytes + i + 3, 2, generation);
+}
+
+static void
+put_ipv4(uint8_t *frame, uint8_t protocol, uint8_t net, bool from_server, size_t length)
+{
+    uint8_t *ip = frame + ETHERNET;
+
+    put(frame + 12, 2, 0x0800);
+    frame[5] = 2U - from_server;
+    frame[11] = 1U + from_server;
+    ip[0] = 0x45;
+    put(ip + 2, 2, (uint32_t)length - ETHERNET);
+    ip[8] = 64;
+    ip[9] = protocol;
+    put_address(ip + 12, net, 1U + from_server);
+    put_address(ip + 16, net, 2U - from_server);
+}
+
+static void
+dissect(const uint8_t *frame, size_t length, frames_cut_t cut)
+{
+    session_frame(frame, (uint32_t)length - MIN(cut, (uint32_t)length), (uint32_t)length);
+}
+
+void
+frames_open(bool tree)
+{
+    generation = session_open(tree);
+    memset(next_seq, 0, sizeof next_seq);
+    next_psn[0] = CLIENT_PSN;
+    next_psn[1] = SERVER_PSN;
+}
+
+void
+frames_close(void)
+{
+    session_close();
+}
+
+void
+frames_tcp(unsigned conn, bool from_server, uint8_t flags, input_t options, input_t payload,
+           frames_cut_t cut)
+{
+    uint8_t frame[LENGTH_MAX] = {0};
+    uint8_t *tcp = frame + ETHERNET + IPV4;
+    unsigned option_length = (unsigned)(MIN(options.left, 40U) + 3U) & ~3U;
+    unsigned ports[] = {40000U + conn, SERVICE_PORT};
+    size_t room = LENGTH_MAX - ETHERNET - IPV4 - TCP - option_length;
+    size_t payload_length = MIN(payload.left, room);
+    size_t length = LENGTH_MAX - room + payload_length;
+    uint8_t *data = tcp + TCP + option_length;
+
+    put_ipv4(frame, PROTOCOL_TCP, 20, from_server, length);
+    put(tcp, 2, ports[from_server]);
+    put(tcp + 2, 2, ports[!from_server]);
+    put(tcp + 4, 4, next_seq[conn][from_server]);
+    put(tcp + 8, 4, next_seq[conn][!from_server]);
+    tcp[12] = (uint8_t)((TCP + option_length) / 4 << 4);
+    tcp[13] = flags;
+    put(tcp + 14, 2, 0xffff);
+    memcpy(tcp + TCP, options.bytes, MIN(options.left, option_length));
+    memcpy(data, payload.bytes, payload_length);
+    replace_gids(data, payload_length);
+    next_seq[conn][from_server] += (uint32_t)payload_length + (flags & FRAMES_SYN ? 1U : 0U);
+    dissect(frame, length, cut);
+}
+
+void
+frames_handshake(unsigned conn)
+{
+    input_t option = {own_option, sizeof own_option}, nothing = {own_option, 0};
+
+    frames_tcp(conn, false, FRAMES_SYN, option, nothing, 0);
+    frames_tcp(conn, true, FRAMES_SYN | FRAMES_ACK, option, nothing, 0);
+}
+
+void
+frames_roce(bool from_server, input_t packet, frames_cut_t cut)
+{
+    uint8_t frame[LENGTH_MAX] = {0};
+    uint8_t *udp = frame + ETHERNET + IPV4;
+    size_t packet_length = MIN(packet.left, LENGTH_MAX - ETHERNET - IPV4 - UDP - ICRC_LENGTH);
+    size_t length = ETHERNET + IPV4 + UDP + packet_length + ICRC_LENGTH;
+
+    put_ipv4(frame, PROTOCOL_UDP, 10, from_server, length);
+    put(udp, 2, 50000);
+    put(udp + 2, 2, ROCE_PORT);
+    put(udp + 4, 2, (uint32_t)length - ETHERNET - IPV4);
+    memcpy(udp + UDP, packet.bytes, packet_length);
+    replace_gids(udp + UDP, packet_length);
+    dissect(frame, length, cut);
+}
+
+void
+frames_roce_packet(bool from_server, uint8_t opcode, uint8_t pad, input_t payload,
+                   frames_cut_t cut)
+{
+    uint8_t packet[LENGTH_MAX] = {opcode, (uint8_t)(0x40 | (pad & 3) << 4), 0xff, 0xff};
+    size_t length = MIN(payload.left, LENGTH_MAX - BTH);
+
+    put(packet + 5, 3, from_server ? CLIENT_QPN : SERVER_QPN);
+    put(packet + 9, 3, next_psn[from_server]++);
+    memcpy(packet + BTH, payload.bytes, length);
+    frames_roce(from_server, (input_t){packet, BTH + length}, cut);
+}
+
+void
+frames_announcement(bool server, uint8_t message[68])
+{
+    static const uint8_t begin[] = {0xe2, 0xd4, 0xc3, 0xd9, 0, 0, 68, 0x18};
+
+    memset(message, 0, 68);
+    memcpy(message, begin, sizeof begin);
+    message[4] = server ? 2 : 3;
+    message[8] = server;                         /* peer ID */
+    put(message + 26, 4, 0xffff0a00);            /* GID */
+    message[31] = 1U + server;
+    message[37] = 1U + server;                   /* MAC address */
+    put(message + 38, 3, server ? SERVER_QPN : CLIENT_QPN);
+    put(message + 41, 4, server ? 0x201 : 0x101); /* RKey */
+    message[45] = 1;                             /* RMB element */
+    put(message + 46, 4, server ? 0xb1 : 0xa1);  /* alert token */
+    message[50] = 0x03;                          /* 16 KiB, MTU 1024 */
+    put(message + 56, 4, server ? 0x20000000 : 0x10000000); /* address of the RMB */
+    put(message + 61, 3, server ? SERVER_PSN : CLIENT_PSN);
+    memcpy(message + 64, begin, 4);
+}
+
+static void
+confirm_link(bool from_server)
+{
+    uint8_t message[44] = {1, 44, 0, from_server ? 0x03 : 0x83};
+
+    message[9] = 1U + from_server;
+    put(message + 20, 4, 0xffff0a00);
+    message[25] = 1U + from_server;
+    put(message + 26, 3, from_server ? SERVER_QPN : CLIENT_QPN);
+    message[29] = 1;
+    put(message + 30, 4, 0x1000U + from_server);
+    frames_roce_packet(from_server, 4, 0, (input_t){message, sizeof message}, 0);
+}
+
+void
+frames_link(void)
+{
+    uint8_t message[68];
+    input_t nothing = {message, 0};
+
+    frames_handshake(0);
+    for (int server = 1; server >= 0; server--) {
+        frames_announcement(server, message);
+        frames_tcp(0, server, FRAMES_ACK | FRAMES_PUSH, nothing, (input_t){message, 68}, 0);
+    }
+    confirm_link(true);
+    confirm_link(false);
+}

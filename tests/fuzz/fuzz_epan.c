@@ -1,0 +1,254 @@
+/* fuzz_epan.c
+ * Fuzzes the decoders where they work: below Wireshark's own TCP and InfiniBand dissectors, in two
+ * passes. Built once for each TARGET, which says what the input is.
+ *
+ * Input is a sequence of records: how it is sent, its length, the bytes; that of the clc targets is
+ * a single message.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "frames.h"
+#include "session.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { CUT = 0x01, SERVER = 0x02, FIX_LENGTH = 0x04, FIX_TRAILER = 0x08, SPLIT = 0x10 };
+enum { SEND_FIRST = 0, SEND_MIDDLE = 1, SEND_LAST = 2, SEND_ONLY = 4, WRITE_ONLY = 10 };
+
+static const input_t nothing = {(const uint8_t *)"", 0};
+
+static frames_cut_t
+pick_cut(input_t *input, uint8_t how)
+{
+    return how & CUT ? input_byte(input) : 0;
+}
+
+static input_t
+record(input_t *input)
+{
+    return input_part(input, input_byte(input));
+}
+
+/* ---- TCP ---- */
+
+static void
+send_option(input_t *input)
+{
+    uint8_t how = input_byte(input);
+    unsigned conn = how >> 6;
+    uint8_t flags = how & 0x04 ? FRAMES_ACK : how & SERVER ? FRAMES_SYN | FRAMES_ACK : FRAMES_SYN;
+    frames_cut_t cut = pick_cut(input, how);
+    input_t options = record(input);
+
+    frames_tcp(conn, (how & SERVER) != 0, flags, options, how & 0x08 ? record(input) : nothing,
+               cut);
+}
+
+static void
+send_segment(input_t *input)
+{
+    uint8_t how = input_byte(input);
+    frames_cut_t cut = pick_cut(input, how);
+
+    frames_tcp(how >> 6, (how & SERVER) != 0, FRAMES_ACK | FRAMES_PUSH, nothing, record(input),
+               cut);
+}
+
+static void
+send_announcement(bool server)
+{
+    uint8_t message[68];
+
+    frames_announcement(server, message);
+    frames_tcp(0, server, FRAMES_ACK | FRAMES_PUSH, nothing, (input_t){message, sizeof message},
+               0);
+}
+
+/* The message is the input; only what makes it one is put right, and that not always. */
+static void
+send_clc(input_t *input, uint8_t type)
+{
+    static const uint8_t eyecatcher[] = {0xe2, 0xd4, 0xc3, 0xd9};
+    uint8_t how = input_byte(input), message[600] = {0};
+    bool server = type == 2 || (type == 4 && (how & SERVER));
+    frames_cut_t cut = pick_cut(input, how);
+    size_t split = how & SPLIT ? input_byte(input) : 0;
+    input_t body = input_part(input, sizeof message);
+    size_t length = body.left;
+
+    memcpy(message, body.bytes, length);
+    if (!(how & 0x80))
+        memcpy(message, eyecatcher, MIN(length, sizeof eyecatcher));
+    if (length > 4)
+        message[4] = type;
+    if (length > 6 && (how & FIX_LENGTH)) {
+        message[5] = (uint8_t)(length >> 8);
+        message[6] = (uint8_t)length;
+    }
+    if (length >= 12 && (how & FIX_TRAILER))
+        memcpy(message + length - 4, eyecatcher, sizeof eyecatcher);
+    split = MIN(split, length);
+    if (split)
+        frames_tcp(0, server, FRAMES_ACK | FRAMES_PUSH, nothing, (input_t){message, split}, 0);
+    frames_tcp(0, server, FRAMES_ACK | FRAMES_PUSH, nothing,
+               (input_t){message + split, length - split}, cut);
+}
+
+/* ---- RoCE ---- */
+
+static void
+send_message(input_t *input, bool cdc)
+{
+    uint8_t how = input_byte(input), message[256];
+    bool server = (how & SERVER) != 0, first = (how & SPLIT) != 0;
+    frames_cut_t cut = pick_cut(input, how);
+    input_t body = how & 0x20 ? input_part(input, 44) : record(input);
+
+    memcpy(message, body.bytes, body.left);
+    if (body.left > 3 && cdc)
+        message[0] = 0xfe;
+    if (body.left > 3 && (how & FIX_LENGTH)) {
+        bool v2 = !cdc && (message[0] & 0xf0) == 0x20;
+        message[1] = v2 ? 0 : (uint8_t)body.left;
+        if (v2)
+            message[2] = (uint8_t)body.left;
+    }
+    size_t half = first ? body.left / 2 : 0;
+    if (first)
+        frames_roce_packet(server, SEND_FIRST, 0, (input_t){message, half}, 0);
+    frames_roce_packet(server, first ? SEND_LAST : SEND_ONLY, how & 0x40 ? how >> 2 : 0,
+                       (input_t){message + half, body.left - half}, cut);
+}
+
+static void
+send_llc(input_t *input)
+{
+    send_message(input, false);
+}
+
+static void
+send_cdc(input_t *input)
+{
+    send_message(input, true);
+}
+
+/* To the RMB of the receiver, or anywhere. */
+static void
+send_write(input_t *input)
+{
+    uint8_t how = input_byte(input), packet[300];
+    bool server = (how & SERVER) != 0, has_reth = (how & 0x04) != 0;
+    frames_cut_t cut = pick_cut(input, how);
+    input_t data = record(input);
+    uint8_t *reth = packet;
+
+    memset(packet, 0, sizeof packet);
+    if (how & 0x08) { /* RETH of the input's own */
+        input_t own = input_part(input, 16);
+        memcpy(reth, own.bytes, own.left);
+    } else {
+        reth[4] = server ? 0x10 : 0x20;
+        reth[6] = input_byte(input) & 0x3f;
+        reth[7] = input_byte(input);
+        reth[10] = server ? 1 : 2;
+        reth[11] = 1;
+        reth[14] = how & 0x20 ? 4 : 0;
+        reth[15] = (uint8_t)data.left;
+    }
+    size_t header = has_reth ? 16 : 0;
+    memcpy(packet + header, data.bytes, data.left);
+    uint8_t opcode = has_reth ? (how & 0x10 ? 6 : WRITE_ONLY) : (how & 0x10 ? 7 : 8);
+    frames_roce_packet(server, opcode, how >> 6, (input_t){packet, header + data.left}, cut);
+}
+
+/* Transport headers of the input's own. */
+static void
+send_packet(input_t *input)
+{
+    uint8_t how = input_byte(input), packet[256];
+    bool server = (how & SERVER) != 0;
+    frames_cut_t cut = pick_cut(input, how);
+    input_t bytes = record(input);
+
+    memcpy(packet, bytes.bytes, bytes.left);
+    if (bytes.left >= 12 && !(how & 0x80)) { /* to a queue pair that is known */
+        packet[5] = packet[6] = 0;
+        packet[7] = server ? CLIENT_QPN : SERVER_QPN;
+    }
+    frames_roce(server, (input_t){packet, bytes.left}, cut);
+}
+
+/* ---- what the targets send ---- */
+
+static void
+send_anything(input_t *input)
+{
+    static void (*const sends[])(input_t *input) = {send_option, send_segment, send_llc, send_cdc,
+                                                    send_write, send_packet, send_packet,
+                                                    send_write};
+
+    sends[input_byte(input) & 7](input);
+}
+
+static void
+play_clc(input_t *input, uint8_t type)
+{
+    frames_handshake(0);
+    if (type == 3)
+        send_announcement(true);
+    session_end_prelude();
+    send_clc(input, type);
+    if (type == 2)
+        send_announcement(false);
+    if (type == 2 || type == 3) /* so that what was learned is used */
+        send_packet(input);
+    send_segment(input);
+}
+
+static void
+play(const char *target, input_t *input)
+{
+    static const struct {
+        const char *target;
+        bool on_link;
+        void (*send)(input_t *input);
+    } plays[] = {
+        {"option", false, send_option}, {"llc", true, send_llc},
+        {"cdc", true, send_cdc},        {"write", true, send_write},
+        {"roce", true, send_packet},    {"late", false, send_anything},
+        {"frames", true, send_anything}};
+    static const char *const clc[] = {NULL, "proposal", "accept", "confirm", "decline"};
+
+    for (uint8_t type = 1; type < array_length(clc); type++)
+        if (strcmp(target, clc[type]) == 0)
+            play_clc(input, type);
+    for (unsigned i = 0; i < array_length(plays); i++) {
+        if (strcmp(target, plays[i].target) != 0)
+            continue;
+        if (plays[i].on_link)
+            frames_link();
+        session_end_prelude();
+        while (input->left > 0)
+            plays[i].send(input);
+    }
+}
+
+int
+LLVMFuzzerInitialize(int *argc _U_, char ***argv _U_)
+{
+    session_start();
+    return 0;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    input_t input = {data, size};
+
+    frames_open(size % 4 == 0);
+    play(TARGET, &input);
+    frames_close();
+    return 0;
+}

@@ -1,0 +1,187 @@
+/* session.c
+ * To begin a file anew takes Wireshark far longer than to dissect some frames, so this is done
+ * only now and then. In between each capture has a new state and addresses of its own.
+ *
+ * SMCR_FUZZ_PCAP=FILE writes the frames of each capture to FILE, for tshark to read.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "session.h"
+
+#include <epan/addr_resolv.h>
+#include <epan/column-info.h>
+#include <epan/column.h>
+#include <epan/epan.h>
+#include <epan/timestamp.h>
+#include <wiretap/wtap.h>
+#include <wsutil/privileges.h>
+#include <wsutil/wslog.h>
+
+#include "dissector_state.h"
+#include "input.h"
+
+#define FRAMES_MAX 256
+#define CAPTURES_PER_FILE 5000 /* then Wireshark forgets all: it takes some 0.1 s */
+
+void plugin_register(void);
+
+typedef struct {
+    frame_data data;
+    uint8_t *bytes; /* exactly what was captured, so that AddressSanitizer sees the end */
+} frame_t;
+
+static epan_t *epan;
+static epan_dissect_t *with_tree, *without_tree;
+static column_info columns;
+static frame_t frames[FRAMES_MAX];
+static bool tree_at_once; /* the first pass makes a tree too, as tshark's only one does */
+static unsigned frame_count, prelude_count, capture_count;
+
+static const nstime_t *
+no_time(struct packet_provider_data *provider _U_, uint32_t frame _U_)
+{
+    static const nstime_t zero;
+
+    return &zero;
+}
+
+/* Other people's heuristics have bugs of their own; rpcrdma_infiniband stops with an assertion at
+ * every SEND last without its SEND first. */
+static void
+disable_foreign(const char *table _U_, heur_dtbl_entry_t *entry, void *data _U_)
+{
+    if (!g_str_has_prefix(entry->short_name, "smcr_"))
+        entry->enabled = FALSE;
+}
+
+void
+session_start(void)
+{
+    g_setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", TRUE);
+    init_process_policies();
+    ws_log_init("fuzz", NULL);
+    timestamp_set_type(TS_RELATIVE);
+    timestamp_set_precision(TS_PREC_AUTO);
+    wtap_init(FALSE);
+    plugin_register();
+    require(epan_init(NULL, NULL, FALSE));
+    e_prefs *preferences = epan_load_settings();
+    disable_name_resolution();
+    prefs_apply_all();
+    heur_dissector_table_foreach("tcp", disable_foreign, NULL);
+    heur_dissector_table_foreach("infiniband.payload", disable_foreign, NULL);
+    build_column_format_array(&columns, preferences->num_cols, TRUE);
+    require(proto_get_id_by_filter_name("smcr") > 0);
+}
+
+static void
+renew_file(void)
+{
+    static const struct packet_provider_funcs functions = {.get_frame_ts = no_time};
+
+    if (epan) {
+        epan_dissect_free(with_tree);
+        epan_dissect_free(without_tree);
+        epan_free(epan);
+    }
+    epan = epan_new(NULL, &functions);
+    with_tree = epan_dissect_new(epan, TRUE, TRUE);
+    without_tree = epan_dissect_new(epan, FALSE, FALSE);
+}
+
+unsigned
+session_open(bool tree)
+{
+    if (capture_count % CAPTURES_PER_FILE == 0)
+        renew_file();
+    smcr_state = smcr_state_new(wmem_file_scope());
+    tree_at_once = tree;
+    return capture_count++ % CAPTURES_PER_FILE;
+}
+
+epan_dissect_t *
+session_dissection(void)
+{
+    return with_tree;
+}
+
+void
+session_end_prelude(void)
+{
+    prelude_count = frame_count;
+}
+
+static void
+dissect(frame_t *frame, epan_dissect_t *dissection)
+{
+    frame_data *data = &frame->data;
+    wtap_rec record = {
+        .rec_type = REC_TYPE_PACKET,
+        .presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN,
+        .ts = data->abs_ts,
+        .rec_header.packet_header = {.caplen = data->cap_len,
+                                     .len = data->pkt_len,
+                                     .pkt_encap = WTAP_ENCAP_ETHERNET},
+    };
+    tvbuff_t *tvb = tvb_new_real_data(frame->bytes, data->cap_len, (int)data->pkt_len);
+
+    epan_dissect_run_with_taps(dissection, WTAP_FILE_TYPE_SUBTYPE_UNKNOWN, &record, tvb, data,
+                               dissection == with_tree ? &columns : NULL);
+    epan_dissect_reset(dissection);
+}
+
+/* pcap, little-endian, Ethernet */
+static void
+write_capture(void)
+{
+    const char *path = getenv("SMCR_FUZZ_PCAP");
+    static const uint32_t header[] = {0xa1b2c3d4, 2 | 4 << 16, 0, 0, 262144, 1};
+    FILE *file = path ? fopen(path, "wb") : NULL;
+
+    if (!file)
+        return;
+    fwrite(header, sizeof header, 1, file);
+    for (unsigned i = 0; i < frame_count; i++) {
+        const frame_data *data = &frames[i].data;
+        uint32_t record[] = {(uint32_t)data->abs_ts.secs, (uint32_t)data->abs_ts.nsecs / 1000,
+                             data->cap_len, data->pkt_len};
+        fwrite(record, sizeof record, 1, file);
+        fwrite(frames[i].bytes, data->cap_len, 1, file);
+    }
+    fclose(file);
+}
+
+void
+session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length)
+{
+    if (frame_count == FRAMES_MAX)
+        return;
+    frame_t *frame = &frames[frame_count++];
+    wtap_rec record = {
+        .rec_type = REC_TYPE_PACKET,
+        .presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN,
+        .ts = {.secs = 1700000000 + frame_count / 8, .nsecs = (int)frame_count * 1000},
+        .rec_header.packet_header = {
+            .caplen = captured, .len = length, .pkt_encap = WTAP_ENCAP_ETHERNET},
+    };
+
+    frame->bytes = malloc(captured ? captured : 1);
+    memcpy(frame->bytes, bytes, captured);
+    frame_data_init(&frame->data, frame_count, &record, 0, 0);
+    write_capture(); /* now, for it may be the last */
+    dissect(frame, tree_at_once ? with_tree : without_tree);
+    frame->data.visited = 1;
+}
+
+void
+session_close(void)
+{
+    for (unsigned i = prelude_count; i < frame_count; i++)
+        dissect(&frames[i], with_tree);
+    for (unsigned i = 0; i < frame_count; i++) {
+        frame_data_destroy(&frames[i].data);
+        free(frames[i].bytes);
+    }
+    frame_count = prelude_count = 0;
+}

@@ -1,0 +1,36 @@
+/* session.h
+ * Wireshark's dissection engine with our plugin in it, started once: a capture of few frames after
+ * the other is dissected, each in two passes, with tree and columns, as tshark -2 -V does.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FUZZ_SESSION_H
+#define SMCR_FUZZ_SESSION_H
+
+#include "compat.h"
+
+#include <epan/epan_dissect.h>
+
+/* Starts the engine, once per process. */
+void session_start(void);
+
+/* A new, empty capture; `tree`: its first pass makes a tree as the second does. What captures
+ * before it have left in Wireshark is not seen as long as its addresses are others, so each has a
+ * number to make them from: below 65536, and not that of a capture which may be remembered. */
+unsigned session_open(bool tree);
+
+/* The next frame of the capture, Ethernet: `length` bytes on the wire, the first `captured` of
+ * them in `bytes`. First pass. */
+void session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length);
+
+/* The frames so far are the same in every capture: the second pass begins behind them. */
+void session_end_prelude(void);
+
+/* The second pass; then the capture is closed. */
+void session_close(void);
+
+/* What dissects with a tree, between captures. */
+epan_dissect_t *session_dissection(void);
+
+#endif /* SMCR_FUZZ_SESSION_H */
