@@ -81,10 +81,10 @@ check_place(const smcr_place_t *place)
 {
     if (!place)
         return;
-    require(place->index < 256);
-    require(place->piece.rewritten <= place->length);
-    require(place->piece.gap == 0 || place->piece.rewritten == 0);
-    require(!place->piece.known || place->piece.position + place->length >= place->length);
+    smcr_piece_t piece = smcr_place_piece(place);
+    require(piece.rewritten <= place->length);
+    require(piece.gap == 0 || piece.rewritten == 0);
+    require(!piece.known || piece.position + place->length >= place->length);
 }
 
 static void
@@ -111,7 +111,7 @@ check_record(const capture_t *capture)
     require(packet->first_frame < capture->frame);
     require((packet->missing != 0) == (packet->order == SMCR_PSN_AHEAD));
     require(!packet->conn || packet->conn->index < smcr_conn_count(capture->state));
-    require(!packet->acks || packet->acks->frame < capture->frame);
+    require(packet->acks.frame < capture->frame);
     if (packet->view) {
         require(packet->view->free <= packet->view->size);
         require(packet->view->first_write <= packet->view->last_write);
