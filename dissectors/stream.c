@@ -188,15 +188,17 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
 static void
 show_late(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet)
 {
-    const smcr_late_t *late = smcr_place_late(packet->place);
+    const smcr_place_t *place = packet->place;
+    const smcr_late_t *late = smcr_place_late(place);
     smcr_packet_t now = *packet;
 
-    if (!late || !late->conn || !late->placed || packet->order != SMCR_PSN_NEXT)
+    if (!late || !late->conn || !(late->placed || place->positioned) ||
+        packet->order == SMCR_PSN_OLD)
         return;
     now.conn = late->conn;
     if (late->link)
         now.sender = (int8_t)late->sender;
-    uint64_t position = late->position + packet->place->more->within;
+    uint64_t position = place->positioned ? place->position : late->position + place->more->within;
     smcr_follow_data(data, pinfo, &now, position, 0);
     smcr_export_data(data, pinfo, now.conn, now.sender, position);
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "orphan.h"
 #include "state_private.h"
 #include "window.h"
 
@@ -136,7 +137,7 @@ smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *c
         packet->conn = late_conn(state, lgr, end->side, cdc, packet);
     if (packet->order == SMCR_PSN_NEXT) {
         learn_rmb(state, end, packet->conn, cdc, roce, when.frame);
-        smcr_cdc_apply(state, end, packet->conn, cdc, when, packet);
+        smcr_cdc_apply(state, end, packet->conn, roce->psn, cdc, when, packet);
     } else if (packet->order == SMCR_PSN_AHEAD) {
         smcr_deferred_add(
             state, end,
@@ -244,8 +245,8 @@ check_cursors(smcr_state_t *state, int64_t len, int64_t read, const smcr_stream_
 
 /* Bytes announced and read; `packet` gets the numbers as they are now. */
 static void
-take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-             smcr_when_t when, smcr_packet_t *packet)
+take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t psn,
+             const smcr_cdc_t *cdc, smcr_when_t when, smcr_packet_t *packet)
 {
     smcr_stream_t *out = smcr_conn_stream(conn, end->side, cdc->prod.count);
     smcr_stream_t *in = smcr_conn_stream(conn, !end->side, cdc->cons.count);
@@ -261,6 +262,8 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
     check_cursors(state, len, read, in, packet);
+    if (len > 0)
+        smcr_orphan_end(state, end, conn, out, psn, out->announced);
     if (out) {
         packet->view = smcr_state_alloc0(state, sizeof *packet->view);
         packet->view->len = len > 0 ? (uint32_t)len : 0;
@@ -280,8 +283,8 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr
 }
 
 void
-smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-               smcr_when_t when, smcr_packet_t *packet)
+smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t psn,
+               const smcr_cdc_t *cdc, smcr_when_t when, smcr_packet_t *packet)
 {
     smcr_conn_side_t *side = &conn->side[!end->side];
     bool validation = (cdc->flags & FLAG_FAILOVER) != 0;
@@ -298,7 +301,7 @@ smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const sm
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;
     side->cons = cdc->cons;
-    take_cursors(state, end, conn, cdc, when, packet);
+    take_cursors(state, end, conn, psn, cdc, when, packet);
     take_state(state, side, cdc, when, packet);
 }
 

@@ -73,7 +73,8 @@ apply(smcr_state_t *state, smcr_end_t *end, const smcr_deferred_t *received)
     smcr_stream_t *stream;
 
     if (received->cdc)
-        smcr_cdc_apply(state, end, received->conn, received->cdc, received->when, &unseen);
+        smcr_cdc_apply(state, end, received->conn, received->psn, received->cdc, received->when,
+                       &unseen);
     else if (received->llc)
         smcr_llc_apply(state, end, received->llc, received->when, &unseen);
     else if ((stream = smcr_conn_stream(received->conn, end->side, received->place->offset)))

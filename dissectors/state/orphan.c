@@ -86,7 +86,7 @@ smcr_orphan_adopt(smcr_state_t *state, smcr_end_t *end)
 }
 
 void
-smcr_orphan_add(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
+smcr_orphan_add(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_when_t when,
                 smcr_place_t *place)
 {
     if (!end->orphans)
@@ -95,7 +95,7 @@ smcr_orphan_add(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
         wmem_list_remove_frame(end->orphans, wmem_list_head(end->orphans));
     if (!smcr_place_late(place))
         smcr_place_more(state, place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
-    wmem_list_append(end->orphans, new_orphan(state, roce, (smcr_when_t){0}, place));
+    wmem_list_append(end->orphans, new_orphan(state, roce, when, place));
 }
 
 void
@@ -112,6 +112,59 @@ smcr_orphan_settle(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *wri
             wmem_list_remove_frame(end->orphans, at);
             wmem_free(state->scope, orphan);
         }
+        at = next;
+    }
+}
+
+/* The first of the orphans that come without a gap before `psn`, the last of them the LAST of its
+ * request; NULL when there are none. `*length` is what they carry. */
+static wmem_list_frame_t *
+first_before(const smcr_end_t *end, uint32_t psn, uint32_t *length)
+{
+    wmem_list_frame_t *first = NULL;
+
+    *length = 0;
+    for (wmem_list_frame_t *at = wmem_list_tail(end->orphans); at; at = wmem_list_frame_prev(at)) {
+        const smcr_roce_t *roce = &((const orphan_t *)wmem_list_frame_data(at))->roce;
+        bool last = roce->opcode == SMCR_RC_WRITE_LAST ||
+                    roce->opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
+        if (smcr_psn_distance(roce->psn, psn) != 1 || last != (first == NULL))
+            break;
+        first = at;
+        psn = roce->psn;
+        *length += (uint32_t)roce->payload_length;
+    }
+    return first;
+}
+
+void
+smcr_orphan_end(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, smcr_stream_t *stream,
+                uint32_t psn, uint64_t position)
+{
+    uint32_t length, room = smcr_ring_room(&stream->ring);
+    wmem_list_frame_t *at = end->orphans ? first_before(end, psn, &length) : NULL;
+
+    if (!at || room == 0 || position < stream->written + length)
+        return;
+    position -= length;
+    if (position % room + length > room)
+        return; /* a request does not go over the end of the element */
+    while (at) {
+        wmem_list_frame_t *next = wmem_list_frame_next(at);
+        orphan_t *orphan = wmem_list_frame_data(at);
+        smcr_place_t *place = orphan->place;
+        smcr_packet_t gone = {.kind = SMCR_PACKET_WRITE, .place = place};
+
+        place->index = conn->side[end->side].rmb_index;
+        place->offset = stream->ring.base + (uint32_t)(position % room);
+        place->position = position;
+        place->positioned = true;
+        place->frame = orphan->when.frame;
+        smcr_place_late(place)->conn = conn;
+        smcr_write_apply(state, stream, place, orphan->when, &gone);
+        position += place->length;
+        wmem_list_remove_frame(end->orphans, at);
+        wmem_free(state->scope, orphan);
         at = next;
     }
 }

@@ -24,9 +24,16 @@ void smcr_orphan_adopt(smcr_state_t *state, smcr_end_t *end);
 
 /* A MIDDLE or LAST packet whose FIRST has not come. */
 void smcr_orphan_add(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce,
-                     smcr_place_t *place);
+                     smcr_when_t when, smcr_place_t *place);
 
 /* The request of some orphans has come: they find their places in it. */
 void smcr_orphan_settle(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *write);
+
+/*
+ * The CDC message with `psn` of a connection announces data up to `position` in `stream`, which
+ * `end` receives: what came right before it, of a request whose FIRST is missing, ends there.
+ */
+void smcr_orphan_end(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn,
+                     smcr_stream_t *stream, uint32_t psn, uint64_t position);
 
 #endif /* SMCR_STATE_ORPHAN_H */

@@ -343,7 +343,7 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_w
     }
     if (!write) {
         smcr_event_add(state, packet, SMCR_EVENT_WRITE_NO_START, NULL);
-        smcr_orphan_add(state, end, roce, packet->place);
+        smcr_orphan_add(state, end, roce, when, packet->place);
         return;
     }
     uint32_t within = place_in_write(state, write, roce, packet);

@@ -78,7 +78,7 @@ void smcr_write_apply(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *
                       smcr_when_t when, smcr_packet_t *packet);
 void smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr_when_t when,
                     smcr_packet_t *packet);
-void smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn,
+void smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t psn,
                     const smcr_cdc_t *cdc, smcr_when_t when, smcr_packet_t *packet);
 
 unsigned smcr_rkey_hash(const void *key);

@@ -96,6 +96,45 @@ test_before_first(void)
     capture_close(&capture);
 }
 
+/* The FIRST is missing. The CDC message right behind the LAST tells where the rest belongs; not so
+ * when another packet is missing between, or when more bytes came than it announces. */
+static void
+test_first_missing(void)
+{
+    static const struct {
+        uint32_t gap; /* packets between the LAST and the CDC message */
+        uint32_t prod;
+        bool placed;
+    } cases[] = {{0, 2500, true}, {1, 2500, false}, {0, 1000, false}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        capture_t capture;
+        capture_open(&capture);
+        smcr_conn_t *conn = first_contact(&capture);
+        confirm_first_link(&capture);
+        uint32_t psn = conn->side[SERVER].link->end[SERVER].order.next + 1;
+        play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn, middle);
+        const smcr_place_t *second = capture.packet.place;
+        play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 1, last);
+        const smcr_place_t *third = capture.packet.place;
+        g_assert_false(second->positioned || third->positioned);
+        play_cdc_on(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 2 + cases[i].gap,
+                    (smcr_cdc_t){.seq = 1, .token = conn->side[SERVER].token,
+                                 .prod = {0, cases[i].prod}});
+        g_assert_true(second->positioned == cases[i].placed);
+        g_assert_true(third->positioned == cases[i].placed);
+        g_assert_true(smcr_place_late(third)->conn == (cases[i].placed ? conn : NULL));
+        if (cases[i].placed) {
+            g_assert_cmpuint(second->position, ==, 1024);
+            g_assert_cmpuint(smcr_place_piece(second).gap, ==, 1024);
+            g_assert_cmpuint(third->position, ==, 2048);
+            g_assert_cmpuint(third->offset, ==, 2048);
+            g_assert_cmpuint(smcr_place_piece(third).gap, ==, 0);
+        }
+        capture_close(&capture);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -104,5 +143,6 @@ main(int argc, char **argv)
     g_test_add_func("/orphan/limit", test_limit);
     g_test_add_func("/orphan/no WRITE", test_no_write);
     g_test_add_func("/orphan/before its FIRST", test_before_first);
+    g_test_add_func("/orphan/its FIRST is missing", test_first_missing);
     return g_test_run();
 }
