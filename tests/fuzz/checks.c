@@ -113,7 +113,7 @@ check_record(const capture_t *capture)
     require(!packet->conn || packet->conn->index < smcr_conn_count(capture->state));
     require(packet->acks.frame < capture->frame);
     if (packet->view) {
-        require(packet->view->free <= packet->view->size);
+        require(smcr_cdc_free(packet->view) <= packet->view->size);
         require(packet->view->first_write <= packet->view->last_write);
         require(packet->view->last_write < capture->frame);
     }
