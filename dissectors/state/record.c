@@ -126,7 +126,7 @@ next_of(const smcr_record_t *record)
     const smcr_record_t *next = NULL;
 
     if (record->has_next)
-        memcpy(&next, record + 1, sizeof next);
+        memcpy(&next, (const uint8_t *)(record + 1), sizeof next); /* clang suspects a slip */
     return next;
 }
 
