@@ -176,7 +176,7 @@ def test_offered_for_frames_of_connections(tshark):
     rows = [(int(frame[0]), stream[0] if stream else None)
             for frame, stream in tshark.fields(name, "frame.number", "smcr.stream", where="smcr")]
     assert {stream for _, stream in rows} == {None, "0", "1", "2"}
-    answers = sharkd.ask(tshark, [sharkd.load(tshark.bed.capture(name)), *(("frame", {"frame": n}) for n, _ in rows)])[1:]
+    answers = sharkd.ask(tshark, [sharkd.load(tshark.bed.capture(name)), *(sharkd.frame(n) for n, _ in rows)])[1:]
     offers = [dict(answer.get("fol", ())).get("SMC-R") for answer in answers]
     assert offers == [stream and f"smcr.stream eq {stream}" for _, stream in rows]
 
