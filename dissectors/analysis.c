@@ -41,7 +41,7 @@ show_writer(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
         number(tree, hf_smcr_cdc_first_write, tvb, view->first_write);
         number(tree, hf_smcr_cdc_last_write, tvb, view->last_write);
     }
-    if (view->more && view->more->urgent)
+    if (view->urgent)
         position(tree, hf_smcr_cdc_urgent_offset, tvb, view->announced - 1);
     number(tree, hf_smcr_window_unread, tvb, view->unread);
     if (view->size) {

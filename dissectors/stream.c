@@ -233,7 +233,7 @@ smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_t
 {
     const smcr_cdc_view_t *view = packet->view;
 
-    if (!view || !view->more || !view->more->last || !smcr_preferences.dissect_payload ||
+    if (!view || !view->last || !smcr_preferences.dissect_payload ||
         !smcr_preferences.desegment || !packet->conn->has_tcp || packet->direction < 0)
         return;
     dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, packet,

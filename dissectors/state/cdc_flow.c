@@ -227,8 +227,8 @@ take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, s
         *frame = when.frame;
         smcr_event_add(state, packet, ends[i].event, NULL);
     }
-    if (packet->view && has_ended(side) && !had_ended)
-        smcr_cdc_more(state, packet->view)->last = true;
+    if (packet->view)
+        packet->view->last = has_ended(side) && !had_ended;
 }
 
 static void
@@ -278,8 +278,7 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t p
     packet->view->consumed = in ? in->consumed : 0;
     packet->view->unread = (uint32_t)smcr_stream_unread(out);
     packet->view->size = smcr_ring_room(&out->ring);
-    if (cdc->flags & FLAG_URGENT && out->announced > 0)
-        smcr_cdc_more(state, packet->view)->urgent = true;
+    packet->view->urgent = cdc->flags & FLAG_URGENT && out->announced > 0;
 }
 
 void

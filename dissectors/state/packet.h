@@ -69,8 +69,6 @@ smcr_late_t *smcr_place_late(const smcr_place_t *place);
 typedef struct {
     smcr_wait_t blocked; /* the writer was, until this message */
     smcr_wait_t full;    /* the window was, until this message */
-    bool urgent;         /* urgent data end at `announced` */
-    bool last;           /* the sender is done with sending: the stream ends at `announced` */
 } smcr_cdc_more_t;
 
 /* What a CDC message means for its connection. */
@@ -81,7 +79,9 @@ typedef struct {
     uint32_t read;      /* bytes that it says were read */
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
     uint32_t size;      /* of the element, without an eyecatcher; 0: not known */
-    uint32_t writes;    /* WRITE packets that it announces */
+    uint32_t writes : 30; /* WRITE packets that it announces */
+    bool urgent : 1;    /* urgent data end at `announced` */
+    bool last : 1;      /* the sender is done with sending: the stream ends at `announced` */
     uint32_t first_write, last_write; /* their frames */
     uint32_t read_of;   /* what was read last had been announced in this frame; 0: none was read */
     uint64_t read_time; /* and so long before, nanoseconds */
