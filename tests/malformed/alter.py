@@ -113,24 +113,54 @@ def shorten(linktype, frame, length):
     return bytes(frame)
 
 
-def snapped(linktype, frames):
-    """The whole capture, taken with every snap length."""
+# ---- cutting; `copies` gives each copy of a capture its number ----
+
+
+def kind(linktype, frame):
+    """What tells a frame from others when it is cut: frames of one kind have the same layout. None: no layout of ours."""
+    layers = Layers(linktype, frame)
+    if layers.payload is None or layers.payload >= len(frame):
+        return None
+    data = frame[layers.payload:]
+    if layers.protocol == "tcp":
+        return ("clc", data[4:8], len(data)) if data[:3] == b"\xe2\xd4\xc3" else None
+    message = data[12:]
+    return data[0], data[1] & 0x30, min(len(message), LONGEST_MESSAGE), message[:6] if data[0] < 6 else b""
+
+
+def one_of_each(linktype, frames, seen):
+    """Numbers of the frames of kinds that are not in `seen` yet."""
+    chosen = set()
+    for number, frame in enumerate(frames):
+        what = kind(linktype, frame)
+        if what is not None and what not in seen:
+            seen.add(what)
+            chosen.add(number)
+    return chosen
+
+
+def snapped(linktype, frames, copies, lengths=None):
+    """The whole capture, taken with every snap length, or with those given."""
     readdress = Readdress(linktype, frames)
     longest = max(frames, key=len)
-    for copy, length in enumerate(cuts(linktype, longest)):
+    for length in cuts(linktype, longest) if lengths is None else lengths:
+        copy = next(copies)
         for frame in frames:
             yield readdress(frame, copy)[:length], len(frame)
 
 
-def cut_packets(linktype, frames):
+def cut_packets(linktype, frames, copies, chosen=None):
     """
-    The capture with cut copies behind every RoCE packet, so that its queue pairs are known: cut by the capture, cut
-    on the wire, ended by the sender.
+    The capture with cut copies behind every RoCE packet (or the chosen ones), so that its queue pairs are known: cut
+    by the capture, cut on the wire, ended by the sender.
     """
-    for frame in frames:
+    readdress = Readdress(linktype, frames)
+    copy = next(copies)
+    for number, frame in enumerate(frames):
+        frame = readdress(frame, copy)
         yield frame, len(frame)
         layers = Layers(linktype, frame)
-        if layers.protocol != "tcp":
+        if layers.protocol != "tcp" and (chosen is None or number in chosen):
             for length in cuts(linktype, frame):
                 yield frame[:length], len(frame)
                 yield frame[:length], length
@@ -138,27 +168,29 @@ def cut_packets(linktype, frames):
                 yield shorten(linktype, frame, length), length
 
 
-def cut_segments(linktype, frames):
+def cut_segments(linktype, frames, copies, chosen=None):
     """
-    The TCP connections once for every byte of every segment with payload, up to that segment, which is cut by the
-    capture or ended by the sender there.
+    The TCP connections once for every byte of every segment with payload (or of the chosen ones), up to that segment,
+    which is cut by the capture or ended by the sender there.
     """
     readdress = Readdress(linktype, frames)
     connections = {}  # {pair of ports: frames so far}
-    copy = 0
-    for cut in frames:
+    for number, cut in enumerate(frames):
         layers = Layers(linktype, cut)
         if layers.protocol != "tcp":
             continue
         ports = frozenset((cut[layers.transport:layers.transport + 2], cut[layers.transport + 2:layers.transport + 4]))
         before = connections.setdefault(ports, [])
-        for length in cuts(linktype, cut, layers.payload):
+        for length in cuts(linktype, cut, layers.payload) if chosen is None or number in chosen else ():
             for last, wire_length in ((cut[:length], len(cut)), (shorten(linktype, cut, length), length)):
+                copy = next(copies)
                 for frame in before:
                     yield readdress(frame, copy), len(frame)
                 yield readdress(last, copy), wire_length
-                copy += 1
         before.append(cut)
+
+
+# ---- mutating ----
 
 
 def mutate_bytes(linktype, frames, dice):
@@ -183,11 +215,80 @@ def mutate_order(frames, dice):
     return frames
 
 
-def mutated(linktype, frames, seeds):
+def mutated(linktype, frames, copies, seeds):
     """One mutated copy of the capture for each seed."""
     readdress = Readdress(linktype, frames)
     for seed in seeds:
         dice = random.Random(seed)
-        copy = mutate_order(frames, dice) if seed % 3 == 0 else frames
-        for frame in mutate_bytes(linktype, copy, dice):
-            yield readdress(frame, seed), len(frame)
+        copy = next(copies)
+        altered = mutate_order(frames, dice) if seed % 3 == 0 else frames
+        for frame in mutate_bytes(linktype, altered, dice):
+            yield readdress(frame, copy), len(frame)
+
+
+# ---- making up ----
+
+EXTREMES = (0, 1, 0x7F, 0x80, 0xFF)
+
+
+def ethernet_frame(protocol, payload, copy, ports=(50000, ROCE_PORT), back=False, sequence=0):
+    """Ethernet and IPv4 between two hosts of this copy; a TCP header without options, or an UDP header."""
+    ends = [struct.pack(">BHB", 20 + (copy >> 16), copy & 0xFFFF, host) for host in ((2, 1) if back else (1, 2))]
+    ports = ports[::-1] if back and protocol == TCP else ports
+    if protocol == TCP:
+        above = struct.pack(">HHIIBBHHH", *ports, sequence, 1, 0x50, 0x18, 0xFFFF, 0, 0) + payload
+    else:
+        above = struct.pack(">HHHH", *ports, 8 + len(payload), 0) + payload
+    network = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(above), 0, 0, 64, protocol, 0, *ends)
+    return bytes(12) + b"\x08\x00" + network + above
+
+
+def random_bytes(dice):
+    """Noise; in it runs of zeros, extremes, and what SMC-R looks for."""
+    parts = []
+    for _ in range(dice.randrange(1, 9)):
+        parts.append(dice.choice((
+            dice.randbytes(dice.randrange(1, 60)), bytes(dice.randrange(1, 30)), b"\xff" * dice.randrange(1, 9),
+            bytes([dice.choice(EXTREMES)]), b"\xe2\xd4\xc3\xd9", b"\xfe\x2c", bytes([dice.randrange(1, 10), 44]),
+            bytes([0x20 | dice.randrange(16), 0, dice.choice((44, 84, 255))]))))
+    return b"".join(parts)
+
+
+def random_frames(copies, seeds):
+    """Frames that no capture has given: for each seed some RoCE packets and TCP segments between two hosts."""
+    for seed in seeds:
+        dice = random.Random(seed)
+        copy = next(copies)
+        sequence = [1, 1]
+        for _ in range(16):
+            back = dice.random() < 0.5
+            if dice.random() < 0.3:
+                clc = b"\xe2\xd4\xc3\xd9" + bytes([dice.choice((1, 2, 3, 4, 0, 0xFF))]) if dice.random() < 0.7 else b""
+                payload = clc + random_bytes(dice)
+                frame = ethernet_frame(TCP, payload, copy, (40000, 5000), back, sequence[back])
+                sequence[back] += len(payload)
+            else:
+                opcode = dice.choice((0, 1, 2, 4, 4, 4, 4, 6, 7, 8, 10, 11, 13, 17, 0x81, dice.randrange(256)))
+                bth = struct.pack(">BBHII", opcode, dice.choice((0x40, 0x50, 0x70)), 0xFFFF, dice.randrange(4),
+                                  dice.randrange(40) | dice.choice((0, 0, 1 << 31, 0xFFFFF0)))
+                frame = ethernet_frame(UDP, bth + random_bytes(dice) + bytes(4), copy, back=back)
+            yield frame[:dice.randrange(14, len(frame))] if dice.random() < 0.1 else frame, len(frame)
+
+
+def extremes(linktype, frames, copies, chosen=None):
+    """
+    The capture, and behind every packet (or the chosen ones) copies of it in which each byte, each two and each four
+    bytes of its message are at the ends of their ranges: counts, lengths and offsets are among them.
+    """
+    readdress = Readdress(linktype, frames)
+    copy = next(copies)
+    for number, frame in enumerate(frames):
+        frame = readdress(frame, copy)
+        yield frame, len(frame)
+        start = Layers(linktype, frame).payload
+        if start is None or (chosen is not None and number not in chosen):
+            continue
+        for at in range(start, min(len(frame), start + LONGEST_MESSAGE)):
+            for value in (*(bytes([each]) for each in EXTREMES), b"\xff\xff", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"):
+                altered = frame[:at] + value + frame[at + len(value):]
+                yield altered[:len(frame)], len(frame)
