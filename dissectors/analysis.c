@@ -7,6 +7,7 @@
 
 #include "analysis.h"
 
+#include "dissector_state.h"
 #include "fields.h"
 #include "items.h"
 
@@ -25,7 +26,7 @@ position(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value)
 static void
 waited(proto_tree *tree, int hf_since, int hf_time, tvbuff_t *tvb, const smcr_wait_t *wait)
 {
-    if (!wait->frame)
+    if (!wait || !wait->frame)
         return;
     number(tree, hf_since, tvb, wait->frame);
     smcr_item_time(tree, hf_time, tvb, wait->time);
@@ -63,6 +64,8 @@ show_reader(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
            &(smcr_wait_t){view->read_of, view->read_time});
     if (view->more)
         waited(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, tvb, &view->more->full);
+    if (view->offered != SMCR_NOT_KNOWN)
+        number(tree, hf_smcr_window_offered, tvb, view->offered);
 }
 
 void
@@ -81,11 +84,25 @@ smcr_analysis_show_cdc(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *v
     show_reader(tvb, tree, view);
 }
 
-void
-smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *place)
+static void
+show_acked(tvbuff_t *tvb, const packet_info *pinfo, proto_tree *tree, const smcr_when_t *acked)
 {
+    uint64_t sent = smcr_when(pinfo).time;
+
+    number(tree, hf_smcr_write_acked_in, tvb, acked->frame);
+    smcr_item_time(tree, hf_smcr_write_ack_time, tvb, acked->time > sent ? acked->time - sent : 0);
+}
+
+void
+smcr_analysis_show_write(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                         const smcr_place_t *place)
+{
+    if (place->used)
+        number(tree, hf_smcr_window_written, tvb, place->used);
     if (place->announced_in)
         number(tree, hf_smcr_announced_in, tvb, place->announced_in);
+    if (place->acked)
+        show_acked(tvb, pinfo, tree, place->acked);
     if (place->more)
         waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb,
                &place->more->blocked);

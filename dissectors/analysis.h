@@ -15,7 +15,8 @@ void smcr_analysis_summarize(packet_info *pinfo, const smcr_cdc_view_t *view);
 void smcr_analysis_show_cdc(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view);
 
 /* Of an RDMA WRITE packet: below `tree`. */
-void smcr_analysis_show_write(tvbuff_t *tvb, proto_tree *tree, const smcr_place_t *place);
+void smcr_analysis_show_write(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                              const smcr_place_t *place);
 
 /* Of an acknowledgement: below `tree`. */
 void smcr_analysis_show_ack(tvbuff_t *tvb, proto_tree *tree, const smcr_wait_t *acks);

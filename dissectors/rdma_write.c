@@ -57,7 +57,7 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
 }
 
 static proto_item *
-show_fields(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce,
+show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_roce_t *roce,
             const smcr_packet_t *packet)
 {
     uint32_t length = packet->place->length;
@@ -69,7 +69,7 @@ show_fields(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce,
         proto_item_append_text(top, " to offset %u of the RMB element", packet->place->offset);
     generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
     show_place(data, below, packet);
-    smcr_analysis_show_write(data, below, packet->place);
+    smcr_analysis_show_write(data, pinfo, below, packet->place);
     if (roce->has_reth)
         generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
     return top;
@@ -81,7 +81,7 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 {
     const smcr_place_t *place = packet->place;
     uint32_t captured = tvb_captured_length(data);
-    proto_item *top = tree ? show_fields(data, tree, roce, packet) : NULL;
+    proto_item *top = tree ? show_fields(data, pinfo, tree, roce, packet) : NULL;
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     if (place->index)

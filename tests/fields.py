@@ -9,7 +9,8 @@ Field = collections.namedtuple("Field", "filter section mask")
 Expert = collections.namedtuple("Expert", "filter severity sentence")
 
 # Fields and expert items that tell of a later frame, or that none comes: one pass over a capture cannot know them.
-FORWARD = {"smcr.announced_in", "smcr.no_response", "smcr.no_roce", "smcr.response_in", "smcr.whole_in"}
+FORWARD = {"smcr.announced_in", "smcr.no_response", "smcr.no_roce", "smcr.response_in", "smcr.whole_in",
+           "smcr.write.ack_time", "smcr.write.acked_in"}
 
 
 def _rows(macro):
@@ -47,7 +48,7 @@ that: use `tshark -2` or the window. The same holds for an RDMA WRITE that was c
 connection.
 """
 
-SEVERITIES = {"ERROR": "bytes that break the format", "WARN": "a broken rule, or a stall",
+SEVERITIES = {"ERROR": "bytes that break the format, or data overwritten", "WARN": "a broken rule, or a stall",
               "NOTE": "fallback, loss, missing context", "CHAT": "normal milestones"}
 
 

@@ -4,12 +4,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "exchange.h"
 #include "orphan.h"
 #include "state_private.h"
 #include "window.h"
 
 #define FLAG_BLOCKED 0x80
 #define FLAG_URGENT 0x20
+#define FLAG_UPDATE 0x10
 #define FLAG_FAILOVER 0x08
 #define STATE_SENDING_DONE 0x80
 #define STATE_CLOSED 0x40
@@ -243,6 +245,42 @@ check_cursors(smcr_state_t *state, int64_t len, int64_t read, const smcr_stream_
         smcr_event_add(state, packet, SMCR_EVENT_READ_TOO_FAR, NULL);
 }
 
+/* Whether the writer knows that all it has announced has been read. */
+static bool
+all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
+{
+    if (!reader->cdc_frame)
+        return writer->prod.wrap == 0 && writer->prod.count <= 4; /* nothing but an eyecatcher */
+    return writer->prod.wrap == reader->cons.wrap && writer->prod.count == reader->cons.count;
+}
+
+/* A consumer cursor update that the peer has asked for, or that the sender asks for (4.5.1). Every
+ * CDC message has the cursor, so the next one is the answer. */
+static void
+take_update(smcr_state_t *state, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
+            const smcr_cdc_t *cdc, smcr_when_t when, smcr_packet_t *packet)
+{
+    if (peer->update) {
+        smcr_exchange_close(peer->update, when);
+        packet->answers = peer->update;
+        peer->update = NULL;
+    }
+    if (!(cdc->flags & FLAG_UPDATE) || all_read(sender, peer))
+        return;
+    if (!sender->update)
+        sender->update = smcr_exchange_open(state, when);
+    packet->asks = sender->update;
+}
+
+/* Whether the message tells nothing that its sender has not told before, but for the consumer
+ * cursor. */
+static bool
+only_reads(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc, const smcr_packet_t *packet)
+{
+    return packet->view && packet->view->len == 0 && !packet->answers &&
+           cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
+}
+
 /* Bytes announced and read; `packet` gets the numbers as they are now. */
 static void
 take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t psn,
@@ -257,7 +295,7 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t p
     }
     if (in && smcr_ring_room(&in->ring) == 0 && cdc->cons.wrap != in->cons.wrap)
         in = NULL;
-    uint64_t in_free = in ? smcr_stream_free(in) : 0;
+    smcr_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false};
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
@@ -269,11 +307,15 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t p
         packet->view->len = len > 0 ? (uint32_t)len : 0;
         packet->view->read = read > 0 ? (uint32_t)read : 0;
         smcr_window_announced(state, out, (cdc->flags & FLAG_BLOCKED) != 0, when, packet);
+        out->urgent = cdc->flags & FLAG_URGENT ? out->announced : out->urgent;
     }
+    reading.alone = only_reads(&conn->side[!end->side], cdc, packet);
     if (in && read > 0)
-        smcr_window_consumed(state, in, in_free, when, packet);
+        smcr_window_consumed(state, in, &reading, when, packet);
     if (!out)
         return;
+    packet->view->offered =
+        in && smcr_ring_room(&in->ring) ? (uint32_t)smcr_stream_free(in) : SMCR_NOT_KNOWN;
     packet->view->announced = out->announced;
     packet->view->consumed = in ? in->consumed : 0;
     packet->view->unread = (uint32_t)smcr_stream_unread(out);
@@ -300,7 +342,10 @@ smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;
     side->cons = cdc->cons;
+    take_update(state, side, &conn->side[end->side], cdc, when, packet);
     take_cursors(state, end, conn, psn, cdc, when, packet);
+    side->cdc_flags = cdc->flags;
+    side->cdc_state = cdc->state;
     take_state(state, side, cdc, when, packet);
 }
 

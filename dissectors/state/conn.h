@@ -13,6 +13,8 @@
 #include "rmb.h"
 #include "stream.h"
 
+typedef struct smcr_exchange smcr_exchange_t;
+
 /* What one side announced in its Accept or Confirm, and what it sent since. */
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
@@ -27,11 +29,11 @@ typedef struct {
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     smcr_cursor_t prod;  /* of that message */
     smcr_cursor_t cons;
+    uint8_t cdc_flags, cdc_state;
+    smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
 } smcr_conn_side_t;
-
-typedef struct smcr_exchange smcr_exchange_t;
 
 /* Where a connection left SMC for TCP. */
 typedef enum {

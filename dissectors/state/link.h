@@ -14,6 +14,7 @@
 
 #include "messages.h"
 #include "psn.h"
+#include "unacked.h"
 
 typedef struct smcr_state smcr_state_t;
 typedef struct smcr_link smcr_link_t;
@@ -23,12 +24,6 @@ typedef struct smcr_conn smcr_conn_t;
 
 #define SMCR_SIDE_UNKNOWN (-1)
 #define SMCR_NO_INDEX UINT32_MAX
-
-/* When something happens. */
-typedef struct {
-    uint32_t frame;  /* number, from 1 */
-    uint64_t time;   /* nanoseconds since the epoch */
-} smcr_when_t;
 
 /* What turns out later about a WRITE that came before anything named its connection. */
 typedef struct {
@@ -73,6 +68,7 @@ typedef struct {
     uint32_t send_psn;     /* with this PSN */
     smcr_write_t *writes;  /* ring of the last SMCR_WRITES_KEPT that this end received */
     uint32_t write_count;
+    smcr_unacked_t unacked; /* WRITE packets that this end has taken in, not acknowledged yet */
     wmem_list_t *orphans;  /* WRITE packets whose request has not come (orphan.h) */
     wmem_list_t *deferred; /* messages behind a gap, until the receiver acknowledges them */
 } smcr_end_t;

@@ -51,10 +51,12 @@ struct smcr_place {
     uint64_t position;       /* of its first byte in the byte stream */
     smcr_place_t *next;      /* the next one that is not announced yet; after the last, the first */
     smcr_place_more_t *more; /* NULL: nothing */
+    const smcr_when_t *acked; /* by the first acknowledgement that covers it; NULL: not known */
     uint32_t offset;         /* in the RMB element */
     uint32_t length;         /* application bytes in this packet */
     uint32_t frame;          /* this one */
     uint32_t announced_in;   /* the CDC message that covers it; 0: not known yet */
+    uint32_t used;           /* of the element: bytes written, and not read yet */
     uint8_t index;           /* RMB element, from 1; 0: not known */
     bool positioned;         /* `position` is known */
 };
@@ -64,6 +66,8 @@ smcr_piece_t smcr_place_piece(const smcr_place_t *place);
 
 /* What turns out later about a packet that came too early; NULL: this one did not. */
 smcr_late_t *smcr_place_late(const smcr_place_t *place);
+
+#define SMCR_NOT_KNOWN UINT32_MAX
 
 /* What few CDC messages have. */
 typedef struct {
@@ -79,6 +83,7 @@ typedef struct {
     uint32_t read;      /* bytes that it says were read */
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
     uint32_t size;      /* of the element, without an eyecatcher; 0: not known */
+    uint32_t offered;   /* space that is left in the sender's own element; SMCR_NOT_KNOWN */
     uint32_t writes : 30; /* WRITE packets that it announces */
     bool urgent : 1;    /* urgent data end at `announced` */
     bool last : 1;      /* the sender is done with sending: the stream ends at `announced` */

@@ -155,6 +155,11 @@ take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_
         return;
     /* A NAK says that everything before its PSN has come. */
     uint32_t taken = kind == KIND_ACK ? roce->psn : (roce->psn - 1) & SMCR_PSN_MASK;
+    if (smcr_unacked_covers(&receiver->unacked, taken)) {
+        smcr_when_t *kept = smcr_state_alloc0(state, sizeof *kept);
+        *kept = when;
+        smcr_unacked_settle(&receiver->unacked, taken, kept);
+    }
     if (smcr_psn_acknowledge(&receiver->order, taken))
         smcr_deferred_settle(state, receiver, false);
 
@@ -336,6 +341,8 @@ take_write(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_w
     if (!packet->place)
         packet->place = smcr_state_alloc0(state, sizeof *packet->place);
     packet->place->length = (uint32_t)roce->payload_length;
+    if (packet->order == SMCR_PSN_NEXT)
+        smcr_unacked_add(&end->unacked, state->scope, roce->psn, &packet->place->acked);
     if (roce->has_reth && (!write || write->first_psn != roce->psn || write->rkey != roce->rkey ||
                            write->va != roce->va)) {
         write = new_write(state, end, roce, smcr_place_late(packet->place));

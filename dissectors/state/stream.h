@@ -32,6 +32,9 @@ typedef struct {
     uint32_t blocked_frame;        /* the writer has been blocked since; 0: it is not */
     uint32_t full_frame;           /* the window has been full since; 0: it is not */
     uint64_t blocked_time, full_time; /* nanoseconds since the epoch */
+    bool filled;       /* the window was full after the writer's last announcement */
+    bool filled_small; /* with a few bytes only, which were all that had been free */
+    uint64_t urgent;   /* position after the last urgent data; 0: none */
 } smcr_stream_t;
 
 /* A piece of the stream that one WRITE packet carries. */

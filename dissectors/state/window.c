@@ -10,6 +10,7 @@
 
 #define MILLISECOND UINT64_C(1000000)
 #define LATE (500 * MILLISECOND) /* for a reader whose writer is blocked */
+#define SMALL 10 /* what is less than this part of the element is not worth a message (4.5.1) */
 
 /* What a CDC message announced, until it is read. */
 struct smcr_announcement {
@@ -26,13 +27,20 @@ since(smcr_when_t when, uint64_t time)
 
 /* ---- the writer ---- */
 
-static void
-end_blocked(smcr_stream_t *stream, smcr_when_t when, smcr_wait_t *wait)
+static bool
+is_small(const smcr_stream_t *stream, uint64_t bytes)
+{
+    return bytes * SMALL < smcr_ring_room(&stream->ring);
+}
+
+static smcr_wait_t
+end_blocked(smcr_stream_t *stream, smcr_when_t when)
 {
     if (!stream->blocked_frame)
-        return;
-    *wait = (smcr_wait_t){stream->blocked_frame, since(when, stream->blocked_time)};
+        return (smcr_wait_t){0};
+    smcr_wait_t wait = {stream->blocked_frame, since(when, stream->blocked_time)};
     stream->blocked_frame = 0;
+    return wait;
 }
 
 void
@@ -44,8 +52,16 @@ smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *pl
 
     if (room && end > stream->consumed + room)
         smcr_event_add(state, packet, SMCR_EVENT_OVERWRITTEN, NULL);
-    if (stream->blocked_frame && smcr_place_piece(place).rewritten < place->length)
-        end_blocked(stream, when, &smcr_place_more(state, place)->blocked);
+    smcr_wait_t blocked = {0};
+    if (smcr_place_piece(place).rewritten < place->length)
+        blocked = end_blocked(stream, when);
+    if (packet->place == place) { /* else its frame has gone by */
+        if (blocked.frame)
+            smcr_place_more(state, place)->blocked = blocked;
+        place->used = stream->written > stream->consumed
+                          ? (uint32_t)(stream->written - stream->consumed)
+                          : 0;
+    }
     smcr_place_t *last = stream->unannounced;
     place->next = last ? last->next : place;
     if (last)
@@ -72,6 +88,28 @@ settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
     }
 }
 
+/*
+ * Whether the message leaves no space, and whether there was no more than a little before. That may
+ * happen once, when the reader's cursor came along with data of its own; when it goes on, the two
+ * have got into the silly window syndrome (4.5.1).
+ */
+static void
+note_full(smcr_state_t *state, smcr_stream_t *stream, smcr_when_t when, smcr_packet_t *packet)
+{
+    bool filled = smcr_ring_room(&stream->ring) && smcr_stream_free(stream) == 0;
+
+    if (filled) {
+        stream->full_frame = when.frame;
+        stream->full_time = when.time;
+        smcr_event_add(state, packet, SMCR_EVENT_WINDOW_FULL, NULL);
+    }
+    bool small = filled && stream->filled && is_small(stream, packet->view->len);
+    if (small && stream->filled_small)
+        smcr_event_add(state, packet, SMCR_EVENT_SMALL_WRITE, NULL);
+    stream->filled_small = small;
+    stream->filled = filled;
+}
+
 void
 smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, smcr_when_t when,
                       smcr_packet_t *packet)
@@ -80,7 +118,7 @@ smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, 
 
     settle_writes(stream, when, view);
     if (!blocked && stream->blocked_frame)
-        end_blocked(stream, when, &smcr_cdc_more(state, view)->blocked);
+        smcr_cdc_more(state, view)->blocked = end_blocked(stream, when);
     else if (blocked && !stream->blocked_frame) {
         stream->blocked_frame = when.frame;
         stream->blocked_time = when.time;
@@ -93,14 +131,11 @@ smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, 
                        "The capture has no RDMA WRITE for %" G_GUINT64_FORMAT
                        " of the bytes that this message announces",
                        MIN(stream->announced - stream->written, view->len));
-    if (smcr_stream_free(stream) == 0) {
-        stream->full_frame = when.frame;
-        stream->full_time = when.time;
-        smcr_event_add(state, packet, SMCR_EVENT_WINDOW_FULL, NULL);
-    }
+    note_full(state, stream, when, packet);
     smcr_announcement_t *last = stream->unread;
     smcr_announcement_t *announcement = wmem_new(state->scope, smcr_announcement_t);
-    *announcement = (smcr_announcement_t){last ? last->next : announcement, stream->announced, when};
+    *announcement =
+        (smcr_announcement_t){last ? last->next : announcement, stream->announced, when};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -128,8 +163,24 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream)
     return last;
 }
 
+/* A message for a few bytes only: not worth it, unless a blocked writer waits for every byte. That
+ * urgent data has been read is told at once. */
+static void
+note_small_update(smcr_state_t *state, const smcr_stream_t *stream, uint64_t consumed_before,
+                  smcr_packet_t *packet)
+{
+    bool urgent = stream->urgent > consumed_before && stream->urgent <= stream->consumed + 1;
+
+    if (urgent || !is_small(stream, stream->consumed - consumed_before))
+        return;
+    smcr_event_add(state, packet, SMCR_EVENT_SMALL_UPDATE,
+                   stream->blocked_frame ? "The message does nothing but free less than a tenth "
+                                           "of the RMB element, for a writer that is blocked"
+                                         : NULL);
+}
+
 void
-smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, uint64_t free_before,
+smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, const smcr_reading_t *reading,
                      smcr_when_t when, smcr_packet_t *packet)
 {
     smcr_cdc_view_t *view = packet->view;
@@ -139,11 +190,15 @@ smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, uint64_t free_b
         view->read_of = read.frame;
         view->read_time = since(when, read.time);
     }
-    if (free_before > 0 || smcr_stream_free(stream) == 0 || !stream->full_frame)
+    if (reading->alone)
+        note_small_update(state, stream, reading->consumed_before, packet);
+    if (reading->free_before > 0 || smcr_stream_free(stream) == 0 || !stream->full_frame)
         return;
     if (view)
-        smcr_cdc_more(state, view)->full = (smcr_wait_t){stream->full_frame, since(when, stream->full_time)};
+        smcr_cdc_more(state, view)->full =
+            (smcr_wait_t){stream->full_frame, since(when, stream->full_time)};
     stream->full_frame = 0;
+    smcr_event_add(state, packet, SMCR_EVENT_WINDOW_OPENED, NULL);
     if (stream->blocked_frame && since(when, stream->blocked_time) > LATE)
         smcr_event_add(state, packet, SMCR_EVENT_LATE_UPDATE, NULL);
 }

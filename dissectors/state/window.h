@@ -18,9 +18,15 @@ void smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_
 void smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked,
                            smcr_when_t when, smcr_packet_t *packet);
 
-/* A CDC message says that the reader has come to stream->consumed; `free_before` is the space that
- * the writer had before it. */
-void smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, uint64_t free_before,
-                          smcr_when_t when, smcr_packet_t *packet);
+/* What a CDC message of the reader is for. */
+typedef struct {
+    uint64_t consumed_before;
+    uint64_t free_before; /* space that the writer had before it */
+    bool alone;           /* it tells nothing but that the reader has read on */
+} smcr_reading_t;
+
+/* A CDC message says that the reader has come to stream->consumed. */
+void smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream,
+                          const smcr_reading_t *reading, smcr_when_t when, smcr_packet_t *packet);
 
 #endif /* SMCR_STATE_WINDOW_H */
