@@ -8,7 +8,7 @@
 #include "psn.h"
 
 #define SLOTS_FIRST 16
-#define SLOTS_ENOUGH 256 /* unless more is under way */
+#define SLOTS_ENOUGH 128 /* unless more is under way */
 #define SLOTS_MAX 8192 /* more than a sender has under way */
 
 int32_t

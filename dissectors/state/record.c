@@ -9,8 +9,8 @@
 
 #include "state_private.h"
 
-#define PAGE_FRAMES 1024
-#define SLAB_SIZE 32768
+#define PAGE_FRAMES 1024 /* of the table by frame */
+#define SLAB_SIZE 32768  /* bytes */
 
 /* ---- memory without a header for each piece ---- */
 
@@ -26,6 +26,39 @@ smcr_state_alloc0(smcr_state_t *state, size_t size)
     state->slab += size;
     state->slab_left -= size;
     return piece;
+}
+
+/* ---- records by number: half as long as an address ---- */
+
+#define UNIT 8 /* records begin at multiples of this */
+#define SLAB_UNITS (SLAB_SIZE / UNIT)
+
+static smcr_record_t *
+record_at(const smcr_state_t *state, uint32_t number)
+{
+    uint32_t unit = number - 1;
+
+    return number ? (smcr_record_t *)(void *)(state->records[unit / SLAB_UNITS] +
+                                              unit % SLAB_UNITS * UNIT)
+                  : NULL;
+}
+
+/* Memory for a record of at most a slab's size. Returns its number, from 1. */
+static uint32_t
+new_record(smcr_state_t *state, size_t size)
+{
+    uint32_t units = (uint32_t)((size + UNIT - 1) / UNIT);
+
+    if (state->record_slabs == 0 || state->record_units + units > SLAB_UNITS) {
+        if ((state->record_slabs & (state->record_slabs - 1)) == 0) /* full at powers of two */
+            state->records = wmem_realloc(state->scope, state->records,
+                                          MAX(2 * state->record_slabs, 1) * sizeof *state->records);
+        state->records[state->record_slabs++] = wmem_alloc(state->scope, SLAB_SIZE);
+        state->record_units = 0;
+    }
+    uint32_t number = (state->record_slabs - 1) * SLAB_UNITS + state->record_units + 1;
+    state->record_units += units;
+    return number;
 }
 
 /* ---- one record ---- */
@@ -48,7 +81,7 @@ struct smcr_record {
     uint8_t kind_order; /* the latter in the upper half */
     int8_t sender, direction;
     bool lgr_proven : 1, sender_known : 1, receiver_known : 1, has_number : 1, has_part : 1;
-    bool has_next : 1; /* the frame has another packet: the pointer to its record comes first */
+    bool has_next : 1; /* the frame has another packet: the number of its record comes first */
 };
 
 static bool
@@ -59,11 +92,12 @@ is_zero(const uint8_t *bytes, size_t size)
     return memcmp(bytes, zero, size) == 0;
 }
 
-static smcr_record_t *
-pack(smcr_state_t *state, const smcr_packet_t *packet, uint16_t layer, smcr_record_t *next)
+/* Returns the number of the new record; `next` is that of another packet of the frame, or 0. */
+static uint32_t
+pack(smcr_state_t *state, const smcr_packet_t *packet, uint16_t layer, uint32_t next)
 {
     const uint8_t *from = (const uint8_t *)packet;
-    size_t size = sizeof(smcr_record_t) + (next ? sizeof next : 0);
+    size_t size = sizeof(smcr_record_t) + (next ? UNIT : 0);
     smcr_record_t head = {
         .layer = layer,
         .kind_order = (uint8_t)(packet->kind | packet->order << 4),
@@ -74,7 +108,7 @@ pack(smcr_state_t *state, const smcr_packet_t *packet, uint16_t layer, smcr_reco
         .receiver_known = packet->receiver_known,
         .has_number = packet->has_number,
         .has_part = packet->has_part,
-        .has_next = next != NULL,
+        .has_next = next != 0,
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
@@ -82,25 +116,26 @@ pack(smcr_state_t *state, const smcr_packet_t *packet, uint16_t layer, smcr_reco
             head.has |= (uint16_t)(1 << i);
             size += members[i].size;
         }
-    smcr_record_t *record = smcr_state_alloc0(state, size);
+    uint32_t number = new_record(state, size);
+    smcr_record_t *record = record_at(state, number);
     uint8_t *to = (uint8_t *)(record + 1);
     *record = head;
     if (next) {
         memcpy(to, &next, sizeof next);
-        to += sizeof next;
+        to += UNIT;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
         if (head.has & 1 << i) {
             memcpy(to, from + members[i].at, members[i].size);
             to += members[i].size;
         }
-    return record;
+    return number;
 }
 
 static void
 unpack(const smcr_record_t *record, smcr_packet_t *packet)
 {
-    const uint8_t *from = (const uint8_t *)(record + 1) + (record->has_next ? sizeof record : 0);
+    const uint8_t *from = (const uint8_t *)(record + 1) + (record->has_next ? UNIT : 0);
 
     *packet = (smcr_packet_t){
         .kind = record->kind_order & 0x0f,
@@ -121,19 +156,21 @@ unpack(const smcr_record_t *record, smcr_packet_t *packet)
 }
 
 static const smcr_record_t *
-next_of(const smcr_record_t *record)
+next_of(const smcr_state_t *state, const smcr_record_t *record)
 {
-    const smcr_record_t *next = NULL;
+    const uint8_t *from = (const uint8_t *)(record + 1);
+    uint32_t next = 0;
 
     if (record->has_next)
-        memcpy(&next, (const uint8_t *)(record + 1), sizeof next); /* clang suspects a slip */
-    return next;
+        memcpy(&next, from, sizeof next);
+    return record_at(state, next);
 }
 
 /* ---- all of them, by frame ---- */
 
-/* Where the first record of the frame is; NULL when there is no such page and none is to be made. */
-static smcr_record_t **
+/* Where the number of the frame's first record is; NULL when there is no such page, and none is to
+ * be made. */
+static uint32_t *
 slot_of(smcr_state_t *state, uint32_t frame, bool make)
 {
     uint32_t page = frame / PAGE_FRAMES;
@@ -148,14 +185,14 @@ slot_of(smcr_state_t *state, uint32_t frame, bool make)
         state->page_count = count;
     }
     if (!state->pages[page] && make)
-        state->pages[page] = wmem_alloc0_array(state->scope, smcr_record_t *, PAGE_FRAMES);
+        state->pages[page] = wmem_alloc0_array(state->scope, uint32_t, PAGE_FRAMES);
     return state->pages[page] ? &state->pages[page][frame % PAGE_FRAMES] : NULL;
 }
 
 void
 smcr_record_keep(smcr_state_t *state, uint32_t frame, uint16_t layer, const smcr_packet_t *packet)
 {
-    smcr_record_t **slot = slot_of(state, frame, true);
+    uint32_t *slot = slot_of(state, frame, true);
 
     *slot = pack(state, packet, layer, *slot);
 }
@@ -163,11 +200,11 @@ smcr_record_keep(smcr_state_t *state, uint32_t frame, uint16_t layer, const smcr
 bool
 smcr_record_find(smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_packet_t *packet)
 {
-    smcr_record_t **slot = slot_of(state, frame, false);
-    const smcr_record_t *record = slot ? *slot : NULL;
+    const uint32_t *slot = slot_of(state, frame, false);
+    const smcr_record_t *record = slot ? record_at(state, *slot) : NULL;
 
     while (record && record->layer != layer)
-        record = next_of(record);
+        record = next_of(state, record);
     if (record)
         unpack(record, packet);
     return record != NULL;

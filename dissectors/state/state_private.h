@@ -17,7 +17,9 @@ struct smcr_state {
     wmem_allocator_t *scope;
     uint8_t *slab; /* of what is allocated next by smcr_state_alloc0() */
     size_t slab_left;
-    smcr_record_t ***pages; /* records by frame */
+    uint8_t **records; /* slabs of records */
+    uint32_t record_slabs, record_units; /* slabs; units of 8 bytes used of the last one */
+    uint32_t **pages; /* numbers of records by frame */
     uint32_t page_count;
     uint32_t lgr_count, link_count, conn_count;
     wmem_list_t *lgrs;  /* smcr_lgr_t that have an index, the last ones */
