@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import cursors
 import pytest
+import slow_reader
 from test_follow import OVER_RDMA
 
 LATE = {"6.1-v1-c2-capture-starts-late"}  # its first connection has no Accept that tells the size
@@ -21,10 +22,11 @@ def test_windows_are_those_of_the_cursors(tshark, name):
     assert set(got) == set(expected)
 
 
-@pytest.mark.parametrize("name", ["6.1-v1-d-bulk-slow-reader", "6.1-v2-d-bulk-slow-reader"])
-def test_full_and_blocked_periods(tshark, name):
-    """A window is full from the message that leaves no space to the one that frees some; a writer is blocked from the
-    message that says so to the next WRITE."""
+def closed_periods(tshark, name):
+    """
+    When the client's window was full, from the message that leaves no space to the one that frees some, and when the
+    client was blocked, from the message that says so to its next WRITE: {last frame: (first frame, time)} of each.
+    """
     full, since = {}, {}
     blocked_since, blocked = None, {}
     writes = [(int(number[0]), Decimal(time[0])) for number, time in tshark.fields(
@@ -45,6 +47,12 @@ def test_full_and_blocked_periods(tshark, name):
         elif sight.window.read and since and sight.window.offered:
             start = since.pop(0)
             full[frame] = (start[0], time - start[1])
+    return full, blocked
+
+
+@pytest.mark.parametrize("name", slow_reader.CAPTURES)
+def test_full_and_blocked_periods(tshark, name):
+    full, blocked = closed_periods(tshark, name)
     assert len(full) > 100 and len(blocked) > 100
     for expected, fields in ((full, "full"), (blocked, "blocked")):
         rows = tshark.fields(name, "frame.number", f"smcr.window.{fields}_since", f"smcr.window.{fields}_time",
@@ -122,3 +130,24 @@ def test_overwritten(tshark):
     """16 KiB and 500 bytes more: the last packet goes where data have not been read."""
     assert found(tshark, "smcr.window.overwritten", "smcr.stream", "smcr.write.len", "smcr.window.written",
                  "smcr.write.offset") == [["3", "500", "16884", "0"]]
+
+
+def test_tables_of_the_document(tshark):
+    """docs/slow-reader.md has them as the fields are now."""
+    document = slow_reader.DOCUMENT.read_text(encoding="utf-8")
+    head, rest = document.split(slow_reader.BEGIN)
+    tables, _ = rest.split(slow_reader.END)
+    assert tables == slow_reader.tables(tshark)
+
+
+@pytest.mark.parametrize("name", slow_reader.CAPTURES)
+def test_summary_agrees_with_the_cursors(tshark, name):
+    """The sums of the document's first table, from nothing but cursors, flags and the times of frames."""
+    shown, (full, blocked) = slow_reader.summary(tshark, name), closed_periods(tshark, name)
+    sent = sum(sight.window.len for sight in cursors.sights(tshark, name) if sight.sender == 0)
+    size, = {size for (_, side), size in cursors.sizes(tshark, name).items() if side == 1}
+    assert (shown["bytes sent"], shown["RMB element of the reader, bytes"]) == (str(sent), str(size))
+    for periods, words in ((full, "window full"), (blocked, "writer blocked")):
+        assert shown[f"{words}, times"] == str(len(periods))
+        assert shown[f"{words}, s in all"].split(" ")[0] == str(sum(time for _, time in periods.values()))
+    assert shown["longest of them, s"].split(" ")[0] == str(max(time for _, time in blocked.values()))
