@@ -128,8 +128,8 @@ sequence_number(uint64_t position)
 
 /*
  * A message that lasts until the end of the stream is kept by TCP as one that goes on and on
- * (DESEGMENT_UNTIL_FIN). TCP ends it at a FIN; here it is cut off behind the last byte, `seq`, so that
- * an empty segment completes it. Returns false when there is no such message.
+ * (DESEGMENT_UNTIL_FIN). TCP ends it at a FIN; here it is cut off behind the last byte, `seq`, so
+ * that an empty segment completes it. Returns false when there is no such message.
  */
 static bool
 end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
@@ -160,7 +160,8 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
 
     become_tcp(pinfo, conn, sender, &saved);
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    struct tcp_analysis *tcpd = conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
+    struct tcp_analysis *tcpd =
+        conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
     if (!tcpd || (last && !end_message(tcpd, pinfo, seq))) {
         restore(pinfo, &saved);
         return;

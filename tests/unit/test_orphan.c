@@ -31,12 +31,13 @@ test_stranger(void)
         play(&capture, cases[i].source, qp(2, 9), 50, only);
         g_assert_false(capture.known);
         const smcr_place_t *place = capture.packet.place;
+        const smcr_late_t *late = smcr_place_late(place);
         g_assert_cmpuint(place->length, ==, 100);
         g_assert_null(smcr_place_late(place)->link);
         play_cdc_on(&capture, 1, qp(2, 9), 51,
                     (smcr_cdc_t){.seq = 1, .token = 5, .prod = {0, 100}});
-        g_assert_true(smcr_place_late(place)->link == (cases[i].adopted ? capture.packet.link : NULL));
-        g_assert_true(smcr_place_late(place)->conn == (cases[i].adopted ? capture.packet.conn : NULL));
+        g_assert_true(late->link == (cases[i].adopted ? capture.packet.link : NULL));
+        g_assert_true(late->conn == (cases[i].adopted ? capture.packet.conn : NULL));
         capture_close(&capture);
     }
 }
