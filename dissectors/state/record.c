@@ -10,7 +10,9 @@
 #include "state_private.h"
 
 #define PAGE_FRAMES 1024 /* of the table by frame */
-#define SLAB_SIZE 32768  /* bytes */
+#ifndef SLAB_SIZE /* fuzzers want small ones, so that the ends of pieces are seen */
+#define SLAB_SIZE 32768 /* bytes */
+#endif
 
 /* ---- memory without a header for each piece ---- */
 

@@ -88,18 +88,50 @@ check_place(const smcr_place_t *place)
 }
 
 static void
-check_exchange(const capture_t *capture)
+check_exchange(capture_t *capture)
 {
     const smcr_exchange_t *asks = capture->packet.asks;
     const smcr_exchange_t *answers = capture->packet.answers;
 
-    require(!asks || asks->request_frame == capture->frame);
+    /* Each CDC message until the answer repeats that it asks for a cursor update. */
+    require(!asks || asks->request_frame == capture->frame ||
+            (capture->packet.kind == SMCR_PACKET_CDC && asks->request_frame < capture->frame));
     require(!answers || (answers->request_frame && answers->request_frame < capture->frame &&
                          answers->response_frame == capture->frame));
+    if (!answers)
+        return;
+    for (unsigned i = 0; i < CAPTURE_ANSWERED; i++)
+        require(capture->answered[i] != answers); /* twice */
+    capture->answered[capture->answered_count++ % CAPTURE_ANSWERED] = answers;
+}
+
+/* What is kept of the record is the record; the frame may have another packet. */
+static void
+check_kept(const capture_t *capture)
+{
+    const uint16_t layers[] = {5, (uint16_t)(6 + capture->frame % 3)};
+    smcr_packet_t none = {.kind = SMCR_PACKET_OTHER}, found;
+
+    smcr_record_keep(capture->state, capture->frame, layers[0], &capture->packet);
+    smcr_record_keep(capture->state, capture->frame, layers[1], &none);
+    require(smcr_record_find(capture->state, capture->frame, layers[0], &found));
+    require(found.kind == capture->packet.kind && found.order == capture->packet.order);
+    require(found.sender == capture->packet.sender);
+    require(found.direction == capture->packet.direction);
+    require(found.link == capture->packet.link && found.conn == capture->packet.conn);
+    require(found.place == capture->packet.place && found.view == capture->packet.view);
+    require(found.asks == capture->packet.asks && found.answers == capture->packet.answers);
+    require(found.events == capture->packet.events);
+    require(found.acks.frame == capture->packet.acks.frame);
+    require(found.first_frame == capture->packet.first_frame);
+    require(found.missing == capture->packet.missing && found.part == capture->packet.part);
+    require(smcr_record_find(capture->state, capture->frame, layers[1], &found) && !found.link);
+    require(!smcr_record_find(capture->state, capture->frame, 1, &found));
+    require(!smcr_record_find(capture->state, capture->frame + 5000, 5, &found));
 }
 
 static void
-check_record(const capture_t *capture)
+check_record(capture_t *capture)
 {
     const smcr_packet_t *packet = &capture->packet;
 
@@ -143,6 +175,7 @@ void
 capture_check(capture_t *capture)
 {
     check_record(capture);
+    check_kept(capture);
     for (unsigned i = 0; i < CAPTURE_CONNS; i++)
         if (capture->conn[i])
             check_progress(capture, capture->conn[i], capture->progress[i]);

@@ -12,6 +12,7 @@
 #include "state/state.h"
 
 #define CAPTURE_CONNS 8
+#define CAPTURE_ANSWERED 32
 
 /* How far a stream had come. */
 typedef struct {
@@ -28,6 +29,8 @@ typedef struct {
     smcr_packet_t packet;
     smcr_conn_t *conn[CAPTURE_CONNS];        /* those with CLC messages; NULL: not yet */
     progress_t progress[CAPTURE_CONNS][2]; /* of their streams */
+    const smcr_exchange_t *answered[CAPTURE_ANSWERED]; /* the last ones, a ring */
+    unsigned answered_count;
 } capture_t;
 
 void capture_open(capture_t *capture);

@@ -79,9 +79,9 @@ frames_open(bool tree)
 }
 
 void
-frames_close(void)
+frames_close(bool sound)
 {
-    session_close();
+    session_close(sound);
 }
 
 void

@@ -29,7 +29,7 @@ typedef uint32_t frames_cut_t;
 
 /* As session_open() and session_close(). */
 void frames_open(bool tree);
-void frames_close(void);
+void frames_close(bool sound);
 
 /* A segment of connection `conn`; sequence numbers go on by themselves. `options` are padded. */
 void frames_tcp(unsigned conn, bool from_server, uint8_t flags, input_t options, input_t payload,

@@ -112,8 +112,18 @@ session_end_prelude(void)
     prelude_count = frame_count;
 }
 
+static bool
+is_malformed(proto_tree *tree)
+{
+    GPtrArray *found = proto_find_first_finfo(tree, proto_get_id_by_filter_name("_ws.malformed"));
+    bool malformed = found->len > 0;
+
+    g_ptr_array_free(found, TRUE);
+    return malformed;
+}
+
 static void
-dissect(frame_t *frame, epan_dissect_t *dissection)
+dissect(frame_t *frame, epan_dissect_t *dissection, bool sound)
 {
     frame_data *data = &frame->data;
     wtap_rec record = {
@@ -170,15 +180,15 @@ session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length)
     memcpy(frame->bytes, bytes, captured);
     frame_data_init(&frame->data, frame_count, &record, 0, 0);
     write_capture(); /* now, for it may be the last */
-    dissect(frame, tree_at_once ? with_tree : without_tree);
+    dissect(frame, tree_at_once ? with_tree : without_tree, false);
     frame->data.visited = 1;
 }
 
 void
-session_close(void)
+session_close(bool sound)
 {
     for (unsigned i = prelude_count; i < frame_count; i++)
-        dissect(&frames[i], with_tree);
+        dissect(&frames[i], with_tree, sound);
     for (unsigned i = 0; i < frame_count; i++) {
         frame_data_destroy(&frames[i].data);
         free(frames[i].bytes);

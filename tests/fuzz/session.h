@@ -27,8 +27,9 @@ void session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length);
 /* The frames so far are the same in every capture: the second pass begins behind them. */
 void session_end_prelude(void);
 
-/* The second pass; then the capture is closed. */
-void session_close(void);
+/* The second pass; then the capture is closed. With `sound`, a frame that Wireshark calls malformed
+ * is a finding: somebody has read beyond its end. */
+void session_close(bool sound);
 
 /* What dissects with a tree, between captures. */
 epan_dissect_t *session_dissection(void);
