@@ -49,7 +49,7 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
     else if (late && late->placed)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
                                         late->position + place->more->within));
-    if (piece.rewritten)
+    if (piece.rewritten && packet->order == SMCR_PSN_NEXT) /* else it has turned out later */
         generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
                                       piece.rewritten));
     if (piece.gap)
