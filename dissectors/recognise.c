@@ -65,11 +65,24 @@ unused_is_zero(const uint8_t *bytes, unsigned offset, unsigned size, unsigned co
     return zero(bytes, MIN(offset + size * count, end), end);
 }
 
+/* The same for RTokens, which end with the address of an RMB: that begins at a page. Without this
+ * any noise would do behind a count that leaves nothing unused. */
+static bool
+rtokens(const uint8_t *bytes, unsigned offset, unsigned size, unsigned count)
+{
+    unsigned end = offset + size;
+
+    for (unsigned i = 0; i < count && end <= SMCR_LLC_LENGTH; i++, end += size)
+        if ((bytes[end - 2] & 0x0f) || bytes[end - 1])
+            return false;
+    return unused_is_zero(bytes, offset, size, count, SMCR_LLC_LENGTH);
+}
+
 static bool
 add_link_cont(const uint8_t *bytes)
 {
     return only_flags(bytes, RESPONSE) && zero(bytes, 6, 8) && bytes[4] != 0 &&
-           unused_is_zero(bytes, 8, 16, bytes[5], 44);
+           rtokens(bytes, 8, 16, bytes[5]);
 }
 
 static bool
@@ -82,14 +95,14 @@ static bool
 confirm_rkey(const uint8_t *bytes)
 {
     return only_flags(bytes, RESPONSE | 0x30) && !zero(bytes, 5, 9) &&
-           unused_is_zero(bytes, 17, 13, bytes[4], 44);
+           (bytes[15] & 0x0f) == 0 && bytes[16] == 0 && rtokens(bytes, 17, 13, bytes[4]);
 }
 
 static bool
 confirm_rkey_cont(const uint8_t *bytes)
 {
     return only_flags(bytes, RESPONSE | 0x20) && bytes[4] != 0 &&
-           unused_is_zero(bytes, 5, 13, bytes[4], 44);
+           rtokens(bytes, 5, 13, bytes[4]);
 }
 
 static bool

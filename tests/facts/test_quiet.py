@@ -1,6 +1,8 @@
 """The plugin is seen on SMC-R only: whatever is not SMC-R looks the same with it and without it."""
 
 import difflib
+import random
+import ssl
 
 import pytest
 from bed import captures
@@ -27,8 +29,69 @@ def roce(opcode, payload):
     return Ether() / IP(src=CLIENT, dst=SERVER) / UDP(sport=50000, dport=4791) / Raw(bth + payload + bytes(4))
 
 
+def talk(port, *turns):
+    """A TCP connection with handshake; the client speaks first, and a turn may take several segments."""
+    numbers, frames = [1, 1], [tcp("S", [("MSS", 1460)], port=port, seq=0, ack=0)]
+    for turn, data in enumerate(turns):
+        side = turn % 2
+        for start in range(0, len(data), 1448):
+            part = data[start:start + 1448]
+            frame = tcp("PA", payload=part, port=port, seq=numbers[side], ack=numbers[1 - side])
+            if side:
+                frame[IP].src, frame[IP].dst = SERVER, CLIENT
+                frame[TCP].sport, frame[TCP].dport = port, 40000
+            numbers[side] += len(part)
+            frames.append(frame)
+    return frames
+
+
+def client_hello():
+    """What a TLS client sends first."""
+    sent = ssl.MemoryBIO()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client = context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname="server.example")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+def key_exchange(dice):
+    """SSH: the binary packet with the lists of algorithms."""
+    lists = b"".join(len(each).to_bytes(4, "big") + each for each in (
+        b"curve25519-sha256,ecdh-sha2-nistp256", b"ssh-ed25519,rsa-sha2-512", *4 * [b"aes256-gcm@openssh.com"],
+        *2 * [b"none"], b"", b""))
+    body = b"\x14" + dice.randbytes(16) + lists + bytes(5)
+    return (len(body) + 5).to_bytes(4, "big") + b"\x04" + body + bytes(4)
+
+
+def resembling(dice):
+    """A SEND of 44 bytes that begins as LLC or CDC does and goes on with noise, or with text."""
+    llc = dice.randrange(1, 10)
+    kind = dice.choice((b"\xfe\x2c", bytes([llc, 44, 0]), bytes([0x20 | llc, 0, 44])))
+    rest = dice.choice((dice.randbytes, lambda n: "Hello. SMCR is ".encode("cp500") * 3))(44)
+    return (kind + rest)[:44]
+
+
+DICE = random.Random(7609)
+TEXT = "Hello. SMCR speaks EBCDIC here.".encode("cp500")
+
 # Traffic that comes near SMC-R without being it.
 NEAR = {
+    "HTTP": talk(80, b"GET / HTTP/1.1\r\nHost: server.example\r\n\r\n",
+                 b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + DICE.randbytes(9000)),
+    "TLS": talk(443, client_hello(), b"\x15\x03\x03\0\x02\x02\x28"),
+    "TLS records": talk(443, *(b"\x17\x03\x03" + n.to_bytes(2, "big") + DICE.randbytes(n) for n in (44, 68, 52, 1400))),
+    "SSH": talk(22, b"SSH-2.0-client\r\n", b"SSH-2.0-server\r\n", key_exchange(DICE), key_exchange(DICE)),
+    "iperf": talk(5201, DICE.randbytes(37), b"\x09", (bytes(range(48, 58)) * 15000)[:131072], b"\x0c"),
+    "EBCDIC on TCP": talk(50001, TEXT * 9, TEXT[7:11] + TEXT, TEXT[7:10], TEXT),
+    "bulk RDMA": [roce(opcode, (DICE.randbytes(16) if opcode in (6, 10) else b"") + DICE.randbytes(1024))
+                  for _ in range(20) for opcode in (6, 7, 7, 8, 10, 10)],
+    "NVMe over RDMA": [roce(4, DICE.randbytes(length)) for _ in range(20) for length in (64, 16)],
+    "RPC over RDMA": [roce(4, DICE.randbytes(4) + bytes([0, 0, 0, 1, 0, 0, 0, 32]) + bytes(16) + DICE.randbytes(n))
+                      for n in (16, 24, 40, 100)],
+    "SENDs of 44 bytes of noise": [roce(4, DICE.randbytes(44)) for _ in range(300)],
+    "SENDs that look like LLC or CDC": [roce(4, resembling(DICE)) for _ in range(600)],
+    "EBCDIC on RDMA": [roce(opcode, (TEXT * 4)[:length]) for opcode in (4, 6, 10) for length in (44, 68, 100)],
     "other experiments in the TCP option": [
         tcp("S", [(kind, value)]) for kind in (253, 254)
         for value in (b"", b"\xf9", b"\xf9\x89", b"\xf9\x89\xa1\xa2", b"\xe2\xd4", b"\xe2\xd4\xc3",

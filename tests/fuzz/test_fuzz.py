@@ -1,0 +1,43 @@
+"""
+The harnesses for libFuzzer, on some of their seeds and a little beyond: the short form of tests/fuzz/run.
+"""
+
+import os
+import random
+import shutil
+import subprocess
+
+import corpus
+import pytest
+from bed import BUILDS
+
+PROGRAMS = BUILDS / "fuzz" / "tests" / "fuzz"
+PLAIN = {"psn": 50_000, "stream": 50_000, "state": 10_000, "layout": 30_000}  # executions
+EPAN = dict.fromkeys(
+    ("option", "proposal", "accept", "confirm", "decline", "llc", "cdc", "write", "roce", "late", "frames"), 600)
+SEEDS = 150
+
+pytestmark = pytest.mark.skipif(not (PROGRAMS / "fuzz-state").exists(), reason="tests/build fuzz has not been run")
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seeds")
+    corpus.main(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name, runs", (PLAIN | EPAN).items())
+def test_nothing_is_found(seeds, tmp_path, name, runs):
+    folder = seeds / name
+    chosen = sorted(folder.iterdir()) if folder.exists() else []
+    for path in random.Random(name).sample(chosen, min(SEEDS, len(chosen))):
+        shutil.copy(path, tmp_path)
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "HOME": str(tmp_path),
+                   "WIRESHARK_CONFIG_DIR": str(tmp_path)}
+    result = subprocess.run(
+        [PROGRAMS / f"fuzz-{name}", f"-runs={runs}", "-seed=7609", "-detect_leaks=0", "-print_funcs=0", "-max_len=200",
+         f"-artifact_prefix={BUILDS}/failed-{name}-", tmp_path],
+        env=environment, capture_output=True, text=True, errors="replace", timeout=300, check=False)
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert "Done " in result.stderr.splitlines()[-1]
