@@ -27,12 +27,16 @@ def record(how, data):
 
 
 class Seeds:
-    def __init__(self, folder):
+    def __init__(self, folder, one_of):
         self.folder = pathlib.Path(folder)
+        self.one_of = one_of
         self.sequences = {}
 
     def add(self, harness, data):
-        path = self.folder / harness / hashlib.sha256(data).hexdigest()[:16]
+        name = hashlib.sha256(data).hexdigest()[:16]
+        if int(name, 16) % self.one_of:
+            return
+        path = self.folder / harness / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
@@ -82,8 +86,9 @@ class Seeds:
             self.chain("write", record(how, message[reth:]) + message[:reth])
 
 
-def main(folder):
-    seeds = Seeds(folder)
+def main(folder, one_of=1):
+    """All seeds, or one of so many."""
+    seeds = Seeds(folder, one_of)
     for path in bed.captures().values():
         linktype, frames = alter.read(path)
         for frame in frames[:FRAMES_MAX]:

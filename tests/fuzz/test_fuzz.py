@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not (PROGRAMS / "fuzz-state").exists(), reason="
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory):
     folder = tmp_path_factory.mktemp("seeds")
-    corpus.main(folder)
+    corpus.main(folder, one_of=10)
     return folder
 
 

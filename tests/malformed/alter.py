@@ -117,7 +117,7 @@ def shorten(linktype, frame, length):
 
 
 def kind(linktype, frame):
-    """What tells a frame from others when it is cut: frames of one kind have the same layout. None: no layout of ours."""
+    """What tells a frame from others when it is cut: frames of a kind have the same layout. None: no layout of ours."""
     layers = Layers(linktype, frame)
     if layers.payload is None or layers.payload >= len(frame):
         return None
