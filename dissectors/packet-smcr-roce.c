@@ -55,23 +55,36 @@ is_whole_send(uint8_t opcode)
            opcode == RC_SEND_ONLY_INVAL;
 }
 
-/* First pass: is this packet SMC-R? `payload` may be NULL. Returns whether it gets a record. */
+/* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
 static bool
-decide(const packet_info *pinfo, const smcr_roce_t *roce, tvbuff_t *payload,
+recognise(tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce, smcr_when_t when)
+{
+    uint32_t sender_qpn;
+
+    if (!is_whole_send(roce->opcode) || tvb_captured_length_remaining(tvb, payload_at) <= 0)
+        return false;
+    tvbuff_t *payload = tvb_new_subset_remaining(tvb, payload_at);
+    if (!smcr_recognise(payload, roce))
+        return false;
+    if (smcr_recognise_sender(payload, &sender_qpn))
+        smcr_state_recognise_link(smcr_state, roce, sender_qpn, when);
+    else
+        smcr_state_recognise(smcr_state, roce, when);
+    return true;
+}
+
+/* First pass: is this packet SMC-R? Its payload is at `payload_at` of `tvb`, if it has any. Returns
+ * whether it gets a record. */
+static bool
+decide(const packet_info *pinfo, tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce,
        smcr_packet_t *packet)
 {
     smcr_when_t when = smcr_when(pinfo);
 
     *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
     bool known = smcr_state_packet(smcr_state, roce, when, packet);
-    if (!known && is_whole_send(roce->opcode) && payload && smcr_recognise(payload, roce)) {
-        uint32_t sender_qpn;
-        if (smcr_recognise_sender(payload, &sender_qpn))
-            smcr_state_recognise_link(smcr_state, roce, sender_qpn, when);
-        else
-            smcr_state_recognise(smcr_state, roce, when);
+    if (!known && recognise(tvb, payload_at, roce, when))
         known = smcr_state_packet(smcr_state, roce, when, packet);
-    }
     return known || smcr_orphan_stranger(smcr_state, roce, when, packet);
 }
 
@@ -86,14 +99,14 @@ is_ours(const smcr_packet_t *packet)
 
 /* Gets the record of this packet; the first pass makes it. */
 static void
-begin_packet(packet_info *pinfo, tvbuff_t *payload, frame_t *frame)
+begin_packet(packet_info *pinfo, tvbuff_t *tvb, int payload_at, frame_t *frame)
 {
     frame->layer = pinfo->curr_layer_num;
     if (pinfo->fd->visited)
         frame->has_record =
             smcr_record_find(smcr_state, pinfo->num, frame->layer, &frame->record);
     else
-        frame->has_record = decide(pinfo, &frame->roce, payload, &frame->record);
+        frame->has_record = decide(pinfo, tvb, payload_at, &frame->roce, &frame->record);
     frame->packet = frame->has_record && is_ours(&frame->record) ? &frame->record : NULL;
 }
 
@@ -230,7 +243,7 @@ dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     frame_t frame = {.packet = NULL};
 
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &frame.roce);
-    begin_packet(pinfo, tvb, &frame);
+    begin_packet(pinfo, tvb, 0, &frame);
     TRY {
         if (frame.packet)
             frame.shown = show_payload(tvb, pinfo, tree, &frame);
@@ -342,11 +355,8 @@ dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     bool enabled = own_heuristic && own_heuristic->enabled &&
                    proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
 
-    if (enabled && smcr_roce_read(tvb, pinfo, start, &frame.roce)) {
-        bool has_payload = tvb_captured_length_remaining(tvb, frame.roce.payload) > 0;
-        tvbuff_t *payload = has_payload ? tvb_new_subset_remaining(tvb, frame.roce.payload) : NULL;
-        begin_packet(pinfo, payload, &frame);
-    }
+    if (enabled && smcr_roce_read(tvb, pinfo, start, &frame.roce))
+        begin_packet(pinfo, tvb, frame.roce.payload, &frame);
     return call_infiniband(start, tvb, pinfo, tree, data, &frame);
 }
 
