@@ -112,12 +112,17 @@ session_end_prelude(void)
     prelude_count = frame_count;
 }
 
+/* Whether somebody read beyond the end: expert items for malformed bytes are hidden fields of that
+ * name, the line about the exception is not. */
 static bool
 is_malformed(proto_tree *tree)
 {
-    GPtrArray *found = proto_find_first_finfo(tree, proto_get_id_by_filter_name("_ws.malformed"));
-    bool malformed = found->len > 0;
+    GPtrArray *found = proto_find_finfo(tree, proto_get_id_by_filter_name("_ws.malformed"));
+    bool malformed = false;
 
+    for (unsigned i = 0; i < found->len; i++)
+        if (!FI_GET_FLAG((const field_info *)g_ptr_array_index(found, i), FI_HIDDEN))
+            malformed = true;
     g_ptr_array_free(found, TRUE);
     return malformed;
 }
@@ -138,6 +143,10 @@ dissect(frame_t *frame, epan_dissect_t *dissection, bool sound)
 
     epan_dissect_run_with_taps(dissection, WTAP_FILE_TYPE_SUBTYPE_UNKNOWN, &record, tvb, data,
                                dissection == with_tree ? &columns : NULL);
+    if (dissection == with_tree)
+        epan_dissect_fill_in_columns(dissection, FALSE, FALSE);
+    if (sound)
+        require(!is_malformed(dissection->tree));
     epan_dissect_reset(dissection);
 }
 
