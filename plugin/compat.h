@@ -59,4 +59,22 @@ typedef gboolean ws_bool;
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
+/* For programs that dissect without Wireshark or tshark, as in tests/fuzz. 4.6 asks GLib for the
+ * name of the program, and finds a frame's bytes in its record, which has a name as well. */
+#if WS_AT_LEAST(4, 6)
+#define compat_log_init(program) (g_set_prgname(program), ws_log_init(NULL))
+#define compat_dissect(dissection, record, bytes, frame, columns) \
+    ((void)((record)->rec_type_name = "Packet"), \
+     (void)((record)->data = (Buffer){.data = (bytes), \
+                                      .allocated = (frame)->cap_len, \
+                                      .first_free = (frame)->cap_len}), \
+     epan_dissect_run_with_taps(dissection, WTAP_FILE_TYPE_SUBTYPE_UNKNOWN, record, frame, columns))
+#else
+#define compat_log_init(program) ws_log_init(program, NULL)
+#define compat_dissect(dissection, record, bytes, frame, columns) \
+    epan_dissect_run_with_taps( \
+        dissection, WTAP_FILE_TYPE_SUBTYPE_UNKNOWN, record, \
+        tvb_new_real_data(bytes, (frame)->cap_len, (int)(frame)->pkt_len), frame, columns)
+#endif
+
 #endif /* SMCR_COMPAT_H */

@@ -9,6 +9,7 @@
 
 #include <epan/epan_dissect.h>
 #include <epan/exceptions.h>
+#include <wiretap/wtap.h>
 
 #include "input.h"
 #include "session.h"

@@ -60,9 +60,10 @@ session_start(void)
 {
     g_setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", TRUE);
     init_process_policies();
-    ws_log_init("fuzz", NULL);
+    compat_log_init("fuzz");
     timestamp_set_type(TS_RELATIVE);
     timestamp_set_precision(TS_PREC_AUTO);
+    timestamp_set_seconds_type(TS_SECONDS_DEFAULT);
     wtap_init(FALSE);
     plugin_register();
     require(epan_init(NULL, NULL, FALSE));
@@ -139,10 +140,9 @@ dissect(frame_t *frame, epan_dissect_t *dissection, bool sound)
                                      .len = data->pkt_len,
                                      .pkt_encap = WTAP_ENCAP_ETHERNET},
     };
-    tvbuff_t *tvb = tvb_new_real_data(frame->bytes, data->cap_len, (int)data->pkt_len);
 
-    epan_dissect_run_with_taps(dissection, WTAP_FILE_TYPE_SUBTYPE_UNKNOWN, &record, tvb, data,
-                               dissection == with_tree ? &columns : NULL);
+    compat_dissect(dissection, &record, frame->bytes, data,
+                   dissection == with_tree ? &columns : NULL);
     if (dissection == with_tree)
         epan_dissect_fill_in_columns(dissection, FALSE, FALSE);
     if (sound)
