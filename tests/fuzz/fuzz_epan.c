@@ -15,7 +15,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CUT = 0x01, SERVER = 0x02, FIX_LENGTH = 0x04, FIX_TRAILER = 0x08, SPLIT = 0x10 };
-enum { RECORDS_MAX = 16 }; /* else most inputs are a hundred frames without content */
+enum { RECORDS_MAX = 8 }; /* else most inputs are a hundred frames without content */
 enum { SEND_FIRST = 0, SEND_MIDDLE = 1, SEND_LAST = 2, SEND_ONLY = 4, WRITE_ONLY = 10 };
 
 static const input_t nothing = {(const uint8_t *)"", 0};
