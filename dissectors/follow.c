@@ -18,6 +18,7 @@
 #include "fields.h"
 
 #define KEY_SELECTED 0x53454c /* of the packet's own data, in the pool of the packet */
+#define WAITING_MAX 1024      /* pieces of one direction: what a sender may have under way */
 
 /* What the tap carries: data, or how far they have been read, or text in their place. */
 typedef struct {
@@ -182,6 +183,19 @@ deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_serve
     }
 }
 
+/* Data behind a gap. Where more wait than a sender has under way, the first ones wait in vain. */
+static void
+keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
+{
+    bool from_server = record->is_server;
+    GList **waiting = &follow->fragments[from_server];
+
+    *waiting = g_list_insert_sorted(*waiting, record, later_first);
+    const follow_record_t *in_vain = g_list_nth_data(*waiting, WAITING_MAX);
+    if (in_vain)
+        deliver_waiting(follow, pinfo, from_server, in_vain->seq + 1);
+}
+
 static void
 take_data(follow_info_t *follow, const packet_info *pinfo, const piece_t *piece)
 {
@@ -193,8 +207,7 @@ take_data(follow_info_t *follow, const packet_info *pinfo, const piece_t *piece)
 
     record->seq = (uint32_t)piece->position;
     if (piece->ahead) {
-        follow->fragments[from_server] =
-            g_list_insert_sorted(follow->fragments[from_server], record, later_first);
+        keep_waiting(follow, pinfo, record);
         return;
     }
     if (follow->bytes_written[from_server] == 0) /* the capture may begin late */
