@@ -13,7 +13,6 @@
 #include "ends.h"
 #include "export_streams.h"
 #include "fields.h"
-#include "follow.h"
 #include "items.h"
 
 
@@ -38,6 +37,16 @@ frame_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, uint32_t
 {
     if (frame && frame < pinfo->num)
         generated_uint(tree, hf, tvb, frame);
+}
+
+/* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
+static bool
+any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (proto_field_is_referenced(tree, *fields[i]))
+            return true;
+    return false;
 }
 
 static const char *
@@ -73,11 +82,15 @@ show_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *top,
 void
 smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
+    static const int *const fields[] = {
+        &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port,    &hf_smcr_server_addr,
+        &hf_smcr_server_port, &hf_smcr_addr,        &hf_smcr_port,           &hf_smcr_proposal_in,
+        &hf_smcr_accept_in,   &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
     proto_item *top = generated_uint(tree, hf_smcr_stream, tvb, conn->index);
-
     proto_tree *below = proto_item_add_subtree(top, ett_smcr_connection);
-    smcr_follow_select(pinfo, conn);
 
+    if (!any_wanted(tree, fields, array_length(fields)))
+        return;
     if (conn->has_tcp)
         show_tcp(tvb, pinfo, below, top, conn);
     frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
@@ -101,12 +114,17 @@ show_end(tvbuff_t *tvb, proto_tree *tree, const smcr_end_t *end)
 static void
 show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
+    static const int *const fields[] = {
+        &hf_smcr_link_number, &hf_smcr_lgr, &hf_smcr_src_qpn,
+        &hf_smcr_gid,         &hf_smcr_qpn, &hf_smcr_confirm_link_in};
     const smcr_link_t *link = packet->link;
     proto_item *top = generated_uint(tree, hf_smcr_link, tvb, link->index);
     proto_tree *below = proto_item_add_subtree(top, ett_smcr_link);
     const smcr_end_t *from = &link->end[packet->sender];
     const smcr_end_t *to = &link->end[!packet->sender];
 
+    if (!any_wanted(tree, fields, array_length(fields)))
+        return;
     if (packet->has_number) {
         proto_item_append_text(top, " (number %u)", link->number);
         generated_uint(below, hf_smcr_link_number, tvb, link->number);
@@ -178,8 +196,7 @@ add_late(smcr_packet_t *packet)
 
     if (!late)
         return;
-    if (!packet->conn)
-        packet->conn = late->conn;
+    packet->conn = smcr_packet_conn(packet);
     if (!packet->link && late->link) {
         smcr_packet_set_link(packet, late->link, late->sender);
         packet->direction = SMCR_SIDE_UNKNOWN;
@@ -218,7 +235,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_
         smcr_analysis_summarize(pinfo, packet->view);
         smcr_export_announced(pinfo, packet->conn, packet->sender, packet->view->announced);
     }
-    if (tree) /* else nobody asks for fields */
+    if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, packet);
     /* What answers this message is known in the second pass only. */
     if (packet->asks && !packet->asks->response_frame && pinfo->fd->visited)

@@ -16,8 +16,8 @@
 #include "dissector_state.h"
 #include "ends.h"
 #include "fields.h"
+#include "handshake.h"
 
-#define KEY_SELECTED 0x53454c /* of the packet's own data, in the pool of the packet */
 #define WAITING_MAX 1024      /* pieces of one direction: what a sender may have under way */
 
 /* What the tap carries: data, or how far they have been read, or text in their place. */
@@ -83,13 +83,6 @@ smcr_follow_fell_back(packet_info *pinfo, const smcr_conn_t *conn)
         pinfo->pool, "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
         conn->fallback_reason, conn->tcp_stream);
     tap_queue_packet(follow_tap, pinfo, piece);
-}
-
-void
-smcr_follow_select(packet_info *pinfo, const smcr_conn_t *conn)
-{
-    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, KEY_SELECTED,
-                     wmem_memdup(pinfo->pool, &conn->index, sizeof conn->index));
 }
 
 /* ---- to the user ---- */
@@ -253,20 +246,32 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
 }
 
 static char *
-conv_filter(epan_dissect_t *edt _U_, packet_info *pinfo, unsigned *stream, unsigned *sub_stream _U_)
-{
-    const uint32_t *index = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, KEY_SELECTED);
-
-    if (!index)
-        return NULL;
-    *stream = *index;
-    return g_strdup_printf("smcr.stream eq %u", *index);
-}
-
-static char *
 index_filter(unsigned stream, unsigned sub_stream _U_)
 {
     return g_strdup_printf("smcr.stream eq %u", stream);
+}
+
+/* The connection of the packet that the user has selected. */
+static const smcr_conn_t *
+selected_conn(packet_info *pinfo)
+{
+    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    smcr_packet_t packet;
+
+    if (!conn && smcr_record_find(smcr_state, pinfo->num, SMCR_ANY_LAYER, &packet))
+        conn = smcr_packet_conn(&packet);
+    return conn;
+}
+
+static char *
+conv_filter(epan_dissect_t *edt _U_, packet_info *pinfo, unsigned *stream, unsigned *sub_stream _U_)
+{
+    const smcr_conn_t *conn = selected_conn(pinfo);
+
+    if (!conn)
+        return NULL;
+    *stream = conn->index;
+    return index_filter(conn->index, 0);
 }
 
 static char *

@@ -24,7 +24,4 @@ void smcr_follow_read(packet_info *pinfo, const smcr_packet_t *packet, uint64_t 
 /* In this frame the connection went back to TCP: its data is elsewhere. */
 void smcr_follow_fell_back(packet_info *pinfo, const smcr_conn_t *conn);
 
-/* Remembers which connection the frame on display belongs to, for the Follow menu. */
-void smcr_follow_select(packet_info *pinfo, const smcr_conn_t *conn);
-
 #endif /* SMCR_FOLLOW_H */

@@ -35,7 +35,7 @@ learn_tcp(smcr_conn_t *conn, packet_info *pinfo, conversation_t *conversation, b
     unsigned sender = !from_client;
 
     conn->has_tcp = true;
-    conn->tcp = tcp;
+    conn->conversation = conversation;
     conn->tcp_stream = tcp->stream;
     conn->ipv4 = pinfo->src.type == AT_IPv4;
     smcr_gid_from_address(&pinfo->src, conn->addr[sender]);
@@ -62,8 +62,13 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    const struct tcp_analysis *tcp = conn->tcp;
+    static int proto_tcp = -1;
 
+    if (!conn->conversation)
+        return false;
+    if (proto_tcp < 0)
+        proto_tcp = proto_get_id_by_filter_name("tcp");
+    const struct tcp_analysis *tcp = conversation_get_proto_data(conn->conversation, proto_tcp);
     return tcp && (tcp->conversation_completeness & COMPLETENESS_RST);
 }
 

@@ -14,8 +14,9 @@
 /* The dissector of CLC over TCP; set by smcr_clc_handoff(). */
 extern dissector_handle_t smcr_clc_handle;
 
-/* While true, bytes that come to the CLC dissector are no CLC: it hands them on. */
-extern bool smcr_clc_bypass;
+/* While set, bytes of that conversation that come to the CLC dissector are no CLC: it hands them
+ * on. */
+extern conversation_t *smcr_clc_bypass;
 
 /* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);

@@ -25,7 +25,7 @@
 #include "preferences.h"
 #include "values.h"
 
-bool smcr_clc_bypass;
+conversation_t *smcr_clc_bypass;
 
 static dissector_handle_t builtin_handle; /* Wireshark's own `smc`, NULL when it has none */
 
@@ -144,9 +144,9 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
 /* A dissector that took over the whole conversation is hidden below our claim: it gets the bytes
  * from here. Returns what it returns, 0 when there is none. */
 static int
-call_hidden(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+            void *data)
 {
-    conversation_t *conversation = find_or_create_conversation(pinfo);
     dissector_handle_t hidden = conversation_get_dissector(conversation, 0);
 
     if (!hidden || hidden == smcr_clc_handle)
@@ -189,13 +189,13 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
     conversation_t *conversation = find_or_create_conversation(pinfo);
 
     keep_info(pinfo);
-    smcr_clc_bypass = true;
+    smcr_clc_bypass = conversation;
     TRY {
         decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
                          get_tcp_conversation_data(conversation, pinfo), data);
     }
     FINALLY {
-        smcr_clc_bypass = false;
+        smcr_clc_bypass = NULL;
     }
     ENDTRY;
     trim_info(pinfo);
@@ -218,7 +218,7 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
     smcr_packet_t first;
     if (smcr_record_find(smcr_state, pinfo->num, RECORD_LAYERS, &first))
         keep_info(pinfo); /* TCP has put the message of this frame together from two */
-    return call_hidden(tvb, pinfo, tree, data);
+    return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
 /* First pass: CLC ends in this frame, for this direction. */
@@ -240,7 +240,6 @@ show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
     proto_item_set_generated(stream);
     proto_item_set_hidden(stream);
-    smcr_follow_select(pinfo, conn);
     if (conn->fallback_frame == pinfo->num && conn->fallback != SMCR_FALLBACK_DECLINED) {
         smcr_fallback_show(tvb, pinfo, tree, conn);
         return;
@@ -256,7 +255,7 @@ dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
 {
     if (smcr_clc_bypass) {
         pinfo->can_desegment = pinfo->saved_can_desegment;
-        return call_hidden(tvb, pinfo, tree, data);
+        return call_hidden(smcr_clc_bypass, tvb, pinfo, tree, data);
     }
     smcr_conn_t *conn = smcr_handshake_find(pinfo);
     uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;

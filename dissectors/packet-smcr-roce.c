@@ -20,6 +20,7 @@
 #include "fields.h"
 #include "follow.h"
 #include "handshake.h"
+#include "infiniband.h"
 #include "llc.h"
 #include "preferences.h"
 #include "recognise.h"
@@ -38,11 +39,12 @@ typedef struct {
     bool has_record, shown;
 } frame_t;
 
-static frame_t *current;
+static frame_t *current; /* NULL: it is in an encapsulation that is not wrapped */
 static int proto_observer = -1;
 static dissector_handle_t wrapper[SMCR_ROCE_STARTS];
 static dissector_handle_t original[SMCR_ROCE_STARTS];
 static heur_dtbl_entry_t *own_heuristic;
+static bool enabled; /* both the protocol and the heuristic */
 static heur_dtbl_entry_t *builtin_heuristic; /* of Wireshark's own `smc`; NULL when it has none */
 static bool builtin_allowed;                 /* it is there, and the user has not disabled it */
 
@@ -102,6 +104,7 @@ static void
 begin_packet(packet_info *pinfo, tvbuff_t *tvb, int payload_at, frame_t *frame)
 {
     frame->layer = pinfo->curr_layer_num;
+    frame->shown = false;
     if (pinfo->fd->visited)
         frame->has_record =
             smcr_record_find(smcr_state, pinfo->num, frame->layer, &frame->record);
@@ -204,14 +207,17 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
 
     if (!write && (!is_send(frame->roce.opcode) || captured <= 0))
         return false;
-    tvbuff_t *data = tvb_new_subset_length_caplen(payload, 0, captured, length);
+    bool exact = captured == (int)tvb_captured_length(payload) &&
+                 length == (int)tvb_reported_length(payload);
+    tvbuff_t *data =
+        exact ? payload : tvb_new_subset_length_caplen(payload, 0, captured, length);
     if (write)
         item = smcr_rdma_write_dissect(data, pinfo, tree, &frame->roce, frame->packet);
     else if (is_whole_send(frame->roce.opcode))
         item = show_send(data, pinfo, tree, frame);
     else
         item = show_send_part(data, pinfo, tree, frame);
-    proto_tree *below = proto_item_get_subtree(item);
+    proto_tree *below = item == tree ? tree : proto_item_get_subtree(item);
     smcr_annotate_packet(data, pinfo, below, item, frame->packet);
     if (frame->packet->view)
         smcr_follow_read(pinfo, frame->packet, frame->packet->view->consumed);
@@ -260,47 +266,11 @@ dissect_payload_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
 {
     if (!current)
         return data && dissect_unwrapped(tvb, pinfo, tree, data);
-    if (current->packet)
-        current->shown = show_payload(tvb, pinfo, tree, current);
+    current->shown = show_payload(tvb, pinfo, tree, current);
     return current->shown;
 }
 
 /* ---- the wrapper ---- */
-
-/* All heuristics of InfiniBand's payload but ours; listed anew for each file. */
-static struct {
-    unsigned count;
-    heur_dtbl_entry_t *entry[64];
-} others;
-
-static void
-collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *data _U_)
-{
-    if (entry != own_heuristic && others.count < array_length(others.entry))
-        others.entry[others.count++] = entry;
-}
-
-/* Keeps the other heuristics out. Returns those that were enabled, as bits. */
-static uint64_t
-gate_close(void)
-{
-    uint64_t were_enabled = 0;
-
-    for (unsigned i = 0; i < others.count; i++)
-        if (others.entry[i]->enabled) {
-            were_enabled |= UINT64_C(1) << i;
-            others.entry[i]->enabled = false;
-        }
-    return were_enabled;
-}
-
-static void
-gate_open(uint64_t enabled)
-{
-    for (unsigned i = 0; enabled; i++, enabled >>= 1)
-        if (enabled & 1)
-            others.entry[i]->enabled = true;
-}
 
 /* Shows what InfiniBand's dissector kept from the heuristics: what the capture cut, and packets
  * without payload. */
@@ -322,26 +292,50 @@ show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, frame_t *fram
         show_link_only(tvb, pinfo, tree, frame);
 }
 
+/* A packet that is ours. */
 static int
-call_infiniband(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                void *data, frame_t *frame)
+dissect_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+             void *data, frame_t *frame)
 {
     frame_t *outer = current;
+    ws_bool own_enabled = own_heuristic->enabled;
     volatile int used = 0;
     volatile uint64_t gate;
 
     current = frame;
     builtin_allowed = builtin_heuristic && builtin_heuristic->enabled;
-    gate = frame->packet ? gate_close() : 0;
+    gate = smcr_infiniband_close_gate();
+    own_heuristic->enabled = true; /* a packet that is not ours may be around this one */
     TRY {
-        used = call_dissector_with_data(original[start], tvb, pinfo, tree, data);
-        if (used > 0 && frame->packet && !frame->shown)
+        used = call_dissector_only(original[start], tvb, pinfo, tree, data);
+        if (used > 0 && !frame->shown)
             show_the_rest(tvb, pinfo, tree, frame);
     }
     FINALLY {
-        gate_open(gate);
+        own_heuristic->enabled = own_enabled;
+        smcr_infiniband_open_gate(gate);
         current = outer;
         end_packet(pinfo, frame);
+    }
+    ENDTRY;
+    return used;
+}
+
+/* A packet that is not ours, as far as is known: so there is no need to ask our heuristic, which
+ * takes Wireshark longer than all of the above. */
+static int
+dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                void *data)
+{
+    ws_bool own_enabled = own_heuristic->enabled;
+    volatile int used = 0;
+
+    own_heuristic->enabled = false;
+    TRY {
+        used = call_dissector_only(original[start], tvb, pinfo, tree, data);
+    }
+    FINALLY {
+        own_heuristic->enabled = own_enabled;
     }
     ENDTRY;
     return used;
@@ -351,13 +345,15 @@ static int
 dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                 void *data)
 {
-    frame_t frame = {.packet = NULL};
-    bool enabled = own_heuristic && own_heuristic->enabled &&
-                   proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
+    frame_t frame;
 
-    if (enabled && smcr_roce_read(tvb, pinfo, start, &frame.roce))
-        begin_packet(pinfo, tvb, frame.roce.payload, &frame);
-    return call_infiniband(start, tvb, pinfo, tree, data, &frame);
+    if (!enabled || !smcr_roce_read(tvb, pinfo, start, &frame.roce))
+        return call_dissector_only(original[start], tvb, pinfo, tree, data);
+    begin_packet(pinfo, tvb, frame.roce.payload, &frame);
+    if (frame.packet)
+        return dissect_ours(start, tvb, pinfo, tree, data, &frame);
+    end_packet(pinfo, &frame);
+    return dissect_foreign(start, tvb, pinfo, tree, data);
 }
 
 static int
@@ -378,68 +374,15 @@ dissect_wrapped_lrh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *d
     return dissect_wrapped(SMCR_ROCE_LRH, tvb, pinfo, tree, data);
 }
 
-/* ---- hooking in ---- */
-
-/* The tables that lead to InfiniBand's dissectors, and what a packet begins with there. */
-static const struct {
-    const char *table;
-    smcr_roce_start_t start;
-} ways_in[] = {
-    {"udp.port", SMCR_ROCE_BTH},
-    {"ip.proto", SMCR_ROCE_BTH},
-    {"ethertype", SMCR_ROCE_GRH},
-    {"wtap_encap", SMCR_ROCE_LRH},
-    {"erf.types.type", SMCR_ROCE_LRH},
-};
-
-typedef struct {
-    uint32_t key;
-    bool decode_as; /* the user's choice, not the default */
-    dissector_handle_t handle;
-} hook_t;
-
-static void
-collect_hook(const char *table _U_, ftenum_t type, void *key, void *value, void *data)
-{
-    static int proto_infiniband = -1;
-    dtbl_entry_t *entry = value;
-    dissector_handle_t handle = dtbl_entry_get_handle(entry);
-
-    if (proto_infiniband < 0)
-        proto_infiniband = proto_get_id_by_filter_name("infiniband");
-    if (!handle || type > FT_UINT32 || type < FT_UINT8 ||
-        dissector_handle_get_protocol_index(handle) != proto_infiniband)
-        return;
-    hook_t hook = {GPOINTER_TO_UINT(key), dtbl_entry_get_initial_handle(entry) != handle, handle};
-    wmem_array_append_one((wmem_array_t *)data, hook);
-}
-
-/*
- * Puts the wrappers in front of InfiniBand's dissectors, wherever they are now. Runs before each
- * file: a change of any InfiniBand preference puts the originals back.
- */
+/* Before each file, and before one is dissected anew, since the user has changed a preference (any
+ * of InfiniBand puts the originals back) or what is enabled. */
 static void
 hook_in(void)
 {
-    others.count = 0;
-    heur_dissector_table_foreach("infiniband.payload", collect_other, NULL);
-    for (unsigned i = 0; i < array_length(ways_in); i++) {
-        wmem_array_t *hooks = wmem_array_new(NULL, sizeof(hook_t));
-        const char *table = ways_in[i].table;
-        smcr_roce_start_t start = ways_in[i].start;
-
-        if (find_dissector_table(table))
-            dissector_table_foreach(table, collect_hook, hooks);
-        for (unsigned n = 0; n < wmem_array_get_count(hooks); n++) {
-            const hook_t *hook = wmem_array_index(hooks, n);
-            original[start] = hook->handle;
-            if (hook->decode_as)
-                dissector_change_uint(table, hook->key, wrapper[start]);
-            else
-                dissector_add_uint(table, hook->key, wrapper[start]);
-        }
-        wmem_destroy_array(hooks);
-    }
+    enabled = own_heuristic && own_heuristic->enabled &&
+              proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
+    smcr_infiniband_wrap(wrapper, original);
+    smcr_infiniband_list_others(own_heuristic);
 }
 
 /*

@@ -81,14 +81,14 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 {
     const smcr_place_t *place = packet->place;
     uint32_t captured = tvb_captured_length(data);
-    proto_item *top = tree ? show_fields(data, pinfo, tree, roce, packet) : NULL;
+    bool wanted = proto_field_is_referenced(tree, proto_smcr);
+    proto_item *top = wanted ? show_fields(data, pinfo, tree, roce, packet) : tree;
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_set_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
+    col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", place->length, " ");
     if (place->index)
-        col_add_fstr(pinfo->cinfo, COL_INFO, "RDMA WRITE Len=%u Offset=%u", place->length,
-                     place->offset);
-    else
-        col_add_fstr(pinfo->cinfo, COL_INFO, "RDMA WRITE Len=%u", place->length);
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Offset", place->offset, " ");
     if (captured < place->length) {
         proto_item *cut = proto_tree_add_uint(proto_item_get_subtree(top), hf_smcr_write_cut,
                                               data, 0, 0, captured);

@@ -115,6 +115,12 @@ read_extended_headers(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
     return offset;
 }
 
+static uint32_t
+get_24(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+}
+
 bool
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
                smcr_roce_t *roce)
@@ -124,11 +130,12 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
 
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < BTH_LENGTH)
         return false;
-    roce->opcode = tvb_get_uint8(tvb, offset);
-    roce->pad = (tvb_get_uint8(tvb, offset + 1) & 0x30) >> 4;
-    roce->target.qpn = tvb_get_ntoh24(tvb, offset + 5);
-    roce->ack_request = (tvb_get_uint8(tvb, offset + 8) & 0x80) != 0;
-    roce->psn = tvb_get_ntoh24(tvb, offset + 9);
+    const uint8_t *bth = tvb_get_ptr(tvb, offset, BTH_LENGTH); /* one check for all of it */
+    roce->opcode = bth[0];
+    roce->pad = (bth[1] & 0x30) >> 4;
+    roce->target.qpn = get_24(bth + 5);
+    roce->ack_request = (bth[8] & 0x80) != 0;
+    roce->psn = get_24(bth + 9);
 
     roce->payload = read_extended_headers(tvb, offset + BTH_LENGTH, roce);
     int trailer = roce->pad + ICRC_LENGTH + (start == SMCR_ROCE_LRH ? VCRC_LENGTH : 0);

@@ -159,22 +159,20 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     frame_addresses_t saved;
 
     become_tcp(pinfo, conn, sender, &saved);
-    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    struct tcp_analysis *tcpd =
-        conversation ? get_tcp_conversation_data(conversation, pinfo) : NULL;
-    if (!tcpd || (last && !end_message(tcpd, pinfo, seq))) {
+    struct tcp_analysis *tcpd = get_tcp_conversation_data(conn->conversation, pinfo);
+    if (last && !end_message(tcpd, pinfo, seq)) {
         restore(pinfo, &saved);
         return;
     }
     compat_tcpinfo_set_stream(&tcpinfo, conn->tcp_stream);
     add_tcp_stream(fresh, below, conn);
-    smcr_clc_bypass = true;
+    smcr_clc_bypass = conn->conversation;
     TRY {
         dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
                             pinfo->destport, tree, below, tcpd, &tcpinfo);
     }
     FINALLY {
-        smcr_clc_bypass = false;
+        smcr_clc_bypass = NULL;
         restore(pinfo, &saved);
     }
     ENDTRY;
@@ -218,7 +216,8 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
     if (!piece.known || packet->order == SMCR_PSN_OLD || piece.rewritten >= captured)
         return;
     uint64_t position = piece.position + piece.rewritten;
-    tvbuff_t *fresh = tvb_new_subset_remaining(data, (int)piece.rewritten);
+    tvbuff_t *fresh =
+        piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data;
     smcr_follow_data(fresh, pinfo, packet, position, piece.gap);
     smcr_export_data(fresh, pinfo, packet->conn, packet->sender, position);
     /* What comes behind a gap may be discarded and sent again, and dissectors need it in order. */

@@ -45,7 +45,7 @@ typedef enum {
 } smcr_fallback_t;
 
 struct smcr_conn {
-    const void *tcp;    /* Wireshark's analysis of the TCP connection; the state only keeps it */
+    void *conversation; /* Wireshark's, of TCP; the state only keeps it */
     uint32_t index;     /* smcr.stream */
     bool has_tcp;       /* the next members are known */
     bool ipv4;

@@ -133,6 +133,9 @@ typedef struct {
     smcr_event_t *events; /* in order */
 } smcr_packet_t;
 
+/* The connection, even if it has turned out later; NULL: it has not. */
+smcr_conn_t *smcr_packet_conn(const smcr_packet_t *packet);
+
 /* Completes the record with what is known of its link now; `sender` is a side of it. */
 void smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender);
 

@@ -56,6 +56,14 @@ smcr_place_piece(const smcr_place_t *place)
     };
 }
 
+smcr_conn_t *
+smcr_packet_conn(const smcr_packet_t *packet)
+{
+    const smcr_late_t *late = packet->place ? smcr_place_late(packet->place) : NULL;
+
+    return packet->conn || !late ? packet->conn : late->conn;
+}
+
 void
 smcr_packet_set_link(smcr_packet_t *packet, smcr_link_t *link, int sender)
 {

@@ -205,7 +205,7 @@ smcr_record_find(smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_packe
     const uint32_t *slot = slot_of(state, frame, false);
     const smcr_record_t *record = slot ? record_at(state, *slot) : NULL;
 
-    while (record && record->layer != layer)
+    while (record && layer != SMCR_ANY_LAYER && record->layer != layer)
         record = next_of(state, record);
     if (record)
         unpack(record, packet);

@@ -58,7 +58,10 @@ void smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc
 void smcr_record_keep(smcr_state_t *state, uint32_t frame, uint16_t layer,
                       const smcr_packet_t *packet);
 
-/* The record that was kept. Returns false when there is none; `packet` is then not changed. */
+#define SMCR_ANY_LAYER UINT16_MAX
+
+/* The record that was kept, or any of the frame's. Returns false when there is none; `packet` is
+ * then not changed. */
 bool smcr_record_find(smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_packet_t *packet);
 
 #endif /* SMCR_STATE_STATE_H */

@@ -1,0 +1,110 @@
+/* infiniband.c
+ * Wraps the handles of Wireshark's InfiniBand dissector, and gates its heuristics.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "infiniband.h"
+
+/* ---- handles ---- */
+
+/* The tables that lead to InfiniBand's dissectors, and what a packet begins with there. */
+static const struct {
+    const char *table;
+    smcr_roce_start_t start;
+} ways_in[] = {
+    {"udp.port", SMCR_ROCE_BTH},
+    {"ip.proto", SMCR_ROCE_BTH},
+    {"ethertype", SMCR_ROCE_GRH},
+    {"wtap_encap", SMCR_ROCE_LRH},
+    {"erf.types.type", SMCR_ROCE_LRH},
+};
+
+typedef struct {
+    uint32_t key;
+    bool decode_as; /* the user's choice, not the default */
+    dissector_handle_t handle;
+} hook_t;
+
+static void
+collect_hook(const char *table _U_, ftenum_t type, void *key, void *value, void *data)
+{
+    static int proto_infiniband = -1;
+    dtbl_entry_t *entry = value;
+    dissector_handle_t handle = dtbl_entry_get_handle(entry);
+
+    if (proto_infiniband < 0)
+        proto_infiniband = proto_get_id_by_filter_name("infiniband");
+    if (!handle || type > FT_UINT32 || type < FT_UINT8 ||
+        dissector_handle_get_protocol_index(handle) != proto_infiniband)
+        return;
+    hook_t hook = {GPOINTER_TO_UINT(key), dtbl_entry_get_initial_handle(entry) != handle, handle};
+    wmem_array_append_one((wmem_array_t *)data, hook);
+}
+
+void
+smcr_infiniband_wrap(const dissector_handle_t wrapper[SMCR_ROCE_STARTS],
+                     dissector_handle_t original[SMCR_ROCE_STARTS])
+{
+    for (unsigned i = 0; i < array_length(ways_in); i++) {
+        wmem_array_t *hooks = wmem_array_new(NULL, sizeof(hook_t));
+        const char *table = ways_in[i].table;
+        smcr_roce_start_t start = ways_in[i].start;
+
+        if (find_dissector_table(table))
+            dissector_table_foreach(table, collect_hook, hooks);
+        for (unsigned n = 0; n < wmem_array_get_count(hooks); n++) {
+            const hook_t *hook = wmem_array_index(hooks, n);
+            original[start] = hook->handle;
+            if (hook->decode_as)
+                dissector_change_uint(table, hook->key, wrapper[start]);
+            else
+                dissector_add_uint(table, hook->key, wrapper[start]);
+        }
+        wmem_destroy_array(hooks);
+    }
+}
+
+/* ---- heuristics ---- */
+
+static struct {
+    const heur_dtbl_entry_t *own;
+    unsigned count;
+    heur_dtbl_entry_t *entry[64];
+} others;
+
+static void
+collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *data _U_)
+{
+    if (entry != others.own && others.count < array_length(others.entry))
+        others.entry[others.count++] = entry;
+}
+
+void
+smcr_infiniband_list_others(const heur_dtbl_entry_t *own)
+{
+    others.own = own;
+    others.count = 0;
+    heur_dissector_table_foreach("infiniband.payload", collect_other, NULL);
+}
+
+uint64_t
+smcr_infiniband_close_gate(void)
+{
+    uint64_t were_enabled = 0;
+
+    for (unsigned i = 0; i < others.count; i++)
+        if (others.entry[i]->enabled) {
+            were_enabled |= UINT64_C(1) << i;
+            others.entry[i]->enabled = false;
+        }
+    return were_enabled;
+}
+
+void
+smcr_infiniband_open_gate(uint64_t were_enabled)
+{
+    for (unsigned i = 0; were_enabled; i++, were_enabled >>= 1)
+        if (were_enabled & 1)
+            others.entry[i]->enabled = true;
+}
