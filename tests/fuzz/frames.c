@@ -11,8 +11,9 @@
 #define LENGTH_MAX 4096
 #define ICRC_LENGTH 4
 
-enum { ETHERNET = 14, IPV4 = 20, TCP = 20, UDP = 8, BTH = 12 };
-enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, ROCE_PORT = 4791, SERVICE_PORT = 80 };
+enum { ETHERNET = 14, IPV4 = 20, TCP = 20, UDP = 8, GRH = 40, BTH = 12 };
+enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, ROCE_PORT = 4791 };
+enum { SERVICE_PORT = 80, OTHER_PORT = 49000 }; /* the latter is nobody's */
 
 static unsigned generation;               /* tells the captures' addresses apart */
 static uint32_t next_seq[FRAMES_CONNS][2]; /* by sender */
@@ -91,7 +92,7 @@ frames_tcp(unsigned conn, bool from_server, uint8_t flags, input_t options, inpu
     uint8_t frame[LENGTH_MAX] = {0};
     uint8_t *tcp = frame + ETHERNET + IPV4;
     unsigned option_length = (unsigned)(MIN(options.left, 40U) + 3U) & ~3U;
-    unsigned ports[] = {40000U + conn, SERVICE_PORT};
+    unsigned ports[] = {40000U + conn, conn ? OTHER_PORT + conn : SERVICE_PORT};
     size_t room = LENGTH_MAX - ETHERNET - IPV4 - TCP - option_length;
     size_t payload_length = MIN(payload.left, room);
     size_t length = LENGTH_MAX - room + payload_length;
@@ -136,6 +137,27 @@ frames_roce(bool from_server, input_t packet, frames_cut_t cut)
     memcpy(udp + UDP, packet.bytes, packet_length);
     replace_gids(udp + UDP, packet_length);
     dissect(frame, length, cut);
+}
+
+void
+frames_roce_v1(bool from_server, input_t packet, frames_cut_t cut)
+{
+    uint8_t frame[LENGTH_MAX] = {0};
+    uint8_t *grh = frame + ETHERNET;
+    size_t packet_length = MIN(packet.left, LENGTH_MAX - ETHERNET - GRH - ICRC_LENGTH);
+
+    put(frame + 12, 2, 0x8915);
+    grh[0] = 0x60;
+    put(grh + 4, 2, (uint32_t)packet_length + ICRC_LENGTH);
+    grh[6] = 0x1b;
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *gid = grh + 8 + (size_t)16 * i;
+        put(gid + 10, 2, 0xffff);
+        put_address(gid + 12, 10, from_server == !i ? 2 : 1);
+    }
+    memcpy(grh + GRH, packet.bytes, packet_length);
+    replace_gids(grh + GRH, packet_length);
+    dissect(frame, ETHERNET + GRH + packet_length + ICRC_LENGTH, cut);
 }
 
 void

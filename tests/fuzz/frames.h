@@ -41,6 +41,9 @@ void frames_handshake(unsigned conn);
 /* A RoCEv2 packet to or from host `server`, from its BTH on; the ICRC is added. */
 void frames_roce(bool from_server, input_t packet, frames_cut_t cut);
 
+/* The same in a frame of RoCEv1. */
+void frames_roce_v1(bool from_server, input_t packet, frames_cut_t cut);
+
 /* The same with a BTH to the queue pair of the first link, and the next PSN there. */
 void frames_roce_packet(bool from_server, uint8_t opcode, uint8_t pad, input_t payload,
                         frames_cut_t cut);

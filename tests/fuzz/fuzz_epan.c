@@ -178,7 +178,10 @@ send_packet(input_t *input)
         packet[5] = packet[6] = 0;
         packet[7] = server ? CLIENT_QPN : SERVER_QPN;
     }
-    frames_roce(server, (input_t){packet, bytes.left}, cut);
+    if (how & 0x40)
+        frames_roce_v1(server, (input_t){packet, bytes.left}, cut);
+    else
+        frames_roce(server, (input_t){packet, bytes.left}, cut);
 }
 
 /* ---- what the targets send ---- */

@@ -20,6 +20,7 @@
 
 #include "dissector_state.h"
 #include "input.h"
+#include "taps.h"
 
 #define FRAMES_MAX 256
 #define CAPTURES_PER_FILE 10000 /* then Wireshark forgets all, except for some 10 MB */
@@ -74,6 +75,7 @@ session_start(void)
     heur_dissector_table_foreach("infiniband.payload", disable_foreign, NULL);
     build_column_format_array(&columns, preferences->num_cols, TRUE);
     require(proto_get_id_by_filter_name("smcr") > 0);
+    taps_start();
 }
 
 static void
@@ -196,8 +198,10 @@ session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length)
 void
 session_close(bool sound)
 {
+    taps_reset();
     for (unsigned i = prelude_count; i < frame_count; i++)
         dissect(&frames[i], with_tree, sound);
+    taps_reset();
     for (unsigned i = 0; i < frame_count; i++) {
         frame_data_destroy(&frames[i].data);
         free(frames[i].bytes);

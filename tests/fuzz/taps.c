@@ -1,0 +1,96 @@
+/* taps.c
+ * What the listeners get is looked at, so that AddressSanitizer sees it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "compat.h"
+
+#include "taps.h"
+
+#include <epan/export_object.h>
+#include <epan/follow.h>
+
+#include "input.h"
+
+static follow_info_t follow;
+static GPtrArray *objects;
+static register_eo_t *exporter;
+
+static void
+add_object(void *data _U_, export_object_entry_t *entry)
+{
+    g_ptr_array_add(objects, entry);
+}
+
+static export_object_entry_t *
+find_object(void *data _U_, int row)
+{
+    return (unsigned)row < objects->len ? g_ptr_array_index(objects, row) : NULL;
+}
+
+static void
+free_object(void *entry)
+{
+    eo_free_entry(entry);
+}
+
+void
+taps_start(void)
+{
+    static export_object_list_t list = {.add_entry = add_object, .get_entry = find_object};
+    register_follow_t *follower = get_follow_by_name("SMC-R");
+
+    objects = g_ptr_array_new_with_free_func(free_object);
+    exporter = get_eo_by_name("smcr");
+    require(follower && exporter);
+    require(!register_tap_listener(get_follow_tap_string(follower), &follow, NULL, 0, NULL,
+                                   get_follow_tap_handler(follower), NULL, NULL));
+    require(!register_tap_listener(get_eo_tap_listener_name(exporter), &list, NULL, 0, NULL,
+                                   get_eo_packet_func(exporter), NULL, NULL));
+}
+
+/* How many bytes the records have; they are gone then. */
+static size_t
+end_records(GList **records)
+{
+    size_t length = 0;
+
+    for (GList *at = *records; at; at = at->next) {
+        follow_record_t *record = at->data;
+        length += record->data->len;
+        g_byte_array_free(record->data, TRUE);
+        g_free(record);
+    }
+    g_list_free(*records);
+    *records = NULL;
+    return length;
+}
+
+static void
+look_at_objects(void)
+{
+    for (unsigned i = 0; i < objects->len; i++) {
+        const export_object_entry_t *entry = g_ptr_array_index(objects, i);
+        require(entry->filename && entry->hostname && entry->content_type);
+        uint8_t *copy = g_malloc(entry->payload_len + 1);
+        if (entry->payload_len)
+            memcpy(copy, entry->payload_data, entry->payload_len);
+        g_free(copy);
+    }
+}
+
+void
+taps_reset(void)
+{
+    size_t written = (size_t)follow.bytes_written[0] + follow.bytes_written[1];
+
+    require(end_records(&follow.payload) == written);
+    end_records(&follow.fragments[0]);
+    end_records(&follow.fragments[1]);
+    follow_reset_stream(&follow);
+    follow.seq[0] = follow.seq[1] = 0;
+    look_at_objects();
+    get_eo_reset_func(exporter)();
+    g_ptr_array_set_size(objects, 0);
+}
