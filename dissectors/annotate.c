@@ -91,7 +91,7 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
 
     if (!any_wanted(tree, fields, array_length(fields)))
         return;
-    if (conn->has_tcp)
+    if (conn->conversation)
         show_tcp(tvb, pinfo, below, top, conn);
     frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
     frame_link(tvb, pinfo, below, hf_smcr_accept_in, conn->accept_frame);

@@ -14,6 +14,13 @@ start_file(void)
     smcr_state = smcr_state_new(wmem_file_scope());
 }
 
+static void
+end_file(void)
+{
+    smcr_state_free(smcr_state);
+    smcr_state = NULL;
+}
+
 smcr_when_t
 smcr_when(const packet_info *pinfo)
 {
@@ -26,4 +33,5 @@ void
 smcr_state_register(void)
 {
     register_init_routine(start_file);
+    register_cleanup_routine(end_file);
 }

@@ -23,7 +23,10 @@ from_gid(const uint8_t *gid, bool ipv4, address *addr)
 void
 smcr_end_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr)
 {
-    from_gid(conn->addr[role], conn->ipv4, addr);
+    if (conn->ipv4)
+        set_address(addr, AT_IPv4, 4, conn->addr.ipv4[role]);
+    else
+        set_address(addr, AT_IPv6, SMCR_GID_LENGTH, conn->addr.ipv6[role]);
 }
 
 unsigned
@@ -37,7 +40,7 @@ smcr_end_role(const smcr_conn_t *conn, int side)
 bool
 smcr_end_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port)
 {
-    if (conn->has_tcp) {
+    if (conn->conversation) {
         smcr_end_tcp_address(conn, role, addr);
         *port = conn->port[role];
         return true;

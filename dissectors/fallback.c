@@ -48,8 +48,8 @@ subnet_mismatch(const smcr_conn_t *conn)
     if (!conn->has_subnet || !conn->ipv4 || bits == 0 || bits > 32)
         return "";
     uint32_t mask = UINT32_MAX << (32 - bits);
-    uint32_t client = ipv4(conn->addr[0] + 12) & mask;
-    uint32_t server = ipv4(conn->addr[1] + 12) & mask;
+    uint32_t client = ipv4(conn->addr.ipv4[0]) & mask;
+    uint32_t server = ipv4(conn->addr.ipv4[1]) & mask;
     return client == server ? "" : "; the server's address is not in the client's subnet";
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "dissector_state.h"
+#include "ends.h"
 #include "fields.h"
 #include "roce.h"
 
@@ -25,7 +26,16 @@ smcr_handshake_find(packet_info *pinfo)
 {
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
 
-    return conversation ? conversation_get_proto_data(conversation, proto_smcr) : NULL;
+    return conversation ? smcr_conn_of(smcr_state, conversation) : NULL;
+}
+
+static void
+copy_tcp_address(smcr_conn_t *conn, unsigned role, const address *from)
+{
+    if (!conn->ipv4)
+        smcr_gid_from_address(from, conn->addr.ipv6[role]);
+    else
+        memcpy(conn->addr.ipv4[role], from->data, sizeof conn->addr.ipv4[role]);
 }
 
 static void
@@ -34,12 +44,13 @@ learn_tcp(smcr_conn_t *conn, packet_info *pinfo, conversation_t *conversation, b
     const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
     unsigned sender = !from_client;
 
-    conn->has_tcp = true;
-    conn->conversation = conversation;
+    smcr_conn_set_conversation(smcr_state, conn, conversation);
     conn->tcp_stream = tcp->stream;
     conn->ipv4 = pinfo->src.type == AT_IPv4;
-    smcr_gid_from_address(&pinfo->src, conn->addr[sender]);
-    smcr_gid_from_address(&pinfo->dst, conn->addr[!sender]);
+    if (!conn->ipv4)
+        conn->addr.ipv6 = wmem_alloc(wmem_file_scope(), 2 * sizeof *conn->addr.ipv6);
+    copy_tcp_address(conn, sender, &pinfo->src);
+    copy_tcp_address(conn, !sender, &pinfo->dst);
     conn->port[sender] = (uint16_t)pinfo->srcport;
     conn->port[!sender] = (uint16_t)pinfo->destport;
 }
@@ -48,12 +59,11 @@ smcr_conn_t *
 smcr_handshake_claim(packet_info *pinfo, bool from_client)
 {
     conversation_t *conversation = find_or_create_conversation(pinfo);
-    smcr_conn_t *conn = conversation_get_proto_data(conversation, proto_smcr);
+    smcr_conn_t *conn = smcr_conn_of(smcr_state, conversation);
 
     if (!conn) {
         conn = smcr_conn_new(smcr_state);
         learn_tcp(conn, pinfo, conversation, from_client);
-        conversation_add_proto_data(conversation, proto_smcr, conn);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, smcr_clc_handle);
     }
     return conn;
@@ -75,9 +85,8 @@ smcr_handshake_was_reset(const smcr_conn_t *conn)
 bool
 smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 {
-    uint8_t source[SMCR_GID_LENGTH];
+    address client;
 
-    smcr_gid_from_address(&pinfo->src, source);
-    return pinfo->srcport == conn->port[0] &&
-           memcmp(source, conn->addr[0], SMCR_GID_LENGTH) == 0;
+    smcr_end_tcp_address(conn, 0, &client);
+    return pinfo->srcport == conn->port[0] && addresses_equal(&pinfo->src, &client);
 }

@@ -47,9 +47,9 @@ learn_option(packet_info *pinfo, const struct tcpheader *tcp)
         return;
     conn = smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK));
     if (!(tcp->th_flags & TH_ACK))
-        conn->option_syn = pinfo->num;
+        conn->option_syn = true;
     else
-        conn->option_synack = conn->synack = pinfo->num;
+        conn->option_synack = conn->synack = true;
 }
 
 static void
@@ -126,7 +126,7 @@ learn_synack(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp, smc
 {
     if (conn->synack)
         return;
-    conn->synack = pinfo->num;
+    conn->synack = true;
     if (conn->option_syn && !conn->option_synack && !option_follows(tvb, tcp))
         smcr_fallback_no_option(conn, pinfo);
 }

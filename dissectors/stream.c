@@ -222,7 +222,7 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
     smcr_export_data(fresh, pinfo, packet->conn, packet->sender, position);
     /* What comes behind a gap may be discarded and sent again, and dissectors need it in order. */
     if (packet->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||
-        !packet->conn->has_tcp || packet->direction < 0 || captured < tvb_reported_length(data))
+        !packet->conn->conversation || packet->direction < 0 || captured < tvb_reported_length(data))
         return;
     dissect_as_tcp(fresh, pinfo, tree, below, packet, sequence_number(position), false);
 }
@@ -234,7 +234,7 @@ smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_t
     const smcr_cdc_view_t *view = packet->view;
 
     if (!view || !view->last || !smcr_preferences.dissect_payload ||
-        !smcr_preferences.desegment || !packet->conn->has_tcp || packet->direction < 0)
+        !smcr_preferences.desegment || !packet->conn->conversation || packet->direction < 0)
         return;
     dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, packet,
                    sequence_number(view->announced), true);

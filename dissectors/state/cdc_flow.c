@@ -77,7 +77,7 @@ late_conn(smcr_state_t *state, smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *
  */
 static void
 learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-          const smcr_roce_t *roce, uint32_t frame)
+          const smcr_roce_t *roce)
 {
     smcr_conn_side_t *side = &conn->side[end->side];
     const smcr_conn_side_t *writer = &conn->side[!end->side];
@@ -93,7 +93,7 @@ learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cd
     uint64_t base = write->va - (cdc->prod.count - write->length);
     if (base & PAGE_MASK)
         return;
-    side->rmb = smcr_rmb_announce(state, end, write->rkey, base, frame);
+    side->rmb = smcr_rmb_announce(state, end, write->rkey, base);
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     write->late->conn = conn;
@@ -138,7 +138,7 @@ smcr_state_cdc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_cdc_t *c
                           is_over(&packet->conn->side[!end->side], cdc)))
         packet->conn = late_conn(state, lgr, end->side, cdc, packet);
     if (packet->order == SMCR_PSN_NEXT) {
-        learn_rmb(state, end, packet->conn, cdc, roce, when.frame);
+        learn_rmb(state, end, packet->conn, cdc, roce);
         smcr_cdc_apply(state, end, packet->conn, roce->psn, cdc, when, packet);
     } else if (packet->order == SMCR_PSN_AHEAD) {
         smcr_deferred_add(
@@ -307,7 +307,8 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t p
         packet->view->len = len > 0 ? (uint32_t)len : 0;
         packet->view->read = read > 0 ? (uint32_t)read : 0;
         smcr_window_announced(state, out, (cdc->flags & FLAG_BLOCKED) != 0, when, packet);
-        out->urgent = cdc->flags & FLAG_URGENT ? out->announced : out->urgent;
+        if (cdc->flags & FLAG_URGENT)
+            smcr_window_urgent(state, out);
     }
     reading.alone = only_reads(&conn->side[!end->side], cdc, packet);
     if (in && read > 0)

@@ -74,7 +74,7 @@ learn_side(smcr_state_t *state, smcr_conn_t *conn, smcr_end_t *end,
     side->rmb_index = accept->rmb_index;
     if (!smcr_rmb_find(state, end, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(state, packet, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
-    side->rmb = smcr_rmb_announce(state, end, accept->rkey, accept->va, frame);
+    side->rmb = smcr_rmb_announce(state, end, accept->rkey, accept->va);
     side->rmb->element_size = side->size;
     smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
     note_token_reuse(state, conn, end, accept->token, packet);

@@ -12,6 +12,7 @@ typedef struct {
     const smcr_lgr_t *lgr;
     int side;
     uint32_t token;
+    smcr_conn_t *conn;
 } token_t;
 
 unsigned
@@ -40,6 +41,32 @@ smcr_conn_new(smcr_state_t *state)
     return conn;
 }
 
+/* The table has connections, whose first member is the key. */
+unsigned
+smcr_conversation_hash(const void *conn)
+{
+    return g_direct_hash(*(void *const *)conn);
+}
+
+gboolean
+smcr_conversation_equal(const void *one, const void *other)
+{
+    return *(void *const *)one == *(void *const *)other;
+}
+
+smcr_conn_t *
+smcr_conn_of(const smcr_state_t *state, void *conversation)
+{
+    return g_hash_table_lookup(state->conversations, &conversation);
+}
+
+void
+smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation)
+{
+    conn->conversation = conversation;
+    g_hash_table_add(state->conversations, conn);
+}
+
 uint32_t
 smcr_conn_count(const smcr_state_t *state)
 {
@@ -49,20 +76,26 @@ smcr_conn_count(const smcr_state_t *state)
 smcr_conn_t *
 smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side, uint32_t token)
 {
-    token_t key = {lgr, side, token};
+    token_t key = {lgr, side, token, NULL};
+    const token_t *found = g_hash_table_lookup(state->tokens, &key);
 
-    return wmem_map_lookup(state->tokens, &key);
+    return found ? found->conn : NULL;
 }
 
 void
 smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token)
 {
-    token_t *key = smcr_state_alloc0(state, sizeof(token_t));
+    token_t key = {conn->lgr, side, token, conn};
+    token_t *entry = g_hash_table_lookup(state->tokens, &key);
 
-    *key = (token_t){conn->lgr, side, token};
     conn->side[side].has_token = true;
     conn->side[side].token = token;
-    wmem_map_insert(state->tokens, key, conn);
+    if (!entry) {
+        entry = smcr_state_alloc0(state, sizeof key);
+        *entry = key;
+        g_hash_table_add(state->tokens, entry);
+    }
+    entry->conn = conn;
 }
 
 void
@@ -70,9 +103,9 @@ smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
 {
     for (int i = 0; i < 2; i++) {
         const smcr_conn_side_t *side = &conn->side[i];
-        token_t key = {conn->lgr, i, side->token};
-        if (side->has_token && wmem_map_lookup(state->tokens, &key) == conn)
-            wmem_map_remove(state->tokens, &key);
+        token_t key = {conn->lgr, i, side->token, NULL};
+        if (side->has_token && smcr_conn_find(state, conn->lgr, i, side->token) == conn)
+            g_hash_table_remove(state->tokens, &key);
         if (side->rmb && smcr_rmb_conn(side->rmb, side->rmb_index) == conn)
             smcr_rmb_set_conn(state, side->rmb, side->rmb_index, NULL);
     }

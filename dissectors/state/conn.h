@@ -45,36 +45,42 @@ typedef enum {
 } smcr_fallback_t;
 
 struct smcr_conn {
-    void *conversation; /* Wireshark's, of TCP; the state only keeps it */
-    uint32_t index;     /* smcr.stream */
-    bool has_tcp;       /* the next members are known */
-    bool ipv4;
+    void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
+                           and the next members are not, either */
+    union {
+        uint8_t ipv4[2][4];                /* client, server */
+        uint8_t (*ipv6)[SMCR_GID_LENGTH];
+    } addr;
+    uint16_t port[2];       /* client, server */
     uint32_t tcp_stream;
-    uint8_t addr[2][SMCR_GID_LENGTH]; /* client, server; IPv4 as ::ffff:a.b.c.d */
-    uint16_t port[2];                 /* client, server */
-
-    uint32_t option_syn;    /* frame of the SYN with the option; 0: none seen */
-    uint32_t option_synack; /* frame of the SYN-ACK with the option; 0: none seen */
-    uint32_t synack;        /* frame of the SYN-ACK, with or without option; 0: none seen */
+    uint32_t index;         /* smcr.stream */
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
     uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
     uint8_t subnet_length;   /* bits */
-    bool has_subnet;         /* the Proposal tells the client's IPv4 subnet */
-    bool first_contact;
+    bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
+    bool first_contact : 1;
+    bool ipv4 : 1;           /* which addresses it has */
+    bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
+    bool synack : 1;         /* the SYN-ACK, with or without option */
     uint8_t version;         /* of the Accept or Confirm; 0: not seen */
+    uint8_t fallback;        /* smcr_fallback_t */
+    uint32_t fallback_frame; /* 0: none */
     smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
     const char *fallback_reason;
-    smcr_fallback_t fallback;
-    uint32_t fallback_frame; /* 0: none */
-
     smcr_lgr_t *lgr;         /* NULL: not known */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };
 
 /* A new connection with the next index. */
 smcr_conn_t *smcr_conn_new(smcr_state_t *state);
+
+/* The connection of Wireshark's TCP conversation `conversation`, NULL when it has none. */
+smcr_conn_t *smcr_conn_of(const smcr_state_t *state, void *conversation);
+
+/* From now on the connection is that of this conversation. */
+void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation);
 
 /* Connections so far; their indices are 0 to this minus 1. */
 uint32_t smcr_conn_count(const smcr_state_t *state);

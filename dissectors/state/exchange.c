@@ -13,6 +13,15 @@
 #define FIRST_WAIT 5 /* seconds that Linux waits in a first contact (smc_llc.h) */
 #define WAIT 2       /* and later */
 
+/* What an LLC response is found by. */
+typedef struct {
+    smcr_exchange_t exchange;
+    smcr_link_t *link; /* that carried the request */
+    uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
+    uint8_t type;      /* LLC, without the version bit */
+    int8_t requester;  /* side */
+} request_t;
+
 smcr_exchange_t *
 smcr_exchange_open(smcr_state_t *state, smcr_when_t when)
 {
@@ -35,33 +44,32 @@ smcr_exchange_close(smcr_exchange_t *exchange, smcr_when_t when)
  * on another; failing that, one on `link` with another key. Of several it is the last one, since a
  * host begins no exchange before the one before it is over: those before have lost their response.
  */
-static smcr_exchange_t *
+static request_t *
 find(const smcr_lgr_t *lgr, const smcr_topic_t *topic, uint8_t type, int requester)
 {
     enum { SAME_LINK = 1, SAME_KEY = 2 }; /* the key counts for more */
     int best = 0;
-    smcr_exchange_t *found = NULL;
+    request_t *found = NULL;
 
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at && best < SAME_LINK + SAME_KEY;
          at = wmem_list_frame_prev(at)) {
-        smcr_exchange_t *exchange = wmem_list_frame_data(at);
-        int fit = (exchange->link == topic->link ? SAME_LINK : 0) +
-                  (exchange->key == topic->key ? SAME_KEY : 0);
-        if (exchange->type != type || exchange->requester != requester || fit <= best)
+        request_t *request = wmem_list_frame_data(at);
+        int fit = (request->link == topic->link ? SAME_LINK : 0) +
+                  (request->key == topic->key ? SAME_KEY : 0);
+        if (request->type != type || request->requester != requester || fit <= best)
             continue;
         best = fit;
-        found = exchange;
+        found = request;
     }
     return found;
 }
 
 static void
-answer(const smcr_topic_t *topic, smcr_exchange_t *exchange, smcr_when_t when,
-       smcr_packet_t *packet)
+answer(const smcr_topic_t *topic, request_t *request, smcr_when_t when, smcr_packet_t *packet)
 {
-    smcr_exchange_close(exchange, when);
-    packet->answers = exchange;
-    wmem_list_remove(topic->link->lgr->pending, exchange);
+    smcr_exchange_close(&request->exchange, when);
+    packet->answers = &request->exchange;
+    wmem_list_remove(topic->link->lgr->pending, request);
 }
 
 /* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
@@ -70,7 +78,7 @@ static void
 answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_exchange_t *asked = NULL;
+    request_t *asked = NULL;
 
     if (lgr->server != topic->side)
         return;
@@ -97,14 +105,14 @@ crosses_server(smcr_state_t *state, const smcr_topic_t *topic, smcr_packet_t *pa
 
     if (lgr->server != !topic->side || (!wants_link && topic->type != SMCR_DELETE_LINK))
         return false;
-    const smcr_exchange_t *open =
+    const request_t *open =
         find(lgr, topic, wants_link ? SMCR_ADD_LINK : SMCR_DELETE_LINK, lgr->server);
     if (!open)
         return false;
     smcr_event_add(state, packet, SMCR_EVENT_COLLISION,
                    "The client's message crosses with frame %u, in which the server does what it "
                    "asks for",
-                   open->request_frame);
+                   open->exchange.request_frame);
     return true;
 }
 
@@ -129,15 +137,15 @@ note_collision(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
          at = wmem_list_frame_next(at)) {
-        const smcr_exchange_t *open = wmem_list_frame_data(at);
+        const request_t *open = wmem_list_frame_data(at);
         bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
                        (changes_rkeys(topic->type) && changes_links(open->type));
-        bool given_up = when.time > open->request_time + FIRST_WAIT * SECOND;
+        bool given_up = when.time > open->exchange.request_time + FIRST_WAIT * SECOND;
         if (!collide || given_up || open->requester == topic->side)
             continue;
         smcr_event_add(state, packet, SMCR_EVENT_COLLISION,
                        "The request crosses with that of frame %u, which has no response yet",
-                       open->request_frame);
+                       open->exchange.request_frame);
         return;
     }
 }
@@ -153,21 +161,25 @@ smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_
     answer_client(topic, when, packet);
     note_collision(state, topic, when, packet);
 
-    smcr_exchange_t *exchange = smcr_exchange_open(state, when);
-    exchange->type = topic->type;
-    exchange->requester = (int8_t)topic->side;
-    exchange->link = topic->link;
-    exchange->key = topic->key;
-    packet->asks = exchange;
-    wmem_list_append(pending, exchange);
+    request_t *request = smcr_state_alloc0(state, sizeof *request);
+    *request = (request_t){
+        .exchange = {.request_frame = when.frame, .request_time = when.time},
+        .type = topic->type,
+        .requester = (int8_t)topic->side,
+        .link = topic->link,
+        .key = topic->key,
+    };
+    packet->asks = &request->exchange;
+    wmem_list_append(pending, request);
     if (wmem_list_count(pending) > PENDING_MAX)
         wmem_list_remove_frame(pending, wmem_list_head(pending));
 }
 
 static void
-note_late(smcr_state_t *state, const smcr_exchange_t *exchange, smcr_packet_t *packet)
+note_late(smcr_state_t *state, const request_t *request, smcr_packet_t *packet)
 {
-    bool first = exchange->type == SMCR_CONFIRM_LINK || exchange->type == SMCR_ADD_LINK;
+    bool first = request->type == SMCR_CONFIRM_LINK || request->type == SMCR_ADD_LINK;
+    const smcr_exchange_t *exchange = &request->exchange;
     uint64_t limit = first ? FIRST_WAIT : WAIT;
 
     if (exchange->response_time > exchange->request_time + limit * SECOND)
@@ -181,15 +193,15 @@ smcr_exchange_response(smcr_state_t *state, const smcr_topic_t *topic, smcr_when
                        smcr_packet_t *packet)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_exchange_t *exchange = find(lgr, topic, topic->type, !topic->side);
+    request_t *request = find(lgr, topic, topic->type, !topic->side);
 
-    if (!exchange) {
+    if (!request) {
         if (lgr->from_start)
             smcr_event_add(state, packet, SMCR_EVENT_NO_REQUEST, NULL);
         return;
     }
-    if (exchange->key != topic->key)
+    if (request->key != topic->key)
         smcr_event_add(state, packet, SMCR_EVENT_NOT_ECHOED, NULL);
-    answer(topic, exchange, when, packet);
-    note_late(state, exchange, packet);
+    answer(topic, request, when, packet);
+    note_late(state, request, packet);
 }

@@ -107,7 +107,7 @@ struct smcr_lgr {
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;
     wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
-    wmem_list_t *pending; /* smcr_exchange_t: LLC requests without response */
+    wmem_list_t *pending; /* LLC requests without response (exchange.c) */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */

@@ -291,8 +291,7 @@ take_confirm_rkey(const flow_t *flow)
 
     if (flow->response) /* an echo */
         return;
-    smcr_rmb_t *rmb = smcr_rmb_announce(flow->state, flow->from, confirm->rkey, confirm->va,
-                                        flow->when.frame);
+    smcr_rmb_t *rmb = smcr_rmb_announce(flow->state, flow->from, confirm->rkey, confirm->va);
     flow->lgr->confirmed[flow->from->side] = rmb;
     take_other_rtokens(flow, rmb);
 }

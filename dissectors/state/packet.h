@@ -21,14 +21,11 @@ typedef enum {
     SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK, CNP */
 } smcr_packet_kind_t;
 
-/* A request and its response: LLC, or one step of the CLC exchange. */
+/* A request and its response: LLC, one step of the CLC exchange, or a cursor update that somebody
+ * asked for. */
 struct smcr_exchange {
-    smcr_link_t *link; /* that carried the request */
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
     uint32_t request_frame, response_frame; /* 0: not seen */
-    uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
-    uint8_t type;      /* enum smcr_llc_type without the version bit; 0: CLC */
-    int8_t requester;  /* side */
 };
 
 /* How long somebody has waited, and since which frame; 0: nobody has. */

@@ -8,15 +8,10 @@
 
 #include "state_private.h"
 
-typedef struct {
-    const smcr_end_t *owner;
-    uint32_t rkey;
-} rkey_t;
-
 unsigned
 smcr_rkey_hash(const void *data)
 {
-    const rkey_t *key = data;
+    const smcr_rtoken_entry_t *key = data;
 
     return (key->rkey * 2654435761U) ^ g_direct_hash(key->owner);
 }
@@ -24,8 +19,8 @@ smcr_rkey_hash(const void *data)
 gboolean
 smcr_rkey_equal(const void *one, const void *other)
 {
-    const rkey_t *a = one;
-    const rkey_t *b = other;
+    const smcr_rtoken_entry_t *a = one;
+    const smcr_rtoken_entry_t *b = other;
 
     return a->owner == b->owner && a->rkey == b->rkey;
 }
@@ -33,9 +28,9 @@ smcr_rkey_equal(const void *one, const void *other)
 smcr_rtoken_entry_t *
 smcr_rmb_find(const smcr_state_t *state, const smcr_end_t *owner, uint32_t rkey)
 {
-    rkey_t key = {owner, rkey};
+    smcr_rtoken_entry_t key = {.owner = owner, .rkey = rkey};
 
-    return wmem_map_lookup(state->rkeys, &key);
+    return g_hash_table_lookup(state->rkeys, &key);
 }
 
 void
@@ -45,17 +40,17 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_end_t *owner, uin
     smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
 
     if (!entry) {
-        rkey_t *key = smcr_state_alloc0(state, sizeof(rkey_t));
-        *key = (rkey_t){owner, rkey};
         entry = smcr_state_alloc0(state, sizeof(smcr_rtoken_entry_t));
-        wmem_map_insert(state->rkeys, key, entry);
+        entry->owner = owner;
+        entry->rkey = rkey;
+        g_hash_table_add(state->rkeys, entry);
     }
-    *entry = (smcr_rtoken_entry_t){rmb, va};
+    entry->rmb = rmb;
+    entry->va = va;
 }
 
 smcr_rmb_t *
-smcr_rmb_announce(smcr_state_t *state, smcr_end_t *owner, uint32_t rkey, uint64_t va,
-                  uint32_t frame)
+smcr_rmb_announce(smcr_state_t *state, smcr_end_t *owner, uint32_t rkey, uint64_t va)
 {
     smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
 
@@ -65,7 +60,6 @@ smcr_rmb_announce(smcr_state_t *state, smcr_end_t *owner, uint32_t rkey, uint64_
     smcr_rmb_t *rmb = smcr_state_alloc0(state, sizeof(smcr_rmb_t));
     rmb->lgr = owner->link->lgr;
     rmb->side = owner->side;
-    rmb->first_frame = frame;
     smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
     return rmb;
 }

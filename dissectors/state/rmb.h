@@ -16,7 +16,6 @@ struct smcr_rmb {
     smcr_lgr_t *lgr;
     int side;               /* of the owner, who receives data in it */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
-    uint32_t first_frame;   /* that names it */
     uint32_t deleted_frame; /* DELETE RKEY; 0: not deleted */
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
     smcr_conn_t **conns;    /* of the other elements, by index; NULL while there are none */
@@ -24,6 +23,8 @@ struct smcr_rmb {
 
 /* An RMB on one link. */
 typedef struct {
+    const smcr_end_t *owner;
+    uint32_t rkey;
     smcr_rmb_t *rmb;
     uint64_t va; /* of the RMB's first byte */
 } smcr_rtoken_entry_t;
@@ -34,8 +35,7 @@ smcr_rtoken_entry_t *smcr_rmb_find(const smcr_state_t *state, const smcr_end_t *
 
 /* The RMB that `rkey` names for `owner`; a new one when there is none, or when the key now stands
  * for another address or the old RMB was deleted. */
-smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_end_t *owner, uint32_t rkey, uint64_t va,
-                              uint32_t frame);
+smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_end_t *owner, uint32_t rkey, uint64_t va);
 
 /* `rmb` has this key and address on the link of `owner` as well. */
 void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_end_t *owner, uint32_t rkey,

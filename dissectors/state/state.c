@@ -36,11 +36,20 @@ smcr_state_new(wmem_allocator_t *scope)
     state->scope = scope;
     state->lgrs = wmem_list_new(scope);
     state->ends = wmem_map_new(scope, qp_hash, qp_equal);
-    state->rkeys = wmem_map_new(scope, smcr_rkey_hash, smcr_rkey_equal);
-    state->tokens = wmem_map_new(scope, smcr_token_hash, smcr_token_equal);
+    state->rkeys = g_hash_table_new(smcr_rkey_hash, smcr_rkey_equal);
+    state->tokens = g_hash_table_new(smcr_token_hash, smcr_token_equal);
+    state->conversations = g_hash_table_new(smcr_conversation_hash, smcr_conversation_equal);
     state->strangers = wmem_map_new(scope, qp_hash, qp_equal);
     state->half_known = wmem_list_new(scope);
     return state;
+}
+
+void
+smcr_state_free(smcr_state_t *state)
+{
+    g_hash_table_destroy(state->rkeys);
+    g_hash_table_destroy(state->tokens);
+    g_hash_table_destroy(state->conversations);
 }
 
 void

@@ -12,8 +12,11 @@
 
 #include "packet.h"
 
-/* `scope` owns everything; there is nothing to free by hand. */
+/* `scope` owns almost everything. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
+
+/* Frees what the scope does not own; before the scope goes. */
+void smcr_state_free(smcr_state_t *state);
 
 /* ---- CLC, in the order of the TCP stream ---- */
 

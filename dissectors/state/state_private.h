@@ -24,8 +24,10 @@ struct smcr_state {
     uint32_t lgr_count, link_count, conn_count;
     wmem_list_t *lgrs;  /* smcr_lgr_t that have an index, the last ones */
     wmem_map_t *ends;   /* smcr_qp_key_t -> smcr_end_t */
-    wmem_map_t *rkeys;  /* owner's end, RKey -> smcr_rtoken_entry_t */
-    wmem_map_t *tokens; /* link group, side, token -> smcr_conn_t */
+    /* sets, of which every connection has members: GLib's take a third of wmem's memory */
+    GHashTable *rkeys;         /* smcr_rtoken_entry_t, by owner's end and RKey */
+    GHashTable *tokens;        /* of connections, by link group, side and token */
+    GHashTable *conversations; /* smcr_conn_t, by conversation */
     wmem_map_t *strangers;   /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
     wmem_list_t *half_known; /* smcr_link_t: the queue pair of one end is not known yet */
 };
@@ -85,6 +87,8 @@ void smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uin
 
 unsigned smcr_rkey_hash(const void *key);
 gboolean smcr_rkey_equal(const void *one, const void *other);
+unsigned smcr_conversation_hash(const void *conn);
+gboolean smcr_conversation_equal(const void *one, const void *other);
 unsigned smcr_token_hash(const void *key);
 gboolean smcr_token_equal(const void *one, const void *other);
 

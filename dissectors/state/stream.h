@@ -16,6 +16,14 @@
 typedef struct smcr_place smcr_place_t;
 typedef struct smcr_announcement smcr_announcement_t;
 
+/* What few streams have. */
+typedef struct {
+    uint32_t blocked_frame;   /* the writer has been blocked since; 0: it is not */
+    uint32_t full_frame;      /* the window has been full since; 0: it is not */
+    uint64_t blocked_time, full_time; /* nanoseconds since the epoch */
+    uint64_t urgent;          /* position after the last urgent data; 0: none */
+} smcr_stalls_t;
+
 /* Positions count bytes from the beginning of the connection. */
 typedef struct {
     smcr_ring_t ring;    /* of the receiver's element */
@@ -26,15 +34,12 @@ typedef struct {
     smcr_cursor_t cons;
     bool known;          /* the positions mean something */
     bool moved;          /* to another link, and nothing new has been written since */
+    bool filled;         /* the window was full after the writer's last announcement */
+    bool filled_small;   /* with a few bytes only, which were all that had been free */
     /* who waits for whom (window.h) */
     smcr_place_t *unannounced;     /* written, not announced yet: the last one, before the first */
     smcr_announcement_t *unread;   /* announced, not read yet: likewise */
-    uint32_t blocked_frame;        /* the writer has been blocked since; 0: it is not */
-    uint32_t full_frame;           /* the window has been full since; 0: it is not */
-    uint64_t blocked_time, full_time; /* nanoseconds since the epoch */
-    bool filled;       /* the window was full after the writer's last announcement */
-    bool filled_small; /* with a few bytes only, which were all that had been free */
-    uint64_t urgent;   /* position after the last urgent data; 0: none */
+    smcr_stalls_t *stalls;         /* NULL: there has been none, nor urgent data */
 } smcr_stream_t;
 
 /* A piece of the stream that one WRITE packet carries. */

@@ -33,14 +33,30 @@ is_small(const smcr_stream_t *stream, uint64_t bytes)
     return bytes * SMALL < smcr_ring_room(&stream->ring);
 }
 
+static smcr_stalls_t
+stalls_of(const smcr_stream_t *stream)
+{
+    return stream->stalls ? *stream->stalls : (smcr_stalls_t){0};
+}
+
+/* To be changed. */
+static smcr_stalls_t *
+stalls(smcr_state_t *state, smcr_stream_t *stream)
+{
+    if (!stream->stalls)
+        stream->stalls = smcr_state_alloc0(state, sizeof *stream->stalls);
+    return stream->stalls;
+}
+
 static smcr_wait_t
 end_blocked(smcr_stream_t *stream, smcr_when_t when)
 {
-    if (!stream->blocked_frame)
+    smcr_stalls_t before = stalls_of(stream);
+
+    if (!before.blocked_frame)
         return (smcr_wait_t){0};
-    smcr_wait_t wait = {stream->blocked_frame, since(when, stream->blocked_time)};
-    stream->blocked_frame = 0;
-    return wait;
+    stream->stalls->blocked_frame = 0;
+    return (smcr_wait_t){before.blocked_frame, since(when, before.blocked_time)};
 }
 
 void
@@ -99,8 +115,8 @@ note_full(smcr_state_t *state, smcr_stream_t *stream, smcr_when_t when, smcr_pac
     bool filled = smcr_ring_room(&stream->ring) && smcr_stream_free(stream) == 0;
 
     if (filled) {
-        stream->full_frame = when.frame;
-        stream->full_time = when.time;
+        stalls(state, stream)->full_frame = when.frame;
+        stalls(state, stream)->full_time = when.time;
         smcr_event_add(state, packet, SMCR_EVENT_WINDOW_FULL, NULL);
     }
     bool small = filled && stream->filled && is_small(stream, packet->view->len);
@@ -115,13 +131,14 @@ smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, 
                       smcr_packet_t *packet)
 {
     smcr_cdc_view_t *view = packet->view;
+    bool was_blocked = stalls_of(stream).blocked_frame != 0;
 
     settle_writes(stream, when, view);
-    if (!blocked && stream->blocked_frame)
+    if (!blocked && was_blocked)
         smcr_cdc_more(state, view)->blocked = end_blocked(stream, when);
-    else if (blocked && !stream->blocked_frame) {
-        stream->blocked_frame = when.frame;
-        stream->blocked_time = when.time;
+    else if (blocked && !was_blocked) {
+        stalls(state, stream)->blocked_frame = when.frame;
+        stalls(state, stream)->blocked_time = when.time;
         smcr_event_add(state, packet, SMCR_EVENT_BLOCKED, NULL);
     }
     if (view->len == 0)
@@ -139,6 +156,12 @@ smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, 
     if (last)
         last->next = announcement;
     stream->unread = announcement;
+}
+
+void
+smcr_window_urgent(smcr_state_t *state, smcr_stream_t *stream)
+{
+    stalls(state, stream)->urgent = stream->announced;
 }
 
 /* ---- the reader ---- */
@@ -169,14 +192,15 @@ static void
 note_small_update(smcr_state_t *state, const smcr_stream_t *stream, uint64_t consumed_before,
                   smcr_packet_t *packet)
 {
-    bool urgent = stream->urgent > consumed_before && stream->urgent <= stream->consumed + 1;
+    smcr_stalls_t now = stalls_of(stream);
+    bool urgent = now.urgent > consumed_before && now.urgent <= stream->consumed + 1;
 
     if (urgent || !is_small(stream, stream->consumed - consumed_before))
         return;
     smcr_event_add(state, packet, SMCR_EVENT_SMALL_UPDATE,
-                   stream->blocked_frame ? "The message does nothing but free less than a tenth "
-                                           "of the RMB element, for a writer that is blocked"
-                                         : NULL);
+                   now.blocked_frame ? "The message does nothing but free less than a tenth of "
+                                       "the RMB element, for a writer that is blocked"
+                                     : NULL);
 }
 
 void
@@ -192,13 +216,14 @@ smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, const smcr_read
     }
     if (reading->alone)
         note_small_update(state, stream, reading->consumed_before, packet);
-    if (reading->free_before > 0 || smcr_stream_free(stream) == 0 || !stream->full_frame)
+    smcr_stalls_t before = stalls_of(stream);
+    if (reading->free_before > 0 || smcr_stream_free(stream) == 0 || !before.full_frame)
         return;
     if (view)
         smcr_cdc_more(state, view)->full =
-            (smcr_wait_t){stream->full_frame, since(when, stream->full_time)};
-    stream->full_frame = 0;
+            (smcr_wait_t){before.full_frame, since(when, before.full_time)};
+    stream->stalls->full_frame = 0;
     smcr_event_add(state, packet, SMCR_EVENT_WINDOW_OPENED, NULL);
-    if (stream->blocked_frame && since(when, stream->blocked_time) > LATE)
+    if (before.blocked_frame && since(when, before.blocked_time) > LATE)
         smcr_event_add(state, packet, SMCR_EVENT_LATE_UPDATE, NULL);
 }

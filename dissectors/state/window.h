@@ -18,6 +18,9 @@ void smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_
 void smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked,
                            smcr_when_t when, smcr_packet_t *packet);
 
+/* What it has announced ends with urgent data. */
+void smcr_window_urgent(smcr_state_t *state, smcr_stream_t *stream);
+
 /* What a CDC message of the reader is for. */
 typedef struct {
     uint64_t consumed_before;

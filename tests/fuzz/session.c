@@ -98,6 +98,7 @@ session_open(bool tree)
 {
     if (capture_count % CAPTURES_PER_FILE == 0)
         renew_file();
+    smcr_state_free(smcr_state);
     smcr_state = smcr_state_new(wmem_file_scope());
     tree_at_once = tree;
     return capture_count++ % CAPTURES_PER_FILE;

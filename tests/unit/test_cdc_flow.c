@@ -255,7 +255,7 @@ test_half(gconstpointer data)
     else
         g_assert_true(found != conns[0] && found != conns[1]);
     g_assert_cmpstr(events(&capture), ==, "LATE_CONN");
-    g_assert_false(found->has_tcp);
+    g_assert_null(found->conversation);
     capture_close(&capture);
 }
 

@@ -82,7 +82,7 @@ test_before_first(void)
 
     capture_open(&capture);
     const smcr_conn_t *conn = first_contact(&capture);
-    smcr_rmb_announce(capture.state, &conn->side[SERVER].link->end[SERVER], RKEY, VA, 3);
+    smcr_rmb_announce(capture.state, &conn->side[SERVER].link->end[SERVER], RKEY, VA);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 1, middle);
     g_assert_cmpstr(events(&capture), ==, "INITIAL_PSN WRITE_NO_START");
     const smcr_place_t *second = capture.packet.place;

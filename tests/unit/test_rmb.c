@@ -48,7 +48,7 @@ test_links(group_t *group, gconstpointer data G_GNUC_UNUSED)
     smcr_state_t *state = group->capture.state;
     smcr_end_t *owner = &group->link->end[SERVER];
     smcr_end_t *on_second = &group->second->end[SERVER];
-    smcr_rmb_t *rmb = smcr_rmb_announce(state, owner, 5, VA, 10);
+    smcr_rmb_t *rmb = smcr_rmb_announce(state, owner, 5, VA);
 
     smcr_rmb_add_rtoken(state, rmb, on_second, 6, VA + 4096);
     g_assert_true(rmb_of(group, owner, 5) == rmb);
@@ -60,7 +60,6 @@ test_links(group_t *group, gconstpointer data G_GNUC_UNUSED)
     g_assert_null(rmb_of(group, &group->link->end[CLIENT], 5));
     g_assert_cmpint(rmb->side, ==, SERVER);
     g_assert_true(rmb->lgr == group->link->lgr);
-    g_assert_cmpuint(rmb->first_frame, ==, 10);
 }
 
 /* Both hosts may have equal RKeys and addresses. */
@@ -68,8 +67,8 @@ static void
 test_equal_rkeys(group_t *group, gconstpointer data G_GNUC_UNUSED)
 {
     smcr_state_t *state = group->capture.state;
-    smcr_rmb_t *server = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA, 10);
-    smcr_rmb_t *client = smcr_rmb_announce(state, &group->link->end[CLIENT], 5, VA, 11);
+    smcr_rmb_t *server = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA);
+    smcr_rmb_t *client = smcr_rmb_announce(state, &group->link->end[CLIENT], 5, VA);
 
     g_assert_true(server != client);
     g_assert_true(rmb_of(group, &group->link->end[SERVER], 5) == server);
@@ -93,10 +92,9 @@ test_again(group_t *group, gconstpointer data G_GNUC_UNUSED)
     smcr_end_t *owner = &group->link->end[SERVER];
 
     for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        smcr_rmb_t *first = smcr_rmb_announce(group->capture.state, owner, i, VA, 10);
+        smcr_rmb_t *first = smcr_rmb_announce(group->capture.state, owner, i, VA);
         first->deleted_frame = cases[i].deleted ? 11 : 0;
-        smcr_rmb_t *second =
-            smcr_rmb_announce(group->capture.state, owner, i, cases[i].va, 12);
+        smcr_rmb_t *second = smcr_rmb_announce(group->capture.state, owner, i, cases[i].va);
         g_assert_cmpint(first == second, ==, cases[i].same);
         g_assert_true(rmb_of(group, owner, i) == second);
         g_assert_cmpuint(second->deleted_frame, ==, 0);
@@ -112,7 +110,7 @@ test_elements(group_t *group, gconstpointer data G_GNUC_UNUSED)
         bool kept;
     } cases[] = {{1, true}, {2, true}, {255, true}, {0, false}, {256, false}, {1000, false}};
     smcr_state_t *state = group->capture.state;
-    smcr_rmb_t *rmb = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA, 10);
+    smcr_rmb_t *rmb = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA);
     smcr_conn_t *conns[G_N_ELEMENTS(cases)];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
