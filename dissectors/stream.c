@@ -222,7 +222,8 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
     smcr_export_data(fresh, pinfo, packet->conn, packet->sender, position);
     /* What comes behind a gap may be discarded and sent again, and dissectors need it in order. */
     if (packet->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||
-        !packet->conn->conversation || packet->direction < 0 || captured < tvb_reported_length(data))
+        !packet->conn->conversation || packet->direction < 0 ||
+        captured < tvb_reported_length(data))
         return;
     dissect_as_tcp(fresh, pinfo, tree, below, packet, sequence_number(position), false);
 }
