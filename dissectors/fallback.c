@@ -16,7 +16,7 @@ fall_back(smcr_conn_t *conn, packet_info *pinfo, smcr_fallback_t kind, const cha
 {
     if (conn->fallback)
         return;
-    conn->fallback = kind;
+    conn->fallback = (uint8_t)kind;
     conn->fallback_frame = pinfo->num;
     conn->fallback_reason = reason;
 }

@@ -46,7 +46,7 @@ learn_tcp(smcr_conn_t *conn, packet_info *pinfo, conversation_t *conversation, b
 
     smcr_conn_set_conversation(smcr_state, conn, conversation);
     conn->tcp_stream = tcp->stream;
-    conn->ipv4 = pinfo->src.type == AT_IPv4;
+    conn->ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4;
     if (!conn->ipv4)
         conn->addr.ipv6 = wmem_alloc(wmem_file_scope(), 2 * sizeof *conn->addr.ipv6);
     copy_tcp_address(conn, sender, &pinfo->src);
@@ -85,8 +85,11 @@ smcr_handshake_was_reset(const smcr_conn_t *conn)
 bool
 smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 {
-    address client;
+    uint8_t source[SMCR_GID_LENGTH], client[SMCR_GID_LENGTH];
+    address end;
 
-    smcr_end_tcp_address(conn, 0, &client);
-    return pinfo->srcport == conn->port[0] && addresses_equal(&pinfo->src, &client);
+    smcr_end_tcp_address(conn, 0, &end);
+    smcr_gid_from_address(&end, client);
+    smcr_gid_from_address(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
+    return pinfo->srcport == conn->port[0] && memcmp(source, client, SMCR_GID_LENGTH) == 0;
 }

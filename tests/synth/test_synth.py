@@ -138,7 +138,8 @@ def test_committed_captures_are_up_to_date():
 def test_lower_layers_are_sound(path):
     """Checksums of Ethernet's payloads are right and tshark reads each frame to its end."""
     bad = "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0 || tcp.analysis.lost_segment"
-    options = [f"-o{name}.check_checksum:TRUE" for name in ("ip", "tcp", "udp")]
+    checked = () if path.stem == "exported-source" else ("ip", "tcp", "udp")  # has no addresses to check with
+    options = [f"-o{name}.check_checksum:TRUE" for name in checked]
     options.append("-oudp.ignore_ipv6_zero_checksum:TRUE")
     command = ["tshark", "-n", "-2", "-r", path, *options, "-Y", bad]
     result = subprocess.run(command, capture_output=True, text=True)
