@@ -341,12 +341,27 @@ dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     return used;
 }
 
+/* Whether the packet is of no interest: where there is no SMC-R, it has to cost next to nothing. */
+static bool
+is_ignored(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
+{
+    const address *to = &pinfo->dst;
+
+    if (start != SMCR_ROCE_BTH || tvb_captured_length(tvb) < SMCR_ROCE_BTH_LENGTH || to->len < 4)
+        return false;
+    const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_ROCE_BTH_LENGTH);
+    uint64_t target = smcr_target((const uint8_t *)to->data + to->len - 4, smcr_roce_qpn(bth));
+    return !is_whole_send(bth[0]) && smcr_state_ignores(smcr_state, bth[0], target);
+}
+
 static int
 dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                 void *data)
 {
     frame_t frame;
 
+    if (enabled && is_ignored(start, tvb, pinfo))
+        return dissect_foreign(start, tvb, pinfo, tree, data);
     if (!enabled || !smcr_roce_read(tvb, pinfo, start, &frame.roce))
         return call_dissector_only(original[start], tvb, pinfo, tree, data);
     begin_packet(pinfo, tvb, frame.roce.payload, &frame);

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#define BTH_LENGTH 12
 #define GRH_LENGTH 40
 #define LRH_LENGTH 8
 #define RETH_LENGTH 16
@@ -121,6 +120,12 @@ get_24(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
 }
 
+uint32_t
+smcr_roce_qpn(const uint8_t *bth)
+{
+    return get_24(bth + 5);
+}
+
 bool
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
                smcr_roce_t *roce)
@@ -128,16 +133,16 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     memset(roce, 0, sizeof *roce);
     int offset = find_bth(tvb, pinfo, start, roce);
 
-    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < BTH_LENGTH)
+    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_ROCE_BTH_LENGTH)
         return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, offset, BTH_LENGTH); /* one check for all of it */
+    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_ROCE_BTH_LENGTH); /* one check for all of it */
     roce->opcode = bth[0];
     roce->pad = (bth[1] & 0x30) >> 4;
-    roce->target.qpn = get_24(bth + 5);
+    roce->target.qpn = smcr_roce_qpn(bth);
     roce->ack_request = (bth[8] & 0x80) != 0;
     roce->psn = get_24(bth + 9);
 
-    roce->payload = read_extended_headers(tvb, offset + BTH_LENGTH, roce);
+    roce->payload = read_extended_headers(tvb, offset + SMCR_ROCE_BTH_LENGTH, roce);
     int trailer = roce->pad + ICRC_LENGTH + (start == SMCR_ROCE_LRH ? VCRC_LENGTH : 0);
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
     roce->payload_length = has_payload(roce->opcode) ? MAX(length, 0) : 0;

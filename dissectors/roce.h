@@ -23,6 +23,7 @@ typedef enum {
 #define RC_OPCODES 0x20 /* those of the reliable connection service are below */
 #define ROCE_CNP 0x81   /* congestion notification, RoCEv2 annex A17 */
 
+#define SMCR_ROCE_BTH_LENGTH 12
 
 /*
  * Reads the headers of the packet in `tvb`, which begins with the header `start` says.
@@ -32,6 +33,9 @@ typedef enum {
  */
 bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
                     smcr_roce_t *roce);
+
+/* The queue pair that a base transport header is for. */
+uint32_t smcr_roce_qpn(const uint8_t *bth);
 
 /* The same from what Wireshark's dissector hands to heuristics, for encapsulations that we do not
  * wrap: `payload` has the padding, but not the ICRC. */

@@ -48,6 +48,28 @@ stranger_of(smcr_state_t *state, const smcr_qp_key_t *qp)
     return stranger;
 }
 
+uint64_t
+smcr_target(const uint8_t address[4], uint32_t qpn)
+{
+    uint32_t tail;
+
+    memcpy(&tail, address, sizeof tail);
+    return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
+}
+
+static uint64_t *
+full_slot(smcr_state_t *state, uint64_t target)
+{
+    return &state->full_strangers[(target ^ target >> 56) % SMCR_FULL_STRANGERS];
+}
+
+bool
+smcr_state_ignores(smcr_state_t *state, uint8_t opcode, uint64_t target)
+{
+    return wmem_map_size(state->ends) == 0 &&
+           (!smcr_is_write(opcode) || *full_slot(state, target) == target);
+}
+
 bool
 smcr_orphan_stranger(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when,
                      smcr_packet_t *packet)
@@ -55,8 +77,11 @@ smcr_orphan_stranger(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t w
     if (!smcr_is_write(roce->opcode))
         return false;
     stranger_t *stranger = stranger_of(state, &roce->target);
-    if (!stranger || wmem_list_count(stranger->packets) >= STRANGER_PACKETS_MAX)
+    if (!stranger || wmem_list_count(stranger->packets) >= STRANGER_PACKETS_MAX) {
+        uint64_t target = smcr_target(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
+        *full_slot(state, target) = target;
         return false;
+    }
 
     packet->kind = SMCR_PACKET_WRITE;
     packet->place = smcr_state_alloc0(state, sizeof *packet->place);

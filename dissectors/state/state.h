@@ -26,6 +26,14 @@ void smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *cl
 
 /* ---- RoCE, in the order of the capture ---- */
 
+/* What tells queue pairs apart for smcr_state_ignores(): `address` are the last four bytes of the
+ * address or GID. */
+uint64_t smcr_target(const uint8_t address[4], uint32_t qpn);
+
+/* Whether a packet that is no SEND can tell nothing, so that there is no need to read it: no queue
+ * pair of SMC-R is known yet, and it is no WRITE to keep until one is. */
+bool smcr_state_ignores(smcr_state_t *state, uint8_t opcode, uint64_t target);
+
 /* Makes known that the queue pair `roce->target` carries SMC-R: a message has proven it. */
 void smcr_state_recognise(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);
 

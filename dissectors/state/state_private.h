@@ -13,6 +13,8 @@
 
 typedef struct smcr_record smcr_record_t;
 
+#define SMCR_FULL_STRANGERS 256
+
 struct smcr_state {
     wmem_allocator_t *scope;
     uint8_t *slab; /* of what is allocated next by smcr_state_alloc0() */
@@ -28,6 +30,7 @@ struct smcr_state {
     GHashTable *rkeys;         /* smcr_rtoken_entry_t, by owner's end and RKey */
     GHashTable *tokens;        /* of connections, by link group, side and token */
     GHashTable *conversations; /* smcr_conn_t, by conversation */
+    uint64_t full_strangers[SMCR_FULL_STRANGERS]; /* smcr_target() of some that are full */
     wmem_map_t *strangers;   /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
     wmem_list_t *half_known; /* smcr_link_t: the queue pair of one end is not known yet */
 };
