@@ -135,7 +135,7 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
 
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_ROCE_BTH_LENGTH)
         return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_ROCE_BTH_LENGTH); /* one check for all of it */
+    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_ROCE_BTH_LENGTH); /* checks once */
     roce->opcode = bth[0];
     roce->pad = (bth[1] & 0x30) >> 4;
     roce->target.qpn = smcr_roce_qpn(bth);
