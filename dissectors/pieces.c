@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+#define EFFORT_MIN (UINT64_C(1) << 30)
+#define EFFORT_PER_BYTE 16
+
 typedef struct {
     uint64_t start, end; /* positions in the stream */
 } run_t;
@@ -34,13 +37,14 @@ smcr_pieces_end(smcr_pieces_t *pieces)
 /* The first run that ends behind `position`, and in `*offset` where among the bytes it begins. It
  * is looked for from the end: pieces come in order, with few exceptions. */
 static unsigned
-find_run(const smcr_pieces_t *pieces, uint64_t position, size_t *offset)
+find_run(smcr_pieces_t *pieces, uint64_t position, size_t *offset)
 {
     unsigned i = pieces->runs->len;
 
     *offset = pieces->length;
     while (i > 0 && run_at(pieces, i - 1)->end > position) {
         i--;
+        pieces->effort += sizeof(run_t);
         *offset -= (size_t)(run_at(pieces, i)->end - run_at(pieces, i)->start);
     }
     return i;
@@ -53,6 +57,7 @@ insert_bytes(smcr_pieces_t *pieces, size_t offset, const uint8_t *bytes, size_t 
         pieces->capacity = MAX(pieces->length + length, 2 * pieces->capacity);
         pieces->bytes = g_realloc(pieces->bytes, pieces->capacity);
     }
+    pieces->effort += pieces->length - offset;
     memmove(pieces->bytes + offset + length, pieces->bytes + offset, pieces->length - offset);
     memcpy(pieces->bytes + offset, bytes, length);
     pieces->length += length;
@@ -74,10 +79,27 @@ insert_run(smcr_pieces_t *pieces, unsigned i, uint64_t start, uint64_t end)
     }
 }
 
+/* How many of `length` bytes at `position` are given up: making room for them between others would
+ * cost more and more the longer the stream is, and has cost enough. Those at its end cost little. */
+static size_t
+given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
+{
+    unsigned runs = pieces->runs->len;
+    uint64_t last = runs ? run_at(pieces, runs - 1)->end : 0;
+
+    if (pieces->effort <= EFFORT_MIN + EFFORT_PER_BYTE * pieces->length || position >= last)
+        return 0;
+    return last - position < length ? (size_t)(last - position) : length;
+}
+
 void
 smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {
     smcr_pieces_reach(pieces, position + length);
+    size_t without = given_up(pieces, position, length);
+    position += without;
+    bytes += without;
+    length -= without;
     while (length > 0) {
         size_t offset;
         unsigned i = find_run(pieces, position, &offset);

@@ -19,13 +19,14 @@ typedef struct {
     uint8_t *bytes;  /* of all runs, one after the other; g_malloc */
     size_t length;   /* of them */
     size_t capacity;
+    uint64_t effort; /* bytes that were moved or looked at to find room between others */
 } smcr_pieces_t;
 
 /* Nothing is there yet. */
 void smcr_pieces_start(smcr_pieces_t *pieces);
 
 /* `bytes` are at `position`, counted from the beginning of the stream. What is there already
- * stays as it is. */
+ * stays as it is. Where room between others has cost too much, they count as missing. */
 void smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length);
 
 /* The stream is known to go on up to `end`. */

@@ -95,6 +95,29 @@ test_reach(void)
     smcr_pieces_end(&pieces);
 }
 
+/* Backwards, with a hole between any two: that must not cost the more the more of them there are. */
+static void
+test_gives_up(void)
+{
+    enum { PIECE = 1 << 16, COUNT = 1000 };
+    uint8_t *bytes = g_malloc0(PIECE);
+    smcr_pieces_t pieces;
+
+    smcr_pieces_start(&pieces);
+    for (uint64_t i = COUNT; i > 0; i--)
+        smcr_pieces_add(&pieces, i * 2 * PIECE, bytes, PIECE);
+    unsigned taken = pieces.runs->len;
+    g_assert_cmpuint(taken, >, COUNT / 10);
+    g_assert_cmpuint(taken, <, COUNT / 2);
+    uint64_t end = pieces.end;
+    smcr_pieces_add(&pieces, end - PIECE / 2, bytes, PIECE); /* one half is at the end */
+    g_assert_cmpuint(pieces.length, ==, taken * (size_t)PIECE + PIECE / 2);
+    g_assert_cmpuint(smcr_pieces_missing(&pieces), ==, end - taken * (uint64_t)PIECE);
+    g_free(pieces.bytes);
+    g_free(bytes);
+    smcr_pieces_end(&pieces);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -106,5 +129,6 @@ main(int argc, char **argv)
     }
     g_test_add_func("/pieces/first-stays", test_first_stays);
     g_test_add_func("/pieces/reach", test_reach);
+    g_test_add_func("/pieces/gives-up", test_gives_up);
     return g_test_run();
 }
