@@ -96,6 +96,8 @@ void
 smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {
     smcr_pieces_reach(pieces, position + length);
+    if (length == 0) /* then there may be no `bytes`, either */
+        return;
     size_t without = given_up(pieces, position, length);
     position += without;
     bytes += without;

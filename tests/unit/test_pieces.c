@@ -89,6 +89,8 @@ test_reach(void)
     check(&pieces, "abcd", 0);
     smcr_pieces_reach(&pieces, 10);
     check(&pieces, "abcd", 6);
+    smcr_pieces_add(&pieces, 12, NULL, 0);
+    check(&pieces, "abcd", 8);
     smcr_pieces_add(&pieces, far, (const uint8_t *)STREAM, 1);
     check(&pieces, "abcda", far - 4);
     g_free(pieces.bytes);
