@@ -80,7 +80,7 @@ insert_run(smcr_pieces_t *pieces, unsigned i, uint64_t start, uint64_t end)
 }
 
 /* How many of `length` bytes at `position` are given up: making room for them between others would
- * cost more and more the longer the stream is, and has cost enough. Those at its end cost little. */
+ * cost more and more the longer the stream is, and has cost enough. At its end they cost little. */
 static size_t
 given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
 {

@@ -97,7 +97,7 @@ test_reach(void)
     smcr_pieces_end(&pieces);
 }
 
-/* Backwards, with a hole between any two: that must not cost the more the more of them there are. */
+/* Backwards, a hole between any two: that must not cost the more the more of them there are. */
 static void
 test_gives_up(void)
 {
