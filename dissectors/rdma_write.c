@@ -83,6 +83,7 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     uint32_t captured = tvb_captured_length(data);
     bool wanted = proto_field_is_referenced(tree, proto_smcr);
     proto_item *top = wanted ? show_fields(data, pinfo, tree, roce, packet) : tree;
+    proto_tree *below = wanted ? proto_item_get_subtree(top) : tree;
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_set_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
@@ -90,8 +91,8 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     if (place->index)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Offset", place->offset, " ");
     if (captured < place->length) {
-        proto_item *cut = proto_tree_add_uint(proto_item_get_subtree(top), hf_smcr_write_cut,
-                                              data, 0, 0, captured);
+        proto_item *cut =
+            proto_tree_add_uint(below, hf_smcr_write_cut, data, 0, 0, captured);
         generated(cut);
         expert_add_info(pinfo, cut, &ei_smcr_cut_short);
     }

@@ -4,6 +4,7 @@ two, and when the user clicks on frames in any order.
 """
 
 import random
+import subprocess
 import xml.etree.ElementTree as xml
 
 import fields
@@ -96,3 +97,12 @@ def test_one_pass_where_a_frame_is_missing(tshark, scratch, name):
         one, two = trees_in_order(tshark, path), trees_in_order(tshark, path, "-2")
         assert (number, [each for each in differences(one, two, fields.FORWARD)
                          if not is_late(one.get(each[0], ()), two.get(each[0], ()))]) == (number, [])
+
+
+def test_found_by_expert_items_alone(tshark, scratch):
+    """A filter that names no field of ours finds the frames that have an expert item of ours, cut WRITEs too."""
+    path = scratch / "cut.pcapng"
+    subprocess.run(["editcap", "-s", "120", tshark.bed.capture("6.1-v2-c-three-conns"), path], check=True)
+    path.chmod(0o644)
+    cut = tshark.frames(path, "smcr.cut_short")
+    assert cut and tshark.frames(path, '_ws.expert.message contains "only the first part of this message"') == cut
