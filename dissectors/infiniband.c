@@ -26,43 +26,64 @@ typedef struct {
     dissector_handle_t handle;
 } hook_t;
 
+/* Which entries of a table to find, and those found. */
+typedef struct {
+    int protocol;
+    wmem_array_t *hooks; /* hook_t */
+} search_t;
+
 static void
 collect_hook(const char *table _U_, ftenum_t type, void *key, void *value, void *data)
 {
-    static int proto_infiniband = -1;
+    const search_t *search = data;
     dtbl_entry_t *entry = value;
     dissector_handle_t handle = dtbl_entry_get_handle(entry);
 
-    if (proto_infiniband < 0)
-        proto_infiniband = proto_get_id_by_filter_name("infiniband");
     if (!handle || type > FT_UINT32 || type < FT_UINT8 ||
-        dissector_handle_get_protocol_index(handle) != proto_infiniband)
+        dissector_handle_get_protocol_index(handle) != search->protocol)
         return;
     hook_t hook = {GPOINTER_TO_UINT(key), dtbl_entry_get_initial_handle(entry) != handle, handle};
-    wmem_array_append_one((wmem_array_t *)data, hook);
+    wmem_array_append_one(search->hooks, hook);
+}
+
+/* Puts `with` in the places of all handles of a protocol; `replaced` gets what they were. */
+static void
+replace_handles(int protocol, const dissector_handle_t with[SMCR_ROCE_STARTS],
+                dissector_handle_t replaced[SMCR_ROCE_STARTS])
+{
+    for (unsigned i = 0; i < array_length(ways_in); i++) {
+        search_t search = {protocol, wmem_array_new(NULL, sizeof(hook_t))};
+        const char *table = ways_in[i].table;
+        smcr_roce_start_t start = ways_in[i].start;
+
+        if (find_dissector_table(table))
+            dissector_table_foreach(table, collect_hook, &search);
+        for (unsigned n = 0; n < wmem_array_get_count(search.hooks); n++) {
+            const hook_t *hook = wmem_array_index(search.hooks, n);
+            replaced[start] = hook->handle;
+            if (hook->decode_as)
+                dissector_change_uint(table, hook->key, with[start]);
+            else
+                dissector_add_uint(table, hook->key, with[start]);
+        }
+        wmem_destroy_array(search.hooks);
+    }
 }
 
 void
 smcr_infiniband_wrap(const dissector_handle_t wrapper[SMCR_ROCE_STARTS],
                      dissector_handle_t original[SMCR_ROCE_STARTS])
 {
-    for (unsigned i = 0; i < array_length(ways_in); i++) {
-        wmem_array_t *hooks = wmem_array_new(NULL, sizeof(hook_t));
-        const char *table = ways_in[i].table;
-        smcr_roce_start_t start = ways_in[i].start;
+    replace_handles(proto_get_id_by_filter_name("infiniband"), wrapper, original);
+}
 
-        if (find_dissector_table(table))
-            dissector_table_foreach(table, collect_hook, hooks);
-        for (unsigned n = 0; n < wmem_array_get_count(hooks); n++) {
-            const hook_t *hook = wmem_array_index(hooks, n);
-            original[start] = hook->handle;
-            if (hook->decode_as)
-                dissector_change_uint(table, hook->key, wrapper[start]);
-            else
-                dissector_add_uint(table, hook->key, wrapper[start]);
-        }
-        wmem_destroy_array(hooks);
-    }
+void
+smcr_infiniband_unwrap(const dissector_handle_t wrapper[SMCR_ROCE_STARTS],
+                       const dissector_handle_t original[SMCR_ROCE_STARTS])
+{
+    dissector_handle_t replaced[SMCR_ROCE_STARTS]; /* by now known */
+
+    replace_handles(dissector_handle_get_protocol_index(wrapper[0]), original, replaced);
 }
 
 /* ---- heuristics ---- */

@@ -16,6 +16,10 @@
 void smcr_infiniband_wrap(const dissector_handle_t wrapper[SMCR_ROCE_STARTS],
                           dissector_handle_t original[SMCR_ROCE_STARTS]);
 
+/* The reverse. Both may be called while one of these handles is at work. */
+void smcr_infiniband_unwrap(const dissector_handle_t wrapper[SMCR_ROCE_STARTS],
+                            const dissector_handle_t original[SMCR_ROCE_STARTS]);
+
 /* Lists the payload heuristics but our `own`. */
 void smcr_infiniband_list_others(const heur_dtbl_entry_t *own);
 

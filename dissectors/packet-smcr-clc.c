@@ -22,12 +22,14 @@
 #include "fields.h"
 #include "follow.h"
 #include "handshake.h"
+#include "heuristic.h"
 #include "preferences.h"
 #include "values.h"
 
 conversation_t *smcr_clc_bypass;
 
 static dissector_handle_t builtin_handle; /* Wireshark's own `smc`, NULL when it has none */
+static heur_dtbl_entry_t *own_heuristic;
 
 /* Index for the per-direction members of a connection. */
 static unsigned
@@ -89,6 +91,7 @@ packet_of_message(packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, 
 
     *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER};
     smcr_state_clc(smcr_state, conn, clc, smcr_when(pinfo), packet);
+    smcr_roce_watch();
     packet->direction = !smcr_handshake_from_client(pinfo, conn);
     if (clc->header.type == SMCR_CLC_DECLINE)
         smcr_fallback_declined(conn, pinfo, clc);
@@ -316,15 +319,16 @@ is_plausible(tvbuff_t *tvb)
 static ws_bool
 dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    if (smcr_clc_bypass || tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo))
+    if (smcr_clc_bypass || tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo) ||
+        !smcr_heuristic_enabled(own_heuristic))
         return false;
-    if (!is_plausible(tvb) && !smcr_handshake_find(pinfo)) {
-        pinfo->can_desegment = pinfo->saved_can_desegment;
+    smcr_heuristic_takes(own_heuristic, pinfo);
+    pinfo->can_desegment = pinfo->saved_can_desegment;
+    if (!is_plausible(tvb) && !smcr_handshake_find(pinfo))
         return builtin_handle && call_dissector_with_data(builtin_handle, tvb, pinfo, tree, data);
-    }
     if (!pinfo->fd->visited)
         smcr_handshake_claim(pinfo, !clc_is_from_server(tvb));
-    return dissect_clc_stream(tvb, pinfo, tree, data) != 0;
+    return call_dissector_only(smcr_clc_handle, tvb, pinfo, tree, data) != 0;
 }
 
 void
@@ -335,6 +339,6 @@ smcr_clc_handoff(void)
     smcr_clc_handle = register_dissector("smcr", dissect_clc_stream, proto_smcr);
     builtin_handle = find_dissector("smc");
     dissector_add_for_decode_as("tcp.port", smcr_clc_handle);
-    heur_dissector_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP", "smcr_clc", proto_smcr,
-                       HEURISTIC_ENABLE);
+    own_heuristic = smcr_heuristic_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP",
+                                       "smcr_clc");
 }

@@ -7,6 +7,9 @@
  * content, before anybody else is asked. For a packet that is ours all other payload heuristics
  * are kept out for that one call, and ours then shows what was decided.
  *
+ * Where there is no SMC-R, the wrapper steps aside, so that other people's traffic takes no longer
+ * than it did; until a sign of SMC-R brings it back, our heuristic alone looks out for one.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
@@ -16,110 +19,28 @@
 
 #include "annotate.h"
 #include "cdc.h"
+#include "claim.h"
 #include "dissector_state.h"
 #include "fields.h"
 #include "follow.h"
 #include "handshake.h"
+#include "heuristic.h"
 #include "infiniband.h"
 #include "llc.h"
 #include "preferences.h"
-#include "recognise.h"
 #include "rdma_write.h"
 #include "send_parts.h"
-#include "roce.h"
-#include "state/orphan.h"
 #include "stream.h"
 
-/* The packet that the wrapper is about, for the heuristic that it calls through InfiniBand. */
-typedef struct {
-    smcr_roce_t roce;
-    smcr_packet_t record;  /* what is known of the packet, if it has a record */
-    smcr_packet_t *packet; /* the record; NULL: not ours. Changed in the first pass only */
-    uint8_t layer;         /* of the packet in its frame */
-    bool has_record, shown;
-} frame_t;
+#define IGNORED_MAX 1000 /* packets, after which the wrapper steps aside */
 
-static frame_t *current; /* NULL: it is in an encapsulation that is not wrapped */
-static int proto_observer = -1;
-static dissector_handle_t wrapper[SMCR_ROCE_STARTS];
-static dissector_handle_t original[SMCR_ROCE_STARTS];
+static smcr_frame_t *current;       /* NULL: it is not ours, or no wrapper has seen it */
+static uint32_t foreign_frame; /* where the wrapper found the packet not to be ours; 0: nowhere */
+static dissector_handle_t payload_handle;
 static heur_dtbl_entry_t *own_heuristic;
-static bool enabled; /* both the protocol and the heuristic */
+static bool enabled; /* ours, in this file */
 static heur_dtbl_entry_t *builtin_heuristic; /* of Wireshark's own `smc`; NULL when it has none */
 static bool builtin_allowed;                 /* it is there, and the user has not disabled it */
-
-/* ---- deciding ---- */
-
-static bool
-is_whole_send(uint8_t opcode)
-{
-    return opcode == RC_SEND_ONLY || opcode == RC_SEND_ONLY_IMM ||
-           opcode == RC_SEND_ONLY_INVAL;
-}
-
-/* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
-static bool
-recognise(tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce, smcr_when_t when)
-{
-    uint32_t sender_qpn;
-
-    if (!is_whole_send(roce->opcode) || tvb_captured_length_remaining(tvb, payload_at) <= 0)
-        return false;
-    tvbuff_t *payload = tvb_new_subset_remaining(tvb, payload_at);
-    if (!smcr_recognise(payload, roce))
-        return false;
-    if (smcr_recognise_sender(payload, &sender_qpn))
-        smcr_state_recognise_link(smcr_state, roce, sender_qpn, when);
-    else
-        smcr_state_recognise(smcr_state, roce, when);
-    return true;
-}
-
-/* First pass: is this packet SMC-R? Its payload is at `payload_at` of `tvb`, if it has any. Returns
- * whether it gets a record. */
-static bool
-decide(const packet_info *pinfo, tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce,
-       smcr_packet_t *packet)
-{
-    smcr_when_t when = smcr_when(pinfo);
-
-    *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
-    bool known = smcr_state_packet(smcr_state, roce, when, packet);
-    if (!known && recognise(tvb, payload_at, roce, when))
-        known = smcr_state_packet(smcr_state, roce, when, packet);
-    return known || smcr_orphan_stranger(smcr_state, roce, when, packet);
-}
-
-/* Whether the packet is SMC-R, as far as is known now. */
-static bool
-is_ours(const smcr_packet_t *packet)
-{
-    const smcr_late_t *late = packet->place ? smcr_place_late(packet->place) : NULL;
-
-    return packet->link || (late && late->link);
-}
-
-/* Gets the record of this packet; the first pass makes it. */
-static void
-begin_packet(packet_info *pinfo, tvbuff_t *tvb, int payload_at, frame_t *frame)
-{
-    frame->layer = pinfo->curr_layer_num;
-    frame->shown = false;
-    if (pinfo->fd->visited)
-        frame->has_record =
-            smcr_record_find(smcr_state, pinfo->num, frame->layer, &frame->record);
-    else
-        frame->has_record = decide(pinfo, tvb, payload_at, &frame->roce, &frame->record);
-    frame->packet = frame->has_record && is_ours(&frame->record) ? &frame->record : NULL;
-}
-
-/* The first pass has learned all of this packet. */
-static void
-end_packet(const packet_info *pinfo, const frame_t *frame)
-{
-    if (frame->has_record && !pinfo->fd->visited)
-        smcr_record_keep(smcr_state, pinfo->num, frame->layer, &frame->record);
-}
 
 /* ---- showing ---- */
 
@@ -139,7 +60,7 @@ run_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
 }
 
 static void
-learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const frame_t *frame)
+learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const smcr_frame_t *frame)
 {
     smcr_packet_t *packet = frame->packet;
 
@@ -150,7 +71,7 @@ learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const frame_t *frame)
 
 /* An LLC or CDC message; the first pass learns from it. Returns its item. */
 static proto_item *
-show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     bool learn = !pinfo->fd->visited;
     proto_item *item;
@@ -178,7 +99,7 @@ is_send(uint8_t opcode)
 
 /* A packet of a message that is longer than the path MTU. Returns its item. */
 static proto_item *
-show_send_part(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+show_send_part(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     uint8_t opcode = frame->roce.opcode;
     bool more = opcode == RC_SEND_FIRST || opcode == RC_SEND_MIDDLE;
@@ -198,7 +119,7 @@ show_send_part(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const frame
 
 /* Shows the payload of a packet that is ours. Returns whether there was anything to show. */
 static bool
-show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     int length = frame->roce.payload_length;
     int captured = MIN((int)tvb_captured_length(payload), length);
@@ -213,7 +134,7 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
         exact ? payload : tvb_new_subset_length_caplen(payload, 0, captured, length);
     if (write)
         item = smcr_rdma_write_dissect(data, pinfo, tree, &frame->roce, frame->packet);
-    else if (is_whole_send(frame->roce.opcode))
+    else if (smcr_is_whole_send(frame->roce.opcode))
         item = show_send(data, pinfo, tree, frame);
     else
         item = show_send_part(data, pinfo, tree, frame);
@@ -225,14 +146,14 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const fram
         smcr_stream_dissect(data, pinfo, tree, below, frame->packet);
     else
         smcr_stream_end(data, pinfo, tree, below, frame->packet);
-    if (!write && is_whole_send(frame->roce.opcode))
+    if (!write && smcr_is_whole_send(frame->roce.opcode))
         run_builtin(data, pinfo, tree);
     return true;
 }
 
 /* Acknowledgements and what else carries no data: only what the state knows of them. */
 static void
-show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const frame_t *frame)
+show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, 0, ENC_NA);
 
@@ -241,21 +162,67 @@ show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const frame_
     smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), item, frame->packet);
 }
 
-/* In an encapsulation that is not wrapped. */
+/* Called through `payload_handle`. A WRITE without data is a layer, too. */
+static int
+show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+{
+    current->shown = show_payload(tvb, pinfo, tree, current);
+    return current->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
+}
+
+/* ---- packets that are ours ---- */
+
+/* What goes on around a packet that is ours. */
+typedef struct {
+    smcr_frame_t *frame;
+    uint64_t gate;
+} outer_t;
+
+/* From here on `frame` is what our heuristic shows, and no other is asked. */
+static outer_t
+enter_frame(smcr_frame_t *frame)
+{
+    outer_t outer = {.frame = current};
+
+    current = frame;
+    builtin_allowed = builtin_heuristic && builtin_heuristic->enabled;
+    outer.gate = smcr_infiniband_close_gate();
+    return outer;
+}
+
+/* The first pass has learned all of this packet. */
+static void
+leave_frame(const packet_info *pinfo, const smcr_frame_t *frame, const outer_t *outer)
+{
+    smcr_infiniband_open_gate(outer->gate);
+    current = outer->frame;
+    smcr_claim_end(pinfo, frame);
+}
+
+/* ---- without the wrapper ---- */
+
+/* A packet whose payload comes to our heuristic without the wrapper: that has stepped aside, or
+ * the packet is in an encapsulation that is not wrapped. */
 static bool
 dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                   const struct infinibandinfo *infiniband)
 {
-    frame_t frame = {.packet = NULL};
+    smcr_frame_t frame;
 
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &frame.roce);
-    begin_packet(pinfo, tvb, 0, &frame);
+    /* the wrapper does not count InfiniBand's layer yet */
+    smcr_claim_begin(pinfo, tvb, 0, (uint8_t)(pinfo->curr_layer_num - 1), &frame);
+    if (!frame.packet) {
+        smcr_claim_end(pinfo, &frame);
+        return false;
+    }
+    smcr_roce_watch();
+    const outer_t outer = enter_frame(&frame);
     TRY {
-        if (frame.packet)
-            frame.shown = show_payload(tvb, pinfo, tree, &frame);
+        call_dissector_only(payload_handle, tvb, pinfo, tree, NULL);
     }
     FINALLY {
-        end_packet(pinfo, &frame);
+        leave_frame(pinfo, &frame, &outer);
     }
     ENDTRY;
     return frame.shown;
@@ -264,18 +231,57 @@ dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 static ws_bool
 dissect_payload_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    if (!current)
-        return data && dissect_unwrapped(tvb, pinfo, tree, data);
-    current->shown = show_payload(tvb, pinfo, tree, current);
-    return current->shown;
+    const struct infinibandinfo *infiniband = data;
+
+    if (current) {
+        call_dissector_only(payload_handle, tvb, pinfo, tree, NULL);
+        return current->shown;
+    }
+    if (!enabled || !infiniband || pinfo->num == foreign_frame ||
+        smcr_claim_ignores(pinfo, infiniband->opCode, pinfo->destport))
+        return false;
+    return dissect_unwrapped(tvb, pinfo, tree, infiniband);
 }
 
 /* ---- the wrapper ---- */
 
+static dissector_handle_t wrapper[SMCR_ROCE_STARTS];
+static dissector_handle_t original[SMCR_ROCE_STARTS];
+static bool is_wrapped;
+static unsigned ignored; /* packets of no interest since the last sign of SMC-R */
+static bool has_cut;     /* some packet of the file: our heuristic would not be shown such ones */
+
+void
+smcr_roce_watch(void)
+{
+    ignored = 0;
+    if (enabled && !is_wrapped)
+        smcr_infiniband_wrap(wrapper, original);
+    is_wrapped = enabled;
+}
+
+static void
+step_aside(void)
+{
+    if (is_wrapped)
+        smcr_infiniband_unwrap(wrapper, original);
+    is_wrapped = false;
+}
+
+/* Many packets in a row that are of no interest: there is no SMC-R. */
+static void
+count_ignored(tvbuff_t *tvb)
+{
+    if (tvb_captured_length(tvb) < tvb_reported_length(tvb))
+        has_cut = true;
+    if (++ignored >= IGNORED_MAX && !has_cut)
+        step_aside();
+}
+
 /* Shows what InfiniBand's dissector kept from the heuristics: what the capture cut, and packets
  * without payload. */
 static void
-show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, frame_t *frame)
+show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_frame_t *frame)
 {
     int length = (int)tvb_captured_length(tvb) - frame->roce.payload;
     bool write = frame->packet->kind == SMCR_PACKET_WRITE;
@@ -292,82 +298,62 @@ show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, frame_t *fram
         show_link_only(tvb, pinfo, tree, frame);
 }
 
-/* A packet that is ours. */
+/* A packet that is ours, as the wrapper has found. */
 static int
 dissect_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-             void *data, frame_t *frame)
+             void *data, smcr_frame_t *frame)
 {
-    frame_t *outer = current;
-    ws_bool own_enabled = own_heuristic->enabled;
+    const outer_t outer = enter_frame(frame);
     volatile int used = 0;
-    volatile uint64_t gate;
 
-    current = frame;
-    builtin_allowed = builtin_heuristic && builtin_heuristic->enabled;
-    gate = smcr_infiniband_close_gate();
-    own_heuristic->enabled = true; /* a packet that is not ours may be around this one */
     TRY {
         used = call_dissector_only(original[start], tvb, pinfo, tree, data);
         if (used > 0 && !frame->shown)
             show_the_rest(tvb, pinfo, tree, frame);
     }
     FINALLY {
-        own_heuristic->enabled = own_enabled;
-        smcr_infiniband_open_gate(gate);
-        current = outer;
-        end_packet(pinfo, frame);
+        leave_frame(pinfo, frame, &outer);
     }
     ENDTRY;
     return used;
 }
 
-/* A packet that is not ours, as far as is known: so there is no need to ask our heuristic, which
- * takes Wireshark longer than all of the above. */
+/* A packet that is not ours, as far as is known. Does without TRY, which costs as much as all that
+ * found it out: dissect_ours() sets `current` right, and `foreign_frame` is out of use after this
+ * frame. */
 static int
 dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                 void *data)
 {
-    ws_bool own_enabled = own_heuristic->enabled;
-    volatile int used = 0;
+    smcr_frame_t *outer = current;
 
-    own_heuristic->enabled = false;
-    TRY {
-        used = call_dissector_only(original[start], tvb, pinfo, tree, data);
-    }
-    FINALLY {
-        own_heuristic->enabled = own_enabled;
-    }
-    ENDTRY;
+    current = NULL;
+    foreign_frame = pinfo->num;
+    int used = call_dissector_only(original[start], tvb, pinfo, tree, data);
+    foreign_frame = 0;
+    current = outer;
     return used;
-}
-
-/* Whether the packet is of no interest: where there is no SMC-R, it has to cost next to nothing. */
-static bool
-is_ignored(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
-{
-    const address *to = &pinfo->dst;
-
-    if (start != SMCR_ROCE_BTH || tvb_captured_length(tvb) < SMCR_ROCE_BTH_LENGTH || to->len < 4)
-        return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_ROCE_BTH_LENGTH);
-    uint64_t target = smcr_target((const uint8_t *)to->data + to->len - 4, smcr_roce_qpn(bth));
-    return !is_whole_send(bth[0]) && smcr_state_ignores(smcr_state, bth[0], target);
 }
 
 static int
 dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                 void *data)
 {
-    frame_t frame;
+    smcr_frame_t frame;
 
-    if (enabled && is_ignored(start, tvb, pinfo))
-        return dissect_foreign(start, tvb, pinfo, tree, data);
-    if (!enabled || !smcr_roce_read(tvb, pinfo, start, &frame.roce))
+    if (start == SMCR_ROCE_BTH && tvb_captured_length(tvb) >= SMCR_ROCE_BTH_LENGTH) {
+        const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_ROCE_BTH_LENGTH);
+        if (smcr_claim_ignores(pinfo, bth[0], smcr_roce_qpn(bth))) {
+            count_ignored(tvb);
+            return dissect_foreign(start, tvb, pinfo, tree, data);
+        }
+    }
+    if (!smcr_roce_read(tvb, pinfo, start, &frame.roce))
         return call_dissector_only(original[start], tvb, pinfo, tree, data);
-    begin_packet(pinfo, tvb, frame.roce.payload, &frame);
+    smcr_claim_begin(pinfo, tvb, frame.roce.payload, pinfo->curr_layer_num, &frame);
     if (frame.packet)
         return dissect_ours(start, tvb, pinfo, tree, data, &frame);
-    end_packet(pinfo, &frame);
+    smcr_claim_end(pinfo, &frame);
     return dissect_foreign(start, tvb, pinfo, tree, data);
 }
 
@@ -394,9 +380,12 @@ dissect_wrapped_lrh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *d
 static void
 hook_in(void)
 {
-    enabled = own_heuristic && own_heuristic->enabled &&
-              proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
-    smcr_infiniband_wrap(wrapper, original);
+    enabled = smcr_heuristic_enabled(own_heuristic);
+    current = NULL;
+    foreign_frame = 0;
+    has_cut = false;
+    step_aside();
+    smcr_roce_watch();
     smcr_infiniband_list_others(own_heuristic);
 }
 
@@ -410,12 +399,11 @@ smcr_roce_register_observer(void)
     static const dissector_t wrappers[SMCR_ROCE_STARTS] = {
         dissect_wrapped_bth, dissect_wrapped_grh, dissect_wrapped_lrh};
 
-    proto_observer = proto_register_protocol_in_name_only(
+    int observer = proto_register_protocol_in_name_only(
         "InfiniBand (observed by SMC-R)", "InfiniBand/SMC-R", "smcr.roce",
         proto_get_id_by_filter_name("infiniband"), FT_BYTES);
     for (unsigned i = 0; i < SMCR_ROCE_STARTS; i++)
-        wrapper[i] = create_dissector_handle(wrappers[i], proto_observer);
-    register_init_routine(hook_in);
+        wrapper[i] = create_dissector_handle(wrappers[i], observer);
 }
 
 void
@@ -423,9 +411,9 @@ smcr_roce_handoff(void)
 {
     smcr_llc_register_layouts();
     smcr_cdc_register_layouts();
-    heur_dissector_add("infiniband.payload", dissect_payload_heuristic, "SMC-R over RoCE",
-                       "smcr_roce", proto_smcr, HEURISTIC_ENABLE);
-    own_heuristic = find_heur_dissector_by_unique_short_name("smcr_roce");
+    own_heuristic = smcr_heuristic_add("infiniband.payload", dissect_payload_heuristic,
+                                       "SMC-R over RoCE", "smcr_roce");
     builtin_heuristic = find_heur_dissector_by_unique_short_name("smcr_infiniband");
-    hook_in();
+    payload_handle = create_dissector_handle(show_current, proto_smcr);
+    register_init_routine(hook_in);
 }

@@ -15,4 +15,7 @@ void smcr_tcpopt_handoff(void);
 void smcr_clc_handoff(void);
 void smcr_roce_handoff(void);
 
+/* There is a sign of SMC-R in the file: from here on every RoCE packet is looked at. */
+void smcr_roce_watch(void);
+
 #endif /* SMCR_PACKET_SMCR_H */
