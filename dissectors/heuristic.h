@@ -15,7 +15,7 @@
  * Returns its entry.
  *
  * `dissect` has to ask smcr_heuristic_enabled() itself. What it does not decline it hands to a
- * dissector handle of SMC-R, which makes that a layer of the packet.
+ * dissector handle, which makes its protocol a layer of the packet.
  */
 heur_dtbl_entry_t *smcr_heuristic_add(const char *table, heur_dissector_t dissect,
                                       const char *display_name, const char *short_name);

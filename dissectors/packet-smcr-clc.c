@@ -322,12 +322,15 @@ dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void 
     if (smcr_clc_bypass || tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo) ||
         !smcr_heuristic_enabled(own_heuristic))
         return false;
+    bool is_layer = own_heuristic->protocol != NULL; /* an earlier packet is not done with yet */
     smcr_heuristic_takes(own_heuristic, pinfo);
     pinfo->can_desegment = pinfo->saved_can_desegment;
     if (!is_plausible(tvb) && !smcr_handshake_find(pinfo))
         return builtin_handle && call_dissector_with_data(builtin_handle, tvb, pinfo, tree, data);
     if (!pinfo->fd->visited)
         smcr_handshake_claim(pinfo, !clc_is_from_server(tvb));
+    if (is_layer)
+        return dissect_clc_stream(tvb, pinfo, tree, data) != 0;
     return call_dissector_only(smcr_clc_handle, tvb, pinfo, tree, data) != 0;
 }
 

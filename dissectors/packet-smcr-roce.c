@@ -7,8 +7,9 @@
  * content, before anybody else is asked. For a packet that is ours all other payload heuristics
  * are kept out for that one call, and ours then shows what was decided.
  *
- * Where there is no SMC-R, the wrapper steps aside, so that other people's traffic takes no longer
- * than it did; until a sign of SMC-R brings it back, our heuristic alone looks out for one.
+ * Where there is much RoCEv2 but no SMC-R, the wrapper steps aside, so that other people's traffic
+ * takes no longer than it did; until a sign of SMC-R brings it back, our heuristic alone looks out
+ * for one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,10 +30,12 @@
 #include "llc.h"
 #include "preferences.h"
 #include "rdma_write.h"
+#include "recognise.h"
 #include "send_parts.h"
 #include "stream.h"
 
-#define IGNORED_MAX 1000 /* packets, after which the wrapper steps aside */
+#define IGNORED_MAX 1000   /* packets, after which the wrapper steps aside */
+#define TELLING_LENGTH 200 /* of frames; more than any with a message of SMC-R that is to be seen */
 
 static smcr_frame_t *current;       /* NULL: it is not ours, or no wrapper has seen it */
 static uint32_t foreign_frame; /* where the wrapper found the packet not to be ours; 0: nowhere */
@@ -40,6 +43,7 @@ static dissector_handle_t payload_handle;
 static heur_dtbl_entry_t *own_heuristic;
 static bool enabled; /* ours, in this file */
 static heur_dtbl_entry_t *builtin_heuristic; /* of Wireshark's own `smc`; NULL when it has none */
+static heur_dissector_t builtin_dissect;     /* what it did before us */
 static bool builtin_allowed;                 /* it is there, and the user has not disabled it */
 
 /* ---- showing ---- */
@@ -166,8 +170,10 @@ show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_f
 static int
 show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
-    current->shown = show_payload(tvb, pinfo, tree, current);
-    return current->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
+    smcr_frame_t *frame = current;
+
+    frame->shown = show_payload(tvb, pinfo, tree, frame);
+    return frame->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
 }
 
 /* ---- packets that are ours ---- */
@@ -233,14 +239,29 @@ dissect_payload_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
 {
     const struct infinibandinfo *infiniband = data;
 
-    if (current) {
-        call_dissector_only(payload_handle, tvb, pinfo, tree, NULL);
-        return current->shown;
-    }
+    if (current)
+        return call_dissector_only(payload_handle, tvb, pinfo, tree, NULL) > 0;
     if (!enabled || !infiniband || pinfo->num == foreign_frame ||
         smcr_claim_ignores(pinfo, infiniband->opCode, pinfo->destport))
         return false;
     return dissect_unwrapped(tvb, pinfo, tree, infiniband);
+}
+
+/* Instead of the built-in's: that may come before ours, and takes whatever has the length and one
+ * of the types of LLC. */
+static ws_bool
+dissect_builtin_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    const struct infinibandinfo *infiniband = data;
+    bool undecided = enabled && !current && infiniband && pinfo->num != foreign_frame;
+
+    if (undecided && smcr_is_whole_send(infiniband->opCode)) {
+        smcr_roce_t roce;
+        smcr_roce_from_infiniband(tvb, pinfo, infiniband, &roce);
+        if (smcr_recognise(tvb, &roce))
+            return false; /* then ours is asked, too */
+    }
+    return builtin_dissect(tvb, pinfo, tree, data);
 }
 
 /* ---- the wrapper ---- */
@@ -249,32 +270,31 @@ static dissector_handle_t wrapper[SMCR_ROCE_STARTS];
 static dissector_handle_t original[SMCR_ROCE_STARTS];
 static bool is_wrapped;
 static unsigned ignored; /* packets of no interest since the last sign of SMC-R */
-static bool has_cut;     /* some packet of the file: our heuristic would not be shown such ones */
+static bool has_cut;     /* the capture has cut a packet: our heuristic is not asked about such */
 
 void
 smcr_roce_watch(void)
 {
     ignored = 0;
-    if (enabled && !is_wrapped)
+    if (enabled && !is_wrapped) {
         smcr_infiniband_wrap(wrapper, original);
-    is_wrapped = enabled;
+        is_wrapped = true;
+    }
 }
 
 static void
 step_aside(void)
 {
-    if (is_wrapped)
-        smcr_infiniband_unwrap(wrapper, original);
+    smcr_infiniband_unwrap(wrapper, original);
     is_wrapped = false;
 }
 
-/* Many packets in a row that are of no interest: there is no SMC-R. */
+/* Of many packets, long ones that are whole, none is of interest: there is no SMC-R, or what there
+ * will be our heuristic gets to see. */
 static void
-count_ignored(tvbuff_t *tvb)
+count_ignored(const packet_info *pinfo)
 {
-    if (tvb_captured_length(tvb) < tvb_reported_length(tvb))
-        has_cut = true;
-    if (++ignored >= IGNORED_MAX && !has_cut)
+    if (pinfo->fd->cap_len >= TELLING_LENGTH && ++ignored >= IGNORED_MAX && !has_cut)
         step_aside();
 }
 
@@ -318,20 +338,31 @@ dissect_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_t
     return used;
 }
 
-/* A packet that is not ours, as far as is known. Does without TRY, which costs as much as all that
- * found it out: dissect_ours() sets `current` right, and `foreign_frame` is out of use after this
- * frame. */
+/* A packet that is not ours, as far as is known. TRY costs as much as all that found it out, and is
+ * only there for a packet of ours around this one. */
 static int
 dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                 void *data)
 {
-    smcr_frame_t *outer = current;
+    smcr_frame_t *const outer = current;
+    const uint32_t outer_foreign = foreign_frame;
+    volatile int used = 0;
 
+    foreign_frame = pinfo->num; /* an exception leaves it; it means nothing after this frame */
+    if (!outer) {
+        used = call_dissector_only(original[start], tvb, pinfo, tree, data);
+        foreign_frame = outer_foreign;
+        return used;
+    }
     current = NULL;
-    foreign_frame = pinfo->num;
-    int used = call_dissector_only(original[start], tvb, pinfo, tree, data);
-    foreign_frame = 0;
-    current = outer;
+    TRY {
+        used = call_dissector_only(original[start], tvb, pinfo, tree, data);
+    }
+    FINALLY {
+        current = outer;
+        foreign_frame = outer_foreign;
+    }
+    ENDTRY;
     return used;
 }
 
@@ -341,10 +372,14 @@ dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
 {
     smcr_frame_t frame;
 
+    if (!enabled)
+        return call_dissector_only(original[start], tvb, pinfo, tree, data);
+    if (pinfo->fd->cap_len < pinfo->fd->pkt_len)
+        has_cut = true;
     if (start == SMCR_ROCE_BTH && tvb_captured_length(tvb) >= SMCR_ROCE_BTH_LENGTH) {
         const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_ROCE_BTH_LENGTH);
         if (smcr_claim_ignores(pinfo, bth[0], smcr_roce_qpn(bth))) {
-            count_ignored(tvb);
+            count_ignored(pinfo);
             return dissect_foreign(start, tvb, pinfo, tree, data);
         }
     }
@@ -415,5 +450,10 @@ smcr_roce_handoff(void)
                                        "SMC-R over RoCE", "smcr_roce");
     builtin_heuristic = find_heur_dissector_by_unique_short_name("smcr_infiniband");
     payload_handle = create_dissector_handle(show_current, proto_smcr);
+    if (builtin_heuristic) {
+        builtin_dissect = builtin_heuristic->dissector;
+        builtin_heuristic->dissector = dissect_builtin_heuristic;
+    }
     register_init_routine(hook_in);
+    hook_in(); /* so that Decode As knows the wrappers */
 }

@@ -96,3 +96,10 @@ def test_built_in_dissector_stays_out(tshark, name):
     """No frame is the built-in dissector's: what is SMC-R is ours."""
     layers = {layer for row in tshark.fields(name, "frame.protocols") for layer in row[0][0].split(":")}
     assert "smc" not in layers
+
+
+def test_decode_as_knows_what_its_dialog_names(tshark):
+    """The dialog shows, and saves, who is in front of InfiniBand's dissector."""
+    name = "6.1-v1-a-first-contact-ipv4"
+    plain, ours = (tshark.show(name, "-V", "-d", f"udp.port==49152-65535,{each}") for each in ("infiniband", "smcr.roce"))
+    assert plain == ours

@@ -1,6 +1,6 @@
 """
 After a thousand RoCE packets that are of no interest the plugin no longer looks at each, until there is a sign of SMC-R.
-What comes then has to look as if it had looked all along; it does so where it has met a packet that the capture cut.
+What comes then has to look as if it had looked all along; it does that where it has met a packet that the capture cut.
 """
 
 import subprocess
@@ -12,33 +12,51 @@ from scapy.packet import Raw
 from scapy.utils import wrpcap
 
 FOREIGN = 1500
-READ_RESPONSE_MIDDLE = 14
+READ_RESPONSE_MIDDLE, ACKNOWLEDGE = 14, 17
+LONG, AS_LLC = bytes(300), b"\x07\x2c" + bytes(42)
 
 
-def foreign(cut):
-    """Packets of other people's RoCE traffic; of the last one the capture lacks `cut` bytes."""
-    bth = bytes([READ_RESPONSE_MIDDLE, 0x40, 0xFF, 0xFF, 0, 0, 0x12, 0x34, 0x80, 0, 0, 7])
+def foreign(opcode, payload):
+    bth = bytes([opcode, 0x40, 0xFF, 0xFF, 0, 0, 0x12, 0x34, 0x80, 0, 0, 7])
     frame = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="198.51.100.1", dst="198.51.100.2") / UDP(
-        sport=50000, dport=4791) / Raw(bth + bytes(64 + 4))
-    last = Ether(bytes(frame)[:len(frame) - cut])
-    last.wirelen = len(frame)
-    frame.time = last.time = 1_600_000_000
-    return [frame] * (FOREIGN - 1) + [last]
+        sport=50000, dport=4791) / Raw(bth + payload + bytes(4))
+    frame.time = 1_600_000_000
+    return frame
 
 
-def shown_after_foreign(tshark, scratch, name, cut, *passes):
-    """What is shown of a capture that comes after foreign traffic."""
-    before, both = scratch / f"foreign-{cut}.pcap", scratch / f"both-{cut}.pcapng"
-    wrpcap(str(before), foreign(cut))
-    subprocess.run(["mergecap", "-a", "-w", both, before, tshark.bed.capture(name)], check=True)
+def cut(frame):
+    """The frame, of which the capture lacks the last bytes."""
+    rest = Ether(bytes(frame)[:-4])
+    rest.time, rest.wirelen = frame.time, len(frame)
+    return rest
+
+
+# Other people's RoCE traffic. Before LLC messages Wireshark's own dissector is asked first, if it took something.
+TRAFFIC = {
+    "long packets": [foreign(READ_RESPONSE_MIDDLE, LONG)] * FOREIGN,
+    "one like LLC": [foreign(READ_RESPONSE_MIDDLE, AS_LLC)] + [foreign(READ_RESPONSE_MIDDLE, LONG)] * (FOREIGN - 1),
+    "short packets": [foreign(ACKNOWLEDGE, bytes(4))] * FOREIGN,
+}
+
+
+def shown_after(tshark, scratch, frames, capture, *passes):
+    """What is shown of a capture that comes after other frames."""
+    number = len(list(scratch.iterdir()))
+    before, both = scratch / f"before-{number}.pcap", scratch / f"both-{number}.pcapng"
+    wrpcap(str(before), frames)
+    subprocess.run(["mergecap", "-a", "-w", both, before, capture], check=True)
     both.chmod(0o644)
-    return tshark.show(both, *passes, "-V", "-Y", f"frame.number > {FOREIGN}")
+    return tshark.show(both, *passes, "-V", "-Y", f"frame.number > {len(frames)}")
 
 
 @pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one pass", "two passes"])
-@pytest.mark.parametrize("name", ["6.1-v2-a-first-contact-ipv4", "6.1-v1-c2-capture-starts-late", "clc-no-handshake",
-                                  "6.1-v1-b-first-contact-ipv6"])
-def test_smcr_after_other_roce(tshark, scratch, name, passes):
-    shown = shown_after_foreign(tshark, scratch, name, 0, *passes)
+@pytest.mark.parametrize("traffic, snap", [*((each, None) for each in TRAFFIC), ("short packets", 112)])
+@pytest.mark.parametrize("name", ["6.1-v2-a-first-contact-ipv4", "6.1-v1-c2-capture-starts-late", "clc-no-handshake"])
+def test_smcr_after_other_roce(tshark, scratch, name, traffic, snap, passes):
+    capture = tshark.bed.capture(name)
+    if snap:
+        subprocess.run(["editcap", "-s", str(snap), capture, capture := scratch / "cut.pcapng"], check=True)
+    frames = TRAFFIC[traffic]
+    shown = shown_after(tshark, scratch, frames, capture, *passes)
     assert "Shared Memory Communications" in shown
-    assert shown == shown_after_foreign(tshark, scratch, name, 4, *passes)
+    assert shown == shown_after(tshark, scratch, [*frames[:-1], cut(frames[-1])], capture, *passes)
