@@ -11,10 +11,10 @@
 
 #include "items.h"
 #include "layout.h"
-#include "values.h"
+#include "wire/cdc_codes.h"
+#include "wire/llc_codes.h"
 
 #define TOKEN_AT 4
-#define FAILOVER 0x08 /* of the flags */
 
 static int *const cdc_flags[] = {
     &hf_smcr_cdc_writer_blocked,   &hf_smcr_cdc_urgent_pending, &hf_smcr_cdc_urgent_present,
@@ -38,7 +38,7 @@ static const smcr_row_t cdc_rows[] = {
     KEEP(hf_smcr_cdc_cons, 20, 4, smcr_cdc_t, cons.count),
     KEEP_BITS(hf_smcr_cdc_flags, 24, 1, cdc_flags, smcr_cdc_t, flags),
     KEEP_BITS(hf_smcr_cdc_state, 25, 1, cdc_state, smcr_cdc_t, state),
-    SHOW(hf_smcr_reserved, 26, 18),
+    SHOW(hf_smcr_reserved, SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END),
 };
 
 static smcr_layout_t cdc_layout = SMCR_LAYOUT("CDC", cdc_rows, SMCR_LLC_LENGTH);
@@ -57,15 +57,15 @@ typedef struct {
 } flag_words_t;
 
 static const flag_words_t flag_words[] = {
-    {0x80, "writer blocked"},
-    {0x40, "urgent data pending"},
-    {0x20, "urgent data present"},
-    {0x10, "cursor update requested"},
+    {SMCR_CDC_FLAG_BLOCKED, "writer blocked"},
+    {SMCR_CDC_FLAG_URGENT_PENDING, "urgent data pending"},
+    {SMCR_CDC_FLAG_URGENT_PRESENT, "urgent data present"},
+    {SMCR_CDC_FLAG_UPDATE, "cursor update requested"},
 };
 static const flag_words_t state_words[] = {
-    {0x80, "sending done"},
-    {0x40, "closed"},
-    {0x20, "aborted"},
+    {SMCR_CDC_STATE_SENDING_DONE, "sending done"},
+    {SMCR_CDC_STATE_CLOSED, "closed"},
+    {SMCR_CDC_STATE_ABORT, "aborted"},
 };
 
 static void
@@ -95,7 +95,7 @@ summarize(packet_info *pinfo, proto_item *top, const smcr_cdc_t *cdc)
 {
     const char *flags = flags_text(pinfo, cdc);
 
-    if (cdc->flags & FAILOVER) {
+    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) {
         col_add_fstr(pinfo->cinfo, COL_INFO, "CDC failover validation Seq=%u Token=0x%08x",
                      cdc->seq, cdc->token);
         proto_item_append_text(top,
@@ -172,10 +172,10 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     check(&walk, cdc);
     show_extra_bytes(&walk, tvb);
     /* Whatever follows the flags is reserved: a message cut there can be summed up. */
-    if (tvb_captured_length(walk.tvb) >= 26)
+    if (tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END)
         summarize(pinfo, top, cdc);
     /* Behind the flags everything is reserved, so a capture may cut it. */
-    cdc->complete = (whole || tvb_captured_length(walk.tvb) >= 26) &&
+    cdc->complete = (whole || tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END) &&
                     tvb_reported_length(tvb) >= SMCR_LLC_LENGTH &&
                     cdc->length == SMCR_LLC_LENGTH;
     return top;

@@ -8,7 +8,7 @@
 #define SMCR_CDC_H
 
 #include "compat.h"
-#include "state/messages.h"
+#include "wire/messages.h"
 
 /* Checks the layouts; called once, after the fields are registered. */
 void smcr_cdc_register_layouts(void);

@@ -14,8 +14,8 @@
 bool
 smcr_is_whole_send(uint8_t opcode)
 {
-    return opcode == RC_SEND_ONLY || opcode == RC_SEND_ONLY_IMM ||
-           opcode == RC_SEND_ONLY_INVAL;
+    return opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
 bool

@@ -26,22 +26,25 @@ smcr_layout_t smcr_clc_peer_id = SMCR_LAYOUT("SMC peer ID", peer_id_rows, 8);
 
 /* Header, RFC 7609 A.2; walked without a tree to learn which message it is. */
 static const smcr_row_t header_rows[] = {
-    KEEP(hf_smcr_eyecatcher, 0, 4, smcr_clc_header_t, eyecatcher),
-    KEEP(hf_smcr_clc_type, 4, 1, smcr_clc_header_t, type),
-    KEEP(hf_smcr_clc_length, 5, 2, smcr_clc_header_t, length),
-    KEEP(hf_smcr_clc_flags, 7, 1, smcr_clc_header_t, flags),
+    KEEP(hf_smcr_eyecatcher, 0, SMCR_EYECATCHER_LENGTH, smcr_clc_header_t, eyecatcher),
+    KEEP(hf_smcr_clc_type, SMCR_CLC_TYPE_AT, 1, smcr_clc_header_t, type),
+    KEEP(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2, smcr_clc_header_t, length),
+    KEEP(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, smcr_clc_header_t, flags),
 };
-static smcr_layout_t header_layout = SMCR_LAYOUT("CLC header", header_rows, 8);
+static smcr_layout_t header_layout = SMCR_LAYOUT("CLC header", header_rows,
+                                                 SMCR_CLC_HEADER_LENGTH);
 
 static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_flags, NULL};
 static const smcr_row_t unknown_rows[] = {SMCR_CLC_HEADER_ROWS(unknown_bits)};
-static smcr_layout_t unknown_layout = SMCR_LAYOUT("CLC message", unknown_rows, 8);
+static smcr_layout_t unknown_layout = SMCR_LAYOUT("CLC message", unknown_rows,
+                                                  SMCR_CLC_HEADER_LENGTH);
 
 /* Trailer, RFC 7609 A.2 */
 static const smcr_row_t trailer_rows[] = {
-    KEEP(hf_smcr_clc_trailer, 0, 4, smcr_clc_header_t, eyecatcher),
+    KEEP(hf_smcr_clc_trailer, 0, SMCR_CLC_TRAILER_LENGTH, smcr_clc_header_t, eyecatcher),
 };
-static smcr_layout_t trailer_layout = SMCR_LAYOUT("CLC trailer", trailer_rows, 4);
+static smcr_layout_t trailer_layout = SMCR_LAYOUT("CLC trailer", trailer_rows,
+                                                  SMCR_CLC_TRAILER_LENGTH);
 
 /* SMC Decline, RFC 7609 A.2.5 and struct smc_clc_msg_decline, each without the trailer */
 static int *const decline_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_out_of_sync,
@@ -254,7 +257,7 @@ static void
 explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline)
 {
     const smcr_walk_t *walk = &message->walk;
-    const char *text = smcr_decline_text(decline->diagnosis, decline->os >> 4);
+    const char *text = smcr_decline_text(decline->diagnosis, smcr_bits(decline->os, SMCR_MASK_OS));
     proto_item *diagnosis = smcr_layout_item(walk, hf_smcr_clc_diagnosis);
     proto_item *item = proto_tree_add_string(walk->tree, hf_smcr_clc_diagnosis_text, walk->tvb, 16,
                                              4, text);
@@ -277,15 +280,16 @@ dissect_decline(smcr_clc_message_t *message)
     unsigned length = message->clc->header.length;
 
     /* Linux 5.10 to 5.15 sends version 2 in the length of version 1. */
-    message->expected = message->format == 1 || length == 28 ? 28 : 44;
+    bool short_form = message->format == 1 || length == SMCR_CLC_DECLINE_LENGTH;
+    message->expected = short_form ? SMCR_CLC_DECLINE_LENGTH : SMCR_CLC_DECLINE_V2_LENGTH;
     message->exact = true;
     if (!smcr_clc_walk(message, walk, message->format == 1 ? &decline_v1 : &decline_v2, 0, decline))
         return;
     smcr_clc_explain_peer_id(message, decline->peer_id);
     if (message->format == 2)
-        smcr_clc_check_os(message, walk, decline->os >> 4);
-    if (message->expected == 44)
-        smcr_clc_walk(message, walk, &decline_words, 24, NULL);
+        smcr_clc_check_os(message, walk, smcr_bits(decline->os, SMCR_MASK_OS));
+    if (!short_form)
+        smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
     explain_diagnosis(message, decline);
     if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
         expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
@@ -393,7 +397,7 @@ static void
 check_version(const smcr_clc_message_t *message)
 {
     const smcr_walk_t *walk = &message->walk;
-    unsigned version = message->clc->header.flags >> 4;
+    unsigned version = smcr_bits(message->clc->header.flags, SMCR_MASK_VERSION);
 
     if (version < 1 || version > 2)
         expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_version),
@@ -473,7 +477,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
         col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-D");
 
     unsigned length = body_length(tvb, &clc->header);
-    message.format = clc->header.flags >> 4 >= 2 ? 2 : 1;
+    message.format = smcr_bits(clc->header.flags, SMCR_MASK_VERSION) >= 2 ? 2 : 1;
     message.walk.tree = proto_item_add_subtree(item, ett_smcr);
     message.walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);

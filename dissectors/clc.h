@@ -8,12 +8,7 @@
 #define SMCR_CLC_H
 
 #include "compat.h"
-#include "state/messages.h"
-
-#define SMCR_CLC_HEADER_LENGTH 8
-#define SMCR_CLC_TRAILER_LENGTH 4
-#define SMCR_CLC_CORE_LENGTH 60 /* Accept, Confirm: up to and with the RMB's address */
-#define SMCR_CLC_LENGTH_MAX 1024 /* above every message that a peer can build */
+#include "wire/messages.h"
 
 /* Checks the layouts; called once, after the fields are registered. */
 void smcr_clc_register_layouts(void);

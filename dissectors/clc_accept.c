@@ -13,6 +13,8 @@
 
 #include <inttypes.h>
 
+#define SIZES_AT 50
+#define DMB_SIZE_AT 25     /* SMC-D */
 #define GID_COUNT_LENGTH 4 /* with the reserved bytes behind it */
 
 /* ---- layouts ---- */
@@ -32,7 +34,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
     KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
     KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
     KEEP(hf_smcr_token, 46, 4, smcr_clc_accept_t, token), \
-    KEEP_BITS(hf_smcr_clc_sizes, 50, 1, size_bits, smcr_clc_accept_t, sizes), \
+    KEEP_BITS(hf_smcr_clc_sizes, SIZES_AT, 1, size_bits, smcr_clc_accept_t, sizes), \
     SHOW(hf_smcr_reserved, 51, 1), \
     KEEP(hf_smcr_rmb_va, 52, 8, smcr_clc_accept_t, va), \
     SHOW(hf_smcr_reserved, 60, 1), \
@@ -49,7 +51,7 @@ static smcr_layout_t smcr_v2 = SMCR_LAYOUT("SMC Accept v2", smcr_v2_rows, 104);
 
 typedef struct {
     uint64_t gid, token;
-    uint8_t size; /* size code << 4 */
+    uint8_t size; /* byte with the size code */
     smcr_clc_accept_t first_contact; /* only what the first contact extension says */
 } smcd_accept_t;
 
@@ -61,7 +63,7 @@ static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, N
     KEEP(hf_smcr_smcd_gid, 8, 8, smcd_accept_t, gid), \
     KEEP(hf_smcr_smcd_token, 16, 8, smcd_accept_t, token), \
     SHOW(hf_smcr_smcd_index, 24, 1), \
-    KEEP_BITS(hf_smcr_smcd_size, 25, 1, dmb_size_bits, smcd_accept_t, size), \
+    KEEP_BITS(hf_smcr_smcd_size, DMB_SIZE_AT, 1, dmb_size_bits, smcd_accept_t, size), \
     SHOW(hf_smcr_reserved, 26, 2), \
     SHOW(hf_smcr_smcd_link_id, 28, 4)
 
@@ -144,7 +146,7 @@ static bool
 speaks_of_smcd(const smcr_clc_message_t *message)
 {
     const smcr_clc_header_t *header = &message->clc->header;
-    unsigned type = SMCR_CLC_TYPEV1(header->flags);
+    unsigned type = smcr_bits(header->flags, SMCR_MASK_TYPE_V1);
 
     if (type == SMCR_TYPE_R || type == SMCR_TYPE_D)
         return type == SMCR_TYPE_D;
@@ -157,7 +159,7 @@ check_path(const smcr_clc_message_t *message)
     const smcr_clc_header_t *header = &message->clc->header;
     unsigned expected = header->eyecatcher == SMCR_EYECATCHER_D ? SMCR_TYPE_D : SMCR_TYPE_R;
 
-    if (SMCR_CLC_TYPEV1(header->flags) != expected)
+    if (smcr_bits(header->flags, SMCR_MASK_TYPE_V1) != expected)
         expert_add_info(message->walk.pinfo, smcr_layout_item(&message->walk, hf_smcr_clc_path),
                         &ei_smcr_clc_path);
 }
@@ -178,24 +180,25 @@ check_smcr(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
 {
     const smcr_walk_t *walk = &message->walk;
 
-    if (accept->qpn <= 1)
+    if (accept->qpn < SMCR_QPN_MIN)
         expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_qpn), &ei_smcr_qpn);
     if (accept->rmb_index == 0)
         expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_rmb_index),
                         &ei_smcr_rmb_index);
-    if (accept->sizes >> 4 > SMCR_BSIZE_512K)
+    if (smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
         expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_rmb_bsize),
                         &ei_smcr_rmb_bsize);
-    check_mtu(message, accept->sizes & 0x0f);
+    check_mtu(message, smcr_bits(accept->sizes, SMCR_MASK_MTU));
 }
 
-/* Shows what the size code in the byte `hf` at `offset` stands for, below that byte. */
+/* Shows what the size code in the byte `hf`, which is at `offset`, stands for. */
 static void
-show_buffer_size(const smcr_clc_message_t *message, int hf, int offset, unsigned code)
+show_buffer_size(const smcr_clc_message_t *message, int hf, int offset, uint8_t byte)
 {
     const smcr_walk_t *walk = &message->walk;
+    unsigned code = smcr_bits(byte, SMCR_MASK_BUFFER_SIZE);
     proto_item *item = proto_tree_add_uint(smcr_layout_item(walk, hf), hf_smcr_rmb_size, walk->tvb,
-                                           offset, 1, smcr_bsize_bytes(code));
+                                           offset, 1, smcr_buffer_size_bytes(code));
 
     proto_item_set_generated(item);
 }
@@ -224,8 +227,8 @@ static void
 describe_fce(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned start,
              const smcr_clc_accept_t *accept)
 {
-    unsigned os = accept->os_release >> 4;
-    unsigned release = accept->os_release & 0x0f;
+    unsigned os = smcr_bits(accept->os_release, SMCR_MASK_OS);
+    unsigned release = smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
     const char *name = val_to_str_const(os, smcr_os_types, "unknown");
     char *host = (char *)tvb_get_string_enc(walk->pinfo->pool, walk->tvb, (int)start + 4, 32,
                                             ENC_ASCII);
@@ -252,7 +255,7 @@ dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_acc
     accept->has_fce = true;
     describe_fce(message, &walk, start, accept);
 
-    bool v21 = (accept->os_release & 0x0f) >= SMCR_RELEASE_1;
+    bool v21 = smcr_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_RELEASE_1;
     if (v21 || !smcd) {
         const smcr_layout_t *tail = v21 ? &fce_v21 : &fce_v20;
         message->expected += tail->length;
@@ -284,7 +287,7 @@ dissect_smcr(smcr_clc_message_t *message)
     if (!dissect_fixed(message, message->format == 1 ? &smcr_v1 : &smcr_v2, accept))
         return false;
     smcr_clc_explain_peer_id(message, accept->peer_id);
-    show_buffer_size(message, hf_smcr_clc_sizes, 50, accept->sizes >> 4);
+    show_buffer_size(message, hf_smcr_clc_sizes, SIZES_AT, accept->sizes);
     check_smcr(message, accept);
     return true;
 }
@@ -296,8 +299,8 @@ dissect_smcd(smcr_clc_message_t *message, smcd_accept_t *accept)
 
     if (!dissect_fixed(message, message->format == 1 ? &smcd_v1 : &smcd_v2, accept))
         return false;
-    show_buffer_size(message, hf_smcr_smcd_size, 25, accept->size >> 4);
-    if (accept->size >> 4 > SMCR_BSIZE_1M)
+    show_buffer_size(message, hf_smcr_smcd_size, DMB_SIZE_AT, accept->size);
+    if (smcr_bits(accept->size, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_1M)
         expert_add_info_format(walk->pinfo, smcr_layout_item(walk, hf_smcr_rmb_bsize),
                                &ei_smcr_rmb_bsize,
                                "The buffer size is above the 1 MiB that SMC-D uses");
@@ -309,9 +312,11 @@ static void
 append_kind(const smcr_clc_message_t *message, wmem_strbuf_t *text,
             const smcr_clc_accept_t *first_contact)
 {
+    unsigned release = smcr_bits(first_contact->os_release, SMCR_MASK_RELEASE);
+
     wmem_strbuf_append_printf(text, "SMC-%cv%u", message->clc->smcd ? 'D' : 'R', message->format);
-    if (first_contact->os_release & 0x0f)
-        wmem_strbuf_append_printf(text, ".%u", first_contact->os_release & 0x0f);
+    if (release)
+        wmem_strbuf_append_printf(text, ".%u", release);
 }
 
 static void

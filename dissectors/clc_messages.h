@@ -10,24 +10,14 @@
 #include "clc.h"
 #include "layout.h"
 #include "values.h"
+#include "wire/clc_codes.h"
 
 /* The header of every table, RFC 7609 A.2; what byte 7 means depends on type and version. */
 #define SMCR_CLC_HEADER_ROWS(bits_) \
-    SHOW(hf_smcr_eyecatcher, 0, 4), \
-    SHOW(hf_smcr_clc_type, 4, 1), \
-    SHOW(hf_smcr_clc_length, 5, 2), \
-    BITS(hf_smcr_clc_flags, 7, 1, bits_)
-
-/* Byte 7 */
-#define SMCR_CLC_FLAG_FIRST_CONTACT 0x08 /* Accept and Confirm */
-#define SMCR_CLC_FLAG_OUT_OF_SYNC 0x08   /* Decline */
-#define SMCR_CLC_TYPEV1(flags) ((flags) & 0x03)
-#define SMCR_CLC_TYPEV2(flags) ((flags) >> 2 & 0x03)
-
-#define SMCR_CLC_COUNT_MAX 8 /* EIDs, prefixes, ISM GIDs, GIDs in a message (smc_clc.h) */
-
-#define SMCR_CLC_BASE_LENGTH 40      /* of a Proposal: up to and with the IP area offset */
-#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* right behind, when it is there */
+    SHOW(hf_smcr_eyecatcher, 0, SMCR_EYECATCHER_LENGTH), \
+    SHOW(hf_smcr_clc_type, SMCR_CLC_TYPE_AT, 1), \
+    SHOW(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2), \
+    BITS(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, bits_)
 
 /* Parts whose bytes are not contiguous with the part before; a message has five at most. */
 #define SMCR_CLC_PARTS_MAX 8
@@ -90,13 +80,15 @@ void smcr_clc_check_os(const smcr_clc_message_t *message, const smcr_walk_t *wal
 static inline unsigned
 smcr_clc_offered_v1(const smcr_clc_message_t *message)
 {
-    return SMCR_CLC_TYPEV1(message->clc->header.flags);
+    return smcr_bits(message->clc->header.flags, SMCR_MASK_TYPE_V1);
 }
 
 static inline unsigned
 smcr_clc_offered_v2(const smcr_clc_message_t *message)
 {
-    return message->format == 1 ? SMCR_TYPE_NONE : SMCR_CLC_TYPEV2(message->clc->header.flags);
+    uint8_t flags = message->clc->header.flags;
+
+    return message->format == 1 ? SMCR_TYPE_NONE : smcr_bits(flags, SMCR_MASK_TYPE_V2);
 }
 
 static inline bool
@@ -115,7 +107,7 @@ smcr_clc_offers_smcd(unsigned type)
 static inline unsigned
 smcr_clc_release(const smcr_clc_proposal_t *proposal)
 {
-    return proposal->v2_flags >> 4;
+    return smcr_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE);
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #define V2_OFFSET_FROM 52      /* end of the field "SMCv2 extension offset" */
 #define V2_EXTENSION_LENGTH 40 /* without the EIDs */
+#define V2_FLAGS_AT 3          /* in the extension: the release and flags */
 #define SMCDV2_OFFSET_FROM 8   /* end of the field "SMC-Dv2 extension offset", in the extension */
 #define SMCDV2_LENGTH 48       /* without the devices */
 #define DEVICE_LENGTH 10
@@ -52,7 +53,7 @@ static int *const features[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emu
     KEEP(hf_smcr_clc_eid_count, 0, 1, smcr_clc_proposal_t, eid_count), \
     KEEP(hf_smcr_clc_ism_count, 1, 1, smcr_clc_proposal_t, ism_count), \
     SHOW(hf_smcr_reserved, 2, 1), \
-    KEEP_BITS(hf_smcr_clc_v2_flags, 3, 1, v2_flags, smcr_clc_proposal_t, v2_flags), \
+    KEEP_BITS(hf_smcr_clc_v2_flags, V2_FLAGS_AT, 1, v2_flags, smcr_clc_proposal_t, v2_flags), \
     SHOW(hf_smcr_reserved, 4, 2), \
     KEEP(hf_smcr_clc_smcdv2_offset, 6, 2, smcr_clc_proposal_t, smcdv2_offset), \
     KEEP(hf_smcr_gid, 8, 16, smcr_clc_proposal_t, roce_gid)
@@ -117,6 +118,13 @@ smcr_clc_proposal_v2_register_layouts(void)
 
 /* ---- SMC-D area ---- */
 
+/* The release in the byte with the flags of the SMCv2 extension. */
+static unsigned
+release_in(tvbuff_t *tvb, unsigned at)
+{
+    return smcr_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
+}
+
 /* Whether the bytes of v2.1 in the SMC-D area mean something. The release is in the SMCv2
  * extension, further on; where that was not captured, better show too much. */
 static bool
@@ -128,8 +136,8 @@ has_vendor_options(const smcr_clc_message_t *message)
     if (smcr_clc_offered_v2(message) == SMCR_TYPE_NONE || captured < V2_OFFSET_FROM)
         return false;
     unsigned offset = tvb_get_ntohs(tvb, V2_OFFSET_FROM - 2);
-    unsigned release_at = V2_OFFSET_FROM + offset + 3;
-    return offset && (release_at >= captured || tvb_get_uint8(tvb, (int)release_at) >> 4);
+    unsigned release_at = V2_OFFSET_FROM + offset + V2_FLAGS_AT;
+    return offset && (release_at >= captured || release_in(tvb, release_at));
 }
 
 void
@@ -236,7 +244,8 @@ smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *
         return 0;
 
     tvbuff_t *tvb = message->walk.tvb;
-    bool v21 = start + 3 < tvb_captured_length(tvb) && tvb_get_uint8(tvb, (int)start + 3) >> 4;
+    unsigned release_at = start + V2_FLAGS_AT;
+    bool v21 = release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
     smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_v2_extension,
                                         ett_smcr_v2_extension, start, V2_EXTENSION_LENGTH);
     if (!smcr_clc_walk(message, &walk, v21 ? &v21_extension : &v2_extension, start, proposal))

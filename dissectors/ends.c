@@ -8,14 +8,11 @@
 
 #include <string.h>
 
-/* IPv4 addresses are kept as ::ffff:a.b.c.d (RFC 4291 2.5.5.2). */
-static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
 static void
 from_gid(const uint8_t *gid, bool ipv4, address *addr)
 {
     if (ipv4)
-        set_address(addr, AT_IPv4, 4, gid + sizeof mapped);
+        set_address(addr, AT_IPv4, SMCR_GID_IPV4_LENGTH, gid + SMCR_GID_IPV4_AT);
     else
         set_address(addr, AT_IPv6, SMCR_GID_LENGTH, gid);
 }
@@ -51,7 +48,7 @@ smcr_end_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t
     if (!link || !(link->end[side].known || link->end[side].gid_known))
         return false;
     const smcr_end_t *end = &link->end[side];
-    from_gid(end->qp.gid, memcmp(end->qp.gid, mapped, sizeof mapped) == 0, addr);
+    from_gid(end->qp.gid, smcr_gid_is_ipv4(end->qp.gid), addr);
     *port = end->known ? end->qp.qpn : 0;
     return true;
 }

@@ -10,6 +10,7 @@
 #include "follow.h"
 #include "handshake.h"
 #include "values.h"
+#include "wire/clc_codes.h"
 
 static void
 fall_back(smcr_conn_t *conn, packet_info *pinfo, smcr_fallback_t kind, const char *reason)
@@ -65,8 +66,8 @@ no_roce(const smcr_conn_t *conn)
 void
 smcr_fallback_declined(smcr_conn_t *conn, packet_info *pinfo, const smcr_clc_t *decline)
 {
-    unsigned version = decline->header.flags >> 4;
-    unsigned os = version >= 2 ? decline->u.decline.os >> 4 : 0;
+    unsigned version = smcr_bits(decline->header.flags, SMCR_MASK_VERSION);
+    unsigned os = version >= 2 ? smcr_bits(decline->u.decline.os, SMCR_MASK_OS) : 0;
     uint32_t code = decline->u.decline.diagnosis;
     const char *who = smcr_handshake_from_client(pinfo, conn) ? "client" : "server";
 

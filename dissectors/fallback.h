@@ -9,7 +9,7 @@
 
 #include "compat.h"
 #include "state/conn.h"
-#include "state/messages.h"
+#include "wire/messages.h"
 
 /* First pass: this frame carries a Decline. Later ones change nothing. */
 void smcr_fallback_declined(smcr_conn_t *conn, packet_info *pinfo, const smcr_clc_t *decline);

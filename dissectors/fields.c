@@ -13,6 +13,10 @@
 #include "preferences.h"
 #include "send_parts.h"
 #include "values.h"
+#include "wire/cdc_codes.h"
+#include "wire/clc_codes.h"
+#include "wire/llc_codes.h"
+#include "wire/sizes.h"
 
 int proto_smcr = -1;
 

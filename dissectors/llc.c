@@ -15,20 +15,18 @@
 #include "items.h"
 #include "llc_messages.h"
 #include "values.h"
-
-#define SMCR_LLC_TYPE_CLASS 0xc0    /* the two bits that say what to do with an unknown type */
-#define SMCR_LLC_TYPE_OPTIONAL 0x80 /* discard it silently (A.3) */
+#include "wire/llc_codes.h"
 
 /* ---- headers: they differ in the flags, and between the versions ---- */
 
 #define V1_START \
     KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \
-    KEEP(hf_smcr_llc_length_v1, 1, 1, smcr_llc_t, length)
+    KEEP(hf_smcr_llc_length_v1, SMCR_LLC_LENGTH_AT, 1, smcr_llc_t, length)
 #define V2_START \
     KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \
-    KEEP_PEER_ORDER(hf_smcr_llc_length, 1, 2, smcr_llc_t, length)
-#define RESERVED SHOW(hf_smcr_reserved, 2, 1)
-#define FLAGS(bits_) KEEP_BITS(hf_smcr_llc_flags, 3, 1, bits_, smcr_llc_t, flags)
+    KEEP_PEER_ORDER(hf_smcr_llc_length, SMCR_LLC_LENGTH_AT, 2, smcr_llc_t, length)
+#define RESERVED SHOW(hf_smcr_reserved, SMCR_LLC_REJECT_AT, 1)
+#define FLAGS(bits_) KEEP_BITS(hf_smcr_llc_flags, SMCR_LLC_FLAGS_AT, 1, bits_, smcr_llc_t, flags)
 
 static int *const plain_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_7f, NULL};
 static int *const confirm_link_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_7c,
@@ -60,7 +58,8 @@ static const smcr_row_t rkey_v1[] = {V1_START, RESERVED, FLAGS(rkey_flags)};
 static const smcr_row_t rkey_v2[] = {V2_START, FLAGS(rkey_flags)};
 static const smcr_row_t rejection_v1[] = {
     V1_START,
-    KEEP_BITS(hf_smcr_llc_reject_byte, 2, 1, reject_bits, smcr_llc_t, u.add_link.reject_reason),
+    KEEP_BITS(hf_smcr_llc_reject_byte, SMCR_LLC_REJECT_AT, 1, reject_bits, smcr_llc_t,
+              u.add_link.reject_reason),
     FLAGS(add_link_flags),
 };
 static const smcr_row_t rejection_v2[] = {V2_START, FLAGS(rejection_v2_flags)};
@@ -102,7 +101,7 @@ static const smcr_row_t test_link[] = {
 };
 
 static smcr_layout_t unknown_layout = SMCR_LAYOUT("unknown LLC message", unknown, 1);
-static smcr_layout_t test_link_layout = SMCR_LAYOUT("TEST LINK", test_link, BODY(44));
+static smcr_layout_t test_link_layout = SMCR_LAYOUT("TEST LINK", test_link, BODY(SMCR_LLC_LENGTH));
 
 void
 smcr_llc_register_layouts(void)
@@ -174,7 +173,8 @@ distance(unsigned a, unsigned b)
 static unsigned
 length_v2(tvbuff_t *payload, unsigned order)
 {
-    return order == ENC_BIG_ENDIAN ? tvb_get_ntohs(payload, 1) : tvb_get_letohs(payload, 1);
+    return order == ENC_BIG_ENDIAN ? tvb_get_ntohs(payload, SMCR_LLC_LENGTH_AT)
+                                   : tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT);
 }
 
 /* The byte order of a v2 length: the one in which it is the bytes present. Where neither is, the
@@ -184,7 +184,7 @@ length_order(tvbuff_t *payload)
 {
     unsigned present = tvb_reported_length(payload);
 
-    if (tvb_captured_length(payload) < 3)
+    if (tvb_captured_length(payload) < SMCR_LLC_FLAGS_AT)
         return ENC_BIG_ENDIAN;
     return distance(length_v2(payload, ENC_LITTLE_ENDIAN), present) <
                    distance(length_v2(payload, ENC_BIG_ENDIAN), present)
@@ -199,7 +199,7 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
     unsigned present = tvb_reported_length(payload);
     unsigned length = SMCR_LLC_LENGTH;
 
-    if (v2 && tvb_captured_length(payload) >= 3)
+    if (v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT)
         length = MAX(length, length_v2(payload, order));
     else if (v2)
         length = present;
@@ -255,7 +255,7 @@ dissect_unknown(const smcr_llc_message_t *message)
     unsigned captured = tvb_captured_length(message->walk.tvb);
 
     smcr_layout_walk(&unknown_layout, &message->walk, 0, message->llc);
-    bool optional = (message->llc->type & SMCR_LLC_TYPE_CLASS) == SMCR_LLC_TYPE_OPTIONAL;
+    bool optional = (message->llc->type & SMCR_LLC_CLASS) == SMCR_LLC_CLASS_OPTIONAL;
     say_name(message, wmem_strdup_printf(message->walk.pinfo->pool,
                                          "LLC message of unknown type 0x%02x%s",
                                          message->llc->type, optional ? " (optional)" : ""));
@@ -285,7 +285,7 @@ dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload
 {
     smcr_llc_t *llc = message->llc;
     bool has_flags = tvb_captured_length(payload) >= SMCR_LLC_HEADER;
-    uint8_t flags = has_flags ? tvb_get_uint8(payload, 3) : 0;
+    uint8_t flags = has_flags ? tvb_get_uint8(payload, SMCR_LLC_FLAGS_AT) : 0;
     uint8_t header = kind->header;
 
     message->response = flags & SMCR_LLC_FLAG_RESPONSE;
@@ -300,8 +300,10 @@ dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload
     bool length_is_right = check_length(message, payload);
     if (!message->response && (flags & kind->response_flags))
         smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags, NULL);
-    if (message->rejected) /* v1: low nibble of byte 2, v2: of the flags */
-        llc->u.add_link.reject_reason = (message->v2 ? flags : tvb_get_uint8(payload, 2)) & 0x0f;
+    if (message->rejected) {
+        uint8_t byte = message->v2 ? flags : tvb_get_uint8(payload, SMCR_LLC_REJECT_AT);
+        llc->u.add_link.reject_reason = smcr_bits(byte, SMCR_MASK_REJECT_REASON);
+    }
 
     unsigned next = kind->dissect_body(message);
     bool whole = next != SMCR_LLC_CUT;

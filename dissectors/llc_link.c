@@ -8,11 +8,8 @@
 #include "llc_messages.h"
 #include "values.h"
 
-#define MAX_LINKS 8 /* of a link group (A.3.5); one of version 2 may also agree on a single one */
-#define FIRST_QPN 2 /* 0 and 1 are for the management of the fabric */
-
 /* A v2 ADD LINK goes on with an extension and its RTokens */
-#define EXTENSION_AT 44
+#define EXTENSION_AT SMCR_LLC_LENGTH
 #define EXTENSION_RTOKENS_AT 72
 
 /* RTokens of an ADD LINK CONTINUATION, and the reserved bytes after them */
@@ -107,17 +104,18 @@ static const smcr_row_t req_add_link[] = {
 static const smcr_row_t listed_gid[] = {SHOW(hf_smcr_gid, 0, 16)};
 
 static smcr_layout_t confirm_link_v1_layout =
-    SMCR_LAYOUT("CONFIRM LINK", confirm_link_v1, BODY(44));
+    SMCR_LAYOUT("CONFIRM LINK", confirm_link_v1, BODY(SMCR_LLC_LENGTH));
 static smcr_layout_t confirm_link_v2_layout =
-    SMCR_LAYOUT("CONFIRM LINK v2", confirm_link_v2, BODY(44));
+    SMCR_LAYOUT("CONFIRM LINK v2", confirm_link_v2, BODY(SMCR_LLC_LENGTH));
 static smcr_layout_t add_link_rfc_layout =
-    SMCR_LAYOUT("ADD LINK of figure 32", add_link_rfc, BODY(44));
-static smcr_layout_t add_link_layout = SMCR_LAYOUT("ADD LINK", add_link, BODY(44));
+    SMCR_LAYOUT("ADD LINK of figure 32", add_link_rfc, BODY(SMCR_LLC_LENGTH));
+static smcr_layout_t add_link_layout = SMCR_LAYOUT("ADD LINK", add_link, BODY(SMCR_LLC_LENGTH));
 static smcr_layout_t extension_layout =
     SMCR_LAYOUT("ADD LINK v2 extension", extension, EXTENSION_RTOKENS_AT - EXTENSION_AT);
 static smcr_layout_t add_link_cont_layout =
     SMCR_LAYOUT("ADD LINK CONTINUATION", add_link_cont, BODY(CONT_RTOKENS_AT));
-static smcr_layout_t delete_link_layout = SMCR_LAYOUT("DELETE LINK", delete_link, BODY(44));
+static smcr_layout_t delete_link_layout =
+    SMCR_LAYOUT("DELETE LINK", delete_link, BODY(SMCR_LLC_LENGTH));
 static smcr_layout_t req_add_link_layout =
     SMCR_LAYOUT("REQUEST ADD LINK", req_add_link, BODY(GIDS_AT));
 static smcr_layout_t listed_gid_layout = SMCR_LAYOUT("GID of REQUEST ADD LINK", listed_gid, 16);
@@ -142,7 +140,7 @@ unsigned
 smcr_llc_confirm_link(const smcr_llc_message_t *message)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
-    unsigned min_links = message->v2 ? 1 : 2;
+    unsigned min_links = message->v2 ? 1 : 2; /* version 2 may agree on a single one */
 
     if (!smcr_llc_walk_body(message,
                             message->v2 ? &confirm_link_v2_layout : &confirm_link_v1_layout))
@@ -150,9 +148,9 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
     smcr_llc_say(message, "Link", "link", "%u", confirm->link);
     smcr_llc_say(message, "QPN", "QPN", "0x%06x", confirm->qpn);
 
-    if (confirm->qpn < FIRST_QPN)
+    if (confirm->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
-    if (confirm->max_links < min_links || confirm->max_links > MAX_LINKS)
+    if (confirm->max_links < min_links || confirm->max_links > SMCR_LINKS_MAX)
         smcr_llc_expert(message, hf_smcr_max_links, &ei_smcr_max_links, NULL);
     return SMCR_LLC_LENGTH;
 }
@@ -234,9 +232,9 @@ finish_offer(const smcr_llc_message_t *message)
 
     smcr_llc_say(message, "Link", "link", "%u", add->link);
     smcr_llc_say(message, "QPN", "QPN", "0x%06x", add->qpn);
-    if (add->qpn < FIRST_QPN)
+    if (add->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
-    if (!try_val_to_str(add->mtu & 0x0f, smcr_mtus))
+    if (!try_val_to_str(smcr_bits(add->mtu, SMCR_MASK_MTU), smcr_mtus))
         smcr_llc_expert(message, hf_smcr_llc_mtu_byte, &ei_smcr_mtu, NULL);
 }
 

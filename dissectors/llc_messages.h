@@ -11,17 +11,12 @@
 #include <limits.h>
 
 #include "layout.h"
-#include "state/messages.h"
+#include "wire/llc_codes.h"
+#include "wire/messages.h"
 
-/* Bytes of the header: type, length, flags (A.3). Bodies are walked from its end; BODY() lets
- * their tables say offsets in the message, as the RFC does. */
-#define SMCR_LLC_HEADER 4
+/* Bodies are walked from the end of the header; BODY() lets their tables say offsets in the
+ * message, as the RFC does. */
 #define BODY(offset) ((offset) - SMCR_LLC_HEADER)
-
-#define SMCR_LLC_FLAG_REJECTED 0x40 /* ADD LINK, REQUEST ADD LINK v2 */
-#define SMCR_LLC_FLAG_ALL 0x40      /* DELETE LINK */
-#define SMCR_LLC_FLAG_NEGATIVE 0x20 /* CONFIRM RKEY and its continuation, DELETE RKEY */
-#define SMCR_LLC_FLAG_RETRY 0x10    /* CONFIRM RKEY */
 
 /* A message whose header has been shown and kept. */
 typedef struct {

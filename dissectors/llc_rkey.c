@@ -8,7 +8,7 @@
 #include "llc_messages.h"
 #include "values.h"
 
-#define MAX_OTHER_LINKS 7 /* a link group has 8 links at most (A.3.5) */
+#define MAX_OTHER_LINKS (SMCR_LINKS_MAX - 1)
 
 /* RTokens for other links in a CONFIRM RKEY: place and number, and the reserved byte after them */
 #define CONFIRM_RTOKENS_AT 17
@@ -175,7 +175,8 @@ errors_fault(const smcr_llc_message_t *message)
 {
     const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
     bool beyond = message->v2 ? rkeys->errors > rkeys->count
-                              : rkeys->count < 8 && (rkeys->errors & 0xff >> rkeys->count);
+                              : rkeys->count < SMCR_LLC_RKEYS_MAX &&
+                                    (rkeys->errors & 0xff >> rkeys->count);
 
     if (rkeys->errors && !is_negative(message))
         return "RKeys are reported as invalid, though this is not a negative response";
@@ -212,7 +213,8 @@ show_rkeys(const smcr_llc_message_t *message, unsigned count)
         if (!smcr_layout_walk(&deleted_rkey_layout, &message->walk, next, &llc->rtokens[i]))
             return SMCR_LLC_CUT;
         llc->rtoken_count++;
-        if (!message->v2 && is_negative(message) && (llc->u.delete_rkey.errors & 0x80 >> i))
+        if (!message->v2 && is_negative(message) &&
+            (llc->u.delete_rkey.errors & SMCR_LLC_ERROR_MASK_FIRST >> i))
             proto_item_append_text(smcr_layout_item(&message->walk, hf_smcr_rkey),
                                    " (not deleted)");
     }
@@ -231,6 +233,8 @@ smcr_llc_delete_rkey(const smcr_llc_message_t *message)
     if (message->response && !rkeys_are_zeroed(message))
         smcr_llc_show_echo(message);
 
+    unsigned rkeys_end =
+        DELETE_RKEYS_AT + deleted_rkey_layout.length * llc->u.delete_rkey.count;
     unsigned count = rkeys_are_zeroed(message) ? 0 : llc->u.delete_rkey.count;
     unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
     if (llc->rtoken_count == 1 && count == 1)
@@ -239,9 +243,7 @@ smcr_llc_delete_rkey(const smcr_llc_message_t *message)
         smcr_llc_say(message, "RKeys", "RKeys:", "%u", llc->u.delete_rkey.count);
 
     if (message->v2) /* the places of RKeys that Linux has zeroed */
-        return smcr_llc_show_unused(message, next,
-                                    MIN(DELETE_RKEYS_AT + 4U * llc->u.delete_rkey.count,
-                                        message->end));
+        return smcr_llc_show_unused(message, next, MIN(rkeys_end, message->end));
     next = smcr_llc_show_unused(message, next, DELETE_RESERVED_AT);
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
 }

@@ -25,6 +25,7 @@
 #include "heuristic.h"
 #include "preferences.h"
 #include "values.h"
+#include "wire/clc_codes.h"
 
 conversation_t *smcr_clc_bypass;
 
@@ -44,10 +45,11 @@ direction(const packet_info *pinfo)
 static bool
 is_clc(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
-    static const uint8_t start[] = {0xe2, 0xd4, 0xc3};
+    static const uint8_t start[] = {SMCR_EYECATCHER_R >> 24, SMCR_EYECATCHER_R >> 16 & 0xff,
+                                    SMCR_EYECATCHER_R >> 8 & 0xff};
     int length = tvb_captured_length_remaining(tvb, offset);
 
-    if (length >= 4) {
+    if (length >= SMCR_EYECATCHER_LENGTH) {
         uint32_t eyecatcher = tvb_get_ntohl(tvb, offset);
         return eyecatcher == SMCR_EYECATCHER_R || eyecatcher == SMCR_EYECATCHER_D;
     }
@@ -117,7 +119,7 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
         if (wait_for_more(pinfo, offset, DESEGMENT_ONE_MORE_SEGMENT))
             return 0;
     } else if (tvb_captured_length_remaining(tvb, offset) >= SMCR_CLC_HEADER_LENGTH) {
-        int stated = tvb_get_ntohs(tvb, offset + 5);
+        int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
         bool possible = stated >= SMCR_CLC_HEADER_LENGTH && stated <= SMCR_CLC_LENGTH_MAX;
         if (possible && stated > left && wait_for_more(pinfo, offset, (uint32_t)(stated - left)))
             return 0;
@@ -294,7 +296,8 @@ dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
 static bool
 clc_is_from_server(tvbuff_t *tvb)
 {
-    return tvb_captured_length(tvb) > 4 && tvb_get_uint8(tvb, 4) == SMCR_CLC_ACCEPT;
+    return tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
+           tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
 }
 
 /* Whether the header, as far as it is there, is one that a CLC message can have. */
@@ -303,11 +306,12 @@ is_plausible(tvbuff_t *tvb)
 {
     unsigned captured = tvb_captured_length(tvb);
 
-    if (captured > 4 && tvb_get_uint8(tvb, 4) - 1U >= SMCR_CLC_DECLINE)
+    if (captured > SMCR_CLC_TYPE_AT &&
+        !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_clc_types))
         return false;
     if (captured < SMCR_CLC_HEADER_LENGTH)
         return true;
-    unsigned length = tvb_get_ntohs(tvb, 5);
+    unsigned length = tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT);
     return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
 }
 
@@ -319,8 +323,8 @@ is_plausible(tvbuff_t *tvb)
 static ws_bool
 dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    if (smcr_clc_bypass || tvb_captured_length(tvb) < 4 || !is_clc(tvb, 0, pinfo) ||
-        !smcr_heuristic_enabled(own_heuristic))
+    if (smcr_clc_bypass || tvb_captured_length(tvb) < SMCR_EYECATCHER_LENGTH ||
+        !is_clc(tvb, 0, pinfo) || !smcr_heuristic_enabled(own_heuristic))
         return false;
     bool is_layer = own_heuristic->protocol != NULL; /* an earlier packet is not done with yet */
     smcr_heuristic_takes(own_heuristic, pinfo);

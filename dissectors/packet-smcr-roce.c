@@ -33,6 +33,7 @@
 #include "recognise.h"
 #include "send_parts.h"
 #include "stream.h"
+#include "wire/llc_codes.h"
 
 #define IGNORED_MAX 1000   /* packets, after which the wrapper steps aside */
 #define TELLING_LENGTH 200 /* of frames; more than any with a message of SMC-R that is to be seen */
@@ -53,7 +54,7 @@ run_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
 {
     if (!smcr_preferences.builtin_too || !builtin_allowed)
         return;
-    struct infinibandinfo infiniband = {.opCode = RC_SEND_ONLY};
+    struct infinibandinfo infiniband = {.opCode = SMCR_RC_SEND_ONLY};
     ws_bool behind_gate = builtin_heuristic->enabled;
 
     col_append_str(pinfo->cinfo, COL_INFO, " ");
@@ -80,7 +81,7 @@ show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_fr
     bool learn = !pinfo->fd->visited;
     proto_item *item;
 
-    if ((tvb_get_uint8(message, 0) & 0xc0) == 0xc0) { /* the range of CDC (A.3) */
+    if (smcr_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
         smcr_cdc_t cdc;
         item = smcr_cdc_dissect(message, pinfo, tree, &cdc);
         if (learn)
@@ -97,8 +98,8 @@ show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_fr
 static bool
 is_send(uint8_t opcode)
 {
-    return opcode <= RC_SEND_ONLY_IMM || opcode == RC_SEND_LAST_INVAL ||
-           opcode == RC_SEND_ONLY_INVAL;
+    return opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
 /* A packet of a message that is longer than the path MTU. Returns its item. */
@@ -106,7 +107,7 @@ static proto_item *
 show_send_part(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     uint8_t opcode = frame->roce.opcode;
-    bool more = opcode == RC_SEND_FIRST || opcode == RC_SEND_MIDDLE;
+    bool more = opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE;
     tvbuff_t *message = NULL;
     proto_item *item = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
@@ -376,8 +377,8 @@ dissect_wrapped(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
         return call_dissector_only(original[start], tvb, pinfo, tree, data);
     if (pinfo->fd->cap_len < pinfo->fd->pkt_len)
         has_cut = true;
-    if (start == SMCR_ROCE_BTH && tvb_captured_length(tvb) >= SMCR_ROCE_BTH_LENGTH) {
-        const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_ROCE_BTH_LENGTH);
+    if (start == SMCR_ROCE_BTH && tvb_captured_length(tvb) >= SMCR_BTH_LENGTH) {
+        const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_BTH_LENGTH);
         if (smcr_claim_ignores(pinfo, bth[0], smcr_roce_qpn(bth))) {
             count_ignored(pinfo);
             return dissect_foreign(start, tvb, pinfo, tree, data);

@@ -14,7 +14,7 @@
 #include "fields.h"
 #include "handshake.h"
 #include "layout.h"
-#include "values.h"
+#include "wire/clc_codes.h"
 
 #define KIND_END 0
 #define KIND_NOP 1

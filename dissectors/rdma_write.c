@@ -9,6 +9,7 @@
 
 #include "analysis.h"
 #include "fields.h"
+#include "wire/roce_codes.h"
 
 static const char *
 part_name(uint8_t opcode)

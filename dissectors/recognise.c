@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "values.h"
+#include "wire/llc_codes.h"
 
 #define RESPONSE SMCR_LLC_FLAG_RESPONSE
 #define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, QPN of CONFIRM LINK */
@@ -36,10 +36,8 @@ only_flags(const uint8_t *bytes, unsigned flags)
 static bool
 plausible_gid(const uint8_t *gid)
 {
-    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
     return (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
-           (gid[0] & 0xfe) == 0xfc || memcmp(gid, mapped, sizeof mapped) == 0;
+           (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
 }
 
 static bool

@@ -10,50 +10,37 @@
 
 #include <string.h>
 
-#define GRH_LENGTH 40
-#define LRH_LENGTH 8
-#define RETH_LENGTH 16
-#define AETH_LENGTH 4
-#define IMMEDIATE_LENGTH 4
-#define ICRC_LENGTH 4
-#define VCRC_LENGTH 2 /* InfiniBand only */
-#define GRH_NEXT_HEADER_BTH 0x1b
-#define LRH_NEXT_GRH 3
-#define LRH_NEXT_BTH 2
-
 void
 smcr_gid_from_address(const address *from, uint8_t gid[SMCR_GID_LENGTH])
 {
     memset(gid, 0, SMCR_GID_LENGTH);
-    if (from->type == AT_IPv4 && from->len == 4) {
-        gid[10] = gid[11] = 0xff;
-        memcpy(gid + 12, from->data, 4);
-    } else if (from->len == SMCR_GID_LENGTH) {
+    if (from->type == AT_IPv4 && from->len == SMCR_GID_IPV4_LENGTH)
+        smcr_gid_map_ipv4(gid, from->data);
+    else if (from->len == SMCR_GID_LENGTH)
         memcpy(gid, from->data, SMCR_GID_LENGTH);
-    }
 }
 
 static bool
 has_reth(uint8_t opcode)
 {
-    return opcode == RC_RDMA_WRITE_FIRST || opcode == RC_RDMA_WRITE_ONLY ||
-           opcode == RC_RDMA_WRITE_ONLY_IMM;
+    return opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_ONLY ||
+           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
 }
 
 /* Immediate data or, of the same length, the RKey of SEND with invalidate */
 static bool
 has_immediate(uint8_t opcode)
 {
-    return opcode == RC_SEND_LAST_IMM || opcode == RC_SEND_ONLY_IMM ||
-           opcode == RC_RDMA_WRITE_LAST_IMM || opcode == RC_RDMA_WRITE_ONLY_IMM ||
-           opcode == RC_SEND_LAST_INVAL || opcode == RC_SEND_ONLY_INVAL;
+    return opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_WRITE_LAST_IMMEDIATE || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
 static bool
 has_payload(uint8_t opcode)
 {
-    return opcode <= RC_RDMA_WRITE_ONLY_IMM || opcode == RC_SEND_LAST_INVAL ||
-           opcode == RC_SEND_ONLY_INVAL;
+    return opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
 /* Skips LRH and GRH. Returns the offset of the BTH, -1 when there is none. */
@@ -71,23 +58,23 @@ find_bth(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start, smcr_
     if (start == SMCR_ROCE_LRH) {
         memset(roce->source, 0, SMCR_GID_LENGTH);
         memset(roce->target.gid, 0, SMCR_GID_LENGTH);
-        if (tvb_captured_length(tvb) < LRH_LENGTH)
+        if (tvb_captured_length(tvb) < SMCR_LRH_LENGTH)
             return -1;
-        uint8_t next = tvb_get_uint8(tvb, 1) & 0x03;
-        if (next != LRH_NEXT_GRH && next != LRH_NEXT_BTH)
+        uint8_t next = smcr_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT);
+        if (next != SMCR_LRH_NEXT_GRH && next != SMCR_LRH_NEXT_BTH)
             return -1;
-        global = next == LRH_NEXT_GRH;
-        offset = LRH_LENGTH;
+        global = next == SMCR_LRH_NEXT_GRH;
+        offset = SMCR_LRH_LENGTH;
     }
     if (!global)
         return offset;
 
-    if (tvb_captured_length_remaining(tvb, offset) < GRH_LENGTH ||
-        tvb_get_uint8(tvb, offset + 6) != GRH_NEXT_HEADER_BTH)
+    if (tvb_captured_length_remaining(tvb, offset) < SMCR_GRH_LENGTH ||
+        tvb_get_uint8(tvb, offset + 6) != SMCR_GRH_NEXT_BTH)
         return -1;
     tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
     tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
-    return offset + GRH_LENGTH;
+    return offset + SMCR_GRH_LENGTH;
 }
 
 /* Reads the headers that follow the BTH. Returns the offset after them. */
@@ -95,22 +82,22 @@ static int
 read_extended_headers(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
 {
     if (has_reth(roce->opcode)) {
-        roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= RETH_LENGTH;
+        roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_RETH_LENGTH;
         if (roce->has_reth) {
             roce->va = tvb_get_ntoh64(tvb, offset);
             roce->rkey = tvb_get_ntohl(tvb, offset + 8);
             roce->dma_length = tvb_get_ntohl(tvb, offset + 12);
         }
-        offset += RETH_LENGTH;
+        offset += SMCR_RETH_LENGTH;
     }
-    if (roce->opcode == RC_ACKNOWLEDGE) {
-        roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= AETH_LENGTH;
+    if (roce->opcode == SMCR_RC_ACK) {
+        roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= SMCR_AETH_LENGTH;
         if (roce->has_aeth)
             roce->syndrome = tvb_get_uint8(tvb, offset);
-        offset += AETH_LENGTH;
+        offset += SMCR_AETH_LENGTH;
     }
     if (has_immediate(roce->opcode))
-        offset += IMMEDIATE_LENGTH;
+        offset += SMCR_IMMEDIATE_LENGTH;
     return offset;
 }
 
@@ -133,17 +120,17 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     memset(roce, 0, sizeof *roce);
     int offset = find_bth(tvb, pinfo, start, roce);
 
-    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_ROCE_BTH_LENGTH)
+    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_BTH_LENGTH)
         return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_ROCE_BTH_LENGTH); /* checks once */
+    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_BTH_LENGTH); /* checks once */
     roce->opcode = bth[0];
-    roce->pad = (bth[1] & 0x30) >> 4;
+    roce->pad = smcr_bits(bth[1], SMCR_MASK_BTH_PAD);
     roce->target.qpn = smcr_roce_qpn(bth);
-    roce->ack_request = (bth[8] & 0x80) != 0;
+    roce->ack_request = (bth[8] & SMCR_BTH_ACK_REQUEST) != 0;
     roce->psn = get_24(bth + 9);
 
-    roce->payload = read_extended_headers(tvb, offset + SMCR_ROCE_BTH_LENGTH, roce);
-    int trailer = roce->pad + ICRC_LENGTH + (start == SMCR_ROCE_LRH ? VCRC_LENGTH : 0);
+    roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, roce);
+    int trailer = roce->pad + SMCR_ICRC_LENGTH + (start == SMCR_ROCE_LRH ? SMCR_VCRC_LENGTH : 0);
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
     roce->payload_length = has_payload(roce->opcode) ? MAX(length, 0) : 0;
     return true;

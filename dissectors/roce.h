@@ -9,7 +9,8 @@
 #define SMCR_ROCE_H
 
 #include "compat.h"
-#include "state/messages.h"
+#include "wire/messages.h"
+#include "wire/roce_codes.h"
 
 /* Which header the packet begins with. */
 typedef enum {
@@ -18,12 +19,6 @@ typedef enum {
     SMCR_ROCE_LRH, /* InfiniBand: local route header */
     SMCR_ROCE_STARTS
 } smcr_roce_start_t;
-
-/* Opcodes: RC_* of packet-infiniband.h, and these */
-#define RC_OPCODES 0x20 /* those of the reliable connection service are below */
-#define ROCE_CNP 0x81   /* congestion notification, RoCEv2 annex A17 */
-
-#define SMCR_ROCE_BTH_LENGTH 12
 
 /*
  * Reads the headers of the packet in `tvb`, which begins with the header `start` says.

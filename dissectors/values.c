@@ -1,10 +1,14 @@
 /* values.c
- * The texts of the lists in values.h.
+ * The texts of the lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "values.h"
+
+#include "wire/clc_codes.h"
+#include "wire/llc_codes.h"
+#include "wire/sizes.h"
 
 #define TEXT_ROW(name, value, text) {(value), (text)},
 #define TEXTS(table, list) const value_string table[] = {list(TEXT_ROW){0, NULL}};
@@ -20,8 +24,11 @@ TEXTS(smcr_llc_types, SMCR_LLC_TYPES)
 TEXTS(smcr_reject_reasons, SMCR_REJECT_REASONS)
 TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
 TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
-TEXTS(smcr_directions, SMCR_DIRECTIONS)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
+
+/* Who sends, as the TCP connection has it */
+const value_string smcr_directions[] = {
+    {0, "client to server"}, {1, "server to client"}, {0, NULL}};
 
 const true_false_string smcr_tfs_direct = {"direct, same subnet", "through a gateway"};
 
@@ -35,14 +42,8 @@ smcr_decline_text(uint32_t code, unsigned os)
 
     const char *text = try_val_to_str(code, decline_codes);
     if (!text)
-        text = try_val_to_str(code & 0xffff0000, decline_codes);
+        text = try_val_to_str(code & SMCR_DECLINE_CLASS, decline_codes);
     if (!text)
         text = os == SMCR_OS_LINUX ? "code not known" : "defined by the peer";
     return text;
-}
-
-uint32_t
-smcr_bsize_bytes(unsigned code)
-{
-    return UINT32_C(16384) << code;
 }

@@ -8,15 +8,8 @@
 #include "orphan.h"
 #include "state_private.h"
 #include "window.h"
+#include "wire/cdc_codes.h"
 
-#define FLAG_BLOCKED 0x80
-#define FLAG_URGENT 0x20
-#define FLAG_UPDATE 0x10
-#define FLAG_FAILOVER 0x08
-#define STATE_SENDING_DONE 0x80
-#define STATE_CLOSED 0x40
-#define STATE_ABORT 0x20
-#define PAGE_MASK 0xfffU
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
 
 /* ---- which connection ---- */
@@ -91,7 +84,7 @@ learn_rmb(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, const smcr_cd
     if (!write->late || after != roce->psn || cdc->prod.count < write->length)
         return;
     uint64_t base = write->va - (cdc->prod.count - write->length);
-    if (base & PAGE_MASK)
+    if (base & SMCR_PAGE_MASK)
         return;
     side->rmb = smcr_rmb_announce(state, end, write->rkey, base);
     side->rmb_index = 1;
@@ -117,8 +110,8 @@ is_over(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
     bool ended = sender->closed_frame || sender->abort_frame;
     bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
 
-    return ended && !replay && !(cdc->flags & FLAG_FAILOVER) &&
-           !(cdc->state & (STATE_CLOSED | STATE_ABORT)) &&
+    return ended && !replay && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) &&
+           !(cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) &&
            (uint16_t)(cdc->seq - sender->cdc_seq) != 1;
 }
 
@@ -215,10 +208,10 @@ take_state(smcr_state_t *state, smcr_conn_side_t *side, const smcr_cdc_t *cdc, s
         smcr_event_id_t event;
         size_t member;
     } ends[] = {
-        {STATE_SENDING_DONE, SMCR_EVENT_SENDING_DONE,
+        {SMCR_CDC_STATE_SENDING_DONE, SMCR_EVENT_SENDING_DONE,
          offsetof(smcr_conn_side_t, sending_done_frame)},
-        {STATE_CLOSED, SMCR_EVENT_CLOSED, offsetof(smcr_conn_side_t, closed_frame)},
-        {STATE_ABORT, SMCR_EVENT_ABORTED, offsetof(smcr_conn_side_t, abort_frame)},
+        {SMCR_CDC_STATE_CLOSED, SMCR_EVENT_CLOSED, offsetof(smcr_conn_side_t, closed_frame)},
+        {SMCR_CDC_STATE_ABORT, SMCR_EVENT_ABORTED, offsetof(smcr_conn_side_t, abort_frame)},
     };
     bool had_ended = has_ended(side);
 
@@ -249,8 +242,8 @@ check_cursors(smcr_state_t *state, int64_t len, int64_t read, const smcr_stream_
 static bool
 all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
 {
-    if (!reader->cdc_frame)
-        return writer->prod.wrap == 0 && writer->prod.count <= 4; /* nothing but an eyecatcher */
+    if (!reader->cdc_frame) /* nothing but an eyecatcher */
+        return writer->prod.wrap == 0 && writer->prod.count <= SMCR_EYECATCHER_LENGTH;
     return writer->prod.wrap == reader->cons.wrap && writer->prod.count == reader->cons.count;
 }
 
@@ -265,7 +258,7 @@ take_update(smcr_state_t *state, smcr_conn_side_t *sender, smcr_conn_side_t *pee
         packet->answers = peer->update;
         peer->update = NULL;
     }
-    if (!(cdc->flags & FLAG_UPDATE) || all_read(sender, peer))
+    if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || all_read(sender, peer))
         return;
     if (!sender->update)
         sender->update = smcr_exchange_open(state, when);
@@ -306,8 +299,8 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t p
         packet->view = smcr_state_alloc0(state, sizeof *packet->view);
         packet->view->len = len > 0 ? (uint32_t)len : 0;
         packet->view->read = read > 0 ? (uint32_t)read : 0;
-        smcr_window_announced(state, out, (cdc->flags & FLAG_BLOCKED) != 0, when, packet);
-        if (cdc->flags & FLAG_URGENT)
+        smcr_window_announced(state, out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0, when, packet);
+        if (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT)
             smcr_window_urgent(state, out);
     }
     reading.alone = only_reads(&conn->side[!end->side], cdc, packet);
@@ -321,7 +314,7 @@ take_cursors(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t p
     packet->view->consumed = in ? in->consumed : 0;
     packet->view->unread = (uint32_t)smcr_stream_unread(out);
     packet->view->size = smcr_ring_room(&out->ring);
-    packet->view->urgent = cdc->flags & FLAG_URGENT && out->announced > 0;
+    packet->view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
 
 void
@@ -329,12 +322,12 @@ smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t
                const smcr_cdc_t *cdc, smcr_when_t when, smcr_packet_t *packet)
 {
     smcr_conn_side_t *side = &conn->side[!end->side];
-    bool validation = (cdc->flags & FLAG_FAILOVER) != 0;
+    bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
 
     take_link(state, end, conn, validation, when, packet);
     if (validation) /* nothing else in it counts (A.4) */
         return;
-    if (side->closed_frame && !(cdc->state & (STATE_CLOSED | STATE_ABORT)))
+    if (side->closed_frame && !(cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)))
         smcr_event_add(state, packet, SMCR_EVENT_AFTER_CLOSE,
                        "The sender said in frame %u that it is done with the connection",
                        side->closed_frame);
@@ -353,6 +346,8 @@ smcr_cdc_apply(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, uint32_t
 void
 smcr_state_tcp_reset(smcr_state_t *state, const smcr_cdc_t *cdc, smcr_packet_t *packet)
 {
-    if (packet->order == SMCR_PSN_NEXT && !(cdc->state & (STATE_ABORT | STATE_CLOSED)))
+    const uint8_t over = SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED;
+
+    if (packet->order == SMCR_PSN_NEXT && !(cdc->state & over))
         smcr_event_add(state, packet, SMCR_EVENT_TCP_ENDED, NULL);
 }

@@ -9,13 +9,7 @@
 
 #include "exchange.h"
 #include "state_private.h"
-
-#define CLC_TYPE_PROPOSAL 1
-#define CLC_TYPE_ACCEPT 2
-#define CLC_TYPE_CONFIRM 3
-#define CLC_TYPE_DECLINE 4
-#define FIRST_CONTACT 0x08
-#define MTU(sizes) ((sizes) & 0x0f)
+#include "wire/clc_codes.h"
 
 static smcr_qp_key_t
 qp_of(const smcr_clc_accept_t *accept)
@@ -68,9 +62,9 @@ learn_side(smcr_state_t *state, smcr_conn_t *conn, smcr_end_t *end,
     conn->lgr = lgr;
     memcpy(lgr->peer_id[end->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
     memcpy(end->mac, accept->mac, SMCR_MAC_LENGTH);
-    end->mtu = MTU(accept->sizes);
+    end->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
     side->clc_frame = frame;
-    side->size = UINT32_C(16384) << (accept->sizes >> 4);
+    side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;
     if (!smcr_rmb_find(state, end, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(state, packet, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
@@ -130,8 +124,8 @@ take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_
     smcr_end_t *end = end_of_role(state, &qp, true);
 
     conn->accept_frame = when.frame;
-    conn->version = clc->header.flags >> 4;
-    conn->first_contact = (clc->header.flags & FIRST_CONTACT) != 0;
+    conn->version = smcr_bits(clc->header.flags, SMCR_MASK_VERSION);
+    conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
     if (!conn->first_contact && !end)
         check_unknown_group(state, accept, packet);
     if (conn->first_contact || !end) {
@@ -197,7 +191,7 @@ take_confirm(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr
     smcr_lgr_t *lgr = end->link->lgr;
 
     conn->confirm_frame = when.frame;
-    conn->version = clc->header.flags >> 4;
+    conn->version = smcr_bits(clc->header.flags, SMCR_MASK_VERSION);
     if (lgr->server == SMCR_SIDE_UNKNOWN)
         lgr->server = !end->side;
     smcr_lgr_prove(state, lgr);
@@ -215,12 +209,12 @@ static void
 take_step(smcr_state_t *state, smcr_conn_t *conn, uint8_t type, smcr_when_t when,
           smcr_packet_t *packet)
 {
-    if (conn->clc_step && type != CLC_TYPE_PROPOSAL) {
+    if (conn->clc_step && type != SMCR_CLC_PROPOSAL) {
         packet->answers = conn->clc_step;
         smcr_exchange_close(conn->clc_step, when);
         conn->clc_step = NULL;
     }
-    if (type == CLC_TYPE_PROPOSAL || type == CLC_TYPE_ACCEPT)
+    if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
         conn->clc_step = packet->asks = smcr_exchange_open(state, when);
 }
 
@@ -238,24 +232,24 @@ smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, sm
     packet->sender = packet->direction = SMCR_SIDE_UNKNOWN;
     take_step(state, conn, clc->header.type, when, packet);
     switch (clc->header.type) {
-    case CLC_TYPE_PROPOSAL:
+    case SMCR_CLC_PROPOSAL:
         conn->proposal_frame = when.frame;
         conn->has_subnet = clc->complete && clc->u.proposal.has_ip_area;
         memcpy(conn->subnet, clc->u.proposal.subnet, sizeof conn->subnet);
         conn->subnet_length = clc->u.proposal.subnet_length;
         packet->direction = 0;
         break;
-    case CLC_TYPE_ACCEPT:
+    case SMCR_CLC_ACCEPT:
         packet->direction = 1;
         if (usable(clc))
             take_accept(state, conn, clc, when, packet);
         break;
-    case CLC_TYPE_CONFIRM:
+    case SMCR_CLC_CONFIRM:
         packet->direction = 0;
         if (usable(clc))
             take_confirm(state, conn, clc, when, packet);
         break;
-    case CLC_TYPE_DECLINE:
+    case SMCR_CLC_DECLINE:
         if (!conn->decline_frame)
             conn->decline_frame = when.frame;
         smcr_conn_leave(state, conn);

@@ -7,6 +7,7 @@
 #include "exchange.h"
 
 #include "state_private.h"
+#include "wire/llc_codes.h"
 
 #define PENDING_MAX 64 /* open exchanges of a link group */
 #define SECOND UINT64_C(1000000000)
@@ -82,12 +83,12 @@ answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet
 
     if (lgr->server != topic->side)
         return;
-    if (topic->type == SMCR_DELETE_LINK)
-        asked = find(lgr, topic, SMCR_DELETE_LINK, !topic->side);
-    if (topic->type == SMCR_ADD_LINK) {
-        asked = find(lgr, topic, SMCR_ADD_LINK, !topic->side);
+    if (topic->type == SMCR_LLC_DELETE_LINK)
+        asked = find(lgr, topic, SMCR_LLC_DELETE_LINK, !topic->side);
+    if (topic->type == SMCR_LLC_ADD_LINK) {
+        asked = find(lgr, topic, SMCR_LLC_ADD_LINK, !topic->side);
         if (!asked)
-            asked = find(lgr, topic, SMCR_REQ_ADD_LINK, !topic->side);
+            asked = find(lgr, topic, SMCR_LLC_REQ_ADD_LINK, !topic->side);
     }
     if (asked)
         answer(topic, asked, when, packet);
@@ -101,12 +102,12 @@ static bool
 crosses_server(smcr_state_t *state, const smcr_topic_t *topic, smcr_packet_t *packet)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    bool wants_link = topic->type == SMCR_ADD_LINK || topic->type == SMCR_REQ_ADD_LINK;
+    bool wants_link = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_REQ_ADD_LINK;
 
-    if (lgr->server != !topic->side || (!wants_link && topic->type != SMCR_DELETE_LINK))
+    if (lgr->server != !topic->side || (!wants_link && topic->type != SMCR_LLC_DELETE_LINK))
         return false;
     const request_t *open =
-        find(lgr, topic, wants_link ? SMCR_ADD_LINK : SMCR_DELETE_LINK, lgr->server);
+        find(lgr, topic, wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK, lgr->server);
     if (!open)
         return false;
     smcr_event_add(state, packet, SMCR_EVENT_COLLISION,
@@ -119,13 +120,13 @@ crosses_server(smcr_state_t *state, const smcr_topic_t *topic, smcr_packet_t *pa
 static bool
 changes_links(uint8_t type)
 {
-    return type == SMCR_ADD_LINK || type == SMCR_DELETE_LINK;
+    return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK;
 }
 
 static bool
 changes_rkeys(uint8_t type)
 {
-    return type == SMCR_CONFIRM_RKEY || type == SMCR_DELETE_RKEY;
+    return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
 }
 
 /* RKeys must not change while links do, nor the other way round (3.5.5.3). */
@@ -178,7 +179,7 @@ smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_
 static void
 note_late(smcr_state_t *state, const request_t *request, smcr_packet_t *packet)
 {
-    bool first = request->type == SMCR_CONFIRM_LINK || request->type == SMCR_ADD_LINK;
+    bool first = request->type == SMCR_LLC_CONFIRM_LINK || request->type == SMCR_LLC_ADD_LINK;
     const smcr_exchange_t *exchange = &request->exchange;
     uint64_t limit = first ? FIRST_WAIT : WAIT;
 

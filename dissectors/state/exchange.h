@@ -9,22 +9,9 @@
 
 #include "packet.h"
 
-/* LLC types without the bit of version 2 */
-enum {
-    SMCR_CONFIRM_LINK = 1,
-    SMCR_ADD_LINK = 2,
-    SMCR_ADD_LINK_CONT = 3,
-    SMCR_DELETE_LINK = 4,
-    SMCR_REQ_ADD_LINK = 5,
-    SMCR_CONFIRM_RKEY = 6,
-    SMCR_TEST_LINK = 7,
-    SMCR_CONFIRM_RKEY_CONT = 8,
-    SMCR_DELETE_RKEY = 9,
-};
-
 /* What a message is about; the rest of the exchange is filled in from it. */
 typedef struct {
-    uint8_t type;      /* as above */
+    uint8_t type;      /* enum smcr_llc_type, of version 1 */
     int side;          /* that sends the message */
     smcr_link_t *link; /* that carries it */
     uint32_t key;      /* that the response has to repeat; 0 when there is none */

@@ -12,7 +12,8 @@
 #ifndef SMCR_STATE_LINK_H
 #define SMCR_STATE_LINK_H
 
-#include "messages.h"
+#include "wire/messages.h"
+
 #include "psn.h"
 #include "unacked.h"
 

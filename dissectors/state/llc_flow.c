@@ -9,13 +9,9 @@
 
 #include "exchange.h"
 #include "state_private.h"
+#include "wire/llc_codes.h"
 
 #define TYPE(llc) ((llc)->type & 0x0f)
-#define RESPONSE 0x80
-#define REJECTED 0x40
-#define ALL_LINKS 0x40
-#define NO_EYECATCHER 0x03 /* of CONFIRM LINK, Linux */
-#define REASON_UNKNOWN_LINK 0x00100000
 
 /* The message, and the two ends of the link that carries it. */
 typedef struct {
@@ -37,9 +33,9 @@ exchange_key(const smcr_llc_t *llc)
     uint32_t key = 0;
 
     switch (TYPE(llc)) {
-    case SMCR_CONFIRM_RKEY:
+    case SMCR_LLC_CONFIRM_RKEY:
         return llc->u.confirm_rkey.rkey;
-    case SMCR_TEST_LINK:
+    case SMCR_LLC_TEST_LINK:
         for (unsigned i = 0; i < sizeof llc->u.test_link.user_data; i++)
             key = key * 31 + llc->u.test_link.user_data[i];
         return key;
@@ -106,7 +102,9 @@ take_confirm_link(const flow_t *flow)
         smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,
                        "The message names another queue pair than the link has at this end");
     from->user_id = confirm->user_id;
-    flow->lgr->base[from->side] = (flow->llc->flags & NO_EYECATCHER) == NO_EYECATCHER ? 0 : 4;
+    bool eyecatcher =
+        smcr_bits(flow->llc->flags, SMCR_MASK_NO_EYECATCHER) != SMCR_EYECATCHER_NOT_IN_RMB;
+    flow->lgr->base[from->side] = eyecatcher ? SMCR_EYECATCHER_LENGTH : 0;
     flow->lgr->base_known[from->side] = true;
     memcpy(from->mac, confirm->mac, SMCR_MAC_LENGTH);
     if (flow->link->has_number && flow->link->number != confirm->link)
@@ -184,7 +182,7 @@ take_new_end(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *a
     memcpy(qp.gid, add->gid, SMCR_GID_LENGTH);
     smcr_end_set(flow->state, link, end->side, &qp);
     memcpy(end->mac, add->mac, SMCR_MAC_LENGTH);
-    end->mtu = add->mtu & 0x0f;
+    end->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
     end->initial_psn = add->psn;
     end->psn_known = true;
     smcr_psn_start(&smcr_end_other(end)->order, add->psn);
@@ -196,7 +194,7 @@ take_add_link(const flow_t *flow)
 {
     const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
 
-    bool rejected = flow->response && (flow->llc->flags & REJECTED) != 0;
+    bool rejected = flow->response && (flow->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
     int server = flow->response ? flow->to->side : flow->from->side;
 
     if (!flow->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
@@ -250,9 +248,9 @@ take_delete_link(const flow_t *flow)
     const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
     bool by_client = flow->lgr->server == flow->to->side;
 
-    if (flow->response || message->reason >= REASON_UNKNOWN_LINK)
+    if (flow->response || message->reason >= SMCR_DELETE_UNKNOWN_LINK)
         return;
-    if (flow->llc->flags & ALL_LINKS) {
+    if (flow->llc->flags & SMCR_LLC_FLAG_ALL) {
         end_group(flow);
         return;
     }
@@ -318,26 +316,26 @@ static void
 take_message(const flow_t *flow)
 {
     switch (TYPE(flow->llc)) {
-    case SMCR_CONFIRM_LINK:
+    case SMCR_LLC_CONFIRM_LINK:
         take_confirm_link(flow);
         break;
-    case SMCR_ADD_LINK:
+    case SMCR_LLC_ADD_LINK:
         take_add_link(flow);
         break;
-    case SMCR_ADD_LINK_CONT:
+    case SMCR_LLC_ADD_LINK_CONT:
         take_add_link_cont(flow);
         break;
-    case SMCR_DELETE_LINK:
+    case SMCR_LLC_DELETE_LINK:
         take_delete_link(flow);
         break;
-    case SMCR_CONFIRM_RKEY:
+    case SMCR_LLC_CONFIRM_RKEY:
         take_confirm_rkey(flow);
         break;
-    case SMCR_CONFIRM_RKEY_CONT:
+    case SMCR_LLC_CONFIRM_RKEY_CONT:
         if (!flow->response)
             take_other_rtokens(flow, flow->lgr->confirmed[flow->from->side]);
         break;
-    case SMCR_DELETE_RKEY:
+    case SMCR_LLC_DELETE_RKEY:
         take_delete_rkey(flow);
         break;
     default:
@@ -350,7 +348,7 @@ known_type(uint8_t type)
 {
     uint8_t number = type & 0x0f;
 
-    return (type & 0xd0) == 0 && number >= SMCR_CONFIRM_LINK && number <= SMCR_DELETE_RKEY;
+    return (type & 0xd0) == 0 && number >= SMCR_LLC_CONFIRM_LINK && number <= SMCR_LLC_DELETE_RKEY;
 }
 
 void
@@ -364,7 +362,7 @@ smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr
         .to = end,
         .link = end->link,
         .lgr = end->link->lgr,
-        .response = (llc->flags & RESPONSE) != 0,
+        .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
         .when = when,
         .packet = packet,
     };

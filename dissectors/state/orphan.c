@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "state_private.h"
+#include "wire/roce_codes.h"
 
 #define STRANGERS_MAX 1024        /* queue pairs */
 #define STRANGER_PACKETS_MAX 64   /* of one of them */

@@ -4,20 +4,16 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include <limits.h>
 #include <string.h>
 
 #include "orphan.h"
 #include "state_private.h"
 #include "window.h"
+#include "wire/roce_codes.h"
 
 #define HALF_KNOWN_MAX 256      /* links that wait for their other end */
 #define PARTS_MAX 64            /* packets of one message: 8 KiB at an MTU of 256, and some more */
 #define ACK_TIME UINT64_C(1000000000) /* nanoseconds that an acknowledgement may take */
-#define SYNDROME_KIND(syndrome) (((syndrome) >> 5) & 0x03)
-#define SYNDROME_CODE(syndrome) ((syndrome) & 0x1f)
-
-enum { KIND_ACK = 0, KIND_RNR_NAK = 1, KIND_NAK = 3 };
 
 static bool
 is_answer(uint8_t opcode)
@@ -156,13 +152,13 @@ take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_
             smcr_packet_t *packet)
 {
     smcr_end_t *receiver = smcr_end_other(end); /* of the requests that are answered */
-    int kind = SYNDROME_KIND(roce->syndrome);
+    int kind = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
 
     packet->kind = SMCR_PACKET_ACK;
     if (roce->opcode != SMCR_RC_ACK || !roce->has_aeth)
         return;
     /* A NAK says that everything before its PSN has come. */
-    uint32_t taken = kind == KIND_ACK ? roce->psn : (roce->psn - 1) & SMCR_PSN_MASK;
+    uint32_t taken = kind == SMCR_SYNDROME_ACK ? roce->psn : (roce->psn - 1) & SMCR_PSN_MASK;
     if (smcr_unacked_covers(&receiver->unacked, taken)) {
         smcr_when_t *kept = smcr_state_alloc0(state, sizeof *kept);
         *kept = when;
@@ -172,17 +168,17 @@ take_answer(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_
         smcr_deferred_settle(state, receiver, false);
 
     const smcr_psn_seen_t *answered = smcr_psn_seen(&receiver->order, taken);
-    if (kind == KIND_ACK && answered && answered->time) {
+    if (kind == SMCR_SYNDROME_ACK && answered && answered->time) {
         packet->acks.frame = answered->frame;
         packet->acks.time = when.time - answered->time;
     }
-    if (kind == KIND_NAK)
+    if (kind == SMCR_SYNDROME_NAK)
         smcr_event_add(state, packet, SMCR_EVENT_NAK,
-                       SYNDROME_CODE(roce->syndrome) == 0
+                       smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE) == SMCR_NAK_PSN_SEQUENCE
                            ? "NAK, PSN sequence error: the receiver waits for PSN %u"
                            : "NAK: the receiver refuses the packet with PSN %u",
                        roce->psn);
-    else if (kind == KIND_RNR_NAK)
+    else if (kind == SMCR_SYNDROME_RNR_NAK)
         smcr_event_add(state, packet, SMCR_EVENT_RNR_NAK,
                        "RNR NAK: the receiver has no receive buffer for PSN %u", roce->psn);
 }
@@ -246,7 +242,8 @@ place_in_rmb(smcr_state_t *state, const smcr_write_t *write, uint64_t va, smcr_p
     const smcr_rmb_t *rmb = write->rmb;
     uint64_t from = va - write->rmb_va;
 
-    if (va < write->rmb_va || (rmb->element_size && from / rmb->element_size >= 255)) {
+    if (va < write->rmb_va ||
+        (rmb->element_size && from / rmb->element_size >= SMCR_RMB_INDEX_MAX)) {
         smcr_event_add(state, packet, SMCR_EVENT_WRITE_OUTSIDE, NULL);
         return;
     }
@@ -415,9 +412,9 @@ static void
 check_mtu(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_packet_t *packet)
 {
     uint8_t code = MIN(end->mtu, smcr_end_other(end)->mtu);
-    int mtu = code >= 1 && code <= 5 ? 128 << code : INT_MAX; /* A.2.3; 0: not known */
+    int mtu = smcr_mtu_bytes(code);
 
-    if (roce->payload_length > mtu)
+    if (mtu && roce->payload_length > mtu)
         smcr_event_add(state, packet, SMCR_EVENT_MTU,
                        "The packet has %d bytes, but the MTU of the link is %d",
                        roce->payload_length, mtu);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cursor.h"
+#include "wire/cursor.h"
 
 typedef struct {
     uint32_t size; /* bytes of the element; 0: not known */

@@ -8,6 +8,8 @@
 
 #include "checks.h"
 #include "state/exchange.h"
+#include "wire/llc_codes.h"
+#include "wire/roce_codes.h"
 #include "state/orphan.h"
 
 #define HOSTS 3
@@ -157,30 +159,30 @@ pick_body(input_t *input, smcr_llc_t *llc)
     smcr_qp_key_t qp = qp_of(input_pick(input, HOSTS), input_pick(input, QPNS));
 
     switch (llc->type & 0x0f) {
-    case SMCR_CONFIRM_LINK:
+    case SMCR_LLC_CONFIRM_LINK:
         memcpy(llc->u.confirm_link.gid, qp.gid, SMCR_GID_LENGTH);
         llc->u.confirm_link.qpn = qp.qpn;
         llc->u.confirm_link.link = input_byte(input) & 3;
         break;
-    case SMCR_ADD_LINK:
+    case SMCR_LLC_ADD_LINK:
         memcpy(llc->u.add_link.gid, qp.gid, SMCR_GID_LENGTH);
         llc->u.add_link.qpn = qp.qpn;
         llc->u.add_link.link = input_byte(input) & 3;
         llc->u.add_link.psn = input_extreme(input) & SMCR_PSN_MASK;
         llc->u.add_link.mtu = input_byte(input);
         break;
-    case SMCR_ADD_LINK_CONT:
+    case SMCR_LLC_ADD_LINK_CONT:
         llc->u.add_link_cont.link = input_byte(input) & 3;
         break;
-    case SMCR_DELETE_LINK:
+    case SMCR_LLC_DELETE_LINK:
         llc->u.delete_link.link = input_byte(input) & 3;
         llc->u.delete_link.reason = input_byte(input) & 1 ? 0x00100000 : 0;
         break;
-    case SMCR_CONFIRM_RKEY:
+    case SMCR_LLC_CONFIRM_RKEY:
         llc->u.confirm_rkey.rkey = pick_key(input);
         llc->u.confirm_rkey.va = pick_va(input);
         break;
-    case SMCR_TEST_LINK:
+    case SMCR_LLC_TEST_LINK:
         llc->u.test_link.user_data[0] = input_byte(input);
         break;
     default:

@@ -10,10 +10,10 @@
 
 #define END (-1)
 #define STOP {.side = END}
-#define F 0x08      /* failover validation */
-#define DONE 0x80   /* sending done */
-#define CLOSED 0x40
-#define ABORT 0x20
+#define F SMCR_CDC_FLAG_FAILOVER
+#define DONE SMCR_CDC_STATE_SENDING_DONE
+#define CLOSED SMCR_CDC_STATE_CLOSED
+#define ABORT SMCR_CDC_STATE_ABORT
 
 /* The queue pairs of link 2. */
 #define CLIENT_2 qp(0x11, 0x30)
@@ -222,7 +222,7 @@ static const struct {
 static void
 begin_late(capture_t *capture)
 {
-    smcr_llc_t llc = {.type = SMCR_CONFIRM_LINK};
+    smcr_llc_t llc = {.type = SMCR_LLC_CONFIRM_LINK};
     smcr_qp_key_t server = qp_of_side(SERVER);
 
     memcpy(llc.u.confirm_link.gid, server.gid, SMCR_GID_LENGTH);

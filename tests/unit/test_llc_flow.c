@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#define R 0x80        /* response */
-#define REJECTED 0x40 /* ADD LINK */
-#define ALL 0x40      /* DELETE LINK */
-#define V2 0x20
+#define R SMCR_LLC_FLAG_RESPONSE
+#define REJECTED SMCR_LLC_FLAG_REJECTED
+#define ALL SMCR_LLC_FLAG_ALL
+#define V2 SMCR_LLC_TYPE_V2
 
 /* The queue pairs of link 2, other than the first link's in devices and numbers. */
 #define CLIENT_2 0x11, 0x30
@@ -33,28 +33,28 @@ typedef struct {
     .rtokens = (smcr_rtoken_t[]){__VA_ARGS__}, \
     .rtoken_count = sizeof((smcr_rtoken_t[]){__VA_ARGS__}) / sizeof(smcr_rtoken_t)
 #define ADD(flags_, device_, qpn_, ...) \
-    {.type = SMCR_ADD_LINK, .flags = flags_, \
+    {.type = SMCR_LLC_ADD_LINK, .flags = flags_, \
      .u.add_link = {.qpn = qpn_, .link = 2, .mtu = 3, .psn = 7000}, __VA_ARGS__}, device_
 #define ADD_OF(flags_, end, ...) ADD_OF_(flags_, end, __VA_ARGS__)
 #define ADD_OF_(flags_, device_, qpn_, ...) ADD(flags_, device_, qpn_, __VA_ARGS__)
 #define CONT(flags_, link_, ...) \
-    {.type = SMCR_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, \
+    {.type = SMCR_LLC_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, \
      __VA_ARGS__}, 0
 #define CONFIRM_OF(flags_, end) CONFIRM_(flags_, end)
 #define CONFIRM_(flags_, device_, qpn_) \
-    {.type = SMCR_CONFIRM_LINK, .flags = flags_, \
+    {.type = SMCR_LLC_CONFIRM_LINK, .flags = flags_, \
      .u.confirm_link = {.qpn = qpn_, .link = 2}}, device_
 #define DELETE(flags_, link_, reason_) \
-    {.type = SMCR_DELETE_LINK, .flags = flags_, .u.delete_link = {link_, reason_}}, 0
+    {.type = SMCR_LLC_DELETE_LINK, .flags = flags_, .u.delete_link = {link_, reason_}}, 0
 #define RKEY(flags_, rkey_, ...) \
-    {.type = SMCR_CONFIRM_RKEY, .flags = flags_, \
+    {.type = SMCR_LLC_CONFIRM_RKEY, .flags = flags_, \
      .u.confirm_rkey = {.rkey = rkey_, .va = 0x5000}, __VA_ARGS__}, 0
 #define RKEY_CONT(flags_, ...) \
-    {.type = SMCR_CONFIRM_RKEY_CONT, .flags = flags_, __VA_ARGS__}, 0
-#define DELETE_RKEY(flags_, ...) {.type = SMCR_DELETE_RKEY, .flags = flags_, __VA_ARGS__}, 0
+    {.type = SMCR_LLC_CONFIRM_RKEY_CONT, .flags = flags_, __VA_ARGS__}, 0
+#define DELETE_RKEY(flags_, ...) {.type = SMCR_LLC_DELETE_RKEY, .flags = flags_, __VA_ARGS__}, 0
 #define TEST(flags_, data_) \
-    {.type = SMCR_TEST_LINK, .flags = flags_, .u.test_link = {{data_}}}, 0
-#define REQ_ADD {.type = V2 | SMCR_REQ_ADD_LINK}, 0
+    {.type = SMCR_LLC_TEST_LINK, .flags = flags_, .u.test_link = {{data_}}}, 0
+#define REQ_ADD {.type = V2 | SMCR_LLC_REQ_ADD_LINK}, 0
 
 /* Link 2, from the offer to its confirmation. */
 #define LINK_2_OFFERED \
@@ -213,9 +213,9 @@ play_step(capture_t *capture, const step_t *step)
     smcr_llc_t llc = step->llc;
     smcr_qp_key_t device = qp(step->device, 0);
 
-    if ((llc.type & 0x0f) == SMCR_ADD_LINK)
+    if ((llc.type & 0x0f) == SMCR_LLC_ADD_LINK)
         memcpy(llc.u.add_link.gid, device.gid, SMCR_GID_LENGTH);
-    if ((llc.type & 0x0f) == SMCR_CONFIRM_LINK)
+    if ((llc.type & 0x0f) == SMCR_LLC_CONFIRM_LINK)
         memcpy(llc.u.confirm_link.gid, device.gid, SMCR_GID_LENGTH);
     if (!step->on_second)
         play_llc(capture, step->side, llc);
@@ -331,7 +331,7 @@ test_late_confirm_link(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(devices); i++) {
         capture_t capture;
-        smcr_llc_t llc = {.type = SMCR_CONFIRM_LINK, .u.confirm_link = {.qpn = 5, .link = 4}};
+        smcr_llc_t llc = {.type = SMCR_LLC_CONFIRM_LINK, .u.confirm_link = {.qpn = 5, .link = 4}};
         smcr_qp_key_t named = qp(devices[i].device, 5), target = qp(2, 9);
         capture_open(&capture);
         memcpy(llc.u.confirm_link.gid, named.gid, SMCR_GID_LENGTH);
@@ -354,7 +354,7 @@ static void
 test_late_wish(void)
 {
     capture_t capture;
-    smcr_llc_t llc = {.type = SMCR_ADD_LINK};
+    smcr_llc_t llc = {.type = SMCR_LLC_ADD_LINK};
 
     capture_open(&capture);
     play_llc_on(&capture, 1, qp(2, 9), 50, llc);
@@ -383,7 +383,7 @@ test_deferred(void)
     play_ack(&capture, CLIENT, next - 1);
     for (unsigned i = 0; i < G_N_ELEMENTS(sent); i++) {
         smcr_rtoken_t rkey = {.rkey = sent[i].rkey};
-        smcr_llc_t llc = {.type = sent[i].delete ? SMCR_DELETE_RKEY : SMCR_CONFIRM_RKEY};
+        smcr_llc_t llc = {.type = sent[i].delete ? SMCR_LLC_DELETE_RKEY : SMCR_LLC_CONFIRM_RKEY};
         if (sent[i].delete) {
             llc.rtokens = &rkey;
             llc.rtoken_count = 1;

@@ -200,7 +200,7 @@ test_deleted_rmb(void)
     confirm_first_link(&capture);
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA, 10);
     g_assert_cmpstr(events(&capture), ==, "");
-    play_llc(&capture, CLIENT, (smcr_llc_t){.type = SMCR_DELETE_RKEY, .rtoken_count = 1,
+    play_llc(&capture, CLIENT, (smcr_llc_t){.type = SMCR_LLC_DELETE_RKEY, .rtoken_count = 1,
                                             .rtokens = &rkey});
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 10, 10);
     g_assert_cmpstr(events(&capture), ==, "WRITE_DELETED");

@@ -231,7 +231,7 @@ confirm_first_link(capture_t *capture)
     for (int side = SERVER; side >= CLIENT; side--) {
         smcr_qp_key_t own = qp_of_side(side);
         smcr_llc_t llc = {
-            .type = SMCR_CONFIRM_LINK,
+            .type = SMCR_LLC_CONFIRM_LINK,
             .flags = side == CLIENT ? 0x83 : 0x03, /* response; elements begin with data */
         };
 

@@ -11,6 +11,10 @@
 #define SMCR_TESTS_TRAFFIC_H
 
 #include "state/exchange.h"
+#include "wire/cdc_codes.h"
+#include "wire/clc_codes.h"
+#include "wire/llc_codes.h"
+#include "wire/roce_codes.h"
 #include "state/orphan.h"
 #include "state/state_private.h"
 

@@ -1,22 +1,19 @@
 /* messages.h
- * What the decoders keep of each message and the state machine reads: plain values in host
+ * What the decoders keep of each message and the state reads: plain values in host
  * order, addresses as bytes. They live no longer than the call that decoded them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MESSAGES_H
-#define SMCR_STATE_MESSAGES_H
+#ifndef SMCR_WIRE_MESSAGES_H
+#define SMCR_WIRE_MESSAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cursor.h"
-
-#define SMCR_GID_LENGTH 16
-#define SMCR_MAC_LENGTH 6
-#define SMCR_PEER_ID_LENGTH 8
-#define SMCR_EID_LENGTH 32
+#include "gid.h"
+#include "sizes.h"
 
 /* ---- RoCE: the transport headers of a packet (InfiniBand volume 1, chapter 9) ---- */
 
@@ -27,31 +24,10 @@ typedef struct {
     uint32_t qpn;                 /* 24 bits */
 } smcr_qp_key_t;
 
-/* Opcodes that matter here: those of the reliable connection service are below 0x20. */
-enum {
-    SMCR_RC_SEND_FIRST = 0,
-    SMCR_RC_SEND_MIDDLE = 1,
-    SMCR_RC_SEND_LAST = 2,
-    SMCR_RC_SEND_LAST_IMMEDIATE = 3,
-    SMCR_RC_SEND_ONLY = 4,
-    SMCR_RC_WRITE_FIRST = 6,
-    SMCR_RC_WRITE_MIDDLE = 7,
-    SMCR_RC_WRITE_LAST = 8,
-    SMCR_RC_WRITE_LAST_IMMEDIATE = 9,
-    SMCR_RC_WRITE_ONLY = 10,
-    SMCR_RC_WRITE_ONLY_IMMEDIATE = 11,
-    SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
-    SMCR_RC_ACK = 17,
-    SMCR_RC_ATOMIC_ACK = 18,
-    SMCR_RC_SEND_LAST_INVALIDATE = 22,
-    SMCR_RC_OPCODES = 0x20,
-    SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
-};
-
 typedef struct {
     uint8_t source[SMCR_GID_LENGTH]; /* GID of the sender */
     smcr_qp_key_t target;            /* queue pair that receives the packet */
-    uint8_t opcode;
+    uint8_t opcode; /* enum smcr_opcode */
     uint8_t pad; /* bytes of padding after the payload, 0..3 */
     bool ack_request;
     uint32_t psn;  /* 24 bits */
@@ -222,4 +198,4 @@ typedef struct {
     bool complete;
 } smcr_cdc_t;
 
-#endif /* SMCR_STATE_MESSAGES_H */
+#endif /* SMCR_WIRE_MESSAGES_H */

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_CURSOR_H
-#define SMCR_STATE_CURSOR_H
+#ifndef SMCR_WIRE_CURSOR_H
+#define SMCR_WIRE_CURSOR_H
 
 #include <stdint.h>
 
@@ -15,4 +15,4 @@ typedef struct {
     uint32_t count; /* offset in the RMB element */
 } smcr_cursor_t;
 
-#endif /* SMCR_STATE_CURSOR_H */
+#endif /* SMCR_WIRE_CURSOR_H */

@@ -1,0 +1,131 @@
+/* clc_codes.h
+ * CLC messages: types, flags, lengths, reasons (RFC 7609 A.2, net/smc/smc_clc.h).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_WIRE_CLC_CODES_H
+#define SMCR_WIRE_CLC_CODES_H
+
+#include "codes.h"
+
+/* A.2: "SMCR" and "SMCD" in EBCDIC */
+#define SMCR_EYECATCHERS(V) \
+    V(SMCR_EYECATCHER_R, 0xe2d4c3d9, "SMC-R") \
+    V(SMCR_EYECATCHER_D, 0xe2d4c3c4, "SMC-D")
+
+/* Places in the header, which all types have */
+#define SMCR_CLC_TYPE_AT 4
+#define SMCR_CLC_LENGTH_AT 5
+#define SMCR_CLC_FLAGS_AT 7
+
+/* Bytes of messages and of parts that several files need */
+#define SMCR_CLC_HEADER_LENGTH 8
+#define SMCR_CLC_TRAILER_LENGTH 4
+#define SMCR_CLC_BASE_LENGTH 40      /* Proposal: up to and with the IP area offset */
+#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: right behind, when it is there */
+#define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to and with the RMB's address */
+#define SMCR_CLC_DECLINE_LENGTH 28   /* Linux 5.10 to 5.15 sends version 2 in it, too */
+#define SMCR_CLC_DECLINE_V2_LENGTH 44
+#define SMCR_CLC_LENGTH_MAX 1024     /* above every message that a peer can build */
+#define SMCR_CLC_COUNT_MAX 8         /* EIDs, prefixes, ISM GIDs, GIDs in a message */
+
+/* Byte 7 */
+#define SMCR_MASK_VERSION 0xf0
+#define SMCR_MASK_TYPE_V1 0x03           /* Proposal: what is offered; Accept, Confirm: the path */
+#define SMCR_MASK_TYPE_V2 0x0c           /* Proposal */
+#define SMCR_CLC_FLAG_FIRST_CONTACT 0x08 /* Accept and Confirm */
+#define SMCR_CLC_FLAG_OUT_OF_SYNC 0x08   /* Decline */
+
+/* Bytes that hold an operating system or a release of version 2 */
+#define SMCR_MASK_OS 0xf0         /* first contact extension, Decline */
+#define SMCR_MASK_RELEASE 0x0f    /* first contact extension */
+#define SMCR_MASK_V2_RELEASE 0xf0 /* SMCv2 extension of a Proposal */
+#define SMCR_CLC_FLAG_SEID 0x01   /* SMCv2 extension: the SMC-Dv2 extension has a system EID */
+
+#define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* of the feature mask, 16 bits */
+
+/* A.2 */
+#define SMCR_CLC_TYPES(V) \
+    V(SMCR_CLC_PROPOSAL, 1, "Proposal") \
+    V(SMCR_CLC_ACCEPT, 2, "Accept") \
+    V(SMCR_CLC_CONFIRM, 3, "Confirm") \
+    V(SMCR_CLC_DECLINE, 4, "Decline")
+
+/* smc_clc.h: what a Proposal offers, and what an Accept or Confirm speaks of */
+#define SMCR_SMC_TYPES(V) \
+    V(SMCR_TYPE_R, 0, "SMC-R") \
+    V(SMCR_TYPE_D, 1, "SMC-D") \
+    V(SMCR_TYPE_NONE, 2, "none") \
+    V(SMCR_TYPE_BOTH, 3, "SMC-R and SMC-D")
+
+/* smc_clc.h */
+#define SMCR_OS_TYPES(V) \
+    V(SMCR_OS_UNSET, 0, "not given") \
+    V(SMCR_OS_ZOS, 1, "z/OS") \
+    V(SMCR_OS_LINUX, 2, "Linux") \
+    V(SMCR_OS_AIX, 3, "AIX") \
+    V(SMCR_OS_UNKNOWN, 15, "unknown")
+
+/* smc_clc.h */
+#define SMCR_RELEASES(V) \
+    V(SMCR_RELEASE_0, 0, "SMCv2.0") \
+    V(SMCR_RELEASE_1, 1, "SMCv2.1")
+
+#define SMCR_DECLINE_CLASS 0xffff0000 /* the upper half of a code */
+
+/* smc_clc.h, of every kernel that had codes of its own; the RFC leaves them to the peers. A code
+ * whose lower half is not in the list is explained by its upper half. */
+#define SMCR_DECLINE_CODES(V) \
+    V(SMCR_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
+    V(SMCR_DECLINE_TIMEOUT, 0x02000000, "timeout") \
+    V(SMCR_DECLINE_TIMEOUT_CL, 0x02010000, "timeout waiting for CONFIRM LINK") \
+    V(SMCR_DECLINE_TIMEOUT_AL, 0x02020000, "timeout waiting for ADD LINK") \
+    V(SMCR_DECLINE_TIMEOUT_CL_OLD, 0x02040000, "timeout waiting for CONFIRM LINK (older kernels)") \
+    V(SMCR_DECLINE_CONFIGURATION, 0x03000000, "configuration error") \
+    V(SMCR_DECLINE_PEER_NO_SMC, 0x03010000, "peer did not indicate SMC") \
+    V(SMCR_DECLINE_IPSEC, 0x03020000, "IPsec is in use") \
+    V(SMCR_DECLINE_NO_DEVICE, 0x03030000, "no SMC device") \
+    V(SMCR_DECLINE_NO_SMCD_DEVICE, 0x03030001, "no SMC-D device") \
+    V(SMCR_DECLINE_NO_SMCR_DEVICE, 0x03030002, "no RDMA device for SMC-R") \
+    V(SMCR_DECLINE_NO_ISMV2, 0x03030003, "hardware has no ISMv2") \
+    V(SMCR_DECLINE_NO_V2_EXT, 0x03030004, "peer sent no SMCv2 extension") \
+    V(SMCR_DECLINE_NO_V2D_EXT, 0x03030005, "peer sent no SMC-Dv2 extension") \
+    V(SMCR_DECLINE_NO_SEID, 0x03030006, "peer sent no system EID") \
+    V(SMCR_DECLINE_NO_SMCD2_DEVICE, 0x03030007, "no SMC-Dv2 device") \
+    V(SMCR_DECLINE_NO_UEID, 0x03030008, "peer sent no user EID") \
+    V(SMCR_DECLINE_RELEASE, 0x03030009, "release negotiation failed") \
+    V(SMCR_DECLINE_MAX_CONNS, 0x0303000a, "negotiation of the maximum connections failed") \
+    V(SMCR_DECLINE_MAX_LINKS, 0x0303000b, "negotiation of the maximum links failed") \
+    V(SMCR_DECLINE_LGR_REQUEST, 0x0303000c, "link group request failed (ANCK kernels)") \
+    V(SMCR_DECLINE_MODE, 0x03040000, "SMC modes do not match") \
+    V(SMCR_DECLINE_EYECATCHER, 0x03050000, "peer has an eyecatcher in its RMB elements") \
+    V(SMCR_DECLINE_SOCKET_OPTION, 0x03060000, "socket option not supported (TCP Fast Open)") \
+    V(SMCR_DECLINE_PREFIX, 0x03070000, "IP prefix or subnet mismatch") \
+    V(SMCR_DECLINE_VLAN_GET, 0x03080000, "could not get the VLAN ID of the IP device") \
+    V(SMCR_DECLINE_VLAN_ISM, 0x03090000, "could not register the VLAN ID with the ISM device") \
+    V(SMCR_DECLINE_NO_ACTIVE_LINK, 0x030a0000, "no active link in the link group") \
+    V(SMCR_DECLINE_NO_SERVER_LINK, 0x030b0000, "link named by the server not found") \
+    V(SMCR_DECLINE_VERSION, 0x030c0000, "SMC version mismatch") \
+    V(SMCR_DECLINE_DMB_LIMIT, 0x030d0000, "limit of SMC-D buffers exceeded") \
+    V(SMCR_DECLINE_NO_ROUTE, 0x030e0000, "no route to the peer for SMC-Rv2") \
+    V(SMCR_DECLINE_INDIRECT, 0x030f0000, \
+      "one peer of SMC-Rv2 has a direct route, the other one has not") \
+    V(SMCR_DECLINE_SYNC, 0x04000000, "synchronization error") \
+    V(SMCR_DECLINE_PEER, 0x05000000, "peer declined during the handshake") \
+    V(SMCR_DECLINE_REPLY, 0x06000000, "reply error (older kernels)") \
+    V(SMCR_DECLINE_SEND, 0x07000000, "send error (older kernels)") \
+    V(SMCR_DECLINE_INTERNAL, 0x09990000, "internal error") \
+    V(SMCR_DECLINE_RTOKEN, 0x09990001, "internal error: RToken handling failed") \
+    V(SMCR_DECLINE_READY_LINK, 0x09990002, "internal error: link did not become ready") \
+    V(SMCR_DECLINE_REGISTER, 0x09990003, "internal error: registration of RDMA buffers failed") \
+    V(SMCR_DECLINE_INTERNAL_OLD, 0x99990000, "internal error (older kernels)")
+
+enum smcr_eyecatcher { SMCR_EYECATCHERS(SMCR_ENUM_ROW) };
+enum smcr_clc_type { SMCR_CLC_TYPES(SMCR_ENUM_ROW) };
+enum smcr_smc_type { SMCR_SMC_TYPES(SMCR_ENUM_ROW) };
+enum smcr_os_type { SMCR_OS_TYPES(SMCR_ENUM_ROW) };
+enum smcr_release { SMCR_RELEASES(SMCR_ENUM_ROW) };
+enum smcr_decline_code { SMCR_DECLINE_CODES(SMCR_ENUM_ROW) };
+
+#endif /* SMCR_WIRE_CLC_CODES_H */

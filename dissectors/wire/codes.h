@@ -1,0 +1,25 @@
+/* codes.h
+ * What the lists of codes share. A list is an X macro whose rows are V(name, value, text): one list
+ * makes the enum here and the texts that Wireshark shows (values.c), so that neither can have an
+ * entry that the other lacks.
+ *
+ * Sections are those of RFC 7609; lists with the name of a header come from Linux net/smc.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_WIRE_CODES_H
+#define SMCR_WIRE_CODES_H
+
+#include <stdint.h>
+
+#define SMCR_ENUM_ROW(name, value, text) name = (value),
+
+/* The value of the bits in `mask`, which are next to each other. */
+static inline uint8_t
+smcr_bits(uint8_t byte, uint8_t mask)
+{
+    return (uint8_t)((byte & mask) / (mask & -mask));
+}
+
+#endif /* SMCR_WIRE_CODES_H */

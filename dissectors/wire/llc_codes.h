@@ -1,0 +1,95 @@
+/* llc_codes.h
+ * LLC messages: types, flags, lengths, reasons (RFC 7609 A.3, net/smc/smc_llc.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_WIRE_LLC_CODES_H
+#define SMCR_WIRE_LLC_CODES_H
+
+#include <stdbool.h>
+#include "codes.h"
+
+/* Bits of a type */
+#define SMCR_LLC_TYPE_V2 0x20        /* types 0x2x: 16-bit length, no continuations */
+#define SMCR_LLC_CLASS 0xc0          /* what to do with a type that is not known (A.3) */
+#define SMCR_LLC_CLASS_OPTIONAL 0x80 /* discard it silently */
+#define SMCR_LLC_CLASS_CDC 0xc0      /* the range of CDC */
+
+/* A.3, A.4; smc_llc.h for the messages of version 2 and REQUEST ADD LINK */
+#define SMCR_LLC_TYPES(V) \
+    V(SMCR_LLC_CONFIRM_LINK, 0x01, "CONFIRM LINK") \
+    V(SMCR_LLC_ADD_LINK, 0x02, "ADD LINK") \
+    V(SMCR_LLC_ADD_LINK_CONT, 0x03, "ADD LINK CONTINUATION") \
+    V(SMCR_LLC_DELETE_LINK, 0x04, "DELETE LINK") \
+    V(SMCR_LLC_REQ_ADD_LINK, 0x05, "REQUEST ADD LINK") \
+    V(SMCR_LLC_CONFIRM_RKEY, 0x06, "CONFIRM RKEY") \
+    V(SMCR_LLC_TEST_LINK, 0x07, "TEST LINK") \
+    V(SMCR_LLC_CONFIRM_RKEY_CONT, 0x08, "CONFIRM RKEY CONTINUATION") \
+    V(SMCR_LLC_DELETE_RKEY, 0x09, "DELETE RKEY") \
+    V(SMCR_LLC_CONFIRM_LINK_V2, 0x21, "CONFIRM LINK v2") \
+    V(SMCR_LLC_ADD_LINK_V2, 0x22, "ADD LINK v2") \
+    V(SMCR_LLC_DELETE_LINK_V2, 0x24, "DELETE LINK v2") \
+    V(SMCR_LLC_REQ_ADD_LINK_V2, 0x25, "REQUEST ADD LINK v2") \
+    V(SMCR_LLC_CONFIRM_RKEY_V2, 0x26, "CONFIRM RKEY v2") \
+    V(SMCR_LLC_TEST_LINK_V2, 0x27, "TEST LINK v2") \
+    V(SMCR_LLC_DELETE_RKEY_V2, 0x29, "DELETE RKEY v2") \
+    V(SMCR_LLC_CDC, 0xfe, "CDC")
+
+/* Places in the header */
+#define SMCR_LLC_LENGTH_AT 1
+#define SMCR_LLC_REJECT_AT 2 /* version 1: the reason of a rejection, else reserved */
+#define SMCR_LLC_FLAGS_AT 3
+
+#define SMCR_LLC_HEADER 4
+#define SMCR_LLC_LENGTH 44   /* of every v1 message and of CDC (A.3, A.4) */
+#define SMCR_LLC_RKEYS_MAX 8 /* of a DELETE RKEY of version 1 (A.3.7) */
+
+/* Byte 3 */
+#define SMCR_LLC_FLAG_RESPONSE 0x80
+#define SMCR_LLC_FLAG_REJECTED 0x40  /* ADD LINK, REQUEST ADD LINK v2 */
+#define SMCR_LLC_FLAG_ALL 0x40       /* DELETE LINK */
+#define SMCR_LLC_FLAG_ORDERLY 0x20   /* DELETE LINK */
+#define SMCR_LLC_FLAG_NEGATIVE 0x20  /* CONFIRM RKEY and its continuation, DELETE RKEY */
+#define SMCR_LLC_FLAG_RETRY 0x10     /* CONFIRM RKEY */
+#define SMCR_MASK_REJECT_REASON 0x0f /* v1: of byte 2, v2: of the flags */
+#define SMCR_MASK_NO_EYECATCHER 0x03 /* CONFIRM LINK, Linux */
+
+#define SMCR_LLC_ERROR_MASK_FIRST 0x80 /* DELETE RKEY: bit of the first RKey (A.3.7) */
+#define SMCR_MASK_DIRECT 0x80          /* ADD LINK v2, first contact extension: the route */
+
+/* A.3.2 */
+#define SMCR_REJECT_REASONS(V) \
+    V(SMCR_REJECT_NOT_GIVEN, 0, "not given") \
+    V(SMCR_REJECT_NO_ALTERNATE_PATH, 1, "no alternate path available") \
+    V(SMCR_REJECT_INVALID_MTU, 2, "invalid MTU value")
+
+/* A.3.4; 0x00200000 is Linux's */
+#define SMCR_DELETE_REASONS(V) \
+    V(SMCR_DELETE_NOT_GIVEN, 0x00000000, "not given") \
+    V(SMCR_DELETE_LOST_PATH, 0x00010000, "lost path") \
+    V(SMCR_DELETE_OPERATOR, 0x00020000, "operator initiated") \
+    V(SMCR_DELETE_PROGRAM, 0x00030000, "program initiated (link group inactive)") \
+    V(SMCR_DELETE_PROTOCOL, 0x00040000, "LLC protocol violation") \
+    V(SMCR_DELETE_ASYMMETRIC, 0x00050000, "asymmetric link no longer needed") \
+    V(SMCR_DELETE_UNKNOWN_LINK, 0x00100000, "unknown link ID") \
+    V(SMCR_DELETE_UNKNOWN_GROUP, 0x00200000, "unknown link group")
+
+/* smc_llc.c: SMC_LLC_FLAG_NO_RMBE_EYEC */
+#define SMCR_NO_EYECATCHER(V) \
+    V(SMCR_EYECATCHER_IN_RMB, 0, "no: data begins at offset 4") \
+    V(SMCR_EYECATCHER_NOT_IN_RMB, 3, "yes: data begins at offset 0")
+
+enum smcr_llc_type { SMCR_LLC_TYPES(SMCR_ENUM_ROW) };
+enum smcr_reject_reason { SMCR_REJECT_REASONS(SMCR_ENUM_ROW) };
+enum smcr_delete_reason { SMCR_DELETE_REASONS(SMCR_ENUM_ROW) };
+enum smcr_no_eyecatcher { SMCR_NO_EYECATCHER(SMCR_ENUM_ROW) };
+
+/* Whether a message of this type is CDC's. */
+static inline bool
+smcr_llc_type_is_cdc(uint8_t type)
+{
+    return (type & SMCR_LLC_CLASS) == SMCR_LLC_CLASS_CDC;
+}
+
+#endif /* SMCR_WIRE_LLC_CODES_H */

@@ -1,0 +1,63 @@
+/* roce_codes.h
+ * Transport headers of InfiniBand and RoCE (InfiniBand Architecture Specification, volume 1,
+ * chapter 9).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_WIRE_ROCE_CODES_H
+#define SMCR_WIRE_ROCE_CODES_H
+
+#include "codes.h"
+
+/* Opcodes that matter here: those of the reliable connection service are below 0x20. */
+enum smcr_opcode {
+    SMCR_RC_SEND_FIRST = 0,
+    SMCR_RC_SEND_MIDDLE = 1,
+    SMCR_RC_SEND_LAST = 2,
+    SMCR_RC_SEND_LAST_IMMEDIATE = 3,
+    SMCR_RC_SEND_ONLY = 4,
+    SMCR_RC_SEND_ONLY_IMMEDIATE = 5,
+    SMCR_RC_WRITE_FIRST = 6,
+    SMCR_RC_WRITE_MIDDLE = 7,
+    SMCR_RC_WRITE_LAST = 8,
+    SMCR_RC_WRITE_LAST_IMMEDIATE = 9,
+    SMCR_RC_WRITE_ONLY = 10,
+    SMCR_RC_WRITE_ONLY_IMMEDIATE = 11,
+    SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
+    SMCR_RC_ACK = 17,
+    SMCR_RC_ATOMIC_ACK = 18,
+    SMCR_RC_SEND_LAST_INVALIDATE = 22,
+    SMCR_RC_SEND_ONLY_INVALIDATE = 23,
+    SMCR_RC_OPCODES = 0x20,
+    SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
+};
+
+/* Bytes of the headers */
+#define SMCR_LRH_LENGTH 8
+#define SMCR_GRH_LENGTH 40
+#define SMCR_BTH_LENGTH 12
+#define SMCR_RETH_LENGTH 16
+#define SMCR_AETH_LENGTH 4
+#define SMCR_IMMEDIATE_LENGTH 4
+#define SMCR_ICRC_LENGTH 4
+#define SMCR_VCRC_LENGTH 2 /* InfiniBand only */
+
+/* Fields of the headers that matter here */
+#define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_lrh_next */
+#define SMCR_GRH_NEXT_BTH 0x1b    /* byte 6 of the GRH */
+#define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
+#define SMCR_BTH_ACK_REQUEST 0x80 /* byte 8 of the BTH */
+enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
+
+/* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */
+#define SMCR_MASK_SYNDROME_KIND 0x60
+#define SMCR_MASK_SYNDROME_CODE 0x1f
+enum smcr_syndrome_kind {
+    SMCR_SYNDROME_ACK = 0,
+    SMCR_SYNDROME_RNR_NAK = 1,
+    SMCR_SYNDROME_NAK = 3,
+};
+enum smcr_nak_code { SMCR_NAK_PSN_SEQUENCE = 0 };
+
+#endif /* SMCR_WIRE_ROCE_CODES_H */

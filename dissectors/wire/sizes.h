@@ -1,0 +1,71 @@
+/* sizes.h
+ * Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2, A.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_WIRE_SIZES_H
+#define SMCR_WIRE_SIZES_H
+
+#include <stdint.h>
+#include "codes.h"
+
+#define SMCR_MAC_LENGTH 6
+#define SMCR_PEER_ID_LENGTH 8
+#define SMCR_EID_LENGTH 32
+#define SMCR_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */
+
+#define SMCR_LINKS_MAX 8       /* of a link group (A.3.5) */
+#define SMCR_QPN_MIN 2         /* queue pairs 0 and 1 are for the management of the fabric */
+#define SMCR_RMB_INDEX_MAX 255 /* elements of an RMB; they count from 1 */
+#define SMCR_PAGE_MASK 0xfffU  /* RMBs begin at a page */
+
+/* A.2.3: one byte holds both codes */
+#define SMCR_MASK_BUFFER_SIZE 0xf0
+#define SMCR_MASK_MTU 0x0f
+
+/* A.2.3; codes above 5 are Linux's (SMC-R: to 15, since 6.11) */
+#define SMCR_BUFFER_SIZES(V) \
+    V(SMCR_BSIZE_16K, 0, "16 KiB") \
+    V(SMCR_BSIZE_32K, 1, "32 KiB") \
+    V(SMCR_BSIZE_64K, 2, "64 KiB") \
+    V(SMCR_BSIZE_128K, 3, "128 KiB") \
+    V(SMCR_BSIZE_256K, 4, "256 KiB") \
+    V(SMCR_BSIZE_512K, 5, "512 KiB") \
+    V(SMCR_BSIZE_1M, 6, "1 MiB") \
+    V(SMCR_BSIZE_2M, 7, "2 MiB") \
+    V(SMCR_BSIZE_4M, 8, "4 MiB") \
+    V(SMCR_BSIZE_8M, 9, "8 MiB") \
+    V(SMCR_BSIZE_16M, 10, "16 MiB") \
+    V(SMCR_BSIZE_32M, 11, "32 MiB") \
+    V(SMCR_BSIZE_64M, 12, "64 MiB") \
+    V(SMCR_BSIZE_128M, 13, "128 MiB") \
+    V(SMCR_BSIZE_256M, 14, "256 MiB") \
+    V(SMCR_BSIZE_512M, 15, "512 MiB")
+
+/* A.2.3 */
+#define SMCR_MTUS(V) \
+    V(SMCR_MTU_256, 1, "256 bytes") \
+    V(SMCR_MTU_512, 2, "512 bytes") \
+    V(SMCR_MTU_1024, 3, "1024 bytes") \
+    V(SMCR_MTU_2048, 4, "2048 bytes") \
+    V(SMCR_MTU_4096, 5, "4096 bytes")
+
+enum smcr_buffer_size { SMCR_BUFFER_SIZES(SMCR_ENUM_ROW) };
+enum smcr_mtu { SMCR_MTUS(SMCR_ENUM_ROW) };
+
+/* Size in bytes of an RMB element. `code`: enum smcr_buffer_size */
+static inline uint32_t
+smcr_buffer_size_bytes(unsigned code)
+{
+    return UINT32_C(16384) << code;
+}
+
+/* MTU in bytes, 0 when it is not known. `code`: enum smcr_mtu */
+static inline int
+smcr_mtu_bytes(unsigned code)
+{
+    return code >= SMCR_MTU_256 && code <= SMCR_MTU_4096 ? 128 << code : 0;
+}
+
+#endif /* SMCR_WIRE_SIZES_H */
