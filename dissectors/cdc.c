@@ -41,13 +41,7 @@ static const smcr_row_t cdc_rows[] = {
     SHOW(hf_smcr_reserved, SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END),
 };
 
-static smcr_layout_t cdc_layout = SMCR_LAYOUT("CDC", cdc_rows, SMCR_LLC_LENGTH);
-
-void
-smcr_cdc_register_layouts(void)
-{
-    smcr_layout_register(&cdc_layout);
-}
+SMCR_LAYOUT(cdc_layout, "CDC", cdc_rows, SMCR_LLC_LENGTH);
 
 /* ---- the summary ---- */
 

@@ -10,9 +10,6 @@
 #include "compat.h"
 #include "wire/messages.h"
 
-/* Checks the layouts; called once, after the fields are registered. */
-void smcr_cdc_register_layouts(void);
-
 /*
  * Dissects one CDC message: adds its tree to `tree`, sets the Info column.
  *

@@ -22,7 +22,7 @@ static const smcr_row_t peer_id_rows[] = {
     SHOW(hf_smcr_peer_id_instance, 0, 2),
     SHOW(hf_smcr_peer_id_mac, 2, 6),
 };
-smcr_layout_t smcr_clc_peer_id = SMCR_LAYOUT("SMC peer ID", peer_id_rows, 8);
+SMCR_LAYOUT_SHARED(smcr_clc_peer_id, "SMC peer ID", peer_id_rows, 8);
 
 /* Header, RFC 7609 A.2; walked without a tree to learn which message it is. */
 static const smcr_row_t header_rows[] = {
@@ -31,20 +31,17 @@ static const smcr_row_t header_rows[] = {
     KEEP(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2, smcr_clc_header_t, length),
     KEEP(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, smcr_clc_header_t, flags),
 };
-static smcr_layout_t header_layout = SMCR_LAYOUT("CLC header", header_rows,
-                                                 SMCR_CLC_HEADER_LENGTH);
+SMCR_LAYOUT(header_layout, "CLC header", header_rows, SMCR_CLC_HEADER_LENGTH);
 
 static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_flags, NULL};
 static const smcr_row_t unknown_rows[] = {SMCR_CLC_HEADER_ROWS(unknown_bits)};
-static smcr_layout_t unknown_layout = SMCR_LAYOUT("CLC message", unknown_rows,
-                                                  SMCR_CLC_HEADER_LENGTH);
+SMCR_LAYOUT(unknown_layout, "CLC message", unknown_rows, SMCR_CLC_HEADER_LENGTH);
 
 /* Trailer, RFC 7609 A.2 */
 static const smcr_row_t trailer_rows[] = {
     KEEP(hf_smcr_clc_trailer, 0, SMCR_CLC_TRAILER_LENGTH, smcr_clc_header_t, eyecatcher),
 };
-static smcr_layout_t trailer_layout = SMCR_LAYOUT("CLC trailer", trailer_rows,
-                                                  SMCR_CLC_TRAILER_LENGTH);
+SMCR_LAYOUT(trailer_layout, "CLC trailer", trailer_rows, SMCR_CLC_TRAILER_LENGTH);
 
 /* SMC Decline, RFC 7609 A.2.5 and struct smc_clc_msg_decline, each without the trailer */
 static int *const decline_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_out_of_sync,
@@ -61,14 +58,14 @@ static const smcr_row_t decline_v1_rows[] = {
     DECLINE_ROWS,
     SHOW(hf_smcr_reserved, 20, 4),
 };
-static smcr_layout_t decline_v1 = SMCR_LAYOUT("SMC Decline", decline_v1_rows, 24);
+SMCR_LAYOUT(decline_v1, "SMC Decline", decline_v1_rows, 24);
 
 static const smcr_row_t decline_v2_rows[] = {
     DECLINE_ROWS,
     KEEP_BITS(hf_smcr_clc_decline_os, 20, 1, decline_os_bits, smcr_clc_decline_t, os),
     SHOW(hf_smcr_reserved, 21, 3),
 };
-static smcr_layout_t decline_v2 = SMCR_LAYOUT("SMC Decline v2", decline_v2_rows, 24);
+SMCR_LAYOUT(decline_v2, "SMC Decline v2", decline_v2_rows, 24);
 
 /* struct smc_clc_msg_decline_v2, from byte 24 */
 static const smcr_row_t decline_words_rows[] = {
@@ -77,21 +74,7 @@ static const smcr_row_t decline_words_rows[] = {
     SHOW(hf_smcr_clc_diagnosis_v2, 8, 4),
     SHOW(hf_smcr_clc_diagnosis_v2, 12, 4),
 };
-static smcr_layout_t decline_words = SMCR_LAYOUT("SMC Decline v2 words", decline_words_rows, 16);
-
-void
-smcr_clc_register_layouts(void)
-{
-    smcr_layout_register(&smcr_clc_peer_id);
-    smcr_layout_register(&header_layout);
-    smcr_layout_register(&unknown_layout);
-    smcr_layout_register(&trailer_layout);
-    smcr_layout_register(&decline_v1);
-    smcr_layout_register(&decline_v2);
-    smcr_layout_register(&decline_words);
-    smcr_clc_proposal_register_layouts();
-    smcr_clc_accept_register_layouts();
-}
+SMCR_LAYOUT(decline_words, "SMC Decline v2 words", decline_words_rows, 16);
 
 /* ---- parts ---- */
 
@@ -272,8 +255,8 @@ explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline
     wmem_strbuf_append_printf(message->summary, ": %s (0x%08x)", text, decline->diagnosis);
 }
 
-static void
-dissect_decline(smcr_clc_message_t *message)
+void
+smcr_clc_decline(smcr_clc_message_t *message)
 {
     const smcr_walk_t *walk = &message->walk;
     smcr_clc_decline_t *decline = &message->clc->u.decline;
@@ -404,26 +387,18 @@ check_version(const smcr_clc_message_t *message)
                         &ei_smcr_clc_version);
 }
 
-/* Decodes all of the message but its trailer. */
-static void
-dissect_body(smcr_clc_message_t *message)
+/* What decodes all of a message but its trailer. */
+static smcr_clc_dissect_body_t *
+body_of(uint8_t of_type)
 {
-    switch (message->clc->header.type) {
-    case SMCR_CLC_PROPOSAL:
-        smcr_clc_proposal_dissect(message);
-        break;
-    case SMCR_CLC_ACCEPT:
-    case SMCR_CLC_CONFIRM:
-        smcr_clc_accept_dissect(message);
-        break;
-    case SMCR_CLC_DECLINE:
-        dissect_decline(message);
-        break;
+    switch (of_type) {
+#define SMCR_CLC_MESSAGE(name, type, text, body) \
+    case SMCR_CLC_##name: \
+        return smcr_clc_##body;
+#include "wire/clc.def"
     default:
-        dissect_unknown(message);
-        break;
+        return dissect_unknown;
     }
-    show_other_bytes(message);
 }
 
 /* Writes what has been found out to the line of the protocol and to the Info column. */
@@ -481,7 +456,8 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     message.walk.tree = proto_item_add_subtree(item, ett_smcr);
     message.walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
-    dissect_body(&message);
+    body_of(clc->header.type)(&message);
+    show_other_bytes(&message);
     bool trailer_right = dissect_trailer(&message, tvb);
     bool length_right = check_length(&message) && clc->header.length == tvb_reported_length(tvb);
     check_version(&message);

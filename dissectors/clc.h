@@ -10,9 +10,6 @@
 #include "compat.h"
 #include "wire/messages.h"
 
-/* Checks the layouts; called once, after the fields are registered. */
-void smcr_clc_register_layouts(void);
-
 /*
  * Dissects one CLC message: adds its tree to `tree`, appends to the Info column.
  *

@@ -46,8 +46,8 @@ static const smcr_row_t smcr_v2_rows[] = {
     KEEP_TEXT(hf_smcr_eid, 64, 32, smcr_clc_accept_t, eid),
     SHOW(hf_smcr_reserved, 96, 8),
 };
-static smcr_layout_t smcr_v1 = SMCR_LAYOUT("SMC Accept", smcr_v1_rows, 64);
-static smcr_layout_t smcr_v2 = SMCR_LAYOUT("SMC Accept v2", smcr_v2_rows, 104);
+SMCR_LAYOUT(smcr_v1, "SMC Accept", smcr_v1_rows, 64);
+SMCR_LAYOUT(smcr_v2, "SMC Accept v2", smcr_v2_rows, 104);
 
 typedef struct {
     uint64_t gid, token;
@@ -77,8 +77,8 @@ static const smcr_row_t smcd_v2_rows[] = {
     TEXT(hf_smcr_eid, 34, 32),
     SHOW(hf_smcr_smcd_ext_gid, 66, 8),
 };
-static smcr_layout_t smcd_v1 = SMCR_LAYOUT("SMC-D Accept", smcd_v1_rows, 44);
-static smcr_layout_t smcd_v2 = SMCR_LAYOUT("SMC-D Accept v2", smcd_v2_rows, 74);
+SMCR_LAYOUT(smcd_v1, "SMC-D Accept", smcd_v1_rows, 44);
+SMCR_LAYOUT(smcd_v2, "SMC-D Accept v2", smcd_v2_rows, 74);
 
 /* First contact extension: struct smc_clc_first_contact_ext; only SMC-R has routes */
 static int *const fce_smcr_bits[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
@@ -93,8 +93,8 @@ static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
 static const smcr_row_t fce_smcr_rows[] = {
     FCE_ROWS(BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits))};
 static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1))};
-static smcr_layout_t fce_smcr = SMCR_LAYOUT("First contact extension", fce_smcr_rows, 36);
-static smcr_layout_t fce_smcd = SMCR_LAYOUT("First contact extension SMC-D", fce_smcd_rows, 36);
+SMCR_LAYOUT(fce_smcr, "First contact extension", fce_smcr_rows, 36);
+SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", fce_smcd_rows, 36);
 
 /* struct smc_clc_fce_gid_ext up to the count, and struct smc_clc_first_contact_ext_v2x of v2.1 in
  * the same place */
@@ -108,8 +108,8 @@ static const smcr_row_t fce_v21_rows[] = {
     SHOW(hf_smcr_clc_vendor_options, 4, 4),
     SHOW(hf_smcr_reserved, 8, 8),
 };
-static smcr_layout_t fce_v20 = SMCR_LAYOUT("First contact extension v2.0", fce_v20_rows, 16);
-static smcr_layout_t fce_v21 = SMCR_LAYOUT("First contact extension v2.1", fce_v21_rows, 16);
+SMCR_LAYOUT(fce_v20, "First contact extension v2.0", fce_v20_rows, 16);
+SMCR_LAYOUT(fce_v21, "First contact extension v2.1", fce_v21_rows, 16);
 
 /* GID list of a Confirm: struct smc_clc_fce_gid_ext from the count on */
 static const smcr_row_t gid_count_rows[] = {
@@ -117,20 +117,8 @@ static const smcr_row_t gid_count_rows[] = {
     SHOW(hf_smcr_reserved, 1, 3),
 };
 static const smcr_row_t gid_rows[] = {SHOW(hf_smcr_gid, 0, 16)};
-static smcr_layout_t gid_count = SMCR_LAYOUT("GID list", gid_count_rows, GID_COUNT_LENGTH);
-static smcr_layout_t gid_layout = SMCR_LAYOUT("GID", gid_rows, SMCR_GID_LENGTH);
-
-void
-smcr_clc_accept_register_layouts(void)
-{
-    smcr_layout_t *const layouts[] = {
-        &smcr_v1,  &smcr_v2, &smcd_v1, &smcd_v2,   &fce_smcr,
-        &fce_smcd, &fce_v20, &fce_v21, &gid_count, &gid_layout,
-    };
-
-    for (unsigned i = 0; i < array_length(layouts); i++)
-        smcr_layout_register(layouts[i]);
-}
+SMCR_LAYOUT(gid_count, "GID list", gid_count_rows, GID_COUNT_LENGTH);
+SMCR_LAYOUT(gid_layout, "GID", gid_rows, SMCR_GID_LENGTH);
 
 /* ---- checks ---- */
 
@@ -339,7 +327,7 @@ summarize_smcd(const smcr_clc_message_t *message, const smcd_accept_t *accept)
 }
 
 void
-smcr_clc_accept_dissect(smcr_clc_message_t *message)
+smcr_clc_accept(smcr_clc_message_t *message)
 {
     bool smcd = speaks_of_smcd(message);
     bool has_fce = message->format == 2 && is_first_contact(message);

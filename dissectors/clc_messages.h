@@ -124,13 +124,9 @@ void smcr_clc_smcd_area_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t
  * have by their counts. */
 unsigned smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal);
 
-/* Decode one type of message, header included (A.2.2, A.2.3, A.2.4). */
-void smcr_clc_proposal_dissect(smcr_clc_message_t *message);
-void smcr_clc_accept_dissect(smcr_clc_message_t *message); /* Confirm too */
-
-/* Check the layouts; called once, after the fields are registered. */
-void smcr_clc_proposal_register_layouts(void);
-void smcr_clc_proposal_v2_register_layouts(void);
-void smcr_clc_accept_register_layouts(void);
+/* Each shows, checks and decodes one type of message, header included (A.2.2 to A.2.5). */
+typedef void smcr_clc_dissect_body_t(smcr_clc_message_t *message);
+#define SMCR_CLC_MESSAGE(name, type, text, body) smcr_clc_dissect_body_t smcr_clc_##body;
+#include "wire/clc.def"
 
 #endif /* SMCR_CLC_MESSAGES_H */

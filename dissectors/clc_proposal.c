@@ -31,8 +31,8 @@ static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_s
 
 static const smcr_row_t base_v1_rows[] = {BASE_ROWS(flags_v1)};
 static const smcr_row_t base_v2_rows[] = {BASE_ROWS(flags_v2)};
-static smcr_layout_t base_v1 = SMCR_LAYOUT("SMC Proposal", base_v1_rows, SMCR_CLC_BASE_LENGTH);
-static smcr_layout_t base_v2 = SMCR_LAYOUT("SMC Proposal v2", base_v2_rows, SMCR_CLC_BASE_LENGTH);
+SMCR_LAYOUT(base_v1, "SMC Proposal", base_v1_rows, SMCR_CLC_BASE_LENGTH);
+SMCR_LAYOUT(base_v2, "SMC Proposal v2", base_v2_rows, SMCR_CLC_BASE_LENGTH);
 
 /* RFC 7609 A.2.2 from the mask on; struct smc_clc_msg_proposal_prefix */
 static const smcr_row_t ip_area_rows[] = {
@@ -41,7 +41,7 @@ static const smcr_row_t ip_area_rows[] = {
     SHOW(hf_smcr_reserved, 5, 2),
     KEEP(hf_smcr_clc_prefix_count, 7, 1, smcr_clc_proposal_t, prefix_count),
 };
-static smcr_layout_t ip_area = SMCR_LAYOUT("IP area", ip_area_rows, IP_AREA_LENGTH);
+SMCR_LAYOUT(ip_area, "IP area", ip_area_rows, IP_AREA_LENGTH);
 
 typedef struct {
     uint8_t length; /* bits */
@@ -52,17 +52,7 @@ static const smcr_row_t prefix_rows[] = {
     SHOW(hf_smcr_clc_prefix, 0, 16),
     KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length),
 };
-static smcr_layout_t prefix_layout = SMCR_LAYOUT("IPv6 prefix", prefix_rows, PREFIX_LENGTH);
-
-void
-smcr_clc_proposal_register_layouts(void)
-{
-    smcr_layout_register(&base_v1);
-    smcr_layout_register(&base_v2);
-    smcr_layout_register(&ip_area);
-    smcr_layout_register(&prefix_layout);
-    smcr_clc_proposal_v2_register_layouts();
-}
+SMCR_LAYOUT(prefix_layout, "IPv6 prefix", prefix_rows, PREFIX_LENGTH);
 
 /* ---- parts ---- */
 
@@ -243,7 +233,7 @@ dissect_parts(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
 }
 
 void
-smcr_clc_proposal_dissect(smcr_clc_message_t *message)
+smcr_clc_proposal(smcr_clc_message_t *message)
 {
     const smcr_walk_t *walk = &message->walk;
     smcr_clc_proposal_t *proposal = &message->clc->u.proposal;

@@ -39,10 +39,8 @@ static const smcr_row_t smcd_area_v21_rows[] = {
     SHOW(hf_smcr_clc_vendor_options, 15, 5),
     SHOW(hf_smcr_reserved, 20, 20),
 };
-static smcr_layout_t smcd_area = SMCR_LAYOUT("SMC-D area", smcd_area_rows,
-                                             SMCR_CLC_SMCD_AREA_LENGTH);
-static smcr_layout_t smcd_area_v21 = SMCR_LAYOUT("SMC-D area v2.1", smcd_area_v21_rows,
-                                                 SMCR_CLC_SMCD_AREA_LENGTH);
+SMCR_LAYOUT(smcd_area, "SMC-D area", smcd_area_rows, SMCR_CLC_SMCD_AREA_LENGTH);
+SMCR_LAYOUT(smcd_area_v21, "SMC-D area v2.1", smcd_area_v21_rows, SMCR_CLC_SMCD_AREA_LENGTH);
 
 /* struct smc_clc_v2_extension */
 static int *const v2_flags[] = {&hf_smcr_clc_release_f0, &hf_smcr_reserved_0e,
@@ -69,21 +67,18 @@ static const smcr_row_t v21_extension_rows[] = {
     KEEP_BITS(hf_smcr_clc_features, 26, 2, features, smcr_clc_proposal_t, features),
     SHOW(hf_smcr_reserved, 28, 12),
 };
-static smcr_layout_t v2_extension = SMCR_LAYOUT("SMCv2 extension", v2_extension_rows,
-                                                V2_EXTENSION_LENGTH);
-static smcr_layout_t v21_extension = SMCR_LAYOUT("SMCv2.1 extension", v21_extension_rows,
-                                                 V2_EXTENSION_LENGTH);
+SMCR_LAYOUT(v2_extension, "SMCv2 extension", v2_extension_rows, V2_EXTENSION_LENGTH);
+SMCR_LAYOUT(v21_extension, "SMCv2.1 extension", v21_extension_rows, V2_EXTENSION_LENGTH);
 
 static const smcr_row_t eid_rows[] = {TEXT(hf_smcr_eid, 0, SMCR_EID_LENGTH)};
-static smcr_layout_t eid_layout = SMCR_LAYOUT("EID", eid_rows, SMCR_EID_LENGTH);
+SMCR_LAYOUT(eid_layout, "EID", eid_rows, SMCR_EID_LENGTH);
 
 /* struct smc_clc_smcd_v2_extension */
 static const smcr_row_t smcdv2_rows[] = {
     TEXT(hf_smcr_seid, 0, SMCR_EID_LENGTH),
     SHOW(hf_smcr_reserved, 32, 16),
 };
-static smcr_layout_t smcdv2_extension = SMCR_LAYOUT("SMC-Dv2 extension", smcdv2_rows,
-                                                    SMCDV2_LENGTH);
+SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", smcdv2_rows, SMCDV2_LENGTH);
 
 typedef struct {
     uint64_t gid;
@@ -100,21 +95,8 @@ static const smcr_row_t device_half_rows[] = {
     KEEP(hf_smcr_smcd_ext_gid, 0, 8, device_t, gid),
     KEEP(hf_smcr_smcd_chid, 8, 2, device_t, chid),
 };
-static smcr_layout_t device_layout = SMCR_LAYOUT("ISM device", device_rows, DEVICE_LENGTH);
-static smcr_layout_t device_half = SMCR_LAYOUT("ISM device, second half", device_half_rows,
-                                               DEVICE_LENGTH);
-
-void
-smcr_clc_proposal_v2_register_layouts(void)
-{
-    smcr_layout_t *const layouts[] = {
-        &smcd_area,        &smcd_area_v21, &v2_extension, &v21_extension, &eid_layout,
-        &smcdv2_extension, &device_layout, &device_half,
-    };
-
-    for (unsigned i = 0; i < array_length(layouts); i++)
-        smcr_layout_register(layouts[i]);
-}
+SMCR_LAYOUT(device_layout, "ISM device", device_rows, DEVICE_LENGTH);
+SMCR_LAYOUT(device_half, "ISM device, second half", device_half_rows, DEVICE_LENGTH);
 
 /* ---- SMC-D area ---- */
 

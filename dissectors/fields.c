@@ -9,6 +9,7 @@
 #include "dissector_state.h"
 #include "export_streams.h"
 #include "follow.h"
+#include "layout.h"
 #include "packet-smcr.h"
 #include "preferences.h"
 #include "send_parts.h"
@@ -56,6 +57,7 @@ smcr_register(void)
     proto_register_subtree_array(subtrees, array_length(subtrees));
     expert_register_field_array(expert_register_protocol(proto_smcr), experts,
                                 array_length(experts));
+    smcr_layouts_check();
     smcr_preferences_register(proto_smcr);
     smcr_state_register();
     smcr_roce_register_observer();

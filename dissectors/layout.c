@@ -270,8 +270,8 @@ registered_width(int hf)
     }
 }
 
-void
-smcr_layout_register(smcr_layout_t *layout)
+static void
+check_layout(smcr_layout_t *layout)
 {
     const char *fault = smcr_layout_fault(layout, registered_width);
 
@@ -280,4 +280,20 @@ smcr_layout_register(smcr_layout_t *layout)
     ws_warning("SMC-R: layout of %s is wrong (%s); it is shown as bytes", layout->title, fault);
     layout->broken = true;
     assert(!fault);
+}
+
+static smcr_layout_t *all; /* since the plugin was loaded */
+
+void
+smcr_layout_enlist(smcr_layout_t *layout)
+{
+    layout->next = all;
+    all = layout;
+}
+
+void
+smcr_layouts_check(void)
+{
+    for (smcr_layout_t *layout = all; layout; layout = layout->next)
+        check_layout(layout);
 }

@@ -45,12 +45,28 @@ struct smcr_layout {
     const char *title;
     const smcr_row_t *rows;
     unsigned count;
-    unsigned length; /* bytes that the rows cover */
-    bool broken;     /* set by smcr_layout_register(): shown as plain bytes */
+    unsigned length;     /* bytes that the rows cover */
+    bool broken;         /* set by smcr_layouts_check(): shown as plain bytes */
+    smcr_layout_t *next; /* of all layouts */
 };
 
-#define SMCR_LAYOUT(title_, rows_, length_) \
+#define SMCR_LAYOUT_OF(title_, rows_, length_) \
     {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
+
+/* Defines a layout for one file or, with SHARED, for several. The linker runs the constructor when
+ * the plugin is loaded, so that smcr_layouts_check() knows every layout that there is. */
+#define SMCR_LAYOUT_ENLIST(name_) \
+    __attribute__((constructor)) static void enlist_##name_(void) \
+    { \
+        smcr_layout_enlist(&name_); \
+    }
+#define SMCR_LAYOUT(name_, title_, rows_, length_) \
+    static smcr_layout_t name_; \
+    SMCR_LAYOUT_ENLIST(name_) \
+    static smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, rows_, length_)
+#define SMCR_LAYOUT_SHARED(name_, title_, rows_, length_) \
+    SMCR_LAYOUT_ENLIST(name_) \
+    smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, rows_, length_)
 
 /* What is stored is decided by the member's type: arrays of bytes as they are, integers in host
  * order. */
@@ -116,8 +132,11 @@ void smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsi
  */
 const char *smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf));
 
-/* Checks a layout once the fields are registered. A faulty one is reported and from then on shown
- * as plain bytes; a debug build stops. */
-void smcr_layout_register(smcr_layout_t *layout);
+/* Adds a layout to those that are checked; what SMCR_LAYOUT defines is. */
+void smcr_layout_enlist(smcr_layout_t *layout);
+
+/* Checks all layouts; called once, after the fields are registered. A faulty one is reported and
+ * from then on shown as plain bytes; a debug build stops. */
+void smcr_layouts_check(void);
 
 #endif /* SMCR_LAYOUT_H */

@@ -44,113 +44,80 @@ static int *const rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
                                   &hf_smcr_llc_negative, &hf_smcr_reserved_1f, NULL};
 static int *const reject_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_llc_reject_reason, NULL};
 
-static const smcr_row_t plain_v1[] = {V1_START, RESERVED, FLAGS(plain_flags)};
-static const smcr_row_t plain_v2[] = {V2_START, FLAGS(plain_flags)};
-static const smcr_row_t confirm_link_v1[] = {V1_START, RESERVED, FLAGS(confirm_link_flags)};
-static const smcr_row_t confirm_link_v2[] = {V2_START, FLAGS(confirm_link_flags)};
-static const smcr_row_t add_link_v1[] = {V1_START, RESERVED, FLAGS(add_link_flags)};
-static const smcr_row_t add_link_v2[] = {V2_START, FLAGS(add_link_flags)};
-static const smcr_row_t delete_link_v1[] = {V1_START, RESERVED, FLAGS(delete_link_flags)};
-static const smcr_row_t delete_link_v2[] = {V2_START, FLAGS(delete_link_flags)};
-static const smcr_row_t confirm_rkey_v1[] = {V1_START, RESERVED, FLAGS(confirm_rkey_flags)};
-static const smcr_row_t confirm_rkey_v2[] = {V2_START, FLAGS(confirm_rkey_flags)};
-static const smcr_row_t rkey_v1[] = {V1_START, RESERVED, FLAGS(rkey_flags)};
-static const smcr_row_t rkey_v2[] = {V2_START, FLAGS(rkey_flags)};
-static const smcr_row_t rejection_v1[] = {
-    V1_START,
-    KEEP_BITS(hf_smcr_llc_reject_byte, SMCR_LLC_REJECT_AT, 1, reject_bits, smcr_llc_t,
-              u.add_link.reject_reason),
-    FLAGS(add_link_flags),
-};
-static const smcr_row_t rejection_v2[] = {V2_START, FLAGS(rejection_v2_flags)};
+#define HEADER(name_, title_, ...) \
+    static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
+    SMCR_LAYOUT(name_, title_, name_##_rows, SMCR_LLC_HEADER)
+#define HEADER_V1(name_, title_, flags_) HEADER(name_, title_, V1_START, RESERVED, FLAGS(flags_))
+#define HEADER_V2(name_, title_, flags_) HEADER(name_, title_, V2_START, FLAGS(flags_))
+
+HEADER_V1(plain_v1, "LLC header", plain_flags);
+HEADER_V2(plain_v2, "LLC header v2", plain_flags);
+HEADER_V1(confirm_link_v1, "CONFIRM LINK header", confirm_link_flags);
+HEADER_V2(confirm_link_v2, "CONFIRM LINK v2 header", confirm_link_flags);
+HEADER_V1(add_link_v1, "ADD LINK header", add_link_flags);
+HEADER_V2(add_link_v2, "ADD LINK v2 header", add_link_flags);
+HEADER_V1(delete_link_v1, "DELETE LINK header", delete_link_flags);
+HEADER_V2(delete_link_v2, "DELETE LINK v2 header", delete_link_flags);
+HEADER_V1(confirm_rkey_v1, "CONFIRM RKEY header", confirm_rkey_flags);
+HEADER_V2(confirm_rkey_v2, "CONFIRM RKEY v2 header", confirm_rkey_flags);
+HEADER_V1(rkey_v1, "RKey message header", rkey_flags);
+HEADER_V2(rkey_v2, "RKey message v2 header", rkey_flags);
+HEADER(rejection_v1, "ADD LINK rejection header", V1_START,
+       KEEP_BITS(hf_smcr_llc_reject_byte, SMCR_LLC_REJECT_AT, 1, reject_bits, smcr_llc_t,
+                 u.add_link.reject_reason),
+       FLAGS(add_link_flags));
+HEADER_V2(rejection_v2, "ADD LINK v2 rejection header", rejection_v2_flags);
 
 /* The type of a message that is not known: nothing can be said about the rest. */
-static const smcr_row_t unknown[] = {KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type)};
+static const smcr_row_t unknown_rows[] = {KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type)};
+SMCR_LAYOUT(unknown, "unknown LLC message", unknown_rows, 1);
 
-enum header {
-    PLAIN_V1, PLAIN_V2,
-    CONFIRM_LINK_V1, CONFIRM_LINK_V2,
-    ADD_LINK_V1, ADD_LINK_V2,
-    DELETE_LINK_V1, DELETE_LINK_V2,
-    CONFIRM_RKEY_V1, CONFIRM_RKEY_V2,
-    RKEY_V1, RKEY_V2,
-    REJECTION_V1, REJECTION_V2,
-};
+/* What the table of messages calls a header. */
+typedef struct {
+    const smcr_layout_t *usual;
+    const smcr_layout_t *rejection; /* of a rejecting response; NULL: no response rejects */
+} header_t;
 
-static smcr_layout_t headers[] = {
-    [PLAIN_V1] = SMCR_LAYOUT("LLC header", plain_v1, SMCR_LLC_HEADER),
-    [PLAIN_V2] = SMCR_LAYOUT("LLC header v2", plain_v2, SMCR_LLC_HEADER),
-    [CONFIRM_LINK_V1] = SMCR_LAYOUT("CONFIRM LINK header", confirm_link_v1, SMCR_LLC_HEADER),
-    [CONFIRM_LINK_V2] = SMCR_LAYOUT("CONFIRM LINK v2 header", confirm_link_v2, SMCR_LLC_HEADER),
-    [ADD_LINK_V1] = SMCR_LAYOUT("ADD LINK header", add_link_v1, SMCR_LLC_HEADER),
-    [ADD_LINK_V2] = SMCR_LAYOUT("ADD LINK v2 header", add_link_v2, SMCR_LLC_HEADER),
-    [DELETE_LINK_V1] = SMCR_LAYOUT("DELETE LINK header", delete_link_v1, SMCR_LLC_HEADER),
-    [DELETE_LINK_V2] = SMCR_LAYOUT("DELETE LINK v2 header", delete_link_v2, SMCR_LLC_HEADER),
-    [CONFIRM_RKEY_V1] = SMCR_LAYOUT("CONFIRM RKEY header", confirm_rkey_v1, SMCR_LLC_HEADER),
-    [CONFIRM_RKEY_V2] = SMCR_LAYOUT("CONFIRM RKEY v2 header", confirm_rkey_v2, SMCR_LLC_HEADER),
-    [RKEY_V1] = SMCR_LAYOUT("RKey message header", rkey_v1, SMCR_LLC_HEADER),
-    [RKEY_V2] = SMCR_LAYOUT("RKey message v2 header", rkey_v2, SMCR_LLC_HEADER),
-    [REJECTION_V1] = SMCR_LAYOUT("ADD LINK rejection header", rejection_v1, SMCR_LLC_HEADER),
-    [REJECTION_V2] = SMCR_LAYOUT("ADD LINK v2 rejection header", rejection_v2, SMCR_LLC_HEADER),
-};
+static const header_t header_plain_v1 = {&plain_v1, NULL};
+static const header_t header_plain_v2 = {&plain_v2, NULL};
+static const header_t header_confirm_link_v1 = {&confirm_link_v1, NULL};
+static const header_t header_confirm_link_v2 = {&confirm_link_v2, NULL};
+static const header_t header_add_link_v1 = {&add_link_v1, &rejection_v1};
+static const header_t header_add_link_v2 = {&add_link_v2, &rejection_v2};
+static const header_t header_delete_link_v1 = {&delete_link_v1, NULL};
+static const header_t header_delete_link_v2 = {&delete_link_v2, NULL};
+static const header_t header_confirm_rkey_v1 = {&confirm_rkey_v1, NULL};
+static const header_t header_confirm_rkey_v2 = {&confirm_rkey_v2, NULL};
+static const header_t header_rkey_v1 = {&rkey_v1, NULL};
+static const header_t header_rkey_v2 = {&rkey_v2, NULL};
 
 /* A.3.8 */
-static const smcr_row_t test_link[] = {
+static const smcr_row_t test_link_rows[] = {
     KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
     SHOW(hf_smcr_reserved, BODY(20), 24),
 };
 
-static smcr_layout_t unknown_layout = SMCR_LAYOUT("unknown LLC message", unknown, 1);
-static smcr_layout_t test_link_layout = SMCR_LAYOUT("TEST LINK", test_link, BODY(SMCR_LLC_LENGTH));
-
-void
-smcr_llc_register_layouts(void)
-{
-    for (unsigned i = 0; i < array_length(headers); i++)
-        smcr_layout_register(&headers[i]);
-    smcr_layout_register(&unknown_layout);
-    smcr_layout_register(&test_link_layout);
-    smcr_llc_link_register_layouts();
-    smcr_llc_rkey_register_layouts();
-    smcr_llc_rtoken_register_layouts();
-}
+SMCR_LAYOUT(test_link, "TEST LINK", test_link_rows, BODY(SMCR_LLC_LENGTH));
 
 /* ---- the messages ---- */
 
-static unsigned
-dissect_test_link(const smcr_llc_message_t *message)
+unsigned
+smcr_llc_test_link(const smcr_llc_message_t *message)
 {
-    return smcr_llc_walk_body(message, &test_link_layout) ? SMCR_LLC_LENGTH : SMCR_LLC_CUT;
+    return smcr_llc_walk_body(message, &test_link) ? SMCR_LLC_LENGTH : SMCR_LLC_CUT;
 }
 
 typedef struct {
     uint8_t type;
-    uint8_t header;         /* enum header */
-    uint8_t rejection;      /* enum header of a rejecting response; 0 if there is none */
     uint8_t response_flags; /* flags that only responses have */
+    const header_t *header;
     smcr_llc_dissect_body_t *dissect_body;
 } kind_t;
 
 static const kind_t kinds[] = {
-    {SMCR_LLC_CONFIRM_LINK, CONFIRM_LINK_V1, 0, 0, smcr_llc_confirm_link},
-    {SMCR_LLC_ADD_LINK, ADD_LINK_V1, REJECTION_V1, SMCR_LLC_FLAG_REJECTED, smcr_llc_add_link},
-    {SMCR_LLC_ADD_LINK_CONT, PLAIN_V1, 0, 0, smcr_llc_add_link_cont},
-    {SMCR_LLC_DELETE_LINK, DELETE_LINK_V1, 0, 0, smcr_llc_delete_link},
-    {SMCR_LLC_REQ_ADD_LINK, PLAIN_V1, 0, 0, smcr_llc_req_add_link},
-    {SMCR_LLC_CONFIRM_RKEY, CONFIRM_RKEY_V1, 0, SMCR_LLC_FLAG_NEGATIVE | SMCR_LLC_FLAG_RETRY,
-     smcr_llc_confirm_rkey},
-    {SMCR_LLC_TEST_LINK, PLAIN_V1, 0, 0, dissect_test_link},
-    {SMCR_LLC_CONFIRM_RKEY_CONT, RKEY_V1, 0, SMCR_LLC_FLAG_NEGATIVE, smcr_llc_confirm_rkey_cont},
-    {SMCR_LLC_DELETE_RKEY, RKEY_V1, 0, SMCR_LLC_FLAG_NEGATIVE, smcr_llc_delete_rkey},
-    {SMCR_LLC_CONFIRM_LINK_V2, CONFIRM_LINK_V2, 0, 0, smcr_llc_confirm_link},
-    {SMCR_LLC_ADD_LINK_V2, ADD_LINK_V2, REJECTION_V2, SMCR_LLC_FLAG_REJECTED, smcr_llc_add_link},
-    {SMCR_LLC_DELETE_LINK_V2, DELETE_LINK_V2, 0, 0, smcr_llc_delete_link},
-    {SMCR_LLC_REQ_ADD_LINK_V2, ADD_LINK_V2, REJECTION_V2, SMCR_LLC_FLAG_REJECTED,
-     smcr_llc_req_add_link},
-    {SMCR_LLC_CONFIRM_RKEY_V2, CONFIRM_RKEY_V2, 0, SMCR_LLC_FLAG_NEGATIVE | SMCR_LLC_FLAG_RETRY,
-     smcr_llc_confirm_rkey},
-    {SMCR_LLC_TEST_LINK_V2, PLAIN_V2, 0, 0, dissect_test_link},
-    {SMCR_LLC_DELETE_RKEY_V2, RKEY_V2, 0, SMCR_LLC_FLAG_NEGATIVE, smcr_llc_delete_rkey},
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, ...) \
+    {SMCR_LLC_##name, response_flags, &header_##header, smcr_llc_##body},
+#include "wire/llc.def"
 };
 
 static const kind_t *
@@ -254,7 +221,7 @@ dissect_unknown(const smcr_llc_message_t *message)
 {
     unsigned captured = tvb_captured_length(message->walk.tvb);
 
-    smcr_layout_walk(&unknown_layout, &message->walk, 0, message->llc);
+    smcr_layout_walk(&unknown, &message->walk, 0, message->llc);
     bool optional = (message->llc->type & SMCR_LLC_CLASS) == SMCR_LLC_CLASS_OPTIONAL;
     say_name(message, wmem_strdup_printf(message->walk.pinfo->pool,
                                          "LLC message of unknown type 0x%02x%s",
@@ -286,15 +253,16 @@ dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload
     smcr_llc_t *llc = message->llc;
     bool has_flags = tvb_captured_length(payload) >= SMCR_LLC_HEADER;
     uint8_t flags = has_flags ? tvb_get_uint8(payload, SMCR_LLC_FLAGS_AT) : 0;
-    uint8_t header = kind->header;
+    const smcr_layout_t *header = kind->header->usual;
 
     message->response = flags & SMCR_LLC_FLAG_RESPONSE;
-    message->rejected = message->response && kind->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
+    message->rejected =
+        message->response && kind->header->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
     if (message->rejected)
-        header = kind->rejection;
+        header = kind->header->rejection;
     llc->type = kind->type;
     say_kind(message, has_flags);
-    if (!smcr_layout_walk(&headers[header], &message->walk, 0, llc))
+    if (!smcr_layout_walk(header, &message->walk, 0, llc))
         return;
 
     bool length_is_right = check_length(message, payload);

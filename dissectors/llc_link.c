@@ -103,36 +103,16 @@ static const smcr_row_t req_add_link[] = {
 
 static const smcr_row_t listed_gid[] = {SHOW(hf_smcr_gid, 0, 16)};
 
-static smcr_layout_t confirm_link_v1_layout =
-    SMCR_LAYOUT("CONFIRM LINK", confirm_link_v1, BODY(SMCR_LLC_LENGTH));
-static smcr_layout_t confirm_link_v2_layout =
-    SMCR_LAYOUT("CONFIRM LINK v2", confirm_link_v2, BODY(SMCR_LLC_LENGTH));
-static smcr_layout_t add_link_rfc_layout =
-    SMCR_LAYOUT("ADD LINK of figure 32", add_link_rfc, BODY(SMCR_LLC_LENGTH));
-static smcr_layout_t add_link_layout = SMCR_LAYOUT("ADD LINK", add_link, BODY(SMCR_LLC_LENGTH));
-static smcr_layout_t extension_layout =
-    SMCR_LAYOUT("ADD LINK v2 extension", extension, EXTENSION_RTOKENS_AT - EXTENSION_AT);
-static smcr_layout_t add_link_cont_layout =
-    SMCR_LAYOUT("ADD LINK CONTINUATION", add_link_cont, BODY(CONT_RTOKENS_AT));
-static smcr_layout_t delete_link_layout =
-    SMCR_LAYOUT("DELETE LINK", delete_link, BODY(SMCR_LLC_LENGTH));
-static smcr_layout_t req_add_link_layout =
-    SMCR_LAYOUT("REQUEST ADD LINK", req_add_link, BODY(GIDS_AT));
-static smcr_layout_t listed_gid_layout = SMCR_LAYOUT("GID of REQUEST ADD LINK", listed_gid, 16);
-
-void
-smcr_llc_link_register_layouts(void)
-{
-    smcr_layout_register(&confirm_link_v1_layout);
-    smcr_layout_register(&confirm_link_v2_layout);
-    smcr_layout_register(&add_link_rfc_layout);
-    smcr_layout_register(&add_link_layout);
-    smcr_layout_register(&extension_layout);
-    smcr_layout_register(&add_link_cont_layout);
-    smcr_layout_register(&delete_link_layout);
-    smcr_layout_register(&req_add_link_layout);
-    smcr_layout_register(&listed_gid_layout);
-}
+SMCR_LAYOUT(confirm_link_v1_layout, "CONFIRM LINK", confirm_link_v1, BODY(SMCR_LLC_LENGTH));
+SMCR_LAYOUT(confirm_link_v2_layout, "CONFIRM LINK v2", confirm_link_v2, BODY(SMCR_LLC_LENGTH));
+SMCR_LAYOUT(add_link_rfc_layout, "ADD LINK of figure 32", add_link_rfc, BODY(SMCR_LLC_LENGTH));
+SMCR_LAYOUT(add_link_layout, "ADD LINK", add_link, BODY(SMCR_LLC_LENGTH));
+SMCR_LAYOUT(extension_layout, "ADD LINK v2 extension", extension,
+            EXTENSION_RTOKENS_AT - EXTENSION_AT);
+SMCR_LAYOUT(add_link_cont_layout, "ADD LINK CONTINUATION", add_link_cont, BODY(CONT_RTOKENS_AT));
+SMCR_LAYOUT(delete_link_layout, "DELETE LINK", delete_link, BODY(SMCR_LLC_LENGTH));
+SMCR_LAYOUT(req_add_link_layout, "REQUEST ADD LINK", req_add_link, BODY(GIDS_AT));
+SMCR_LAYOUT(listed_gid_layout, "GID of REQUEST ADD LINK", listed_gid, 16);
 
 /* ---- CONFIRM LINK ---- */
 

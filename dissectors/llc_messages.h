@@ -36,18 +36,9 @@ typedef struct {
 /* Each shows and checks one message's body and returns the offset of the first byte that it has
  * not accounted for, or SMCR_LLC_CUT. */
 typedef unsigned smcr_llc_dissect_body_t(const smcr_llc_message_t *message);
-smcr_llc_dissect_body_t smcr_llc_confirm_link;
-smcr_llc_dissect_body_t smcr_llc_add_link;
-smcr_llc_dissect_body_t smcr_llc_add_link_cont;
-smcr_llc_dissect_body_t smcr_llc_delete_link;
-smcr_llc_dissect_body_t smcr_llc_req_add_link;
-smcr_llc_dissect_body_t smcr_llc_confirm_rkey;
-smcr_llc_dissect_body_t smcr_llc_confirm_rkey_cont;
-smcr_llc_dissect_body_t smcr_llc_delete_rkey;
-
-void smcr_llc_link_register_layouts(void);
-void smcr_llc_rkey_register_layouts(void);
-void smcr_llc_rtoken_register_layouts(void);
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, ...) \
+    smcr_llc_dissect_body_t smcr_llc_##body;
+#include "wire/llc.def"
 
 /* Walks the layout of the message's body, keeping members of smcr_llc_t. False: cut short. */
 bool smcr_llc_walk_body(const smcr_llc_message_t *message, const smcr_layout_t *layout);

@@ -54,25 +54,12 @@ static const smcr_row_t deleted_rkey[] = {
     KEEP(hf_smcr_rkey, 0, 4, smcr_rtoken_t, rkey),
 };
 
-static smcr_layout_t confirm_rkey_layout =
-    SMCR_LAYOUT("CONFIRM RKEY", confirm_rkey, BODY(CONFIRM_RTOKENS_AT));
-static smcr_layout_t confirm_rkey_cont_layout =
-    SMCR_LAYOUT("CONFIRM RKEY CONTINUATION", confirm_rkey_cont, BODY(CONT_RTOKENS_AT));
-static smcr_layout_t delete_rkey_v1_layout =
-    SMCR_LAYOUT("DELETE RKEY", delete_rkey_v1, BODY(DELETE_RKEYS_AT));
-static smcr_layout_t delete_rkey_v2_layout =
-    SMCR_LAYOUT("DELETE RKEY v2", delete_rkey_v2, BODY(DELETE_RKEYS_AT));
-static smcr_layout_t deleted_rkey_layout = SMCR_LAYOUT("RKey of DELETE RKEY", deleted_rkey, 4);
-
-void
-smcr_llc_rkey_register_layouts(void)
-{
-    smcr_layout_register(&confirm_rkey_layout);
-    smcr_layout_register(&confirm_rkey_cont_layout);
-    smcr_layout_register(&delete_rkey_v1_layout);
-    smcr_layout_register(&delete_rkey_v2_layout);
-    smcr_layout_register(&deleted_rkey_layout);
-}
+SMCR_LAYOUT(confirm_rkey_layout, "CONFIRM RKEY", confirm_rkey, BODY(CONFIRM_RTOKENS_AT));
+SMCR_LAYOUT(confirm_rkey_cont_layout, "CONFIRM RKEY CONTINUATION", confirm_rkey_cont,
+            BODY(CONT_RTOKENS_AT));
+SMCR_LAYOUT(delete_rkey_v1_layout, "DELETE RKEY", delete_rkey_v1, BODY(DELETE_RKEYS_AT));
+SMCR_LAYOUT(delete_rkey_v2_layout, "DELETE RKEY v2", delete_rkey_v2, BODY(DELETE_RKEYS_AT));
+SMCR_LAYOUT(deleted_rkey_layout, "RKey of DELETE RKEY", deleted_rkey, 4);
 
 static bool
 is_negative(const smcr_llc_message_t *message)

@@ -10,36 +10,32 @@
 #include <inttypes.h>
 
 /* A.3.5 figure 37 */
-static const smcr_row_t of_link[] = {
+static const smcr_row_t of_link_rows[] = {
     KEEP(hf_smcr_link_number, 0, 1, smcr_rtoken_t, link),
     KEEP(hf_smcr_rkey, 1, 4, smcr_rtoken_t, rkey),
     KEEP(hf_smcr_rmb_va, 5, 8, smcr_rtoken_t, va),
 };
 
 /* A.3.3 figure 34 */
-static const smcr_row_t pair[] = {
+static const smcr_row_t pair_rows[] = {
     KEEP(hf_smcr_llc_ref_rkey, 0, 4, smcr_rtoken_t, ref_rkey),
     KEEP(hf_smcr_rkey, 4, 4, smcr_rtoken_t, rkey),
     KEEP(hf_smcr_rmb_va, 8, 8, smcr_rtoken_t, va),
 };
 
-static smcr_layout_t layouts[] = {
-    [SMCR_RTOKEN_OF_LINK] = SMCR_LAYOUT("RToken of a link", of_link, 13),
-    [SMCR_RTOKEN_PAIR] = SMCR_LAYOUT("RKey/RToken pair", pair, 16),
-};
+SMCR_LAYOUT(of_link, "RToken of a link", of_link_rows, 13);
+SMCR_LAYOUT(pair, "RKey/RToken pair", pair_rows, 16);
 
-void
-smcr_llc_rtoken_register_layouts(void)
-{
-    for (unsigned i = 0; i < array_length(layouts); i++)
-        smcr_layout_register(&layouts[i]);
-}
+static const smcr_layout_t *const layouts[] = {
+    [SMCR_RTOKEN_OF_LINK] = &of_link,
+    [SMCR_RTOKEN_PAIR] = &pair,
+};
 
 unsigned
 smcr_llc_rtoken_room(const smcr_llc_message_t *message, smcr_rtoken_format_t format,
                      unsigned base)
 {
-    return message->end > base ? (message->end - base) / layouts[format].length : 0;
+    return message->end > base ? (message->end - base) / layouts[format]->length : 0;
 }
 
 /* So that a filter for an RKey finds every message that names it. */
@@ -57,7 +53,7 @@ static bool
 show_rtoken(const smcr_llc_message_t *message, smcr_rtoken_format_t format, unsigned base,
             unsigned number, smcr_rtoken_t *rtoken)
 {
-    const smcr_layout_t *layout = &layouts[format];
+    const smcr_layout_t *layout = layouts[format];
     unsigned captured = tvb_captured_length(message->walk.tvb) - base;
     smcr_walk_t walk = message->walk;
 
@@ -83,7 +79,7 @@ unsigned
 smcr_llc_show_rtokens(const smcr_llc_message_t *message, smcr_rtoken_format_t format,
                       unsigned base, unsigned count, uint8_t link)
 {
-    unsigned length = layouts[format].length;
+    unsigned length = layouts[format]->length;
     unsigned captured = tvb_captured_length(message->walk.tvb);
     smcr_llc_t *llc = message->llc;
 

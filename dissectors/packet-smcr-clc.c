@@ -341,7 +341,6 @@ dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void 
 void
 smcr_clc_handoff(void)
 {
-    smcr_clc_register_layouts();
     /* With a name: Export PDU writes the name of the dissector of a conversation. */
     smcr_clc_handle = register_dissector("smcr", dissect_clc_stream, proto_smcr);
     builtin_handle = find_dissector("smc");

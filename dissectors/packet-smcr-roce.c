@@ -445,8 +445,6 @@ smcr_roce_register_observer(void)
 void
 smcr_roce_handoff(void)
 {
-    smcr_llc_register_layouts();
-    smcr_cdc_register_layouts();
     own_heuristic = smcr_heuristic_add("infiniband.payload", dissect_payload_heuristic,
                                        "SMC-R over RoCE", "smcr_roce");
     builtin_heuristic = find_heur_dissector_by_unique_short_name("smcr_infiniband");

@@ -35,7 +35,7 @@ static const smcr_row_t option_rows[] = {
     SHOW(hf_smcr_option_length, 1, 1),
     SHOW(hf_smcr_option_exid, 2, 4),
 };
-static smcr_layout_t option_layout = SMCR_LAYOUT("SMC-R option", option_rows, OPTION_LENGTH);
+SMCR_LAYOUT(option_layout, "SMC-R option", option_rows, OPTION_LENGTH);
 
 /* First pass: from here on CLC may follow. */
 static void
@@ -161,7 +161,6 @@ smcr_tcpopt_handoff(void)
                                                   dissect_experiment_2};
     dissector_table_t table = find_dissector_table("tcp.option");
 
-    smcr_layout_register(&option_layout);
     for (unsigned i = 0; i < WRAPPED; i++) {
         original[i] = dissector_get_uint_handle(table, kinds[i]);
         if (!original[i])

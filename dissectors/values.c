@@ -14,17 +14,28 @@
 #define TEXTS(table, list) const value_string table[] = {list(TEXT_ROW){0, NULL}};
 
 TEXTS(smcr_eyecatchers, SMCR_EYECATCHERS)
-TEXTS(smcr_clc_types, SMCR_CLC_TYPES)
 TEXTS(smcr_smc_types, SMCR_SMC_TYPES)
 TEXTS(smcr_buffer_sizes, SMCR_BUFFER_SIZES)
 TEXTS(smcr_mtus, SMCR_MTUS)
 TEXTS(smcr_os_types, SMCR_OS_TYPES)
 TEXTS(smcr_releases, SMCR_RELEASES)
-TEXTS(smcr_llc_types, SMCR_LLC_TYPES)
 TEXTS(smcr_reject_reasons, SMCR_REJECT_REASONS)
 TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
 TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
+
+const value_string smcr_clc_types[] = {
+#define SMCR_CLC_MESSAGE(name, type, text, body) {SMCR_CLC_##name, text},
+#include "wire/clc.def"
+    {0, NULL},
+};
+
+const value_string smcr_llc_types[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
+#include "wire/llc.def"
+    SMCR_CDC_TYPES(TEXT_ROW)
+    {0, NULL},
+};
 
 /* Who sends, as the TCP connection has it */
 const value_string smcr_directions[] = {

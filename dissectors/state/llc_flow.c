@@ -11,8 +11,6 @@
 #include "state_private.h"
 #include "wire/llc_codes.h"
 
-#define TYPE(llc) ((llc)->type & 0x0f)
-
 /* The message, and the two ends of the link that carries it. */
 typedef struct {
     smcr_state_t *state;
@@ -27,21 +25,31 @@ typedef struct {
 
 /* ---- requests and responses ---- */
 
+/* What a response repeats of its request, as a number. Requests of one type that have no such thing
+ * follow each other. */
+
 static uint32_t
-exchange_key(const smcr_llc_t *llc)
+key_none(const smcr_llc_t *llc)
 {
+    (void)llc;
+    return 0;
+}
+
+static uint32_t
+key_rkey(const smcr_llc_t *llc)
+{
+    return llc->u.confirm_rkey.rkey;
+}
+
+static uint32_t
+key_user_data(const smcr_llc_t *llc)
+{
+    const uint8_t *data = llc->u.test_link.user_data;
     uint32_t key = 0;
 
-    switch (TYPE(llc)) {
-    case SMCR_LLC_CONFIRM_RKEY:
-        return llc->u.confirm_rkey.rkey;
-    case SMCR_LLC_TEST_LINK:
-        for (unsigned i = 0; i < sizeof llc->u.test_link.user_data; i++)
-            key = key * 31 + llc->u.test_link.user_data[i];
-        return key;
-    default:
-        return 0;
-    }
+    for (unsigned i = 0; i < sizeof llc->u.test_link.user_data; i++)
+        key = key * 31 + data[i];
+    return key;
 }
 
 /* ---- links ---- */
@@ -313,42 +321,41 @@ take_delete_rkey(const flow_t *flow)
 }
 
 static void
-take_message(const flow_t *flow)
+take_confirm_rkey_cont(const flow_t *flow)
 {
-    switch (TYPE(flow->llc)) {
-    case SMCR_LLC_CONFIRM_LINK:
-        take_confirm_link(flow);
-        break;
-    case SMCR_LLC_ADD_LINK:
-        take_add_link(flow);
-        break;
-    case SMCR_LLC_ADD_LINK_CONT:
-        take_add_link_cont(flow);
-        break;
-    case SMCR_LLC_DELETE_LINK:
-        take_delete_link(flow);
-        break;
-    case SMCR_LLC_CONFIRM_RKEY:
-        take_confirm_rkey(flow);
-        break;
-    case SMCR_LLC_CONFIRM_RKEY_CONT:
-        if (!flow->response)
-            take_other_rtokens(flow, flow->lgr->confirmed[flow->from->side]);
-        break;
-    case SMCR_LLC_DELETE_RKEY:
-        take_delete_rkey(flow);
-        break;
-    default:
-        break;
-    }
+    if (!flow->response)
+        take_other_rtokens(flow, flow->lgr->confirmed[flow->from->side]);
 }
 
-static bool
-known_type(uint8_t type)
-{
-    uint8_t number = type & 0x0f;
+/* ---- all messages ---- */
 
-    return (type & 0xd0) == 0 && number >= SMCR_LLC_CONFIRM_LINK && number <= SMCR_LLC_DELETE_RKEY;
+/* A message that changes nothing but the exchanges. */
+static void
+take_nothing(const flow_t *flow)
+{
+    (void)flow;
+}
+
+/* What becomes of a message of one type. */
+typedef struct {
+    uint8_t type;
+    void (*take)(const flow_t *flow);
+    uint32_t (*key)(const smcr_llc_t *llc);
+} rule_t;
+
+static const rule_t rules[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
+    {SMCR_LLC_##name, take_##handler, key_##key},
+#include "wire/llc.def"
+};
+
+static const rule_t *
+rule_of(uint8_t type)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(rules); i++)
+        if (rules[i].type == type)
+            return &rules[i];
+    return NULL;
 }
 
 void
@@ -367,13 +374,19 @@ smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr
         .packet = packet,
     };
 
-    smcr_topic_t topic = {TYPE(llc), flow.from->side, flow.link, exchange_key(llc)};
+    const rule_t *rule = rule_of(llc->type);
+    smcr_topic_t topic = {
+        .type = (uint8_t)(llc->type & ~SMCR_LLC_TYPE_V2), /* both versions share the exchanges */
+        .side = flow.from->side,
+        .link = flow.link,
+        .key = rule->key(llc),
+    };
 
     if (flow.response)
         smcr_exchange_response(state, &topic, when, packet);
     else
         smcr_exchange_request(state, &topic, when, packet);
-    take_message(&flow);
+    rule->take(&flow);
 }
 
 void
@@ -383,7 +396,7 @@ smcr_state_llc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_llc_t *l
     smcr_end_t *end = smcr_end_find(state, &roce->target);
 
     packet->kind = SMCR_PACKET_LLC;
-    if (!llc->complete || !known_type(llc->type))
+    if (!llc->complete || !rule_of(llc->type))
         return;
     if (packet->order == SMCR_PSN_NEXT)
         smcr_llc_apply(state, end, llc, when, packet);

@@ -45,13 +45,6 @@
 
 #define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* of the feature mask, 16 bits */
 
-/* A.2 */
-#define SMCR_CLC_TYPES(V) \
-    V(SMCR_CLC_PROPOSAL, 1, "Proposal") \
-    V(SMCR_CLC_ACCEPT, 2, "Accept") \
-    V(SMCR_CLC_CONFIRM, 3, "Confirm") \
-    V(SMCR_CLC_DECLINE, 4, "Decline")
-
 /* smc_clc.h: what a Proposal offers, and what an Accept or Confirm speaks of */
 #define SMCR_SMC_TYPES(V) \
     V(SMCR_TYPE_R, 0, "SMC-R") \
@@ -122,7 +115,10 @@
     V(SMCR_DECLINE_INTERNAL_OLD, 0x99990000, "internal error (older kernels)")
 
 enum smcr_eyecatcher { SMCR_EYECATCHERS(SMCR_ENUM_ROW) };
-enum smcr_clc_type { SMCR_CLC_TYPES(SMCR_ENUM_ROW) };
+enum smcr_clc_type {
+#define SMCR_CLC_MESSAGE(name, type, ...) SMCR_CLC_##name = (type),
+#include "clc.def"
+};
 enum smcr_smc_type { SMCR_SMC_TYPES(SMCR_ENUM_ROW) };
 enum smcr_os_type { SMCR_OS_TYPES(SMCR_ENUM_ROW) };
 enum smcr_release { SMCR_RELEASES(SMCR_ENUM_ROW) };

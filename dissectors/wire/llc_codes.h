@@ -16,25 +16,8 @@
 #define SMCR_LLC_CLASS_OPTIONAL 0x80 /* discard it silently */
 #define SMCR_LLC_CLASS_CDC 0xc0      /* the range of CDC */
 
-/* A.3, A.4; smc_llc.h for the messages of version 2 and REQUEST ADD LINK */
-#define SMCR_LLC_TYPES(V) \
-    V(SMCR_LLC_CONFIRM_LINK, 0x01, "CONFIRM LINK") \
-    V(SMCR_LLC_ADD_LINK, 0x02, "ADD LINK") \
-    V(SMCR_LLC_ADD_LINK_CONT, 0x03, "ADD LINK CONTINUATION") \
-    V(SMCR_LLC_DELETE_LINK, 0x04, "DELETE LINK") \
-    V(SMCR_LLC_REQ_ADD_LINK, 0x05, "REQUEST ADD LINK") \
-    V(SMCR_LLC_CONFIRM_RKEY, 0x06, "CONFIRM RKEY") \
-    V(SMCR_LLC_TEST_LINK, 0x07, "TEST LINK") \
-    V(SMCR_LLC_CONFIRM_RKEY_CONT, 0x08, "CONFIRM RKEY CONTINUATION") \
-    V(SMCR_LLC_DELETE_RKEY, 0x09, "DELETE RKEY") \
-    V(SMCR_LLC_CONFIRM_LINK_V2, 0x21, "CONFIRM LINK v2") \
-    V(SMCR_LLC_ADD_LINK_V2, 0x22, "ADD LINK v2") \
-    V(SMCR_LLC_DELETE_LINK_V2, 0x24, "DELETE LINK v2") \
-    V(SMCR_LLC_REQ_ADD_LINK_V2, 0x25, "REQUEST ADD LINK v2") \
-    V(SMCR_LLC_CONFIRM_RKEY_V2, 0x26, "CONFIRM RKEY v2") \
-    V(SMCR_LLC_TEST_LINK_V2, 0x27, "TEST LINK v2") \
-    V(SMCR_LLC_DELETE_RKEY_V2, 0x29, "DELETE RKEY v2") \
-    V(SMCR_LLC_CDC, 0xfe, "CDC")
+/* A.4 */
+#define SMCR_CDC_TYPES(V) V(SMCR_LLC_CDC, 0xfe, "CDC")
 
 /* Places in the header */
 #define SMCR_LLC_LENGTH_AT 1
@@ -80,7 +63,11 @@
     V(SMCR_EYECATCHER_IN_RMB, 0, "no: data begins at offset 4") \
     V(SMCR_EYECATCHER_NOT_IN_RMB, 3, "yes: data begins at offset 0")
 
-enum smcr_llc_type { SMCR_LLC_TYPES(SMCR_ENUM_ROW) };
+enum smcr_llc_type {
+#define SMCR_LLC_MESSAGE(name, type, ...) SMCR_LLC_##name = (type),
+#include "llc.def"
+    SMCR_CDC_TYPES(SMCR_ENUM_ROW)
+};
 enum smcr_reject_reason { SMCR_REJECT_REASONS(SMCR_ENUM_ROW) };
 enum smcr_delete_reason { SMCR_DELETE_REASONS(SMCR_ENUM_ROW) };
 enum smcr_no_eyecatcher { SMCR_NO_EYECATCHER(SMCR_ENUM_ROW) };

@@ -87,7 +87,7 @@ pick_layout(input_t *input, smcr_row_t rows[ROWS_MAX])
         rows[i] = pick_row(input, i, length);
         length += rows[i].length;
     }
-    return (smcr_layout_t){"fuzzed", rows, count, length, false};
+    return (smcr_layout_t){.title = "fuzzed", .rows = rows, .count = count, .length = length};
 }
 
 /* What the row has to leave in the kept struct. */

@@ -158,7 +158,7 @@ pick_body(input_t *input, smcr_llc_t *llc)
 {
     smcr_qp_key_t qp = qp_of(input_pick(input, HOSTS), input_pick(input, QPNS));
 
-    switch (llc->type & 0x0f) {
+    switch (llc->type & ~SMCR_LLC_TYPE_V2) {
     case SMCR_LLC_CONFIRM_LINK:
         memcpy(llc->u.confirm_link.gid, qp.gid, SMCR_GID_LENGTH);
         llc->u.confirm_link.qpn = qp.qpn;

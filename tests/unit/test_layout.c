@@ -42,9 +42,9 @@ static int *const one_nibble[] = {&hf_high_nibble, NULL};
 static int *const same_nibble_twice[] = {&hf_high_nibble, &hf_high_nibble, NULL};
 
 static const smcr_row_t part_rows[] = {SHOW(hf_short, 0, 2), SHOW(hf_short, 2, 2)};
-static const smcr_layout_t part = SMCR_LAYOUT("part", part_rows, 4);
+static const smcr_layout_t part = SMCR_LAYOUT_OF("part", part_rows, 4);
 static const smcr_row_t holed_part_rows[] = {SHOW(hf_byte, 0, 1), SHOW(hf_short, 2, 2)};
-static const smcr_layout_t holed_part = SMCR_LAYOUT("part with a hole", holed_part_rows, 4);
+static const smcr_layout_t holed_part = SMCR_LAYOUT_OF("part with a hole", holed_part_rows, 4);
 
 /* ---- the tables: sound, then one mistake each ---- */
 
@@ -72,7 +72,7 @@ static const smcr_row_t part_faulty[] = {
     KEEP_PART(hf_any, 0, 4, holed_part, ett_part, kept_t, wide),
 };
 
-#define CASE(rows_, length_, fault_) {SMCR_LAYOUT(#rows_, rows_, length_), fault_}
+#define CASE(rows_, length_, fault_) {SMCR_LAYOUT_OF(#rows_, rows_, length_), fault_}
 
 static const struct {
     smcr_layout_t layout;

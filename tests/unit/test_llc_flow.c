@@ -213,9 +213,9 @@ play_step(capture_t *capture, const step_t *step)
     smcr_llc_t llc = step->llc;
     smcr_qp_key_t device = qp(step->device, 0);
 
-    if ((llc.type & 0x0f) == SMCR_LLC_ADD_LINK)
+    if ((llc.type & ~V2) == SMCR_LLC_ADD_LINK)
         memcpy(llc.u.add_link.gid, device.gid, SMCR_GID_LENGTH);
-    if ((llc.type & 0x0f) == SMCR_LLC_CONFIRM_LINK)
+    if ((llc.type & ~V2) == SMCR_LLC_CONFIRM_LINK)
         memcpy(llc.u.confirm_link.gid, device.gid, SMCR_GID_LENGTH);
     if (!step->on_second)
         play_llc(capture, step->side, llc);
