@@ -39,6 +39,7 @@ def as_user():
     return {"user": USER, "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
+@functools.cache
 def wireshark_version():
     """Version of tshark as the plugin folders have it: 4.0"""
     text = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout
@@ -60,15 +61,18 @@ class Bed:
         self.root.chmod(0o755)
         for name in ("home", "config", "extcap", "scratch", "plugins/none"):
             (self.root / name).mkdir(parents=True)
-        version = wireshark_version()
         for plugin in BUILDS.glob("*/smcr.so"):
-            folder = self.root / "plugins" / plugin.parent.name / version / "epan"
-            folder.mkdir(parents=True)
-            shutil.copyfile(plugin, folder / plugin.name)
+            self.add_plugin(plugin, plugin.parent.name)
         for name, path in captures().items():
             copy = self.root / "captures" / path.relative_to(TOP / "captures")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
+
+    def add_plugin(self, plugin, build):
+        """Copy a plugin to where Tshark looks for this build."""
+        folder = self.root / "plugins" / build / wireshark_version() / "epan"
+        folder.mkdir(parents=True)
+        shutil.copyfile(plugin, folder / "smcr.so")
 
     def capture(self, name_or_path):
         """Path of a capture that tshark can read: the copy of one of the project's, or a path as it is."""

@@ -10,7 +10,7 @@ from bed import TOP
 SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", "tests/fuzz/run",
          ".ci/run"]
 PYTHON = ["tests/fields-doc", "tests/golden/regenerate", "tests/summary", "tests/synth/build", "tests/bench",
-          "tests/fuzz/tshark", "tests/fuzz/growth"]
+          "tests/oracle", "tests/fuzz/tshark", "tests/fuzz/growth"]
 
 
 def run(script, *arguments, **options):
@@ -35,7 +35,8 @@ def test_shell_accepts_script(script):
     subprocess.run(["bash", "-n", TOP / script], check=True)
 
 
-@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions", "tests/bench", "tests/fuzz/run"])
+@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions", "tests/bench", "tests/oracle",
+                                    "tests/fuzz/run"])
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""

@@ -13,12 +13,17 @@ class Failed(Exception):
     """sharkd has crashed or refuses a request."""
 
 
+def lines(requests):
+    """What sharkd reads: the settings and these requests, each (method, parameters). They are numbered from 1."""
+    every = [("setconf", {"name": name, "value": value}) for name, value in SETTINGS.items()] + list(requests)
+    return [json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters})
+            for number, (method, parameters) in enumerate(every, 1)]
+
+
 def ask(tshark, requests):
     """Results of requests, each (method, parameters), in the same order."""
-    every = [("setconf", {"name": name, "value": value}) for name, value in SETTINGS.items()] + list(requests)
-    lines = (json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": parameters})
-             for number, (method, parameters) in enumerate(every, 1))
-    answer = tshark.start("-", program="sharkd", input="\n".join(lines) + "\n")
+    every = lines(requests)
+    answer = tshark.start("-", program="sharkd", input="\n".join(every) + "\n")
     answers = [json.loads(line) for line in answer.stdout.splitlines()]
     failed = [each for each in answers if "result" not in each]
     if answer.returncode != 0 or failed or len(answers) != len(every):

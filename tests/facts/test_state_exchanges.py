@@ -24,6 +24,19 @@ CONFIRM_RKEY, CONFIRM_RKEY_CONTINUATION = "0x06", "0x08"
 
 KNOWN_TYPES = {*range(0x01, 0x0A), 0x21, 0x22, 0x24, 0x25, 0x26, 0x27, 0x29}  # others have no exchange
 
+# What version 0.1 gets wrong: {capture: reason}.
+SECOND_RESPONSE = dict.fromkeys(
+    ("6.1-v1-h3-asymmetric-links", "6.1-v2-h6-late-second-link-asymmetric"),
+    "the client accepts ADD LINK, sees no CONFIRM LINK and rejects: the plugin has no request for the second response")
+STALE_COLLISION = {
+    "6.1-v1-h3-asymmetric-links":
+    "the server's DELETE LINK of frame 36 is never answered: the plugin lets a request of a second later cross it"}
+
+
+def expect_failure(request, seen, known):
+    if seen.name in known:
+        request.applymarker(pytest.mark.xfail(reason=known[seen.name], strict=True))
+
 
 def number(row):
     return int(row["frame.number"][0])
@@ -86,14 +99,16 @@ def test_response_time(seen):
             assert decimal.Decimal(row["smcr.response_time"][0]) == took, at
 
 
-def test_every_response_has_its_request(seen):
+def test_every_response_has_its_request(request, seen):
     """In real captures no response came before the capture began."""
+    expect_failure(request, seen, SECOND_RESPONSE)
     if seen.name in ground_truth.names():
         assert [at for at, row in seen.llc.items() if is_response(row) and not row["smcr.request_in"]] == []
 
 
-def test_request_without_response_says_so(seen):
+def test_request_without_response_says_so(request, seen):
     """Unless the server was doing already what the client asks for: the two messages crossed."""
+    expect_failure(request, seen, STALE_COLLISION)
     for at, row in seen.llc.items():
         known = int(row["smcr.llc.type"][0], 0) in KNOWN_TYPES
         crossed = bool(row["smcr.llc.collision"]) and row["smcr.dir"] == ["0"]

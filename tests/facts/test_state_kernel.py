@@ -15,6 +15,9 @@ NO_CONFIRM_LINK = {
     "6.1-v1-f6-decline-confirm-link-timeout",  # it was lost
     "6.1-v2-f6-decline-confirm-link-timeout",
 }
+# Links that the kernels were still setting up when asked, and that no packet was sent on: the server looked for
+# the client's second device on the wrong network.
+NO_PACKET = {("6.1-v1-h3-asymmetric-links", 2)}
 LGR_TYPES = {"SINGLE": "SINGLE", "SYMMETRIC": "SYM"}  # the kernels' log and the words of `smcr linkgroup`
 FIELDS = ("frame.number", "eth.src", "smcr.clc.type", "smcr.llc.type", "smcr.llc.response", "smcr.client.port",
           "smcr.token", "smcr.cdc.token", "smcr.cdc.prod_wrap", "smcr.cdc.prod", "smcr.cdc.cons_wrap", "smcr.cdc.cons",
@@ -111,6 +114,8 @@ def test_link_of_connection(seen):
 @with_links
 def test_link(seen):
     for link in kernel.links(seen.name):
+        if (seen.name, link.number) in NO_PACKET:
+            continue
         links = [(row["smcr.link.number"][-1:], gids(row)) for row in seen.rows]
         number = [] if seen.name in NO_CONFIRM_LINK else [str(link.number)]
         assert (number, {link.gid, link.peer_gid}) in links, link
@@ -119,7 +124,10 @@ def test_link(seen):
 @pytest.mark.parametrize("seen", [name for name in cases(kernel.links) if name not in NO_CONFIRM_LINK], indirect=True,
                          scope="module")
 def test_link_user_ids(seen):
+    """A host that does not know its peer's user ID has seen no CONFIRM LINK, and has perhaps sent none."""
     for link in kernel.links(seen.name):
+        if not link.peer_user_id:
+            continue
         for host, user_id in ((link.host, link.user_id), (1 - link.host, link.peer_user_id)):
             told = [numbers(row["smcr.link.user_id"]) for row in sent_by(host, seen.rows)
                     if row["smcr.link.user_id"] and str(link.number) in row["smcr.link.number"]]
