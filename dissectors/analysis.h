@@ -8,7 +8,7 @@
 #define SMCR_ANALYSIS_H
 
 #include "compat.h"
-#include "state/packet.h"
+#include "state/record.h"
 
 /* Of a CDC message: in the Info column, and below `tree`. */
 void smcr_analysis_summarize(packet_info *pinfo, const smcr_cdc_view_t *view);

@@ -11,6 +11,7 @@
 
 #include "analysis.h"
 #include "ends.h"
+#include "fallback.h"
 #include "export_streams.h"
 #include "fields.h"
 #include "items.h"
@@ -96,9 +97,10 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
     frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
     frame_link(tvb, pinfo, below, hf_smcr_accept_in, conn->accept_frame);
     frame_link(tvb, pinfo, below, hf_smcr_confirm_in, conn->confirm_frame);
-    if (conn->fallback && conn->fallback_frame < pinfo->num)
-        proto_item_set_generated(proto_tree_add_string(below, hf_smcr_fallback_reason, tvb, 0, 0,
-                                                       conn->fallback_reason));
+    if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
+        proto_item_set_generated(
+            proto_tree_add_string(below, hf_smcr_fallback_reason, tvb, 0, 0,
+                                  smcr_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
 static void
@@ -112,7 +114,7 @@ show_end(tvbuff_t *tvb, proto_tree *tree, const smcr_end_t *end)
 }
 
 static void
-show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *packet)
 {
     static const int *const fields[] = {
         &hf_smcr_link_number, &hf_smcr_lgr, &hf_smcr_src_qpn,
@@ -141,7 +143,7 @@ show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet
 }
 
 static void
-show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_packet_t *packet)
+show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *packet)
 {
     if (packet->order == SMCR_PSN_OLD && packet->first_frame)
         generated_uint(tree, hf_smcr_retransmission, tvb, packet->first_frame);
@@ -163,7 +165,7 @@ show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
 }
 
 static void
-show_events(packet_info *pinfo, proto_item *item, const smcr_packet_t *packet)
+show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *packet)
 {
 #define SMCR_EVENT(id, expert) [id] = &expert,
     static expert_field *const experts[] = {
@@ -188,35 +190,15 @@ check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
         expert_add_info(pinfo, item, &ei_smcr_no_roce);
 }
 
-/* What turned out only after the frame; of the link no more than which one it is. */
 static void
-add_late(smcr_packet_t *packet)
+show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *packet)
 {
-    const smcr_late_t *late = packet->place ? smcr_place_late(packet->place) : NULL;
-
-    if (!late)
-        return;
-    packet->conn = smcr_packet_conn(packet);
-    if (!packet->link && late->link) {
-        smcr_packet_set_link(packet, late->link, late->sender);
-        packet->direction = SMCR_SIDE_UNKNOWN;
-        packet->lgr_proven = packet->sender_known = packet->receiver_known = false;
-        packet->has_number = false;
-    }
-}
-
-static void
-show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
-{
-    smcr_packet_t now = *packet;
-
-    add_late(&now);
-    if (now.conn)
-        smcr_annotate_conn(tvb, pinfo, tree, now.conn);
-    if (now.direction >= 0)
-        generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)now.direction);
-    if (now.link)
-        show_link(tvb, pinfo, tree, &now);
+    if (packet->conn)
+        smcr_annotate_conn(tvb, pinfo, tree, packet->conn);
+    if (packet->direction >= 0)
+        generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)packet->direction);
+    if (packet->link)
+        show_link(tvb, pinfo, tree, packet);
     if (packet->view)
         smcr_analysis_show_cdc(tvb, tree, packet->view);
     show_order(tvb, tree, packet);
@@ -229,7 +211,7 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_pack
 
 void
 smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
-                     const smcr_packet_t *packet)
+                     const smcr_record_t *packet)
 {
     if (packet->view) {
         smcr_analysis_summarize(pinfo, packet->view);

@@ -8,7 +8,7 @@
 #define SMCR_ANNOTATE_H
 
 #include "compat.h"
-#include "state/packet.h"
+#include "state/record.h"
 
 /* The fields of a connection, below `tree`; frames later than this one are not named. */
 void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
@@ -16,6 +16,6 @@ void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 
 /* All that the record says, below `tree`, with its events at `item`. */
 void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
-                          const smcr_packet_t *packet);
+                          const smcr_record_t *packet);
 
 #endif /* SMCR_ANNOTATE_H */

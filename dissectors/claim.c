@@ -9,7 +9,6 @@
 
 #include "dissector_state.h"
 #include "recognise.h"
-#include "state/orphan.h"
 
 bool
 smcr_is_whole_send(uint8_t opcode)
@@ -31,43 +30,39 @@ smcr_claim_ignores(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 
 /* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
 static bool
-recognise(tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce, smcr_when_t when)
+recognise(tvbuff_t *tvb, int payload_at, const smcr_arrival_t *arrival)
 {
     uint32_t sender_qpn;
 
-    if (!smcr_is_whole_send(roce->opcode) || tvb_captured_length_remaining(tvb, payload_at) <= 0)
+    if (!smcr_is_whole_send(arrival->roce->opcode) ||
+        tvb_captured_length_remaining(tvb, payload_at) <= 0)
         return false;
     tvbuff_t *payload = tvb_new_subset_remaining(tvb, payload_at);
-    if (!smcr_recognise(payload, roce))
+    if (!smcr_recognise(payload, arrival->roce))
         return false;
     if (smcr_recognise_sender(payload, &sender_qpn))
-        smcr_state_recognise_link(smcr_state, roce, sender_qpn, when);
+        smcr_state_prove_link(arrival, sender_qpn);
     else
-        smcr_state_recognise(smcr_state, roce, when);
+        smcr_state_prove(arrival);
     return true;
 }
 
 /* First pass: is this packet SMC-R? Returns whether it gets a record. */
 static bool
-decide(const packet_info *pinfo, tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce,
-       smcr_packet_t *packet)
+decide(const packet_info *pinfo, tvbuff_t *tvb, int payload_at, smcr_frame_t *frame)
 {
-    smcr_when_t when = smcr_when(pinfo);
+    smcr_arrival_t *arrival = &frame->arrival;
 
-    *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
-    bool known = smcr_state_packet(smcr_state, roce, when, packet);
-    if (!known && recognise(tvb, payload_at, roce, when))
-        known = smcr_state_packet(smcr_state, roce, when, packet);
-    return known || smcr_orphan_stranger(smcr_state, roce, when, packet);
-}
-
-/* Whether the packet is SMC-R, as far as is known now. */
-static bool
-is_ours(const smcr_packet_t *packet)
-{
-    const smcr_late_t *late = packet->place ? smcr_place_late(packet->place) : NULL;
-
-    return packet->link || (late && late->link);
+    frame->record = smcr_record_new();
+    *arrival = (smcr_arrival_t){
+        .state = smcr_state,
+        .roce = &frame->roce,
+        .when = smcr_when(pinfo),
+        .record = &frame->record,
+    };
+    return smcr_state_packet(arrival) ||
+           (recognise(tvb, payload_at, arrival) && smcr_state_packet(arrival)) ||
+           smcr_state_stranger(arrival);
 }
 
 void
@@ -80,8 +75,10 @@ smcr_claim_begin(packet_info *pinfo, tvbuff_t *tvb, int payload_at, uint8_t laye
         frame->has_record =
             smcr_record_find(smcr_state, pinfo->num, frame->layer, &frame->record);
     else
-        frame->has_record = decide(pinfo, tvb, payload_at, &frame->roce, &frame->record);
-    frame->packet = frame->has_record && is_ours(&frame->record) ? &frame->record : NULL;
+        frame->has_record = decide(pinfo, tvb, payload_at, frame);
+    /* a WRITE that came too early is ours once its link is known */
+    bool ours = frame->has_record && smcr_record_now(&frame->record).link;
+    frame->packet = ours ? &frame->record : NULL;
 }
 
 void

@@ -14,8 +14,9 @@
 /* A packet that is being dissected. */
 typedef struct {
     smcr_roce_t roce;
-    smcr_packet_t record;  /* what is known of the packet, if it has a record */
-    smcr_packet_t *packet; /* the record; NULL: not ours. Changed in the first pass only */
+    smcr_record_t record;  /* what is known of the packet, if it has a record */
+    smcr_record_t *packet; /* the record; NULL: not ours. Changed in the first pass only */
+    smcr_arrival_t arrival; /* first pass: what the state learns from */
     uint8_t layer;         /* of the packet in its frame */
     bool has_record, shown;
 } smcr_frame_t;

@@ -9,7 +9,7 @@
 #define SMCR_EXPORT_STREAMS_H
 
 #include "compat.h"
-#include "state/packet.h"
+#include "state/record.h"
 
 /* Registers the type of object; called once, when protocols register. */
 void smcr_export_register(int proto);

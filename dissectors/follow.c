@@ -15,6 +15,7 @@
 
 #include "dissector_state.h"
 #include "ends.h"
+#include "fallback.h"
 #include "fields.h"
 #include "handshake.h"
 
@@ -36,13 +37,13 @@ static int follow_tap = -1;
 /* ---- from the dissectors ---- */
 
 static bool
-is_from_server(const smcr_packet_t *packet)
+is_from_server(const smcr_record_t *packet)
 {
     return packet->direction >= 0 ? packet->direction == 1 : packet->sender == 1;
 }
 
 void
-smcr_follow_data(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet,
+smcr_follow_data(tvbuff_t *data, packet_info *pinfo, const smcr_record_t *packet,
                  uint64_t position, uint64_t gap)
 {
     if (!have_tap_listener(follow_tap))
@@ -59,7 +60,7 @@ smcr_follow_data(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet
 }
 
 void
-smcr_follow_read(packet_info *pinfo, const smcr_packet_t *packet, uint64_t position)
+smcr_follow_read(packet_info *pinfo, const smcr_record_t *packet, uint64_t position)
 {
     if (!have_tap_listener(follow_tap))
         return;
@@ -81,7 +82,7 @@ smcr_follow_fell_back(packet_info *pinfo, const smcr_conn_t *conn)
     piece->conn = conn;
     piece->text = wmem_strdup_printf(
         pinfo->pool, "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
-        conn->fallback_reason, conn->tcp_stream);
+        smcr_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream);
     tap_queue_packet(follow_tap, pinfo, piece);
 }
 
@@ -256,10 +257,10 @@ static const smcr_conn_t *
 selected_conn(packet_info *pinfo)
 {
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
-    smcr_packet_t packet;
+    smcr_record_t record;
 
-    if (!conn && smcr_record_find(smcr_state, pinfo->num, SMCR_ANY_LAYER, &packet))
-        conn = smcr_packet_conn(&packet);
+    if (!conn && smcr_record_find(smcr_state, pinfo->num, SMCR_ANY_LAYER, &record))
+        conn = smcr_record_now(&record).conn;
     return conn;
 }
 

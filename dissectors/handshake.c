@@ -29,30 +29,22 @@ smcr_handshake_find(packet_info *pinfo)
     return conversation ? smcr_conn_of(smcr_state, conversation) : NULL;
 }
 
-static void
-copy_tcp_address(smcr_conn_t *conn, unsigned role, const address *from)
-{
-    if (!conn->ipv4)
-        smcr_gid_from_address(from, conn->addr.ipv6[role]);
-    else
-        memcpy(conn->addr.ipv4[role], from->data, sizeof conn->addr.ipv4[role]);
-}
-
-static void
-learn_tcp(smcr_conn_t *conn, packet_info *pinfo, conversation_t *conversation, bool from_client)
+static smcr_tcp_t
+describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
 {
     const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
     unsigned sender = !from_client;
+    smcr_tcp_t described = {
+        .conversation = conversation,
+        .stream = tcp->stream,
+        .ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4,
+    };
 
-    smcr_conn_set_conversation(smcr_state, conn, conversation);
-    conn->tcp_stream = tcp->stream;
-    conn->ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4;
-    if (!conn->ipv4)
-        conn->addr.ipv6 = wmem_alloc(wmem_file_scope(), 2 * sizeof *conn->addr.ipv6);
-    copy_tcp_address(conn, sender, &pinfo->src);
-    copy_tcp_address(conn, !sender, &pinfo->dst);
-    conn->port[sender] = (uint16_t)pinfo->srcport;
-    conn->port[!sender] = (uint16_t)pinfo->destport;
+    described.port[sender] = (uint16_t)pinfo->srcport;
+    described.port[!sender] = (uint16_t)pinfo->destport;
+    smcr_gid_from_address(&pinfo->src, described.gid[sender]);
+    smcr_gid_from_address(&pinfo->dst, described.gid[!sender]);
+    return described;
 }
 
 smcr_conn_t *
@@ -62,8 +54,8 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     smcr_conn_t *conn = smcr_conn_of(smcr_state, conversation);
 
     if (!conn) {
-        conn = smcr_conn_new(smcr_state);
-        learn_tcp(conn, pinfo, conversation, from_client);
+        smcr_tcp_t tcp = describe(pinfo, conversation, from_client);
+        conn = smcr_state_tcp(smcr_state, &tcp);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, smcr_clc_handle);
     }
     return conn;

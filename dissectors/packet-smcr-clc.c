@@ -84,19 +84,17 @@ run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
  */
 static bool
 packet_of_message(packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, unsigned nth,
-                  smcr_packet_t *packet)
+                  smcr_record_t *packet)
 {
     uint16_t layer = (uint16_t)(RECORD_LAYERS + nth);
 
     if (pinfo->fd->visited || !conn)
         return smcr_record_find(smcr_state, pinfo->num, layer, packet);
 
-    *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER};
-    smcr_state_clc(smcr_state, conn, clc, smcr_when(pinfo), packet);
+    *packet = smcr_record_new();
+    smcr_arrival_t arrival = {.state = smcr_state, .when = smcr_when(pinfo), .record = packet};
+    smcr_state_clc(&arrival, conn, clc, !smcr_handshake_from_client(pinfo, conn));
     smcr_roce_watch();
-    packet->direction = !smcr_handshake_from_client(pinfo, conn);
-    if (clc->header.type == SMCR_CLC_DECLINE)
-        smcr_fallback_declined(conn, pinfo, clc);
     smcr_record_keep(smcr_state, pinfo->num, layer, packet);
     return true;
 }
@@ -134,12 +132,12 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
         col_clear(pinfo->cinfo, COL_INFO);
     smcr_clc_t clc;
     proto_item *item = smcr_clc_dissect(message, pinfo, tree, &clc);
-    smcr_packet_t packet;
+    smcr_record_t packet;
     if (packet_of_message(pinfo, conn, &clc, nth, &packet))
         smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, &packet);
     bool declines = clc.header.type == SMCR_CLC_DECLINE && conn &&
-                    conn->fallback == SMCR_FALLBACK_DECLINED;
-    if (declines && conn->fallback_frame == pinfo->num)
+                    conn->fallback.kind == SMCR_FALLBACK_DECLINED;
+    if (declines && conn->fallback.frame == pinfo->num)
         smcr_fallback_show(message, pinfo, proto_item_get_subtree(item), conn);
     run_builtin(message, pinfo, tree);
     *type = clc.header.type;
@@ -220,7 +218,7 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
         dissect_following(tvb, offset, pinfo, tree, data);
         return (int)tvb_captured_length(tvb);
     }
-    smcr_packet_t first;
+    smcr_record_t first;
     if (smcr_record_find(smcr_state, pinfo->num, RECORD_LAYERS, &first))
         keep_info(pinfo); /* TCP has put the message of this frame together from two */
     return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
@@ -230,27 +228,25 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
 static void
 end_clc(smcr_conn_t *conn, packet_info *pinfo)
 {
-    unsigned side = direction(pinfo);
-
-    if (!pinfo->fd->visited && conn && conn->clc_end[side] == 0)
-        conn->clc_end[side] = pinfo->num;
+    if (!pinfo->fd->visited && conn)
+        smcr_state_clc_ended(conn, direction(pinfo), pinfo->num);
 }
 
 /* Data of a connection that fell back: found by the connection, though it is no SMC. */
 static void
 show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
-    if (!conn || !conn->fallback || conn->fallback_frame > pinfo->num)
+    if (!conn || !conn->fallback.kind || conn->fallback.frame > pinfo->num)
         return;
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
     proto_item_set_generated(stream);
     proto_item_set_hidden(stream);
-    if (conn->fallback_frame == pinfo->num && conn->fallback != SMCR_FALLBACK_DECLINED) {
+    if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
         smcr_fallback_show(tvb, pinfo, tree, conn);
         return;
     }
     proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
-                                               conn->fallback_reason);
+                                               smcr_fallback_reason(pinfo->pool, &conn->fallback));
     proto_item_set_generated(reason);
     proto_item_set_hidden(reason);
 }
@@ -287,7 +283,7 @@ dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
         return (int)tvb_captured_length(tvb);
     end_clc(conn, pinfo);
     if (conn && !pinfo->fd->visited)
-        smcr_fallback_data(conn, pinfo);
+        smcr_state_tcp_data(conn, pinfo->num);
     show_fallback(tvb, pinfo, tree, conn);
     return dissect_rest(tvb, offset, pinfo, tree, data);
 }

@@ -65,13 +65,13 @@ run_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
 }
 
 static void
-learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const smcr_frame_t *frame)
+learn_cdc(const smcr_cdc_t *cdc, const smcr_frame_t *frame)
 {
-    smcr_packet_t *packet = frame->packet;
+    const smcr_record_t *record = frame->packet;
 
-    smcr_state_cdc(smcr_state, &frame->roce, cdc, smcr_when(pinfo), packet);
-    if (packet->conn && smcr_handshake_was_reset(packet->conn))
-        smcr_state_tcp_reset(smcr_state, cdc, packet);
+    smcr_state_cdc(&frame->arrival, cdc);
+    if (record->conn && smcr_handshake_was_reset(record->conn))
+        smcr_state_tcp_reset(&frame->arrival, cdc);
 }
 
 /* An LLC or CDC message; the first pass learns from it. Returns its item. */
@@ -85,12 +85,12 @@ show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_fr
         smcr_cdc_t cdc;
         item = smcr_cdc_dissect(message, pinfo, tree, &cdc);
         if (learn)
-            learn_cdc(pinfo, &cdc, frame);
+            learn_cdc(&cdc, frame);
     } else {
         smcr_llc_t llc;
         item = smcr_llc_dissect(message, pinfo, tree, &llc);
         if (learn)
-            smcr_state_llc(smcr_state, &frame->roce, &llc, smcr_when(pinfo), frame->packet);
+            smcr_state_llc(&frame->arrival, &llc);
     }
     return item;
 }
@@ -144,13 +144,14 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const smcr
     else
         item = show_send_part(data, pinfo, tree, frame);
     proto_tree *below = item == tree ? tree : proto_item_get_subtree(item);
-    smcr_annotate_packet(data, pinfo, below, item, frame->packet);
-    if (frame->packet->view)
-        smcr_follow_read(pinfo, frame->packet, frame->packet->view->consumed);
+    smcr_record_t now = smcr_record_now(frame->packet);
+    smcr_annotate_packet(data, pinfo, below, item, &now);
+    if (now.view)
+        smcr_follow_read(pinfo, &now, now.view->consumed);
     if (write)
-        smcr_stream_dissect(data, pinfo, tree, below, frame->packet);
+        smcr_stream_dissect(data, pinfo, tree, below, &now);
     else
-        smcr_stream_end(data, pinfo, tree, below, frame->packet);
+        smcr_stream_end(data, pinfo, tree, below, &now);
     if (!write && smcr_is_whole_send(frame->roce.opcode))
         run_builtin(data, pinfo, tree);
     return true;
@@ -161,10 +162,11 @@ static void
 show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, 0, ENC_NA);
+    smcr_record_t now = smcr_record_now(frame->packet);
 
     if (frame->packet->link)
         proto_item_append_text(item, ", link %u", frame->packet->link->index);
-    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), item, frame->packet);
+    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), item, &now);
 }
 
 /* Called through `payload_handle`. A WRITE without data is a layer, too. */

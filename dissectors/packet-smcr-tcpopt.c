@@ -14,6 +14,7 @@
 #include "fields.h"
 #include "handshake.h"
 #include "layout.h"
+#include "state/state.h"
 #include "wire/clc_codes.h"
 
 #define KIND_END 0
@@ -47,9 +48,9 @@ learn_option(packet_info *pinfo, const struct tcpheader *tcp)
         return;
     conn = smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK));
     if (!(tcp->th_flags & TH_ACK))
-        conn->option_syn = true;
+        smcr_state_syn(conn);
     else
-        conn->option_synack = conn->synack = true;
+        smcr_state_synack(conn, true, pinfo->num);
 }
 
 static void
@@ -121,16 +122,6 @@ option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
     return false;
 }
 
-static void
-learn_synack(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp, smcr_conn_t *conn)
-{
-    if (conn->synack)
-        return;
-    conn->synack = true;
-    if (conn->option_syn && !conn->option_synack && !option_follows(tvb, tcp))
-        smcr_fallback_no_option(conn, pinfo);
-}
-
 /* Every SYN-ACK has a maximum segment size: it is how we see one that lacks our option. */
 static int
 dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -146,8 +137,8 @@ dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     if (!conn)
         return used;
     if (!pinfo->fd->visited)
-        learn_synack(tvb, pinfo, tcp, conn);
-    if (conn->fallback == SMCR_FALLBACK_NO_OPTION && conn->fallback_frame == pinfo->num) {
+        smcr_state_synack(conn, option_follows(tvb, tcp), pinfo->num);
+    if (conn->fallback.kind == SMCR_FALLBACK_NO_OPTION && conn->fallback.frame == pinfo->num) {
         smcr_annotate_conn(tvb, pinfo, tree, conn);
         smcr_fallback_show(tvb, pinfo, tree, conn);
     }

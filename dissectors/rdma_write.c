@@ -34,11 +34,10 @@ generated(proto_item *item)
 }
 
 static void
-show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
+show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *packet)
 {
     const smcr_place_t *place = packet->place;
     smcr_piece_t piece = smcr_place_piece(place);
-    const smcr_late_t *late = smcr_place_late(place);
 
     if (place->index) {
         generated(proto_tree_add_uint(tree, hf_smcr_rmb_index, data, 0, 0, place->index));
@@ -47,9 +46,6 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
     if (piece.known)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
                                         piece.position));
-    else if (late && late->placed)
-        generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
-                                        late->position + place->more->within));
     if (piece.rewritten && packet->order == SMCR_PSN_NEXT) /* else it has turned out later */
         generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
                                       piece.rewritten));
@@ -59,7 +55,7 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_packet_t *packet)
 
 static proto_item *
 show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_roce_t *roce,
-            const smcr_packet_t *packet)
+            const smcr_record_t *packet)
 {
     uint32_t length = packet->place->length;
     proto_item *top = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
@@ -78,7 +74,7 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_roc
 
 proto_item *
 smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                        const smcr_roce_t *roce, const smcr_packet_t *packet)
+                        const smcr_roce_t *roce, const smcr_record_t *packet)
 {
     const smcr_place_t *place = packet->place;
     uint32_t captured = tvb_captured_length(data);

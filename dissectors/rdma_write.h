@@ -8,7 +8,7 @@
 #define SMCR_RDMA_WRITE_H
 
 #include "compat.h"
-#include "state/packet.h"
+#include "state/record.h"
 
 /*
  * Shows one packet of an RDMA WRITE: adds its tree to `tree`, sets the Info column.
@@ -17,6 +17,6 @@
  * packet's item, NULL without a tree.
  */
 proto_item *smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                                    const smcr_roce_t *roce, const smcr_packet_t *packet);
+                                    const smcr_roce_t *roce, const smcr_record_t *packet);
 
 #endif /* SMCR_RDMA_WRITE_H */

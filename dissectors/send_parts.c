@@ -36,7 +36,7 @@ smcr_parts_register(void)
 
 tvbuff_t *
 smcr_parts_collect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                   const smcr_packet_t *packet, bool more)
+                   const smcr_record_t *packet, bool more)
 {
     unsigned length = tvb_captured_length(data);
 

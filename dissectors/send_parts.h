@@ -9,7 +9,7 @@
 #define SMCR_SEND_PARTS_H
 
 #include "compat.h"
-#include "state/packet.h"
+#include "state/record.h"
 
 /* Called once, when protocols register. */
 void smcr_parts_register(void);
@@ -17,6 +17,6 @@ void smcr_parts_register(void);
 /* Adds this packet's bytes to its message and shows below `tree` what belongs together. `more`:
  * further packets follow. Returns the whole message in its last packet, else NULL. */
 tvbuff_t *smcr_parts_collect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                             const smcr_packet_t *packet, bool more);
+                             const smcr_record_t *packet, bool more);
 
 #endif /* SMCR_SEND_PARTS_H */

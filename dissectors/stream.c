@@ -151,7 +151,7 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
  * ends the stream, and what waits for that. */
 static void
 dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-               const smcr_packet_t *packet, uint32_t seq, bool last)
+               const smcr_record_t *packet, uint32_t seq, bool last)
 {
     const smcr_conn_t *conn = packet->conn;
     unsigned sender = (unsigned)packet->direction;
@@ -185,52 +185,43 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
 /* The connection turned out after the frame, so this is the second pass. There is no TCP
  * connection, but Follow Stream can have the bytes. */
 static void
-show_late(tvbuff_t *data, packet_info *pinfo, const smcr_packet_t *packet)
+show_late(tvbuff_t *data, packet_info *pinfo, const smcr_record_t *record, uint64_t position)
 {
-    const smcr_place_t *place = packet->place;
-    const smcr_late_t *late = smcr_place_late(place);
-    smcr_packet_t now = *packet;
-
-    if (!late || !late->conn || !(late->placed || place->positioned) ||
-        packet->order == SMCR_PSN_OLD)
-        return;
-    now.conn = late->conn;
-    if (late->link)
-        now.sender = (int8_t)late->sender;
-    uint64_t position = place->positioned ? place->position : late->position + place->more->within;
-    smcr_follow_data(data, pinfo, &now, position, 0);
-    smcr_export_data(data, pinfo, now.conn, now.sender, position);
+    smcr_follow_data(data, pinfo, record, position, 0);
+    smcr_export_data(data, pinfo, record->conn, record->sender, position);
 }
 
 void
 smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                    const smcr_packet_t *packet)
+                    const smcr_record_t *record)
 {
-    smcr_piece_t piece = smcr_place_piece(packet->place);
+    smcr_piece_t piece = smcr_place_piece(record->place);
     unsigned captured = tvb_captured_length(data);
 
-    if (!packet->conn) {
-        show_late(data, pinfo, packet);
+    if (!record->conn || !piece.known || record->order == SMCR_PSN_OLD)
+        return;
+    if (record->is_late) {
+        show_late(data, pinfo, record, piece.position);
         return;
     }
-    if (!piece.known || packet->order == SMCR_PSN_OLD || piece.rewritten >= captured)
+    if (piece.rewritten >= captured)
         return;
     uint64_t position = piece.position + piece.rewritten;
     tvbuff_t *fresh =
         piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data;
-    smcr_follow_data(fresh, pinfo, packet, position, piece.gap);
-    smcr_export_data(fresh, pinfo, packet->conn, packet->sender, position);
+    smcr_follow_data(fresh, pinfo, record, position, piece.gap);
+    smcr_export_data(fresh, pinfo, record->conn, record->sender, position);
     /* What comes behind a gap may be discarded and sent again, and dissectors need it in order. */
-    if (packet->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||
-        !packet->conn->conversation || packet->direction < 0 ||
+    if (record->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload ||
+        !record->conn->conversation || record->direction < 0 ||
         captured < tvb_reported_length(data))
         return;
-    dissect_as_tcp(fresh, pinfo, tree, below, packet, sequence_number(position), false);
+    dissect_as_tcp(fresh, pinfo, tree, below, record, sequence_number(position), false);
 }
 
 void
 smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                const smcr_packet_t *packet)
+                const smcr_record_t *packet)
 {
     const smcr_cdc_view_t *view = packet->view;
 

@@ -8,7 +8,7 @@
 #define SMCR_STREAM_DISSECT_H
 
 #include "compat.h"
-#include "state/packet.h"
+#include "state/record.h"
 
 /*
  * The bytes of an RDMA WRITE packet that are new in the stream.
@@ -17,7 +17,7 @@
  * below: of the packet, for what is said of it.
  */
 void smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                         const smcr_packet_t *packet);
+                         const smcr_record_t *packet);
 
 /*
  * A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
@@ -26,6 +26,6 @@ void smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, p
  * message: its bytes. tree, below: as above.
  */
 void smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                     const smcr_packet_t *packet);
+                     const smcr_record_t *packet);
 
 #endif /* SMCR_STREAM_DISSECT_H */

@@ -5,11 +5,16 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "clc_flow.h"
+
 #include <string.h>
 
 #include "exchange.h"
-#include "state_private.h"
+#include "store.h"
+#include "tcp_flow.h"
 #include "wire/clc_codes.h"
+
+#define MTU(sizes) ((sizes) & 0x0f)
 
 static smcr_qp_key_t
 qp_of(const smcr_clc_accept_t *accept)
@@ -24,77 +29,68 @@ qp_of(const smcr_clc_accept_t *accept)
 
 /* A link group with one link, of which `side` is known. */
 static smcr_end_t *
-new_group(smcr_state_t *state, const smcr_qp_key_t *qp, int side, uint32_t frame)
+new_group(smcr_state_t *state, const smcr_qp_key_t *qp, int side)
 {
-    smcr_lgr_t *lgr = smcr_lgr_new(state, frame);
+    smcr_lgr_t *lgr = smcr_lgr_new(state);
     smcr_link_t *link = smcr_link_new(state, lgr);
 
     lgr->server = 1;
     smcr_lgr_prove(state, lgr);
-    link->announced_frame = frame;
     smcr_end_set(state, link, side, qp);
     return &link->end[side];
 }
 
 static void
-note_token_reuse(smcr_state_t *state, const smcr_conn_t *conn, const smcr_end_t *end,
-                 uint32_t token, smcr_packet_t *packet)
+note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_end_t *end,
+                 uint32_t token)
 {
-    const smcr_conn_t *before = smcr_conn_find(state, conn->lgr, end->side, token);
+    const smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, end->side, token);
     bool ended = before && (before->side[0].closed_frame || before->side[1].closed_frame ||
                             before->side[0].abort_frame || before->side[1].abort_frame ||
                             before->decline_frame);
 
     if (before && before != conn && !ended)
-        smcr_event_add(state, packet, SMCR_EVENT_TOKEN_REUSED,
+        smcr_event_add(arrival, SMCR_EVENT_TOKEN_REUSED,
                        "Connection %u had this alert token, and the capture does not show its end",
                        before->index);
 }
 
 /* What Accept and Confirm say of the side that sends them. */
 static void
-learn_side(smcr_state_t *state, smcr_conn_t *conn, smcr_end_t *end,
-           const smcr_clc_accept_t *accept, uint32_t frame, smcr_packet_t *packet)
+learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_end_t *end,
+           const smcr_clc_accept_t *accept)
 {
+    smcr_state_t *state = arrival->state;
     smcr_lgr_t *lgr = end->link->lgr;
     smcr_conn_side_t *side = &conn->side[end->side];
 
     conn->lgr = lgr;
     memcpy(lgr->peer_id[end->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
-    memcpy(end->mac, accept->mac, SMCR_MAC_LENGTH);
     end->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
-    side->clc_frame = frame;
     side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;
     if (!smcr_rmb_find(state, end, accept->rkey) && lgr->from_start && !conn->first_contact)
-        smcr_event_add(state, packet, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
     side->rmb = smcr_rmb_announce(state, end, accept->rkey, accept->va);
     side->rmb->element_size = side->size;
     smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
-    note_token_reuse(state, conn, end, accept->token, packet);
+    note_token_reuse(arrival, conn, end, accept->token);
     smcr_conn_set_token(state, conn, end->side, accept->token);
     conn->side[0].link = conn->side[1].link = end->link;
-}
-
-static void
-learn_initial_psn(smcr_end_t *end, uint32_t psn)
-{
-    end->initial_psn = psn;
-    end->psn_known = true;
-    smcr_psn_start(&smcr_end_other(end)->order, psn);
 }
 
 /* No first contact, on a queue pair that the capture does not know: it began late, or the server
  * is wrong. The latter where the capture has the beginning of a group with this very server. */
 static void
-check_unknown_group(smcr_state_t *state, const smcr_clc_accept_t *accept, smcr_packet_t *packet)
+check_unknown_group(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
 {
-    for (wmem_list_frame_t *at = wmem_list_head(state->lgrs); at; at = wmem_list_frame_next(at)) {
+    for (wmem_list_frame_t *at = wmem_list_head(arrival->state->lgrs); at;
+         at = wmem_list_frame_next(at)) {
         const smcr_lgr_t *lgr = wmem_list_frame_data(at);
         if (!lgr->from_start || lgr->ended_frame ||
             memcmp(lgr->peer_id[lgr->server], accept->peer_id, SMCR_PEER_ID_LENGTH) != 0)
             continue;
-        smcr_event_add(state, packet, SMCR_EVENT_FIRST_CONTACT_FLAG,
+        smcr_event_add(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
                        "This is no first contact, but link group %u with this server has no such "
                        "queue pair",
                        lgr->index);
@@ -115,49 +111,66 @@ end_of_role(const smcr_state_t *state, const smcr_qp_key_t *qp, bool server)
     return known == SMCR_SIDE_UNKNOWN || (known == end->side) == server ? end : NULL;
 }
 
-static void
-take_accept(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
-            smcr_packet_t *packet)
+static bool
+is_usable(const smcr_clc_t *clc)
 {
-    const smcr_clc_accept_t *accept = &clc->u.accept;
-    smcr_qp_key_t qp = qp_of(accept);
-    smcr_end_t *end = end_of_role(state, &qp, true);
+    return (clc->complete || clc->cut_usable) && !clc->smcd;
+}
 
-    conn->accept_frame = when.frame;
-    conn->version = smcr_bits(clc->header.flags, SMCR_MASK_VERSION);
-    conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+/* The first PSN that the end's queue pair sends with; a message that is cut does not tell. */
+static void
+learn_initial_psn(smcr_end_t *end, const smcr_clc_t *clc)
+{
+    if (clc->complete)
+        smcr_psn_start(&smcr_end_other(end)->order, clc->u.accept.psn);
+}
+
+/* The server's end: of the link that the Accept names, which is a new one in a first contact. */
+static smcr_end_t *
+server_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    smcr_qp_key_t qp = qp_of(&clc->u.accept);
+    smcr_end_t *end = end_of_role(arrival->state, &qp, true);
+
     if (!conn->first_contact && !end)
-        check_unknown_group(state, accept, packet);
-    if (conn->first_contact || !end) {
-        end = new_group(state, &qp, 1, when.frame);
-        end->link->lgr->from_start = conn->first_contact;
-        if (conn->first_contact) {
-            if (clc->complete)
-                learn_initial_psn(end, accept->psn);
-            smcr_event_add(state, packet, SMCR_EVENT_FIRST_CONTACT, NULL);
-        }
+        check_unknown_group(arrival, &clc->u.accept);
+    if (!conn->first_contact && end)
+        return end;
+    end = new_group(arrival->state, &qp, 1);
+    end->link->lgr->from_start = conn->first_contact;
+    if (conn->first_contact) {
+        learn_initial_psn(end, clc);
+        smcr_event_add(arrival, SMCR_EVENT_FIRST_CONTACT, NULL);
     }
+    return end;
+}
+
+static void
+take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    if (!is_usable(clc))
+        return;
+    conn->accept_frame = arrival->when.frame;
+    conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+    smcr_end_t *end = server_end(arrival, conn, clc);
     smcr_lgr_t *lgr = end->link->lgr;
     if (lgr->server == SMCR_SIDE_UNKNOWN)
         lgr->server = end->side;
-    smcr_lgr_prove(state, lgr);
-    lgr->version = conn->version;
-    if (conn->first_contact)
-        memcpy(lgr->eid, accept->eid, SMCR_EID_LENGTH);
-    learn_side(state, conn, end, accept, when.frame, packet);
-    smcr_packet_set_link(packet, end->link, end->side);
+    smcr_lgr_prove(arrival->state, lgr);
+    learn_side(arrival, conn, end, &clc->u.accept);
+    smcr_record_set_link(arrival->record, end->link, end->side);
 }
 
 /* The client's end: of the link that the server's Accept named, if the capture has it. */
 static smcr_end_t *
-client_end(smcr_state_t *state, smcr_conn_t *conn, const smcr_qp_key_t *qp, smcr_when_t when,
-           smcr_packet_t *packet)
+client_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_key_t *qp)
 {
+    smcr_state_t *state = arrival->state;
     smcr_end_t *end = end_of_role(state, qp, false);
 
     if (!conn->accept_frame) {
-        smcr_event_add(state, packet, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
-        return end ? end : new_group(state, qp, 0, when.frame);
+        smcr_event_add(arrival, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
+        return end ? end : new_group(state, qp, 0);
     }
     smcr_link_t *link = conn->side[conn->lgr->server].link;
     smcr_end_t *expected = &link->end[!conn->lgr->server];
@@ -167,94 +180,97 @@ client_end(smcr_state_t *state, smcr_conn_t *conn, const smcr_qp_key_t *qp, smcr
         smcr_end_set(state, link, expected->side, qp);
     if (smcr_end_find(state, qp) == expected)
         return expected;
-    smcr_event_add(state, packet, SMCR_EVENT_WRONG_LINK,
+    smcr_event_add(arrival, SMCR_EVENT_WRONG_LINK,
                    "The queue pair is not the client's end of the link that Accept names");
     return end && end->link->lgr == conn->lgr ? end : expected;
 }
 
 static void
-check_first_confirm(smcr_state_t *state, const smcr_end_t *client, smcr_packet_t *packet)
+check_first_confirm(const smcr_arrival_t *arrival, const smcr_end_t *client)
 {
     const smcr_end_t *server = &client->link->end[!client->side];
 
     if (server->mtu && client->mtu > server->mtu)
-        smcr_event_add(state, packet, SMCR_EVENT_MTU, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_MTU, NULL);
 }
 
 static void
-take_confirm(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
-             smcr_packet_t *packet)
+take_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    const smcr_clc_accept_t *confirm = &clc->u.accept;
-    smcr_qp_key_t qp = qp_of(confirm);
-    smcr_end_t *end = client_end(state, conn, &qp, when, packet);
+    if (!is_usable(clc))
+        return;
+    smcr_qp_key_t qp = qp_of(&clc->u.accept);
+    smcr_end_t *end = client_end(arrival, conn, &qp);
     smcr_lgr_t *lgr = end->link->lgr;
 
-    conn->confirm_frame = when.frame;
-    conn->version = smcr_bits(clc->header.flags, SMCR_MASK_VERSION);
+    conn->confirm_frame = arrival->when.frame;
     if (lgr->server == SMCR_SIDE_UNKNOWN)
         lgr->server = !end->side;
-    smcr_lgr_prove(state, lgr);
-    learn_side(state, conn, end, confirm, when.frame, packet);
+    smcr_lgr_prove(arrival->state, lgr);
+    learn_side(arrival, conn, end, &clc->u.accept);
     if (conn->first_contact) {
-        if (clc->complete)
-            learn_initial_psn(end, confirm->psn);
-        check_first_confirm(state, end, packet);
+        learn_initial_psn(end, clc);
+        check_first_confirm(arrival, end);
     }
-    smcr_packet_set_link(packet, end->link, end->side);
+    smcr_record_set_link(arrival->record, end->link, end->side);
+}
+
+static void
+take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    const smcr_clc_proposal_t *proposal = &clc->u.proposal;
+
+    conn->proposal_frame = arrival->when.frame;
+    conn->has_subnet = clc->complete && proposal->has_ip_area;
+    memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
+    conn->subnet_length = proposal->subnet_length;
+}
+
+static void
+take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    if (!conn->decline_frame)
+        conn->decline_frame = arrival->when.frame;
+    smcr_conn_leave(arrival->state, conn);
+    smcr_fallback_declined(arrival, conn, clc);
 }
 
 /* Each message but the last answers the one before and waits for its own answer. */
 static void
-take_step(smcr_state_t *state, smcr_conn_t *conn, uint8_t type, smcr_when_t when,
-          smcr_packet_t *packet)
+take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 {
     if (conn->clc_step && type != SMCR_CLC_PROPOSAL) {
-        packet->answers = conn->clc_step;
-        smcr_exchange_close(conn->clc_step, when);
+        smcr_exchange_close(arrival, conn->clc_step);
         conn->clc_step = NULL;
     }
     if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
-        conn->clc_step = packet->asks = smcr_exchange_open(state, when);
-}
-
-static bool
-usable(const smcr_clc_t *clc)
-{
-    return (clc->complete || clc->cut_usable) && !clc->smcd;
+        conn->clc_step = arrival->record->asks = smcr_exchange_open(arrival);
 }
 
 void
-smcr_state_clc(smcr_state_t *state, smcr_conn_t *conn, const smcr_clc_t *clc, smcr_when_t when,
-               smcr_packet_t *packet)
+smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
+               bool from_server)
 {
-    packet->conn = conn;
-    packet->sender = packet->direction = SMCR_SIDE_UNKNOWN;
-    take_step(state, conn, clc->header.type, when, packet);
+    smcr_record_t *record = arrival->record;
+
+    record->conn = conn;
+    record->direction = from_server;
+    take_step(arrival, conn, clc->header.type);
     switch (clc->header.type) {
     case SMCR_CLC_PROPOSAL:
-        conn->proposal_frame = when.frame;
-        conn->has_subnet = clc->complete && clc->u.proposal.has_ip_area;
-        memcpy(conn->subnet, clc->u.proposal.subnet, sizeof conn->subnet);
-        conn->subnet_length = clc->u.proposal.subnet_length;
-        packet->direction = 0;
+        take_proposal(arrival, conn, clc);
         break;
     case SMCR_CLC_ACCEPT:
-        packet->direction = 1;
-        if (usable(clc))
-            take_accept(state, conn, clc, when, packet);
+        take_accept(arrival, conn, clc);
         break;
     case SMCR_CLC_CONFIRM:
-        packet->direction = 0;
-        if (usable(clc))
-            take_confirm(state, conn, clc, when, packet);
+        take_confirm(arrival, conn, clc);
         break;
     case SMCR_CLC_DECLINE:
-        if (!conn->decline_frame)
-            conn->decline_frame = when.frame;
-        smcr_conn_leave(state, conn);
+        take_decline(arrival, conn, clc);
         break;
     default:
         break;
     }
+    record->direction = from_server; /* as TCP has it, whatever the link says */
 }

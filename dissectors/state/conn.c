@@ -6,7 +6,7 @@
 
 #include "conn.h"
 
-#include "state_private.h"
+#include "store.h"
 
 typedef struct {
     const smcr_lgr_t *lgr;
@@ -15,16 +15,16 @@ typedef struct {
     smcr_conn_t *conn;
 } token_t;
 
-unsigned
-smcr_token_hash(const void *data)
+static unsigned
+hash_token(const void *data)
 {
     const token_t *key = data;
 
     return (key->token * 2654435761U) ^ g_direct_hash(key->lgr) ^ (unsigned)key->side;
 }
 
-gboolean
-smcr_token_equal(const void *one, const void *other)
+static gboolean
+equal_tokens(const void *one, const void *other)
 {
     const token_t *a = one;
     const token_t *b = other;
@@ -41,17 +41,33 @@ smcr_conn_new(smcr_state_t *state)
     return conn;
 }
 
-/* The table has connections, whose first member is the key. */
-unsigned
-smcr_conversation_hash(const void *conn)
+/* A connection is its own key, by its first member: to look one up, the member's address will do. */
+_Static_assert(offsetof(smcr_conn_t, conversation) == 0, "the conversation must come first");
+
+static unsigned
+hash_conversation(const void *key)
 {
-    return g_direct_hash(*(void *const *)conn);
+    return g_direct_hash(*(void *const *)key);
 }
 
-gboolean
-smcr_conversation_equal(const void *one, const void *other)
+static gboolean
+equal_conversations(const void *one, const void *other)
 {
     return *(void *const *)one == *(void *const *)other;
+}
+
+void
+smcr_conn_start(smcr_state_t *state)
+{
+    state->tokens = g_hash_table_new(hash_token, equal_tokens);
+    state->conversations = g_hash_table_new(hash_conversation, equal_conversations);
+}
+
+void
+smcr_conn_end(smcr_state_t *state)
+{
+    g_hash_table_destroy(state->tokens);
+    g_hash_table_destroy(state->conversations);
 }
 
 smcr_conn_t *

@@ -24,7 +24,6 @@ typedef struct {
     uint16_t cdc_seq;    /* of the last CDC message from this side */
     uint32_t token;      /* that CDC messages to this side carry */
     uint32_t size;       /* of the element, bytes; 0: not known */
-    uint32_t clc_frame;  /* Accept or Confirm; 0: not seen */
     smcr_link_t *link;   /* on which this side sent last */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     smcr_cursor_t prod;  /* of that message */
@@ -35,18 +34,32 @@ typedef struct {
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
 } smcr_conn_side_t;
 
-/* Where a connection left SMC for TCP. */
+/* How a connection left SMC for TCP. */
 typedef enum {
     SMCR_FALLBACK_NONE,
-    SMCR_FALLBACK_NO_OPTION,     /* the SYN-ACK has no option */
-    SMCR_FALLBACK_NO_CLC,        /* the option was answered, but no CLC follows */
-    SMCR_FALLBACK_NO_ANSWER,     /* Proposal unanswered */
+    SMCR_FALLBACK_NO_OPTION, /* the SYN-ACK has no option */
+    SMCR_FALLBACK_NO_CLC,    /* no CLC follows the option */
+    SMCR_FALLBACK_NO_ANSWER, /* data follows the Proposal or the Accept */
     SMCR_FALLBACK_DECLINED,
+} smcr_fallback_kind_t;
+
+/* That, and what was known when it did. */
+typedef struct {
+    uint32_t frame;  /* that proves it */
+    uint32_t code;   /* of the Decline: its diagnosis */
+    uint8_t kind;    /* smcr_fallback_kind_t */
+    uint8_t os;      /* of the Decline: the sender's operating system (smcr_os_type) */
+    uint8_t step;    /* CLC type of the last step before, 0: there was none */
+    bool by_server : 1;     /* sent the Decline */
+    bool both_options : 1;  /* SYN and SYN-ACK have the option */
+    bool other_subnet : 1;  /* the server's address is not in the subnet that the Proposal tells */
+    bool no_roce : 1;       /* the handshake was complete, but no RoCE packet has come on its link */
 } smcr_fallback_t;
 
 struct smcr_conn {
-    void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
-                           and the next members are not, either */
+    void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known, and
+                           addresses, ports and `tcp_stream` are not, either. Stays the first member,
+                           by which the connection is found (conn.c) */
     union {
         uint8_t ipv4[2][4];                /* client, server */
         uint8_t (*ipv6)[SMCR_GID_LENGTH];
@@ -64,14 +77,15 @@ struct smcr_conn {
     bool ipv4 : 1;           /* which addresses it has */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
-    uint8_t version;         /* of the Accept or Confirm; 0: not seen */
-    uint8_t fallback;        /* smcr_fallback_t */
-    uint32_t fallback_frame; /* 0: none */
+    smcr_fallback_t fallback;
     smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
-    const char *fallback_reason;
     smcr_lgr_t *lgr;         /* NULL: not known */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };
+
+/* The tables of conn.c in a new state; and their end, before the scope goes. */
+void smcr_conn_start(smcr_state_t *state);
+void smcr_conn_end(smcr_state_t *state);
 
 /* A new connection with the next index. */
 smcr_conn_t *smcr_conn_new(smcr_state_t *state);

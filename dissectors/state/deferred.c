@@ -1,101 +1,85 @@
 /* deferred.c
- * What comes behind a PSN gap. A real receiver throws it away and gets it again; but when only the
- * capture lacks the packets before, its acknowledgement shows that it took it in.
+ * Keeps for each queue pair what came behind a gap, in the order of PSNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "state_private.h"
+#include "deferred.h"
+
+#include "store.h"
 
 #define DEFERRED_MAX 8192 /* of one queue pair: what a sender may have under way */
-
-/* A packet that is kept, with messages of its own. */
-typedef struct {
-    smcr_deferred_t received;
-    smcr_llc_t *llc; /* those of `received`, to be freed */
-    smcr_cdc_t *cdc;
-} kept_t;
-
-static void
-free_kept(smcr_state_t *state, kept_t *kept)
-{
-    if (kept->llc)
-        wmem_free(state->scope, kept->llc->rtokens);
-    wmem_free(state->scope, kept->llc);
-    wmem_free(state->scope, kept->cdc);
-    wmem_free(state->scope, kept);
-}
 
 static int
 compare(const void *one, const void *other)
 {
-    return smcr_psn_distance(((const kept_t *)other)->received.psn,
-                             ((const kept_t *)one)->received.psn);
+    return smcr_psn_distance(((const smcr_deferred_t *)other)->psn,
+                             ((const smcr_deferred_t *)one)->psn);
 }
 
 /* In the order of PSNs, which mostly is that of their coming. */
 static void
-insert(wmem_list_t *list, kept_t *kept)
+insert(wmem_list_t *list, smcr_deferred_t *deferred)
 {
     wmem_list_frame_t *last = wmem_list_tail(list);
 
-    if (last && compare(kept, wmem_list_frame_data(last)) < 0)
-        wmem_list_insert_sorted(list, kept, compare);
+    if (last && compare(deferred, wmem_list_frame_data(last)) < 0)
+        wmem_list_insert_sorted(list, deferred, compare);
     else
-        wmem_list_append(list, kept);
-}
-
-void
-smcr_deferred_add(smcr_state_t *state, smcr_end_t *end, const smcr_deferred_t *received)
-{
-    if (!end->deferred)
-        end->deferred = wmem_list_new(state->scope);
-    if (wmem_list_count(end->deferred) >= DEFERRED_MAX)
-        return;
-    kept_t *kept = wmem_new0(state->scope, kept_t);
-    kept->received = *received;
-    if (received->cdc)
-        kept->received.cdc = kept->cdc =
-            wmem_memdup(state->scope, received->cdc, sizeof *received->cdc);
-    if (received->llc) {
-        const smcr_llc_t *llc = received->llc;
-        kept->received.llc = kept->llc = wmem_memdup(state->scope, llc, sizeof *llc);
-        kept->llc->rtokens =
-            wmem_memdup(state->scope, llc->rtokens, llc->rtoken_count * sizeof *llc->rtokens);
-    }
-    insert(end->deferred, kept);
+        wmem_list_append(list, deferred);
 }
 
 static void
-apply(smcr_state_t *state, smcr_end_t *end, const smcr_deferred_t *received)
+copy_message(wmem_allocator_t *scope, smcr_deferred_t *deferred)
 {
-    smcr_packet_t unseen = {.kind = SMCR_PACKET_OTHER}; /* its frame has gone by */
-    smcr_stream_t *stream;
+    smcr_content_t *content = &deferred->content;
 
-    if (received->cdc)
-        smcr_cdc_apply(state, end, received->conn, received->psn, received->cdc, received->when,
-                       &unseen);
-    else if (received->llc)
-        smcr_llc_apply(state, end, received->llc, received->when, &unseen);
-    else if ((stream = smcr_conn_stream(received->conn, end->side, received->place->offset)))
-        smcr_write_apply(state, stream, received->place, received->when, &unseen);
+    if (content->cdc) {
+        deferred->copy.cdc = *content->cdc;
+        content->cdc = &deferred->copy.cdc;
+    }
+    if (content->llc) {
+        smcr_llc_t *llc = &deferred->copy.llc;
+        *llc = *content->llc;
+        llc->rtokens = wmem_memdup(scope, llc->rtokens, llc->rtoken_count * sizeof *llc->rtokens);
+        content->llc = llc;
+    }
 }
 
 void
-smcr_deferred_settle(smcr_state_t *state, smcr_end_t *end, bool forget)
+smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_content_t *content)
 {
-    wmem_list_frame_t *at;
-    uint32_t before = SMCR_PSN_MASK + 1; /* PSN of the one before: what came twice counts once */
+    wmem_allocator_t *scope = arrival->state->scope;
+    smcr_end_t *end = arrival->end;
 
-    while (end->deferred && (at = wmem_list_head(end->deferred)) != NULL) {
-        kept_t *kept = wmem_list_frame_data(at);
-        uint32_t psn = kept->received.psn;
-        if (smcr_psn_distance(psn, end->order.next) <= 0)
-            return;
-        if (!forget && psn != before)
-            apply(state, end, &kept->received);
-        before = psn;
-        wmem_list_remove_frame(end->deferred, at);
-        free_kept(state, kept);
-    }
+    if (!end->deferred)
+        end->deferred = wmem_list_new(scope);
+    if (wmem_list_count(end->deferred) >= DEFERRED_MAX)
+        return;
+    smcr_deferred_t *deferred = wmem_new(scope, smcr_deferred_t);
+    deferred->content = *content;
+    deferred->psn = arrival->psn;
+    deferred->when = arrival->when;
+    copy_message(scope, deferred);
+    insert(end->deferred, deferred);
+}
+
+smcr_deferred_t *
+smcr_deferred_take(smcr_end_t *end)
+{
+    wmem_list_frame_t *first = end->deferred ? wmem_list_head(end->deferred) : NULL;
+    smcr_deferred_t *deferred = first ? wmem_list_frame_data(first) : NULL;
+
+    if (!deferred || smcr_psn_distance(deferred->psn, end->order.next) <= 0)
+        return NULL;
+    wmem_list_remove_frame(end->deferred, first);
+    return deferred;
+}
+
+void
+smcr_deferred_free(smcr_state_t *state, smcr_deferred_t *deferred)
+{
+    if (deferred->content.llc)
+        wmem_free(state->scope, deferred->copy.llc.rtokens);
+    wmem_free(state->scope, deferred);
 }

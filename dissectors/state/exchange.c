@@ -6,7 +6,7 @@
 
 #include "exchange.h"
 
-#include "state_private.h"
+#include "store.h"
 #include "wire/llc_codes.h"
 
 #define PENDING_MAX 64 /* open exchanges of a link group */
@@ -24,20 +24,21 @@ typedef struct {
 } request_t;
 
 smcr_exchange_t *
-smcr_exchange_open(smcr_state_t *state, smcr_when_t when)
+smcr_exchange_open(const smcr_arrival_t *arrival)
 {
-    smcr_exchange_t *exchange = smcr_state_alloc0(state, sizeof(smcr_exchange_t));
+    smcr_exchange_t *exchange = smcr_state_alloc0(arrival->state, sizeof(smcr_exchange_t));
 
-    exchange->request_frame = when.frame;
-    exchange->request_time = when.time;
+    exchange->request_frame = arrival->when.frame;
+    exchange->request_time = arrival->when.time;
     return exchange;
 }
 
 void
-smcr_exchange_close(smcr_exchange_t *exchange, smcr_when_t when)
+smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange)
 {
-    exchange->response_frame = when.frame;
-    exchange->response_time = when.time;
+    exchange->response_frame = arrival->when.frame;
+    exchange->response_time = arrival->when.time;
+    arrival->record->answers = exchange;
 }
 
 /*
@@ -66,17 +67,16 @@ find(const smcr_lgr_t *lgr, const smcr_topic_t *topic, uint8_t type, int request
 }
 
 static void
-answer(const smcr_topic_t *topic, request_t *request, smcr_when_t when, smcr_packet_t *packet)
+answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, request_t *request)
 {
-    smcr_exchange_close(&request->exchange, when);
-    packet->answers = &request->exchange;
+    smcr_exchange_close(arrival, &request->exchange);
     wmem_list_remove(topic->link->lgr->pending, request);
 }
 
 /* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
  * the exchange itself. */
 static void
-answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet)
+answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     request_t *asked = NULL;
@@ -91,7 +91,7 @@ answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet
             asked = find(lgr, topic, SMCR_LLC_REQ_ADD_LINK, !topic->side);
     }
     if (asked)
-        answer(topic, asked, when, packet);
+        answer(arrival, topic, asked);
 }
 
 /*
@@ -99,7 +99,7 @@ answer_client(const smcr_topic_t *topic, smcr_when_t when, smcr_packet_t *packet
  * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2).
  */
 static bool
-crosses_server(smcr_state_t *state, const smcr_topic_t *topic, smcr_packet_t *packet)
+crosses_server(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool wants_link = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_REQ_ADD_LINK;
@@ -110,7 +110,7 @@ crosses_server(smcr_state_t *state, const smcr_topic_t *topic, smcr_packet_t *pa
         find(lgr, topic, wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK, lgr->server);
     if (!open)
         return false;
-    smcr_event_add(state, packet, SMCR_EVENT_COLLISION,
+    smcr_event_add(arrival, SMCR_EVENT_COLLISION,
                    "The client's message crosses with frame %u, in which the server does what it "
                    "asks for",
                    open->exchange.request_frame);
@@ -131,8 +131,7 @@ changes_rkeys(uint8_t type)
 
 /* RKeys must not change while links do, nor the other way round (3.5.5.3). */
 static void
-note_collision(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
-               smcr_packet_t *packet)
+note_collision(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
@@ -141,10 +140,10 @@ note_collision(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
         const request_t *open = wmem_list_frame_data(at);
         bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
                        (changes_rkeys(topic->type) && changes_links(open->type));
-        bool given_up = when.time > open->exchange.request_time + FIRST_WAIT * SECOND;
+        bool given_up = arrival->when.time > open->exchange.request_time + FIRST_WAIT * SECOND;
         if (!collide || given_up || open->requester == topic->side)
             continue;
-        smcr_event_add(state, packet, SMCR_EVENT_COLLISION,
+        smcr_event_add(arrival, SMCR_EVENT_COLLISION,
                        "The request crosses with that of frame %u, which has no response yet",
                        open->exchange.request_frame);
         return;
@@ -152,57 +151,55 @@ note_collision(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
 }
 
 void
-smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
-                      smcr_packet_t *packet)
+smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     wmem_list_t *pending = topic->link->lgr->pending;
 
-    if (crosses_server(state, topic, packet))
+    if (crosses_server(arrival, topic))
         return;
-    answer_client(topic, when, packet);
-    note_collision(state, topic, when, packet);
+    answer_client(arrival, topic);
+    note_collision(arrival, topic);
 
-    request_t *request = smcr_state_alloc0(state, sizeof *request);
+    request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
     *request = (request_t){
-        .exchange = {.request_frame = when.frame, .request_time = when.time},
+        .exchange = {.request_frame = arrival->when.frame, .request_time = arrival->when.time},
         .type = topic->type,
         .requester = (int8_t)topic->side,
         .link = topic->link,
         .key = topic->key,
     };
-    packet->asks = &request->exchange;
+    arrival->record->asks = &request->exchange;
     wmem_list_append(pending, request);
     if (wmem_list_count(pending) > PENDING_MAX)
         wmem_list_remove_frame(pending, wmem_list_head(pending));
 }
 
 static void
-note_late(smcr_state_t *state, const request_t *request, smcr_packet_t *packet)
+note_late(const smcr_arrival_t *arrival, const request_t *request)
 {
     bool first = request->type == SMCR_LLC_CONFIRM_LINK || request->type == SMCR_LLC_ADD_LINK;
     const smcr_exchange_t *exchange = &request->exchange;
     uint64_t limit = first ? FIRST_WAIT : WAIT;
 
     if (exchange->response_time > exchange->request_time + limit * SECOND)
-        smcr_event_add(state, packet, SMCR_EVENT_LATE_RESPONSE,
+        smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
                        "The response comes later than the %u seconds that Linux waits",
                        (unsigned)limit);
 }
 
 void
-smcr_exchange_response(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
-                       smcr_packet_t *packet)
+smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     request_t *request = find(lgr, topic, topic->type, !topic->side);
 
     if (!request) {
         if (lgr->from_start)
-            smcr_event_add(state, packet, SMCR_EVENT_NO_REQUEST, NULL);
+            smcr_event_add(arrival, SMCR_EVENT_NO_REQUEST, NULL);
         return;
     }
     if (request->key != topic->key)
-        smcr_event_add(state, packet, SMCR_EVENT_NOT_ECHOED, NULL);
-    answer(topic, request, when, packet);
-    note_late(state, request, packet);
+        smcr_event_add(arrival, SMCR_EVENT_NOT_ECHOED, NULL);
+    answer(arrival, topic, request);
+    note_late(arrival, request);
 }

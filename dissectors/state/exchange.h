@@ -7,7 +7,7 @@
 #ifndef SMCR_STATE_EXCHANGE_H
 #define SMCR_STATE_EXCHANGE_H
 
-#include "packet.h"
+#include "record.h"
 
 /* What a message is about; the rest of the exchange is filled in from it. */
 typedef struct {
@@ -21,15 +21,14 @@ typedef struct {
  * A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that
  * asked for it (3.5.5.3); two exchanges that must not run at the same time are a collision.
  */
-void smcr_exchange_request(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
-                           smcr_packet_t *packet);
+void smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
 
 /* A response: closes the exchange that it fits best. */
-void smcr_exchange_response(smcr_state_t *state, const smcr_topic_t *topic, smcr_when_t when,
-                            smcr_packet_t *packet);
+void smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
 
-/* An exchange that is in no list: a step of the CLC handshake. */
-smcr_exchange_t *smcr_exchange_open(smcr_state_t *state, smcr_when_t when);
-void smcr_exchange_close(smcr_exchange_t *exchange, smcr_when_t when);
+/* An exchange that is in no list: a step of the CLC handshake, a cursor update. The message that
+ * arrives begins it, or ends it. */
+smcr_exchange_t *smcr_exchange_open(const smcr_arrival_t *arrival);
+void smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange);
 
 #endif /* SMCR_STATE_EXCHANGE_H */

@@ -8,10 +8,47 @@
 
 #include <string.h>
 
-#include "state_private.h"
+#include "store.h"
 
 #define LGRS_MAX 256  /* that are searched by peer */
 #define LINKS_MAX 256 /* that a group keeps; their number is one byte */
+#define HALF_KNOWN_MAX 256 /* links that wait for their other end */
+#define ACK_TIME UINT64_C(1000000000) /* nanoseconds that an acknowledgement may take */
+
+/* ---- queue pairs ---- */
+
+static unsigned
+hash_qp(const void *data)
+{
+    const smcr_qp_key_t *key = data;
+    uint32_t tail;
+
+    memcpy(&tail, key->gid + SMCR_GID_LENGTH - sizeof tail, sizeof tail);
+    return (key->qpn * 2654435761U) ^ tail;
+}
+
+static gboolean
+equal_qps(const void *one, const void *other)
+{
+    const smcr_qp_key_t *a = one;
+    const smcr_qp_key_t *b = other;
+
+    return a->qpn == b->qpn && memcmp(a->gid, b->gid, SMCR_GID_LENGTH) == 0;
+}
+
+wmem_map_t *
+smcr_qp_map_new(wmem_allocator_t *scope)
+{
+    return wmem_map_new(scope, hash_qp, equal_qps);
+}
+
+void
+smcr_link_start(smcr_state_t *state)
+{
+    state->lgrs = wmem_list_new(state->scope);
+    state->ends = smcr_qp_map_new(state->scope);
+    state->half_known = wmem_list_new(state->scope);
+}
 
 smcr_end_t *
 smcr_end_find(const smcr_state_t *state, const smcr_qp_key_t *qp)
@@ -25,15 +62,16 @@ smcr_end_other(smcr_end_t *end)
     return &end->link->end[!end->side];
 }
 
+/* ---- link groups and links ---- */
+
 smcr_lgr_t *
-smcr_lgr_new(smcr_state_t *state, uint32_t frame)
+smcr_lgr_new(smcr_state_t *state)
 {
     smcr_lgr_t *lgr = wmem_new0(state->scope, smcr_lgr_t);
 
     lgr->index = SMCR_NO_INDEX;
     lgr->server = SMCR_SIDE_UNKNOWN;
     lgr->single_side = SMCR_SIDE_UNKNOWN;
-    lgr->first_frame = frame;
     lgr->links = wmem_list_new(state->scope);
     lgr->pending = wmem_list_new(state->scope);
     lgr->halves = wmem_list_new(state->scope);
@@ -94,10 +132,9 @@ smcr_end_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key
 }
 
 static smcr_link_t *
-new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_key_t *receiver,
-              uint32_t frame)
+new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_key_t *receiver)
 {
-    smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state, frame));
+    smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state));
 
     if (sender)
         smcr_end_set(state, link, 0, sender);
@@ -107,7 +144,7 @@ new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_ke
 
 smcr_link_t *
 smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
-                  const smcr_qp_key_t *receiver, uint32_t frame)
+                  const smcr_qp_key_t *receiver)
 {
     smcr_end_t *from = sender ? smcr_end_find(state, sender) : NULL;
     smcr_end_t *to = smcr_end_find(state, receiver);
@@ -115,7 +152,7 @@ smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
     if (from && to)
         return from->link == to->link && from != to ? from->link : NULL;
     if (!from && !to)
-        return new_late_link(state, sender, receiver, frame);
+        return new_late_link(state, sender, receiver);
     if (!sender)
         return to->link;
 
@@ -179,12 +216,11 @@ update_type(smcr_lgr_t *lgr)
 }
 
 bool
-smcr_link_activate(smcr_link_t *link, uint32_t frame)
+smcr_link_activate(smcr_link_t *link)
 {
     if (link->state != SMCR_LINK_ANNOUNCED)
         return false;
     link->state = SMCR_LINK_ACTIVE;
-    link->active_frame = frame;
     link->lgr->active_links++;
     return update_type(link->lgr);
 }
@@ -202,4 +238,65 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
         link->lgr->ended_frame = frame;
     wmem_list_remove(link->lgr->links, link);
     return update_type(link->lgr);
+}
+
+/* ---- links whose beginning the capture lacks ---- */
+
+smcr_end_t *
+smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce)
+{
+    smcr_link_t *link = smcr_link_between(state, NULL, &roce->target);
+    smcr_end_t *sender = &link->end[0];
+
+    memcpy(sender->qp.gid, roce->source, SMCR_GID_LENGTH);
+    sender->gid_known = true;
+    smcr_link_activate(link);
+    wmem_list_append(state->half_known, link);
+    if (wmem_list_count(state->half_known) > HALF_KNOWN_MAX)
+        wmem_list_remove_frame(state->half_known, wmem_list_head(state->half_known));
+    return &link->end[1];
+}
+
+static smcr_end_t *
+known_end(smcr_link_t *link)
+{
+    return link->end[0].known ? &link->end[0] : &link->end[1];
+}
+
+/* Whether the acknowledgement answers what was sent just now on the half-known link to its known
+ * end. */
+static bool
+answers(smcr_link_t *link, const smcr_roce_t *roce, smcr_when_t when)
+{
+    smcr_end_t *known = known_end(link);
+    const smcr_end_t *missing = smcr_end_other(known);
+
+    if (missing->known || !missing->gid_known || !known->order.started)
+        return false;
+    const smcr_psn_seen_t *sent = smcr_psn_seen(&known->order, roce->psn);
+    return sent && when.time - sent->time < ACK_TIME &&
+           memcmp(missing->qp.gid, roce->target.gid, SMCR_GID_LENGTH) == 0 &&
+           memcmp(known->qp.gid, roce->source, SMCR_GID_LENGTH) == 0;
+}
+
+smcr_end_t *
+smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when)
+{
+    smcr_link_t *found = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(state->half_known); at;
+         at = wmem_list_frame_next(at)) {
+        smcr_link_t *link = wmem_list_frame_data(at);
+        if (!answers(link, roce, when))
+            continue;
+        if (found)
+            return NULL;
+        found = link;
+    }
+    if (!found)
+        return NULL;
+    smcr_end_t *missing = smcr_end_other(known_end(found));
+    smcr_end_set(state, found, missing->side, &roce->target);
+    wmem_list_remove(state->half_known, found);
+    return missing;
 }

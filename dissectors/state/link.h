@@ -22,35 +22,10 @@ typedef struct smcr_link smcr_link_t;
 typedef struct smcr_lgr smcr_lgr_t;
 typedef struct smcr_rmb smcr_rmb_t;
 typedef struct smcr_conn smcr_conn_t;
+typedef struct smcr_write smcr_write_t;
 
 #define SMCR_SIDE_UNKNOWN (-1)
 #define SMCR_NO_INDEX UINT32_MAX
-
-/* What turns out later about a WRITE that came before anything named its connection. */
-typedef struct {
-    smcr_conn_t *conn; /* NULL: still not known */
-    smcr_link_t *link; /* NULL: the frame's record has it, or it is not known */
-    int sender;        /* side of the link */
-    bool placed;       /* `position` is known */
-    uint64_t position; /* of the request's first byte in the byte stream */
-} smcr_late_t;
-
-/* One RDMA WRITE request, so that its MIDDLE and LAST packets find their place. */
-typedef struct {
-    uint32_t first_psn;
-    uint32_t packets;        /* that the request has; 1 when it is an ONLY */
-    uint32_t packet_length;  /* payload of each packet but the last, bytes */
-    uint32_t length;         /* of the whole request, bytes */
-    uint64_t va;             /* where the first packet writes */
-    uint32_t rkey;
-    bool placed;             /* `position` is known */
-    uint64_t position;       /* of the first byte in the byte stream */
-    smcr_rmb_t *rmb;         /* NULL: the RKey names no RMB that is known */
-    uint64_t rmb_va;         /* of its first byte */
-    smcr_late_t *late;       /* NULL when the RMB is known */
-} smcr_write_t;
-
-#define SMCR_WRITES_KEPT 64
 
 /* A queue pair: one end of a link. */
 typedef struct {
@@ -59,15 +34,11 @@ typedef struct {
     bool known;            /* `qp` is; before, its GID may be */
     bool gid_known;
     smcr_qp_key_t qp;
-    uint8_t mac[SMCR_MAC_LENGTH];
-    uint32_t user_id;      /* 0: not known */
-    uint32_t initial_psn;  /* that this end sends with */
-    bool psn_known;
     uint8_t mtu;           /* code that this end announced, 0: none */
     smcr_psn_t order;      /* of the packets that this end receives */
     bool send_open;        /* a SEND in several packets has begun */
     uint32_t send_psn;     /* with this PSN */
-    smcr_write_t *writes;  /* ring of the last SMCR_WRITES_KEPT that this end received */
+    smcr_write_t *writes;  /* ring of the last RDMA WRITEs that this end received (write.h) */
     uint32_t write_count;
     smcr_unacked_t unacked; /* WRITE packets that this end has taken in, not acknowledged yet */
     wmem_list_t *orphans;  /* WRITE packets whose request has not come (orphan.h) */
@@ -89,9 +60,7 @@ struct smcr_link {
     smcr_end_t end[2]; /* by side */
     smcr_link_state_t state;
     uint32_t packet_count;    /* of both directions, in the capture */
-    uint32_t announced_frame; /* Accept or ADD LINK request; 0: not seen */
     uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
-    uint32_t active_frame;    /* CONFIRM LINK response; 0: not seen */
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
 };
 
@@ -101,10 +70,7 @@ struct smcr_lgr {
     uint32_t index;       /* within the capture, from 0; SMCR_NO_INDEX while not proven */
     int server;           /* side, or SMCR_SIDE_UNKNOWN */
     bool from_start;      /* the capture has its first contact */
-    uint8_t version;      /* of SMC: 1, 2; 0 while not known */
-    uint8_t eid[SMCR_EID_LENGTH]; /* SMCv2 */
     uint8_t peer_id[2][SMCR_PEER_ID_LENGTH];
-    uint32_t first_frame; /* that proves it */
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;
     wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
@@ -117,6 +83,9 @@ struct smcr_lgr {
     int single_side;      /* asymmetric: the side with a single device */
 };
 
+/* A map with smcr_qp_key_t as keys. */
+wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
+
 /* The queue pair's end of a link, NULL when it is not known. */
 smcr_end_t *smcr_end_find(const smcr_state_t *state, const smcr_qp_key_t *qp);
 
@@ -124,7 +93,7 @@ smcr_end_t *smcr_end_find(const smcr_state_t *state, const smcr_qp_key_t *qp);
 smcr_end_t *smcr_end_other(smcr_end_t *end);
 
 /* A new link group, of which nothing is known. */
-smcr_lgr_t *smcr_lgr_new(smcr_state_t *state, uint32_t frame);
+smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
 /* Gives a link group its index; it now is known to be one of its own. */
 void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
@@ -138,19 +107,37 @@ smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 void smcr_end_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *qp);
 
 /*
- * The link between two queue pairs, made when there is none. A link of which one end is known
- * gets the other one. Returns NULL when the two are known to be of different links.
+ * The link between two queue pairs, made when there is none; `sender` may be NULL. A link of which
+ * one end is known gets the other one. Returns NULL when the two are known to be of different links.
  */
 smcr_link_t *smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
-                               const smcr_qp_key_t *receiver, uint32_t frame);
+                               const smcr_qp_key_t *receiver);
 
 /* The latest link of the group with that number which is not deleted, else NULL. */
 smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
 
 /* The link carries traffic from now on. Returns true when the type of its group changed. */
-bool smcr_link_activate(smcr_link_t *link, uint32_t frame);
+bool smcr_link_activate(smcr_link_t *link);
 
 /* The link is gone. Returns true when the type of its group changed. */
 bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
+
+/* ---- links whose beginning the capture lacks ---- */
+
+/*
+ * A message has proven that the queue pair `roce->target`, which nobody announced, carries SMC-R:
+ * makes its link, of which the sender's queue pair is not known yet. Returns the target's end.
+ */
+smcr_end_t *smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce);
+
+/*
+ * The end to which an acknowledgement goes, of a link that is known by its other end only: the
+ * acknowledgement names a PSN that one such link between the two devices has just carried. NULL when
+ * there is no such link, or more than one.
+ */
+smcr_end_t *smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);
+
+/* The tables of link.c in a new state. */
+void smcr_link_start(smcr_state_t *state);
 
 #endif /* SMCR_STATE_LINK_H */

@@ -5,22 +5,22 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "llc_flow.h"
+
 #include <string.h>
 
 #include "exchange.h"
-#include "state_private.h"
+#include "store.h"
 #include "wire/llc_codes.h"
 
 /* The message, and the two ends of the link that carries it. */
 typedef struct {
-    smcr_state_t *state;
+    const smcr_arrival_t *arrival;
     const smcr_llc_t *llc;
     smcr_end_t *from, *to;
     smcr_link_t *link;
     smcr_lgr_t *lgr;
     bool response;
-    smcr_when_t when;
-    smcr_packet_t *packet;
 } flow_t;
 
 /* ---- requests and responses ---- */
@@ -64,7 +64,7 @@ note_type(const flow_t *flow)
                              ? ", the server has a single device"
                              : ", the client has a single device";
 
-    smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LGR_TYPE,
+    smcr_event_add(flow->arrival, SMCR_EVENT_LGR_TYPE,
                    "The link group is of type %s now%s", names[lgr->type],
                    lgr->server == SMCR_SIDE_UNKNOWN ? "" : single);
 }
@@ -73,10 +73,10 @@ static void
 activate(const flow_t *flow, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
-    bool changed = smcr_link_activate(link, flow->when.frame);
+    bool changed = smcr_link_activate(link);
 
     if (!before && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LINK_ACTIVE, NULL);
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_ACTIVE, NULL);
     if (changed)
         note_type(flow);
 }
@@ -85,10 +85,10 @@ static void
 delete(const flow_t *flow, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
-    bool changed = smcr_link_delete(link, flow->when.frame);
+    bool changed = smcr_link_delete(link, flow->arrival->when.frame);
 
     if (before)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LINK_DELETED,
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETED,
                        "Link %u (number %u) is deleted", link->index, link->number);
     if (changed)
         note_type(flow);
@@ -105,18 +105,16 @@ take_confirm_link(const flow_t *flow)
     memcpy(qp.gid, confirm->gid, SMCR_GID_LENGTH);
     bool same_device = !from->gid_known || memcmp(qp.gid, from->qp.gid, SMCR_GID_LENGTH) == 0;
     if (!from->known && same_device)
-        smcr_end_set(flow->state, flow->link, from->side, &qp);
+        smcr_end_set(flow->arrival->state, flow->link, from->side, &qp);
     else if (!same_device || qp.qpn != from->qp.qpn)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,
+        smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
                        "The message names another queue pair than the link has at this end");
-    from->user_id = confirm->user_id;
     bool eyecatcher =
         smcr_bits(flow->llc->flags, SMCR_MASK_NO_EYECATCHER) != SMCR_EYECATCHER_NOT_IN_RMB;
     flow->lgr->base[from->side] = eyecatcher ? SMCR_EYECATCHER_LENGTH : 0;
     flow->lgr->base_known[from->side] = true;
-    memcpy(from->mac, confirm->mac, SMCR_MAC_LENGTH);
     if (flow->link->has_number && flow->link->number != confirm->link)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_WRONG_LINK,
+        smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
                        "The link number is %u, but the link was announced as %u", confirm->link,
                        flow->link->number);
     else
@@ -125,7 +123,7 @@ take_confirm_link(const flow_t *flow)
     if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
         flow->lgr->server = flow->response ? flow->to->side : from->side;
     if (!flow->response && !flow->link->confirm_frame)
-        flow->link->confirm_frame = flow->when.frame;
+        flow->link->confirm_frame = flow->arrival->when.frame;
     if (flow->response)
         activate(flow, flow->link);
 }
@@ -134,7 +132,7 @@ static void
 note_unknown_rkeys(const flow_t *flow, unsigned unknown)
 {
     if (unknown && flow->lgr->from_start)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_RKEY_UNKNOWN,
+        smcr_event_add(flow->arrival, SMCR_EVENT_RKEY_UNKNOWN,
                        unknown == 1 ? "%u RKey names no RMB of the sender on this link"
                                     : "%u RKeys name no RMB of the sender on this link",
                        unknown);
@@ -149,9 +147,9 @@ take_new_rtokens(const flow_t *flow, smcr_link_t *link)
 
     for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
-        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->state, flow->from, rtoken->ref_rkey);
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from, rtoken->ref_rkey);
         if (entry)
-            smcr_rmb_add_rtoken(flow->state, entry->rmb, owner, rtoken->rkey, rtoken->va);
+            smcr_rmb_add_rtoken(flow->arrival->state, entry->rmb, owner, rtoken->rkey, rtoken->va);
         else
             unknown++;
     }
@@ -173,8 +171,7 @@ announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
         announced = false;
     }
     if (!announced) {
-        link = smcr_link_new(flow->state, flow->lgr);
-        link->announced_frame = flow->when.frame;
+        link = smcr_link_new(flow->arrival->state, flow->lgr);
         link->number = add->link;
         link->has_number = true;
     }
@@ -188,11 +185,8 @@ take_new_end(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *a
     smcr_qp_key_t qp = {.qpn = add->qpn};
 
     memcpy(qp.gid, add->gid, SMCR_GID_LENGTH);
-    smcr_end_set(flow->state, link, end->side, &qp);
-    memcpy(end->mac, add->mac, SMCR_MAC_LENGTH);
+    smcr_end_set(flow->arrival->state, link, end->side, &qp);
     end->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
-    end->initial_psn = add->psn;
-    end->psn_known = true;
     smcr_psn_start(&smcr_end_other(end)->order, add->psn);
     take_new_rtokens(flow, link);
 }
@@ -219,7 +213,7 @@ take_add_link(const flow_t *flow)
         return;
     }
     if (flow->response && !announced && flow->lgr->from_start)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
     take_new_end(flow, announce_link(flow, add), add);
 }
 
@@ -231,7 +225,7 @@ take_add_link_cont(const flow_t *flow)
     if (link)
         take_new_rtokens(flow, link);
     else if (flow->lgr->from_start)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
 }
 
 static void
@@ -242,11 +236,11 @@ end_group(const flow_t *flow)
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
         next = wmem_list_frame_next(at);
-        smcr_link_delete(wmem_list_frame_data(at), flow->when.frame);
+        smcr_link_delete(wmem_list_frame_data(at), flow->arrival->when.frame);
     }
-    lgr->ended_frame = flow->when.frame;
+    lgr->ended_frame = flow->arrival->when.frame;
     if (alive)
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LGR_ENDED, NULL);
+        smcr_event_add(flow->arrival, SMCR_EVENT_LGR_ENDED, NULL);
 }
 
 /* The server deletes links; a client's request only tells it that one has failed (A.3.4). */
@@ -265,9 +259,9 @@ take_delete_link(const flow_t *flow)
     smcr_link_t *link = smcr_lgr_link(flow->lgr, message->link);
     if (!link) {
         if (flow->lgr->from_start && !by_client)
-            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK, NULL);
+            smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
     } else if (by_client) {
-        smcr_event_add(flow->state, flow->packet, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
     } else {
         delete(flow, link);
     }
@@ -282,10 +276,10 @@ take_other_rtokens(const flow_t *flow, smcr_rmb_t *rmb)
         const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
         smcr_link_t *link = smcr_lgr_link(flow->lgr, rtoken->link);
         if (link)
-            smcr_rmb_add_rtoken(flow->state, rmb, &link->end[rmb->side], rtoken->rkey,
+            smcr_rmb_add_rtoken(flow->arrival->state, rmb, &link->end[rmb->side], rtoken->rkey,
                                 rtoken->va);
         else if (flow->lgr->from_start)
-            smcr_event_add(flow->state, flow->packet, SMCR_EVENT_UNKNOWN_LINK,
+            smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK,
                            "The link group has no link with number %u", rtoken->link);
     }
 }
@@ -297,7 +291,7 @@ take_confirm_rkey(const flow_t *flow)
 
     if (flow->response) /* an echo */
         return;
-    smcr_rmb_t *rmb = smcr_rmb_announce(flow->state, flow->from, confirm->rkey, confirm->va);
+    smcr_rmb_t *rmb = smcr_rmb_announce(flow->arrival->state, flow->from, confirm->rkey, confirm->va);
     flow->lgr->confirmed[flow->from->side] = rmb;
     take_other_rtokens(flow, rmb);
 }
@@ -311,9 +305,9 @@ take_delete_rkey(const flow_t *flow)
         return;
     for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
         uint32_t rkey = flow->llc->rtokens[i].rkey;
-        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->state, flow->from, rkey);
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from, rkey);
         if (entry && !entry->rmb->deleted_frame)
-            entry->rmb->deleted_frame = flow->when.frame;
+            entry->rmb->deleted_frame = flow->arrival->when.frame;
         else
             unknown++;
     }
@@ -358,20 +352,24 @@ rule_of(uint8_t type)
     return NULL;
 }
 
-void
-smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr_when_t when,
-               smcr_packet_t *packet)
+bool
+smcr_llc_is_known(uint8_t type)
 {
+    return rule_of(type) != NULL;
+}
+
+void
+smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_end_t *end = arrival->end;
     flow_t flow = {
-        .state = state,
+        .arrival = arrival,
         .llc = llc,
         .from = smcr_end_other(end),
         .to = end,
         .link = end->link,
         .lgr = end->link->lgr,
         .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
-        .when = when,
-        .packet = packet,
     };
 
     const rule_t *rule = rule_of(llc->type);
@@ -383,25 +381,8 @@ smcr_llc_apply(smcr_state_t *state, smcr_end_t *end, const smcr_llc_t *llc, smcr
     };
 
     if (flow.response)
-        smcr_exchange_response(state, &topic, when, packet);
+        smcr_exchange_response(arrival, &topic);
     else
-        smcr_exchange_request(state, &topic, when, packet);
+        smcr_exchange_request(arrival, &topic);
     rule->take(&flow);
-}
-
-void
-smcr_state_llc(smcr_state_t *state, const smcr_roce_t *roce, const smcr_llc_t *llc,
-               smcr_when_t when, smcr_packet_t *packet)
-{
-    smcr_end_t *end = smcr_end_find(state, &roce->target);
-
-    packet->kind = SMCR_PACKET_LLC;
-    if (!llc->complete || !rule_of(llc->type))
-        return;
-    if (packet->order == SMCR_PSN_NEXT)
-        smcr_llc_apply(state, end, llc, when, packet);
-    else if (packet->order == SMCR_PSN_AHEAD)
-        smcr_deferred_add(state, end,
-                          &(smcr_deferred_t){.psn = roce->psn, .llc = llc, .when = when});
-    smcr_packet_set_link(packet, end->link, !end->side);
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "state_private.h"
+#include "store.h"
 #include "wire/roce_codes.h"
 
 #define STRANGERS_MAX 1024        /* queue pairs */
@@ -16,22 +16,22 @@
 #define ORPHANS_MAX 256           /* of one known queue pair */
 
 typedef struct {
-    smcr_roce_t roce;
-    smcr_when_t when;
-    smcr_place_t *place;
-} orphan_t;
-
-typedef struct {
     smcr_qp_key_t qp;
-    wmem_list_t *packets; /* orphan_t */
+    wmem_list_t *packets; /* smcr_orphan_t */
 } stranger_t;
 
-static orphan_t *
-new_orphan(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when, smcr_place_t *place)
+void
+smcr_orphan_start(smcr_state_t *state)
 {
-    orphan_t *orphan = wmem_new(state->scope, orphan_t);
+    state->strangers = smcr_qp_map_new(state->scope);
+}
 
-    *orphan = (orphan_t){*roce, when, place};
+static smcr_orphan_t *
+new_orphan(const smcr_arrival_t *arrival)
+{
+    smcr_orphan_t *orphan = wmem_new(arrival->state->scope, smcr_orphan_t);
+
+    *orphan = (smcr_orphan_t){*arrival->roce, arrival->when, arrival->record->place};
     return orphan;
 }
 
@@ -72,9 +72,12 @@ smcr_state_ignores(smcr_state_t *state, uint8_t opcode, uint64_t target)
 }
 
 bool
-smcr_orphan_stranger(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when,
-                     smcr_packet_t *packet)
+smcr_state_stranger(const smcr_arrival_t *arrival)
 {
+    smcr_state_t *state = arrival->state;
+    const smcr_roce_t *roce = arrival->roce;
+    smcr_record_t *record = arrival->record;
+
     if (!smcr_is_write(roce->opcode))
         return false;
     stranger_t *stranger = stranger_of(state, &roce->target);
@@ -84,44 +87,36 @@ smcr_orphan_stranger(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t w
         return false;
     }
 
-    packet->kind = SMCR_PACKET_WRITE;
-    packet->place = smcr_state_alloc0(state, sizeof *packet->place);
-    packet->place->length = (uint32_t)roce->payload_length;
-    smcr_place_more(state, packet->place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
-    wmem_list_append(stranger->packets, new_orphan(state, roce, when, packet->place));
+    record->kind = SMCR_PACKET_WRITE;
+    record->place = smcr_state_alloc0(state, sizeof *record->place);
+    record->place->length = (uint32_t)roce->payload_length;
+    smcr_place_more(state, record->place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
+    wmem_list_append(stranger->packets, new_orphan(arrival));
     return true;
 }
 
-void
-smcr_orphan_adopt(smcr_state_t *state, smcr_end_t *end)
+wmem_list_t *
+smcr_orphan_take_strangers(smcr_state_t *state, const smcr_qp_key_t *qp)
 {
-    stranger_t *stranger = wmem_map_remove(state->strangers, &end->qp);
-    const smcr_end_t *sender = smcr_end_other(end);
+    const stranger_t *stranger = wmem_map_remove(state->strangers, qp);
 
-    if (!stranger)
-        return;
-    for (wmem_list_frame_t *at = wmem_list_head(stranger->packets); at;
-         at = wmem_list_frame_next(at)) {
-        const orphan_t *orphan = wmem_list_frame_data(at);
-        smcr_packet_t gone = {.kind = SMCR_PACKET_WRITE, .place = orphan->place};
-        if (memcmp(orphan->roce.source, sender->qp.gid, SMCR_GID_LENGTH) != 0)
-            continue; /* of an earlier life of this queue pair */
-        smcr_rdma_take_earlier(state, end, &orphan->roce, orphan->when, &gone);
-    }
-    wmem_destroy_list(stranger->packets);
+    return stranger ? stranger->packets : NULL;
 }
 
 void
-smcr_orphan_add(smcr_state_t *state, smcr_end_t *end, const smcr_roce_t *roce, smcr_when_t when,
-                smcr_place_t *place)
+smcr_orphan_add(const smcr_arrival_t *arrival)
 {
+    smcr_state_t *state = arrival->state;
+    smcr_end_t *end = arrival->end;
+    smcr_place_t *place = arrival->record->place;
+
     if (!end->orphans)
         end->orphans = wmem_list_new(state->scope);
     if (wmem_list_count(end->orphans) >= ORPHANS_MAX)
         wmem_list_remove_frame(end->orphans, wmem_list_head(end->orphans));
     if (!smcr_place_late(place))
         smcr_place_more(state, place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
-    wmem_list_append(end->orphans, new_orphan(state, roce, when, place));
+    wmem_list_append(end->orphans, new_orphan(arrival));
 }
 
 void
@@ -131,10 +126,10 @@ smcr_orphan_settle(smcr_state_t *state, smcr_end_t *end, const smcr_write_t *wri
 
     while (at) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
-        orphan_t *orphan = wmem_list_frame_data(at);
+        smcr_orphan_t *orphan = wmem_list_frame_data(at);
         int32_t number = smcr_psn_distance(write->first_psn, orphan->roce.psn);
         if (number > 0 && (uint32_t)number < write->packets) {
-            smcr_rdma_place_late(state, end, write, &orphan->roce, orphan->place);
+            smcr_write_place_late(state, end, write, &orphan->roce, orphan->place);
             wmem_list_remove_frame(end->orphans, at);
             wmem_free(state->scope, orphan);
         }
@@ -151,7 +146,7 @@ first_before(const smcr_end_t *end, uint32_t psn, uint32_t *length)
 
     *length = 0;
     for (wmem_list_frame_t *at = wmem_list_tail(end->orphans); at; at = wmem_list_frame_prev(at)) {
-        const smcr_roce_t *roce = &((const orphan_t *)wmem_list_frame_data(at))->roce;
+        const smcr_roce_t *roce = &((const smcr_orphan_t *)wmem_list_frame_data(at))->roce;
         bool last = roce->opcode == SMCR_RC_WRITE_LAST ||
                     roce->opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
         if (smcr_psn_distance(roce->psn, psn) != 1 || last != (first == NULL))
@@ -163,12 +158,34 @@ first_before(const smcr_end_t *end, uint32_t psn, uint32_t *length)
     return first;
 }
 
-void
-smcr_orphan_end(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, smcr_stream_t *stream,
-                uint32_t psn, uint64_t position)
+/* The orphan's first byte is at `position` of the stream. */
+static void
+place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_conn_t *conn,
+             smcr_stream_t *stream, uint64_t position)
 {
+    smcr_place_t *place = orphan->place;
+    smcr_record_t gone = smcr_record_new();
+
+    gone.kind = SMCR_PACKET_WRITE;
+    gone.place = place;
+    place->index = conn->side[arrival->end->side].rmb_index;
+    place->offset = stream->ring.base + (uint32_t)(position % smcr_ring_room(&stream->ring));
+    place->position = position;
+    place->positioned = true;
+    place->frame = orphan->when.frame;
+    smcr_place_late(place)->conn = conn;
+    smcr_write_apply(
+        &(smcr_arrival_t){.state = arrival->state, .when = orphan->when, .record = &gone}, stream,
+        place);
+}
+
+void
+smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
+                uint64_t position)
+{
+    smcr_end_t *end = arrival->end;
     uint32_t length, room = smcr_ring_room(&stream->ring);
-    wmem_list_frame_t *at = end->orphans ? first_before(end, psn, &length) : NULL;
+    wmem_list_frame_t *at = end->orphans ? first_before(end, arrival->psn, &length) : NULL;
 
     if (!at || room == 0 || position < stream->written + length)
         return;
@@ -177,20 +194,12 @@ smcr_orphan_end(smcr_state_t *state, smcr_end_t *end, smcr_conn_t *conn, smcr_st
         return; /* a request does not go over the end of the element */
     while (at) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
-        orphan_t *orphan = wmem_list_frame_data(at);
-        smcr_place_t *place = orphan->place;
-        smcr_packet_t gone = {.kind = SMCR_PACKET_WRITE, .place = place};
+        smcr_orphan_t *orphan = wmem_list_frame_data(at);
 
-        place->index = conn->side[end->side].rmb_index;
-        place->offset = stream->ring.base + (uint32_t)(position % room);
-        place->position = position;
-        place->positioned = true;
-        place->frame = orphan->when.frame;
-        smcr_place_late(place)->conn = conn;
-        smcr_write_apply(state, stream, place, orphan->when, &gone);
-        position += place->length;
+        place_orphan(arrival, orphan, conn, stream, position);
+        position += orphan->place->length;
         wmem_list_remove_frame(end->orphans, at);
-        wmem_free(state->scope, orphan);
+        wmem_free(arrival->state->scope, orphan);
         at = next;
     }
 }

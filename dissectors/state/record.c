@@ -5,49 +5,35 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "record.h"
+
+#include <stdarg.h>
 #include <string.h>
 
-#include "state_private.h"
+#include "store.h"
 
 #define PAGE_FRAMES 1024 /* of the table by frame */
-#ifndef SLAB_SIZE /* fuzzers want small ones, so that the ends of pieces are seen */
-#define SLAB_SIZE 32768 /* bytes */
-#endif
-
-/* ---- memory without a header for each piece ---- */
-
-void *
-smcr_state_alloc0(smcr_state_t *state, size_t size)
-{
-    size = (size + 7) & ~(size_t)7;
-    if (size > state->slab_left) {
-        state->slab_left = MAX(size, SLAB_SIZE);
-        state->slab = wmem_alloc0(state->scope, state->slab_left);
-    }
-    void *piece = state->slab;
-    state->slab += size;
-    state->slab_left -= size;
-    return piece;
-}
 
 /* ---- records by number: half as long as an address ---- */
 
 #define UNIT 8 /* records begin at multiples of this */
 #define SLAB_UNITS (SLAB_SIZE / UNIT)
 
-static smcr_record_t *
-record_at(const smcr_state_t *state, uint32_t number)
+typedef struct packed packed_t;
+
+static packed_t *
+packed_at(const smcr_state_t *state, uint32_t number)
 {
     uint32_t unit = number - 1;
 
-    return number ? (smcr_record_t *)(void *)(state->records[unit / SLAB_UNITS] +
-                                              unit % SLAB_UNITS * UNIT)
+    return number ? (packed_t *)(void *)(state->records[unit / SLAB_UNITS] +
+                                         unit % SLAB_UNITS * UNIT)
                   : NULL;
 }
 
 /* Memory for a record of at most a slab's size. Returns its number, from 1. */
 static uint32_t
-new_record(smcr_state_t *state, size_t size)
+new_packed(smcr_state_t *state, size_t size)
 {
     uint32_t units = (uint32_t)((size + UNIT - 1) / UNIT);
 
@@ -63,109 +49,99 @@ new_record(smcr_state_t *state, size_t size)
     return number;
 }
 
-/* ---- one record ---- */
+/* ---- one record, packed ---- */
 
-/* Members that take room only where they are not zero, in the order of their alignment. */
+/* Members that take room only where they are not zero. */
 static const struct {
     size_t at, size;
-} members[] = {
-#define MEMBER(name) {offsetof(smcr_packet_t, name), sizeof((smcr_packet_t *)NULL)->name}
-    MEMBER(link),        MEMBER(conn),    MEMBER(place),       MEMBER(view),
-    MEMBER(asks),        MEMBER(answers), MEMBER(events),      MEMBER(acks),
-    MEMBER(first_frame), MEMBER(missing), MEMBER(message_psn), MEMBER(part),
+} sometimes[] = {
+#define MEMBER(type, name) {offsetof(smcr_record_t, name), sizeof(type)},
+    SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
 };
 
-/* What every packet has; the members that are there follow it. */
-struct smcr_record {
-    uint16_t has;   /* bit n: members[n] */
+/* What every packed record has; the members that are there follow it. */
+struct packed {
+    uint16_t has;   /* bit n: sometimes[n]; HAS_NEXT */
     uint16_t layer; /* tells the packets of one frame apart */
-    uint8_t kind_order; /* the latter in the upper half */
-    int8_t sender, direction;
-    bool lgr_proven : 1, sender_known : 1, receiver_known : 1, has_number : 1, has_part : 1;
-    bool has_next : 1; /* the frame has another packet: the number of its record comes first */
+    smcr_record_always_t always;
 };
 
-static bool
-is_zero(const uint8_t *bytes, size_t size)
-{
-    static const uint8_t zero[sizeof(smcr_wait_t)];
+#define HAS_NEXT 0x8000 /* the frame has another packet: the number of its record comes first */
+_Static_assert(G_N_ELEMENTS(sometimes) < 16, "a record has more members than bits for them");
+_Static_assert(sizeof(packed_t) == UNIT, "members must begin right behind what all records have");
 
-    return memcmp(bytes, zero, size) == 0;
+static const smcr_record_t nothing = {
+#define MEMBER(type, name, width, value) .always.name = (value),
+    SMCR_RECORD_ALWAYS(MEMBER)
+#undef MEMBER
+};
+
+smcr_record_t
+smcr_record_new(void)
+{
+    return nothing;
+}
+
+static bool
+is_known(const smcr_record_t *record, unsigned member)
+{
+    size_t at = sometimes[member].at;
+
+    return memcmp((const uint8_t *)record + at, (const uint8_t *)&nothing + at,
+                  sometimes[member].size) != 0;
 }
 
 /* Returns the number of the new record; `next` is that of another packet of the frame, or 0. */
 static uint32_t
-pack(smcr_state_t *state, const smcr_packet_t *packet, uint16_t layer, uint32_t next)
+pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
-    const uint8_t *from = (const uint8_t *)packet;
-    size_t size = sizeof(smcr_record_t) + (next ? UNIT : 0);
-    smcr_record_t head = {
-        .layer = layer,
-        .kind_order = (uint8_t)(packet->kind | packet->order << 4),
-        .sender = packet->sender,
-        .direction = packet->direction,
-        .lgr_proven = packet->lgr_proven,
-        .sender_known = packet->sender_known,
-        .receiver_known = packet->receiver_known,
-        .has_number = packet->has_number,
-        .has_part = packet->has_part,
-        .has_next = next != 0,
-    };
+    size_t size = sizeof(packed_t) + (next ? UNIT : 0);
+    packed_t head = {.has = next ? HAS_NEXT : 0, .layer = layer, .always = record->always};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
-        if (!is_zero(from + members[i].at, members[i].size)) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
+        if (is_known(record, i)) {
             head.has |= (uint16_t)(1 << i);
-            size += members[i].size;
+            size += sometimes[i].size;
         }
-    uint32_t number = new_record(state, size);
-    smcr_record_t *record = record_at(state, number);
-    uint8_t *to = (uint8_t *)(record + 1);
-    *record = head;
+    uint32_t number = new_packed(state, size);
+    packed_t *packed = packed_at(state, number);
+    uint8_t *to = (uint8_t *)(packed + 1);
+    *packed = head;
     if (next) {
         memcpy(to, &next, sizeof next);
         to += UNIT;
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
         if (head.has & 1 << i) {
-            memcpy(to, from + members[i].at, members[i].size);
-            to += members[i].size;
+            memcpy(to, (const uint8_t *)record + sometimes[i].at, sometimes[i].size);
+            to += sometimes[i].size;
         }
     return number;
 }
 
 static void
-unpack(const smcr_record_t *record, smcr_packet_t *packet)
+unpack(const packed_t *packed, smcr_record_t *record)
 {
-    const uint8_t *from = (const uint8_t *)(record + 1) + (record->has_next ? UNIT : 0);
+    const uint8_t *from = (const uint8_t *)(packed + 1) + (packed->has & HAS_NEXT ? UNIT : 0);
 
-    *packet = (smcr_packet_t){
-        .kind = record->kind_order & 0x0f,
-        .order = (smcr_psn_order_t)(record->kind_order >> 4),
-        .sender = record->sender,
-        .direction = record->direction,
-        .lgr_proven = record->lgr_proven,
-        .sender_known = record->sender_known,
-        .receiver_known = record->receiver_known,
-        .has_number = record->has_number,
-        .has_part = record->has_part,
-    };
-    for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
-        if (record->has & 1 << i) {
-            memcpy((uint8_t *)packet + members[i].at, from, members[i].size);
-            from += members[i].size;
+    *record = nothing;
+    record->always = packed->always;
+    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
+        if (packed->has & 1 << i) {
+            memcpy((uint8_t *)record + sometimes[i].at, from, sometimes[i].size);
+            from += sometimes[i].size;
         }
 }
 
-static const smcr_record_t *
-next_of(const smcr_state_t *state, const smcr_record_t *record)
+static const packed_t *
+next_of(const smcr_state_t *state, const packed_t *packed)
 {
-    const uint8_t *from = (const uint8_t *)(record + 1);
     uint32_t next = 0;
 
-    if (record->has_next)
-        memcpy(&next, from, sizeof next);
-    return record_at(state, next);
+    if (packed->has & HAS_NEXT)
+        memcpy(&next, packed + 1, sizeof next);
+    return packed_at(state, next);
 }
 
 /* ---- all of them, by frame ---- */
@@ -192,22 +168,122 @@ slot_of(smcr_state_t *state, uint32_t frame, bool make)
 }
 
 void
-smcr_record_keep(smcr_state_t *state, uint32_t frame, uint16_t layer, const smcr_packet_t *packet)
+smcr_record_keep(smcr_state_t *state, uint32_t frame, uint16_t layer, const smcr_record_t *record)
 {
     uint32_t *slot = slot_of(state, frame, true);
 
-    *slot = pack(state, packet, layer, *slot);
+    *slot = pack(state, record, layer, *slot);
 }
 
 bool
-smcr_record_find(smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_packet_t *packet)
+smcr_record_find(smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_record_t *record)
 {
     const uint32_t *slot = slot_of(state, frame, false);
-    const smcr_record_t *record = slot ? record_at(state, *slot) : NULL;
+    const packed_t *packed = slot ? packed_at(state, *slot) : NULL;
 
-    while (record && layer != SMCR_ANY_LAYER && record->layer != layer)
-        record = next_of(state, record);
-    if (record)
-        unpack(record, packet);
-    return record != NULL;
+    while (packed && layer != SMCR_ANY_LAYER && packed->layer != layer)
+        packed = next_of(state, packed);
+    if (packed)
+        unpack(packed, record);
+    return packed != NULL;
+}
+
+/* ---- what a record says ---- */
+
+void
+smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
+{
+    record->link = link;
+    record->sender = (int8_t)sender;
+    record->direction = (int8_t)smcr_conn_direction(link->lgr, sender);
+    record->lgr_proven = link->lgr->index != SMCR_NO_INDEX;
+    record->sender_known = link->end[sender].known;
+    record->receiver_known = link->end[!sender].known;
+    record->has_number = link->has_number;
+}
+
+smcr_record_t
+smcr_record_now(const smcr_record_t *record)
+{
+    const smcr_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
+    smcr_record_t now = *record;
+
+    if (!late)
+        return now;
+    if (!now.conn && late->conn) {
+        now.conn = late->conn;
+        now.is_late = true;
+    }
+    if (!now.link && late->link) { /* no more is said of it than which one it is */
+        now.link = late->link;
+        now.sender = (int8_t)late->sender;
+    }
+    return now;
+}
+
+smcr_piece_t
+smcr_place_piece(const smcr_place_t *place)
+{
+    const smcr_place_more_t *more = place->more;
+    const smcr_late_t *late = smcr_place_late(place);
+    smcr_piece_t piece = {
+        .known = place->positioned,
+        .position = place->position,
+        .rewritten = more ? more->rewritten : 0,
+        .gap = more ? more->gap : 0,
+    };
+
+    if (!piece.known && late && late->placed) {
+        piece.known = true;
+        piece.position = late->position + more->within;
+    }
+    return piece;
+}
+
+uint32_t
+smcr_cdc_free(const smcr_cdc_view_t *view)
+{
+    return view->unread < view->size ? view->size - view->unread : 0;
+}
+
+/* ---- making one ---- */
+
+void
+smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
+{
+    smcr_event_t *event = smcr_state_alloc0(arrival->state, sizeof(smcr_event_t));
+    smcr_event_t **last = &arrival->record->events;
+
+    event->id = id;
+    if (format) {
+        va_list arguments;
+        va_start(arguments, format);
+        event->text = wmem_strdup_vprintf(arrival->state->scope, format, arguments);
+        va_end(arguments);
+    }
+    while (*last)
+        last = &(*last)->next;
+    *last = event;
+}
+
+smcr_place_more_t *
+smcr_place_more(smcr_state_t *state, smcr_place_t *place)
+{
+    if (!place->more)
+        place->more = smcr_state_alloc0(state, sizeof *place->more);
+    return place->more;
+}
+
+smcr_cdc_more_t *
+smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view)
+{
+    if (!view->more)
+        view->more = smcr_state_alloc0(state, sizeof *view->more);
+    return view->more;
+}
+
+smcr_late_t *
+smcr_place_late(const smcr_place_t *place)
+{
+    return place->more ? place->more->late : NULL;
 }

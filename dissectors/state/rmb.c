@@ -6,23 +6,35 @@
 
 #include "rmb.h"
 
-#include "state_private.h"
+#include "store.h"
 
-unsigned
-smcr_rkey_hash(const void *data)
+static unsigned
+hash_rkey(const void *data)
 {
     const smcr_rtoken_entry_t *key = data;
 
     return (key->rkey * 2654435761U) ^ g_direct_hash(key->owner);
 }
 
-gboolean
-smcr_rkey_equal(const void *one, const void *other)
+static gboolean
+equal_rkeys(const void *one, const void *other)
 {
     const smcr_rtoken_entry_t *a = one;
     const smcr_rtoken_entry_t *b = other;
 
     return a->owner == b->owner && a->rkey == b->rkey;
+}
+
+void
+smcr_rmb_start(smcr_state_t *state)
+{
+    state->rkeys = g_hash_table_new(hash_rkey, equal_rkeys);
+}
+
+void
+smcr_rmb_end(smcr_state_t *state)
+{
+    g_hash_table_destroy(state->rkeys);
 }
 
 smcr_rtoken_entry_t *

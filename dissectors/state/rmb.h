@@ -45,4 +45,8 @@ void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_end_t *owner
 smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
+/* The table of rmb.c in a new state; and its end, before the scope goes. */
+void smcr_rmb_start(smcr_state_t *state);
+void smcr_rmb_end(smcr_state_t *state);
+
 #endif /* SMCR_STATE_RMB_H */

@@ -17,6 +17,17 @@ smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
     };
 }
 
+void
+smcr_stream_start_late(smcr_stream_t *stream, uint32_t written, uint32_t length)
+{
+    *stream = (smcr_stream_t){
+        .known = true,
+        .written = written,
+        .announced = written - length,
+        .prod = {0, written - length},
+    };
+}
+
 /* What comes next is not before this: bytes that were read, or rounds that were announced, have
  * been written, even if the capture lacks them. */
 static uint64_t
@@ -27,23 +38,26 @@ earliest(const smcr_stream_t *stream)
     return stream->announced > done + smcr_ring_room(&stream->ring) ? stream->announced : done;
 }
 
-uint64_t
-smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length)
+void
+smcr_stream_move(smcr_stream_t *stream)
+{
+    stream->moved = true;
+}
+
+bool
+smcr_stream_locate(smcr_stream_t *stream, uint32_t offset, uint32_t length, uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
     uint64_t next = earliest(stream);
     uint64_t forward = smcr_ring_next(&stream->ring, next, offset);
     bool fits = forward + length <= stream->consumed + room;
 
+    stream->known = room || offset == next;
     if (!stream->moved || forward < room || (forward == next && fits))
-        return forward;
-    return forward - room;
-}
-
-bool
-smcr_stream_can_locate(const smcr_stream_t *stream, uint32_t offset)
-{
-    return smcr_ring_room(&stream->ring) || offset == earliest(stream);
+        *position = forward;
+    else
+        *position = forward - room;
+    return stream->known;
 }
 
 smcr_piece_t
@@ -61,6 +75,20 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
         stream->moved = false;
     }
     return piece;
+}
+
+bool
+smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod)
+{
+    if (smcr_ring_room(&stream->ring) == 0 && prod.wrap != stream->prod.wrap)
+        stream->known = false;
+    return stream->known;
+}
+
+bool
+smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons)
+{
+    return smcr_ring_room(&stream->ring) || cons.wrap == stream->cons.wrap;
 }
 
 int64_t

@@ -53,16 +53,26 @@ typedef struct {
 /* The stream begins: an element of `size` bytes whose data begins at `base`. */
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
+/* The stream of a late capture, in an element of unknown size: it has been written up to `written`,
+ * of which the last `length` bytes are not announced yet. */
+void smcr_stream_start_late(smcr_stream_t *stream, uint32_t written, uint32_t length);
+
+/* Cursors in the first round of an element of unknown size say all. Later ones do not: then nothing
+ * is known of the stream any more. Returns whether a producer cursor tells its position. */
+bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
+bool smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons);
+
+/* The stream goes on on another link: what was not acknowledged on the old one may come again. */
+void smcr_stream_move(smcr_stream_t *stream);
+
 /*
  * Where in the stream a request of `length` bytes to `offset` of the element goes. It goes on
  * where the last one ended; else the capture lacks some, or, after a failover, they are written
- * again.
+ * again. Returns false when that is not known: the size of the element is not, and bytes are
+ * missing or the writer begins another round. Nothing is known of the stream any more then.
  */
-uint64_t smcr_stream_locate(const smcr_stream_t *stream, uint32_t offset, uint32_t length);
-
-/* Whether that is possible: where the size of the element is not known, nothing is known any more
- * once bytes are missing or the writer begins another round. */
-bool smcr_stream_can_locate(const smcr_stream_t *stream, uint32_t offset);
+bool smcr_stream_locate(smcr_stream_t *stream, uint32_t offset, uint32_t length,
+                        uint64_t *position);
 
 /* `length` bytes at `position` are written. */
 smcr_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);

@@ -6,7 +6,7 @@
 
 #include "window.h"
 
-#include "state_private.h"
+#include "store.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define LATE (500 * MILLISECOND) /* for a reader whose writer is blocked */
@@ -60,20 +60,19 @@ end_blocked(smcr_stream_t *stream, smcr_when_t when)
 }
 
 void
-smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
-                    smcr_when_t when, smcr_packet_t *packet)
+smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
     uint64_t end = place->position + place->length;
     uint32_t room = smcr_ring_room(&stream->ring);
 
     if (room && end > stream->consumed + room)
-        smcr_event_add(state, packet, SMCR_EVENT_OVERWRITTEN, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_OVERWRITTEN, NULL);
     smcr_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
-        blocked = end_blocked(stream, when);
-    if (packet->place == place) { /* else its frame has gone by */
+        blocked = end_blocked(stream, arrival->when);
+    if (arrival->record->place == place) { /* else its frame has gone by */
         if (blocked.frame)
-            smcr_place_more(state, place)->blocked = blocked;
+            smcr_place_more(arrival->state, place)->blocked = blocked;
         place->used = stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
@@ -110,49 +109,48 @@ settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
  * have got into the silly window syndrome (4.5.1).
  */
 static void
-note_full(smcr_state_t *state, smcr_stream_t *stream, smcr_when_t when, smcr_packet_t *packet)
+note_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     bool filled = smcr_ring_room(&stream->ring) && smcr_stream_free(stream) == 0;
 
     if (filled) {
-        stalls(state, stream)->full_frame = when.frame;
-        stalls(state, stream)->full_time = when.time;
-        smcr_event_add(state, packet, SMCR_EVENT_WINDOW_FULL, NULL);
+        stalls(arrival->state, stream)->full_frame = arrival->when.frame;
+        stalls(arrival->state, stream)->full_time = arrival->when.time;
+        smcr_event_add(arrival, SMCR_EVENT_WINDOW_FULL, NULL);
     }
-    bool small = filled && stream->filled && is_small(stream, packet->view->len);
+    bool small = filled && stream->filled && is_small(stream, arrival->record->view->len);
     if (small && stream->filled_small)
-        smcr_event_add(state, packet, SMCR_EVENT_SMALL_WRITE, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_SMALL_WRITE, NULL);
     stream->filled_small = small;
     stream->filled = filled;
 }
 
 void
-smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked, smcr_when_t when,
-                      smcr_packet_t *packet)
+smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
 {
-    smcr_cdc_view_t *view = packet->view;
+    smcr_cdc_view_t *view = arrival->record->view;
     bool was_blocked = stalls_of(stream).blocked_frame != 0;
 
-    settle_writes(stream, when, view);
+    settle_writes(stream, arrival->when, view);
     if (!blocked && was_blocked)
-        smcr_cdc_more(state, view)->blocked = end_blocked(stream, when);
+        smcr_cdc_more(arrival->state, view)->blocked = end_blocked(stream, arrival->when);
     else if (blocked && !was_blocked) {
-        stalls(state, stream)->blocked_frame = when.frame;
-        stalls(state, stream)->blocked_time = when.time;
-        smcr_event_add(state, packet, SMCR_EVENT_BLOCKED, NULL);
+        stalls(arrival->state, stream)->blocked_frame = arrival->when.frame;
+        stalls(arrival->state, stream)->blocked_time = arrival->when.time;
+        smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
     }
     if (view->len == 0)
         return;
     if (stream->announced > stream->written)
-        smcr_event_add(state, packet, SMCR_EVENT_UNSEEN_DATA,
+        smcr_event_add(arrival, SMCR_EVENT_UNSEEN_DATA,
                        "The capture has no RDMA WRITE for %" G_GUINT64_FORMAT
                        " of the bytes that this message announces",
                        MIN(stream->announced - stream->written, view->len));
-    note_full(state, stream, when, packet);
+    note_full(arrival, stream);
     smcr_announcement_t *last = stream->unread;
-    smcr_announcement_t *announcement = wmem_new(state->scope, smcr_announcement_t);
+    smcr_announcement_t *announcement = wmem_new(arrival->state->scope, smcr_announcement_t);
     *announcement =
-        (smcr_announcement_t){last ? last->next : announcement, stream->announced, when};
+        (smcr_announcement_t){last ? last->next : announcement, stream->announced, arrival->when};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -189,41 +187,42 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream)
 /* A message for a few bytes only: not worth it, unless a blocked writer waits for every byte. That
  * urgent data has been read is told at once. */
 static void
-note_small_update(smcr_state_t *state, const smcr_stream_t *stream, uint64_t consumed_before,
-                  smcr_packet_t *packet)
+note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
+                  uint64_t consumed_before)
 {
     smcr_stalls_t now = stalls_of(stream);
     bool urgent = now.urgent > consumed_before && now.urgent <= stream->consumed + 1;
 
     if (urgent || !is_small(stream, stream->consumed - consumed_before))
         return;
-    smcr_event_add(state, packet, SMCR_EVENT_SMALL_UPDATE,
+    smcr_event_add(arrival, SMCR_EVENT_SMALL_UPDATE,
                    now.blocked_frame ? "The message does nothing but free less than a tenth of "
                                        "the RMB element, for a writer that is blocked"
                                      : NULL);
 }
 
 void
-smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream, const smcr_reading_t *reading,
-                     smcr_when_t when, smcr_packet_t *packet)
+smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
+                     const smcr_reading_t *reading)
 {
-    smcr_cdc_view_t *view = packet->view;
-    smcr_when_t read = settle_reads(state, stream);
+    smcr_cdc_view_t *view = arrival->record->view;
+    smcr_when_t when = arrival->when;
+    smcr_when_t read = settle_reads(arrival->state, stream);
 
     if (view && read.frame) {
         view->read_of = read.frame;
         view->read_time = since(when, read.time);
     }
     if (reading->alone)
-        note_small_update(state, stream, reading->consumed_before, packet);
+        note_small_update(arrival, stream, reading->consumed_before);
     smcr_stalls_t before = stalls_of(stream);
     if (reading->free_before > 0 || smcr_stream_free(stream) == 0 || !before.full_frame)
         return;
     if (view)
-        smcr_cdc_more(state, view)->full =
+        smcr_cdc_more(arrival->state, view)->full =
             (smcr_wait_t){before.full_frame, since(when, before.full_time)};
     stream->stalls->full_frame = 0;
-    smcr_event_add(state, packet, SMCR_EVENT_WINDOW_OPENED, NULL);
+    smcr_event_add(arrival, SMCR_EVENT_WINDOW_OPENED, NULL);
     if (before.blocked_frame && since(when, before.blocked_time) > LATE)
-        smcr_event_add(state, packet, SMCR_EVENT_LATE_UPDATE, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_LATE_UPDATE, NULL);
 }

@@ -8,15 +8,13 @@
 #ifndef SMCR_STATE_WINDOW_H
 #define SMCR_STATE_WINDOW_H
 
-#include "packet.h"
+#include "record.h"
 
 /* A WRITE packet's bytes are in the stream: `place` waits for the CDC message that announces it. */
-void smcr_window_written(smcr_state_t *state, smcr_stream_t *stream, smcr_place_t *place,
-                         smcr_when_t when, smcr_packet_t *packet);
+void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
 /* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag. */
-void smcr_window_announced(smcr_state_t *state, smcr_stream_t *stream, bool blocked,
-                           smcr_when_t when, smcr_packet_t *packet);
+void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked);
 
 /* What it has announced ends with urgent data. */
 void smcr_window_urgent(smcr_state_t *state, smcr_stream_t *stream);
@@ -29,7 +27,7 @@ typedef struct {
 } smcr_reading_t;
 
 /* A CDC message says that the reader has come to stream->consumed. */
-void smcr_window_consumed(smcr_state_t *state, smcr_stream_t *stream,
-                          const smcr_reading_t *reading, smcr_when_t when, smcr_packet_t *packet);
+void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
+                          const smcr_reading_t *reading);
 
 #endif /* SMCR_STATE_WINDOW_H */

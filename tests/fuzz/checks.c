@@ -6,7 +6,7 @@
 
 #include "checks.h"
 
-#include "state/packet.h"
+#include "state/record.h"
 
 #define EVENTS_MAX 32 /* of one frame; more would be a loop */
 
@@ -25,19 +25,25 @@ capture_close(capture_t *capture)
     wmem_destroy_allocator(capture->scope);
 }
 
-smcr_when_t
-capture_next(capture_t *capture)
+void
+capture_next(capture_t *capture, const smcr_roce_t *roce)
 {
-    memset(&capture->packet, 0, sizeof capture->packet);
-    capture->packet.direction = SMCR_SIDE_UNKNOWN;
+    capture->packet = smcr_record_new();
     capture->known = false;
     capture->frame++;
-    return (smcr_when_t){capture->frame, capture->frame * UINT64_C(1000000) +
-                                             capture->seconds * UINT64_C(1000000000)};
+    if (roce)
+        capture->roce = *roce;
+    capture->arrival = (smcr_arrival_t){
+        .state = capture->state,
+        .roce = roce ? &capture->roce : NULL,
+        .when = {capture->frame, capture->frame * UINT64_C(1000000) +
+                                     capture->seconds * UINT64_C(1000000000)},
+        .record = &capture->packet,
+    };
 }
 
 static void
-check_events(const smcr_packet_t *packet)
+check_events(const smcr_record_t *packet)
 {
     static const smcr_event_id_t ids[] = {
 #define SMCR_EVENT(id, expert) id,
@@ -52,7 +58,7 @@ check_events(const smcr_packet_t *packet)
 }
 
 static void
-check_link(const smcr_packet_t *packet)
+check_link(const smcr_record_t *packet)
 {
     const smcr_link_t *link = packet->link;
 
@@ -111,7 +117,7 @@ static void
 check_kept(const capture_t *capture)
 {
     const uint16_t layers[] = {5, (uint16_t)(6 + capture->frame % 3)};
-    smcr_packet_t none = {.kind = SMCR_PACKET_OTHER}, found;
+    smcr_record_t none = smcr_record_new(), found;
 
     smcr_record_keep(capture->state, capture->frame, layers[0], &capture->packet);
     smcr_record_keep(capture->state, capture->frame, layers[1], &none);
@@ -134,7 +140,7 @@ check_kept(const capture_t *capture)
 static void
 check_record(capture_t *capture)
 {
-    const smcr_packet_t *packet = &capture->packet;
+    const smcr_record_t *packet = &capture->packet;
 
     require(packet->kind <= SMCR_PACKET_ACK);
     require(packet->sender >= -1 && packet->sender <= 1);

@@ -26,7 +26,9 @@ typedef struct {
     uint32_t frame;   /* last one */
     uint32_t seconds; /* that nothing happened */
     bool known;       /* the state knew its queue pair */
-    smcr_packet_t packet;
+    smcr_record_t packet; /* its record */
+    smcr_roce_t roce;     /* its headers */
+    smcr_arrival_t arrival;
     smcr_conn_t *conn[CAPTURE_CONNS];        /* those with CLC messages; NULL: not yet */
     progress_t progress[CAPTURE_CONNS][2]; /* of their streams */
     const smcr_exchange_t *answered[CAPTURE_ANSWERED]; /* the last ones, a ring */
@@ -36,8 +38,8 @@ typedef struct {
 void capture_open(capture_t *capture);
 void capture_close(capture_t *capture);
 
-/* Begins a frame with an empty record. */
-smcr_when_t capture_next(capture_t *capture);
+/* Begins a frame with an empty record; without headers it is one of TCP. */
+void capture_next(capture_t *capture, const smcr_roce_t *roce);
 
 /* Stops unless everything about the last frame is right. */
 void capture_check(capture_t *capture);

@@ -10,7 +10,6 @@
 #include "state/exchange.h"
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"
-#include "state/orphan.h"
 
 #define HOSTS 3
 #define QPNS 4
@@ -85,8 +84,8 @@ play_clc(capture_t *capture, input_t *input)
     }
     if (!capture->conn[which])
         capture->conn[which] = smcr_conn_new(capture->state);
-    smcr_state_clc(capture->state, capture->conn[which], &clc, capture_next(capture),
-                   &capture->packet);
+    capture_next(capture, NULL);
+    smcr_state_clc(&capture->arrival, capture->conn[which], &clc, how & 1);
 }
 
 /* ---- RoCE ---- */
@@ -130,24 +129,25 @@ play_packet(capture_t *capture, input_t *input)
     roce.payload_length = (int)input_number(input, how & 0x20 ? 2 : 1);
     if (roce.has_reth && (how & 0x10))
         roce.dma_length = (uint32_t)roce.payload_length * (opcode == 6 ? 3 : 1);
-    smcr_when_t when = capture_next(capture);
-    capture->known = smcr_state_packet(capture->state, &roce, when, &capture->packet);
+    capture_next(capture, &roce);
+    capture->known = smcr_state_packet(&capture->arrival);
     if (!capture->known)
-        smcr_orphan_stranger(capture->state, &roce, when, &capture->packet);
+        smcr_state_stranger(&capture->arrival);
 }
 
 /* The SEND that carries a message. Returns whether it is SMC-R. */
 static bool
-play_send(capture_t *capture, const smcr_roce_t *roce, uint8_t how, smcr_when_t when)
+play_send(capture_t *capture, const smcr_roce_t *roce, uint8_t how)
 {
-    capture->known = smcr_state_packet(capture->state, roce, when, &capture->packet);
+    capture_next(capture, roce);
+    capture->known = smcr_state_packet(&capture->arrival);
     if (capture->known || (how & 0x40))
         return capture->known;
     if (how & 0x20)
-        smcr_state_recognise_link(capture->state, roce, qp_of(0, how % QPNS).qpn, when);
+        smcr_state_prove_link(&capture->arrival, qp_of(0, how % QPNS).qpn);
     else
-        smcr_state_recognise(capture->state, roce, when);
-    capture->known = smcr_state_packet(capture->state, roce, when, &capture->packet);
+        smcr_state_prove(&capture->arrival);
+    capture->known = smcr_state_packet(&capture->arrival);
     return capture->known;
 }
 
@@ -209,9 +209,8 @@ play_llc(capture_t *capture, input_t *input)
     for (unsigned i = 0; i < llc.rtoken_count; i++)
         rtokens[i] = (smcr_rtoken_t){input_byte(input) & 3, pick_key(input), pick_key(input),
                                      pick_va(input)};
-    smcr_when_t when = capture_next(capture);
-    if (play_send(capture, &roce, llc.flags, when))
-        smcr_state_llc(capture->state, &roce, &llc, when, &capture->packet);
+    if (play_send(capture, &roce, llc.flags))
+        smcr_state_llc(&capture->arrival, &llc);
 }
 
 /* ---- CDC ---- */
@@ -230,13 +229,12 @@ play_cdc(capture_t *capture, input_t *input)
         .state = input_byte(input),
         .complete = true,
     };
-    smcr_when_t when = capture_next(capture);
 
-    if (!play_send(capture, &roce, cdc.flags, when))
+    if (!play_send(capture, &roce, cdc.flags))
         return;
-    smcr_state_cdc(capture->state, &roce, &cdc, when, &capture->packet);
+    smcr_state_cdc(&capture->arrival, &cdc);
     if ((cdc.state & 7) == 7)
-        smcr_state_tcp_reset(capture->state, &cdc, &capture->packet);
+        smcr_state_tcp_reset(&capture->arrival, &cdc);
 }
 
 int

@@ -46,10 +46,9 @@ write_piece(smcr_stream_t *stream, input_t *input)
     uint32_t room = smcr_ring_room(&stream->ring);
 
     check_ring(&stream->ring, stream->written, offset);
-    if (!smcr_stream_can_locate(stream, offset))
+    uint64_t written = stream->written, position;
+    if (!smcr_stream_locate(stream, offset, length, &position))
         return;
-    uint64_t written = stream->written;
-    uint64_t position = smcr_stream_locate(stream, offset, length);
     require(position + (stream->moved ? room : 0U) >= written);
     smcr_piece_t piece = smcr_stream_write(stream, position, length);
     require(piece.known && piece.position == position);

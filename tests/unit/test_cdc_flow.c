@@ -89,7 +89,7 @@ add_second_link(capture_t *capture, const smcr_conn_t *conn)
 
     for (int side = 0; side < 2; side++)
         smcr_end_set(capture->state, link, side, &keys[side]);
-    smcr_link_activate(link, capture->frame);
+    smcr_link_activate(link);
 }
 
 static void
@@ -167,15 +167,15 @@ static void
 test_incomplete(void)
 {
     capture_t capture;
-    smcr_roce_t roce = {.target = qp_of_side(SERVER)};
     smcr_cdc_t cdc = {.token = SERVER_TOKEN};
-    smcr_packet_t packet = {.kind = SMCR_PACKET_OTHER};
 
     capture_open(&capture);
     first_contact(&capture);
-    smcr_state_cdc(capture.state, &roce, &cdc, (smcr_when_t){9, 9}, &packet);
-    g_assert_cmpint(packet.kind, ==, SMCR_PACKET_CDC);
-    g_assert_null(packet.conn);
+    play(&capture, HOST(CLIENT), qp_of_side(SERVER), AUTO_PSN,
+         (smcr_roce_t){.opcode = SMCR_RC_SEND_ONLY});
+    smcr_state_cdc(&capture.arrival, &cdc);
+    g_assert_cmpint(capture.packet.kind, ==, SMCR_PACKET_CDC);
+    g_assert_null(capture.packet.conn);
     capture_close(&capture);
 }
 

@@ -131,13 +131,13 @@ play_step(capture_t *capture, smcr_conn_t *const *conns, const step_t *step)
 static void
 check_step(const capture_t *capture, const smcr_conn_t *conn, const step_t *step)
 {
-    const smcr_packet_t *packet = &capture->packet;
+    const smcr_record_t *packet = &capture->packet;
 
     g_assert_cmpstr(events(capture), ==, step->events);
     g_assert_true(packet->conn == conn);
     g_assert_cmpint(packet->link ? (int)packet->link->index : -1, ==, step->link);
     g_assert_cmpint(packet->link ? (int)packet->link->lgr->index : -1, ==, step->lgr);
-    static const int directions[] = {[PROPOSAL] = 0, [ACCEPT] = 1, [CONFIRM] = 0, [DECLINE] = -1};
+    static const int directions[] = {[PROPOSAL] = 0, [ACCEPT] = 1, [CONFIRM] = 0, [DECLINE] = 1};
     g_assert_cmpint(packet->direction, ==, directions[step->type]);
     if (step->type == DECLINE && conn->lgr)
         for (int side = 0; side < 2; side++) {
@@ -152,7 +152,6 @@ check_step(const capture_t *capture, const smcr_conn_t *conn, const step_t *step
     g_assert_cmpint(packet->sender == link->lgr->server, ==, step->type == ACCEPT);
     g_assert_true(conn->lgr == link->lgr);
     g_assert_true(packet->lgr_proven);
-    g_assert_cmpuint(side->clc_frame, ==, capture->frame);
     g_assert_true(smcr_conn_find(capture->state, link->lgr, packet->sender, step->number) == conn);
     g_assert_true(smcr_rmb_conn(side->rmb, 1) == conn);
     g_assert_true(smcr_rmb_find(capture->state, &link->end[packet->sender], step->number)->rmb ==
@@ -193,13 +192,11 @@ test_values(void)
 
     g_assert_true(conn->side[CLIENT].link == link);
     g_assert_true(conn->first_contact && lgr->from_start);
-    g_assert_cmpuint(lgr->version, ==, 1);
     g_assert_cmpint(lgr->server, ==, SERVER);
     g_assert_cmpuint(conn->accept_frame, ==, 1);
     g_assert_cmpuint(conn->confirm_frame, ==, 2);
     g_assert_cmpuint(lgr->peer_id[CLIENT][0], ==, 0xc0);
     g_assert_cmpuint(lgr->peer_id[SERVER][0], ==, 0xc1);
-    g_assert_cmpuint(link->end[SERVER].initial_psn, ==, SERVER_PSN);
     g_assert_cmpuint(link->end[CLIENT].order.next, ==, SERVER_PSN);
     g_assert_cmpuint(link->end[SERVER].order.next, ==, CLIENT_PSN);
     g_assert_cmpint(link->state, ==, SMCR_LINK_ANNOUNCED);
@@ -264,10 +261,11 @@ test_not_for_us(void)
         smcr_clc_t accept = {{0xe2d4c3c4, 2, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 1}}, false};
         smcr_clc_t confirm = {{0xe2d4c3c4, 3, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 2}}, false};
         smcr_clc_t decline = {.header = {0xe2d4c3c4, 4, 28, 0x10}};
-        smcr_when_t when = {1, 1};
-        smcr_state_clc(capture.state, conn, &accept, when, &capture.packet);
-        smcr_state_clc(capture.state, conn, &confirm, when, &capture.packet);
-        smcr_state_clc(capture.state, conn, &decline, when, &capture.packet);
+        smcr_arrival_t arrival = {
+            .state = capture.state, .when = {1, 1}, .record = &capture.packet};
+        smcr_state_clc(&arrival, conn, &accept, true);
+        smcr_state_clc(&arrival, conn, &confirm, false);
+        smcr_state_clc(&arrival, conn, &decline, true);
         g_assert_null(conn->lgr);
         g_assert_null(capture.packet.link);
         g_assert_cmpuint(conn->decline_frame, ==, 1);

@@ -22,7 +22,7 @@ test_tokens(void)
     capture_t capture;
 
     capture_open(&capture);
-    smcr_lgr_t *lgrs[] = {smcr_lgr_new(capture.state, 1), smcr_lgr_new(capture.state, 2)};
+    smcr_lgr_t *lgrs[] = {smcr_lgr_new(capture.state), smcr_lgr_new(capture.state)};
     smcr_conn_t *conns[2][2];
     for (int group = 0; group < 2; group++)
         for (int side = 0; side < 2; side++) {
@@ -39,7 +39,7 @@ test_tokens(void)
             g_assert_cmpuint(conns[group][side]->side[side].token, ==, 77);
         }
     g_assert_null(smcr_conn_find(capture.state, lgrs[0], 0, 78));
-    g_assert_null(smcr_conn_find(capture.state, smcr_lgr_new(capture.state, 3), 0, 77));
+    g_assert_null(smcr_conn_find(capture.state, smcr_lgr_new(capture.state), 0, 77));
     capture_close(&capture);
 }
 
@@ -49,7 +49,7 @@ test_reuse(void)
     capture_t capture;
 
     capture_open(&capture);
-    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
     smcr_conn_t *before = new_conn(&capture, lgr);
     smcr_conn_t *after = new_conn(&capture, lgr);
     smcr_conn_set_token(capture.state, before, CLIENT, 5);
@@ -68,7 +68,7 @@ test_many(void)
     enum { COUNT = 4000 };
 
     capture_open(&capture);
-    smcr_lgr_t *lgr = smcr_lgr_new(capture.state, 1);
+    smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
     for (uint32_t i = 0; i < COUNT; i++)
         smcr_conn_set_token(capture.state, new_conn(&capture, lgr), i & 1, i / 2);
     for (uint32_t i = 0; i < COUNT; i++)

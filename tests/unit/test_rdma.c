@@ -141,7 +141,7 @@ play_step(capture_t *capture, uint32_t first_psn, const step_t *step)
 }
 
 static void
-check_write(const smcr_packet_t *packet, smcr_conn_t *const *conns, const step_t *step)
+check_write(const smcr_record_t *packet, smcr_conn_t *const *conns, const step_t *step)
 {
     const smcr_place_t *place = packet->place;
 

@@ -19,7 +19,7 @@ set_up(group_t *group, gconstpointer data G_GNUC_UNUSED)
     smcr_qp_key_t keys[] = {qp(1, 1), qp(2, 1), qp(1, 2), qp(2, 2)};
 
     capture_open(&group->capture);
-    smcr_lgr_t *lgr = smcr_lgr_new(group->capture.state, 1);
+    smcr_lgr_t *lgr = smcr_lgr_new(group->capture.state);
     group->link = smcr_link_new(group->capture.state, lgr);
     group->second = smcr_link_new(group->capture.state, lgr);
     for (int side = 0; side < 2; side++) {

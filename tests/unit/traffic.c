@@ -51,13 +51,20 @@ events(const capture_t *capture)
     return wmem_strbuf_get_str(text);
 }
 
-static smcr_when_t
-next_frame(capture_t *capture)
+/* The next frame arrives: one that TCP carries, if it has no headers. */
+static void
+next_frame(capture_t *capture, const smcr_roce_t *roce)
 {
-    memset(&capture->packet, 0, sizeof capture->packet);
-    capture->packet.direction = SMCR_SIDE_UNKNOWN;
     capture->frame++;
-    return (smcr_when_t){capture->frame, capture->frame * UINT64_C(1000000)};
+    capture->packet = smcr_record_new();
+    if (roce)
+        capture->roce = *roce;
+    capture->arrival = (smcr_arrival_t){
+        .state = capture->state,
+        .roce = roce ? &capture->roce : NULL,
+        .when = {capture->frame, capture->frame * UINT64_C(1000000)},
+        .record = &capture->packet,
+    };
 }
 
 /* ---- CLC ---- */
@@ -85,7 +92,6 @@ void
 play_clc(capture_t *capture, smcr_conn_t *conn, uint8_t type, bool is_first,
          const smcr_clc_accept_t *accept)
 {
-    smcr_when_t when = next_frame(capture);
     smcr_clc_t clc = {
         .header = {0xe2d4c3d9, type, 68, (uint8_t)(0x10 | (is_first ? 0x08 : 0))},
         .complete = true,
@@ -93,7 +99,9 @@ play_clc(capture_t *capture, smcr_conn_t *conn, uint8_t type, bool is_first,
 
     if (accept)
         clc.u.accept = *accept;
-    smcr_state_clc(capture->state, conn, &clc, when, &capture->packet);
+    next_frame(capture, NULL);
+    smcr_state_clc(&capture->arrival, conn, &clc,
+                   type == SMCR_CLC_ACCEPT || type == SMCR_CLC_DECLINE);
 }
 
 void
@@ -137,41 +145,38 @@ begin(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr
 uint32_t
 play(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
 {
-    smcr_when_t when = next_frame(capture);
     smcr_roce_t all = begin(capture, host, target, psn, roce);
 
-    capture->known = smcr_state_packet(capture->state, &all, when, &capture->packet);
+    next_frame(capture, &all);
+    capture->known = smcr_state_packet(&capture->arrival);
     if (!capture->known)
-        smcr_orphan_stranger(capture->state, &all, when, &capture->packet);
+        smcr_state_stranger(&capture->arrival);
     return all.psn;
 }
 
-/* A SEND; its message is recognised on an unknown queue pair. */
-static smcr_roce_t
+/* A SEND; its message proves itself on an unknown queue pair. */
+static void
 play_send(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn)
 {
-    smcr_roce_t roce = {.opcode = SMCR_RC_SEND_ONLY, .payload_length = 44};
-    smcr_when_t when = next_frame(capture);
+    smcr_roce_t roce = {.opcode = SMCR_RC_SEND_ONLY, .payload_length = SMCR_LLC_LENGTH};
     smcr_roce_t all = begin(capture, host, target, psn, roce);
 
-    capture->known = smcr_state_packet(capture->state, &all, when, &capture->packet);
+    next_frame(capture, &all);
+    capture->known = smcr_state_packet(&capture->arrival);
     if (!capture->known) {
-        smcr_state_recognise(capture->state, &all, when);
-        capture->known = smcr_state_packet(capture->state, &all, when, &capture->packet);
+        smcr_state_prove(&capture->arrival);
+        capture->known = smcr_state_packet(&capture->arrival);
     }
-    return all;
 }
 
 void
 play_llc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_llc_t llc)
 {
-    smcr_roce_t roce = play_send(capture, host, target, psn);
-    smcr_when_t when = {capture->frame, capture->frame * UINT64_C(1000000)};
-
+    play_send(capture, host, target, psn);
     llc.complete = true;
-    llc.length = 44;
+    llc.length = SMCR_LLC_LENGTH;
     if (capture->known)
-        smcr_state_llc(capture->state, &roce, &llc, when, &capture->packet);
+        smcr_state_llc(&capture->arrival, &llc);
 }
 
 void
@@ -183,13 +188,11 @@ play_llc(capture_t *capture, int side, smcr_llc_t llc)
 void
 play_cdc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_cdc_t cdc)
 {
-    smcr_roce_t roce = play_send(capture, host, target, psn);
-    smcr_when_t when = {capture->frame, capture->frame * UINT64_C(1000000)};
-
+    play_send(capture, host, target, psn);
     cdc.complete = true;
-    cdc.length = 44;
+    cdc.length = SMCR_LLC_LENGTH;
     if (capture->known)
-        smcr_state_cdc(capture->state, &roce, &cdc, when, &capture->packet);
+        smcr_state_cdc(&capture->arrival, &cdc);
 }
 
 void

@@ -16,7 +16,8 @@
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"
 #include "state/orphan.h"
-#include "state/state_private.h"
+#include "state/state.h"
+#include "state/store.h"
 
 #define CLIENT 0
 #define SERVER 1
@@ -40,7 +41,9 @@ typedef struct {
     smcr_state_t *state;
     uint32_t frame;       /* last one played */
     bool known;           /* the state knew its queue pair */
-    smcr_packet_t packet; /* its record */
+    smcr_record_t packet; /* its record */
+    smcr_roce_t roce;     /* its headers */
+    smcr_arrival_t arrival;
 } capture_t;
 
 void capture_open(capture_t *capture);
