@@ -209,8 +209,8 @@ check_cursors(const smcr_arrival_t *arrival, int64_t len, int64_t read, const sm
 static bool
 all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
 {
-    if (!reader->cdc_frame)
-        return writer->prod.wrap == 0 && writer->prod.count <= SMCR_EYECATCHER_LENGTH; /* nothing but an eyecatcher */
+    if (!reader->cdc_frame) /* nothing but an eyecatcher has been written */
+        return writer->prod.wrap == 0 && writer->prod.count <= SMCR_EYECATCHER_LENGTH;
     return writer->prod.wrap == reader->cons.wrap && writer->prod.count == reader->cons.count;
 }
 

@@ -9,8 +9,8 @@
 
 #include "record.h"
 
-/* A CLC message of `conn` arrives, in the order of the TCP stream. `from_server`: the side of the TCP
- * connection that sent it. */
+/* A CLC message of `conn` arrives, in the order of the TCP stream. `from_server`: which side of the
+ * TCP connection sent it. */
 void smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
                     bool from_server);
 

@@ -41,7 +41,7 @@ smcr_conn_new(smcr_state_t *state)
     return conn;
 }
 
-/* A connection is its own key, by its first member: to look one up, the member's address will do. */
+/* A connection is its own key, by its first member. So the address of a pointer is a key, too. */
 _Static_assert(offsetof(smcr_conn_t, conversation) == 0, "the conversation must come first");
 
 static unsigned

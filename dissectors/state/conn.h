@@ -53,13 +53,13 @@ typedef struct {
     bool by_server : 1;     /* sent the Decline */
     bool both_options : 1;  /* SYN and SYN-ACK have the option */
     bool other_subnet : 1;  /* the server's address is not in the subnet that the Proposal tells */
-    bool no_roce : 1;       /* the handshake was complete, but no RoCE packet has come on its link */
+    bool no_roce : 1;       /* after the Confirm: no RoCE packet has come on the link */
 } smcr_fallback_t;
 
 struct smcr_conn {
-    void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known, and
-                           addresses, ports and `tcp_stream` are not, either. Stays the first member,
-                           by which the connection is found (conn.c) */
+    void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
+                           nor are addresses, ports and `tcp_stream`. It is the first member, by
+                           which the connection is found (conn.c) */
     union {
         uint8_t ipv4[2][4];                /* client, server */
         uint8_t (*ipv6)[SMCR_GID_LENGTH];

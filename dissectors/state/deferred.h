@@ -32,8 +32,8 @@ typedef struct {
 /* Keeps what arrives behind a gap. */
 void smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_content_t *content);
 
-/* Takes out the first of what was kept for `end` that its receiver does not wait for any more, in the
- * order of PSNs; NULL when there is none. The caller frees it. */
+/* Takes out the first of what was kept for `end`, in the order of PSNs, that lies before the PSN
+ * which the receiver waits for; NULL when there is none. The caller frees it. */
 smcr_deferred_t *smcr_deferred_take(smcr_end_t *end);
 void smcr_deferred_free(smcr_state_t *state, smcr_deferred_t *deferred);
 

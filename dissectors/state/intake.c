@@ -1,7 +1,7 @@
 /* intake.c
  * The one way by which packets change the state. What is next in its receiver's order is applied.
- * What is behind a gap waits: it is applied when the receiver acknowledges it, and forgotten when it
- * is sent again. What has been taken in before changes nothing.
+ * What is behind a gap is deferred: it is applied when the receiver acknowledges it, and dropped
+ * when it is sent again. What has been taken in before changes nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -170,8 +170,9 @@ take_order(const smcr_arrival_t *arrival)
                        "The first packet has PSN %u, but its sender announced %u", psn,
                        waited_for);
     check_mtu(arrival);
-    record->order = smcr_psn_take(order, arrival->state->scope, psn, arrival->when.frame,
-                                  &record->first_frame);
+    smcr_psn_order_t place = smcr_psn_take(order, arrival->state->scope, psn,
+                                           arrival->when.frame, &record->first_frame);
+    record->order = place & 0x3;
     if (!record->first_frame)
         smcr_psn_seen(order, psn)->time = arrival->when.time;
     if (record->order == SMCR_PSN_AHEAD)

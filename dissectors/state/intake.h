@@ -12,7 +12,7 @@
 
 /*
  * A packet of the reliable connection service, or a congestion notification. Finds its link,
- * keeps the order of PSNs, and gives an RDMA WRITE its place. `arrival->end` and `psn` are filled in.
+ * keeps the order of PSNs, and gives an RDMA WRITE its place. Fills in `arrival->end` and `psn`.
  *
  * Returns false when its queue pair is not known to carry SMC-R; the record is then not changed.
  */
@@ -27,7 +27,7 @@ void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 /* The TCP connection of this CDC message's connection was reset before; `cdc` ought to say so. */
 void smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
-/* Makes known that the queue pair to which the packet goes carries SMC-R: a message has proven it. */
+/* A message has proven that the queue pair to which the packet goes carries SMC-R. */
 void smcr_state_prove(const smcr_arrival_t *arrival);
 
 /* The same for CONFIRM LINK, which names the queue pair `sender_qpn` from which it comes: it may be

@@ -108,7 +108,7 @@ void smcr_end_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_q
 
 /*
  * The link between two queue pairs, made when there is none; `sender` may be NULL. A link of which
- * one end is known gets the other one. Returns NULL when the two are known to be of different links.
+ * one end is known gets the other one. Returns NULL when the two belong to different links.
  */
 smcr_link_t *smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
                                const smcr_qp_key_t *receiver);
@@ -132,7 +132,7 @@ smcr_end_t *smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce);
 
 /*
  * The end to which an acknowledgement goes, of a link that is known by its other end only: the
- * acknowledgement names a PSN that one such link between the two devices has just carried. NULL when
+ * acknowledgement names a PSN that one such link between the two devices has just carried. NULL:
  * there is no such link, or more than one.
  */
 smcr_end_t *smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);

@@ -147,7 +147,8 @@ take_new_rtokens(const flow_t *flow, smcr_link_t *link)
 
     for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
-        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from, rtoken->ref_rkey);
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from,
+                                                   rtoken->ref_rkey);
         if (entry)
             smcr_rmb_add_rtoken(flow->arrival->state, entry->rmb, owner, rtoken->rkey, rtoken->va);
         else
@@ -291,7 +292,8 @@ take_confirm_rkey(const flow_t *flow)
 
     if (flow->response) /* an echo */
         return;
-    smcr_rmb_t *rmb = smcr_rmb_announce(flow->arrival->state, flow->from, confirm->rkey, confirm->va);
+    smcr_rmb_t *rmb = smcr_rmb_announce(flow->arrival->state, flow->from, confirm->rkey,
+                                        confirm->va);
     flow->lgr->confirmed[flow->from->side] = rmb;
     take_other_rtokens(flow, rmb);
 }

@@ -33,8 +33,8 @@ typedef struct {
     smcr_place_t *place;
 } smcr_orphan_t;
 
-/* The queue pair `qp` has just become known: takes out the packets that came to it before, as a list
- * of smcr_orphan_t that the caller destroys; NULL when there are none. */
+/* The queue pair `qp` has just become known: takes out the packets that came to it before. Returns
+ * a list of smcr_orphan_t that the caller destroys; NULL when there are none. */
 wmem_list_t *smcr_orphan_take_strangers(smcr_state_t *state, const smcr_qp_key_t *qp);
 
 /* A MIDDLE or LAST packet whose FIRST has not come. */

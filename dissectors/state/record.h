@@ -181,7 +181,7 @@ bool smcr_record_find(smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_
 /*
  * The record with what has turned out since its packet went by: the connection, and which link it
  * is, of a WRITE that came before anything named them. `is_late` says that the connection was not
- * known then. The only place where a record's late answers are looked up, but for smcr_place_piece().
+ * known then. Late answers are looked up here and in smcr_place_piece() only.
  */
 smcr_record_t smcr_record_now(const smcr_record_t *record);
 

@@ -19,7 +19,7 @@
 #endif
 #define SMCR_FULL_STRANGERS 256
 
-/* Tables that have a member for every connection are GLib's: these take a third of wmem's memory. */
+/* Tables with a member for every connection are GLib's: they take a third of wmem's memory. */
 struct smcr_state {
     wmem_allocator_t *scope;
     uint8_t *slab; /* of what is allocated next by smcr_state_alloc0() */

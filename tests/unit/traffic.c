@@ -51,8 +51,7 @@ events(const capture_t *capture)
     return wmem_strbuf_get_str(text);
 }
 
-/* The next frame arrives: one that TCP carries, if it has no headers. */
-static void
+void
 next_frame(capture_t *capture, const smcr_roce_t *roce)
 {
     capture->frame++;

@@ -56,6 +56,9 @@ smcr_qp_key_t qp_of_side(int side); /* of the first link */
 /* The names of the events of the last frame, without prefix, separated by blanks. */
 const char *events(const capture_t *capture);
 
+/* The next frame arrives: one that TCP carries, if it has no headers. */
+void next_frame(capture_t *capture, const smcr_roce_t *roce);
+
 /* ---- CLC ---- */
 
 /* Accept or Confirm of the first connection as the defines above say. */

@@ -1,0 +1,104 @@
+/* test_record.c
+ * Records are kept and found as they were, whatever they have.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#include <string.h>
+
+/* A record with one member that is not as in a new record: number `which`. */
+static smcr_record_t
+make(unsigned which)
+{
+    smcr_record_t record = smcr_record_new();
+    unsigned i = 0;
+
+#define ALWAYS(type, name, width, value) \
+    if (i++ == which) \
+        record.name = (value) ? 0 : 1;
+#define SOMETIMES(type, name) \
+    if (i++ == which) \
+        memset(&record.name, 0x5a, sizeof record.name);
+    SMCR_RECORD_ALWAYS(ALWAYS)
+    SMCR_RECORD_SOMETIMES(SOMETIMES)
+#undef ALWAYS
+#undef SOMETIMES
+    return record;
+}
+
+enum {
+#define COUNT(type, name, ...) COUNT_##name,
+    SMCR_RECORD_ALWAYS(COUNT) SMCR_RECORD_SOMETIMES(COUNT) MEMBERS
+};
+
+static void
+assert_equal(const smcr_record_t *one, const smcr_record_t *other)
+{
+#define ALWAYS(type, name, width, value) g_assert_cmpint(one->name, ==, other->name);
+#define SOMETIMES(type, name) \
+    g_assert_true(memcmp(&one->name, &other->name, sizeof one->name) == 0);
+    SMCR_RECORD_ALWAYS(ALWAYS)
+    SMCR_RECORD_SOMETIMES(SOMETIMES)
+}
+
+/* Each member comes back, alone, and with another packet of the same frame. */
+static void
+test_members(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    for (unsigned i = 0; i <= MEMBERS; i++) { /* the last one has none */
+        smcr_record_t record = make(i), other = make((i + 1) % MEMBERS), found;
+        smcr_record_keep(capture.state, i + 1, 3, &record);
+        g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
+        assert_equal(&record, &found);
+        smcr_record_keep(capture.state, i + 1, 4, &other);
+        g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
+        assert_equal(&record, &found);
+        g_assert_true(smcr_record_find(capture.state, i + 1, 4, &found));
+        assert_equal(&other, &found);
+        g_assert_true(smcr_record_find(capture.state, i + 1, SMCR_ANY_LAYER, &found));
+        g_assert_false(smcr_record_find(capture.state, i + 1, 5, &found));
+    }
+    g_assert_false(smcr_record_find(capture.state, MEMBERS + 2, 3, &(smcr_record_t){0}));
+    g_assert_false(smcr_record_find(capture.state, UINT32_MAX, 3, &(smcr_record_t){0}));
+    capture_close(&capture);
+}
+
+/* What turns out later is there from then on, and what was known stays. */
+static void
+test_late(void)
+{
+    smcr_conn_t first = {.index = 1}, second = {.index = 2};
+    smcr_link_t old = {.index = 3}, new = {.index = 4};
+    smcr_late_t late = {0};
+    smcr_place_more_t more = {.late = &late, .within = 100};
+    smcr_place_t place = {.more = &more};
+    smcr_record_t record = smcr_record_new();
+
+    record.place = &place;
+    smcr_record_t now = smcr_record_now(&record);
+    g_assert_true(!now.conn && !now.link && !now.is_late && now.sender == SMCR_SIDE_UNKNOWN);
+    g_assert_false(smcr_place_piece(&place).known);
+    late = (smcr_late_t){.conn = &first, .link = &new, .sender = 1, .placed = true, .position = 50};
+    now = smcr_record_now(&record);
+    g_assert_true(now.conn == &first && now.link == &new && now.is_late && now.sender == 1);
+    g_assert_cmpuint(smcr_place_piece(&place).position, ==, 150);
+    record.conn = &second;
+    record.link = &old;
+    record.sender = 0;
+    now = smcr_record_now(&record);
+    g_assert_true(now.conn == &second && now.link == &old && !now.is_late && now.sender == 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/record/members", test_members);
+    g_test_add_func("/record/late", test_late);
+    return g_test_run();
+}

@@ -1,0 +1,196 @@
+/* test_tcp_flow.c
+ * The TCP connection: its handshake, the end of CLC, and why it does not use SMC-R.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+#include "wire/clc_codes.h"
+
+#define DIAGNOSIS SMCR_DECLINE_NO_SMCR_DEVICE
+
+static smcr_conn_t *
+new_tcp(capture_t *capture, bool ipv4)
+{
+    static int conversation; /* anything with an address */
+    smcr_tcp_t tcp = {
+        .conversation = &conversation,
+        .stream = 7,
+        .ipv4 = ipv4,
+        .gid = {{[10] = 0xff, 0xff, 10, 0, 0, 1}, {[10] = 0xff, 0xff, 10, 0, 1, 2}},
+        .port = {4000, 80},
+    };
+
+    return smcr_state_tcp(capture->state, &tcp);
+}
+
+static void
+test_addresses(void)
+{
+    for (int ipv4 = 0; ipv4 < 2; ipv4++) {
+        capture_t capture;
+        capture_open(&capture);
+        const smcr_conn_t *conn = new_tcp(&capture, ipv4);
+        g_assert_true(smcr_conn_of(capture.state, conn->conversation) == conn);
+        g_assert_null(smcr_conn_of(capture.state, &capture));
+        g_assert_cmpuint(conn->tcp_stream, ==, 7);
+        g_assert_cmpuint(conn->port[0], ==, 4000);
+        g_assert_cmpuint(conn->port[1], ==, 80);
+        for (unsigned role = 0; role < 2; role++) {
+            const uint8_t *last = ipv4 ? conn->addr.ipv4[role] : conn->addr.ipv6[role] + 12;
+            g_assert_cmpuint(last[0], ==, 10);
+            g_assert_cmpuint(last[2], ==, role);
+            g_assert_cmpuint(last[3], ==, role + 1);
+        }
+        capture_close(&capture);
+    }
+}
+
+/* ---- what happens on a connection, and why it falls back then ---- */
+
+enum {
+    END,
+    SYN,            /* with the option */
+    SYNACK,         /* with it */
+    SYNACK_WITHOUT,
+    PROPOSAL,       /* of a client in 10.0.0.0/24; the server is outside */
+    ACCEPT,
+    CONFIRM,
+    CLIENT_DECLINES,
+    SERVER_DECLINES,
+    ROCE,           /* a packet on the link */
+    DATA,           /* of the application */
+};
+
+typedef struct {
+    const char *name;
+    int steps[8];
+    smcr_fallback_t fallback;
+} case_t;
+
+#define DECLINED(in) .frame = (in), .code = DIAGNOSIS, .kind = SMCR_FALLBACK_DECLINED
+#define BY_SERVER .by_server = true
+#define OUTSIDE .other_subnet = true
+#define BOTH .both_options = true
+
+static const case_t cases[] = {
+    {"nothing", {SYN, SYNACK}, {0}},
+    {"SMC-R", {SYN, SYNACK, PROPOSAL, ACCEPT, CONFIRM, ROCE, DATA}, {0}},
+    {"no option in SYN-ACK", {SYN, SYNACK_WITHOUT}, {.frame = 2, .kind = SMCR_FALLBACK_NO_OPTION}},
+    {"no option twice", {SYN, SYNACK_WITHOUT, SYNACK_WITHOUT},
+     {.frame = 2, .kind = SMCR_FALLBACK_NO_OPTION}},
+    {"SYN-ACK sent again without", {SYN, SYNACK, SYNACK_WITHOUT}, {0}},
+    {"no option at all", {SYNACK_WITHOUT}, {0}},
+    {"data after the options", {SYN, SYNACK, DATA, DATA},
+     {.frame = 3, .kind = SMCR_FALLBACK_NO_CLC, BOTH}},
+    {"data after one option", {SYNACK, DATA}, {.frame = 2, .kind = SMCR_FALLBACK_NO_CLC}},
+    {"data after SYN", {SYN, DATA}, {.frame = 2, .kind = SMCR_FALLBACK_NO_CLC}},
+    {"data after Proposal", {SYN, SYNACK, PROPOSAL, DATA},
+     {.frame = 4, .kind = SMCR_FALLBACK_NO_ANSWER, .step = SMCR_CLC_PROPOSAL, BOTH}},
+    {"data after Accept", {PROPOSAL, ACCEPT, DATA},
+     {.frame = 3, .kind = SMCR_FALLBACK_NO_ANSWER, .step = SMCR_CLC_ACCEPT}},
+    {"declined first of all", {CLIENT_DECLINES}, {DECLINED(1)}},
+    {"declined after Proposal", {SYN, SYNACK, PROPOSAL, SERVER_DECLINES},
+     {DECLINED(4), .step = SMCR_CLC_PROPOSAL, BY_SERVER, BOTH, OUTSIDE}},
+    {"declined after Accept", {PROPOSAL, ACCEPT, CLIENT_DECLINES, SERVER_DECLINES},
+     {DECLINED(3), .step = SMCR_CLC_ACCEPT, OUTSIDE}},
+    {"declined without RoCE", {PROPOSAL, ACCEPT, CONFIRM, SERVER_DECLINES, DATA},
+     {DECLINED(4), .step = SMCR_CLC_CONFIRM, BY_SERVER, OUTSIDE,
+      .no_roce = true}},
+    {"declined with RoCE", {PROPOSAL, ACCEPT, CONFIRM, ROCE, SERVER_DECLINES},
+     {DECLINED(5), .step = SMCR_CLC_CONFIRM, BY_SERVER, OUTSIDE}},
+    {"Decline after data", {PROPOSAL, DATA, SERVER_DECLINES},
+     {.frame = 2, .kind = SMCR_FALLBACK_NO_ANSWER, .step = SMCR_CLC_PROPOSAL}},
+};
+
+static void
+play_message(capture_t *capture, smcr_conn_t *conn, int step)
+{
+    bool from_server = step == ACCEPT || step == SERVER_DECLINES;
+    smcr_clc_t clc = {.header = {.flags = 0x18}, .complete = true};
+
+    if (step == PROPOSAL) {
+        clc.header.type = SMCR_CLC_PROPOSAL;
+        clc.u.proposal =
+            (smcr_clc_proposal_t){.has_ip_area = true, .subnet = {10}, .subnet_length = 24};
+    } else if (step == ACCEPT || step == CONFIRM) {
+        clc.header.type = step == ACCEPT ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
+        clc.u.accept = announcement(step == ACCEPT ? SERVER : CLIENT);
+    } else {
+        clc.header.type = SMCR_CLC_DECLINE;
+        clc.u.decline.diagnosis = DIAGNOSIS;
+    }
+    next_frame(capture, NULL);
+    smcr_state_clc(&capture->arrival, conn, &clc, from_server);
+}
+
+static void
+play_step(capture_t *capture, smcr_conn_t *conn, int step)
+{
+    if (step >= PROPOSAL && step <= SERVER_DECLINES) {
+        play_message(capture, conn, step);
+        return;
+    }
+    if (step == ROCE) {
+        play_ack(capture, CLIENT, 1);
+        return;
+    }
+    next_frame(capture, NULL);
+    if (step == SYN)
+        smcr_state_syn(conn);
+    else if (step == DATA)
+        smcr_state_tcp_data(conn, capture->frame);
+    else
+        smcr_state_synack(conn, step == SYNACK, capture->frame);
+}
+
+static void
+test_fallback(gconstpointer data)
+{
+    const case_t *expected = data;
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = new_tcp(&capture, true);
+    for (const int *step = expected->steps; *step != END; step++)
+        play_step(&capture, conn, *step);
+    const smcr_fallback_t *found = &conn->fallback, *wanted = &expected->fallback;
+    g_assert_cmpuint(found->kind, ==, wanted->kind);
+    g_assert_cmpuint(found->frame, ==, wanted->frame);
+    g_assert_cmpuint(found->code, ==, wanted->code);
+    g_assert_cmpuint(found->step, ==, wanted->step);
+    g_assert_cmpint(found->by_server, ==, wanted->by_server);
+    g_assert_cmpint(found->both_options, ==, wanted->both_options);
+    g_assert_cmpint(found->other_subnet, ==, wanted->other_subnet);
+    g_assert_cmpint(found->no_roce, ==, wanted->no_roce);
+    capture_close(&capture);
+}
+
+/* Each direction ends once. */
+static void
+test_clc_ended(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = new_tcp(&capture, true);
+    smcr_state_clc_ended(conn, 1, 5);
+    smcr_state_clc_ended(conn, 1, 6);
+    g_assert_cmpuint(conn->clc_end[0], ==, 0);
+    g_assert_cmpuint(conn->clc_end[1], ==, 5);
+    capture_close(&capture);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/tcp/addresses", test_addresses);
+    g_test_add_func("/tcp/end of CLC", test_clc_ended);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/tcp/fallback/%s", cases[i].name);
+        g_test_add_data_func(path, &cases[i], test_fallback);
+        g_free(path);
+    }
+    return g_test_run();
+}
