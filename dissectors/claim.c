@@ -31,17 +31,18 @@ smcr_claim_ignores(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 
 /* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
 static bool
-recognise(tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce, smcr_when_t when)
+recognise(tvbuff_t *tvb, packet_info *pinfo, int payload_at, const smcr_roce_t *roce)
 {
-    uint32_t sender_qpn;
+    smcr_when_t when = smcr_when(pinfo);
+    uint32_t sender;
 
     if (!smcr_is_whole_send(roce->opcode) || tvb_captured_length_remaining(tvb, payload_at) <= 0)
         return false;
     tvbuff_t *payload = tvb_new_subset_remaining(tvb, payload_at);
-    if (!smcr_recognise(payload, roce))
+    if (!smcr_recognise(payload, pinfo, roce, &sender))
         return false;
-    if (smcr_recognise_sender(payload, &sender_qpn))
-        smcr_state_recognise_link(smcr_state, roce, sender_qpn, when);
+    if (sender)
+        smcr_state_recognise_link(smcr_state, roce, sender, when);
     else
         smcr_state_recognise(smcr_state, roce, when);
     return true;
@@ -49,14 +50,14 @@ recognise(tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce, smcr_when_t wh
 
 /* First pass: is this packet SMC-R? Returns whether it gets a record. */
 static bool
-decide(const packet_info *pinfo, tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce,
+decide(packet_info *pinfo, tvbuff_t *tvb, int payload_at, const smcr_roce_t *roce,
        smcr_packet_t *packet)
 {
     smcr_when_t when = smcr_when(pinfo);
 
     *packet = (smcr_packet_t){.kind = SMCR_PACKET_OTHER, .direction = SMCR_SIDE_UNKNOWN};
     bool known = smcr_state_packet(smcr_state, roce, when, packet);
-    if (!known && recognise(tvb, payload_at, roce, when))
+    if (!known && recognise(tvb, pinfo, payload_at, roce))
         known = smcr_state_packet(smcr_state, roce, when, packet);
     return known || smcr_orphan_stranger(smcr_state, roce, when, packet);
 }
