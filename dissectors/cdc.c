@@ -174,3 +174,17 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
                     cdc->length == SMCR_LLC_LENGTH;
     return top;
 }
+
+bool
+smcr_cdc_examine(tvbuff_t *tvb, packet_info *pinfo)
+{
+    bool flawed = false;
+    smcr_cdc_t cdc = {0};
+    const smcr_walk_t walk = {
+        .pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed};
+
+    if (tvb_get_uint8(tvb, 0) != SMCR_LLC_CDC || tvb_reported_length(tvb) != SMCR_LLC_LENGTH)
+        return false;
+    smcr_layout_walk(&cdc_layout, &walk, 0, &cdc);
+    return !flawed && cdc.length == SMCR_LLC_LENGTH;
+}

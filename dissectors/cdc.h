@@ -18,4 +18,8 @@
  */
 proto_item *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
 
+/* Whether the payload is a CDC message whose type and length are right and whose reserved bits are
+ * zero, as far as it was captured. Shows nothing. */
+bool smcr_cdc_examine(tvbuff_t *tvb, packet_info *pinfo);
+
 #endif /* SMCR_CDC_H */

@@ -30,18 +30,18 @@ smcr_claim_ignores(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 
 /* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
 static bool
-recognise(tvbuff_t *tvb, int payload_at, const smcr_arrival_t *arrival)
+recognise(tvbuff_t *tvb, packet_info *pinfo, int payload_at, const smcr_arrival_t *arrival)
 {
-    uint32_t sender_qpn;
+    uint32_t sender;
 
     if (!smcr_is_whole_send(arrival->roce->opcode) ||
         tvb_captured_length_remaining(tvb, payload_at) <= 0)
         return false;
     tvbuff_t *payload = tvb_new_subset_remaining(tvb, payload_at);
-    if (!smcr_recognise(payload, arrival->roce))
+    if (!smcr_recognise(payload, pinfo, arrival->roce, &sender))
         return false;
-    if (smcr_recognise_sender(payload, &sender_qpn))
-        smcr_state_prove_link(arrival, sender_qpn);
+    if (sender)
+        smcr_state_prove_link(arrival, sender);
     else
         smcr_state_prove(arrival);
     return true;
@@ -49,7 +49,7 @@ recognise(tvbuff_t *tvb, int payload_at, const smcr_arrival_t *arrival)
 
 /* First pass: is this packet SMC-R? Returns whether it gets a record. */
 static bool
-decide(const packet_info *pinfo, tvbuff_t *tvb, int payload_at, smcr_frame_t *frame)
+decide(packet_info *pinfo, tvbuff_t *tvb, int payload_at, smcr_frame_t *frame)
 {
     smcr_arrival_t *arrival = &frame->arrival;
 
@@ -61,7 +61,7 @@ decide(const packet_info *pinfo, tvbuff_t *tvb, int payload_at, smcr_frame_t *fr
         .record = &frame->record,
     };
     return smcr_state_packet(arrival) ||
-           (recognise(tvb, payload_at, arrival) && smcr_state_packet(arrival)) ||
+           (recognise(tvb, pinfo, payload_at, arrival) && smcr_state_packet(arrival)) ||
            smcr_state_stranger(arrival);
 }
 

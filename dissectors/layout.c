@@ -16,6 +16,10 @@ smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned 
 {
     bool in_message = end <= tvb_reported_length(walk->tvb);
 
+    if (walk->flawed) {
+        *walk->flawed |= !in_message;
+        return;
+    }
     expert_add_info(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
 }
 
@@ -25,23 +29,23 @@ show_rest(const smcr_walk_t *walk, unsigned start, unsigned end)
 {
     unsigned captured = tvb_captured_length(walk->tvb);
     int length = captured > start ? (int)(captured - start) : 0;
-    proto_item *item = proto_tree_get_parent(walk->tree);
+    proto_item *item = walk->tree ? proto_tree_get_parent(walk->tree) : NULL;
 
-    if (length > 0)
+    if (length > 0 && !walk->flawed)
         item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_cut_bytes, walk->tvb, start,
                                (unsigned)length);
     smcr_layout_explain_missing(walk, item, end);
 }
 
-static bool
-bytes_are_zero(tvbuff_t *tvb, unsigned offset, unsigned length)
+bool
+smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
 {
-    const uint8_t *bytes = tvb_get_ptr(tvb, (int)offset, (int)length);
+    unsigned end = MIN(offset + length, tvb_captured_length(tvb));
 
-    for (unsigned i = 0; i < length; i++)
-        if (bytes[i])
-            return false;
-    return true;
+    for (unsigned i = offset; i < end; i++)
+        if (tvb_get_uint8(tvb, (int)i))
+            return true;
+    return false;
 }
 
 static uint64_t
@@ -84,18 +88,27 @@ keep_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, void *
     }
 }
 
-/* Notes reserved bits of a BITS row that are set. */
-static void
-check_reserved_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset,
-                    proto_item *item)
+/* How many of the reserved fields of a BITS row have bits that are set. */
+static unsigned
+reserved_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 {
     uint64_t value = read_integer(row, walk, offset);
+    unsigned count = 0;
 
     for (int *const *bit = row->bits; *bit; bit++) {
         uint64_t mask = proto_registrar_get_nth((unsigned)**bit)->bitmask;
         if ((value & mask) && smcr_field_is_reserved(**bit))
-            expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+            count++;
     }
+    return count;
+}
+
+/* Whether the captured bytes of a SHOW row should be zero and are not. */
+static bool
+reserved_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+{
+    return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
+           smcr_layout_has_bits(walk->tvb, offset, row->length);
 }
 
 static const char *
@@ -118,7 +131,8 @@ show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
     case SMCR_ROW_BITS:
         item = proto_tree_add_bitmask(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
                                       row->bits, ENC_BIG_ENDIAN);
-        check_reserved_bits(row, walk, offset, item);
+        for (unsigned i = reserved_bits(row, walk, offset); i > 0; i--)
+            expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
         break;
     case SMCR_ROW_TEXT:
         proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, length,
@@ -132,10 +146,21 @@ show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
         break;
     case SMCR_ROW_SHOW:
         item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset, length, order);
-        if (*row->hf == hf_smcr_reserved && !bytes_are_zero(walk->tvb, offset, row->length))
+        if (reserved_row(row, walk, offset))
             expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
         break;
     }
+}
+
+/* Looks for reserved bits that are set; of a row that the capture cuts, in the bytes it holds. */
+static void
+examine_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, bool whole)
+{
+    if (reserved_row(row, walk, offset) ||
+        (whole && row->kind == SMCR_ROW_BITS && reserved_bits(row, walk, offset)))
+        *walk->flawed = true;
+    if (row->kind == SMCR_ROW_PART)
+        smcr_layout_walk(row->part, walk, offset, NULL);
 }
 
 bool
@@ -150,8 +175,11 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned 
     for (unsigned i = 0; i < layout->count; i++) {
         const smcr_row_t *row = &layout->rows[i];
         unsigned offset = base + row->offset;
+        bool whole = offset + row->length <= captured;
 
-        if (offset + row->length > captured) {
+        if (walk->flawed)
+            examine_row(row, walk, offset, whole);
+        if (!whole) {
             show_rest(walk, offset, base + layout->length);
             return false;
         }

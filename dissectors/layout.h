@@ -104,6 +104,8 @@ typedef struct {
     tvbuff_t *tvb;    /* exactly the message: its reported length is what the message may use */
     proto_tree *tree; /* NULL: only store */
     unsigned order;   /* ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN, for rows in the peer's order */
+    bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
+                       * and this becomes true where the message does not fit its layout */
 } smcr_walk_t;
 
 /*
@@ -113,6 +115,9 @@ typedef struct {
  *
  * Returns false when the message or the capture ends before the layout does: the rest is shown
  * as bytes, with an expert item. Never reads past the captured bytes.
+ *
+ * A message that is only examined is flawed when it ends before the layout does, or when reserved
+ * bits that the capture holds are not zero.
  */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base,
                       void *keep);
@@ -120,6 +125,9 @@ bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsi
 /* The item of field `hf` that was added last below walk->tree, for checks and texts that need more
  * than a row; the item of walk->tree itself when nobody wants that field. */
 proto_item *smcr_layout_item(const smcr_walk_t *walk, int hf);
+
+/* Whether any of the captured bytes of [offset, offset + length) is not zero. */
+bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 
 /* Adds the expert item for bytes [.., end) of walk->tvb that are not there: cut off by the
  * capture, or not in the message. */

@@ -182,7 +182,9 @@ check_length(const smcr_llc_message_t *message, tvbuff_t *payload)
                      ? length >= SMCR_LLC_LENGTH && length == tvb_reported_length(payload)
                      : length == SMCR_LLC_LENGTH;
 
-    if (!right)
+    if (!right && message->walk.flawed)
+        *message->walk.flawed = true;
+    else if (!right)
         smcr_llc_expert(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
                         &ei_smcr_llc_length, NULL);
     return right;
@@ -200,6 +202,10 @@ show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
     next = smcr_llc_show_unused(message, next, MIN(message->end, SMCR_LLC_LENGTH));
     if (next >= tvb_reported_length(payload))
         return;
+    if (message->walk.flawed) {
+        *message->walk.flawed = true;
+        return;
+    }
     proto_item *item = message->walk.tree;
     if (captured > next)
         item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_extra_bytes,
@@ -211,6 +217,8 @@ show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
 static void
 say_name(const smcr_llc_message_t *message, const char *name)
 {
+    if (message->walk.flawed)
+        return;
     col_add_str(message->walk.pinfo->cinfo, COL_INFO, name);
     proto_item_append_text(message->top, ", %s", name);
 }
@@ -280,6 +288,16 @@ dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload
         length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
 }
 
+/* Begins a message of a known type: its bytes, and the order of those in the peer's order. */
+static void
+begin(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
+{
+    message->v2 = kind->type & SMCR_LLC_TYPE_V2;
+    message->walk.order = message->v2 ? length_order(payload) : ENC_BIG_ENDIAN;
+    message->end = message_length(payload, message->v2, message->walk.order);
+    message->walk.tvb = tvb_new_subset_length(payload, 0, (int)message->end);
+}
+
 proto_item *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {
@@ -300,11 +318,22 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
         dissect_unknown(&message);
         return top;
     }
-    message.v2 = kind->type & SMCR_LLC_TYPE_V2;
-    if (message.v2)
-        message.walk.order = length_order(tvb);
-    message.end = message_length(tvb, message.v2, message.walk.order);
-    message.walk.tvb = tvb_new_subset_length(tvb, 0, (int)message.end);
+    begin(&message, kind, tvb);
     dissect_known(&message, kind, tvb);
     return top;
+}
+
+bool
+smcr_llc_examine(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc)
+{
+    const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
+    bool flawed = false;
+    smcr_llc_message_t message = {.walk = {.pinfo = pinfo, .flawed = &flawed}, .llc = llc};
+
+    if (!kind)
+        return false;
+    memset(llc, 0, sizeof *llc);
+    begin(&message, kind, tvb);
+    dissect_known(&message, kind, tvb);
+    return !flawed;
 }

@@ -19,4 +19,11 @@
  */
 proto_item *smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
 
+/*
+ * Whether the payload is an LLC message that fits its layout as far as it was captured: the length
+ * is right, reserved bits and unused places are zero, counts fit. Shows nothing. Arguments as
+ * above; what the capture lacks of `llc` is zero.
+ */
+bool smcr_llc_examine(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc);
+
 #endif /* SMCR_LLC_H */

@@ -238,7 +238,7 @@ show_extension(const smcr_llc_message_t *message)
 
     smcr_llc_say(message, "RTokens", "RTokens:", "%u", add->rkey_count);
     if (add->rkey_count > smcr_llc_rtoken_room(message, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT))
-        smcr_llc_expert(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count, NULL);
+        smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count);
     unsigned next = smcr_llc_show_rtokens(&below, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT,
                                           add->rkey_count, add->link);
     if (next != SMCR_LLC_CUT)
@@ -339,7 +339,7 @@ smcr_llc_req_add_link(const smcr_llc_message_t *message)
     if (count || !message->response) /* Linux answers with zeros */
         smcr_llc_say(message, "GIDs", "GIDs:", "%u", count);
     if (count > room)
-        smcr_llc_expert(message, hf_smcr_gid_count, &ei_smcr_llc_count, NULL);
+        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
     for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid_layout.length)
         if (!smcr_layout_walk(&listed_gid_layout, &message->walk, next, NULL))
             return SMCR_LLC_CUT;

@@ -22,6 +22,8 @@ smcr_llc_say(const smcr_llc_message_t *message, const char *key, const char *wor
     packet_info *pinfo = message->walk.pinfo;
     va_list arguments;
 
+    if (message->walk.flawed)
+        return;
     va_start(arguments, format);
     const char *value = wmem_strdup_vprintf(pinfo->pool, format, arguments);
     va_end(arguments);
@@ -35,6 +37,8 @@ smcr_llc_remark(const smcr_llc_message_t *message, const char *format, ...)
     packet_info *pinfo = message->walk.pinfo;
     va_list arguments;
 
+    if (message->walk.flawed)
+        return;
     va_start(arguments, format);
     const char *text = wmem_strdup_vprintf(pinfo->pool, format, arguments);
     va_end(arguments);
@@ -48,10 +52,20 @@ smcr_llc_expert(const smcr_llc_message_t *message, int hf, expert_field *expert,
 {
     proto_item *item = smcr_layout_item(&message->walk, hf);
 
+    if (message->walk.flawed)
+        return;
     if (sentence)
         expert_add_info_format(message->walk.pinfo, item, expert, "%s", sentence);
     else
         expert_add_info(message->walk.pinfo, item, expert);
+}
+
+void
+smcr_llc_count_fault(const smcr_llc_message_t *message, int hf, expert_field *expert)
+{
+    smcr_llc_expert(message, hf, expert, NULL);
+    if (message->walk.flawed)
+        *message->walk.flawed = true;
 }
 
 void
@@ -74,14 +88,14 @@ show_zeros(const smcr_llc_message_t *message, int hf, expert_field *expert, unsi
 
     if (from >= to)
         return from;
-    if (from < until)
+    bool used = smcr_layout_has_bits(tvb, from, to - from);
+    if (message->walk.flawed)
+        *message->walk.flawed |= used;
+    else if (from < until)
         item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf, tvb, from,
                                until - from);
-    for (unsigned i = from; i < until; i++)
-        if (tvb_get_uint8(tvb, (int)i)) {
-            expert_add_info(message->walk.pinfo, item, expert);
-            break;
-        }
+    if (used && !message->walk.flawed)
+        expert_add_info(message->walk.pinfo, item, expert);
     if (until == to)
         return to;
     smcr_layout_explain_missing(&message->walk, item, to);

@@ -18,7 +18,8 @@
  * message, as the RFC does. */
 #define BODY(offset) ((offset) - SMCR_LLC_HEADER)
 
-/* A message whose header has been shown and kept. */
+/* A message whose header has been shown and kept. Where walk.flawed is set the functions below show
+ * and say nothing. */
 typedef struct {
     smcr_walk_t walk; /* tvb: the message without what follows it in the payload */
     unsigned end;     /* its bytes, captured or not */
@@ -55,6 +56,9 @@ void smcr_llc_remark(const smcr_llc_message_t *message, const char *format, ...)
  * is not NULL. */
 void smcr_llc_expert(const smcr_llc_message_t *message, int hf, expert_field *expert,
                      const char *sentence);
+
+/* The same for a count that does not fit the message or the protocol. */
+void smcr_llc_count_fault(const smcr_llc_message_t *message, int hf, expert_field *expert);
 
 /* Says that the values of this response are those of the request. */
 void smcr_llc_show_echo(const smcr_llc_message_t *message);

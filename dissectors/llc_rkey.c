@@ -87,9 +87,9 @@ check_confirm_rkey(const smcr_llc_message_t *message)
         smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags,
                         "Configuration retry belongs in a negative response");
     if (other_links > MAX_OTHER_LINKS)
-        smcr_llc_expert(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit, NULL);
+        smcr_llc_count_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit);
     else if (message->v2 && other_links > CONFIRM_RTOKENS) /* v2 has no continuation */
-        smcr_llc_expert(message, hf_smcr_llc_other_links, &ei_smcr_llc_count, NULL);
+        smcr_llc_count_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_count);
 }
 
 unsigned
@@ -124,7 +124,7 @@ smcr_llc_confirm_rkey_cont(const smcr_llc_message_t *message)
     say_negative(message);
     smcr_llc_say(message, "RTokensLeft", "RTokens left:", "%u", confirm->other_links);
     if (confirm->other_links == 0 || confirm->other_links > MAX_OTHER_LINKS)
-        smcr_llc_expert(message, hf_smcr_llc_rtokens_left, &ei_smcr_llc_limit, NULL);
+        smcr_llc_count_fault(message, hf_smcr_llc_rtokens_left, &ei_smcr_llc_limit);
     if (message->response)
         smcr_llc_show_echo(message);
     return smcr_llc_show_rtokens(message, SMCR_RTOKEN_OF_LINK, CONT_RTOKENS_AT,
@@ -182,9 +182,9 @@ check_delete_rkey(const smcr_llc_message_t *message)
     const char *fault = errors_fault(message);
 
     if (count == 0)
-        smcr_llc_expert(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_limit, NULL);
+        smcr_llc_count_fault(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_limit);
     else if (count > rkey_room(message) && !rkeys_are_zeroed(message))
-        smcr_llc_expert(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_count, NULL);
+        smcr_llc_count_fault(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_count);
     if (fault)
         smcr_llc_expert(message, hf_errors, &ei_smcr_llc_error_mask, fault);
 }

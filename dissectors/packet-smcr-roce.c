@@ -260,8 +260,9 @@ dissect_builtin_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
 
     if (undecided && smcr_is_whole_send(infiniband->opCode)) {
         smcr_roce_t roce;
+        uint32_t sender;
         smcr_roce_from_infiniband(tvb, pinfo, infiniband, &roce);
-        if (smcr_recognise(tvb, &roce))
+        if (smcr_recognise(tvb, pinfo, &roce, &sender))
             return false; /* then ours is asked, too */
     }
     return builtin_dissect(tvb, pinfo, tree, data);

@@ -57,9 +57,10 @@ static void
 show_option(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
     proto_item *item = proto_tree_add_item(tree, hf_smcr_option, tvb, 0, -1, ENC_NA);
-    smcr_walk_t walk = {pinfo, tvb, proto_item_add_subtree(item, ett_smcr_option), ENC_BIG_ENDIAN};
+    smcr_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN};
     int length = (int)tvb_reported_length(tvb);
 
+    walk.tree = proto_item_add_subtree(item, ett_smcr_option);
     smcr_layout_walk(&option_layout, &walk, 0, NULL);
     if (length != OPTION_LENGTH) {
         proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);

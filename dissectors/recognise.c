@@ -1,7 +1,8 @@
 /* recognise.c
  * A capture that begins late holds messages on queue pairs that no CLC message announced. Other
- * protocols use SEND as well, so such a message must prove itself: whoever only resembles SMC-R
- * has something in the many bytes that LLC and CDC keep zero (RFC 7609 A.3, A.4).
+ * protocols use SEND as well, so such a message must prove itself. Whoever only resembles SMC-R has
+ * something in the many bytes that the layouts of LLC and CDC keep zero (RFC 7609 A.3, A.4). The
+ * rules below are what a layout cannot know.
  *
  * On queue pairs that are known, none of this is asked.
  *
@@ -12,182 +13,137 @@
 
 #include <string.h>
 
+#include "cdc.h"
+#include "llc.h"
 #include "wire/llc_codes.h"
 
-#define RESPONSE SMCR_LLC_FLAG_RESPONSE
-#define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, QPN of CONFIRM LINK */
+#define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, and all that the rules read */
 
-static bool
-zero(const uint8_t *bytes, unsigned from, unsigned to)
-{
-    for (unsigned i = from; i < to; i++)
-        if (bytes[i])
-            return false;
-    return true;
-}
+/* A message that fits its layout, and the headers of its packet. */
+typedef struct {
+    const smcr_llc_t *llc;
+    const smcr_roce_t *roce;
+} candidate_t;
 
-static bool
-only_flags(const uint8_t *bytes, unsigned flags)
-{
-    return (bytes[3] & ~flags) == 0;
-}
+/* ---- rules ---- */
 
 /* A GID of the kinds that RoCE devices have: link-local, global, unique local, IPv4-mapped. */
 static bool
-plausible_gid(const uint8_t *gid)
+is_device(const uint8_t *gid)
 {
     return (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
            (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
 }
 
 static bool
-confirm_link(const uint8_t *bytes, const smcr_roce_t *roce)
+is_page(uint64_t va)
 {
-    return only_flags(bytes, RESPONSE | 0x03) && bytes[29] != 0 && zero(bytes, 36, 44) &&
-           memcmp(bytes + 10, roce->source, SMCR_GID_LENGTH) == 0;
+    return (va & SMCR_PAGE_MASK) == 0;
 }
 
+/* RMBs begin at a page. Without this any noise would do where no place of a list is unused. */
 static bool
-add_link(const uint8_t *bytes)
+rtokens_are_pages(const smcr_llc_t *llc)
 {
-    bool as_linux = zero(bytes, 10, 12) && plausible_gid(bytes + 12);
-
-    return only_flags(bytes, RESPONSE | 0x40) && zero(bytes, 36, 44) &&
-           (as_linux || plausible_gid(bytes + 10));
-}
-
-/* `count` RTokens of `size` bytes each from `offset`, and zeros behind them up to `end`. */
-static bool
-unused_is_zero(const uint8_t *bytes, unsigned offset, unsigned size, unsigned count, unsigned end)
-{
-    return zero(bytes, MIN(offset + size * count, end), end);
-}
-
-/* The same for RTokens, which end with the address of an RMB: that begins at a page. Without this
- * any noise would do behind a count that leaves nothing unused. */
-static bool
-rtokens(const uint8_t *bytes, unsigned offset, unsigned size, unsigned count)
-{
-    unsigned end = offset + size;
-
-    for (unsigned i = 0; i < count && end <= SMCR_LLC_LENGTH; i++, end += size)
-        if ((bytes[end - 2] & 0x0f) || bytes[end - 1])
+    for (unsigned i = 0; i < llc->rtoken_count; i++)
+        if (!is_page(llc->rtokens[i].va))
             return false;
-    return unused_is_zero(bytes, offset, size, count, SMCR_LLC_LENGTH);
+    return true;
+}
+
+/* ---- what a message has to prove; the names are those of llc.def ---- */
+
+static bool
+proof_none(const candidate_t *candidate)
+{
+    (void)candidate;
+    return true;
+}
+
+/* The sender names its own device. */
+static bool
+proof_own_gid(const candidate_t *candidate)
+{
+    const smcr_llc_confirm_link_t *confirm = &candidate->llc->u.confirm_link;
+
+    return confirm->link != 0 &&
+           memcmp(confirm->gid, candidate->roce->source, SMCR_GID_LENGTH) == 0;
 }
 
 static bool
-add_link_cont(const uint8_t *bytes)
+proof_device_gid(const candidate_t *candidate)
 {
-    return only_flags(bytes, RESPONSE) && zero(bytes, 6, 8) && bytes[4] != 0 &&
-           rtokens(bytes, 8, 16, bytes[5]);
+    return is_device(candidate->llc->u.add_link.gid) && rtokens_are_pages(candidate->llc);
 }
 
 static bool
-delete_link(const uint8_t *bytes)
+proof_pairs(const candidate_t *candidate)
 {
-    return only_flags(bytes, RESPONSE | 0x60) && zero(bytes, 9, 44);
+    return candidate->llc->u.add_link_cont.link != 0 && rtokens_are_pages(candidate->llc);
 }
 
 static bool
-confirm_rkey(const uint8_t *bytes)
+proof_rmb(const candidate_t *candidate)
 {
-    return only_flags(bytes, RESPONSE | 0x30) && !zero(bytes, 5, 9) &&
-           (bytes[15] & 0x0f) == 0 && bytes[16] == 0 && rtokens(bytes, 17, 13, bytes[4]);
+    const smcr_llc_confirm_rkey_t *confirm = &candidate->llc->u.confirm_rkey;
+
+    return confirm->rkey != 0 && is_page(confirm->va) && rtokens_are_pages(candidate->llc);
 }
 
 static bool
-confirm_rkey_cont(const uint8_t *bytes)
+proof_rtokens(const candidate_t *candidate)
 {
-    return only_flags(bytes, RESPONSE | 0x20) && bytes[4] != 0 &&
-           rtokens(bytes, 5, 13, bytes[4]);
+    return candidate->llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(candidate->llc);
 }
 
 static bool
-test_link(const uint8_t *bytes)
+proof_rkeys(const candidate_t *candidate)
 {
-    return only_flags(bytes, RESPONSE) && zero(bytes, 20, 44);
+    unsigned count = candidate->llc->u.delete_rkey.count;
+
+    return count >= 1 && count <= SMCR_LLC_RKEYS_MAX;
 }
 
 static bool
-delete_rkey(const uint8_t *bytes)
+proves_itself(const candidate_t *candidate)
 {
-    return only_flags(bytes, RESPONSE | 0x20) && zero(bytes, 6, 8) && bytes[4] >= 1 &&
-           bytes[4] <= 8 && unused_is_zero(bytes, 8, 4, bytes[4], 44);
-}
-
-static bool
-request_add_link(const uint8_t *bytes)
-{
-    return only_flags(bytes, RESPONSE | 0x4f) && zero(bytes, 4, 24) && zero(bytes, 25, 28);
-}
-
-/* The first 44 bytes of a message whose type and length fit. */
-static bool
-llc(const uint8_t *bytes, unsigned type, const smcr_roce_t *roce)
-{
-    switch (type) {
-    case SMCR_LLC_CONFIRM_LINK:
-        return confirm_link(bytes, roce);
-    case SMCR_LLC_ADD_LINK:
-        return add_link(bytes);
-    case SMCR_LLC_ADD_LINK_CONT:
-        return add_link_cont(bytes);
-    case SMCR_LLC_DELETE_LINK:
-        return delete_link(bytes);
-    case SMCR_LLC_REQ_ADD_LINK:
-        return request_add_link(bytes);
-    case SMCR_LLC_CONFIRM_RKEY:
-        return confirm_rkey(bytes);
-    case SMCR_LLC_TEST_LINK:
-        return test_link(bytes);
-    case SMCR_LLC_CONFIRM_RKEY_CONT:
-        return confirm_rkey_cont(bytes);
-    case SMCR_LLC_DELETE_RKEY:
-        return delete_rkey(bytes);
+    switch (candidate->llc->type) {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
+    case SMCR_LLC_##name: \
+        return proof_##proof(candidate);
+#include "wire/llc.def"
     default:
         return false;
     }
 }
 
-static bool
-cdc(const uint8_t *bytes)
+/* ---- the payload ---- */
+
+/* The queue pair that sent the message, if that says so. */
+static uint32_t
+sender_of(const smcr_llc_t *llc)
 {
-    return bytes[1] == SMCR_LLC_LENGTH && zero(bytes, 8, 10) && zero(bytes, 16, 18) &&
-           (bytes[24] & 0x07) == 0 && (bytes[25] & 0x1f) == 0 && zero(bytes, 26, 44);
+    bool names_it = llc->type == SMCR_LLC_CONFIRM_LINK || llc->type == SMCR_LLC_CONFIRM_LINK_V2;
+
+    return names_it ? llc->u.confirm_link.qpn : 0;
 }
 
 bool
-smcr_recognise(tvbuff_t *payload, const smcr_roce_t *roce)
+smcr_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_roce_t *roce, uint32_t *sender)
 {
-    unsigned length = (unsigned)roce->payload_length;
+    int length = roce->payload_length;
+    int captured = MIN((int)tvb_captured_length(payload), length);
+    smcr_llc_t llc;
+    const candidate_t candidate = {&llc, roce};
 
-    unsigned captured = MIN(tvb_captured_length(payload), SMCR_LLC_LENGTH);
-    uint8_t bytes[SMCR_LLC_LENGTH] = {0}; /* what the capture cuts off is mostly reserved */
-
+    *sender = 0;
     if (length < SMCR_LLC_LENGTH || captured < CAPTURED_MIN)
         return false;
-    tvb_memcpy(payload, bytes, 0, captured);
-    unsigned type = bytes[0];
-
-    if (type == SMCR_LLC_CDC)
-        return length == SMCR_LLC_LENGTH && cdc(bytes);
-    if ((type & 0xf0) == SMCR_LLC_TYPE_V2) {
-        bool fits = tvb_get_ntohs(payload, 1) == length || tvb_get_letohs(payload, 1) == length;
-        return fits && llc(bytes, type & 0x0f, roce);
-    }
-    bool rejects = type == SMCR_LLC_ADD_LINK && (bytes[2] & 0xf0) == 0;
-    return length == SMCR_LLC_LENGTH && bytes[1] == SMCR_LLC_LENGTH &&
-           (bytes[2] == 0 || rejects) && llc(bytes, type, roce);
-}
-
-bool
-smcr_recognise_sender(tvbuff_t *payload, uint32_t *qpn)
-{
-    uint8_t type = tvb_get_uint8(payload, 0);
-
-    if (type != SMCR_LLC_CONFIRM_LINK && type != SMCR_LLC_CONFIRM_LINK_V2)
+    tvbuff_t *message = tvb_new_subset_length_caplen(payload, 0, captured, length);
+    if (smcr_llc_type_is_cdc(tvb_get_uint8(message, 0)))
+        return smcr_cdc_examine(message, pinfo);
+    if (!smcr_llc_examine(message, pinfo, &llc) || !proves_itself(&candidate))
         return false;
-    *qpn = tvb_get_ntoh24(payload, 26);
+    *sender = sender_of(&llc);
     return true;
 }

@@ -11,12 +11,13 @@
 
 /*
  * True when the `roce->payload_length` bytes at the beginning of `payload` are a message that
- * keeps every rule: exact length, all reserved bytes zero, counts within limits, and in CONFIRM
- * LINK the sender's own GID. Messages of unknown type are never recognised.
+ * keeps every rule: it fits its layout, and in CONFIRM LINK the GID is the sender's own. Messages
+ * of unknown type are never recognised. Bytes that the capture lacks are not judged; too few of
+ * them prove nothing.
+ *
+ * sender: the queue pair that sent the message, 0 when the message does not tell.
  */
-bool smcr_recognise(tvbuff_t *payload, const smcr_roce_t *roce);
-
-/* Of a message that was recognised: the queue pair that sent it, if it is CONFIRM LINK. */
-bool smcr_recognise_sender(tvbuff_t *payload, uint32_t *qpn);
+bool smcr_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_roce_t *roce,
+                    uint32_t *sender);
 
 #endif /* SMCR_RECOGNISE_H */

@@ -58,13 +58,6 @@ def test_three_dissectors():
         "packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 
 
-@pytest.mark.parametrize("path", sorted((TOP / "dissectors" / "state").glob("*.[ch]")), ids=lambda path: path.name)
-def test_state_knows_no_packets(path):
-    """State is plain C, GLib and wmem: what the wire looked like is not its business."""
-    includes = re.findall(r'#include [<"](.*)[>"]', path.read_text(encoding="utf-8"))
-    assert [name for name in includes if name.startswith("epan/") or name == "compat.h"] == []
-
-
 def test_version_is_known_in_one_place():
     knows = [source for source in SOURCES if re.search(r"WS_AT_LEAST|WIRESHARK_VERSION_M", (TOP / source).read_text())]
     assert set(knows) <= {"plugin/compat.h", "plugin/plugin.c"}

@@ -167,8 +167,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tvbuff_t *tvb = tvb_new_real_data(bytes, captured, (int)reported);
     packet_info *pinfo = &dissection->pi;
     proto_item *top = proto_tree_add_item(dissection->tree, hf_smcr_reserved, tvb, 0, -1, ENC_NA);
-    smcr_walk_t walk = {pinfo, tvb, how & 4 ? NULL : proto_item_add_subtree(top, ett_smcr),
-                        how & 8 ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN};
+    bool flawed = false;
+    smcr_walk_t walk = {
+        .pinfo = pinfo,
+        .tvb = tvb,
+        .tree = how & 4 ? NULL : proto_item_add_subtree(top, ett_smcr),
+        .order = how & 8 ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN,
+        .flawed = how & 16 ? &flawed : NULL,
+    };
 
     check(&layout, &walk, base, bytes, captured);
     static wtap_rec record;

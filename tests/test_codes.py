@@ -1,0 +1,82 @@
+"""What is on the wire is said once, in dissectors/wire/, which is plain C below everything else."""
+
+import re
+
+import pytest
+from bed import TOP
+
+DISSECTORS = TOP / "dissectors"
+WIRE = sorted((DISSECTORS / "wire").iterdir())
+STATE = sorted((DISSECTORS / "state").iterdir())
+OTHERS = sorted(path for folder in (DISSECTORS, TOP / "plugin", TOP / "tests" / "unit") for path in folder.rglob("*")
+                if path.suffix in (".c", ".h", ".def") and path not in WIRE)
+
+NUMBER = r"\(?(0x[0-9a-fA-F]+|\d+)[uU]?\)?"
+DEFINE = re.compile(rf"^#define (\w+) {NUMBER}(?=\s|$)", re.MULTILINE)
+ENUM = re.compile(rf"\b([A-Z][A-Z0-9_]+) = {NUMBER}(?=\s*[,}}\n])")
+ROW = re.compile(rf"\bV\((\w+), {NUMBER},")
+MESSAGE = re.compile(rf"^SMCR_(LLC|CLC)_MESSAGE\((\w+), {NUMBER},", re.MULTILINE)
+
+# Families of names: how others would call what wire/ has.
+FAMILIES = re.compile(r"^(?:SMCR_)?(?:(?:LLC|CLC|CDC|RC|ROCE|MASK|FLAG|STATE|TYPE|CLASS|SYNDROME|KIND|REASON|OPCODE)_)*")
+
+# Masks of the same value that are of something else: of TCP, of packed records, of bits in general.
+OTHER_MASKS = {"handshake.c": {"0x20"}, "record.c": {"0x0f"}, "recognise.c": {"0xe0", "0xfe"}, "llc_rkey.c": {"0xff"},
+               "packet-smcr-clc.c": {"0xff"}}
+
+
+def text(path):
+    """The file without comments."""
+    return re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def numbers(path):
+    """{name: value} of the constants that a file defines as numbers."""
+    code = text(path)
+    found = {name: value for pattern in (DEFINE, ENUM, ROW) for name, value in pattern.findall(code)}
+    return found | {f"SMCR_{kind}_{name}": value for kind, name, value in MESSAGE.findall(code)}
+
+
+CODES = {name: value for path in WIRE for name, value in numbers(path).items()}
+BARE = {(FAMILIES.sub("", name), int(value, 0)) for name, value in CODES.items()}
+MASKS = {value.lower() for name, value in CODES.items() if value.startswith("0x") and int(value, 16) <= 0xFF}
+
+
+def test_the_codes_are_found():
+    assert {"SMCR_LLC_TEST_LINK", "SMCR_CLC_PROPOSAL", "SMCR_CDC_FLAG_FAILOVER", "SMCR_RC_WRITE_ONLY",
+            "SMCR_DELETE_LOST_PATH", "SMCR_LLC_CDC", "SMCR_MASK_SYNDROME_KIND"} <= set(CODES)
+    assert {("TEST_LINK", 7), ("RESPONSE", 0x80), ("FIRST_CONTACT", 8)} <= BARE
+
+
+@pytest.mark.parametrize("path", [*WIRE, *STATE], ids=lambda path: path.name)
+def test_plain_c(path):
+    """wire/ includes nothing but the standard library and itself; state/ that, wire/, GLib and wmem."""
+    system = re.findall(r"#include <(.*)>", path.read_text(encoding="utf-8"))
+    own = re.findall(r'#include "(.*)"', path.read_text(encoding="utf-8"))
+    allowed = r"std\w+\.h|string\.h|limits\.h" + (r"|glib\.h|inttypes\.h|(wsutil/)?wmem/.*|wireshark\.h" if path in STATE else "")
+    assert [name for name in system if not re.fullmatch(allowed, name)] == []
+    homes = (path.parent, DISSECTORS) if path in STATE else (path.parent,)
+    homes = {each for home in homes for each in (*home.iterdir(), *(home / "wire").glob("*"))} & {*WIRE, *STATE}
+    assert [name for name in own if not any(each.as_posix().endswith("/" + name) for each in homes)] == []
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.relative_to(TOP).as_posix())
+def test_no_code_is_defined_again(path):
+    again = {name for name, value in numbers(path).items()
+             if name in CODES or ((FAMILIES.sub("", name), int(value, 0)) in BARE and "tests" not in path.parts)}
+    assert again == set()
+
+
+@pytest.mark.parametrize("path", [path for path in OTHERS if path.is_relative_to(DISSECTORS)],
+                         ids=lambda path: path.relative_to(TOP).as_posix())
+def test_no_mask_without_its_name(path):
+    """A mask or flag of a byte stands by its name, in the code as in the masks of fields.def."""
+    code = text(path)
+    bare = re.findall(r"[&|] ?(0x[0-9a-f]{1,2})\b", code) + re.findall(r"\{(0x[0-9a-f]{2}), \"", code)
+    bare += re.findall(r'^FIELD\((?!hf_smcr_reserved|hf_smcr_clc_other_flags).*, (0x[0-9a-f]{2,4}), "', code, re.MULTILINE)
+    assert {mask for mask in bare if mask in MASKS or path.suffix == ".def"} <= OTHER_MASKS.get(path.name, set())
+
+
+def test_wireshark_s_own_opcodes_are_not_used():
+    found = [path.name for path in OTHERS if re.search(r"(?<!SMCR_)\bRC_[A-Z]", text(path))]
+    assert found == []
