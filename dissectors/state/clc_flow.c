@@ -14,7 +14,6 @@
 #include "tcp_flow.h"
 #include "wire/clc_codes.h"
 
-#define MTU(sizes) ((sizes) & 0x0f)
 
 static smcr_qp_key_t
 qp_of(const smcr_clc_accept_t *accept)
