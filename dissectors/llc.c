@@ -91,6 +91,8 @@ static const header_t header_confirm_rkey_v2 = {&confirm_rkey_v2, NULL};
 static const header_t header_rkey_v1 = {&rkey_v1, NULL};
 static const header_t header_rkey_v2 = {&rkey_v2, NULL};
 
+/* ---- TEST LINK ---- */
+
 /* A.3.8 */
 static const smcr_row_t test_link_rows[] = {
     KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
@@ -99,13 +101,13 @@ static const smcr_row_t test_link_rows[] = {
 
 SMCR_LAYOUT(test_link, "TEST LINK", test_link_rows, BODY(SMCR_LLC_LENGTH));
 
-/* ---- the messages ---- */
-
 unsigned
 smcr_llc_test_link(const smcr_llc_message_t *message)
 {
     return smcr_llc_walk_body(message, &test_link) ? SMCR_LLC_LENGTH : SMCR_LLC_CUT;
 }
+
+/* ---- the table of messages ---- */
 
 typedef struct {
     uint8_t type;
