@@ -103,6 +103,7 @@ typedef struct {
     packet_info *pinfo;
     tvbuff_t *tvb;    /* exactly the message: its reported length is what the message may use */
     proto_tree *tree; /* NULL: only store */
+    proto_item *top;  /* the message's line; NULL: nobody shows one */
     unsigned order;   /* ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN, for rows in the peer's order */
     bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
                        * and this becomes true where the message does not fit its layout */

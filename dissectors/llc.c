@@ -222,7 +222,7 @@ say_name(const smcr_llc_message_t *message, const char *name)
     if (message->walk.flawed)
         return;
     col_add_str(message->walk.pinfo->cinfo, COL_INFO, name);
-    proto_item_append_text(message->top, ", %s", name);
+    smcr_say_line(&message->walk, ", %s", name);
 }
 
 /* Shows a message whose type is not known. */
@@ -306,9 +306,8 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
     proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
     const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
     smcr_llc_message_t message = {
-        .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN},
+        .walk = {.pinfo = pinfo, .tvb = tvb, .top = top, .order = ENC_BIG_ENDIAN},
         .end = tvb_reported_length(tvb),
-        .top = top,
         .llc = llc,
     };
 
