@@ -117,8 +117,8 @@ typedef struct {
  * Returns false when the message or the capture ends before the layout does: the rest is shown
  * as bytes, with an expert item. Never reads past the captured bytes.
  *
- * A message that is only examined is flawed when it ends before the layout does, or when reserved
- * bits that the capture holds are not zero.
+ * A message that is only examined is flawed when it ends before the layout does, when reserved bits
+ * that the capture holds are not zero, or when the layout itself is faulty.
  */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base,
                       void *keep);

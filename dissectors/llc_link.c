@@ -180,7 +180,7 @@ say_rejection(const smcr_llc_message_t *message)
         smcr_remark(&message->walk, "rejected");
     else
         smcr_remark(&message->walk, "rejected: %s",
-                        val_to_str_const(reason, smcr_reject_reasons, "unknown reason"));
+                    val_to_str_const(reason, smcr_reject_reasons, "unknown reason"));
     smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_rejected, NULL);
 }
 

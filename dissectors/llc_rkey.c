@@ -103,7 +103,7 @@ smcr_llc_confirm_rkey(const smcr_llc_message_t *message)
     smcr_say(&message->walk, "RKey", "RKey", "0x%08x", confirm->rkey);
     if (confirm->other_links)
         smcr_say(&message->walk, "OtherLinks", "RTokens for other links:", "%u",
-                     confirm->other_links);
+                 confirm->other_links);
     check_confirm_rkey(message);
     if (message->response)
         smcr_llc_show_echo(message);
