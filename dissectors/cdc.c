@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "items.h"
-#include "layout.h"
+#include "summary.h"
 #include "wire/cdc_codes.h"
 #include "wire/llc_codes.h"
 
@@ -85,24 +85,20 @@ flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 }
 
 static void
-summarize(packet_info *pinfo, proto_item *top, const smcr_cdc_t *cdc)
+summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
 {
-    const char *flags = flags_text(pinfo, cdc);
-
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) {
-        col_add_fstr(pinfo->cinfo, COL_INFO, "CDC failover validation Seq=%u Token=0x%08x",
-                     cdc->seq, cdc->token);
-        proto_item_append_text(top,
-                               " failover validation, sequence %u, token 0x%08x"
-                               " (cursors and other flags have no meaning)",
-                               cdc->seq, cdc->token);
+        smcr_say_both(walk, " failover validation");
+        smcr_say(walk, "Seq", "sequence", "%u", cdc->seq);
+        smcr_say(walk, "Token", "token", "0x%08x", cdc->token);
+        smcr_say_line(walk, " (cursors and other flags have no meaning)");
         return;
     }
-    col_add_fstr(pinfo->cinfo, COL_INFO, "CDC Seq=%u Prod=%u:%u Cons=%u:%u%s", cdc->seq,
-                 cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
-    proto_item_append_text(top, ", sequence %u, token 0x%08x, producer %u:%u, consumer %u:%u%s",
-                           cdc->seq, cdc->token, cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap,
-                           cdc->cons.count, flags);
+    smcr_say(walk, "Seq", "sequence", "%u", cdc->seq);
+    smcr_say_line(walk, ", token 0x%08x", cdc->token);
+    smcr_say(walk, "Prod", "producer", "%u:%u", cdc->prod.wrap, cdc->prod.count);
+    smcr_say(walk, "Cons", "consumer", "%u:%u", cdc->cons.wrap, cdc->cons.count);
+    smcr_say_both(walk, "%s", flags_text(walk->pinfo, cdc));
 }
 
 /* ---- one message ---- */
@@ -153,13 +149,14 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
         .pinfo = pinfo,
         .tvb = tvb_new_subset_length(tvb, 0, (int)end),
         .tree = proto_item_add_subtree(top, ett_smcr),
+        .top = top,
         .order = ENC_BIG_ENDIAN,
     };
 
     memset(cdc, 0, sizeof *cdc);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_set_str(pinfo->cinfo, COL_INFO, "CDC");
-    proto_item_append_text(top, ", CDC");
+    smcr_say_line(&walk, ", CDC");
 
     bool whole = smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
     hide_token(&walk);
@@ -167,7 +164,7 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     show_extra_bytes(&walk, tvb);
     /* Whatever follows the flags is reserved: a message cut there can be summed up. */
     if (tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END)
-        summarize(pinfo, top, cdc);
+        summarize(&walk, cdc);
     /* Behind the flags everything is reserved, so a capture may cut it. */
     cdc->complete = (whole || tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END) &&
                     tvb_reported_length(tvb) >= SMCR_LLC_LENGTH &&

@@ -251,8 +251,7 @@ explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline
     expert_add_info_format(walk->pinfo, diagnosis, &ei_smcr_clc_declined,
                            "The peer declines SMC: %s (0x%08x)",
                            text, decline->diagnosis);
-    wmem_strbuf_append_printf(message->info, ": %s (0x%08x)", text, decline->diagnosis);
-    wmem_strbuf_append_printf(message->summary, ": %s (0x%08x)", text, decline->diagnosis);
+    smcr_say_both(walk, ": %s (0x%08x)", text, decline->diagnosis);
 }
 
 void
@@ -277,8 +276,8 @@ smcr_clc_decline(smcr_clc_message_t *message)
     if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
         expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
                         &ei_smcr_clc_out_of_sync);
-        wmem_strbuf_append(message->info, " Out of sync");
-        wmem_strbuf_append(message->summary, ", out of sync");
+        smcr_say_info(walk, " Out of sync");
+        smcr_say_line(walk, ", out of sync");
     }
 }
 
@@ -302,8 +301,7 @@ dissect_unknown(smcr_clc_message_t *message)
         message->whole = false;
         smcr_layout_explain_missing(walk, smcr_layout_item(walk, hf_smcr_clc_body), end);
     }
-    wmem_strbuf_append_printf(message->info, " of unknown type %u", message->clc->header.type);
-    wmem_strbuf_append_printf(message->summary, " of unknown type %u", message->clc->header.type);
+    smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
 }
 
 static bool
@@ -401,31 +399,21 @@ body_of(uint8_t of_type)
     }
 }
 
-/* Writes what has been found out to the line of the protocol and to the Info column. */
+/* Begins the summary; one frame may have several messages. */
 static void
-show_summary(const smcr_clc_message_t *message, proto_item *item)
+say_name(const smcr_walk_t *walk, const char *type)
 {
-    const char *type = try_val_to_str(message->clc->header.type, smcr_clc_types);
-    column_info *cinfo = message->walk.pinfo->cinfo;
-    const char *incomplete = message->whole ? "" : " (incomplete)";
-
-    if (!type)
-        type = "message";
-    proto_item_append_text(item, ", CLC %s%s%s", type, wmem_strbuf_get_str(message->summary),
-                           incomplete);
-    col_append_sep_fstr(cinfo, COL_INFO, ", ", "CLC %s%s%s", type,
-                        wmem_strbuf_get_str(message->info), incomplete);
+    col_append_sep_fstr(walk->pinfo->cinfo, COL_INFO, ", ", "CLC %s", type);
+    smcr_say_line(walk, ", CLC %s", type);
 }
 
 /* A message of which not even the header is there. */
 static void
-dissect_beginning(tvbuff_t *tvb, packet_info *pinfo, proto_item *item, proto_tree *tree)
+dissect_beginning(const smcr_walk_t *walk)
 {
-    smcr_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .tree = tree, .order = ENC_BIG_ENDIAN};
-
-    smcr_layout_walk(&unknown_layout, &walk, 0, NULL);
-    proto_item_append_text(item, ", CLC message (incomplete)");
-    col_append_sep_str(pinfo->cinfo, COL_INFO, ", ", "CLC message (incomplete)");
+    say_name(walk, "message");
+    smcr_layout_walk(&unknown_layout, walk, 0, NULL);
+    smcr_say_both(walk, " (incomplete)");
 }
 
 proto_item *
@@ -433,18 +421,17 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
 {
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
     smcr_clc_message_t message = {
-        .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN},
+        .walk = {.pinfo = pinfo, .tvb = tvb, .top = item, .order = ENC_BIG_ENDIAN},
         .clc = clc,
         .whole = true,
         .consistent = true,
-        .info = wmem_strbuf_new(pinfo->pool, ""),
-        .summary = wmem_strbuf_new(pinfo->pool, ""),
     };
 
     memset(clc, 0, sizeof *clc);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     if (tvb_captured_length(tvb) < SMCR_CLC_HEADER_LENGTH) {
-        dissect_beginning(tvb, pinfo, item, proto_item_add_subtree(item, ett_smcr));
+        message.walk.tree = proto_item_add_subtree(item, ett_smcr);
+        dissect_beginning(&message.walk);
         return item;
     }
     smcr_layout_walk(&header_layout, &message.walk, 0, &clc->header);
@@ -456,6 +443,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     message.walk.tree = proto_item_add_subtree(item, ett_smcr);
     message.walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
+    say_name(&message.walk, val_to_str_const(clc->header.type, smcr_clc_types, "message"));
     body_of(clc->header.type)(&message);
     show_other_bytes(&message);
     bool trailer_right = dissect_trailer(&message, tvb);
@@ -465,6 +453,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     clc->cut_usable = clc->header.length == tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
-    show_summary(&message, item);
+    if (!message.whole)
+        smcr_say_both(&message.walk, " (incomplete)");
     return item;
 }

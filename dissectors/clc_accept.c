@@ -296,34 +296,30 @@ dissect_smcd(smcr_clc_message_t *message, smcd_accept_t *accept)
 }
 
 /* "SMC-Rv2.1"; only the first contact extension tells the release. */
-static void
-append_kind(const smcr_clc_message_t *message, wmem_strbuf_t *text,
-            const smcr_clc_accept_t *first_contact)
+static const char *
+kind_text(const smcr_clc_message_t *message, const smcr_clc_accept_t *first_contact)
 {
+    wmem_allocator_t *pool = message->walk.pinfo->pool;
     unsigned release = smcr_bits(first_contact->os_release, SMCR_MASK_RELEASE);
+    char kind = message->clc->smcd ? 'D' : 'R';
 
-    wmem_strbuf_append_printf(text, "SMC-%cv%u", message->clc->smcd ? 'D' : 'R', message->format);
-    if (release)
-        wmem_strbuf_append_printf(text, ".%u", release);
+    return release ? wmem_strdup_printf(pool, "SMC-%cv%u.%u", kind, message->format, release)
+                   : wmem_strdup_printf(pool, "SMC-%cv%u", kind, message->format);
 }
 
 static void
-summarize_smcr(const smcr_clc_message_t *message)
+summarize_smcr(const smcr_walk_t *walk, const smcr_clc_accept_t *accept)
 {
-    const smcr_clc_accept_t *accept = &message->clc->u.accept;
-
-    wmem_strbuf_append_printf(message->info, " QPN=0x%06x RKey=0x%08x Token=0x%08x", accept->qpn,
-                              accept->rkey, accept->token);
-    wmem_strbuf_append_printf(message->summary, ", queue pair 0x%06x, RKey 0x%08x", accept->qpn,
-                              accept->rkey);
+    smcr_say(walk, "QPN", "queue pair", "0x%06x", accept->qpn);
+    smcr_say(walk, "RKey", "RKey", "0x%08x", accept->rkey);
+    smcr_say_info(walk, " Token=0x%08x", accept->token);
 }
 
 static void
-summarize_smcd(const smcr_clc_message_t *message, const smcd_accept_t *accept)
+summarize_smcd(const smcr_walk_t *walk, const smcd_accept_t *accept)
 {
-    wmem_strbuf_append_printf(message->info, " GID=0x%016" PRIx64 " Token=0x%016" PRIx64,
-                              accept->gid, accept->token);
-    wmem_strbuf_append_printf(message->summary, ", ISM GID 0x%016" PRIx64, accept->gid);
+    smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, accept->gid);
+    smcr_say_info(walk, " Token=0x%016" PRIx64, accept->token);
 }
 
 void
@@ -342,16 +338,15 @@ smcr_clc_accept(smcr_clc_message_t *message)
     else if (has_fce)
         message->exact = false;
 
-    wmem_strbuf_append(message->info, " ");
-    append_kind(message, message->info, first_contact);
-    wmem_strbuf_append(message->summary, ": ");
-    append_kind(message, message->summary, first_contact);
+    const char *kind = kind_text(message, first_contact);
+    smcr_say_info(&message->walk, " %s", kind);
+    smcr_say_line(&message->walk, ": %s", kind);
     if (fixed && smcd)
-        summarize_smcd(message, &smcd_accept);
+        summarize_smcd(&message->walk, &smcd_accept);
     else if (fixed)
-        summarize_smcr(message);
+        summarize_smcr(&message->walk, first_contact);
     if (is_first_contact(message)) {
-        wmem_strbuf_append(message->info, " First contact");
-        wmem_strbuf_append(message->summary, ", first contact");
+        smcr_say_info(&message->walk, " First contact");
+        smcr_say_line(&message->walk, ", first contact");
     }
 }

@@ -8,7 +8,7 @@
 #define SMCR_CLC_MESSAGES_H
 
 #include "clc.h"
-#include "layout.h"
+#include "summary.h"
 #include "values.h"
 #include "wire/clc_codes.h"
 
@@ -35,8 +35,6 @@ typedef struct {
     struct {
         unsigned start, end;
     } parts[SMCR_CLC_PARTS_MAX]; /* what has been decoded */
-    wmem_strbuf_t *info;    /* for the Info column, after "CLC Accept" */
-    wmem_strbuf_t *summary; /* for the line of the protocol, after "CLC Accept" */
 } smcr_clc_message_t;
 
 /* The parts of a peer ID (A.2.1), below its 8 bytes. */

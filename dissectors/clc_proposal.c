@@ -167,9 +167,10 @@ dissect_ip_area(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
 /* ---- the message ---- */
 
 /* Lists what is offered: "SMC-Rv1 and SMC-Rv2", with `separator` between them. */
-static void
-append_offers(const smcr_clc_message_t *message, wmem_strbuf_t *text, const char *separator)
+static const char *
+offers_text(const smcr_clc_message_t *message, const char *separator)
 {
+    wmem_strbuf_t *text = wmem_strbuf_new(message->walk.pinfo->pool, "");
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
     const unsigned v1 = smcr_clc_offered_v1(message);
     const unsigned v2 = smcr_clc_offered_v2(message);
@@ -193,24 +194,21 @@ append_offers(const smcr_clc_message_t *message, wmem_strbuf_t *text, const char
             wmem_strbuf_append_printf(text, ".%u", offers[i].release);
         first = false;
     }
-    if (first)
-        wmem_strbuf_append(text, "nothing");
+    return first ? "nothing" : wmem_strbuf_get_str(text);
 }
 
 static void
 summarize(const smcr_clc_message_t *message)
 {
-    const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
+    const smcr_walk_t *walk = &message->walk;
+    unsigned eids = message->clc->u.proposal.eid_count;
 
-    wmem_strbuf_append(message->info, " ");
-    append_offers(message, message->info, "+");
-    wmem_strbuf_append(message->summary, ": ");
-    append_offers(message, message->summary, " and ");
-    if (!proposal->has_v2)
+    smcr_say_info(walk, " %s", offers_text(message, "+"));
+    smcr_say_line(walk, ": %s", offers_text(message, " and "));
+    if (!message->clc->u.proposal.has_v2)
         return;
-    wmem_strbuf_append_printf(message->info, " EIDs=%u", proposal->eid_count);
-    wmem_strbuf_append_printf(message->summary, ", %u EID%s", proposal->eid_count,
-                              proposal->eid_count == 1 ? "" : "s");
+    smcr_say_info(walk, " EIDs=%u", eids);
+    smcr_say_line(walk, ", %u EID%s", eids, eids == 1 ? "" : "s");
 }
 
 /* The parts behind the first 40 bytes. Returns the bytes of the whole message by its counts. */

@@ -169,6 +169,8 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned 
     unsigned captured = tvb_captured_length(walk->tvb);
 
     if (layout->broken) {
+        if (walk->flawed)
+            *walk->flawed = true;
         show_rest(walk, base, base + layout->length);
         return false;
     }

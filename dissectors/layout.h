@@ -103,6 +103,7 @@ typedef struct {
     packet_info *pinfo;
     tvbuff_t *tvb;    /* exactly the message: its reported length is what the message may use */
     proto_tree *tree; /* NULL: only store */
+    proto_item *top;  /* the message's line; NULL: nobody shows one */
     unsigned order;   /* ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN, for rows in the peer's order */
     bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
                        * and this becomes true where the message does not fit its layout */
@@ -116,8 +117,8 @@ typedef struct {
  * Returns false when the message or the capture ends before the layout does: the rest is shown
  * as bytes, with an expert item. Never reads past the captured bytes.
  *
- * A message that is only examined is flawed when it ends before the layout does, or when reserved
- * bits that the capture holds are not zero.
+ * A message that is only examined is flawed when it ends before the layout does, when reserved bits
+ * that the capture holds are not zero, or when the layout itself is faulty.
  */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base,
                       void *keep);

@@ -91,6 +91,8 @@ static const header_t header_confirm_rkey_v2 = {&confirm_rkey_v2, NULL};
 static const header_t header_rkey_v1 = {&rkey_v1, NULL};
 static const header_t header_rkey_v2 = {&rkey_v2, NULL};
 
+/* ---- TEST LINK ---- */
+
 /* A.3.8 */
 static const smcr_row_t test_link_rows[] = {
     KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
@@ -99,13 +101,13 @@ static const smcr_row_t test_link_rows[] = {
 
 SMCR_LAYOUT(test_link, "TEST LINK", test_link_rows, BODY(SMCR_LLC_LENGTH));
 
-/* ---- the messages ---- */
-
 unsigned
 smcr_llc_test_link(const smcr_llc_message_t *message)
 {
     return smcr_llc_walk_body(message, &test_link) ? SMCR_LLC_LENGTH : SMCR_LLC_CUT;
 }
+
+/* ---- the table of messages ---- */
 
 typedef struct {
     uint8_t type;
@@ -220,7 +222,7 @@ say_name(const smcr_llc_message_t *message, const char *name)
     if (message->walk.flawed)
         return;
     col_add_str(message->walk.pinfo->cinfo, COL_INFO, name);
-    proto_item_append_text(message->top, ", %s", name);
+    smcr_say_line(&message->walk, ", %s", name);
 }
 
 /* Shows a message whose type is not known. */
@@ -304,9 +306,8 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
     proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
     const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
     smcr_llc_message_t message = {
-        .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN},
+        .walk = {.pinfo = pinfo, .tvb = tvb, .top = top, .order = ENC_BIG_ENDIAN},
         .end = tvb_reported_length(tvb),
-        .top = top,
         .llc = llc,
     };
 

@@ -22,24 +22,22 @@
 /* ---- layouts ---- */
 
 /* A.3.1 */
+#define CONFIRM_LINK_ROWS \
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.confirm_link.mac), \
+    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid), \
+    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn), \
+    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link), \
+    KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id), \
+    KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links)
+
 static const smcr_row_t confirm_link_v1[] = {
-    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.confirm_link.mac),
-    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid),
-    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn),
-    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link),
-    KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id),
-    KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links),
+    CONFIRM_LINK_ROWS,
     SHOW(hf_smcr_reserved, BODY(35), 9),
 };
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_confirm_link, of which release 2.1 uses byte 35 */
 static const smcr_row_t confirm_link_v2[] = {
-    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.confirm_link.mac),
-    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid),
-    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn),
-    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link),
-    KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id),
-    KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links),
+    CONFIRM_LINK_ROWS,
     KEEP(hf_smcr_max_conns, BODY(35), 1, smcr_llc_t, u.confirm_link.max_conns),
     SHOW(hf_smcr_reserved, BODY(36), 8),
 };
@@ -125,8 +123,8 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
     if (!smcr_llc_walk_body(message,
                             message->v2 ? &confirm_link_v2_layout : &confirm_link_v1_layout))
         return SMCR_LLC_CUT;
-    smcr_llc_say(message, "Link", "link", "%u", confirm->link);
-    smcr_llc_say(message, "QPN", "QPN", "0x%06x", confirm->qpn);
+    smcr_say(&message->walk, "Link", "link", "%u", confirm->link);
+    smcr_say(&message->walk, "QPN", "QPN", "0x%06x", confirm->qpn);
 
     if (confirm->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
@@ -179,10 +177,10 @@ say_rejection(const smcr_llc_message_t *message)
     uint8_t reason = message->llc->u.add_link.reject_reason;
 
     if (reason == SMCR_REJECT_NOT_GIVEN)
-        smcr_llc_remark(message, "rejected");
+        smcr_remark(&message->walk, "rejected");
     else
-        smcr_llc_remark(message, "rejected: %s",
-                        val_to_str_const(reason, smcr_reject_reasons, "unknown reason"));
+        smcr_remark(&message->walk, "rejected: %s",
+                    val_to_str_const(reason, smcr_reject_reasons, "unknown reason"));
     smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_rejected, NULL);
 }
 
@@ -193,7 +191,7 @@ finish_rejection(const smcr_llc_message_t *message)
     uint8_t reason = message->llc->u.add_link.reject_reason;
 
     say_rejection(message);
-    smcr_llc_say(message, "Link", "link", "%u", message->llc->u.add_link.link);
+    smcr_say(&message->walk, "Link", "link", "%u", message->llc->u.add_link.link);
     smcr_llc_show_echo(message);
     if (message->v2) /* Linux has no room for a reason there */
         return;
@@ -210,8 +208,8 @@ finish_offer(const smcr_llc_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
 
-    smcr_llc_say(message, "Link", "link", "%u", add->link);
-    smcr_llc_say(message, "QPN", "QPN", "0x%06x", add->qpn);
+    smcr_say(&message->walk, "Link", "link", "%u", add->link);
+    smcr_say(&message->walk, "QPN", "QPN", "0x%06x", add->qpn);
     if (add->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
     if (!try_val_to_str(smcr_bits(add->mtu, SMCR_MASK_MTU), smcr_mtus))
@@ -236,7 +234,7 @@ show_extension(const smcr_llc_message_t *message)
     if (!smcr_layout_walk(&extension_layout, &below.walk, EXTENSION_AT, message->llc))
         return SMCR_LLC_CUT;
 
-    smcr_llc_say(message, "RTokens", "RTokens:", "%u", add->rkey_count);
+    smcr_say(&message->walk, "RTokens", "RTokens:", "%u", add->rkey_count);
     if (add->rkey_count > smcr_llc_rtoken_room(message, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT))
         smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count);
     unsigned next = smcr_llc_show_rtokens(&below, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT,
@@ -260,7 +258,7 @@ smcr_llc_add_link(const smcr_llc_message_t *message)
     if (message->rejected)
         finish_rejection(message);
     else if (asks)
-        smcr_llc_remark(message, "asking the server for a link");
+        smcr_remark(&message->walk, "asking the server for a link");
     else
         finish_offer(message);
 
@@ -275,8 +273,8 @@ smcr_llc_add_link_cont(const smcr_llc_message_t *message)
 
     if (!smcr_llc_walk_body(message, &add_link_cont_layout))
         return SMCR_LLC_CUT;
-    smcr_llc_say(message, "Link", "link", "%u", cont->link);
-    smcr_llc_say(message, "RTokensLeft", "RTokens left:", "%u", cont->rtokens_left);
+    smcr_say(&message->walk, "Link", "link", "%u", cont->link);
+    smcr_say(&message->walk, "RTokensLeft", "RTokens left:", "%u", cont->rtokens_left);
 
     unsigned next = smcr_llc_show_rtokens(message, SMCR_RTOKEN_PAIR, CONT_RTOKENS_AT,
                                           MIN(cont->rtokens_left, CONT_RTOKENS), cont->link);
@@ -309,9 +307,10 @@ smcr_llc_delete_link(const smcr_llc_message_t *message)
     if (!smcr_llc_walk_body(message, &delete_link_layout))
         return SMCR_LLC_CUT;
     if (all)
-        smcr_llc_remark(message, "all links%s", delete_reason_text(message));
+        smcr_remark(&message->walk, "all links%s", delete_reason_text(message));
     else
-        smcr_llc_say(message, "Link", "link", "%u%s", deleted->link, delete_reason_text(message));
+        smcr_say(&message->walk, "Link", "link", "%u%s", deleted->link,
+                 delete_reason_text(message));
 
     if (all && deleted->link)
         smcr_llc_expert(message, hf_smcr_link_number, &ei_smcr_llc_all_links, NULL);
@@ -337,7 +336,7 @@ smcr_llc_req_add_link(const smcr_llc_message_t *message)
     if (message->rejected)
         say_rejection(message);
     if (count || !message->response) /* Linux answers with zeros */
-        smcr_llc_say(message, "GIDs", "GIDs:", "%u", count);
+        smcr_say(&message->walk, "GIDs", "GIDs:", "%u", count);
     if (count > room)
         smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
     for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid_layout.length)

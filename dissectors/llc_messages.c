@@ -1,6 +1,5 @@
 /* llc_messages.c
- * What the files that decode LLC messages share: the Info column and the message's line, expert
- * items, bytes that should be zero.
+ * What the files that decode LLC messages share: expert items, bytes that should be zero.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,37 +12,6 @@ bool
 smcr_llc_walk_body(const smcr_llc_message_t *message, const smcr_layout_t *layout)
 {
     return smcr_layout_walk(layout, &message->walk, SMCR_LLC_HEADER, message->llc);
-}
-
-void
-smcr_llc_say(const smcr_llc_message_t *message, const char *key, const char *words,
-             const char *format, ...)
-{
-    packet_info *pinfo = message->walk.pinfo;
-    va_list arguments;
-
-    if (message->walk.flawed)
-        return;
-    va_start(arguments, format);
-    const char *value = wmem_strdup_vprintf(pinfo->pool, format, arguments);
-    va_end(arguments);
-    col_append_fstr(pinfo->cinfo, COL_INFO, " %s=%s", key, value);
-    proto_item_append_text(message->top, ", %s %s", words, value);
-}
-
-void
-smcr_llc_remark(const smcr_llc_message_t *message, const char *format, ...)
-{
-    packet_info *pinfo = message->walk.pinfo;
-    va_list arguments;
-
-    if (message->walk.flawed)
-        return;
-    va_start(arguments, format);
-    const char *text = wmem_strdup_vprintf(pinfo->pool, format, arguments);
-    va_end(arguments);
-    col_append_fstr(pinfo->cinfo, COL_INFO, " %s", text);
-    proto_item_append_text(message->top, ", %s", text);
 }
 
 void

@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #include "layout.h"
+#include "summary.h"
 #include "wire/llc_codes.h"
 #include "wire/messages.h"
 
@@ -23,7 +24,6 @@
 typedef struct {
     smcr_walk_t walk; /* tvb: the message without what follows it in the payload */
     unsigned end;     /* its bytes, captured or not */
-    proto_item *top;
     smcr_llc_t *llc;
     bool v2;
     bool response;
@@ -43,14 +43,6 @@ typedef unsigned smcr_llc_dissect_body_t(const smcr_llc_message_t *message);
 
 /* Walks the layout of the message's body, keeping members of smcr_llc_t. False: cut short. */
 bool smcr_llc_walk_body(const smcr_llc_message_t *message, const smcr_layout_t *layout);
-
-/* Adds a value to the Info column (" key=value") and to the message's line (", words value"). */
-void smcr_llc_say(const smcr_llc_message_t *message, const char *key, const char *words,
-                  const char *format, ...) G_GNUC_PRINTF(4, 5);
-
-/* Adds a text to both. */
-void smcr_llc_remark(const smcr_llc_message_t *message, const char *format, ...)
-    G_GNUC_PRINTF(2, 3);
 
 /* Adds an expert item to what was last shown of field `hf`, with a sentence of its own if that
  * is not NULL. */

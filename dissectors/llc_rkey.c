@@ -72,7 +72,7 @@ say_negative(const smcr_llc_message_t *message)
 {
     if (!is_negative(message))
         return;
-    smcr_llc_remark(message, "negative");
+    smcr_remark(&message->walk, "negative");
     smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_negative, NULL);
 }
 
@@ -100,10 +100,10 @@ smcr_llc_confirm_rkey(const smcr_llc_message_t *message)
     if (!smcr_llc_walk_body(message, &confirm_rkey_layout))
         return SMCR_LLC_CUT;
     say_negative(message);
-    smcr_llc_say(message, "RKey", "RKey", "0x%08x", confirm->rkey);
+    smcr_say(&message->walk, "RKey", "RKey", "0x%08x", confirm->rkey);
     if (confirm->other_links)
-        smcr_llc_say(message, "OtherLinks", "RTokens for other links:", "%u",
-                     confirm->other_links);
+        smcr_say(&message->walk, "OtherLinks", "RTokens for other links:", "%u",
+                 confirm->other_links);
     check_confirm_rkey(message);
     if (message->response)
         smcr_llc_show_echo(message);
@@ -122,7 +122,7 @@ smcr_llc_confirm_rkey_cont(const smcr_llc_message_t *message)
     if (!smcr_llc_walk_body(message, &confirm_rkey_cont_layout))
         return SMCR_LLC_CUT;
     say_negative(message);
-    smcr_llc_say(message, "RTokensLeft", "RTokens left:", "%u", confirm->other_links);
+    smcr_say(&message->walk, "RTokensLeft", "RTokens left:", "%u", confirm->other_links);
     if (confirm->other_links == 0 || confirm->other_links > MAX_OTHER_LINKS)
         smcr_llc_count_fault(message, hf_smcr_llc_rtokens_left, &ei_smcr_llc_limit);
     if (message->response)
@@ -225,9 +225,9 @@ smcr_llc_delete_rkey(const smcr_llc_message_t *message)
     unsigned count = rkeys_are_zeroed(message) ? 0 : llc->u.delete_rkey.count;
     unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
     if (llc->rtoken_count == 1 && count == 1)
-        smcr_llc_say(message, "RKey", "RKey", "0x%08x", llc->rtokens[0].rkey);
+        smcr_say(&message->walk, "RKey", "RKey", "0x%08x", llc->rtokens[0].rkey);
     else
-        smcr_llc_say(message, "RKeys", "RKeys:", "%u", llc->u.delete_rkey.count);
+        smcr_say(&message->walk, "RKeys", "RKeys:", "%u", llc->u.delete_rkey.count);
 
     if (message->v2) /* the places of RKeys that Linux has zeroed */
         return smcr_llc_show_unused(message, next, MIN(rkeys_end, message->end));

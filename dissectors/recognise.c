@@ -119,6 +119,17 @@ proves_itself(const candidate_t *candidate)
 
 /* ---- the payload ---- */
 
+/* Whether the length that the message states is the payload's. Most packets of others fail here, so
+ * this comes first. */
+static bool
+length_fits(tvbuff_t *payload, uint8_t type, int length)
+{
+    if (smcr_llc_type_is_cdc(type) || !(type & SMCR_LLC_TYPE_V2))
+        return length == SMCR_LLC_LENGTH && tvb_get_uint8(payload, SMCR_LLC_LENGTH_AT) == length;
+    return tvb_get_ntohs(payload, SMCR_LLC_LENGTH_AT) == length ||
+           tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT) == length;
+}
+
 /* The queue pair that sent the message, if that says so. */
 static uint32_t
 sender_of(const smcr_llc_t *llc)
@@ -139,8 +150,11 @@ smcr_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_roce_t *roce, u
     *sender = 0;
     if (length < SMCR_LLC_LENGTH || captured < CAPTURED_MIN)
         return false;
+    uint8_t type = tvb_get_uint8(payload, 0);
+    if (!length_fits(payload, type, length))
+        return false;
     tvbuff_t *message = tvb_new_subset_length_caplen(payload, 0, captured, length);
-    if (smcr_llc_type_is_cdc(tvb_get_uint8(message, 0)))
+    if (smcr_llc_type_is_cdc(type))
         return smcr_cdc_examine(message, pinfo);
     if (!smcr_llc_examine(message, pinfo, &llc) || !proves_itself(&candidate))
         return false;

@@ -8,6 +8,7 @@
 #define SMCR_WIRE_LLC_CODES_H
 
 #include <stdbool.h>
+
 #include "codes.h"
 
 /* Bits of a type */

@@ -8,6 +8,7 @@
 #define SMCR_WIRE_SIZES_H
 
 #include <stdint.h>
+
 #include "codes.h"
 
 #define SMCR_MAC_LENGTH 6
