@@ -1,5 +1,5 @@
 /* fields.c
- * Expands fields.def into variables and registers them with Wireshark.
+ * Expands fields.def and experts.def into variables, and registers them with Wireshark.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,32 +21,34 @@
 
 int proto_smcr = -1;
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description) int hf = -1;
+/* ---- variables ---- */
+
+#define ROW(hf, name, filter, type, display, strings, mask, section, description) int hf = -1;
 #define TREE(ett) int ett = -1;
-#define EXPERT(ei, name, group, severity, sentence) expert_field ei = EI_INIT;
 #include "fields.def"
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description) \
+#define EXPERT(ei, filter, group, severity, sentence) expert_field ei = EI_INIT;
+#include "experts.def"
+
+/* ---- what registers them ---- */
+
+#define ROW(hf, name, filter, type, display, strings, mask, section, description) \
     {&hf, {name, filter, type, display, strings, mask, description, HFILL}},
 #define TREE(ett)
-#define EXPERT(ei, name, group, severity, sentence)
 static hf_register_info fields[] = {
 #include "fields.def"
 };
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description)
+#define ROW(hf, name, filter, type, display, strings, mask, section, description)
 #define TREE(ett) &ett,
-#define EXPERT(ei, name, group, severity, sentence)
 static int *const subtrees[] = {
 #include "fields.def"
 };
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description)
-#define TREE(ett)
-#define EXPERT(ei, name, group, severity, sentence) \
-    {&ei, {name, group, severity, sentence, EXPFILL}},
+#define EXPERT(ei, filter, group, severity, sentence) \
+    {&ei, {filter, group, severity, sentence, EXPFILL}},
 static ei_register_info experts[] = {
-#include "fields.def"
+#include "experts.def"
 };
 
 void

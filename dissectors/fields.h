@@ -1,5 +1,6 @@
 /* fields.h
- * What fields.def declares: indices of fields, subtrees and expert items, and the protocol.
+ * What fields.def and experts.def declare: indices of fields, subtrees and expert items. The
+ * protocol that has them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +12,12 @@
 
 extern int proto_smcr;
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description) extern int hf;
+#define ROW(hf, name, filter, type, display, strings, mask, section, description) extern int hf;
 #define TREE(ett) extern int ett;
-#define EXPERT(ei, name, group, severity, sentence) extern expert_field ei;
 #include "fields.def"
+
+#define EXPERT(ei, filter, group, severity, sentence) extern expert_field ei;
+#include "experts.def"
 
 /* Registers the protocol, its fields and preferences; called once at start. */
 void smcr_register(void);
