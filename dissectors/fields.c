@@ -6,13 +6,6 @@
 
 #include "fields.h"
 
-#include "dissector_state.h"
-#include "export_streams.h"
-#include "follow.h"
-#include "layout.h"
-#include "packet-smcr.h"
-#include "preferences.h"
-#include "send_parts.h"
 #include "values.h"
 #include "wire/cdc_codes.h"
 #include "wire/clc_codes.h"
@@ -52,20 +45,13 @@ static ei_register_info experts[] = {
 };
 
 void
-smcr_register(void)
+smcr_fields_register(void)
 {
     proto_smcr = proto_register_protocol("Shared Memory Communications over RDMA", "SMC-R", "smcr");
     proto_register_field_array(proto_smcr, fields, array_length(fields));
     proto_register_subtree_array(subtrees, array_length(subtrees));
     expert_register_field_array(expert_register_protocol(proto_smcr), experts,
                                 array_length(experts));
-    smcr_layouts_check();
-    smcr_preferences_register(proto_smcr);
-    smcr_state_register();
-    smcr_roce_register_observer();
-    smcr_parts_register();
-    smcr_follow_register(proto_smcr);
-    smcr_export_register(proto_smcr);
 }
 
 bool

@@ -19,8 +19,8 @@ extern int proto_smcr;
 #define EXPERT(ei, filter, group, severity, sentence) extern expert_field ei;
 #include "experts.def"
 
-/* Registers the protocol, its fields and preferences; called once at start. */
-void smcr_register(void);
+/* Registers the protocol with its fields, subtrees and expert items; called once at start. */
+void smcr_fields_register(void);
 
 /* True when `hf` is one of the fields for reserved bits. */
 bool smcr_field_is_reserved(int hf);
