@@ -428,10 +428,11 @@ dissect_beginning(tvbuff_t *tvb, packet_info *pinfo, proto_item *item, proto_tre
     col_append_sep_str(pinfo->cinfo, COL_INFO, ", ", "CLC message (incomplete)");
 }
 
-proto_item *
+proto_tree *
 smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
 {
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr);
     smcr_clc_message_t message = {
         .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN},
         .clc = clc,
@@ -444,8 +445,8 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     memset(clc, 0, sizeof *clc);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     if (tvb_captured_length(tvb) < SMCR_CLC_HEADER_LENGTH) {
-        dissect_beginning(tvb, pinfo, item, proto_item_add_subtree(item, ett_smcr));
-        return item;
+        dissect_beginning(tvb, pinfo, item, below);
+        return below;
     }
     smcr_layout_walk(&header_layout, &message.walk, 0, &clc->header);
     if (clc->header.eyecatcher == SMCR_EYECATCHER_D)
@@ -453,7 +454,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
 
     unsigned length = body_length(tvb, &clc->header);
     message.format = smcr_bits(clc->header.flags, SMCR_MASK_VERSION) >= 2 ? 2 : 1;
-    message.walk.tree = proto_item_add_subtree(item, ett_smcr);
+    message.walk.tree = below;
     message.walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
     body_of(clc->header.type)(&message);
@@ -466,5 +467,5 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
                       tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
     show_summary(&message, item);
-    return item;
+    return below;
 }

@@ -131,14 +131,14 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     if (offset == 0)
         col_clear(pinfo->cinfo, COL_INFO);
     smcr_clc_t clc;
-    proto_item *item = smcr_clc_dissect(message, pinfo, tree, &clc);
+    proto_tree *below = smcr_clc_dissect(message, pinfo, tree, &clc);
     smcr_record_t packet;
     if (packet_of_message(pinfo, conn, &clc, nth, &packet))
-        smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, &packet);
+        smcr_annotate_packet(message, pinfo, below, &packet);
     bool declines = clc.header.type == SMCR_CLC_DECLINE && conn &&
                     conn->fallback.kind == SMCR_FALLBACK_DECLINED;
     if (declines && conn->fallback.frame == pinfo->num)
-        smcr_fallback_show(message, pinfo, proto_item_get_subtree(item), conn);
+        smcr_fallback_show(message, pinfo, below, conn);
     run_builtin(message, pinfo, tree);
     *type = clc.header.type;
     return MIN(length, left);
