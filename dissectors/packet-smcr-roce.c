@@ -184,18 +184,18 @@ show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_
 /* What goes on around a packet that is ours. */
 typedef struct {
     smcr_frame_t *frame;
-    uint64_t gate;
+    smcr_gate_t gate;
 } outer_t;
 
 /* From here on `frame` is what our heuristic shows, and no other is asked. */
 static outer_t
-enter_frame(smcr_frame_t *frame)
+enter_frame(const packet_info *pinfo, smcr_frame_t *frame)
 {
     outer_t outer = {.frame = current};
 
     current = frame;
     builtin_allowed = builtin_heuristic && builtin_heuristic->enabled;
-    outer.gate = smcr_infiniband_close_gate();
+    outer.gate = smcr_infiniband_close_gate(pinfo->pool);
     return outer;
 }
 
@@ -203,7 +203,7 @@ enter_frame(smcr_frame_t *frame)
 static void
 leave_frame(const packet_info *pinfo, const smcr_frame_t *frame, const outer_t *outer)
 {
-    smcr_infiniband_open_gate(outer->gate);
+    smcr_infiniband_open_gate(&outer->gate);
     current = outer->frame;
     smcr_claim_end(pinfo, frame);
 }
@@ -226,7 +226,7 @@ dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         return false;
     }
     smcr_roce_watch();
-    const outer_t outer = enter_frame(&frame);
+    const outer_t outer = enter_frame(pinfo, &frame);
     TRY {
         call_dissector_only(payload_handle, tvb, pinfo, tree, NULL);
     }
@@ -327,7 +327,7 @@ static int
 dissect_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
              void *data, smcr_frame_t *frame)
 {
-    const outer_t outer = enter_frame(frame);
+    const outer_t outer = enter_frame(pinfo, frame);
     volatile int used = 0;
 
     TRY {
