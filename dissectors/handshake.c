@@ -21,6 +21,14 @@
 
 dissector_handle_t smcr_clc_handle;
 
+static smcr_tcp_ids_t tcp_ids; /* the same as long as Wireshark runs */
+
+const smcr_tcp_ids_t *
+smcr_tcp_ids(void)
+{
+    return &tcp_ids;
+}
+
 smcr_conn_t *
 smcr_handshake_find(packet_info *pinfo)
 {
@@ -64,13 +72,10 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    static int proto_tcp = -1;
-
     if (!conn->conversation)
         return false;
-    if (proto_tcp < 0)
-        proto_tcp = proto_get_id_by_filter_name("tcp");
-    const struct tcp_analysis *tcp = conversation_get_proto_data(conn->conversation, proto_tcp);
+    const struct tcp_analysis *tcp =
+        conversation_get_proto_data(conn->conversation, tcp_ids.proto);
     return tcp && (tcp->conversation_completeness & COMPLETENESS_RST);
 }
 
@@ -84,4 +89,11 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
     smcr_gid_from_address(&end, client);
     smcr_gid_from_address(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
     return pinfo->srcport == conn->port[0] && memcmp(source, client, SMCR_GID_LENGTH) == 0;
+}
+
+void
+smcr_handshake_handoff(void)
+{
+    tcp_ids.proto = proto_get_id_by_filter_name("tcp");
+    tcp_ids.hf_stream = proto_registrar_get_id_byname("tcp.stream");
 }

@@ -11,6 +11,17 @@
 #include "compat.h"
 #include "state/conn.h"
 
+/* Ids of Wireshark's TCP: its protocol, and the field tcp.stream. */
+typedef struct {
+    int proto;
+    int hf_stream;
+} smcr_tcp_ids_t;
+
+const smcr_tcp_ids_t *smcr_tcp_ids(void);
+
+/* Looks up what this file needs of others; called once, after all protocols have registered. */
+void smcr_handshake_handoff(void);
+
 /* The dissector of CLC over TCP; set by smcr_clc_handoff(). */
 extern dissector_handle_t smcr_clc_handle;
 

@@ -11,6 +11,7 @@
 #include "export_streams.h"
 #include "fields.h"
 #include "follow.h"
+#include "handshake.h"
 #include "layout.h"
 #include "packet-smcr.h"
 #include "preferences.h"
@@ -41,6 +42,7 @@ register_parts(void)
 static void
 register_handoffs(void)
 {
+    smcr_handshake_handoff();
     smcr_tcpopt_handoff();
     smcr_clc_handoff();
     smcr_roce_handoff();
