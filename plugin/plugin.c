@@ -42,10 +42,10 @@ register_parts(void)
 static void
 register_handoffs(void)
 {
-    smcr_handshake_handoff();
     smcr_tcpopt_handoff();
     smcr_clc_handoff();
     smcr_roce_handoff();
+    smcr_handshake_handoff(); /* behind CLC's */
 }
 
 void
