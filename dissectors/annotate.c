@@ -210,9 +210,11 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
 }
 
 void
-smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
+smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      const smcr_record_t *packet)
 {
+    proto_item *item = proto_tree_get_parent(tree);
+
     if (packet->view) {
         smcr_analysis_summarize(pinfo, packet->view);
         smcr_export_announced(pinfo, packet->conn, packet->sender, packet->view->announced);

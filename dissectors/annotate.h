@@ -14,8 +14,8 @@
 void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_conn_t *conn);
 
-/* All that the record says, below `tree`, with its events at `item`. */
-void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *item,
+/* All that the record says, below `tree`, with its events at the item of `tree`. */
+void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *packet);
 
 #endif /* SMCR_ANNOTATE_H */

@@ -140,7 +140,7 @@ show_extra_bytes(const smcr_walk_t *walk, tvbuff_t *payload)
     expert_add_info(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
-proto_item *
+proto_tree *
 smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
 {
     unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
@@ -169,7 +169,7 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     cdc->complete = (whole || tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END) &&
                     tvb_reported_length(tvb) >= SMCR_LLC_LENGTH &&
                     cdc->length == SMCR_LLC_LENGTH;
-    return top;
+    return walk.tree;
 }
 
 bool

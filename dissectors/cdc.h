@@ -14,9 +14,9 @@
  * Dissects one CDC message: adds its tree to `tree`, sets the Info column.
  *
  * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. cdc:
- * filled in. Returns the message's item, NULL without a tree.
+ * filled in. Returns the message's subtree, NULL without a tree.
  */
-proto_item *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
+proto_tree *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
 
 /* Whether the payload is a CDC message whose type and length are right and whose reserved bits are
  * zero, as far as it was captured. Shows nothing. */

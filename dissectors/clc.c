@@ -416,10 +416,11 @@ dissect_beginning(const smcr_walk_t *walk)
     smcr_say_both(walk, " (incomplete)");
 }
 
-proto_item *
+proto_tree *
 smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
 {
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr);
     smcr_clc_message_t message = {
         .walk = {.pinfo = pinfo, .tvb = tvb, .top = item, .order = ENC_BIG_ENDIAN},
         .clc = clc,
@@ -430,9 +431,9 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     memset(clc, 0, sizeof *clc);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     if (tvb_captured_length(tvb) < SMCR_CLC_HEADER_LENGTH) {
-        message.walk.tree = proto_item_add_subtree(item, ett_smcr);
+        message.walk.tree = below;
         dissect_beginning(&message.walk);
-        return item;
+        return below;
     }
     smcr_layout_walk(&header_layout, &message.walk, 0, &clc->header);
     if (clc->header.eyecatcher == SMCR_EYECATCHER_D)
@@ -440,7 +441,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
 
     unsigned length = body_length(tvb, &clc->header);
     message.format = smcr_bits(clc->header.flags, SMCR_MASK_VERSION) >= 2 ? 2 : 1;
-    message.walk.tree = proto_item_add_subtree(item, ett_smcr);
+    message.walk.tree = below;
     message.walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
     say_name(&message.walk, val_to_str_const(clc->header.type, smcr_clc_types, "message"));
@@ -455,5 +456,5 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
                       tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
     if (!message.whole)
         smcr_say_both(&message.walk, " (incomplete)");
-    return item;
+    return below;
 }

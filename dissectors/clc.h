@@ -15,8 +15,8 @@
  *
  * tvb: the message alone, from its eyecatcher; its reported length is that of the message, or of
  * what there is when the message's length field is impossible. clc: filled in. Returns the
- * message's item, NULL without a tree.
+ * message's subtree, NULL without a tree.
  */
-proto_item *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc);
+proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc);
 
 #endif /* SMCR_CLC_H */

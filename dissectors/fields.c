@@ -1,18 +1,11 @@
 /* fields.c
- * Expands fields.def into variables and registers them with Wireshark.
+ * Expands fields.def and experts.def into variables, and registers them with Wireshark.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "fields.h"
 
-#include "dissector_state.h"
-#include "export_streams.h"
-#include "follow.h"
-#include "layout.h"
-#include "packet-smcr.h"
-#include "preferences.h"
-#include "send_parts.h"
 #include "values.h"
 #include "wire/cdc_codes.h"
 #include "wire/clc_codes.h"
@@ -21,49 +14,44 @@
 
 int proto_smcr = -1;
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description) int hf = -1;
+/* ---- variables ---- */
+
+#define ROW(hf, name, filter, type, display, strings, mask, section, description) int hf = -1;
 #define TREE(ett) int ett = -1;
-#define EXPERT(ei, name, group, severity, sentence) expert_field ei = EI_INIT;
 #include "fields.def"
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description) \
+#define EXPERT(ei, filter, group, severity, sentence) expert_field ei = EI_INIT;
+#include "experts.def"
+
+/* ---- what registers them ---- */
+
+#define ROW(hf, name, filter, type, display, strings, mask, section, description) \
     {&hf, {name, filter, type, display, strings, mask, description, HFILL}},
 #define TREE(ett)
-#define EXPERT(ei, name, group, severity, sentence)
 static hf_register_info fields[] = {
 #include "fields.def"
 };
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description)
+#define ROW(hf, name, filter, type, display, strings, mask, section, description)
 #define TREE(ett) &ett,
-#define EXPERT(ei, name, group, severity, sentence)
 static int *const subtrees[] = {
 #include "fields.def"
 };
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description)
-#define TREE(ett)
-#define EXPERT(ei, name, group, severity, sentence) \
-    {&ei, {name, group, severity, sentence, EXPFILL}},
+#define EXPERT(ei, filter, group, severity, sentence) \
+    {&ei, {filter, group, severity, sentence, EXPFILL}},
 static ei_register_info experts[] = {
-#include "fields.def"
+#include "experts.def"
 };
 
 void
-smcr_register(void)
+smcr_fields_register(void)
 {
     proto_smcr = proto_register_protocol("Shared Memory Communications over RDMA", "SMC-R", "smcr");
     proto_register_field_array(proto_smcr, fields, array_length(fields));
     proto_register_subtree_array(subtrees, array_length(subtrees));
     expert_register_field_array(expert_register_protocol(proto_smcr), experts,
                                 array_length(experts));
-    smcr_layouts_check();
-    smcr_preferences_register(proto_smcr);
-    smcr_state_register();
-    smcr_roce_register_observer();
-    smcr_parts_register();
-    smcr_follow_register(proto_smcr);
-    smcr_export_register(proto_smcr);
 }
 
 bool

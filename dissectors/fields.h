@@ -1,5 +1,6 @@
 /* fields.h
- * What fields.def declares: indices of fields, subtrees and expert items, and the protocol.
+ * What fields.def and experts.def declare: indices of fields, subtrees and expert items. The
+ * protocol that has them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,13 +12,15 @@
 
 extern int proto_smcr;
 
-#define FIELD(hf, name, filter, type, display, strings, mask, section, description) extern int hf;
+#define ROW(hf, name, filter, type, display, strings, mask, section, description) extern int hf;
 #define TREE(ett) extern int ett;
-#define EXPERT(ei, name, group, severity, sentence) extern expert_field ei;
 #include "fields.def"
 
-/* Registers the protocol, its fields and preferences; called once at start. */
-void smcr_register(void);
+#define EXPERT(ei, filter, group, severity, sentence) extern expert_field ei;
+#include "experts.def"
+
+/* Registers the protocol with its fields, subtrees and expert items; called once at start. */
+void smcr_fields_register(void);
 
 /* True when `hf` is one of the fields for reserved bits. */
 bool smcr_field_is_reserved(int hf);

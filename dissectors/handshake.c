@@ -19,7 +19,41 @@
 
 #define COMPLETENESS_RST 0x20 /* of tcp.completeness; the header has no name for it */
 
-dissector_handle_t smcr_clc_handle;
+/* What others have registered, from handoff until Wireshark ends. */
+static struct {
+    smcr_tcp_ids_t tcp;
+    dissector_handle_t clc;
+} known;
+
+const smcr_tcp_ids_t *
+smcr_tcp_ids(void)
+{
+    return &known.tcp;
+}
+
+/* ---- bytes that are no CLC ---- */
+
+#define BYPASS_KEY 0 /* of our data of a packet */
+
+void
+smcr_handshake_begin_bypass(packet_info *pinfo, conversation_t *conversation)
+{
+    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY, conversation);
+}
+
+void
+smcr_handshake_end_bypass(packet_info *pinfo)
+{
+    p_remove_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY);
+}
+
+conversation_t *
+smcr_handshake_bypass(packet_info *pinfo)
+{
+    return p_get_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY);
+}
+
+/* ---- the claim ---- */
 
 smcr_conn_t *
 smcr_handshake_find(packet_info *pinfo)
@@ -56,7 +90,7 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     if (!conn) {
         smcr_tcp_t tcp = describe(pinfo, conversation, from_client);
         conn = smcr_state_tcp(smcr_state, &tcp);
-        conversation_set_dissector_from_frame_number(conversation, pinfo->num, smcr_clc_handle);
+        conversation_set_dissector_from_frame_number(conversation, pinfo->num, known.clc);
     }
     return conn;
 }
@@ -64,13 +98,10 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    static int proto_tcp = -1;
-
     if (!conn->conversation)
         return false;
-    if (proto_tcp < 0)
-        proto_tcp = proto_get_id_by_filter_name("tcp");
-    const struct tcp_analysis *tcp = conversation_get_proto_data(conn->conversation, proto_tcp);
+    const struct tcp_analysis *tcp =
+        conversation_get_proto_data(conn->conversation, known.tcp.proto);
     return tcp && (tcp->conversation_completeness & COMPLETENESS_RST);
 }
 
@@ -84,4 +115,12 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
     smcr_gid_from_address(&end, client);
     smcr_gid_from_address(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
     return pinfo->srcport == conn->port[0] && memcmp(source, client, SMCR_GID_LENGTH) == 0;
+}
+
+void
+smcr_handshake_handoff(void)
+{
+    known.tcp.proto = proto_get_id_by_filter_name("tcp");
+    known.tcp.hf_stream = proto_registrar_get_id_byname("tcp.stream");
+    known.clc = find_dissector("smcr");
 }

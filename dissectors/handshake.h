@@ -11,12 +11,27 @@
 #include "compat.h"
 #include "state/conn.h"
 
-/* The dissector of CLC over TCP; set by smcr_clc_handoff(). */
-extern dissector_handle_t smcr_clc_handle;
+/* Ids of Wireshark's TCP: its protocol, and the field tcp.stream. */
+typedef struct {
+    int proto;
+    int hf_stream;
+} smcr_tcp_ids_t;
 
-/* While set, bytes of that conversation that come to the CLC dissector are no CLC: it hands them
- * on. */
-extern conversation_t *smcr_clc_bypass;
+const smcr_tcp_ids_t *smcr_tcp_ids(void);
+
+/* Looks up what this file needs of others, the dissector `smcr` of CLC among them; called once,
+ * after all protocols have registered. */
+void smcr_handshake_handoff(void);
+
+/*
+ * Around a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on what comes to
+ * it, to a dissector that `conversation` may have below our claim. Calls nest within a packet.
+ */
+void smcr_handshake_begin_bypass(packet_info *pinfo, conversation_t *conversation);
+void smcr_handshake_end_bypass(packet_info *pinfo);
+
+/* The conversation of the innermost such call, NULL outside of one. */
+conversation_t *smcr_handshake_bypass(packet_info *pinfo);
 
 /* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);

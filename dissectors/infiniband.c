@@ -88,44 +88,44 @@ smcr_infiniband_unwrap(const dissector_handle_t wrapper[SMCR_ROCE_STARTS],
 
 /* ---- heuristics ---- */
 
-static struct {
-    const heur_dtbl_entry_t *own;
-    unsigned count;
-    heur_dtbl_entry_t *entry[64];
-} others;
+/* Those that the gate keeps out, all but our own. Listed for each file, freed with Wireshark. */
+static wmem_array_t *others; /* heur_dtbl_entry_t * */
 
 static void
-collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *data _U_)
+collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *own)
 {
-    if (entry != others.own && others.count < array_length(others.entry))
-        others.entry[others.count++] = entry;
+    if (entry != own)
+        wmem_array_append_one(others, entry);
 }
 
 void
-smcr_infiniband_list_others(const heur_dtbl_entry_t *own)
+smcr_infiniband_list_others(heur_dtbl_entry_t *own)
 {
-    others.own = own;
-    others.count = 0;
-    heur_dissector_table_foreach("infiniband.payload", collect_other, NULL);
+    if (others)
+        wmem_destroy_array(others);
+    others = wmem_array_new(wmem_epan_scope(), sizeof(heur_dtbl_entry_t *));
+    heur_dissector_table_foreach("infiniband.payload", collect_other, own);
 }
 
-uint64_t
-smcr_infiniband_close_gate(void)
+smcr_gate_t
+smcr_infiniband_close_gate(wmem_allocator_t *scope)
 {
-    uint64_t were_enabled = 0;
+    unsigned count = wmem_array_get_count(others);
+    smcr_gate_t gate = {.kept_out = wmem_alloc_array(scope, heur_dtbl_entry_t *, count)};
 
-    for (unsigned i = 0; i < others.count; i++)
-        if (others.entry[i]->enabled) {
-            were_enabled |= UINT64_C(1) << i;
-            others.entry[i]->enabled = false;
-        }
-    return were_enabled;
+    for (unsigned i = 0; i < count; i++) {
+        heur_dtbl_entry_t *entry = *(heur_dtbl_entry_t **)wmem_array_index(others, i);
+        if (!entry->enabled)
+            continue;
+        entry->enabled = false;
+        gate.kept_out[gate.count++] = entry;
+    }
+    return gate;
 }
 
 void
-smcr_infiniband_open_gate(uint64_t were_enabled)
+smcr_infiniband_open_gate(const smcr_gate_t *gate)
 {
-    for (unsigned i = 0; were_enabled; i++, were_enabled >>= 1)
-        if (were_enabled & 1)
-            others.entry[i]->enabled = true;
+    for (unsigned i = 0; i < gate->count; i++)
+        gate->kept_out[i]->enabled = true;
 }

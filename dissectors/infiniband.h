@@ -21,11 +21,20 @@ void smcr_infiniband_unwrap(const dissector_handle_t wrapper[SMCR_ROCE_STARTS],
                             const dissector_handle_t original[SMCR_ROCE_STARTS]);
 
 /* Lists the payload heuristics but our `own`. */
-void smcr_infiniband_list_others(const heur_dtbl_entry_t *own);
+void smcr_infiniband_list_others(heur_dtbl_entry_t *own);
 
-/* Keeps those on the list out. Returns which of them were enabled, for the call that lets them in
- * again. */
-uint64_t smcr_infiniband_close_gate(void);
-void smcr_infiniband_open_gate(uint64_t were_enabled);
+/* A gate that is closed: the heuristics that it keeps out. */
+typedef struct {
+    heur_dtbl_entry_t **kept_out;
+    unsigned count;
+} smcr_gate_t;
+
+/* Keeps out those heuristics on the list that are enabled. Gates nest: an inner one keeps out what
+ * has been enabled behind the outer one, and only that comes back when the inner one opens. `scope`
+ * holds the gate until it opens. */
+smcr_gate_t smcr_infiniband_close_gate(wmem_allocator_t *scope);
+
+/* Lets in again what this gate keeps out. */
+void smcr_infiniband_open_gate(const smcr_gate_t *gate);
 
 #endif /* SMCR_INFINIBAND_H */

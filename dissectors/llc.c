@@ -300,7 +300,7 @@ begin(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
     message->walk.tvb = tvb_new_subset_length(payload, 0, (int)message->end);
 }
 
-proto_item *
+proto_tree *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {
     proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
@@ -317,11 +317,11 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
     message.walk.tree = proto_item_add_subtree(top, ett_smcr);
     if (!kind) {
         dissect_unknown(&message);
-        return top;
+        return message.walk.tree;
     }
     begin(&message, kind, tvb);
     dissect_known(&message, kind, tvb);
-    return top;
+    return message.walk.tree;
 }
 
 bool

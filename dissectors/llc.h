@@ -14,10 +14,10 @@
  * Dissects one LLC message: adds its tree to `tree`, sets the Info column.
  *
  * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. llc:
- * filled in; its RTokens live as long as the packet. Returns the message's item, NULL without
+ * filled in; its RTokens live as long as the packet. Returns the message's subtree, NULL without
  * a tree.
  */
-proto_item *smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
+proto_tree *smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
 
 /*
  * Whether the payload is an LLC message that fits its layout as far as it was captured: the length

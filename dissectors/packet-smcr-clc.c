@@ -27,8 +27,7 @@
 #include "values.h"
 #include "wire/clc_codes.h"
 
-conversation_t *smcr_clc_bypass;
-
+static dissector_handle_t clc_handle;
 static dissector_handle_t builtin_handle; /* Wireshark's own `smc`, NULL when it has none */
 static heur_dtbl_entry_t *own_heuristic;
 
@@ -131,14 +130,14 @@ dissect_message(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     if (offset == 0)
         col_clear(pinfo->cinfo, COL_INFO);
     smcr_clc_t clc;
-    proto_item *item = smcr_clc_dissect(message, pinfo, tree, &clc);
+    proto_tree *below = smcr_clc_dissect(message, pinfo, tree, &clc);
     smcr_record_t packet;
     if (packet_of_message(pinfo, conn, &clc, nth, &packet))
-        smcr_annotate_packet(message, pinfo, proto_item_get_subtree(item), item, &packet);
+        smcr_annotate_packet(message, pinfo, below, &packet);
     bool declines = clc.header.type == SMCR_CLC_DECLINE && conn &&
                     conn->fallback.kind == SMCR_FALLBACK_DECLINED;
     if (declines && conn->fallback.frame == pinfo->num)
-        smcr_fallback_show(message, pinfo, proto_item_get_subtree(item), conn);
+        smcr_fallback_show(message, pinfo, below, conn);
     run_builtin(message, pinfo, tree);
     *type = clc.header.type;
     return MIN(length, left);
@@ -152,7 +151,7 @@ call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, pro
 {
     dissector_handle_t hidden = conversation_get_dissector(conversation, 0);
 
-    if (!hidden || hidden == smcr_clc_handle)
+    if (!hidden || hidden == clc_handle)
         return 0;
     int offset = pinfo->desegment_offset;
     uint32_t length = pinfo->desegment_len;
@@ -192,13 +191,13 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
     conversation_t *conversation = find_or_create_conversation(pinfo);
 
     keep_info(pinfo);
-    smcr_clc_bypass = conversation;
+    smcr_handshake_begin_bypass(pinfo, conversation);
     TRY {
         decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
                          get_tcp_conversation_data(conversation, pinfo), data);
     }
     FINALLY {
-        smcr_clc_bypass = NULL;
+        smcr_handshake_end_bypass(pinfo);
     }
     ENDTRY;
     trim_info(pinfo);
@@ -254,9 +253,11 @@ show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
 static int
 dissect_clc_stream(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    if (smcr_clc_bypass) {
+    conversation_t *bypass = smcr_handshake_bypass(pinfo);
+
+    if (bypass) {
         pinfo->can_desegment = pinfo->saved_can_desegment;
-        return call_hidden(smcr_clc_bypass, tvb, pinfo, tree, data);
+        return call_hidden(bypass, tvb, pinfo, tree, data);
     }
     smcr_conn_t *conn = smcr_handshake_find(pinfo);
     uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;
@@ -319,8 +320,8 @@ is_plausible(tvbuff_t *tvb)
 static ws_bool
 dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    if (smcr_clc_bypass || tvb_captured_length(tvb) < SMCR_EYECATCHER_LENGTH ||
-        !is_clc(tvb, 0, pinfo) || !smcr_heuristic_enabled(own_heuristic))
+    if (tvb_captured_length(tvb) < SMCR_EYECATCHER_LENGTH || !is_clc(tvb, 0, pinfo) ||
+        smcr_handshake_bypass(pinfo) || !smcr_heuristic_enabled(own_heuristic))
         return false;
     bool is_layer = own_heuristic->protocol != NULL; /* an earlier packet is not done with yet */
     smcr_heuristic_takes(own_heuristic, pinfo);
@@ -331,16 +332,16 @@ dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void 
         smcr_handshake_claim(pinfo, !clc_is_from_server(tvb));
     if (is_layer)
         return dissect_clc_stream(tvb, pinfo, tree, data) != 0;
-    return call_dissector_only(smcr_clc_handle, tvb, pinfo, tree, data) != 0;
+    return call_dissector_only(clc_handle, tvb, pinfo, tree, data) != 0;
 }
 
 void
 smcr_clc_handoff(void)
 {
     /* With a name: Export PDU writes the name of the dissector of a conversation. */
-    smcr_clc_handle = register_dissector("smcr", dissect_clc_stream, proto_smcr);
+    clc_handle = register_dissector("smcr", dissect_clc_stream, proto_smcr);
     builtin_handle = find_dissector("smc");
-    dissector_add_for_decode_as("tcp.port", smcr_clc_handle);
+    dissector_add_for_decode_as("tcp.port", clc_handle);
     own_heuristic = smcr_heuristic_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP",
                                        "smcr_clc");
 }

@@ -74,25 +74,25 @@ learn_cdc(const smcr_cdc_t *cdc, const smcr_frame_t *frame)
         smcr_state_tcp_reset(&frame->arrival, cdc);
 }
 
-/* An LLC or CDC message; the first pass learns from it. Returns its item. */
-static proto_item *
+/* An LLC or CDC message; the first pass learns from it. Returns its subtree. */
+static proto_tree *
 show_send(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     bool learn = !pinfo->fd->visited;
-    proto_item *item;
+    proto_tree *below;
 
     if (smcr_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
         smcr_cdc_t cdc;
-        item = smcr_cdc_dissect(message, pinfo, tree, &cdc);
+        below = smcr_cdc_dissect(message, pinfo, tree, &cdc);
         if (learn)
             learn_cdc(&cdc, frame);
     } else {
         smcr_llc_t llc;
-        item = smcr_llc_dissect(message, pinfo, tree, &llc);
+        below = smcr_llc_dissect(message, pinfo, tree, &llc);
         if (learn)
             smcr_state_llc(&frame->arrival, &llc);
     }
-    return item;
+    return below;
 }
 
 static bool
@@ -102,8 +102,9 @@ is_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* A packet of a message that is longer than the path MTU. Returns its item. */
-static proto_item *
+/* A packet of a message that is longer than the path MTU. Returns the subtree of the message in its
+ * last packet, of the part in the others. */
+static proto_tree *
 show_send_part(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_frame_t *frame)
 {
     uint8_t opcode = frame->roce.opcode;
@@ -118,7 +119,7 @@ show_send_part(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_
     if (frame->packet->has_part)
         message = smcr_parts_collect(data, pinfo, below, frame->packet, more);
     if (!message)
-        return item;
+        return below;
     return show_send(message, pinfo, tree, frame);
 }
 
@@ -129,7 +130,7 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const smcr
     int length = frame->roce.payload_length;
     int captured = MIN((int)tvb_captured_length(payload), length);
     bool write = frame->packet->kind == SMCR_PACKET_WRITE;
-    proto_item *item;
+    proto_tree *below;
 
     if (!write && (!is_send(frame->roce.opcode) || captured <= 0))
         return false;
@@ -138,14 +139,13 @@ show_payload(tvbuff_t *payload, packet_info *pinfo, proto_tree *tree, const smcr
     tvbuff_t *data =
         exact ? payload : tvb_new_subset_length_caplen(payload, 0, captured, length);
     if (write)
-        item = smcr_rdma_write_dissect(data, pinfo, tree, &frame->roce, frame->packet);
+        below = smcr_rdma_write_dissect(data, pinfo, tree, &frame->roce, frame->packet);
     else if (smcr_is_whole_send(frame->roce.opcode))
-        item = show_send(data, pinfo, tree, frame);
+        below = show_send(data, pinfo, tree, frame);
     else
-        item = show_send_part(data, pinfo, tree, frame);
-    proto_tree *below = item == tree ? tree : proto_item_get_subtree(item);
+        below = show_send_part(data, pinfo, tree, frame);
     smcr_record_t now = smcr_record_now(frame->packet);
-    smcr_annotate_packet(data, pinfo, below, item, &now);
+    smcr_annotate_packet(data, pinfo, below, &now);
     if (now.view)
         smcr_follow_read(pinfo, &now, now.view->consumed);
     if (write)
@@ -166,7 +166,7 @@ show_link_only(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_f
 
     if (frame->packet->link)
         proto_item_append_text(item, ", link %u", frame->packet->link->index);
-    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), item, &now);
+    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), &now);
 }
 
 /* Called through `payload_handle`. A WRITE without data is a layer, too. */
@@ -184,18 +184,18 @@ show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_
 /* What goes on around a packet that is ours. */
 typedef struct {
     smcr_frame_t *frame;
-    uint64_t gate;
+    smcr_gate_t gate;
 } outer_t;
 
 /* From here on `frame` is what our heuristic shows, and no other is asked. */
 static outer_t
-enter_frame(smcr_frame_t *frame)
+enter_frame(const packet_info *pinfo, smcr_frame_t *frame)
 {
     outer_t outer = {.frame = current};
 
     current = frame;
     builtin_allowed = builtin_heuristic && builtin_heuristic->enabled;
-    outer.gate = smcr_infiniband_close_gate();
+    outer.gate = smcr_infiniband_close_gate(pinfo->pool);
     return outer;
 }
 
@@ -203,7 +203,7 @@ enter_frame(smcr_frame_t *frame)
 static void
 leave_frame(const packet_info *pinfo, const smcr_frame_t *frame, const outer_t *outer)
 {
-    smcr_infiniband_open_gate(outer->gate);
+    smcr_infiniband_open_gate(&outer->gate);
     current = outer->frame;
     smcr_claim_end(pinfo, frame);
 }
@@ -226,7 +226,7 @@ dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         return false;
     }
     smcr_roce_watch();
-    const outer_t outer = enter_frame(&frame);
+    const outer_t outer = enter_frame(pinfo, &frame);
     TRY {
         call_dissector_only(payload_handle, tvb, pinfo, tree, NULL);
     }
@@ -327,7 +327,7 @@ static int
 dissect_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
              void *data, smcr_frame_t *frame)
 {
-    const outer_t outer = enter_frame(frame);
+    const outer_t outer = enter_frame(pinfo, frame);
     volatile int used = 0;
 
     TRY {

@@ -53,7 +53,8 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *packet)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece.gap));
 }
 
-static proto_item *
+/* Returns the packet's subtree. */
+static proto_tree *
 show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_roce_t *roce,
             const smcr_record_t *packet)
 {
@@ -69,18 +70,17 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_roc
     smcr_analysis_show_write(data, pinfo, below, packet->place);
     if (roce->has_reth)
         generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
-    return top;
+    return below;
 }
 
-proto_item *
+proto_tree *
 smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                         const smcr_roce_t *roce, const smcr_record_t *packet)
 {
     const smcr_place_t *place = packet->place;
     uint32_t captured = tvb_captured_length(data);
     bool wanted = proto_field_is_referenced(tree, proto_smcr);
-    proto_item *top = wanted ? show_fields(data, pinfo, tree, roce, packet) : tree;
-    proto_tree *below = wanted ? proto_item_get_subtree(top) : tree;
+    proto_tree *below = wanted ? show_fields(data, pinfo, tree, roce, packet) : tree;
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_set_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
@@ -93,5 +93,5 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
         generated(cut);
         expert_add_info(pinfo, cut, &ei_smcr_cut_short);
     }
-    return top;
+    return below;
 }

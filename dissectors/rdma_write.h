@@ -14,9 +14,10 @@
  * Shows one packet of an RDMA WRITE: adds its tree to `tree`, sets the Info column.
  *
  * data: the application's bytes in this packet, as far as they were captured. Returns the
- * packet's item, NULL without a tree.
+ * subtree for what else there is to say of the packet: the packet's own, or `tree` itself where
+ * nobody looks at our fields. NULL without a tree.
  */
-proto_item *smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+proto_tree *smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                                     const smcr_roce_t *roce, const smcr_record_t *packet);
 
 #endif /* SMCR_RDMA_WRITE_H */

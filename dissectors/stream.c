@@ -19,66 +19,45 @@
 #include "handshake.h"
 #include "preferences.h"
 
-/* What a dissector above TCP reads and changes of a frame. */
+/* The members of packet_info that a dissector above TCP reads and changes. */
+#define TCP_MEMBERS(DO) \
+    DO(src) \
+    DO(dst) \
+    DO(net_src) \
+    DO(net_dst) \
+    DO(ptype) \
+    DO(srcport) \
+    DO(destport) \
+    DO(can_desegment) \
+    DO(saved_can_desegment) \
+    DO(desegment_offset) \
+    DO(desegment_len) \
+    DO(use_conv_addr_port_endpoints) \
+    DO(conv_elements) \
+    DO(conv_addr_port_endpoints)
+
+#define DECLARE(member) __typeof__(((packet_info *)NULL)->member) member;
+#define SAVE(member) .member = pinfo->member,
+#define RESTORE(member) pinfo->member = saved->member;
+
+/* The frame as it was before it took the place of a TCP segment. */
 typedef struct {
-    address src, dst, net_src, net_dst;
-    port_type ptype;
-    uint32_t srcport, destport;
-    uint16_t can_desegment, saved_can_desegment;
-    int desegment_offset;
-    uint32_t desegment_len;
-    bool use_conv_addr_port_endpoints;
-    struct conversation_element *conv_elements;
-    struct conversation_addr_port_endpoints *conv_endpoints;
+    TCP_MEMBERS(DECLARE)
     wmem_list_frame_t *tcp_layer; /* added for the call */
-} frame_addresses_t;
+} saved_frame_t;
 
 static void
-save(const packet_info *pinfo, frame_addresses_t *saved)
+restore(packet_info *pinfo, const saved_frame_t *saved)
 {
-    *saved = (frame_addresses_t){
-        .src = pinfo->src,
-        .dst = pinfo->dst,
-        .net_src = pinfo->net_src,
-        .net_dst = pinfo->net_dst,
-        .ptype = pinfo->ptype,
-        .srcport = pinfo->srcport,
-        .destport = pinfo->destport,
-        .can_desegment = pinfo->can_desegment,
-        .saved_can_desegment = pinfo->saved_can_desegment,
-        .desegment_offset = pinfo->desegment_offset,
-        .desegment_len = pinfo->desegment_len,
-        .use_conv_addr_port_endpoints = pinfo->use_conv_addr_port_endpoints,
-        .conv_elements = pinfo->conv_elements,
-        .conv_endpoints = pinfo->conv_addr_port_endpoints,
-    };
-}
-
-static void
-restore(packet_info *pinfo, const frame_addresses_t *saved)
-{
-    pinfo->src = saved->src;
-    pinfo->dst = saved->dst;
-    pinfo->net_src = saved->net_src;
-    pinfo->net_dst = saved->net_dst;
-    pinfo->ptype = saved->ptype;
-    pinfo->srcport = saved->srcport;
-    pinfo->destport = saved->destport;
-    pinfo->can_desegment = saved->can_desegment;
-    pinfo->saved_can_desegment = saved->saved_can_desegment;
-    pinfo->desegment_offset = saved->desegment_offset;
-    pinfo->desegment_len = saved->desegment_len;
-    pinfo->use_conv_addr_port_endpoints = saved->use_conv_addr_port_endpoints;
-    pinfo->conv_elements = saved->conv_elements;
-    pinfo->conv_addr_port_endpoints = saved->conv_endpoints;
+    TCP_MEMBERS(RESTORE)
     wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
 }
 
 /* The frame takes the place of a TCP segment, until restore(). */
 static void
-become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, frame_addresses_t *saved)
+become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, saved_frame_t *saved)
 {
-    save(pinfo, saved);
+    *saved = (saved_frame_t){TCP_MEMBERS(SAVE)};
     smcr_end_tcp_address(conn, sender, &pinfo->src);
     smcr_end_tcp_address(conn, !sender, &pinfo->dst);
     pinfo->net_src = pinfo->src;
@@ -95,10 +74,7 @@ become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, frame_a
     pinfo->conv_addr_port_endpoints = NULL;
     /* Some dissectors ask whether they are on TCP. In front, where Wireshark's count of the layers
      * above is not concerned. */
-    static int proto_tcp = -1;
-    if (proto_tcp < 0)
-        proto_tcp = proto_get_id_by_filter_name("tcp");
-    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(proto_tcp));
+    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(smcr_tcp_ids()->proto));
     saved->tcp_layer = wmem_list_head(pinfo->layers);
 }
 
@@ -106,13 +82,9 @@ become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, frame_a
 static void
 add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
 {
-    static int hf_tcp_stream = -1;
+    proto_item *item =
+        proto_tree_add_uint(tree, smcr_tcp_ids()->hf_stream, tvb, 0, 0, conn->tcp_stream);
 
-    if (hf_tcp_stream < 0)
-        hf_tcp_stream = proto_registrar_get_id_byname("tcp.stream");
-    if (hf_tcp_stream < 0)
-        return;
-    proto_item *item = proto_tree_add_uint(tree, hf_tcp_stream, tvb, 0, 0, conn->tcp_stream);
     proto_item_set_generated(item);
     proto_item_set_hidden(item);
 }
@@ -156,7 +128,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     const smcr_conn_t *conn = packet->conn;
     unsigned sender = (unsigned)packet->direction;
     struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh) + last};
-    frame_addresses_t saved;
+    saved_frame_t saved;
 
     become_tcp(pinfo, conn, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(conn->conversation, pinfo);
@@ -166,13 +138,13 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     }
     compat_tcpinfo_set_stream(&tcpinfo, conn->tcp_stream);
     add_tcp_stream(fresh, below, conn);
-    smcr_clc_bypass = conn->conversation;
+    smcr_handshake_begin_bypass(pinfo, conn->conversation);
     TRY {
         dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
                             pinfo->destport, tree, below, tcpd, &tcpinfo);
     }
     FINALLY {
-        smcr_clc_bypass = NULL;
+        smcr_handshake_end_bypass(pinfo);
         restore(pinfo, &saved);
     }
     ENDTRY;

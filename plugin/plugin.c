@@ -1,13 +1,21 @@
 /* plugin.c
- * What Wireshark looks for in a plugin file: version symbols and the registration call.
+ * What Wireshark looks for in a plugin file: version symbols and the registration call, which
+ * registers the parts of the protocol.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "compat.h"
 
+#include "dissector_state.h"
+#include "export_streams.h"
 #include "fields.h"
+#include "follow.h"
+#include "handshake.h"
+#include "layout.h"
 #include "packet-smcr.h"
+#include "preferences.h"
+#include "send_parts.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = SMCR_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
@@ -16,18 +24,34 @@ WS_DLL_PUBLIC_DEF const int plugin_want_minor = WIRESHARK_VERSION_MINOR;
 WS_DLL_PUBLIC void plugin_register(void);
 WS_DLL_PUBLIC uint32_t plugin_describe(void);
 
+/* Called once, while Wireshark registers protocols. */
+static void
+register_parts(void)
+{
+    smcr_fields_register();
+    smcr_layouts_check();
+    smcr_preferences_register(proto_smcr);
+    smcr_state_register();
+    smcr_roce_register_observer();
+    smcr_parts_register();
+    smcr_follow_register(proto_smcr);
+    smcr_export_register(proto_smcr);
+}
+
+/* Called once, after all protocols have registered. */
 static void
 register_handoffs(void)
 {
     smcr_tcpopt_handoff();
     smcr_clc_handoff();
     smcr_roce_handoff();
+    smcr_handshake_handoff(); /* behind CLC's */
 }
 
 void
 plugin_register(void)
 {
-    static proto_plugin plugin = {smcr_register, register_handoffs};
+    static proto_plugin plugin = {register_parts, register_handoffs};
 
     proto_register_plugin(&plugin);
 }

@@ -1,11 +1,13 @@
-"""What dissectors/fields.def says, for the tests and for docs/fields.md."""
+"""What dissectors/fields.def and experts.def say, for the tests and for docs/fields.md."""
 
 import collections
+import functools
 import re
+import subprocess
 
 from bed import TOP
 
-Field = collections.namedtuple("Field", "filter section mask")
+Field = collections.namedtuple("Field", "filter section")
 Expert = collections.namedtuple("Expert", "filter severity sentence")
 
 # Fields and expert items that tell of a later frame, or that none comes: one pass over a capture cannot know them.
@@ -13,21 +15,27 @@ FORWARD = {"smcr.announced_in", "smcr.no_response", "smcr.no_roce", "smcr.respon
            "smcr.write.ack_time", "smcr.write.acked_in"}
 
 
-def _rows(macro):
-    """Arguments of all rows of one kind, each as a list of C expressions."""
-    text = (TOP / "dissectors" / "fields.def").read_text(encoding="utf-8")
+@functools.cache
+def _rows(table, macro):
+    """Arguments of all rows of a table, as the preprocessor hands them to `macro`: lists of C expressions."""
+    command = ["cc", "-E", "-P", "-x", "c", f"-D{macro}(...)={macro}(__VA_ARGS__)", TOP / "dissectors" / table]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = []
     for row in re.findall(rf"^{macro}\((.*)\)$", text, re.MULTILINE):
-        yield [part.strip() for part in re.findall(r'\s*((?:"(?:[^"\\]|\\.)*"|\([^)]*\)|[^,"(])+)', row)]
+        row = re.sub(r'"\s+"', "", row)  # literals that stand side by side are one
+        rows.append([part.strip() for part in re.findall(r'\s*((?:"(?:[^"\\]|\\.)*"|\([^)]*\)|[^,"(])+)', row)])
+    return rows
 
 
 def fields():
     """All fields, one entry for each registration."""
-    return [Field(row[2].strip('"'), row[7].strip('"'), row[6]) for row in _rows("FIELD")]
+    return [Field(row[2].strip('"'), row[7].strip('"')) for row in _rows("fields.def", "ROW")]
 
 
 def experts():
     """All expert items; severity is ERROR, WARN, NOTE or CHAT."""
-    return [Expert(row[1].strip('"'), row[3].removeprefix("PI_"), row[4].strip('"')) for row in _rows("EXPERT")]
+    return [Expert(row[1].strip('"'), row[3].removeprefix("PI_"), row[4].strip('"'))
+            for row in _rows("experts.def", "EXPERT")]
 
 
 def expert_filter(*severities):

@@ -73,7 +73,8 @@ def test_no_mask_without_its_name(path):
     """A mask or flag of a byte stands by its name, in the code as in the masks of fields.def."""
     code = text(path)
     bare = re.findall(r"[&|] ?(0x[0-9a-f]{1,2})\b", code) + re.findall(r"\{(0x[0-9a-f]{2}), \"", code)
-    bare += re.findall(r'^FIELD\((?!hf_smcr_reserved|hf_smcr_clc_other_flags).*, (0x[0-9a-f]{2,4}), "', code, re.MULTILINE)
+    rows = code.replace("\n    ", " ")
+    bare += re.findall(r"^(?:FLAG|BITFIELD)\((?!hf_smcr_clc_other_flags).*\b(0x[0-9a-f]{2,4})\b", rows, re.MULTILINE)
     assert {mask for mask in bare if mask in MASKS or path.suffix == ".def"} <= OTHER_MASKS.get(path.name, set())
 
 
