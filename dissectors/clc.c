@@ -390,7 +390,7 @@ static smcr_clc_dissect_body_t *
 body_of(uint8_t of_type)
 {
     switch (of_type) {
-#define SMCR_CLC_MESSAGE(name, type, text, body) \
+#define SMCR_CLC_MESSAGE(name, type, text, body, handler) \
     case SMCR_CLC_##name: \
         return smcr_clc_##body;
 #include "wire/clc.def"

@@ -29,7 +29,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_accept_t, \
               peer_id), \
     KEEP(hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
-    KEEP(hf_smcr_mac, 32, 6, smcr_clc_accept_t, mac), \
+    SHOW(hf_smcr_mac, 32, 6), \
     KEEP(hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
     KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
     KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
@@ -43,7 +43,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
 static const smcr_row_t smcr_v1_rows[] = {SMCR_ROWS};
 static const smcr_row_t smcr_v2_rows[] = {
     SMCR_ROWS,
-    KEEP_TEXT(hf_smcr_eid, 64, 32, smcr_clc_accept_t, eid),
+    TEXT(hf_smcr_eid, 64, 32),
     SHOW(hf_smcr_reserved, 96, 8),
 };
 SMCR_LAYOUT(smcr_v1, "SMC Accept", smcr_v1_rows, 64);
@@ -102,8 +102,8 @@ static const smcr_row_t fce_v20_rows[] = {SHOW(hf_smcr_reserved, 0, 16)};
 static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
                                     NULL};
 static const smcr_row_t fce_v21_rows[] = {
-    KEEP(hf_smcr_max_conns, 0, 1, smcr_clc_accept_t, max_conns),
-    KEEP(hf_smcr_max_links, 1, 1, smcr_clc_accept_t, max_links),
+    SHOW(hf_smcr_max_conns, 0, 1),
+    SHOW(hf_smcr_max_links, 1, 1),
     BITS(hf_smcr_clc_features, 2, 2, feature_bits),
     SHOW(hf_smcr_clc_vendor_options, 4, 4),
     SHOW(hf_smcr_reserved, 8, 8),
@@ -240,7 +240,6 @@ dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_acc
     message->expected += head->length;
     if (!smcr_clc_walk(message, &walk, head, start, accept))
         return;
-    accept->has_fce = true;
     describe_fce(message, &walk, start, accept);
 
     bool v21 = smcr_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_RELEASE_1;

@@ -124,7 +124,7 @@ unsigned smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_pro
 
 /* Each shows, checks and decodes one type of message, header included (A.2.2 to A.2.5). */
 typedef void smcr_clc_dissect_body_t(smcr_clc_message_t *message);
-#define SMCR_CLC_MESSAGE(name, type, text, body) smcr_clc_dissect_body_t smcr_clc_##body;
+#define SMCR_CLC_MESSAGE(name, type, text, body, handler) smcr_clc_dissect_body_t smcr_clc_##body;
 #include "wire/clc.def"
 
 #endif /* SMCR_CLC_MESSAGES_H */

@@ -54,7 +54,7 @@ static int *const features[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emu
     KEEP_BITS(hf_smcr_clc_v2_flags, V2_FLAGS_AT, 1, v2_flags, smcr_clc_proposal_t, v2_flags), \
     SHOW(hf_smcr_reserved, 4, 2), \
     KEEP(hf_smcr_clc_smcdv2_offset, 6, 2, smcr_clc_proposal_t, smcdv2_offset), \
-    KEEP(hf_smcr_gid, 8, 16, smcr_clc_proposal_t, roce_gid)
+    SHOW(hf_smcr_gid, 8, 16)
 
 static const smcr_row_t v2_extension_rows[] = {
     V2_EXTENSION_ROWS,
@@ -62,9 +62,9 @@ static const smcr_row_t v2_extension_rows[] = {
 };
 static const smcr_row_t v21_extension_rows[] = {
     V2_EXTENSION_ROWS,
-    KEEP(hf_smcr_max_conns, 24, 1, smcr_clc_proposal_t, max_conns),
-    KEEP(hf_smcr_max_links, 25, 1, smcr_clc_proposal_t, max_links),
-    KEEP_BITS(hf_smcr_clc_features, 26, 2, features, smcr_clc_proposal_t, features),
+    SHOW(hf_smcr_max_conns, 24, 1),
+    SHOW(hf_smcr_max_links, 25, 1),
+    BITS(hf_smcr_clc_features, 26, 2, features),
     SHOW(hf_smcr_reserved, 28, 12),
 };
 SMCR_LAYOUT(v2_extension, "SMCv2 extension", v2_extension_rows, V2_EXTENSION_LENGTH);

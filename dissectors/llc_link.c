@@ -23,11 +23,11 @@
 
 /* A.3.1 */
 #define CONFIRM_LINK_ROWS \
-    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.confirm_link.mac), \
+    SHOW(hf_smcr_mac, BODY(4), 6), \
     KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid), \
     KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn), \
     KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link), \
-    KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id), \
+    SHOW(hf_smcr_link_user_id, BODY(30), 4), \
     KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links)
 
 static const smcr_row_t confirm_link_v1[] = {
@@ -38,7 +38,7 @@ static const smcr_row_t confirm_link_v1[] = {
 /* net/smc/smc_llc.c: struct smc_llc_msg_confirm_link, of which release 2.1 uses byte 35 */
 static const smcr_row_t confirm_link_v2[] = {
     CONFIRM_LINK_ROWS,
-    KEEP(hf_smcr_max_conns, BODY(35), 1, smcr_llc_t, u.confirm_link.max_conns),
+    SHOW(hf_smcr_max_conns, BODY(35), 1),
     SHOW(hf_smcr_reserved, BODY(36), 8),
 };
 
@@ -46,7 +46,7 @@ static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
 
 /* A.3.2 figure 32 */
 static const smcr_row_t add_link_rfc[] = {
-    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
+    SHOW(hf_smcr_mac, BODY(4), 6),
     KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.add_link.gid),
     KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.add_link.qpn),
     KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.add_link.link),
@@ -57,7 +57,7 @@ static const smcr_row_t add_link_rfc[] = {
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_add_link, what peers really send */
 static const smcr_row_t add_link[] = {
-    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
+    SHOW(hf_smcr_mac, BODY(4), 6),
     SHOW(hf_smcr_reserved, BODY(10), 2),
     KEEP(hf_smcr_gid, BODY(12), 16, smcr_llc_t, u.add_link.gid),
     KEEP(hf_smcr_qpn, BODY(28), 3, smcr_llc_t, u.add_link.qpn),

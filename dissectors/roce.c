@@ -126,7 +126,6 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     roce->opcode = bth[0];
     roce->pad = smcr_bits(bth[1], SMCR_MASK_BTH_PAD);
     roce->target.qpn = smcr_roce_qpn(bth);
-    roce->ack_request = (bth[8] & SMCR_BTH_ACK_REQUEST) != 0;
     roce->psn = get_24(bth + 9);
 
     roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, roce);

@@ -25,7 +25,7 @@ TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
 
 const value_string smcr_clc_types[] = {
-#define SMCR_CLC_MESSAGE(name, type, text, body) {SMCR_CLC_##name, text},
+#define SMCR_CLC_MESSAGE(name, type, text, body, handler) {SMCR_CLC_##name, text},
 #include "wire/clc.def"
     {0, NULL},
 };

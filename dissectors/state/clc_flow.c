@@ -256,18 +256,11 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     record->direction = from_server;
     take_step(arrival, conn, clc->header.type);
     switch (clc->header.type) {
-    case SMCR_CLC_PROPOSAL:
-        take_proposal(arrival, conn, clc);
+#define SMCR_CLC_MESSAGE(name, type, text, body, handler) \
+    case SMCR_CLC_##name: \
+        take_##handler(arrival, conn, clc); \
         break;
-    case SMCR_CLC_ACCEPT:
-        take_accept(arrival, conn, clc);
-        break;
-    case SMCR_CLC_CONFIRM:
-        take_confirm(arrival, conn, clc);
-        break;
-    case SMCR_CLC_DECLINE:
-        take_decline(arrival, conn, clc);
-        break;
+#include "wire/clc.def"
     default:
         break;
     }

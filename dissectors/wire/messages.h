@@ -29,7 +29,6 @@ typedef struct {
     smcr_qp_key_t target;            /* queue pair that receives the packet */
     uint8_t opcode; /* enum smcr_opcode */
     uint8_t pad; /* bytes of padding after the payload, 0..3 */
-    bool ack_request;
     uint32_t psn;  /* 24 bits */
     bool has_reth; /* the next three are there */
     uint64_t va;
@@ -53,7 +52,6 @@ typedef struct {
 typedef struct {
     uint8_t peer_id[SMCR_PEER_ID_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
-    uint8_t mac[SMCR_MAC_LENGTH];
     uint16_t ip_area_offset;
     uint16_t v2_offset; /* 0: no SMCv2 extension */
     bool has_ip_area;
@@ -65,16 +63,12 @@ typedef struct {
     uint8_t ism_count;
     uint8_t v2_flags; /* release, SEID indicator */
     uint16_t smcdv2_offset;
-    uint8_t roce_gid[SMCR_GID_LENGTH];
-    uint8_t max_conns, max_links;
-    uint16_t features;
 } smcr_clc_proposal_t;
 
 /* Accept and Confirm for SMC-R */
 typedef struct {
     uint8_t peer_id[SMCR_PEER_ID_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
-    uint8_t mac[SMCR_MAC_LENGTH];
     uint32_t qpn; /* 24 bits */
     uint32_t rkey;
     uint8_t rmb_index; /* from 1 */
@@ -82,10 +76,7 @@ typedef struct {
     uint8_t sizes; /* size code << 4 | MTU code */
     uint64_t va;
     uint32_t psn; /* 24 bits */
-    uint8_t eid[SMCR_EID_LENGTH]; /* SMCv2, else zero */
-    bool has_fce;
     uint8_t os_release; /* of the first contact extension: operating system << 4 | release */
-    uint8_t max_conns, max_links;
     uint8_t gid_count;
 } smcr_clc_accept_t;
 
@@ -118,16 +109,13 @@ typedef struct {
 } smcr_rtoken_t;
 
 typedef struct {
-    uint8_t mac[SMCR_MAC_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
     uint32_t qpn;
     uint8_t link;
-    uint32_t user_id;
-    uint8_t max_links, max_conns;
+    uint8_t max_links;
 } smcr_llc_confirm_link_t;
 
 typedef struct {
-    uint8_t mac[SMCR_MAC_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
     uint32_t qpn;
     uint8_t link;

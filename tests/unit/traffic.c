@@ -240,7 +240,6 @@ confirm_first_link(capture_t *capture)
         memcpy(llc.u.confirm_link.gid, own.gid, SMCR_GID_LENGTH);
         llc.u.confirm_link.qpn = own.qpn;
         llc.u.confirm_link.link = 1;
-        llc.u.confirm_link.user_id = (uint32_t)(0x1000 + side);
         play_llc(capture, side, llc);
     }
 }
