@@ -145,12 +145,14 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
 {
     unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
     proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    smcr_shown_t *shown = NULL;
     smcr_walk_t walk = {
         .pinfo = pinfo,
         .tvb = tvb_new_subset_length(tvb, 0, (int)end),
         .tree = proto_item_add_subtree(top, ett_smcr),
         .top = top,
         .order = ENC_BIG_ENDIAN,
+        .shown = &shown,
     };
 
     memset(cdc, 0, sizeof *cdc);

@@ -289,17 +289,18 @@ dissect_unknown(smcr_clc_message_t *message)
     const smcr_walk_t *walk = &message->walk;
     unsigned captured = tvb_captured_length(walk->tvb);
     unsigned end = tvb_reported_length(walk->tvb);
+    proto_item *body = walk->tree;
 
     message->expected = SMCR_CLC_HEADER_LENGTH + SMCR_CLC_TRAILER_LENGTH;
     smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
     expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_clc_type), &ei_smcr_clc_type);
     if (captured > SMCR_CLC_HEADER_LENGTH)
-        smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_clc_body, walk->tvb,
-                        SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
+        body = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_clc_body, walk->tvb,
+                               SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
     mark_decoded(message, SMCR_CLC_HEADER_LENGTH, end);
     if (captured < end) {
         message->whole = false;
-        smcr_layout_explain_missing(walk, smcr_layout_item(walk, hf_smcr_clc_body), end);
+        smcr_layout_explain_missing(walk, body, end);
     }
     smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
 }
@@ -422,7 +423,13 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
     smcr_clc_message_t message = {
-        .walk = {.pinfo = pinfo, .tvb = tvb, .top = item, .order = ENC_BIG_ENDIAN},
+        .walk = {
+            .pinfo = pinfo,
+            .tvb = tvb,
+            .top = item,
+            .order = ENC_BIG_ENDIAN,
+            .shown = &message.shown,
+        },
         .clc = clc,
         .whole = true,
         .consistent = true,

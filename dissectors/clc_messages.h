@@ -25,6 +25,7 @@
 /* A message while it is decoded. */
 typedef struct {
     smcr_walk_t walk; /* tvb: the message without its trailer */
+    smcr_shown_t *shown; /* head of the list that `walk` writes */
     smcr_clc_t *clc;
     unsigned format;   /* 1 or 2: the version whose layouts are used */
     bool whole;        /* false once bytes were missing: nothing behind them is decoded */

@@ -11,6 +11,12 @@
 
 #include "items.h"
 
+struct smcr_shown {
+    int hf;
+    proto_item *item;
+    const smcr_shown_t *older;
+};
+
 void
 smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned end)
 {
@@ -120,36 +126,71 @@ padded_text(const smcr_walk_t *walk, unsigned offset, unsigned length)
     return g_strchomp(text);
 }
 
+/* Adds an item to the message's list, unless nobody wants to see it: then it has no field_info. */
 static void
-show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+remember(const smcr_walk_t *walk, proto_item *item)
+{
+    const field_info *field = item ? PITEM_FINFO(item) : NULL;
+
+    if (!walk->shown || !field)
+        return;
+    smcr_shown_t *shown = wmem_new(walk->pinfo->pool, smcr_shown_t);
+    *shown = (smcr_shown_t){.hf = field->hfinfo->id, .item = item, .older = *walk->shown};
+    *walk->shown = shown;
+}
+
+static proto_item *
+show_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+{
+    proto_item *item = proto_tree_add_bitmask(walk->tree, walk->tvb, offset, *row->hf,
+                                              ett_smcr_flags, row->bits, ENC_BIG_ENDIAN);
+
+    for (proto_item *bit = item->first_child; bit; bit = bit->next)
+        remember(walk, bit);
+    for (unsigned i = reserved_bits(row, walk, offset); i > 0; i--)
+        expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+    return item;
+}
+
+static proto_item *
+show_part(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+{
+    proto_item *item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset,
+                                           row->length, ENC_NA);
+    smcr_walk_t below = *walk;
+
+    below.tree = proto_item_add_subtree(item, *row->ett);
+    smcr_layout_walk(row->part, &below, offset, NULL);
+    return item;
+}
+
+static proto_item *
+show_value(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 {
     unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
-    int length = row->length;
-    proto_item *item;
+    proto_item *item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset,
+                                           row->length, order);
 
+    if (reserved_row(row, walk, offset))
+        expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+    return item;
+}
+
+static proto_item *
+show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+{
     switch (row->kind) {
     case SMCR_ROW_BITS:
-        item = proto_tree_add_bitmask(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
-                                      row->bits, ENC_BIG_ENDIAN);
-        for (unsigned i = reserved_bits(row, walk, offset); i > 0; i--)
-            expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
-        break;
+        return show_bits(row, walk, offset);
     case SMCR_ROW_TEXT:
-        proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, length,
-                              padded_text(walk, offset, row->length));
-        break;
+        return proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, row->length,
+                                     padded_text(walk, offset, row->length));
     case SMCR_ROW_PART:
-        item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset, length, ENC_NA);
-        smcr_walk_t below = *walk;
-        below.tree = proto_item_add_subtree(item, *row->ett);
-        smcr_layout_walk(row->part, &below, offset, NULL);
-        break;
+        return show_part(row, walk, offset);
     case SMCR_ROW_SHOW:
-        item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset, length, order);
-        if (reserved_row(row, walk, offset))
-            expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
         break;
     }
+    return show_value(row, walk, offset);
 }
 
 /* Looks for reserved bits that are set; of a row that the capture cuts, in the bytes it holds. */
@@ -188,32 +229,18 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned 
         if (row->keep != SMCR_KEEP_NOT && keep)
             keep_row(row, walk, offset, keep);
         if (walk->tree)
-            show_row(row, walk, offset);
+            remember(walk, show_row(row, walk, offset));
     }
     return true;
-}
-
-static proto_item *
-last_item(proto_node *node, int hf)
-{
-    proto_item *found = NULL;
-
-    for (proto_node *child = node->first_child; child; child = child->next) {
-        if (PNODE_FINFO(child) && PNODE_FINFO(child)->hfinfo->id == hf)
-            found = child;
-        proto_item *deeper = last_item(child, hf);
-        if (deeper)
-            found = deeper;
-    }
-    return found;
 }
 
 proto_item *
 smcr_layout_item(const smcr_walk_t *walk, int hf)
 {
-    proto_item *item = walk->tree ? last_item(walk->tree, hf) : NULL;
-
-    return item ? item : walk->tree;
+    for (const smcr_shown_t *shown = walk->shown ? *walk->shown : NULL; shown; shown = shown->older)
+        if (shown->hf == hf)
+            return shown->item;
+    return walk->tree;
 }
 
 /* ---- the check at load time ---- */

@@ -98,6 +98,9 @@ struct smcr_layout {
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_PART, \
      .part = &(part_), .ett = &(ett_), SMCR_MEMBER(type_, member_)}
 
+/* An item that a row has added, or one of its bits. A message lists them, the newest first. */
+typedef struct smcr_shown smcr_shown_t;
+
 /* Where a message is read from and shown. */
 typedef struct {
     packet_info *pinfo;
@@ -107,6 +110,8 @@ typedef struct {
     unsigned order;   /* ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN, for rows in the peer's order */
     bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
                        * and this becomes true where the message does not fit its layout */
+    smcr_shown_t **shown; /* head of the message's list of items, for smcr_layout_item(); NULL where
+                           * nobody asks for one */
 } smcr_walk_t;
 
 /*
@@ -123,8 +128,8 @@ typedef struct {
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base,
                       void *keep);
 
-/* The item of field `hf` that was added last below walk->tree, for checks and texts that need more
- * than a row; the item of walk->tree itself when nobody wants that field. */
+/* The item of field `hf` that a row of the message has added last, for checks and texts that need
+ * more than a row. The item of walk->tree when there is none, or when nobody wants that field. */
 proto_item *smcr_layout_item(const smcr_walk_t *walk, int hf);
 
 /* Whether any of the captured bytes of [offset, offset + length) is not zero. */

@@ -306,7 +306,13 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
     proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
     const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
     smcr_llc_message_t message = {
-        .walk = {.pinfo = pinfo, .tvb = tvb, .top = top, .order = ENC_BIG_ENDIAN},
+        .walk = {
+            .pinfo = pinfo,
+            .tvb = tvb,
+            .top = top,
+            .order = ENC_BIG_ENDIAN,
+            .shown = &message.shown,
+        },
         .end = tvb_reported_length(tvb),
         .llc = llc,
     };

@@ -23,6 +23,7 @@
  * and say nothing. */
 typedef struct {
     smcr_walk_t walk; /* tvb: the message without what follows it in the payload */
+    smcr_shown_t *shown; /* head of the list that `walk` writes */
     unsigned end;     /* its bytes, captured or not */
     smcr_llc_t *llc;
     bool v2;
