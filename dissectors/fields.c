@@ -7,10 +7,7 @@
 #include "fields.h"
 
 #include "values.h"
-#include "wire/cdc_codes.h"
-#include "wire/clc_codes.h"
-#include "wire/llc_codes.h"
-#include "wire/sizes.h"
+#include "wire/wire.h"
 
 int proto_smcr = -1;
 

@@ -8,14 +8,12 @@
 #define SMCR_PACKET_SMCR_H
 
 /* Registers the protocol in name only that owns the wrappers; called once, after InfiniBand. */
-void smcr_roce_register_observer(void);
+void smcr_roce_register(void);
 
 /* Each hooks its dissector in; called once, after all protocols have registered. */
 void smcr_tcpopt_handoff(void);
 void smcr_clc_handoff(void);
 void smcr_roce_handoff(void);
 
-/* There is a sign of SMC-R in the file: from here on every RoCE packet is looked at. */
-void smcr_roce_watch(void);
 
 #endif /* SMCR_PACKET_SMCR_H */

@@ -6,9 +6,7 @@
 
 #include "values.h"
 
-#include "wire/clc_codes.h"
-#include "wire/llc_codes.h"
-#include "wire/sizes.h"
+#include "wire/wire.h"
 
 #define TEXT_ROW(name, value, text) {(value), (text)},
 #define TEXTS(table, list) const value_string table[] = {list(TEXT_ROW){0, NULL}};

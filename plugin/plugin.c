@@ -7,15 +7,13 @@
 
 #include "compat.h"
 
-#include "dissector_state.h"
-#include "export_streams.h"
+#include "host/host.h"
+#include "payload/payload.h"
 #include "fields.h"
-#include "follow.h"
-#include "handshake.h"
-#include "layout.h"
+#include "message/message.h"
 #include "packet-smcr.h"
-#include "preferences.h"
-#include "send_parts.h"
+#include "packet/packet.h"
+#include "show/show.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = SMCR_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
@@ -31,8 +29,9 @@ register_parts(void)
     smcr_fields_register();
     smcr_layouts_check();
     smcr_preferences_register(proto_smcr);
-    smcr_state_register();
-    smcr_roce_register_observer();
+    smcr_capture_register();
+    smcr_roce_register();
+    smcr_tap_register();
     smcr_parts_register();
     smcr_follow_register(proto_smcr);
     smcr_export_register(proto_smcr);

@@ -59,7 +59,7 @@ def tree(tmp_path_factory):
 
 def test_there_are_five():
     assert [name for name, _, _ in steps()] == [
-        "dissectors/fields.def", "dissectors/wire/llc.def", "dissectors/llc.c", "captures/synthetic/llc-echo.py",
+        "dissectors/fields.def", "dissectors/wire/llc.def", "dissectors/message/llc.c", "captures/synthetic/llc-echo.py",
         "captures/README.md"]
 
 

@@ -1,8 +1,10 @@
 """
-Modules, a .c with its .h, know each other in one direction only: no circle, neither by what they include nor by the
-symbols of their object files, which a private header cannot hide.
+The house: knowledge flows one way. Rooms include only those below, and only by their doors. Modules, a .c with its .h,
+make no circle, neither by what they include nor by the symbols of their object files, which a private header cannot
+hide.
 """
 
+import functools
 import graphlib
 import pathlib
 import re
@@ -12,12 +14,49 @@ import pytest
 from bed import BUILDS, TOP
 
 DISSECTORS = TOP / "dissectors"
-ROOMS = ("wire", "state")
-OBJECTS = BUILDS / "debug" / "dissectors" / "libsmcr-state.a.p"
+
+# From the bottom up. A room includes only the doors of rooms that come before it. The field table lies between; the
+# entries, at the top of dissectors/, come last.
+ROOMS = {
+    "wire": {"wire.h"},
+    "fabric": {"fabric.h"},
+    "state/model": {"record.h", "store.h"},
+    "state/flow": {"clc_flow.h", "intake.h", "orphan.h", "tcp_flow.h"},
+    "state": {"state.h"},
+    "message": {"message.h"},
+    "host": {"host.h"},
+    "show": {"show.h"},
+    "payload": {"payload.h"},
+    "packet": {"packet.h"},
+    "tcp": {"tcp.h"},
+    "roce": {"roce.h"},
+}
+PLAIN = ("wire", "fabric", "state/model", "state/flow", "state")  # no epan
+FIELDS = {"fields.h", "values.h", "fields.def", "experts.def"}  # THE table: for all rooms from message/ on
+ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
+MOST_MODULES = 16  # of a folder
+LONGEST_ENTRY = 125  # lines
 
 
-def modules(room):
-    return {path.stem for path in (DISSECTORS / room).glob("*.[ch]")}
+def room_of(path):
+    return path.relative_to(DISSECTORS).parent.as_posix()
+
+
+def sources(room):
+    return [path for path in (DISSECTORS / room).glob("*.*") if path.suffix in (".c", ".h", ".def")]
+
+
+def includes(path):
+    """Own files that a file includes, as paths."""
+    names = re.findall(r'#include "([\w/.-]+)"', path.read_text(encoding="utf-8"))
+    found = [next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
+             for name in names]
+    return [each for each in found if each]
+
+
+def module(path):
+    """A header or its source, as `room/name`."""
+    return path.relative_to(DISSECTORS).with_suffix("").as_posix()
 
 
 def circle(knows):
@@ -29,29 +68,40 @@ def circle(knows):
     return []
 
 
-def by_includes(room):
-    """{module: modules of the room that its files include}"""
+def by_includes():
+    """{module: modules that its files include}"""
     knows = {}
-    for path in (DISSECTORS / room).glob("*.[ch]"):
-        names = {pathlib.Path(name).stem
-                 for name in re.findall(r'#include "(?:%s/)?(\w+\.h)"' % room, path.read_text(encoding="utf-8"))}
-        knows.setdefault(path.stem, set()).update((names & modules(room)) - {path.stem})
-    return knows
+    for path in DISSECTORS.rglob("*.[ch]"):
+        knows.setdefault(module(path), set()).update(module(each) for each in includes(path))
+    return {name: {other for other in others if other != name} for name, others in knows.items()}
 
 
-def symbols(path):
-    """(names that an object file defines for others, names that it needs)"""
-    rows = subprocess.run(["nm", "--extern-only", path], capture_output=True, text=True, check=True).stdout.split("\n")
-    rows = [row.split()[-2:] for row in rows if row]
-    return {name for kind, name in rows if kind != "U"}, {name for kind, name in rows if kind == "U"}
+@functools.cache
+def object_files():
+    """{module: (names that its object file defines for others, names that it needs)}"""
+    found = {}
+    for folder in (BUILDS / "debug" / "dissectors" / "libsmcr-state.a.p", BUILDS / "debug" / "smcr.so.p"):
+        for path in folder.glob("*.c.o"):
+            name = next((module(source) for source in DISSECTORS.rglob("*.c")
+                         if path.name.removeprefix("dissectors_") == f"{module(source).replace('/', '_')}.c.o"), None)
+            rows = subprocess.run(["nm", "--extern-only", path], capture_output=True, text=True, check=True).stdout
+            pairs = [row.split()[-2:] for row in rows.splitlines()]
+            if name:
+                found[name] = ({symbol for kind, symbol in pairs if kind != "U"},
+                               {symbol for kind, symbol in pairs if kind == "U"})
+    return found
 
 
 def by_symbols():
-    """{module of state/: modules whose symbols its object file needs}"""
-    files = {path.name.removesuffix(".c.o").removeprefix("state_"): symbols(path) for path in OBJECTS.glob("*.o")}
-    assert files, "the state has no object files"
+    """{module: modules whose symbols its object file needs}"""
+    files = object_files()
     return {name: {other for other, (defined, _) in files.items() if other != name and needed & defined}
             for name, (_, needed) in files.items()}
+
+
+def test_every_folder_is_a_room():
+    folders = {path.relative_to(DISSECTORS).as_posix() for path in DISSECTORS.rglob("*") if path.is_dir()}
+    assert folders == set(ROOMS)
 
 
 def test_circles_are_found():
@@ -59,22 +109,88 @@ def test_circles_are_found():
     assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})) == {"a", "b", "c"}
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_no_circle_by_includes(room):
-    knows = by_includes(room)
-    assert sum(map(len, knows.values())) > 3, "these modules include nothing of each other?"
+def test_no_circle_by_includes():
+    knows = by_includes()
+    assert sum(map(len, knows.values())) > 100, "the modules include nothing of each other?"
     assert circle(knows) == []
 
 
 def test_no_circle_by_symbols():
     knows = by_symbols()
-    assert sum(map(len, knows.values())) > 20, "these object files need nothing of each other?"
+    assert len(knows) > 45 and sum(map(len, knows.values())) > 100, "the object files need nothing of each other?"
     assert circle(knows) == []
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_include_downwards_by_doors(room):
+    order = list(ROOMS)
+    wrong = []
+    for path in sources(room):
+        for other in includes(path):
+            where = room_of(other)
+            if where == room or other.suffix == ".def" and where in order[:order.index(room)]:
+                continue
+            if where == "." and other.name in FIELDS and room not in PLAIN:
+                continue
+            if where not in order[:order.index(room)] or other.name not in ROOMS[where]:
+                wrong.append((path.name, other.relative_to(DISSECTORS).as_posix()))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_need_downwards_by_symbols(room):
+    order = list(ROOMS)
+    above = {name for name in by_symbols() if pathlib.PurePosixPath(name).parent.as_posix() in order[order.index(room) + 1:]}
+    wrong = {name: others & above for name, others in by_symbols().items()
+             if pathlib.PurePosixPath(name).parent.as_posix() == room and others & above}
+    assert wrong == {}
+
+
+def test_field_table_knows_no_room_but_wire():
+    wrong = [(path.name, other.name) for path in sources(".") if path.stem in ("fields", "values")
+             for other in includes(path) if room_of(other) not in (".", "wire")]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", [".", *ROOMS])
+def test_folders_are_small(room):
+    assert len({path.stem for path in sources(room) if path.suffix != ".def"}) <= MOST_MODULES
+
+
+@pytest.mark.parametrize("room", PLAIN)
+def test_plain_rooms_know_no_epan(room):
+    wrong = [(path.name, name) for path in sources(room)
+             for name in re.findall(r'#include [<"]((?:epan/|compat).*)[>"]', path.read_text(encoding="utf-8"))]
+    assert wrong == []
+
+
+def test_three_thin_entries():
+    assert {path.name for path in DISSECTORS.rglob("packet-*.c")} == ENTRIES
+    for name in ENTRIES:
+        assert len((DISSECTORS / name).read_text(encoding="utf-8").splitlines()) <= LONGEST_ENTRY
+
+
+def test_names_are_used_once():
+    """No two files of the same name in different rooms, and no two types or functions that others can see."""
+    names = [path.name for path in DISSECTORS.rglob("*.[ch]")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+    symbols = [symbol for defined, _ in object_files().values() for symbol in defined]
+    assert sorted({symbol for symbol in symbols if symbols.count(symbol) > 1}) == []
+
+
+def test_first_pass_is_asked_once_in_each_dissector():
+    """Whether a frame has been visited; what is shown in the second pass only, and TCP's tables, are no learning."""
+    asks = {path.name: path.read_text(encoding="utf-8").count("fd->visited") for path in DISSECTORS.rglob("*.c")}
+    assert {name: count for name, count in asks.items() if count} == {
+        "packet-smcr-tcpopt.c": 1, "clc_stream.c": 1, "learn.c": 1,  # the three dissectors
+        "capture.c": 1,  # asserts it
+        "as_tcp.c": 1,  # TCP's table of messages
+        "annotate.c": 2}  # known in the second pass
+
+
 def test_state_is_written_by_itself():
-    """Outside state/ nobody assigns to a member of a connection, a link, a queue pair or the state."""
-    members = r"\b(?:conn|link|lgr|rmb|smcr_state)(?:->|\.)\w[\w.\[\]!>-]*\s*(?:[-+|&]?=(?!=)|\+\+|--)"
-    found = [(path.name, line) for path in DISSECTORS.glob("**/*.c") if path.parent.name not in ("state", "fabric")
+    """Outside state/ nobody assigns to a member of a connection, a link or the state."""
+    members = r"\b(?:conn|link|lgr|rmb|state)(?:->|\.)\w[\w.\[\]!>-]*\s*(?:[-+|&]?=(?!=)|\+\+|--)"
+    found = [(path.name, line) for path in DISSECTORS.rglob("*.c") if room_of(path) not in PLAIN
              for line in path.read_text(encoding="utf-8").splitlines() if re.search(members, line)]
-    assert found == []
+    assert [each for each in found if each[0] != "capture.c"] == []

@@ -6,8 +6,8 @@
 
 #include "state.h"
 
-#include "orphan.h"
-#include "store.h"
+#include "state/flow/orphan.h"
+#include "state/model/store.h"
 
 smcr_state_t *
 smcr_state_new(wmem_allocator_t *scope)

@@ -8,10 +8,10 @@
 #ifndef SMCR_STATE_STATE_H
 #define SMCR_STATE_STATE_H
 
-#include "clc_flow.h"
-#include "intake.h"
-#include "record.h"
-#include "tcp_flow.h"
+#include "state/flow/clc_flow.h"
+#include "state/flow/intake.h"
+#include "state/flow/tcp_flow.h"
+#include "state/model/record.h"
 
 /* The state of a capture file. `scope` owns almost everything. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);

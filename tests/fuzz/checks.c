@@ -6,7 +6,7 @@
 
 #include "checks.h"
 
-#include "state/record.h"
+#include "state/model/record.h"
 
 #define EVENTS_MAX 32 /* of one frame; more would be a loop */
 
@@ -28,7 +28,7 @@ capture_close(capture_t *capture)
 void
 capture_next(capture_t *capture, const smcr_roce_t *roce)
 {
-    capture->packet = smcr_record_new();
+    capture->record = smcr_record_new();
     capture->known = false;
     capture->frame++;
     if (roce)
@@ -38,7 +38,7 @@ capture_next(capture_t *capture, const smcr_roce_t *roce)
         .roce = roce ? &capture->roce : NULL,
         .when = {capture->frame, capture->frame * UINT64_C(1000000) +
                                      capture->seconds * UINT64_C(1000000000)},
-        .record = &capture->packet,
+        .record = &capture->record,
     };
 }
 
@@ -47,7 +47,7 @@ check_events(const smcr_record_t *packet)
 {
     static const smcr_event_id_t ids[] = {
 #define SMCR_EVENT(id, expert) id,
-#include "state/events.def"
+#include "state/model/events.def"
     };
     unsigned count = 0;
 
@@ -69,8 +69,8 @@ check_link(const smcr_record_t *packet)
     require(packet->lgr_proven == (link->lgr->index != SMCR_NO_INDEX) || packet->lgr_proven == 0);
     require(link->lgr->server >= SMCR_SIDE_UNKNOWN && link->lgr->server <= 1);
     for (int side = 0; side < 2; side++) {
-        require(link->end[side].link == link);
-        require(link->end[side].side == side);
+        require(link->qp[side].link == link);
+        require(link->qp[side].side == side);
     }
     uint32_t active = 0;
     for (wmem_list_frame_t *at = wmem_list_head(link->lgr->links); at;
@@ -97,12 +97,12 @@ check_place(const smcr_place_t *place)
 static void
 check_exchange(capture_t *capture)
 {
-    const smcr_exchange_t *asks = capture->packet.asks;
-    const smcr_exchange_t *answers = capture->packet.answers;
+    const smcr_exchange_t *asks = capture->record.asks;
+    const smcr_exchange_t *answers = capture->record.answers;
 
     /* Each CDC message until the answer repeats that it asks for a cursor update. */
     require(!asks || asks->request_frame == capture->frame ||
-            (capture->packet.kind == SMCR_PACKET_CDC && asks->request_frame < capture->frame));
+            (capture->record.kind == SMCR_PACKET_CDC && asks->request_frame < capture->frame));
     require(!answers || (answers->request_frame && answers->request_frame < capture->frame &&
                          answers->response_frame == capture->frame));
     if (!answers)
@@ -119,19 +119,21 @@ check_kept(const capture_t *capture)
     const uint16_t layers[] = {5, (uint16_t)(6 + capture->frame % 3)};
     smcr_record_t none = smcr_record_new(), found;
 
-    smcr_record_keep(capture->state, capture->frame, layers[0], &capture->packet);
-    smcr_record_keep(capture->state, capture->frame, layers[1], &none);
+    smcr_arrival_t nothing = capture->arrival;
+    nothing.record = &none;
+    smcr_record_keep(&capture->arrival, layers[0]);
+    smcr_record_keep(&nothing, layers[1]);
     require(smcr_record_find(capture->state, capture->frame, layers[0], &found));
-    require(found.kind == capture->packet.kind && found.order == capture->packet.order);
-    require(found.sender == capture->packet.sender);
-    require(found.direction == capture->packet.direction);
-    require(found.link == capture->packet.link && found.conn == capture->packet.conn);
-    require(found.place == capture->packet.place && found.view == capture->packet.view);
-    require(found.asks == capture->packet.asks && found.answers == capture->packet.answers);
-    require(found.events == capture->packet.events);
-    require(found.acks.frame == capture->packet.acks.frame);
-    require(found.first_frame == capture->packet.first_frame);
-    require(found.missing == capture->packet.missing && found.part == capture->packet.part);
+    require(found.kind == capture->record.kind && found.order == capture->record.order);
+    require(found.sender == capture->record.sender);
+    require(found.direction == capture->record.direction);
+    require(found.link == capture->record.link && found.conn == capture->record.conn);
+    require(found.place == capture->record.place && found.view == capture->record.view);
+    require(found.asks == capture->record.asks && found.answers == capture->record.answers);
+    require(found.events == capture->record.events);
+    require(found.acks.frame == capture->record.acks.frame);
+    require(found.first_frame == capture->record.first_frame);
+    require(found.missing == capture->record.missing && found.part == capture->record.part);
     require(smcr_record_find(capture->state, capture->frame, layers[1], &found) && !found.link);
     require(!smcr_record_find(capture->state, capture->frame, 1, &found));
     require(!smcr_record_find(capture->state, capture->frame + 5000, 5, &found));
@@ -140,7 +142,7 @@ check_kept(const capture_t *capture)
 static void
 check_record(capture_t *capture)
 {
-    const smcr_record_t *packet = &capture->packet;
+    const smcr_record_t *packet = &capture->record;
 
     require(packet->kind <= SMCR_PACKET_ACK);
     require(packet->sender >= -1 && packet->sender <= 1);

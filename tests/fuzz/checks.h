@@ -8,7 +8,7 @@
 #define SMCR_FUZZ_CHECKS_H
 
 #include "input.h"
-#include "state/conn.h"
+#include "state/model/conn.h"
 #include "state/state.h"
 
 #define CAPTURE_CONNS 8
@@ -26,7 +26,7 @@ typedef struct {
     uint32_t frame;   /* last one */
     uint32_t seconds; /* that nothing happened */
     bool known;       /* the state knew its queue pair */
-    smcr_record_t packet; /* its record */
+    smcr_record_t record; /* its record */
     smcr_roce_t roce;     /* its headers */
     smcr_arrival_t arrival;
     smcr_conn_t *conn[CAPTURE_CONNS];        /* those with CLC messages; NULL: not yet */

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "layout.h"
+#include "message/layout.h"
 
 #include <epan/epan_dissect.h>
 #include <epan/exceptions.h>

@@ -6,7 +6,7 @@
  */
 
 #include "input.h"
-#include "state/psn.h"
+#include "fabric/psn.h"
 
 #define STEPS_MAX 4096
 

@@ -7,7 +7,7 @@
  */
 
 #include "checks.h"
-#include "state/exchange.h"
+#include "state/flow/exchange.h"
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"
 
@@ -61,7 +61,7 @@ play_clc(capture_t *capture, input_t *input)
 {
     uint8_t how = input_byte(input);
     unsigned host = input_pick(input, HOSTS);
-    smcr_qp_key_t qp = qp_of(host, input_pick(input, QPNS));
+    smcr_qp_key_t key = qp_of(host, input_pick(input, QPNS));
     unsigned which = input_pick(input, CONNS);
     smcr_clc_t clc = {
         .header = {.type = how % 5, .flags = (uint8_t)(how & 0x08 ? 0x18 : 0x20)},
@@ -72,9 +72,9 @@ play_clc(capture_t *capture, input_t *input)
 
     if (clc.header.type == 2 || clc.header.type == 3) {
         smcr_clc_accept_t *accept = &clc.u.accept;
-        memcpy(accept->gid, qp.gid, SMCR_GID_LENGTH);
+        memcpy(accept->gid, key.gid, SMCR_GID_LENGTH);
         accept->peer_id[0] = (uint8_t)host;
-        accept->qpn = qp.qpn;
+        accept->qpn = key.qpn;
         accept->rkey = pick_key(input);
         accept->rmb_index = input_byte(input);
         accept->token = pick_key(input);
@@ -156,17 +156,17 @@ play_send(capture_t *capture, const smcr_roce_t *roce, uint8_t how)
 static void
 pick_body(input_t *input, smcr_llc_t *llc)
 {
-    smcr_qp_key_t qp = qp_of(input_pick(input, HOSTS), input_pick(input, QPNS));
+    smcr_qp_key_t key = qp_of(input_pick(input, HOSTS), input_pick(input, QPNS));
 
     switch (llc->type & ~SMCR_LLC_TYPE_V2) {
     case SMCR_LLC_CONFIRM_LINK:
-        memcpy(llc->u.confirm_link.gid, qp.gid, SMCR_GID_LENGTH);
-        llc->u.confirm_link.qpn = qp.qpn;
+        memcpy(llc->u.confirm_link.gid, key.gid, SMCR_GID_LENGTH);
+        llc->u.confirm_link.qpn = key.qpn;
         llc->u.confirm_link.link = input_byte(input) & 3;
         break;
     case SMCR_LLC_ADD_LINK:
-        memcpy(llc->u.add_link.gid, qp.gid, SMCR_GID_LENGTH);
-        llc->u.add_link.qpn = qp.qpn;
+        memcpy(llc->u.add_link.gid, key.gid, SMCR_GID_LENGTH);
+        llc->u.add_link.qpn = key.qpn;
         llc->u.add_link.link = input_byte(input) & 3;
         llc->u.add_link.psn = input_extreme(input) & SMCR_PSN_MASK;
         llc->u.add_link.mtu = input_byte(input);

@@ -6,7 +6,7 @@
  */
 
 #include "input.h"
-#include "state/stream.h"
+#include "state/model/stream.h"
 
 #define STEPS_MAX 512
 

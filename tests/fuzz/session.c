@@ -18,7 +18,7 @@
 #include <wsutil/privileges.h>
 #include <wsutil/wslog.h>
 
-#include "dissector_state.h"
+#include "host/capture.h"
 #include "input.h"
 #include "taps.h"
 
@@ -98,8 +98,7 @@ session_open(bool tree)
 {
     if (capture_count % CAPTURES_PER_FILE == 0)
         renew_file();
-    smcr_state_free(smcr_state);
-    smcr_state = smcr_state_new(wmem_file_scope());
+    smcr_capture_begin();
     tree_at_once = tree;
     return capture_count++ % CAPTURES_PER_FILE;
 }

@@ -16,8 +16,8 @@
 #define ABORT SMCR_CDC_STATE_ABORT
 
 /* The queue pairs of link 2. */
-#define CLIENT_2 qp(0x11, 0x30)
-#define SERVER_2 qp(0x12, 0x40)
+#define CLIENT_2 key_of(0x11, 0x30)
+#define SERVER_2 key_of(0x12, 0x40)
 
 /* A message of the connection that first_contact() begins. */
 typedef struct {
@@ -88,7 +88,7 @@ add_second_link(capture_t *capture, const smcr_conn_t *conn)
     smcr_qp_key_t keys[] = {CLIENT_2, SERVER_2};
 
     for (int side = 0; side < 2; side++)
-        smcr_end_set(capture->state, link, side, &keys[side]);
+        smcr_qp_set(capture->state, link, side, &keys[side]);
     smcr_link_activate(link);
 }
 
@@ -101,7 +101,7 @@ play_step(capture_t *capture, const smcr_conn_t *conn, const step_t *step)
         .flags = step->flags,
         .state = step->state,
     };
-    const smcr_end_t *target = &conn->side[0].link->end[!step->side];
+    const smcr_qp_t *target = &conn->side[0].link->qp[!step->side];
 
     if (step->on_second) {
         play_cdc_on(capture, step->side == CLIENT ? 0x11 : 0x12,
@@ -127,13 +127,13 @@ test_case(gconstpointer data)
     for (const step_t *step = data; step->side != END; step++) {
         play_step(&capture, conn, step);
         g_assert_cmpstr(events(&capture), ==, step->events);
-        g_assert_true(capture.packet.conn == conn);
-        g_assert_cmpint(capture.packet.kind, ==, SMCR_PACKET_CDC);
-        g_assert_cmpint(capture.packet.direction, ==, step->side == SERVER);
-        g_assert_cmpuint(capture.packet.link->index, ==, step->on_second);
+        g_assert_true(capture.record.conn == conn);
+        g_assert_cmpint(capture.record.kind, ==, SMCR_PACKET_CDC);
+        g_assert_cmpint(capture.record.direction, ==, step->side == SERVER);
+        g_assert_cmpuint(capture.record.link->index, ==, step->on_second);
         if (step->behind_gap)
             continue;
-        g_assert_true(conn->side[step->side].link == capture.packet.link);
+        g_assert_true(conn->side[step->side].link == capture.record.link);
         if (!(step->flags & F))
             g_assert_cmpuint(conn->side[step->side].cdc_seq, ==, step->seq);
     }
@@ -157,7 +157,7 @@ test_token_again(void)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 9, .token = SERVER_TOKEN,
                                                 .state = ends[i].state});
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = ends[i].seq, .token = SERVER_TOKEN});
-        g_assert_cmpint(capture.packet.conn == conn, ==, ends[i].same);
+        g_assert_cmpint(capture.record.conn == conn, ==, ends[i].same);
         capture_close(&capture);
     }
 }
@@ -174,8 +174,8 @@ test_incomplete(void)
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), AUTO_PSN,
          (smcr_roce_t){.opcode = SMCR_RC_SEND_ONLY});
     smcr_state_cdc(&capture.arrival, &cdc);
-    g_assert_cmpint(capture.packet.kind, ==, SMCR_PACKET_CDC);
-    g_assert_null(capture.packet.conn);
+    g_assert_cmpint(capture.record.kind, ==, SMCR_PACKET_CDC);
+    g_assert_null(capture.record.conn);
     capture_close(&capture);
 }
 
@@ -188,11 +188,11 @@ test_unknown_token(void)
     smcr_conn_t *conn = first_contact(&capture);
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = 0x999});
     g_assert_cmpstr(events(&capture), ==, "UNKNOWN_TOKEN");
-    const smcr_conn_t *unknown = capture.packet.conn;
+    const smcr_conn_t *unknown = capture.record.conn;
     g_assert_true(unknown && unknown != conn);
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 2, .token = 0x999});
     g_assert_cmpstr(events(&capture), ==, "");
-    g_assert_true(capture.packet.conn == unknown);
+    g_assert_true(capture.record.conn == unknown);
     capture_close(&capture);
 }
 
@@ -243,12 +243,12 @@ test_half(gconstpointer data)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 7, .token = halves[i].writers[n].token,
                                                 .prod = halves[i].writers[n].prod});
         g_assert_cmpstr(events(&capture), ==, "LATE_CONN");
-        conns[n] = capture.packet.conn;
+        conns[n] = capture.record.conn;
         g_assert_cmpuint(conns[n]->index, ==, n);
     }
     play_cdc(&capture, SERVER, (smcr_cdc_t){.seq = 3, .token = halves[i].token,
                                             .cons = halves[i].cons});
-    smcr_conn_t *found = capture.packet.conn;
+    smcr_conn_t *found = capture.record.conn;
     g_assert_nonnull(found);
     if (halves[i].conn >= 0)
         g_assert_true(found == conns[halves[i].conn]);
@@ -269,7 +269,7 @@ test_many_halves(void)
     begin_late(&capture);
     for (uint32_t token = 1; token <= 1000; token++)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = token});
-    g_assert_cmpuint(wmem_list_count(capture.packet.link->lgr->halves), <=, 256);
+    g_assert_cmpuint(wmem_list_count(capture.record.link->lgr->halves), <=, 256);
     capture_close(&capture);
 }
 
@@ -304,17 +304,17 @@ test_rmb(gconstpointer data)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 6, .token = 5,
                                                 .prod = {0, rmbs[i].before}});
     play_write(&capture, CLIENT, 0x77, rmbs[i].va, 100);
-    smcr_place_t *place = capture.packet.place;
+    smcr_place_t *place = capture.record.place;
     g_assert_nonnull(smcr_place_late(place));
     if (rmbs[i].other_between)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 6, .token = 99});
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 7, .token = 5, .prod = {0, rmbs[i].prod}});
-    smcr_conn_t *conn = capture.packet.conn;
+    smcr_conn_t *conn = capture.record.conn;
     g_assert_true(smcr_place_late(place)->conn == (rmbs[i].learned ? conn : NULL));
     play_write(&capture, CLIENT, 0x77, rmbs[i].va + 100, 10);
-    g_assert_true(capture.packet.conn == (rmbs[i].learned ? conn : NULL));
+    g_assert_true(capture.record.conn == (rmbs[i].learned ? conn : NULL));
     if (rmbs[i].learned)
-        g_assert_cmpuint(capture.packet.place->offset, ==, rmbs[i].prod);
+        g_assert_cmpuint(capture.record.place->offset, ==, rmbs[i].prod);
     capture_close(&capture);
 }
 

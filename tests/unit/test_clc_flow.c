@@ -115,7 +115,7 @@ static const struct {
 static void
 play_step(capture_t *capture, smcr_conn_t *const *conns, const step_t *step)
 {
-    smcr_qp_key_t key = qp(step->host, step->qpn);
+    smcr_qp_key_t key = key_of(step->host, step->qpn);
     smcr_clc_accept_t message = {
         .peer_id = {step->host}, .qpn = step->qpn, .rkey = step->number, .rmb_index = 1,
         .token = step->number, .va = CLIENT_VA,
@@ -123,7 +123,7 @@ play_step(capture_t *capture, smcr_conn_t *const *conns, const step_t *step)
 
     memcpy(message.gid, key.gid, SMCR_GID_LENGTH);
     if (step->type == DELETE)
-        smcr_link_delete(smcr_end_find(capture->state, &key)->link, capture->frame);
+        smcr_link_delete(smcr_qp_find(capture->state, &key)->link, capture->frame);
     else
         play_clc(capture, conns[step->conn], (uint8_t)step->type, step->first, &message);
 }
@@ -131,7 +131,7 @@ play_step(capture_t *capture, smcr_conn_t *const *conns, const step_t *step)
 static void
 check_step(const capture_t *capture, const smcr_conn_t *conn, const step_t *step)
 {
-    const smcr_record_t *packet = &capture->packet;
+    const smcr_record_t *packet = &capture->record;
 
     g_assert_cmpstr(events(capture), ==, step->events);
     g_assert_true(packet->conn == conn);
@@ -154,12 +154,12 @@ check_step(const capture_t *capture, const smcr_conn_t *conn, const step_t *step
     g_assert_true(packet->lgr_proven);
     g_assert_true(smcr_conn_find(capture->state, link->lgr, packet->sender, step->number) == conn);
     g_assert_true(smcr_rmb_conn(side->rmb, 1) == conn);
-    g_assert_true(smcr_rmb_find(capture->state, &link->end[packet->sender], step->number)->rmb ==
+    g_assert_true(smcr_rmb_find(capture->state, &link->qp[packet->sender], step->number)->rmb ==
                   side->rmb);
     if (strstr(step->events, "WRONG_LINK"))
         return;
-    g_assert_cmpuint(link->end[packet->sender].qp.qpn, ==, step->qpn);
-    g_assert_cmpuint(link->end[packet->sender].qp.gid[15], ==, step->host);
+    g_assert_cmpuint(link->qp[packet->sender].key.qpn, ==, step->qpn);
+    g_assert_cmpuint(link->qp[packet->sender].key.gid[15], ==, step->host);
 }
 
 static void
@@ -197,8 +197,8 @@ test_values(void)
     g_assert_cmpuint(conn->confirm_frame, ==, 2);
     g_assert_cmpuint(lgr->peer_id[CLIENT][0], ==, 0xc0);
     g_assert_cmpuint(lgr->peer_id[SERVER][0], ==, 0xc1);
-    g_assert_cmpuint(link->end[CLIENT].order.next, ==, SERVER_PSN);
-    g_assert_cmpuint(link->end[SERVER].order.next, ==, CLIENT_PSN);
+    g_assert_cmpuint(link->qp[CLIENT].order.next, ==, SERVER_PSN);
+    g_assert_cmpuint(link->qp[SERVER].order.next, ==, CLIENT_PSN);
     g_assert_cmpint(link->state, ==, SMCR_LINK_ANNOUNCED);
     capture_close(&capture);
 }
@@ -220,7 +220,7 @@ test_sizes(void)
         play_accept(&capture, conn, true, &accept);
         g_assert_cmpuint(conn->side[SERVER].size, ==, sizes[i].size);
         g_assert_cmpuint(conn->side[SERVER].rmb->element_size, ==, sizes[i].size);
-        g_assert_cmpuint(conn->side[SERVER].link->end[SERVER].mtu, ==, 3);
+        g_assert_cmpuint(conn->side[SERVER].link->qp[SERVER].mtu, ==, 3);
         capture_close(&capture);
     }
 }
@@ -262,12 +262,12 @@ test_not_for_us(void)
         smcr_clc_t confirm = {{0xe2d4c3c4, 3, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 2}}, false};
         smcr_clc_t decline = {.header = {0xe2d4c3c4, 4, 28, 0x10}};
         smcr_arrival_t arrival = {
-            .state = capture.state, .when = {1, 1}, .record = &capture.packet};
+            .state = capture.state, .when = {1, 1}, .record = &capture.record};
         smcr_state_clc(&arrival, conn, &accept, true);
         smcr_state_clc(&arrival, conn, &confirm, false);
         smcr_state_clc(&arrival, conn, &decline, true);
         g_assert_null(conn->lgr);
-        g_assert_null(capture.packet.link);
+        g_assert_null(capture.record.link);
         g_assert_cmpuint(conn->decline_frame, ==, 1);
         g_assert_cmpstr(events(&capture), ==, "");
         capture_close(&capture);
@@ -287,12 +287,12 @@ test_exchanges(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(types); i++) {
         smcr_clc_accept_t message = announcement(types[i] == 2);
         play_clc(&capture, conn, types[i], types[i] == 2, &message);
-        g_assert_true(capture.packet.answers == before);
+        g_assert_true(capture.record.answers == before);
         if (before) {
             g_assert_cmpuint(before->request_frame, ==, i);
             g_assert_cmpuint(before->response_frame, ==, i + 1);
         }
-        before = capture.packet.asks;
+        before = capture.record.asks;
         g_assert_cmpint(before != NULL, ==, types[i] != 3);
     }
     capture_close(&capture);

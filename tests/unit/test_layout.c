@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "layout.h"
+#include "message/layout.h"
 
 /* Field indices of this test: the width of a field in bytes is its tens, see width_of(). */
 static int hf_byte = 10;

@@ -16,15 +16,15 @@ new_link(capture_t *capture, smcr_lgr_t *lgr, smcr_qp_key_t client, smcr_qp_key_
 {
     smcr_link_t *link = smcr_link_new(capture->state, lgr);
 
-    smcr_end_set(capture->state, link, CLIENT, &client);
-    smcr_end_set(capture->state, link, SERVER, &server);
+    smcr_qp_set(capture->state, link, CLIENT, &client);
+    smcr_qp_set(capture->state, link, SERVER, &server);
     return link;
 }
 
-static smcr_end_t *
+static smcr_qp_t *
 find(const capture_t *capture, smcr_qp_key_t key)
 {
-    return smcr_end_find(capture->state, &key);
+    return smcr_qp_find(capture->state, &key);
 }
 
 static void
@@ -34,17 +34,17 @@ test_ends(void)
 
     capture_open(&capture);
     smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
-    smcr_link_t *link = new_link(&capture, lgr, qp(A, 7), qp(B, 7)); /* equal numbers */
-    smcr_link_t *second = new_link(&capture, lgr, qp(A2, 7), qp(B, 8));
+    smcr_link_t *link = new_link(&capture, lgr, key_of(A, 7), key_of(B, 7)); /* equal numbers */
+    smcr_link_t *second = new_link(&capture, lgr, key_of(A2, 7), key_of(B, 8));
 
-    g_assert_true(find(&capture, qp(A, 7)) == &link->end[CLIENT]);
-    g_assert_true(find(&capture, qp(B, 7)) == &link->end[SERVER]);
-    g_assert_true(find(&capture, qp(A2, 7)) == &second->end[CLIENT]);
-    g_assert_true(find(&capture, qp(B, 8)) == &second->end[SERVER]);
-    g_assert_null(find(&capture, qp(A, 8)));
-    g_assert_null(find(&capture, qp(3, 7)));
-    g_assert_true(smcr_end_other(&link->end[CLIENT]) == &link->end[SERVER]);
-    g_assert_true(smcr_end_other(&link->end[SERVER]) == &link->end[CLIENT]);
+    g_assert_true(find(&capture, key_of(A, 7)) == &link->qp[CLIENT]);
+    g_assert_true(find(&capture, key_of(B, 7)) == &link->qp[SERVER]);
+    g_assert_true(find(&capture, key_of(A2, 7)) == &second->qp[CLIENT]);
+    g_assert_true(find(&capture, key_of(B, 8)) == &second->qp[SERVER]);
+    g_assert_null(find(&capture, key_of(A, 8)));
+    g_assert_null(find(&capture, key_of(3, 7)));
+    g_assert_true(smcr_qp_peer(&link->qp[CLIENT]) == &link->qp[SERVER]);
+    g_assert_true(smcr_qp_peer(&link->qp[SERVER]) == &link->qp[CLIENT]);
     g_assert_cmpuint(link->index, ==, 0);
     g_assert_cmpuint(second->index, ==, 1);
     capture_close(&capture);
@@ -57,9 +57,9 @@ test_loopback(void)
     capture_t capture;
 
     capture_open(&capture);
-    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), qp(A, 1), qp(A, 2));
-    g_assert_true(find(&capture, qp(A, 1)) == &link->end[CLIENT]);
-    g_assert_true(find(&capture, qp(A, 2)) == &link->end[SERVER]);
+    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(A, 2));
+    g_assert_true(find(&capture, key_of(A, 1)) == &link->qp[CLIENT]);
+    g_assert_true(find(&capture, key_of(A, 2)) == &link->qp[SERVER]);
     capture_close(&capture);
 }
 
@@ -70,9 +70,9 @@ test_loopback_same(void)
     capture_t capture;
 
     capture_open(&capture);
-    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), qp(A, 1), qp(A, 1));
-    g_assert_true(find(&capture, qp(A, 1)) == &link->end[CLIENT]);
-    g_assert_false(link->end[SERVER].known);
+    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(A, 1));
+    g_assert_true(find(&capture, key_of(A, 1)) == &link->qp[CLIENT]);
+    g_assert_false(link->qp[SERVER].known);
     capture_close(&capture);
 }
 
@@ -83,17 +83,17 @@ test_reuse(void)
     capture_t capture;
 
     capture_open(&capture);
-    new_link(&capture, smcr_lgr_new(capture.state), qp(A, 1), qp(B, 1));
+    new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(B, 1));
     smcr_link_t *link = smcr_link_new(capture.state, smcr_lgr_new(capture.state));
-    smcr_qp_key_t again = qp(B, 1);
-    smcr_end_set(capture.state, link, SERVER, &again);
-    g_assert_true(find(&capture, qp(B, 1)) == &link->end[SERVER]);
-    g_assert_null(find(&capture, qp(A, 1)));
+    smcr_qp_key_t again = key_of(B, 1);
+    smcr_qp_set(capture.state, link, SERVER, &again);
+    g_assert_true(find(&capture, key_of(B, 1)) == &link->qp[SERVER]);
+    g_assert_null(find(&capture, key_of(A, 1)));
 
-    again = qp(A, 1);
-    smcr_end_set(capture.state, link, CLIENT, &again);
-    g_assert_true(find(&capture, qp(A, 1)) == &link->end[CLIENT]);
-    g_assert_true(find(&capture, qp(B, 1)) == &link->end[SERVER]);
+    again = key_of(A, 1);
+    smcr_qp_set(capture.state, link, CLIENT, &again);
+    g_assert_true(find(&capture, key_of(A, 1)) == &link->qp[CLIENT]);
+    g_assert_true(find(&capture, key_of(B, 1)) == &link->qp[SERVER]);
     capture_close(&capture);
 }
 
@@ -102,12 +102,12 @@ static void
 test_end_stays(void)
 {
     capture_t capture;
-    smcr_qp_key_t other = qp(B, 9);
+    smcr_qp_key_t other = key_of(B, 9);
 
     capture_open(&capture);
-    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), qp(A, 1), qp(B, 1));
-    smcr_end_set(capture.state, link, SERVER, &other);
-    g_assert_cmpuint(link->end[SERVER].qp.qpn, ==, 1);
+    smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(B, 1));
+    smcr_qp_set(capture.state, link, SERVER, &other);
+    g_assert_cmpuint(link->qp[SERVER].key.qpn, ==, 1);
     g_assert_null(find(&capture, other));
     capture_close(&capture);
 }
@@ -138,22 +138,22 @@ test_pair(gconstpointer data)
 {
     unsigned i = GPOINTER_TO_UINT(data);
     capture_t capture;
-    smcr_qp_key_t from = qp(A, pairs[i].from), to = qp(B, pairs[i].to);
-    smcr_qp_key_t b3 = qp(B, 3), a4 = qp(A, 4);
+    smcr_qp_key_t from = key_of(A, pairs[i].from), to = key_of(B, pairs[i].to);
+    smcr_qp_key_t b3 = key_of(B, 3), a4 = key_of(A, 4);
 
     capture_open(&capture);
     smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
-    new_link(&capture, lgr, qp(A, 1), qp(B, 1));
-    new_link(&capture, lgr, qp(A, 2), qp(B, 2));
-    smcr_end_set(capture.state, smcr_link_new(capture.state, lgr), SERVER, &b3);
-    smcr_end_set(capture.state, smcr_link_new(capture.state, lgr), CLIENT, &a4);
+    new_link(&capture, lgr, key_of(A, 1), key_of(B, 1));
+    new_link(&capture, lgr, key_of(A, 2), key_of(B, 2));
+    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), SERVER, &b3);
+    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), CLIENT, &a4);
 
     smcr_link_t *link = smcr_link_between(capture.state, pairs[i].from ? &from : NULL, &to);
     g_assert_cmpint(link ? (int)link->index : -1, ==, pairs[i].link);
     if (link) {
         g_assert_true(find(&capture, to)->link == link);
         if (pairs[i].from)
-            g_assert_true(smcr_end_other(find(&capture, to)) == find(&capture, from));
+            g_assert_true(smcr_qp_peer(find(&capture, to)) == find(&capture, from));
     }
     capture_close(&capture);
 }
@@ -209,7 +209,7 @@ test_life(void)
         capture_open(&capture);
         smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
         for (int delete = 0; delete < 2; delete++) {
-            smcr_link_t *link = new_link(&capture, lgr, qp(A, 1), qp(B, 1));
+            smcr_link_t *link = new_link(&capture, lgr, key_of(A, 1), key_of(B, 1));
             if (lives[i].before == SMCR_LINK_ACTIVE)
                 smcr_link_activate(link);
             link->state = lives[i].before;
@@ -234,8 +234,8 @@ test_end_of_group(void)
 
     capture_open(&capture);
     smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
-    smcr_link_t *one = new_link(&capture, lgr, qp(A, 1), qp(B, 1));
-    smcr_link_t *two = new_link(&capture, lgr, qp(A2, 1), qp(B2, 1));
+    smcr_link_t *one = new_link(&capture, lgr, key_of(A, 1), key_of(B, 1));
+    smcr_link_t *two = new_link(&capture, lgr, key_of(A2, 1), key_of(B2, 1));
     smcr_link_activate(one);
     smcr_link_activate(two);
     smcr_link_delete(one, 4);
@@ -271,8 +271,8 @@ test_type(gconstpointer data)
     smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
     for (unsigned n = 0; n < 3 && types[i].links[n][0]; n++) {
         smcr_lgr_type_t before = lgr->type;
-        last = new_link(&capture, lgr, qp(types[i].links[n][0], 10 + n),
-                        qp(types[i].links[n][1], 20 + n));
+        last = new_link(&capture, lgr, key_of(types[i].links[n][0], 10 + n),
+                        key_of(types[i].links[n][1], 20 + n));
         bool changed = smcr_link_activate(last);
         g_assert_cmpint(changed, ==, lgr->type != before);
     }
@@ -298,7 +298,7 @@ test_many_links(void)
     capture_open(&capture);
     smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
     for (uint32_t i = 0; i < 1000; i++) {
-        smcr_link_t *link = new_link(&capture, lgr, qp(A, i), qp(B, i));
+        smcr_link_t *link = new_link(&capture, lgr, key_of(A, i), key_of(B, i));
         smcr_link_activate(link);
         if (i % 2)
             smcr_link_delete(link, i + 2);

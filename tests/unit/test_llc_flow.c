@@ -35,12 +35,12 @@ typedef struct {
 #define ADD(flags_, device_, qpn_, ...) \
     {.type = SMCR_LLC_ADD_LINK, .flags = flags_, \
      .u.add_link = {.qpn = qpn_, .link = 2, .mtu = 3, .psn = 7000}, __VA_ARGS__}, device_
-#define ADD_OF(flags_, end, ...) ADD_OF_(flags_, end, __VA_ARGS__)
+#define ADD_OF(flags_, qp, ...) ADD_OF_(flags_, qp, __VA_ARGS__)
 #define ADD_OF_(flags_, device_, qpn_, ...) ADD(flags_, device_, qpn_, __VA_ARGS__)
 #define CONT(flags_, link_, ...) \
     {.type = SMCR_LLC_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, \
      __VA_ARGS__}, 0
-#define CONFIRM_OF(flags_, end) CONFIRM_(flags_, end)
+#define CONFIRM_OF(flags_, qp) CONFIRM_(flags_, qp)
 #define CONFIRM_(flags_, device_, qpn_) \
     {.type = SMCR_LLC_CONFIRM_LINK, .flags = flags_, \
      .u.confirm_link = {.qpn = qpn_, .link = 2}}, device_
@@ -211,7 +211,7 @@ static void
 play_step(capture_t *capture, const step_t *step)
 {
     smcr_llc_t llc = step->llc;
-    smcr_qp_key_t device = qp(step->device, 0);
+    smcr_qp_key_t device = key_of(step->device, 0);
 
     if ((llc.type & ~V2) == SMCR_LLC_ADD_LINK)
         memcpy(llc.u.add_link.gid, device.gid, SMCR_GID_LENGTH);
@@ -220,9 +220,9 @@ play_step(capture_t *capture, const step_t *step)
     if (!step->on_second)
         play_llc(capture, step->side, llc);
     else if (step->side == SERVER)
-        play_llc_on(capture, 0x12, qp(CLIENT_2), AUTO_PSN, llc);
+        play_llc_on(capture, 0x12, key_of(CLIENT_2), AUTO_PSN, llc);
     else
-        play_llc_on(capture, 0x11, qp(SERVER_2), AUTO_PSN, llc);
+        play_llc_on(capture, 0x11, key_of(SERVER_2), AUTO_PSN, llc);
 }
 
 static void
@@ -234,16 +234,16 @@ check_steps(capture_t *capture, const step_t *steps)
     for (unsigned i = 0; steps[i].side != END; i++) {
         play_step(capture, &steps[i]);
         g_assert_cmpstr(events(capture), ==, steps[i].events);
-        g_assert_cmpint(capture->packet.kind, ==, SMCR_PACKET_LLC);
-        g_assert_cmpint(capture->packet.sender, ==, steps[i].side);
-        g_assert_cmpuint(capture->packet.link->index, ==, steps[i].on_second);
-        g_assert_null(capture->packet.conn);
-        const smcr_exchange_t *answered = capture->packet.answers;
+        g_assert_cmpint(capture->record.kind, ==, SMCR_PACKET_LLC);
+        g_assert_cmpint(capture->record.sender, ==, steps[i].side);
+        g_assert_cmpuint(capture->record.link->index, ==, steps[i].on_second);
+        g_assert_null(capture->record.conn);
+        const smcr_exchange_t *answered = capture->record.answers;
         uint32_t request = answered ? answered->request_frame - before : 0;
         g_assert_cmpint((int)request, ==, steps[i].answers);
         if (answered)
             g_assert_cmpuint(answered->response_frame, ==, capture->frame);
-        asked[i] = capture->packet.asks;
+        asked[i] = capture->record.asks;
         bool known_type = (steps[i].llc.type & 0x8f) - 1U < 9;
         g_assert_cmpint(asked[i] != NULL, ==, known_type && !(steps[i].llc.flags & R));
     }
@@ -257,9 +257,9 @@ check_keys(const capture_t *capture, const smcr_lgr_t *lgr, const smcr_link_t *f
         const smcr_link_t *link = keys->link == 1 ? first : smcr_lgr_link(lgr, keys->link);
         g_assert_nonnull(link);
         const smcr_rtoken_entry_t *entry =
-            smcr_rmb_find(capture->state, &link->end[keys->side], keys->rkey);
+            smcr_rmb_find(capture->state, &link->qp[keys->side], keys->rkey);
         const smcr_rtoken_entry_t *primary =
-            smcr_rmb_find(capture->state, &first->end[keys->side], keys->primary);
+            smcr_rmb_find(capture->state, &first->qp[keys->side], keys->primary);
         g_assert_true((entry ? entry->rmb : NULL) == (primary ? primary->rmb : NULL));
         g_assert_cmpint(entry != NULL, ==, keys->primary != 0);
         if (entry) {
@@ -285,11 +285,11 @@ test_case(gconstpointer data)
     check_steps(&capture, cases[i].steps);
     g_assert_cmpuint(lgr->active_links, ==, (unsigned)cases[i].active_links);
     g_assert_cmpint(lgr->ended_frame != 0, ==, cases[i].ended);
-    smcr_qp_key_t ends[] = {qp(SERVER_2), qp(CLIENT_2), qp(0x12, 0x3f)};
+    smcr_qp_key_t ends[] = {key_of(SERVER_2), key_of(CLIENT_2), key_of(0x12, 0x3f)};
     for (unsigned n = 0; n < G_N_ELEMENTS(ends); n++) {
-        const smcr_end_t *end = smcr_end_find(capture.state, &ends[n]);
-        if (end && end->link->index == 1)
-            second = end->link;
+        const smcr_qp_t *qp = smcr_qp_find(capture.state, &ends[n]);
+        if (qp && qp->link->index == 1)
+            second = qp->link;
     }
     g_assert_cmpuint(capture.state->link_count >= 2, ==, second != NULL);
     if (second)
@@ -329,18 +329,18 @@ test_late_confirm_link(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(devices); i++) {
         capture_t capture;
         smcr_llc_t llc = {.type = SMCR_LLC_CONFIRM_LINK, .u.confirm_link = {.qpn = 5, .link = 4}};
-        smcr_qp_key_t named = qp(devices[i].device, 5), target = qp(2, 9);
+        smcr_qp_key_t named = key_of(devices[i].device, 5), target = key_of(2, 9);
         capture_open(&capture);
         memcpy(llc.u.confirm_link.gid, named.gid, SMCR_GID_LENGTH);
         play_llc_on(&capture, 1, target, 50, llc);
-        const smcr_end_t *end = smcr_end_find(capture.state, &named);
-        const smcr_link_t *link = smcr_end_find(capture.state, &target)->link;
-        g_assert_cmpint(end != NULL, ==, devices[i].learned);
+        const smcr_qp_t *qp = smcr_qp_find(capture.state, &named);
+        const smcr_link_t *link = smcr_qp_find(capture.state, &target)->link;
+        g_assert_cmpint(qp != NULL, ==, devices[i].learned);
         g_assert_cmpstr(events(&capture), ==, devices[i].learned ? "" : "WRONG_LINK");
-        if (end) {
-            g_assert_true(end->link == link);
-            g_assert_cmpint(link->lgr->server, ==, end->side);
-            g_assert_cmpint(capture.packet.direction, ==, 1);
+        if (qp) {
+            g_assert_true(qp->link == link);
+            g_assert_cmpint(link->lgr->server, ==, qp->side);
+            g_assert_cmpint(capture.record.direction, ==, 1);
         }
         capture_close(&capture);
     }
@@ -354,8 +354,8 @@ test_late_wish(void)
     smcr_llc_t llc = {.type = SMCR_LLC_ADD_LINK};
 
     capture_open(&capture);
-    play_llc_on(&capture, 1, qp(2, 9), 50, llc);
-    const smcr_lgr_t *lgr = capture.packet.link->lgr;
+    play_llc_on(&capture, 1, key_of(2, 9), 50, llc);
+    const smcr_lgr_t *lgr = capture.record.link->lgr;
     g_assert_cmpint(lgr->server, ==, SMCR_SIDE_UNKNOWN);
     g_assert_cmpuint(wmem_list_count(lgr->links), ==, 1);
     capture_close(&capture);
@@ -375,8 +375,8 @@ test_deferred(void)
     capture_open(&capture);
     const smcr_conn_t *conn = first_contact(&capture);
     confirm_first_link(&capture);
-    const smcr_end_t *owner = &conn->side[SERVER].link->end[SERVER];
-    uint32_t next = conn->side[CLIENT].link->end[CLIENT].order.next;
+    const smcr_qp_t *owner = &conn->side[SERVER].link->qp[SERVER];
+    uint32_t next = conn->side[CLIENT].link->qp[CLIENT].order.next;
     play_ack(&capture, CLIENT, next - 1);
     for (unsigned i = 0; i < G_N_ELEMENTS(sent); i++) {
         smcr_rtoken_t rkey = {.rkey = sent[i].rkey};
@@ -388,7 +388,7 @@ test_deferred(void)
             llc.u.confirm_rkey.rkey = sent[i].rkey;
         }
         play_llc_on(&capture, HOST(SERVER), qp_of_side(CLIENT), next + sent[i].psn, llc);
-        g_assert_cmpint(capture.packet.order, ==, SMCR_PSN_AHEAD);
+        g_assert_cmpint(capture.record.order, ==, SMCR_PSN_AHEAD);
         g_assert_null(smcr_rmb_find(capture.state, owner, sent[i].rkey));
     }
     play_ack(&capture, CLIENT, next + 2);

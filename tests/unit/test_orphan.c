@@ -28,16 +28,16 @@ test_stranger(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         capture_t capture;
         capture_open(&capture);
-        play(&capture, cases[i].source, qp(2, 9), 50, only);
+        play(&capture, cases[i].source, key_of(2, 9), 50, only);
         g_assert_false(capture.known);
-        const smcr_place_t *place = capture.packet.place;
+        const smcr_place_t *place = capture.record.place;
         const smcr_late_t *late = smcr_place_late(place);
         g_assert_cmpuint(place->length, ==, 100);
         g_assert_null(smcr_place_late(place)->link);
-        play_cdc_on(&capture, 1, qp(2, 9), 51,
+        play_cdc_on(&capture, 1, key_of(2, 9), 51,
                     (smcr_cdc_t){.seq = 1, .token = 5, .prod = {0, 100}});
-        g_assert_true(late->link == (cases[i].adopted ? capture.packet.link : NULL));
-        g_assert_true(late->conn == (cases[i].adopted ? capture.packet.conn : NULL));
+        g_assert_true(late->link == (cases[i].adopted ? capture.record.link : NULL));
+        g_assert_true(late->conn == (cases[i].adopted ? capture.record.conn : NULL));
         capture_close(&capture);
     }
 }
@@ -51,13 +51,13 @@ test_limit(void)
 
     capture_open(&capture);
     for (uint32_t i = 0; i < 1000; i++) {
-        play(&capture, 1, qp(2, 9), 50 + i, only);
-        kept += capture.packet.place != NULL;
+        play(&capture, 1, key_of(2, 9), 50 + i, only);
+        kept += capture.record.place != NULL;
     }
     g_assert_cmpuint(kept, ==, 64);
     for (uint32_t i = 0; i < 5000; i++) {
-        play(&capture, 1, qp(2, 100 + i), 50, only);
-        kept += capture.packet.place != NULL;
+        play(&capture, 1, key_of(2, 100 + i), 50, only);
+        kept += capture.record.place != NULL;
     }
     g_assert_cmpuint(kept, ==, 64 + 1023);
     capture_close(&capture);
@@ -69,8 +69,8 @@ test_no_write(void)
     capture_t capture;
 
     capture_open(&capture);
-    play(&capture, 1, qp(2, 9), 50, (smcr_roce_t){.opcode = SMCR_RC_SEND_ONLY});
-    g_assert_null(capture.packet.place);
+    play(&capture, 1, key_of(2, 9), 50, (smcr_roce_t){.opcode = SMCR_RC_SEND_ONLY});
+    g_assert_null(capture.record.place);
     capture_close(&capture);
 }
 
@@ -82,15 +82,15 @@ test_before_first(void)
 
     capture_open(&capture);
     const smcr_conn_t *conn = first_contact(&capture);
-    smcr_rmb_announce(capture.state, &conn->side[SERVER].link->end[SERVER], RKEY, VA);
+    smcr_rmb_announce(capture.state, &conn->side[SERVER].link->qp[SERVER], RKEY, VA);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 1, middle);
     g_assert_cmpstr(events(&capture), ==, "INITIAL_PSN WRITE_NO_START");
-    const smcr_place_t *second = capture.packet.place;
+    const smcr_place_t *second = capture.record.place;
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 2, last);
-    const smcr_place_t *third = capture.packet.place;
+    const smcr_place_t *third = capture.record.place;
     g_assert_cmpuint(second->index, ==, 0);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN, first);
-    g_assert_true(second->index && second->index == capture.packet.place->index);
+    g_assert_true(second->index && second->index == capture.record.place->index);
     g_assert_true(third->index == second->index);
     g_assert_cmpuint(second->offset, ==, 1024);
     g_assert_cmpuint(third->offset, ==, 2048);
@@ -113,11 +113,11 @@ test_first_missing(void)
         capture_open(&capture);
         smcr_conn_t *conn = first_contact(&capture);
         confirm_first_link(&capture);
-        uint32_t psn = conn->side[SERVER].link->end[SERVER].order.next + 1;
+        uint32_t psn = conn->side[SERVER].link->qp[SERVER].order.next + 1;
         play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn, middle);
-        const smcr_place_t *second = capture.packet.place;
+        const smcr_place_t *second = capture.record.place;
         play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 1, last);
-        const smcr_place_t *third = capture.packet.place;
+        const smcr_place_t *third = capture.record.place;
         g_assert_false(second->positioned || third->positioned);
         play_cdc_on(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 2 + cases[i].gap,
                     (smcr_cdc_t){.seq = 1, .token = conn->side[SERVER].token,

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "pieces.h"
+#include "payload/pieces.h"
 
 #define STREAM "abcdefghijklmnopqrstuvwxyz"
 #define STEPS 8

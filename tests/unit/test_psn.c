@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "state/psn.h"
+#include "fabric/psn.h"
 
 #define NEXT SMCR_PSN_NEXT
 #define OLD SMCR_PSN_OLD

@@ -182,9 +182,9 @@ test_write(gconstpointer data)
         g_assert_true(capture.known);
         g_assert_cmpstr(events(&capture), ==, step->events);
         if (step->type < ACK)
-            check_write(&capture.packet, conns, step);
+            check_write(&capture.record, conns, step);
         else
-            g_assert_cmpint(capture.packet.kind, ==, SMCR_PACKET_ACK);
+            g_assert_cmpint(capture.record.kind, ==, SMCR_PACKET_ACK);
     }
     capture_close(&capture);
 }
@@ -235,14 +235,14 @@ test_sources(void)
         capture_t capture;
         capture_open(&capture);
         const smcr_conn_t *conn = first_contact(&capture);
-        play(&capture, packets[i].from, qp(packets[i].to, packets[i].qpn),
+        play(&capture, packets[i].from, key_of(packets[i].to, packets[i].qpn),
              packets[i].sender == CLIENT ? CLIENT_PSN : SERVER_PSN,
              (smcr_roce_t){.opcode = packets[i].opcode});
         g_assert_cmpint(capture.known, ==, packets[i].known);
-        g_assert_true(capture.packet.link == (packets[i].known ? conn->side[0].link : NULL));
+        g_assert_true(capture.record.link == (packets[i].known ? conn->side[0].link : NULL));
         if (packets[i].known) {
-            g_assert_cmpint(capture.packet.sender, ==, packets[i].sender);
-            g_assert_true(capture.packet.sender_known);
+            g_assert_cmpint(capture.record.sender, ==, packets[i].sender);
+            g_assert_true(capture.record.sender_known);
         }
         capture_close(&capture);
     }
@@ -278,20 +278,20 @@ test_late(gconstpointer data)
     smcr_roce_t ack = {.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = 0x1f};
 
     capture_open(&capture);
-    play_cdc_on(&capture, 1, qp(2, 7), 500, cdc);
-    play_cdc_on(&capture, 1, qp(2, 7), 501, cdc);
+    play_cdc_on(&capture, 1, key_of(2, 7), 500, cdc);
+    play_cdc_on(&capture, 1, key_of(2, 7), 501, cdc);
     if (late[i].other_psn)
-        play_cdc_on(&capture, 1, qp(2, 8), late[i].other_psn, cdc);
-    play(&capture, late[i].from, qp(late[i].to, 3), late[i].psn, ack);
-    smcr_qp_key_t target = qp(late[i].to, 3);
+        play_cdc_on(&capture, 1, key_of(2, 8), late[i].other_psn, cdc);
+    play(&capture, late[i].from, key_of(late[i].to, 3), late[i].psn, ack);
+    smcr_qp_key_t target = key_of(late[i].to, 3);
     g_assert_cmpint(capture.known, ==, late[i].known);
-    g_assert_cmpint(smcr_end_find(capture.state, &target) != NULL, ==, late[i].known);
+    g_assert_cmpint(smcr_qp_find(capture.state, &target) != NULL, ==, late[i].known);
     if (late[i].known) {
-        smcr_qp_key_t receiver = qp(2, late[i].psn == late[i].other_psn ? 8 : 7);
-        smcr_end_t *end = smcr_end_find(capture.state, &receiver);
-        g_assert_true(capture.packet.link == end->link);
-        g_assert_cmpuint(smcr_end_other(end)->qp.qpn, ==, 3);
-        play(&capture, 2, qp(1, 3), 1, (smcr_roce_t){.opcode = SMCR_RC_WRITE_ONLY});
+        smcr_qp_key_t receiver = key_of(2, late[i].psn == late[i].other_psn ? 8 : 7);
+        smcr_qp_t *qp = smcr_qp_find(capture.state, &receiver);
+        g_assert_true(capture.record.link == qp->link);
+        g_assert_cmpuint(smcr_qp_peer(qp)->key.qpn, ==, 3);
+        play(&capture, 2, key_of(1, 3), 1, (smcr_roce_t){.opcode = SMCR_RC_WRITE_ONLY});
         g_assert_true(capture.known);
     }
     capture_close(&capture);

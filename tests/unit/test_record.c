@@ -43,6 +43,13 @@ assert_equal(const smcr_record_t *one, const smcr_record_t *other)
     SMCR_RECORD_SOMETIMES(SOMETIMES)
 }
 
+static void
+keep(const capture_t *capture, uint32_t frame, uint16_t layer, smcr_record_t *record)
+{
+    smcr_record_keep(&(smcr_arrival_t){.state = capture->state, .when = {frame, 1},
+                                       .record = record}, layer);
+}
+
 /* Each member comes back, alone, and with another packet of the same frame. */
 static void
 test_members(void)
@@ -52,15 +59,16 @@ test_members(void)
     capture_open(&capture);
     for (unsigned i = 0; i <= MEMBERS; i++) { /* the last one has none */
         smcr_record_t record = make(i), other = make((i + 1) % MEMBERS), found;
-        smcr_record_keep(capture.state, i + 1, 3, &record);
+        keep(&capture, i + 1, 3, &record);
         g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
         assert_equal(&record, &found);
-        smcr_record_keep(capture.state, i + 1, 4, &other);
+        keep(&capture, i + 1, 4, &other);
         g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
         assert_equal(&record, &found);
         g_assert_true(smcr_record_find(capture.state, i + 1, 4, &found));
         assert_equal(&other, &found);
-        g_assert_true(smcr_record_find(capture.state, i + 1, SMCR_ANY_LAYER, &found));
+        g_assert_true(smcr_record_find(capture.state, i + 1, SMCR_OUTERMOST, &found));
+        assert_equal(&record, &found);
         g_assert_false(smcr_record_find(capture.state, i + 1, 5, &found));
     }
     g_assert_false(smcr_record_find(capture.state, MEMBERS + 2, 3, &(smcr_record_t){0}));

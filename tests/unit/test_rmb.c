@@ -16,15 +16,15 @@ typedef struct {
 static void
 set_up(group_t *group, gconstpointer data G_GNUC_UNUSED)
 {
-    smcr_qp_key_t keys[] = {qp(1, 1), qp(2, 1), qp(1, 2), qp(2, 2)};
+    smcr_qp_key_t keys[] = {key_of(1, 1), key_of(2, 1), key_of(1, 2), key_of(2, 2)};
 
     capture_open(&group->capture);
     smcr_lgr_t *lgr = smcr_lgr_new(group->capture.state);
     group->link = smcr_link_new(group->capture.state, lgr);
     group->second = smcr_link_new(group->capture.state, lgr);
     for (int side = 0; side < 2; side++) {
-        smcr_end_set(group->capture.state, group->link, side, &keys[side]);
-        smcr_end_set(group->capture.state, group->second, side, &keys[2 + side]);
+        smcr_qp_set(group->capture.state, group->link, side, &keys[side]);
+        smcr_qp_set(group->capture.state, group->second, side, &keys[2 + side]);
     }
 }
 
@@ -35,7 +35,7 @@ tear_down(group_t *group, gconstpointer data G_GNUC_UNUSED)
 }
 
 static smcr_rmb_t *
-rmb_of(const group_t *group, const smcr_end_t *owner, uint32_t rkey)
+rmb_of(const group_t *group, const smcr_qp_t *owner, uint32_t rkey)
 {
     smcr_rtoken_entry_t *entry = smcr_rmb_find(group->capture.state, owner, rkey);
 
@@ -46,8 +46,8 @@ static void
 test_links(group_t *group, gconstpointer data G_GNUC_UNUSED)
 {
     smcr_state_t *state = group->capture.state;
-    smcr_end_t *owner = &group->link->end[SERVER];
-    smcr_end_t *on_second = &group->second->end[SERVER];
+    smcr_qp_t *owner = &group->link->qp[SERVER];
+    smcr_qp_t *on_second = &group->second->qp[SERVER];
     smcr_rmb_t *rmb = smcr_rmb_announce(state, owner, 5, VA);
 
     smcr_rmb_add_rtoken(state, rmb, on_second, 6, VA + 4096);
@@ -57,7 +57,7 @@ test_links(group_t *group, gconstpointer data G_GNUC_UNUSED)
     g_assert_cmpuint(smcr_rmb_find(state, on_second, 6)->va, ==, VA + 4096);
     g_assert_null(rmb_of(group, owner, 6));
     g_assert_null(rmb_of(group, on_second, 5));
-    g_assert_null(rmb_of(group, &group->link->end[CLIENT], 5));
+    g_assert_null(rmb_of(group, &group->link->qp[CLIENT], 5));
     g_assert_cmpint(rmb->side, ==, SERVER);
     g_assert_true(rmb->lgr == group->link->lgr);
 }
@@ -67,12 +67,12 @@ static void
 test_equal_rkeys(group_t *group, gconstpointer data G_GNUC_UNUSED)
 {
     smcr_state_t *state = group->capture.state;
-    smcr_rmb_t *server = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA);
-    smcr_rmb_t *client = smcr_rmb_announce(state, &group->link->end[CLIENT], 5, VA);
+    smcr_rmb_t *server = smcr_rmb_announce(state, &group->link->qp[SERVER], 5, VA);
+    smcr_rmb_t *client = smcr_rmb_announce(state, &group->link->qp[CLIENT], 5, VA);
 
     g_assert_true(server != client);
-    g_assert_true(rmb_of(group, &group->link->end[SERVER], 5) == server);
-    g_assert_true(rmb_of(group, &group->link->end[CLIENT], 5) == client);
+    g_assert_true(rmb_of(group, &group->link->qp[SERVER], 5) == server);
+    g_assert_true(rmb_of(group, &group->link->qp[CLIENT], 5) == client);
 }
 
 /* Announced a second time: the same RMB, or one that has taken over the RKey. */
@@ -89,7 +89,7 @@ test_again(group_t *group, gconstpointer data G_GNUC_UNUSED)
         {VA + 4096, false, false},
         {VA + 4096, true, false},
     };
-    smcr_end_t *owner = &group->link->end[SERVER];
+    smcr_qp_t *owner = &group->link->qp[SERVER];
 
     for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         smcr_rmb_t *first = smcr_rmb_announce(group->capture.state, owner, i, VA);
@@ -110,7 +110,7 @@ test_elements(group_t *group, gconstpointer data G_GNUC_UNUSED)
         bool kept;
     } cases[] = {{1, true}, {2, true}, {255, true}, {0, false}, {256, false}, {1000, false}};
     smcr_state_t *state = group->capture.state;
-    smcr_rmb_t *rmb = smcr_rmb_announce(state, &group->link->end[SERVER], 5, VA);
+    smcr_rmb_t *rmb = smcr_rmb_announce(state, &group->link->qp[SERVER], 5, VA);
     smcr_conn_t *conns[G_N_ELEMENTS(cases)];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "state/stream.h"
+#include "state/model/stream.h"
 
 #define SIZE 16384
 #define GIB UINT64_C(1073741824)

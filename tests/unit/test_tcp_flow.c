@@ -137,11 +137,11 @@ play_step(capture_t *capture, smcr_conn_t *conn, int step)
     }
     next_frame(capture, NULL);
     if (step == SYN)
-        smcr_state_syn(conn);
+        smcr_state_syn(capture->state, conn, capture->frame);
     else if (step == DATA)
-        smcr_state_tcp_data(conn, capture->frame);
+        smcr_state_tcp_data(capture->state, conn, capture->frame);
     else
-        smcr_state_synack(conn, step == SYNACK, capture->frame);
+        smcr_state_synack(capture->state, conn, step == SYNACK, capture->frame);
 }
 
 static void
@@ -174,8 +174,8 @@ test_clc_ended(void)
 
     capture_open(&capture);
     smcr_conn_t *conn = new_tcp(&capture, true);
-    smcr_state_clc_ended(conn, 1, 5);
-    smcr_state_clc_ended(conn, 1, 6);
+    smcr_state_clc_ended(capture.state, conn, 1, 5);
+    smcr_state_clc_ended(capture.state, conn, 1, 6);
     g_assert_cmpuint(conn->clc_end[0], ==, 0);
     g_assert_cmpuint(conn->clc_end[1], ==, 5);
     capture_close(&capture);

@@ -6,8 +6,8 @@
 
 #include <glib.h>
 
-#include "state/psn.h"
-#include "state/unacked.h"
+#include "fabric/psn.h"
+#include "fabric/unacked.h"
 
 #define PACKETS 20000 /* more than are kept */
 #define KEPT 8192

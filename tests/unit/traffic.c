@@ -24,7 +24,7 @@ capture_close(capture_t *capture)
 }
 
 smcr_qp_key_t
-qp(uint8_t host, uint32_t qpn)
+key_of(uint8_t host, uint32_t qpn)
 {
     return (smcr_qp_key_t){{[10] = 0xff, 0xff, 10, 0, 0, host}, qpn};
 }
@@ -32,7 +32,7 @@ qp(uint8_t host, uint32_t qpn)
 smcr_qp_key_t
 qp_of_side(int side)
 {
-    return qp(HOST(side), side == CLIENT ? CLIENT_QPN : SERVER_QPN);
+    return key_of(HOST(side), side == CLIENT ? CLIENT_QPN : SERVER_QPN);
 }
 
 const char *
@@ -41,12 +41,12 @@ events(const capture_t *capture)
     static const char *const names[] = {
         [SMCR_EVENT_NONE] = "NONE",
 #define SMCR_EVENT(id, expert) [id] = &#id[sizeof "SMCR_EVENT_" - 1],
-#include "state/events.def"
+#include "state/model/events.def"
     };
     wmem_strbuf_t *text = wmem_strbuf_new(capture->scope, "");
 
-    for (const smcr_event_t *event = capture->packet.events; event; event = event->next)
-        wmem_strbuf_append_printf(text, "%s%s", event == capture->packet.events ? "" : " ",
+    for (const smcr_event_t *event = capture->record.events; event; event = event->next)
+        wmem_strbuf_append_printf(text, "%s%s", event == capture->record.events ? "" : " ",
                                   names[event->id]);
     return wmem_strbuf_get_str(text);
 }
@@ -55,14 +55,14 @@ void
 next_frame(capture_t *capture, const smcr_roce_t *roce)
 {
     capture->frame++;
-    capture->packet = smcr_record_new();
+    capture->record = smcr_record_new();
     if (roce)
         capture->roce = *roce;
     capture->arrival = (smcr_arrival_t){
         .state = capture->state,
         .roce = roce ? &capture->roce : NULL,
         .when = {capture->frame, capture->frame * UINT64_C(1000000)},
-        .record = &capture->packet,
+        .record = &capture->record,
     };
 }
 
@@ -132,10 +132,10 @@ first_contact(capture_t *capture)
 static smcr_roce_t
 begin(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
 {
-    const smcr_end_t *end = smcr_end_find(capture->state, &target);
-    uint32_t next = end && end->order.started ? end->order.next : 1;
+    const smcr_qp_t *qp = smcr_qp_find(capture->state, &target);
+    uint32_t next = qp && qp->order.started ? qp->order.next : 1;
 
-    memcpy(roce.source, qp(host, 0).gid, SMCR_GID_LENGTH);
+    memcpy(roce.source, key_of(host, 0).gid, SMCR_GID_LENGTH);
     roce.target = target;
     roce.psn = psn == AUTO_PSN ? next : psn;
     return roce;

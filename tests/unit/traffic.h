@@ -10,14 +10,14 @@
 #ifndef SMCR_TESTS_TRAFFIC_H
 #define SMCR_TESTS_TRAFFIC_H
 
-#include "state/exchange.h"
+#include "state/flow/exchange.h"
 #include "wire/cdc_codes.h"
 #include "wire/clc_codes.h"
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"
-#include "state/orphan.h"
+#include "state/flow/orphan.h"
 #include "state/state.h"
-#include "state/store.h"
+#include "state/model/store.h"
 
 #define CLIENT 0
 #define SERVER 1
@@ -41,7 +41,7 @@ typedef struct {
     smcr_state_t *state;
     uint32_t frame;       /* last one played */
     bool known;           /* the state knew its queue pair */
-    smcr_record_t packet; /* its record */
+    smcr_record_t record; /* its record */
     smcr_roce_t roce;     /* its headers */
     smcr_arrival_t arrival;
 } capture_t;
@@ -50,7 +50,7 @@ void capture_open(capture_t *capture);
 void capture_close(capture_t *capture);
 
 /* Queue pair `qpn` of a host's device; `host` is the last byte of its GID. */
-smcr_qp_key_t qp(uint8_t host, uint32_t qpn);
+smcr_qp_key_t key_of(uint8_t host, uint32_t qpn);
 smcr_qp_key_t qp_of_side(int side); /* of the first link */
 
 /* The names of the events of the last frame, without prefix, separated by blanks. */

@@ -1,0 +1,58 @@
+/* capture.c
+ * Makes a new state whenever Wireshark opens a file or dissects it anew.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "capture.h"
+
+#include <assert.h>
+
+/* From the opening of a file to its end. */
+static struct {
+    smcr_state_t *state;
+} capture;
+
+const smcr_state_t *
+smcr_capture_state(void)
+{
+    return capture.state;
+}
+
+smcr_state_t *
+smcr_capture_learn(const packet_info *pinfo)
+{
+    assert(!pinfo->fd->visited);
+    (void)pinfo; /* without assertions */
+    return capture.state;
+}
+
+static void
+end_file(void)
+{
+    if (capture.state)
+        smcr_state_free(capture.state);
+    capture.state = NULL;
+}
+
+void
+smcr_capture_begin(void)
+{
+    end_file();
+    capture.state = smcr_state_new(wmem_file_scope());
+}
+
+smcr_when_t
+smcr_when(const packet_info *pinfo)
+{
+    uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
+
+    return (smcr_when_t){pinfo->num, seconds * 1000000000U + (uint64_t)pinfo->abs_ts.nsecs};
+}
+
+void
+smcr_capture_register(void)
+{
+    register_init_routine(smcr_capture_begin);
+    register_cleanup_routine(end_file);
+}

@@ -1,0 +1,29 @@
+/* capture.h
+ * The state of the capture file that Wireshark has open.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_HOST_CAPTURE_H
+#define SMCR_HOST_CAPTURE_H
+
+#include "compat.h"
+#include "state/state.h"
+
+/* What is known; NULL while no file is open. */
+const smcr_state_t *smcr_capture_state(void);
+
+/* The same, to be changed: in the first pass over the frames only. */
+smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
+
+/* Begins with a new state. Wireshark calls it for each file; harnesses that play many captures in
+ * one file call it for each. */
+void smcr_capture_begin(void);
+
+/* Number and time of this frame, for the state. */
+smcr_when_t smcr_when(const packet_info *pinfo);
+
+/* Called once at start. */
+void smcr_capture_register(void);
+
+#endif /* SMCR_HOST_CAPTURE_H */

@@ -1,0 +1,125 @@
+/* handshake.c
+ * Hangs our connection on Wireshark's TCP conversation, and claims the conversation for CLC.
+ *
+ * The claim is what makes CLC visible on port 80: Wireshark asks heuristics only after the
+ * dissectors of well-known ports. It costs nothing where no CLC follows, since the CLC dissector
+ * hands back whatever is not CLC.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "handshake.h"
+
+#include <string.h>
+
+#include "capture.h"
+#include "endpoints.h"
+#include "fields.h"
+
+#define COMPLETENESS_RST 0x20 /* of tcp.completeness; the header has no name for it */
+
+/* What others have registered, from handoff until Wireshark ends. */
+static struct {
+    smcr_tcp_ids_t tcp;
+    dissector_handle_t clc;
+} known;
+
+const smcr_tcp_ids_t *
+smcr_tcp_ids(void)
+{
+    return &known.tcp;
+}
+
+/* ---- bytes that are no CLC ---- */
+
+#define BYPASS_KEY 0 /* of our data of a packet */
+
+void
+smcr_handshake_begin_bypass(packet_info *pinfo, conversation_t *conversation)
+{
+    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY, conversation);
+}
+
+void
+smcr_handshake_end_bypass(packet_info *pinfo)
+{
+    p_remove_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY);
+}
+
+conversation_t *
+smcr_handshake_bypass(packet_info *pinfo)
+{
+    return p_get_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY);
+}
+
+/* ---- the claim ---- */
+
+smcr_conn_t *
+smcr_handshake_find(packet_info *pinfo)
+{
+    conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
+
+    return conversation ? smcr_conn_of(smcr_capture_state(), conversation) : NULL;
+}
+
+static smcr_tcp_t
+describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
+{
+    const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
+    unsigned sender = !from_client;
+    smcr_tcp_t described = {
+        .conversation = conversation,
+        .stream = tcp->stream,
+        .ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4,
+    };
+
+    described.port[sender] = (uint16_t)pinfo->srcport;
+    described.port[!sender] = (uint16_t)pinfo->destport;
+    smcr_gid_from_address(&pinfo->src, described.gid[sender]);
+    smcr_gid_from_address(&pinfo->dst, described.gid[!sender]);
+    return described;
+}
+
+smcr_conn_t *
+smcr_handshake_claim(packet_info *pinfo, bool from_client)
+{
+    conversation_t *conversation = find_or_create_conversation(pinfo);
+    smcr_conn_t *conn = smcr_conn_of(smcr_capture_state(), conversation);
+
+    if (!conn) {
+        smcr_tcp_t tcp = describe(pinfo, conversation, from_client);
+        conn = smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);
+        conversation_set_dissector_from_frame_number(conversation, pinfo->num, known.clc);
+    }
+    return conn;
+}
+
+bool
+smcr_handshake_was_reset(const smcr_conn_t *conn)
+{
+    if (!conn->conversation)
+        return false;
+    const struct tcp_analysis *tcp =
+        conversation_get_proto_data(conn->conversation, known.tcp.proto);
+    return tcp && (tcp->conversation_completeness & COMPLETENESS_RST);
+}
+
+bool
+smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    uint8_t source[SMCR_GID_LENGTH], client[SMCR_GID_LENGTH];
+    address end;
+
+    smcr_endpoint_tcp_address(conn, 0, &end);
+    smcr_gid_from_address(&end, client);
+    smcr_gid_from_address(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
+    return pinfo->srcport == conn->port[0] && memcmp(source, client, SMCR_GID_LENGTH) == 0;
+}
+
+void
+smcr_handshake_handoff(void)
+{
+    known.tcp.proto = proto_get_id_by_filter_name("tcp");
+    known.tcp.hf_stream = proto_registrar_get_id_byname("tcp.stream");
+    known.clc = find_dissector("smcr");
+}

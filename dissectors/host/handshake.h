@@ -1,0 +1,52 @@
+/* handshake.h
+ * What Wireshark's TCP conversation and our connection have to do with each other: shared by the
+ * TCP option and CLC dissectors.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_HOST_HANDSHAKE_H
+#define SMCR_HOST_HANDSHAKE_H
+
+#include "compat.h"
+#include "state/state.h"
+
+/* Ids of Wireshark's TCP: its protocol, and the field tcp.stream. */
+typedef struct {
+    int proto;
+    int hf_stream;
+} smcr_tcp_ids_t;
+
+const smcr_tcp_ids_t *smcr_tcp_ids(void);
+
+/* Looks up what this file needs of others, the dissector `smcr` of CLC among them; called once,
+ * after all protocols have registered. */
+void smcr_handshake_handoff(void);
+
+/*
+ * Around a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on what comes to
+ * it, to a dissector that `conversation` may have below our claim. Calls nest within a packet.
+ */
+void smcr_handshake_begin_bypass(packet_info *pinfo, conversation_t *conversation);
+void smcr_handshake_end_bypass(packet_info *pinfo);
+
+/* The conversation of the innermost such call, NULL outside of one. */
+conversation_t *smcr_handshake_bypass(packet_info *pinfo);
+
+/* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
+smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
+
+/*
+ * First pass: the connection of this TCP packet, made when it is not there. `from_client` says
+ * who sends this packet. From this frame on the conversation's bytes come to the CLC dissector
+ * first, whatever its port.
+ */
+smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
+
+/* First pass: whether the TCP connection has been reset before this frame. */
+bool smcr_handshake_was_reset(const smcr_conn_t *conn);
+
+/* Whether the connection's client sends this TCP packet. */
+bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
+
+#endif /* SMCR_HOST_HANDSHAKE_H */

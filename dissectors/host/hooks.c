@@ -1,0 +1,227 @@
+/* hooks.c
+ * Wireshark's InfiniBand dissector offers payloads to heuristics, in an order that changes whenever
+ * one of them matches. It offers no packet that was cut short and no acknowledgement. So its
+ * handles are wrapped, in all tables that lead to it: the wrapper decides before anybody else is
+ * asked.
+ *
+ * What is saved: the handle behind each kind of start, and what the built-in's heuristic did.
+ *
+ * When the wrappers step aside: after IGNORED_MAX RoCE packets of no interest, so that other
+ * people's traffic takes no longer than it did. Only packets count that are long enough to show
+ * that the capture does not cut; if it cuts, the wrappers stay. Meanwhile our heuristic alone looks
+ * out for SMC-R, and the built-in's leaves us what ours recognises, whatever their order.
+ *
+ * What brings them back: a CLC message, a SEND that our heuristic recognises, and each new file,
+ * for any change of InfiniBand's preferences puts the originals back.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "hooks.h"
+
+#include "heuristic.h"
+#include "preferences.h"
+#include "wire/wire.h"
+
+#define IGNORED_MAX 1000   /* packets, after which the wrappers step aside */
+#define TELLING_LENGTH 200 /* of frames; more than any with a message of SMC-R that is to be seen */
+
+/* Handles and heuristics live as long as the process; the last three are as the open file has
+ * them. */
+static struct {
+    dissector_handle_t wrapper[SMCR_ROCE_STARTS];
+    dissector_handle_t original[SMCR_ROCE_STARTS];
+    heur_dtbl_entry_t *own;
+    heur_dtbl_entry_t *builtin; /* of Wireshark's own `smc`; NULL when it has none */
+    heur_dissector_t builtin_dissect;
+    bool is_wrapped, enabled;
+    bool has_cut;      /* the capture has cut a packet */
+    unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
+} hooks;
+
+/* ---- wrapping ---- */
+
+/* The tables that lead to InfiniBand's dissectors, and what a packet begins with there. */
+static const struct {
+    const char *table;
+    smcr_roce_start_t start;
+} ways_in[] = {
+    {"udp.port", SMCR_ROCE_BTH},
+    {"ip.proto", SMCR_ROCE_BTH},
+    {"ethertype", SMCR_ROCE_GRH},
+    {"wtap_encap", SMCR_ROCE_LRH},
+    {"erf.types.type", SMCR_ROCE_LRH},
+};
+
+typedef struct {
+    uint32_t key;
+    bool decode_as; /* the user's choice, not the default */
+    dissector_handle_t handle;
+} entry_t;
+
+/* Which entries of a table to find, and those found. */
+typedef struct {
+    int protocol;
+    wmem_array_t *entries; /* entry_t */
+} search_t;
+
+static void
+collect_entry(const char *table _U_, ftenum_t type, void *key, void *value, void *data)
+{
+    const search_t *search = data;
+    dtbl_entry_t *found = value;
+    dissector_handle_t handle = dtbl_entry_get_handle(found);
+
+    if (!handle || type > FT_UINT32 || type < FT_UINT8 ||
+        dissector_handle_get_protocol_index(handle) != search->protocol)
+        return;
+    entry_t entry = {GPOINTER_TO_UINT(key), dtbl_entry_get_initial_handle(found) != handle, handle};
+    wmem_array_append_one(search->entries, entry);
+}
+
+/* Puts `with` in the places of all handles of a protocol in one table. Returns the last of what was
+ * there, NULL when there was none. */
+static dissector_handle_t
+replace_in_table(const char *table, int protocol, dissector_handle_t with)
+{
+    search_t search = {protocol, wmem_array_new(NULL, sizeof(entry_t))};
+    dissector_handle_t replaced = NULL;
+
+    if (find_dissector_table(table))
+        dissector_table_foreach(table, collect_entry, &search);
+    for (unsigned i = 0; i < wmem_array_get_count(search.entries); i++) {
+        const entry_t *entry = wmem_array_index(search.entries, i);
+        replaced = entry->handle;
+        if (entry->decode_as)
+            dissector_change_uint(table, entry->key, with);
+        else
+            dissector_add_uint(table, entry->key, with);
+    }
+    wmem_destroy_array(search.entries);
+    return replaced;
+}
+
+static void
+wrap(void)
+{
+    int infiniband = proto_get_id_by_filter_name("infiniband");
+
+    for (unsigned i = 0; i < array_length(ways_in); i++) {
+        smcr_roce_start_t start = ways_in[i].start;
+        dissector_handle_t replaced =
+            replace_in_table(ways_in[i].table, infiniband, hooks.wrapper[start]);
+        if (replaced)
+            hooks.original[start] = replaced;
+    }
+    hooks.is_wrapped = true;
+}
+
+static void
+step_aside(void)
+{
+    int observer = dissector_handle_get_protocol_index(hooks.wrapper[0]);
+
+    for (unsigned i = 0; i < array_length(ways_in); i++)
+        replace_in_table(ways_in[i].table, observer, hooks.original[ways_in[i].start]);
+    hooks.is_wrapped = false;
+}
+
+void
+smcr_hooks_watch(void)
+{
+    hooks.ignored = 0;
+    if (hooks.enabled && !hooks.is_wrapped)
+        wrap();
+}
+
+void
+smcr_hooks_note_cut(const packet_info *pinfo)
+{
+    if (pinfo->fd->cap_len < pinfo->fd->pkt_len)
+        hooks.has_cut = true;
+}
+
+void
+smcr_hooks_ignore(const packet_info *pinfo)
+{
+    if (pinfo->fd->cap_len >= TELLING_LENGTH && ++hooks.ignored >= IGNORED_MAX && !hooks.has_cut)
+        step_aside();
+}
+
+int
+smcr_hooks_original(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                    void *data)
+{
+    return call_dissector_only(hooks.original[start], tvb, pinfo, tree, data);
+}
+
+/* ---- the built-in dissector ---- */
+
+ws_bool
+smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return hooks.builtin_dissect(tvb, pinfo, tree, data);
+}
+
+void
+smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree,
+                        const smcr_gate_t *gate)
+{
+    struct infinibandinfo infiniband = {.opCode = SMCR_RC_SEND_ONLY};
+
+    if (!smcr_preferences.builtin_too || !smcr_gate_keeps_out(gate, hooks.builtin))
+        return;
+    col_append_str(pinfo->cinfo, COL_INFO, " ");
+    col_set_fence(pinfo->cinfo, COL_INFO);
+    hooks.builtin->enabled = true;
+    call_heur_dissector_direct(hooks.builtin, message, pinfo, tree, &infiniband);
+    hooks.builtin->enabled = false;
+}
+
+/* ---- registration ---- */
+
+bool
+smcr_hooks_enabled(void)
+{
+    return hooks.enabled;
+}
+
+/* Before each file, and before one is dissected anew, since the user has changed a preference or
+ * what is enabled. */
+static void
+start_file(void)
+{
+    hooks.enabled = smcr_heuristic_enabled(hooks.own);
+    hooks.has_cut = false;
+    step_aside();
+    smcr_hooks_watch();
+    smcr_gate_list(hooks.own);
+}
+
+/*
+ * A protocol in name only below InfiniBand owns the wrappers: it keeps frame.protocols as it is,
+ * and disabling InfiniBand or SMC-R does what it did without us.
+ */
+void
+smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS])
+{
+    int observer = proto_register_protocol_in_name_only(
+        "InfiniBand (observed by SMC-R)", "InfiniBand/SMC-R", "smcr.roce",
+        proto_get_id_by_filter_name("infiniband"), FT_BYTES);
+
+    for (unsigned i = 0; i < SMCR_ROCE_STARTS; i++)
+        hooks.wrapper[i] = create_dissector_handle(wrappers[i], observer);
+}
+
+void
+smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front)
+{
+    hooks.own = smcr_heuristic_add("infiniband.payload", own, "SMC-R over RoCE", "smcr_roce");
+    hooks.builtin = find_heur_dissector_by_unique_short_name("smcr_infiniband");
+    if (hooks.builtin) {
+        hooks.builtin_dissect = hooks.builtin->dissector;
+        hooks.builtin->dissector = in_front;
+    }
+    register_init_routine(start_file);
+    start_file(); /* so that Decode As knows the wrappers */
+}

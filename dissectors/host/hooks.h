@@ -1,0 +1,51 @@
+/* hooks.h
+ * How RoCE and InfiniBand packets come to us before Wireshark's own dissector gets them, and how
+ * that dissector is kept from asking others about packets that are ours.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_HOST_HOOKS_H
+#define SMCR_HOST_HOOKS_H
+
+#include "gate.h"
+
+/* Which header a packet begins with. */
+typedef enum {
+    SMCR_ROCE_BTH, /* RoCEv2: UDP carries the base transport header */
+    SMCR_ROCE_GRH, /* RoCEv1: Ethernet carries the global route header */
+    SMCR_ROCE_LRH, /* InfiniBand: local route header */
+    SMCR_ROCE_STARTS
+} smcr_roce_start_t;
+
+/* Called once, when protocols register: what is put in front of InfiniBand's dissectors. */
+void smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS]);
+
+/* Called once, after all protocols have registered. `own` is our payload heuristic, `in_front` is
+ * asked in the place of the one of the built-in dissector `smc`. */
+void smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front);
+
+/* Whether the user has disabled neither SMC-R nor our heuristic. Fixed while a file is open. */
+bool smcr_hooks_enabled(void);
+
+/* There is a sign of SMC-R: the wrappers come back if they have stepped aside. */
+void smcr_hooks_watch(void);
+
+/* A packet is of no interest. After many the wrappers step aside. */
+void smcr_hooks_ignore(const packet_info *pinfo);
+
+/* The packet may have been cut by the capture: then our heuristic would not see it. */
+void smcr_hooks_note_cut(const packet_info *pinfo);
+
+/* Calls the dissector of InfiniBand's that a wrapper stands in front of. */
+int smcr_hooks_original(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
+                        proto_tree *tree, void *data);
+
+/* Asks the built-in's heuristic, as it was before us. */
+ws_bool smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
+
+/* Shows a message in the built-in dissector as well, if the user wants that. `gate` is closed. */
+void smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree,
+                             const smcr_gate_t *gate);
+
+#endif /* SMCR_HOST_HOOKS_H */

@@ -1,0 +1,18 @@
+/* host.h
+ * Wireshark, as the host of the plugin: what other rooms include.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_HOST_HOST_H
+#define SMCR_HOST_HOST_H
+
+#include "capture.h"
+#include "endpoints.h"
+#include "gate.h"
+#include "handshake.h"
+#include "heuristic.h"
+#include "hooks.h"
+#include "preferences.h"
+
+#endif /* SMCR_HOST_HOST_H */

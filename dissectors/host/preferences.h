@@ -1,0 +1,23 @@
+/* preferences.h
+ * The user's choices.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_HOST_PREFERENCES_H
+#define SMCR_HOST_PREFERENCES_H
+
+#include "compat.h"
+
+typedef struct {
+    ws_bool dissect_payload; /* the application's bytes go to the dissectors above TCP */
+    ws_bool desegment;       /* and may be put together there */
+    ws_bool builtin_too; /* also run Wireshark's own `smc` dissector, for smc.* filters */
+} smcr_preferences_t;
+
+extern smcr_preferences_t smcr_preferences;
+
+/* Registers the preferences of protocol `proto`. */
+void smcr_preferences_register(int proto);
+
+#endif /* SMCR_HOST_PREFERENCES_H */

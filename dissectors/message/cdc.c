@@ -1,0 +1,198 @@
+/* cdc.c
+ * CDC messages, in which each side of a connection tells where it writes and how far it has read
+ * (RFC 7609 A.4, net/smc/smc_cdc.h). Linux calls the last 18 bytes reserved, too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "cdc.h"
+
+#include <string.h>
+
+#include "items.h"
+#include "summary.h"
+#include "wire/wire.h"
+
+#define TOKEN_AT 4
+
+static int *const cdc_flags[] = {
+    &hf_smcr_cdc_writer_blocked,   &hf_smcr_cdc_urgent_pending, &hf_smcr_cdc_urgent_present,
+    &hf_smcr_cdc_update_requested, &hf_smcr_cdc_failover,       &hf_smcr_reserved_07,
+    NULL,
+};
+static int *const cdc_state[] = {&hf_smcr_cdc_sending_done, &hf_smcr_cdc_closed,
+                                 &hf_smcr_cdc_abort, &hf_smcr_reserved_1f, NULL};
+
+/* A.4 */
+static const smcr_row_t cdc_rows[] = {
+    SHOW(hf_smcr_cdc_type, 0, 1),
+    KEEP(hf_smcr_cdc_length, 1, 1, smcr_cdc_t, length),
+    KEEP(hf_smcr_cdc_seq, 2, 2, smcr_cdc_t, seq),
+    KEEP(hf_smcr_cdc_token, TOKEN_AT, 4, smcr_cdc_t, token),
+    SHOW(hf_smcr_reserved, 8, 2),
+    KEEP(hf_smcr_cdc_prod_wrap, 10, 2, smcr_cdc_t, prod.wrap),
+    KEEP(hf_smcr_cdc_prod, 12, 4, smcr_cdc_t, prod.count),
+    SHOW(hf_smcr_reserved, 16, 2),
+    KEEP(hf_smcr_cdc_cons_wrap, 18, 2, smcr_cdc_t, cons.wrap),
+    KEEP(hf_smcr_cdc_cons, 20, 4, smcr_cdc_t, cons.count),
+    KEEP_BITS(hf_smcr_cdc_flags, 24, 1, cdc_flags, smcr_cdc_t, flags),
+    KEEP_BITS(hf_smcr_cdc_state, 25, 1, cdc_state, smcr_cdc_t, state),
+    SHOW(hf_smcr_reserved, SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END),
+};
+
+SMCR_LAYOUT(cdc_layout, "CDC", cdc_rows, SMCR_LLC_LENGTH);
+
+/* ---- the summary ---- */
+
+typedef struct {
+    uint8_t mask;
+    const char *words;
+} flag_words_t;
+
+static const flag_words_t flag_words[] = {
+    {SMCR_CDC_FLAG_BLOCKED, "writer blocked"},
+    {SMCR_CDC_FLAG_URGENT_PENDING, "urgent data pending"},
+    {SMCR_CDC_FLAG_URGENT_PRESENT, "urgent data present"},
+    {SMCR_CDC_FLAG_UPDATE, "cursor update requested"},
+};
+static const flag_words_t state_words[] = {
+    {SMCR_CDC_STATE_SENDING_DONE, "sending done"},
+    {SMCR_CDC_STATE_CLOSED, "closed"},
+    {SMCR_CDC_STATE_ABORT, "aborted"},
+};
+
+static void
+add_words(wmem_strbuf_t *text, const flag_words_t *words, unsigned count, uint8_t flags)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (flags & words[i].mask)
+            wmem_strbuf_append_printf(text, "%s%s", wmem_strbuf_get_len(text) ? ", " : " [",
+                                      words[i].words);
+}
+
+/* The flags as " [writer blocked, sending done]", "" if there are none. */
+static const char *
+flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
+
+    add_words(text, flag_words, array_length(flag_words), cdc->flags);
+    add_words(text, state_words, array_length(state_words), cdc->state);
+    if (wmem_strbuf_get_len(text))
+        wmem_strbuf_append(text, "]");
+    return wmem_strbuf_get_str(text);
+}
+
+static void
+summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
+{
+    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) {
+        smcr_say_both(walk, " failover validation");
+        smcr_say(walk, "Seq", "sequence", "%u", cdc->seq);
+        smcr_say(walk, "Token", "token", "0x%08x", cdc->token);
+        smcr_say_line(walk, " (cursors and other flags have no meaning)");
+        return;
+    }
+    smcr_say(walk, "Seq", "sequence", "%u", cdc->seq);
+    smcr_say_line(walk, ", token 0x%08x", cdc->token);
+    smcr_say(walk, "Prod", "producer", "%u:%u", cdc->prod.wrap, cdc->prod.count);
+    smcr_say(walk, "Cons", "consumer", "%u:%u", cdc->cons.wrap, cdc->cons.count);
+    smcr_say_both(walk, "%s", flags_text(walk->pinfo, cdc));
+}
+
+/* ---- one message ---- */
+
+/* So that a filter for a token finds CLC and CDC messages alike. */
+static void
+hide_token(const smcr_walk_t *walk)
+{
+    proto_item *item;
+
+    if (tvb_captured_length(walk->tvb) < TOKEN_AT + 4)
+        return;
+    item = proto_tree_add_item(walk->tree, hf_smcr_token, walk->tvb, TOKEN_AT, 4, ENC_BIG_ENDIAN);
+    proto_item_set_hidden(item);
+}
+
+static void
+check(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
+{
+    if (tvb_get_uint8(walk->tvb, 0) != SMCR_LLC_CDC)
+        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_type), &ei_smcr_llc_type);
+    if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
+        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
+                        &ei_smcr_cdc_length);
+}
+
+/* Shows what follows the message in the payload. */
+static void
+show_extra_bytes(const smcr_walk_t *walk, tvbuff_t *payload)
+{
+    unsigned captured = tvb_captured_length(payload);
+    proto_item *item = walk->tree;
+
+    if (tvb_reported_length(payload) <= SMCR_LLC_LENGTH)
+        return;
+    if (captured > SMCR_LLC_LENGTH)
+        item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_extra_bytes, payload,
+                               SMCR_LLC_LENGTH, captured - SMCR_LLC_LENGTH);
+    expert_add_info(walk->pinfo, item, &ei_smcr_extra_bytes);
+}
+
+/* Behind the flags everything is reserved, so a capture may cut it. */
+static bool
+is_complete(tvbuff_t *payload, const smcr_cdc_t *cdc)
+{
+    return tvb_captured_length(payload) >= SMCR_CDC_FLAGS_END &&
+           tvb_reported_length(payload) >= SMCR_LLC_LENGTH && cdc->length == SMCR_LLC_LENGTH;
+}
+
+proto_tree *
+smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
+{
+    unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
+    proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    smcr_shown_t *shown = NULL;
+    smcr_walk_t walk = {
+        .pinfo = pinfo,
+        .tvb = tvb_new_subset_length(tvb, 0, (int)end),
+        .tree = proto_item_add_subtree(top, ett_smcr),
+        .top = top,
+        .order = ENC_BIG_ENDIAN,
+        .shown = &shown,
+    };
+
+    memset(cdc, 0, sizeof *cdc);
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_set_str(pinfo->cinfo, COL_INFO, "CDC");
+    smcr_say_line(&walk, ", CDC");
+
+    smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
+    cdc->complete = is_complete(tvb, cdc);
+    hide_token(&walk);
+    check(&walk, cdc);
+    show_extra_bytes(&walk, tvb);
+    /* Whatever follows the flags is reserved: a message cut there can be summed up. */
+    if (tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END)
+        summarize(&walk, cdc);
+    return walk.tree;
+}
+
+bool
+smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
+{
+    unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
+    bool flawed = false;
+    const smcr_walk_t walk = {
+        .pinfo = pinfo,
+        .tvb = tvb_new_subset_length(tvb, 0, (int)end),
+        .order = ENC_BIG_ENDIAN,
+        .flawed = &flawed,
+    };
+
+    memset(cdc, 0, sizeof *cdc);
+    smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
+    cdc->complete = is_complete(tvb, cdc);
+    return !flawed && tvb_get_uint8(tvb, 0) == SMCR_LLC_CDC && cdc->length == SMCR_LLC_LENGTH &&
+           tvb_reported_length(tvb) == SMCR_LLC_LENGTH;
+}

@@ -1,0 +1,336 @@
+/* clc.c
+ * One CLC message, RFC 7609 A.2: header, trailer and length of every type, and the Decline
+ * (A.2.5); Proposal, Accept and Confirm are in clc_proposal.c and clc_accept.c.
+ *
+ * A message is decoded part by part; each part marks its bytes. What no part has marked in the end
+ * is shown as extra bytes, so that every byte is accounted for whatever the offsets say.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc.h"
+
+#include <string.h>
+
+#include "clc_messages.h"
+#include "items.h"
+
+/* ---- layouts ---- */
+
+/* Header, RFC 7609 A.2; walked without a tree to learn which message it is. */
+static const smcr_row_t header_rows[] = {
+    KEEP(hf_smcr_eyecatcher, 0, SMCR_EYECATCHER_LENGTH, smcr_clc_header_t, eyecatcher),
+    KEEP(hf_smcr_clc_type, SMCR_CLC_TYPE_AT, 1, smcr_clc_header_t, type),
+    KEEP(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2, smcr_clc_header_t, length),
+    KEEP(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, smcr_clc_header_t, flags),
+};
+SMCR_LAYOUT(header_layout, "CLC header", header_rows, SMCR_CLC_HEADER_LENGTH);
+
+static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_flags, NULL};
+static const smcr_row_t unknown_rows[] = {SMCR_CLC_HEADER_ROWS(unknown_bits)};
+SMCR_LAYOUT(unknown_layout, "CLC message", unknown_rows, SMCR_CLC_HEADER_LENGTH);
+
+/* Trailer, RFC 7609 A.2 */
+static const smcr_row_t trailer_rows[] = {
+    KEEP(hf_smcr_clc_trailer, 0, SMCR_CLC_TRAILER_LENGTH, smcr_clc_header_t, eyecatcher),
+};
+SMCR_LAYOUT(trailer_layout, "CLC trailer", trailer_rows, SMCR_CLC_TRAILER_LENGTH);
+
+/* SMC Decline, RFC 7609 A.2.5 and struct smc_clc_msg_decline, each without the trailer */
+static int *const decline_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_out_of_sync,
+                                    &hf_smcr_reserved_07, NULL};
+static int *const decline_os_bits[] = {&hf_smcr_clc_os, &hf_smcr_reserved_0f, NULL};
+
+#define DECLINE_ROWS \
+    SMCR_CLC_HEADER_ROWS(decline_bits), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_decline_t, \
+              peer_id), \
+    KEEP(hf_smcr_clc_diagnosis, 16, 4, smcr_clc_decline_t, diagnosis)
+
+static const smcr_row_t decline_v1_rows[] = {
+    DECLINE_ROWS,
+    SHOW(hf_smcr_reserved, 20, 4),
+};
+SMCR_LAYOUT(decline_v1, "SMC Decline", decline_v1_rows, 24);
+
+static const smcr_row_t decline_v2_rows[] = {
+    DECLINE_ROWS,
+    KEEP_BITS(hf_smcr_clc_decline_os, 20, 1, decline_os_bits, smcr_clc_decline_t, os),
+    SHOW(hf_smcr_reserved, 21, 3),
+};
+SMCR_LAYOUT(decline_v2, "SMC Decline v2", decline_v2_rows, 24);
+
+/* struct smc_clc_msg_decline_v2, from byte 24 */
+static const smcr_row_t decline_words_rows[] = {
+    SHOW(hf_smcr_clc_diagnosis_v2, 0, 4),
+    SHOW(hf_smcr_clc_diagnosis_v2, 4, 4),
+    SHOW(hf_smcr_clc_diagnosis_v2, 8, 4),
+    SHOW(hf_smcr_clc_diagnosis_v2, 12, 4),
+};
+SMCR_LAYOUT(decline_words, "SMC Decline v2 words", decline_words_rows, 16);
+
+/* ---- Decline ---- */
+
+/* The words for the diagnosis, below it and as expert item. */
+static void
+explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline)
+{
+    const smcr_walk_t *walk = &message->walk;
+    const char *text = smcr_decline_text(decline->diagnosis, smcr_bits(decline->os, SMCR_MASK_OS));
+    proto_item *diagnosis = smcr_layout_item(walk, hf_smcr_clc_diagnosis);
+    proto_item *item = proto_tree_add_string(walk->tree, hf_smcr_clc_diagnosis_text, walk->tvb, 16,
+                                             4, text);
+
+    proto_item_set_generated(item);
+    if (diagnosis != walk->tree)
+        proto_tree_move_item(walk->tree, diagnosis, item);
+    smcr_note_format(walk, diagnosis, &ei_smcr_clc_declined,
+                           "The peer declines SMC: %s (0x%08x)",
+                           text, decline->diagnosis);
+    smcr_say_both(walk, ": %s (0x%08x)", text, decline->diagnosis);
+}
+
+void
+smcr_clc_decline(smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    smcr_clc_decline_t *decline = &message->clc->u.decline;
+    unsigned length = message->clc->header.length;
+
+    /* Linux 5.10 to 5.15 sends version 2 in the length of version 1. */
+    bool short_form = message->format == 1 || length == SMCR_CLC_DECLINE_LENGTH;
+    message->expected = short_form ? SMCR_CLC_DECLINE_LENGTH : SMCR_CLC_DECLINE_V2_LENGTH;
+    message->exact = true;
+    if (!smcr_clc_walk(message, walk, message->format == 1 ? &decline_v1 : &decline_v2, 0, decline))
+        return;
+    smcr_clc_explain_peer_id(message, decline->peer_id);
+    if (message->format == 2)
+        smcr_clc_check_os(message, walk, smcr_bits(decline->os, SMCR_MASK_OS));
+    if (!short_form)
+        smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
+    explain_diagnosis(message, decline);
+    if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
+                        &ei_smcr_clc_out_of_sync);
+        smcr_say_info(walk, " Out of sync");
+        smcr_say_line(walk, ", out of sync");
+    }
+}
+
+/* ---- every message ---- */
+
+static void
+dissect_unknown(smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned captured = tvb_captured_length(walk->tvb);
+    unsigned end = tvb_reported_length(walk->tvb);
+    proto_item *body = walk->tree;
+
+    message->expected = SMCR_CLC_HEADER_LENGTH + SMCR_CLC_TRAILER_LENGTH;
+    smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
+    smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_type), &ei_smcr_clc_type);
+    if (captured > SMCR_CLC_HEADER_LENGTH)
+        body = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_clc_body, walk->tvb,
+                               SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
+    smcr_clc_mark(message, SMCR_CLC_HEADER_LENGTH, end);
+    if (captured < end) {
+        message->whole = false;
+        smcr_layout_explain_missing(walk, body, end);
+    }
+    smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
+}
+
+static bool
+is_eyecatcher(uint32_t value)
+{
+    return value == SMCR_EYECATCHER_R || value == SMCR_EYECATCHER_D;
+}
+
+/* Bytes of the message before its trailer. When the length field is impossible, the trailer is
+ * where the bytes end, if it is one. */
+static unsigned
+body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
+{
+    unsigned length = tvb_reported_length(tvb);
+    unsigned body = length - MIN(length, SMCR_CLC_TRAILER_LENGTH);
+
+    if (body < SMCR_CLC_HEADER_LENGTH)
+        return length;
+    if (header->length == length)
+        return body;
+    bool captured = tvb_captured_length(tvb) == length;
+    return captured && is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
+}
+
+/* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
+ * in all messages, whatever the one at the start. */
+static bool
+dissect_trailer(smcr_clc_message_t *message, tvbuff_t *tvb)
+{
+    unsigned offset = tvb_reported_length(message->walk.tvb);
+    bool captured = tvb_captured_length(tvb) >= offset; /* the body, else that is already said */
+    smcr_clc_header_t trailer;
+    smcr_walk_t walk = message->walk;
+
+    walk.tvb = tvb;
+    if (!captured || offset == tvb_reported_length(tvb))
+        return false;
+    if (!smcr_layout_walk(&trailer_layout, &walk, offset, &trailer)) {
+        message->whole = false;
+        return false;
+    }
+    if (is_eyecatcher(trailer.eyecatcher))
+        return true;
+    smcr_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_trailer),
+                    &ei_smcr_clc_trailer);
+    return false;
+}
+
+/* Whether the length field is right, as far as the message's contents tell. */
+static bool
+check_length(const smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    proto_item *item = smcr_layout_item(walk, hf_smcr_clc_length);
+    unsigned length = message->clc->header.length;
+    unsigned expected = message->expected;
+
+    if (message->exact && length != expected)
+        smcr_note_format(walk, item, &ei_smcr_clc_length,
+                               "The length is %u, but this message has %u bytes", length, expected);
+    else if (length < expected)
+        smcr_note_format(walk, item, &ei_smcr_clc_length,
+                               "The length is %u, but this message has at least %u bytes", length,
+                               expected);
+    else if (length > SMCR_CLC_LENGTH_MAX)
+        smcr_note_format(walk, item, &ei_smcr_clc_length,
+                               "The length is %u, which no CLC message reaches", length);
+    else
+        return message->exact;
+    return false;
+}
+
+static void
+check_version(const smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned version = smcr_bits(message->clc->header.flags, SMCR_MASK_VERSION);
+
+    if (version < 1 || version > 2)
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_version),
+                        &ei_smcr_clc_version);
+}
+
+/* What decodes all of a message but its trailer. */
+static smcr_clc_dissect_body_t *
+body_of(uint8_t of_type)
+{
+    switch (of_type) {
+#define SMCR_CLC_MESSAGE(name, type, text, body, handler) \
+    case SMCR_CLC_##name: \
+        return smcr_clc_##body;
+#include "wire/clc.def"
+    default:
+        return dissect_unknown;
+    }
+}
+
+/* Begins the summary; one frame may have several messages. */
+static void
+say_name(const smcr_walk_t *walk, const char *type)
+{
+    if (!walk->flawed)
+        col_append_sep_fstr(walk->pinfo->cinfo, COL_INFO, ", ", "CLC %s", type);
+    smcr_say_line(walk, ", CLC %s", type);
+}
+
+/* A message of which not even the header is there. */
+static void
+dissect_beginning(const smcr_walk_t *walk)
+{
+    say_name(walk, "message");
+    smcr_layout_walk(&unknown_layout, walk, 0, NULL);
+    smcr_say_both(walk, " (incomplete)");
+}
+
+/* A message whose header is there. */
+static void
+dissect_message(smcr_clc_message_t *message, tvbuff_t *tvb)
+{
+    smcr_clc_t *clc = message->clc;
+    unsigned length = body_length(tvb, &clc->header);
+
+    message->format = smcr_bits(clc->header.flags, SMCR_MASK_VERSION) >= 2 ? 2 : 1;
+    message->walk.tvb = tvb_new_subset_length_caplen(
+        tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
+    say_name(&message->walk, val_to_str_const(clc->header.type, smcr_clc_types, "message"));
+    body_of(clc->header.type)(message);
+    smcr_clc_show_other_bytes(message);
+    bool trailer_right = dissect_trailer(message, tvb);
+    bool length_right = check_length(message) && clc->header.length == tvb_reported_length(tvb);
+    check_version(message);
+    clc->complete = message->whole && trailer_right && length_right;
+    clc->cut_usable = clc->header.length == tvb_reported_length(tvb) &&
+                      tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
+                      tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
+    if (!message->whole)
+        smcr_say_both(&message->walk, " (incomplete)");
+}
+
+/* Reads the header without showing it. Returns false when it is not there. */
+static bool
+read_header(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
+{
+    bool flawed = false;
+    const smcr_walk_t walk = {
+        .pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed};
+
+    memset(clc, 0, sizeof *clc);
+    return tvb_captured_length(tvb) >= SMCR_CLC_HEADER_LENGTH &&
+           smcr_layout_walk(&header_layout, &walk, 0, &clc->header);
+}
+
+proto_tree *
+smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
+{
+    bool has_header = read_header(tvb, pinfo, clc);
+    proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr);
+    smcr_clc_message_t message = {
+        .walk = {
+            .pinfo = pinfo,
+            .tvb = tvb,
+            .top = item,
+            .order = ENC_BIG_ENDIAN,
+            .shown = &message.shown,
+        },
+        .clc = clc,
+        .whole = true,
+        .consistent = true,
+    };
+
+    message.walk.tree = below;
+    col_set_str(pinfo->cinfo, COL_PROTOCOL,
+                clc->header.eyecatcher == SMCR_EYECATCHER_D ? "SMC-D" : "SMC-R");
+    if (has_header)
+        dissect_message(&message, tvb);
+    else
+        dissect_beginning(&message.walk);
+    return below;
+}
+
+void
+smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
+{
+    bool flawed = false;
+    smcr_clc_message_t message = {
+        .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed},
+        .clc = clc,
+        .whole = true,
+        .consistent = true,
+    };
+
+    if (read_header(tvb, pinfo, clc))
+        dissect_message(&message, tvb);
+}

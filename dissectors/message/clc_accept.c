@@ -1,0 +1,351 @@
+/* clc_accept.c
+ * CLC Accept and Confirm, which differ in little more than their sender: RFC 7609 A.2.3 and A.2.4
+ * for SMC-R, net/smc/smc_clc.h for SMC-D and for version 2. Called by clc.c.
+ *
+ * The two low bits of byte 7 say whether the message speaks of SMC-R or of SMC-D; RFC 7609, which
+ * knows SMC-R only, sends zero there. Bit 0x08 announces first contact. RFC 7609 has it in the
+ * Accept alone, Linux sets it in the Confirm too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc_messages.h"
+
+#include <inttypes.h>
+
+#define SIZES_AT 50
+#define DMB_SIZE_AT 25     /* SMC-D */
+#define GID_COUNT_LENGTH 4 /* with the reserved bytes behind it */
+
+/* ---- layouts ---- */
+
+static int *const flag_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_first_contact,
+                                 &hf_smcr_reserved_04, &hf_smcr_clc_path, NULL};
+static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
+
+/* RFC 7609 A.2.3, A.2.4; struct smcr_clc_msg_accept_confirm */
+#define SMCR_ROWS \
+    SMCR_CLC_HEADER_ROWS(flag_bits), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_accept_t, \
+              peer_id), \
+    KEEP(hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
+    SHOW(hf_smcr_mac, 32, 6), \
+    KEEP(hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
+    KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
+    KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
+    KEEP(hf_smcr_token, 46, 4, smcr_clc_accept_t, token), \
+    KEEP_BITS(hf_smcr_clc_sizes, SIZES_AT, 1, size_bits, smcr_clc_accept_t, sizes), \
+    SHOW(hf_smcr_reserved, 51, 1), \
+    KEEP(hf_smcr_rmb_va, 52, 8, smcr_clc_accept_t, va), \
+    SHOW(hf_smcr_reserved, 60, 1), \
+    KEEP(hf_smcr_psn, 61, 3, smcr_clc_accept_t, psn)
+
+static const smcr_row_t smcr_v1_rows[] = {SMCR_ROWS};
+static const smcr_row_t smcr_v2_rows[] = {
+    SMCR_ROWS,
+    TEXT(hf_smcr_eid, 64, 32),
+    SHOW(hf_smcr_reserved, 96, 8),
+};
+SMCR_LAYOUT(smcr_v1, "SMC Accept", smcr_v1_rows, 64);
+SMCR_LAYOUT(smcr_v2, "SMC Accept v2", smcr_v2_rows, 104);
+
+typedef struct {
+    uint64_t gid, token;
+    uint8_t size; /* byte with the size code */
+    smcr_clc_accept_t first_contact; /* only what the first contact extension says */
+} smcd_accept_t;
+
+/* struct smcd_clc_msg_accept_confirm_common and what follows it in either version */
+static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, NULL};
+
+#define SMCD_ROWS \
+    SMCR_CLC_HEADER_ROWS(flag_bits), \
+    KEEP(hf_smcr_smcd_gid, 8, 8, smcd_accept_t, gid), \
+    KEEP(hf_smcr_smcd_token, 16, 8, smcd_accept_t, token), \
+    SHOW(hf_smcr_smcd_index, 24, 1), \
+    KEEP_BITS(hf_smcr_smcd_size, DMB_SIZE_AT, 1, dmb_size_bits, smcd_accept_t, size), \
+    SHOW(hf_smcr_reserved, 26, 2), \
+    SHOW(hf_smcr_smcd_link_id, 28, 4)
+
+static const smcr_row_t smcd_v1_rows[] = {
+    SMCD_ROWS,
+    SHOW(hf_smcr_reserved, 32, 12),
+};
+static const smcr_row_t smcd_v2_rows[] = {
+    SMCD_ROWS,
+    SHOW(hf_smcr_smcd_chid, 32, 2),
+    TEXT(hf_smcr_eid, 34, 32),
+    SHOW(hf_smcr_smcd_ext_gid, 66, 8),
+};
+SMCR_LAYOUT(smcd_v1, "SMC-D Accept", smcd_v1_rows, 44);
+SMCR_LAYOUT(smcd_v2, "SMC-D Accept v2", smcd_v2_rows, 74);
+
+/* First contact extension: struct smc_clc_first_contact_ext; only SMC-R has routes */
+static int *const fce_smcr_bits[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
+static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
+
+#define FCE_ROWS(first_byte_) \
+    first_byte_, \
+    KEEP_BITS(hf_smcr_clc_os_release, 1, 1, os_bits, smcr_clc_accept_t, os_release), \
+    SHOW(hf_smcr_reserved, 2, 2), \
+    TEXT(hf_smcr_clc_hostname, 4, 32)
+
+static const smcr_row_t fce_smcr_rows[] = {
+    FCE_ROWS(BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits))};
+static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1))};
+SMCR_LAYOUT(fce_smcr, "First contact extension", fce_smcr_rows, 36);
+SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", fce_smcd_rows, 36);
+
+/* struct smc_clc_fce_gid_ext up to the count, and struct smc_clc_first_contact_ext_v2x of v2.1 in
+ * the same place */
+static const smcr_row_t fce_v20_rows[] = {SHOW(hf_smcr_reserved, 0, 16)};
+static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
+                                    NULL};
+static const smcr_row_t fce_v21_rows[] = {
+    SHOW(hf_smcr_max_conns, 0, 1),
+    SHOW(hf_smcr_max_links, 1, 1),
+    BITS(hf_smcr_clc_features, 2, 2, feature_bits),
+    SHOW(hf_smcr_clc_vendor_options, 4, 4),
+    SHOW(hf_smcr_reserved, 8, 8),
+};
+SMCR_LAYOUT(fce_v20, "First contact extension v2.0", fce_v20_rows, 16);
+SMCR_LAYOUT(fce_v21, "First contact extension v2.1", fce_v21_rows, 16);
+
+/* GID list of a Confirm: struct smc_clc_fce_gid_ext from the count on */
+static const smcr_row_t gid_count_rows[] = {
+    KEEP(hf_smcr_gid_count, 0, 1, smcr_clc_accept_t, gid_count),
+    SHOW(hf_smcr_reserved, 1, 3),
+};
+static const smcr_row_t gid_rows[] = {SHOW(hf_smcr_gid, 0, 16)};
+SMCR_LAYOUT(gid_count, "GID list", gid_count_rows, GID_COUNT_LENGTH);
+SMCR_LAYOUT(gid_layout, "GID", gid_rows, SMCR_GID_LENGTH);
+
+/* ---- checks ---- */
+
+static bool
+is_first_contact(const smcr_clc_message_t *message)
+{
+    return message->clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
+}
+
+/* Whether the message is of SMC-D: as Linux by the type in byte 7, and by the eyecatcher where
+ * that is neither SMC-R nor SMC-D. */
+static bool
+speaks_of_smcd(const smcr_clc_message_t *message)
+{
+    const smcr_clc_header_t *header = &message->clc->header;
+    unsigned type = smcr_bits(header->flags, SMCR_MASK_TYPE_V1);
+
+    if (type == SMCR_TYPE_R || type == SMCR_TYPE_D)
+        return type == SMCR_TYPE_D;
+    return header->eyecatcher == SMCR_EYECATCHER_D;
+}
+
+static void
+check_path(const smcr_clc_message_t *message)
+{
+    const smcr_clc_header_t *header = &message->clc->header;
+    unsigned expected = header->eyecatcher == SMCR_EYECATCHER_D ? SMCR_TYPE_D : SMCR_TYPE_R;
+
+    if (smcr_bits(header->flags, SMCR_MASK_TYPE_V1) != expected)
+        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_clc_path),
+                        &ei_smcr_clc_path);
+}
+
+/* RFC 7609 A.2.3: the MTU is validated on first contact only, later its field may be empty. */
+static void
+check_mtu(const smcr_clc_message_t *message, unsigned code)
+{
+    bool unset = code == 0 && !is_first_contact(message);
+
+    if (!unset && !try_val_to_str(code, smcr_mtus))
+        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mtu),
+                        &ei_smcr_mtu);
+}
+
+static void
+check_smcr(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
+{
+    const smcr_walk_t *walk = &message->walk;
+
+    if (accept->qpn < SMCR_QPN_MIN)
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_qpn), &ei_smcr_qpn);
+    if (accept->rmb_index == 0)
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_rmb_index),
+                        &ei_smcr_rmb_index);
+    if (smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
+                        &ei_smcr_rmb_bsize);
+    check_mtu(message, smcr_bits(accept->sizes, SMCR_MASK_MTU));
+}
+
+/* Shows what the size code in the byte `hf`, which is at `offset`, stands for. */
+static void
+show_buffer_size(const smcr_clc_message_t *message, int hf, int offset, uint8_t byte)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned code = smcr_bits(byte, SMCR_MASK_BUFFER_SIZE);
+    proto_item *item = proto_tree_add_uint(smcr_layout_item(walk, hf), hf_smcr_rmb_size, walk->tvb,
+                                           offset, 1, smcr_buffer_size_bytes(code));
+
+    proto_item_set_generated(item);
+}
+
+/* ---- first contact ---- */
+
+static void
+dissect_gid_list(smcr_clc_message_t *message, unsigned start, smcr_clc_accept_t *accept)
+{
+    unsigned gids = start + GID_COUNT_LENGTH;
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_gid_list,
+                                        ett_smcr_gid_list, start, GID_COUNT_LENGTH);
+
+    if (!smcr_clc_walk(message, &walk, &gid_count, start, accept))
+        return;
+    unsigned count = smcr_clc_count(message, &walk, hf_smcr_gid_count, gids, SMCR_GID_LENGTH,
+                                    accept->gid_count);
+    for (unsigned i = 0; i < count && message->whole; i++)
+        smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, NULL);
+    smcr_clc_subtree_end(message, &walk, gids + count * SMCR_GID_LENGTH);
+    proto_item_append_text(walk.tree, ": %u GID%s", count, count == 1 ? "" : "s");
+    message->expected += GID_COUNT_LENGTH + SMCR_GID_LENGTH * (unsigned)accept->gid_count;
+}
+
+static void
+describe_fce(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned start,
+             const smcr_clc_accept_t *accept)
+{
+    unsigned os = smcr_bits(accept->os_release, SMCR_MASK_OS);
+    unsigned release = smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
+    const char *name = val_to_str_const(os, smcr_os_types, "unknown");
+    char *host = (char *)tvb_get_string_enc(walk->pinfo->pool, walk->tvb, (int)start + 4, 32,
+                                            ENC_ASCII);
+
+    proto_item_append_text(walk->tree, ": host %s, operating system %s, SMCv2.%u",
+                           g_strchomp(host), name, release);
+    smcr_clc_check_os(message, walk, os);
+    smcr_clc_check_release(message, walk, hf_smcr_clc_release_0f, release);
+}
+
+/* The first contact extension at `start`. SMC-D of release 0 has the first 36 bytes only. */
+static void
+dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_accept_t *accept)
+{
+    const smcr_layout_t *head = smcd ? &fce_smcd : &fce_smcr;
+    unsigned end = start + head->length;
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_fce, ett_smcr_fce,
+                                        start, head->length);
+
+    message->exact = false;
+    message->expected += head->length;
+    if (!smcr_clc_walk(message, &walk, head, start, accept))
+        return;
+    describe_fce(message, &walk, start, accept);
+
+    bool v21 = smcr_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_RELEASE_1;
+    if (v21 || !smcd) {
+        const smcr_layout_t *tail = v21 ? &fce_v21 : &fce_v20;
+        message->expected += tail->length;
+        smcr_clc_walk(message, &walk, tail, end, accept);
+        end += tail->length;
+    }
+    smcr_clc_subtree_end(message, &walk, end);
+    if (message->whole && !smcd && message->clc->header.type == SMCR_CLC_CONFIRM)
+        dissect_gid_list(message, end, accept);
+    message->exact = message->whole && message->consistent;
+}
+
+/* ---- the messages ---- */
+
+/* Walks the fixed part, whose length decides that of a message without extension. */
+static bool
+dissect_fixed(smcr_clc_message_t *message, const smcr_layout_t *layout, void *keep)
+{
+    message->expected = layout->length + SMCR_CLC_TRAILER_LENGTH;
+    message->exact = true;
+    return smcr_clc_walk(message, &message->walk, layout, 0, keep);
+}
+
+static bool
+dissect_smcr(smcr_clc_message_t *message)
+{
+    smcr_clc_accept_t *accept = &message->clc->u.accept;
+
+    if (!dissect_fixed(message, message->format == 1 ? &smcr_v1 : &smcr_v2, accept))
+        return false;
+    smcr_clc_explain_peer_id(message, accept->peer_id);
+    show_buffer_size(message, hf_smcr_clc_sizes, SIZES_AT, accept->sizes);
+    check_smcr(message, accept);
+    return true;
+}
+
+static bool
+dissect_smcd(smcr_clc_message_t *message, smcd_accept_t *accept)
+{
+    const smcr_walk_t *walk = &message->walk;
+
+    if (!dissect_fixed(message, message->format == 1 ? &smcd_v1 : &smcd_v2, accept))
+        return false;
+    show_buffer_size(message, hf_smcr_smcd_size, DMB_SIZE_AT, accept->size);
+    if (smcr_bits(accept->size, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_1M)
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
+                               &ei_smcr_rmb_bsize,
+                               "The buffer size is above the 1 MiB that SMC-D uses");
+    return true;
+}
+
+/* "SMC-Rv2.1"; only the first contact extension tells the release. */
+static const char *
+kind_text(const smcr_clc_message_t *message, const smcr_clc_accept_t *first_contact)
+{
+    wmem_allocator_t *pool = message->walk.pinfo->pool;
+    unsigned release = smcr_bits(first_contact->os_release, SMCR_MASK_RELEASE);
+    char kind = message->clc->smcd ? 'D' : 'R';
+
+    return release ? wmem_strdup_printf(pool, "SMC-%cv%u.%u", kind, message->format, release)
+                   : wmem_strdup_printf(pool, "SMC-%cv%u", kind, message->format);
+}
+
+static void
+summarize_smcr(const smcr_walk_t *walk, const smcr_clc_accept_t *accept)
+{
+    smcr_say(walk, "QPN", "queue pair", "0x%06x", accept->qpn);
+    smcr_say(walk, "RKey", "RKey", "0x%08x", accept->rkey);
+    smcr_say_info(walk, " Token=0x%08x", accept->token);
+}
+
+static void
+summarize_smcd(const smcr_walk_t *walk, const smcd_accept_t *accept)
+{
+    smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, accept->gid);
+    smcr_say_info(walk, " Token=0x%016" PRIx64, accept->token);
+}
+
+void
+smcr_clc_accept(smcr_clc_message_t *message)
+{
+    bool smcd = speaks_of_smcd(message);
+    bool has_fce = message->format == 2 && is_first_contact(message);
+    smcd_accept_t smcd_accept = {0}; /* the state has no use for it */
+    smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
+
+    message->clc->smcd = smcd;
+    bool fixed = smcd ? dissect_smcd(message, &smcd_accept) : dissect_smcr(message);
+    check_path(message);
+    if (has_fce && fixed)
+        dissect_fce(message, smcd ? smcd_v2.length : smcr_v2.length, smcd, first_contact);
+    else if (has_fce)
+        message->exact = false;
+
+    const char *kind = kind_text(message, first_contact);
+    smcr_say_info(&message->walk, " %s", kind);
+    smcr_say_line(&message->walk, ": %s", kind);
+    if (fixed && smcd)
+        summarize_smcd(&message->walk, &smcd_accept);
+    else if (fixed)
+        summarize_smcr(&message->walk, first_contact);
+    if (is_first_contact(message)) {
+        smcr_say_info(&message->walk, " First contact");
+        smcr_say_line(&message->walk, ", first contact");
+    }
+}

@@ -1,0 +1,189 @@
+/* clc_messages.c
+ * What the files that decode CLC messages share: the parts of a message that have been decoded, and
+ * checks that several types need.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc_messages.h"
+
+#include <string.h>
+
+#include "items.h"
+
+/* Peer ID, RFC 7609 A.2.1 */
+static const smcr_row_t peer_id_rows[] = {
+    SHOW(hf_smcr_peer_id_instance, 0, 2),
+    SHOW(hf_smcr_peer_id_mac, 2, 6),
+};
+SMCR_LAYOUT_SHARED(smcr_clc_peer_id, "SMC peer ID", peer_id_rows, 8);
+
+/* ---- parts ---- */
+
+void
+smcr_clc_mark(smcr_clc_message_t *message, unsigned start, unsigned end)
+{
+    unsigned last = message->part_count;
+
+    if (last && message->parts[last - 1].end == start)
+        message->parts[last - 1].end = end;
+    else if (last < SMCR_CLC_PARTS_MAX) {
+        message->parts[last].start = start;
+        message->parts[last].end = end;
+        message->part_count++;
+    }
+}
+
+bool
+smcr_clc_walk(smcr_clc_message_t *message, const smcr_walk_t *walk, const smcr_layout_t *layout,
+              unsigned base, void *keep)
+{
+    if (!message->whole)
+        return false;
+    message->whole = smcr_layout_walk(layout, walk, base, keep);
+    smcr_clc_mark(message, base, base + layout->length);
+    return message->whole;
+}
+
+smcr_walk_t
+smcr_clc_subtree(const smcr_clc_message_t *message, const smcr_walk_t *parent, int hf, int ett,
+                 unsigned start, unsigned length)
+{
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+    smcr_walk_t walk = *parent;
+
+    if (start < captured) {
+        proto_item *item = proto_tree_add_item(walk.tree, hf, walk.tvb, (int)start,
+                                               (int)MIN(length, captured - start), ENC_NA);
+        walk.tree = proto_item_add_subtree(item, ett);
+    }
+    return walk;
+}
+
+void
+smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned end)
+{
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+
+    if (walk->tree && walk->tree != message->walk.tree)
+        proto_item_set_end(walk->tree, walk->tvb, (int)MIN(end, captured));
+}
+
+bool
+smcr_clc_is_free(const smcr_clc_message_t *message, unsigned start, unsigned end)
+{
+    for (unsigned i = 0; i < message->part_count; i++)
+        if (start < message->parts[i].end && message->parts[i].start < end)
+            return false;
+    return true;
+}
+
+/* Where the next decoded part begins at or behind `offset`; `end` when there is none. Moves
+ * `offset` behind the parts that it lies in. */
+static unsigned
+next_part(const smcr_clc_message_t *message, unsigned *offset, unsigned end)
+{
+    unsigned next = end;
+
+    /* The parts are in the order of decoding, not of place: each round gets behind one at least. */
+    for (unsigned round = 0; round < message->part_count; round++)
+        for (unsigned i = 0; i < message->part_count; i++)
+            if (message->parts[i].start <= *offset && *offset < message->parts[i].end)
+                *offset = message->parts[i].end;
+    for (unsigned i = 0; i < message->part_count; i++)
+        if (message->parts[i].start > *offset)
+            next = MIN(next, message->parts[i].start);
+    return next;
+}
+
+void
+smcr_clc_show_other_bytes(smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned end = tvb_reported_length(walk->tvb);
+    unsigned captured = tvb_captured_length(walk->tvb);
+    bool extra = message->whole;
+    unsigned offset = 0;
+    unsigned next = next_part(message, &offset, end);
+
+    while (offset < MIN(end, captured)) {
+        proto_item *item = smcr_item_bytes(
+            walk->pinfo, walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb,
+            offset, MIN(next, captured) - offset);
+        if (extra)
+            smcr_note(walk, item, &ei_smcr_clc_extra);
+        offset = next;
+        next = next_part(message, &offset, end);
+    }
+    if (message->whole && offset < end) {
+        message->whole = false;
+        smcr_layout_explain_missing(walk, walk->tree, end);
+    }
+}
+
+/* ---- checks that several types need ---- */
+
+unsigned
+smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf, unsigned start,
+               unsigned size, unsigned count)
+{
+    unsigned free = start;
+    unsigned end = next_part(message, &free, tvb_reported_length(walk->tvb));
+    unsigned room = free == start && start < end ? (end - start) / size : 0;
+
+    if (count > SMCR_CLC_COUNT_MAX)
+        smcr_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_limit,
+                               "The count is %u; the protocol allows %u at most", count,
+                               SMCR_CLC_COUNT_MAX);
+    if (count > room) {
+        smcr_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_count,
+                               "The count is %u, but the message has room for %u only", count,
+                               room);
+        message->consistent = false;
+    }
+    return MIN(count, room);
+}
+
+void
+smcr_clc_explain_peer_id(const smcr_clc_message_t *message, const uint8_t *peer_id)
+{
+    /* SMC_LOCAL_SYSTEMID_RESET in net/smc/smc_ib.c: "%%%%%%%" */
+    static const uint8_t unset[SMCR_PEER_ID_LENGTH] = {0x25, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25};
+
+    if (memcmp(peer_id, unset, sizeof unset) == 0)
+        proto_item_append_text(smcr_layout_item(&message->walk, hf_smcr_peer_id),
+                               " (Linux that has had no active RDMA port)");
+}
+
+void
+smcr_clc_check_release(const smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
+                       unsigned release)
+{
+    if (release > SMCR_RELEASE_1)
+        smcr_note(&message->walk, smcr_layout_item(walk, hf), &ei_smcr_clc_release);
+}
+
+void
+smcr_clc_check_os(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned code)
+{
+    if (!try_val_to_str(code, smcr_os_types))
+        smcr_note(&message->walk, smcr_layout_item(walk, hf_smcr_clc_os),
+                        &ei_smcr_clc_os);
+}
+
+bool
+smcr_clc_place_is_possible(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
+                           unsigned start, unsigned length)
+{
+    proto_item *item = smcr_layout_item(walk, hf);
+
+    if (start + length > tvb_reported_length(walk->tvb))
+        smcr_note(walk, item, &ei_smcr_clc_offset);
+    else if (!smcr_clc_is_free(message, start, start + length))
+        smcr_note_format(walk, item, &ei_smcr_clc_offset,
+                               "The offset points into another part of the message");
+    else
+        return true;
+    message->consistent = false;
+    return false;
+}

@@ -1,0 +1,238 @@
+/* clc_proposal.c
+ * CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and what is offered. Called by
+ * clc.c. What Linux adds for SMC-D and SMCv2 is in clc_proposal_v2.c.
+ *
+ * Offsets in the message say where its parts are: the IP area is `ip_area_offset` bytes behind
+ * that field.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc_messages.h"
+
+#define IP_AREA_LENGTH 8    /* without the prefixes */
+#define PREFIX_LENGTH 17
+
+/* ---- layouts ---- */
+
+static int *const flags_v1[] = {&hf_smcr_clc_version, &hf_smcr_reserved_0c, &hf_smcr_clc_typev1,
+                                NULL};
+static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_smcr_clc_typev1,
+                                NULL};
+
+/* RFC 7609 A.2.2 up to the offset; struct smc_clc_msg_proposal */
+#define BASE_ROWS(bits_) \
+    SMCR_CLC_HEADER_ROWS(bits_), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_proposal_t, \
+              peer_id), \
+    KEEP(hf_smcr_gid, 16, 16, smcr_clc_proposal_t, gid), \
+    SHOW(hf_smcr_mac, 32, 6), \
+    KEEP(hf_smcr_clc_ip_area_offset, 38, 2, smcr_clc_proposal_t, ip_area_offset)
+
+static const smcr_row_t base_v1_rows[] = {BASE_ROWS(flags_v1)};
+static const smcr_row_t base_v2_rows[] = {BASE_ROWS(flags_v2)};
+SMCR_LAYOUT(base_v1, "SMC Proposal", base_v1_rows, SMCR_CLC_BASE_LENGTH);
+SMCR_LAYOUT(base_v2, "SMC Proposal v2", base_v2_rows, SMCR_CLC_BASE_LENGTH);
+
+/* RFC 7609 A.2.2 from the mask on; struct smc_clc_msg_proposal_prefix */
+static const smcr_row_t ip_area_rows[] = {
+    KEEP(hf_smcr_clc_subnet, 0, 4, smcr_clc_proposal_t, subnet),
+    KEEP(hf_smcr_clc_subnet_length, 4, 1, smcr_clc_proposal_t, subnet_length),
+    SHOW(hf_smcr_reserved, 5, 2),
+    KEEP(hf_smcr_clc_prefix_count, 7, 1, smcr_clc_proposal_t, prefix_count),
+};
+SMCR_LAYOUT(ip_area, "IP area", ip_area_rows, IP_AREA_LENGTH);
+
+typedef struct {
+    uint8_t length; /* bits */
+} prefix_t;
+
+/* RFC 7609 Figure 27; struct smc_clc_ipv6_prefix */
+static const smcr_row_t prefix_rows[] = {
+    SHOW(hf_smcr_clc_prefix, 0, 16),
+    KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length),
+};
+SMCR_LAYOUT(prefix_layout, "IPv6 prefix", prefix_rows, PREFIX_LENGTH);
+
+/* ---- parts ---- */
+
+/* ---- IP area ---- */
+
+static uint32_t
+subnet_value(const smcr_clc_proposal_t *proposal)
+{
+    const uint8_t *subnet = proposal->subnet;
+
+    return (uint32_t)subnet[0] << 24 | (uint32_t)subnet[1] << 16 | (uint32_t)subnet[2] << 8 |
+           subnet[3];
+}
+
+/*
+ * What the subnet field looks like: RFC 7609 wants the mask, Linux sends the network address. NULL
+ * when it cannot be told: up to 7 bits, a mask might be a network too.
+ */
+static const char *
+subnet_kind(const smcr_clc_proposal_t *proposal)
+{
+    unsigned bits = proposal->subnet_length;
+    uint32_t subnet = subnet_value(proposal);
+
+    if (bits == 0 || bits > 32)
+        return NULL;
+    uint32_t mask = UINT32_MAX << (32 - bits);
+    if (subnet == mask)
+        return bits >= 8 ? "mask" : NULL;
+    return subnet & ~mask ? "address with bits outside its mask" : "network address";
+}
+
+static void
+describe_ip_area(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal)
+{
+    const uint8_t *subnet = proposal->subnet;
+    const char *kind = subnet_kind(proposal);
+
+    if (kind)
+        proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_subnet), " (%s)", kind);
+    if (kind && g_str_equal(kind, "mask"))
+        proto_item_append_text(walk->tree, ": IPv4, mask of %u bits", proposal->subnet_length);
+    else if (kind)
+        proto_item_append_text(walk->tree, ": %u.%u.%u.%u/%u", subnet[0], subnet[1], subnet[2],
+                               subnet[3], proposal->subnet_length);
+    if (proposal->prefix_count)
+        proto_item_append_text(walk->tree, "%s%u IPv6 prefix%s", kind ? ", " : ": ",
+                               proposal->prefix_count, proposal->prefix_count == 1 ? "" : "es");
+}
+
+static void
+dissect_prefixes(smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned start,
+                 unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        prefix_t prefix;
+
+        if (!smcr_clc_walk(message, walk, &prefix_layout, start + i * PREFIX_LENGTH, &prefix))
+            return;
+        proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_prefix), "/%u", prefix.length);
+        if (prefix.length > 128)
+            smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_prefix_length),
+                            &ei_smcr_clc_subnet);
+    }
+}
+
+/* Returns the bytes that the area has by its count. */
+static unsigned
+dissect_ip_area(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+{
+    unsigned start = SMCR_CLC_BASE_LENGTH + proposal->ip_area_offset;
+    unsigned prefixes = start + IP_AREA_LENGTH;
+
+    if (!smcr_clc_place_is_possible(message, &message->walk, hf_smcr_clc_ip_area_offset, start,
+                                    IP_AREA_LENGTH))
+        return 0;
+
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_ip_area,
+                                        ett_smcr_ip_area, start, IP_AREA_LENGTH);
+    if (!smcr_clc_walk(message, &walk, &ip_area, start, proposal))
+        return 0;
+    proposal->has_ip_area = true;
+    describe_ip_area(&walk, proposal);
+    if (proposal->subnet_length > 32)
+        smcr_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_subnet_length),
+                        &ei_smcr_clc_subnet);
+
+    unsigned count = smcr_clc_count(message, &walk, hf_smcr_clc_prefix_count, prefixes,
+                                    PREFIX_LENGTH, proposal->prefix_count);
+    dissect_prefixes(message, &walk, prefixes, count);
+    smcr_clc_subtree_end(message, &walk, prefixes + count * PREFIX_LENGTH);
+    return IP_AREA_LENGTH + PREFIX_LENGTH * (unsigned)proposal->prefix_count;
+}
+
+/* ---- the message ---- */
+
+/* Lists what is offered: "SMC-Rv1 and SMC-Rv2", with `separator` between them. */
+static const char *
+offers_text(const smcr_clc_message_t *message, const char *separator)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(message->walk.pinfo->pool, "");
+    const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
+    const unsigned v1 = smcr_clc_offered_v1(message);
+    const unsigned v2 = smcr_clc_offered_v2(message);
+    const struct {
+        bool offered;
+        const char *name;
+        unsigned release;
+    } offers[] = {
+        {smcr_clc_offers_smcr(v1), "SMC-Rv1", 0},
+        {smcr_clc_offers_smcd(v1), "SMC-Dv1", 0},
+        {smcr_clc_offers_smcr(v2), "SMC-Rv2", smcr_clc_release(proposal)},
+        {smcr_clc_offers_smcd(v2), "SMC-Dv2", smcr_clc_release(proposal)},
+    };
+    bool first = true;
+
+    for (unsigned i = 0; i < array_length(offers); i++) {
+        if (!offers[i].offered)
+            continue;
+        wmem_strbuf_append_printf(text, "%s%s", first ? "" : separator, offers[i].name);
+        if (offers[i].release)
+            wmem_strbuf_append_printf(text, ".%u", offers[i].release);
+        first = false;
+    }
+    return first ? "nothing" : wmem_strbuf_get_str(text);
+}
+
+static void
+summarize(const smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    unsigned eids = message->clc->u.proposal.eid_count;
+
+    smcr_say_info(walk, " %s", offers_text(message, "+"));
+    smcr_say_line(walk, ": %s", offers_text(message, " and "));
+    if (!message->clc->u.proposal.has_v2)
+        return;
+    smcr_say_info(walk, " EIDs=%u", eids);
+    smcr_say_line(walk, ", %u EID%s", eids, eids == 1 ? "" : "s");
+}
+
+/* The parts behind the first 40 bytes. Returns the bytes of the whole message by its counts. */
+static unsigned
+dissect_parts(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+{
+    bool v2 = message->format == 2;
+    bool has_ip_area = !v2 || smcr_clc_offered_v1(message) != SMCR_TYPE_NONE;
+    unsigned length = SMCR_CLC_BASE_LENGTH + SMCR_CLC_TRAILER_LENGTH +
+                      (v2 ? SMCR_CLC_SMCD_AREA_LENGTH : proposal->ip_area_offset);
+
+    /* Version 2 has the SMC-D area even when the offset is 0 because there is no IP area. */
+    if (v2 || proposal->ip_area_offset == SMCR_CLC_SMCD_AREA_LENGTH)
+        smcr_clc_smcd_area_dissect(message, proposal);
+    if (message->whole && has_ip_area)
+        length += dissect_ip_area(message, proposal);
+    if (!message->whole || smcr_clc_offered_v2(message) == SMCR_TYPE_NONE)
+        return length;
+    return length + smcr_clc_v2_extension_dissect(message, proposal);
+}
+
+void
+smcr_clc_proposal(smcr_clc_message_t *message)
+{
+    const smcr_walk_t *walk = &message->walk;
+    smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
+    bool v2 = message->format == 2;
+    unsigned next = v2 ? SMCR_CLC_SMCD_AREA_LENGTH : IP_AREA_LENGTH;
+
+    message->expected = SMCR_CLC_BASE_LENGTH + next + SMCR_CLC_TRAILER_LENGTH;
+    if (smcr_clc_walk(message, walk, v2 ? &base_v2 : &base_v1, 0, proposal)) {
+        smcr_clc_explain_peer_id(message, proposal->peer_id);
+        unsigned length = dissect_parts(message, proposal);
+        if (message->whole && message->consistent) {
+            message->expected = length;
+            message->exact = true;
+        }
+    }
+    if (smcr_clc_offered_v1(message) == SMCR_TYPE_NONE &&
+        smcr_clc_offered_v2(message) == SMCR_TYPE_NONE)
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_typev1),
+                               &ei_smcr_clc_path, "The Proposal offers neither SMC-R nor SMC-D");
+    summarize(message);
+}

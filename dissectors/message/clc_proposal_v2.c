@@ -1,0 +1,249 @@
+/* clc_proposal_v2.c
+ * What Linux net/smc/smc_clc.h, after IBM's SMCv2 formats, adds to the CLC Proposal: the SMC-D
+ * area, the SMCv2 extension and the SMC-Dv2 extension. Called by clc_proposal.c.
+ *
+ * The SMC-D area has the offset of the SMCv2 extension, which has the one of the SMC-Dv2
+ * extension; each counts from the end of its own field.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc_messages.h"
+
+#include <inttypes.h>
+
+#define V2_OFFSET_FROM 52      /* end of the field "SMCv2 extension offset" */
+#define V2_EXTENSION_LENGTH 40 /* without the EIDs */
+#define V2_FLAGS_AT 3          /* in the extension: the release and flags */
+#define SMCDV2_OFFSET_FROM 8   /* end of the field "SMC-Dv2 extension offset", in the extension */
+#define SMCDV2_LENGTH 48       /* without the devices */
+#define DEVICE_LENGTH 10
+
+#define EMULATED_CHID_FIRST 0xff00 /* CHIDs from here on are emulated devices (smc_ism.h) */
+
+/* ---- layouts ---- */
+
+/* struct smc_clc_msg_smcd */
+#define SMCD_AREA_ROWS \
+    SHOW(hf_smcr_smcd_gid, 0, 8), \
+    SHOW(hf_smcr_smcd_chid, 8, 2), \
+    KEEP(hf_smcr_clc_v2_offset, 10, 2, smcr_clc_proposal_t, v2_offset)
+
+static const smcr_row_t smcd_area_rows[] = {
+    SMCD_AREA_ROWS,
+    SHOW(hf_smcr_reserved, 12, 28),
+};
+static const smcr_row_t smcd_area_v21_rows[] = {
+    SMCD_AREA_ROWS,
+    SHOW(hf_smcr_clc_vendor_oui, 12, 3),
+    SHOW(hf_smcr_clc_vendor_options, 15, 5),
+    SHOW(hf_smcr_reserved, 20, 20),
+};
+SMCR_LAYOUT(smcd_area, "SMC-D area", smcd_area_rows, SMCR_CLC_SMCD_AREA_LENGTH);
+SMCR_LAYOUT(smcd_area_v21, "SMC-D area v2.1", smcd_area_v21_rows, SMCR_CLC_SMCD_AREA_LENGTH);
+
+/* struct smc_clc_v2_extension */
+static int *const v2_flags[] = {&hf_smcr_clc_release_f0, &hf_smcr_reserved_0e,
+                                &hf_smcr_clc_seid_present, NULL};
+static int *const features[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism, NULL};
+
+#define V2_EXTENSION_ROWS \
+    KEEP(hf_smcr_clc_eid_count, 0, 1, smcr_clc_proposal_t, eid_count), \
+    KEEP(hf_smcr_clc_ism_count, 1, 1, smcr_clc_proposal_t, ism_count), \
+    SHOW(hf_smcr_reserved, 2, 1), \
+    KEEP_BITS(hf_smcr_clc_v2_flags, V2_FLAGS_AT, 1, v2_flags, smcr_clc_proposal_t, v2_flags), \
+    SHOW(hf_smcr_reserved, 4, 2), \
+    KEEP(hf_smcr_clc_smcdv2_offset, 6, 2, smcr_clc_proposal_t, smcdv2_offset), \
+    SHOW(hf_smcr_gid, 8, 16)
+
+static const smcr_row_t v2_extension_rows[] = {
+    V2_EXTENSION_ROWS,
+    SHOW(hf_smcr_reserved, 24, 16),
+};
+static const smcr_row_t v21_extension_rows[] = {
+    V2_EXTENSION_ROWS,
+    SHOW(hf_smcr_max_conns, 24, 1),
+    SHOW(hf_smcr_max_links, 25, 1),
+    BITS(hf_smcr_clc_features, 26, 2, features),
+    SHOW(hf_smcr_reserved, 28, 12),
+};
+SMCR_LAYOUT(v2_extension, "SMCv2 extension", v2_extension_rows, V2_EXTENSION_LENGTH);
+SMCR_LAYOUT(v21_extension, "SMCv2.1 extension", v21_extension_rows, V2_EXTENSION_LENGTH);
+
+static const smcr_row_t eid_rows[] = {TEXT(hf_smcr_eid, 0, SMCR_EID_LENGTH)};
+SMCR_LAYOUT(eid_layout, "EID", eid_rows, SMCR_EID_LENGTH);
+
+/* struct smc_clc_smcd_v2_extension */
+static const smcr_row_t smcdv2_rows[] = {
+    TEXT(hf_smcr_seid, 0, SMCR_EID_LENGTH),
+    SHOW(hf_smcr_reserved, 32, 16),
+};
+SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", smcdv2_rows, SMCDV2_LENGTH);
+
+typedef struct {
+    uint64_t gid;
+    uint16_t chid;
+    bool second_half; /* of the GID of the emulated device that the entry before names */
+} device_t;
+
+/* struct smc_clc_smcd_gid_chid */
+static const smcr_row_t device_rows[] = {
+    KEEP(hf_smcr_smcd_gid, 0, 8, device_t, gid),
+    KEEP(hf_smcr_smcd_chid, 8, 2, device_t, chid),
+};
+static const smcr_row_t device_half_rows[] = {
+    KEEP(hf_smcr_smcd_ext_gid, 0, 8, device_t, gid),
+    KEEP(hf_smcr_smcd_chid, 8, 2, device_t, chid),
+};
+SMCR_LAYOUT(device_layout, "ISM device", device_rows, DEVICE_LENGTH);
+SMCR_LAYOUT(device_half, "ISM device, second half", device_half_rows, DEVICE_LENGTH);
+
+/* ---- SMC-D area ---- */
+
+/* The release in the byte with the flags of the SMCv2 extension. */
+static unsigned
+release_in(tvbuff_t *tvb, unsigned at)
+{
+    return smcr_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
+}
+
+/* Whether the bytes of v2.1 in the SMC-D area mean something. The release is in the SMCv2
+ * extension, further on; where that was not captured, better show too much. */
+static bool
+has_vendor_options(const smcr_clc_message_t *message)
+{
+    tvbuff_t *tvb = message->walk.tvb;
+    unsigned captured = tvb_captured_length(tvb);
+
+    if (smcr_clc_offered_v2(message) == SMCR_TYPE_NONE || captured < V2_OFFSET_FROM)
+        return false;
+    unsigned offset = tvb_get_ntohs(tvb, V2_OFFSET_FROM - 2);
+    unsigned release_at = V2_OFFSET_FROM + offset + V2_FLAGS_AT;
+    return offset && (release_at >= captured || release_in(tvb, release_at));
+}
+
+void
+smcr_clc_smcd_area_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+{
+    const unsigned start = SMCR_CLC_BASE_LENGTH;
+    bool vendor = has_vendor_options(message);
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcd_area,
+                                        ett_smcr_smcd_area, start, SMCR_CLC_SMCD_AREA_LENGTH);
+
+    if (!smcr_clc_walk(message, &walk, vendor ? &smcd_area_v21 : &smcd_area, start, proposal))
+        return;
+    if (smcr_clc_offers_smcd(smcr_clc_offered_v1(message)))
+        proto_item_append_text(walk.tree, ": ISM GID 0x%016" PRIx64 ", CHID 0x%04x",
+                               tvb_get_ntoh64(walk.tvb, (int)start),
+                               tvb_get_ntohs(walk.tvb, (int)start + 8));
+    /* Zero is the OUI of Xerox, which is not what the sender means. */
+    proto_item *oui = smcr_layout_item(&walk, hf_smcr_clc_vendor_oui);
+    if (oui != walk.tree && tvb_get_ntoh24(walk.tvb, (int)start + 12) == 0)
+        proto_item_set_text(oui, "Vendor OUI: none (0x000000)");
+}
+
+/* ---- SMCv2 extension ---- */
+
+/* A part that is announced by its type, but has no offset. */
+static void
+report_missing(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf, const char *part)
+{
+    smcr_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_offset,
+                           "The Proposal offers what needs the %s, but the offset is 0", part);
+    message->consistent = false;
+}
+
+/* Two entries in a row with the CHID of an emulated device are the halves of one GID. */
+static void
+dissect_device(smcr_clc_message_t *message, const smcr_walk_t *parent, unsigned start,
+               device_t *device)
+{
+    unsigned captured = tvb_captured_length(parent->tvb);
+    bool known = start + DEVICE_LENGTH <= captured;
+    unsigned chid = known ? tvb_get_ntohs(parent->tvb, (int)start + 8) : 0;
+
+    device->second_half = !device->second_half && chid >= EMULATED_CHID_FIRST &&
+                          chid == device->chid;
+    smcr_walk_t walk = smcr_clc_subtree(message, parent, hf_smcr_smcd_device, ett_smcr_device,
+                                        start, DEVICE_LENGTH);
+    if (smcr_clc_walk(message, &walk, device->second_half ? &device_half : &device_layout, start,
+                      device))
+        proto_item_append_text(walk.tree, ": %s 0x%016" PRIx64 ", CHID 0x%04x",
+                               device->second_half ? "extended GID" : "GID", device->gid,
+                               device->chid);
+}
+
+/* Returns the bytes that the extension has by its count. */
+static unsigned
+dissect_smcdv2_extension(smcr_clc_message_t *message, const smcr_walk_t *parent,
+                         const smcr_clc_proposal_t *proposal, unsigned start)
+{
+    unsigned devices = start + SMCDV2_LENGTH;
+
+    if (!smcr_clc_place_is_possible(message, parent, hf_smcr_clc_smcdv2_offset, start,
+                                    SMCDV2_LENGTH))
+        return 0;
+
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcdv2_extension,
+                                        ett_smcr_smcdv2_extension, start, SMCDV2_LENGTH);
+    if (!smcr_clc_walk(message, &walk, &smcdv2_extension, start, NULL))
+        return 0;
+    unsigned count = smcr_clc_count(message, parent, hf_smcr_clc_ism_count, devices, DEVICE_LENGTH,
+                                    proposal->ism_count);
+    device_t device = {0};
+    for (unsigned i = 0; i < count && message->whole; i++)
+        dissect_device(message, &walk, devices + i * DEVICE_LENGTH, &device);
+    smcr_clc_subtree_end(message, &walk, devices + count * DEVICE_LENGTH);
+    proto_item_append_text(walk.tree, ": %u ISM GID%s", count, count == 1 ? "" : "s");
+    return SMCDV2_LENGTH + DEVICE_LENGTH * (unsigned)proposal->ism_count;
+}
+
+static void
+dissect_eids(smcr_clc_message_t *message, const smcr_walk_t *walk,
+             const smcr_clc_proposal_t *proposal, unsigned start)
+{
+    unsigned count = smcr_clc_count(message, walk, hf_smcr_clc_eid_count, start, SMCR_EID_LENGTH,
+                                    proposal->eid_count);
+
+    for (unsigned i = 0; i < count && message->whole; i++)
+        smcr_clc_walk(message, walk, &eid_layout, start + i * SMCR_EID_LENGTH, NULL);
+    smcr_clc_subtree_end(message, walk, start + count * SMCR_EID_LENGTH);
+    proto_item_append_text(walk->tree, ": SMCv2.%u, %u EID%s", smcr_clc_release(proposal), count,
+                           count == 1 ? "" : "s");
+}
+
+unsigned
+smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+{
+    unsigned start = V2_OFFSET_FROM + proposal->v2_offset;
+
+    if (proposal->v2_offset == 0) {
+        report_missing(message, &message->walk, hf_smcr_clc_v2_offset, "SMCv2 extension");
+        return 0;
+    }
+    if (!smcr_clc_place_is_possible(message, &message->walk, hf_smcr_clc_v2_offset, start,
+                                    V2_EXTENSION_LENGTH))
+        return 0;
+
+    tvbuff_t *tvb = message->walk.tvb;
+    unsigned release_at = start + V2_FLAGS_AT;
+    bool v21 = release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
+    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_v2_extension,
+                                        ett_smcr_v2_extension, start, V2_EXTENSION_LENGTH);
+    if (!smcr_clc_walk(message, &walk, v21 ? &v21_extension : &v2_extension, start, proposal))
+        return 0;
+    proposal->has_v2 = true;
+    smcr_clc_check_release(message, &walk, hf_smcr_clc_release_f0, smcr_clc_release(proposal));
+    dissect_eids(message, &walk, proposal, start + V2_EXTENSION_LENGTH);
+
+    unsigned length = V2_EXTENSION_LENGTH + SMCR_EID_LENGTH * (unsigned)proposal->eid_count;
+    if (!message->whole)
+        return length;
+    if (proposal->smcdv2_offset)
+        return length + dissect_smcdv2_extension(message, &walk, proposal,
+                                                 start + SMCDV2_OFFSET_FROM +
+                                                     proposal->smcdv2_offset);
+    if (smcr_clc_offers_smcd(smcr_clc_offered_v2(message)))
+        report_missing(message, &walk, hf_smcr_clc_smcdv2_offset, "SMC-Dv2 extension");
+    return length;
+}

@@ -1,0 +1,156 @@
+/* layout.h
+ * Message layouts as tables, and the one walker that shows a message and stores what the state
+ * needs of it, so that both read the same bytes. The walker knows no message.
+ *
+ * A table has a row for every byte of its message, reserved ones too, in wire order. Parts whose
+ * place or number depends on the message (prefixes, EIDs, RKey lists) are tables of their own,
+ * walked from ordinary code with their base offset.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_MESSAGE_LAYOUT_H
+#define SMCR_MESSAGE_LAYOUT_H
+
+#include <stddef.h>
+
+#include "fields.h"
+
+typedef enum {
+    SMCR_ROW_SHOW, /* the field as it is */
+    SMCR_ROW_BITS, /* one or two bytes, and below them their bits */
+    SMCR_ROW_TEXT, /* ASCII, padded with blanks or zeros */
+    SMCR_ROW_PART, /* the field, and below it a table of its own */
+} smcr_row_kind_t;
+
+typedef enum { SMCR_KEEP_NOT, SMCR_KEEP_INTEGER, SMCR_KEEP_BYTES } smcr_keep_t;
+
+typedef struct smcr_layout smcr_layout_t;
+
+typedef struct {
+    const int *hf;
+    uint16_t offset; /* from the base of the layout */
+    uint16_t length;
+    smcr_row_kind_t kind;
+    bool peer_order;         /* integer in the order of smcr_walk_t.order, not big-endian */
+    int *const *bits;        /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
+    const smcr_layout_t *part; /* SMCR_ROW_PART */
+    const int *ett;          /* SMCR_ROW_PART */
+    smcr_keep_t keep;
+    uint16_t member;      /* offset of the member in the caller's struct */
+    uint16_t member_size; /* bytes */
+} smcr_row_t;
+
+struct smcr_layout {
+    const char *title;
+    const smcr_row_t *rows;
+    unsigned count;
+    unsigned length;     /* bytes that the rows cover */
+    bool broken;         /* set by smcr_layouts_check(): shown as plain bytes */
+    smcr_layout_t *next; /* of all layouts */
+};
+
+#define SMCR_LAYOUT_OF(title_, rows_, length_) \
+    {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
+
+/* Defines a layout for one file or, with SHARED, for several. The linker runs the constructor when
+ * the plugin is loaded, so that smcr_layouts_check() knows every layout that there is. */
+#define SMCR_LAYOUT_ENLIST(name_) \
+    __attribute__((constructor)) static void enlist_##name_(void) \
+    { \
+        smcr_layout_enlist(&name_); \
+    }
+#define SMCR_LAYOUT(name_, title_, rows_, length_) \
+    static smcr_layout_t name_; \
+    SMCR_LAYOUT_ENLIST(name_) \
+    static smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, rows_, length_)
+#define SMCR_LAYOUT_SHARED(name_, title_, rows_, length_) \
+    SMCR_LAYOUT_ENLIST(name_) \
+    smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, rows_, length_)
+
+/* What is stored is decided by the member's type: arrays of bytes as they are, integers in host
+ * order. */
+#define SMCR_MEMBER(type_, member_) \
+    .keep = _Generic(((type_ *)0)->member_, uint8_t *: SMCR_KEEP_BYTES, \
+                     default: SMCR_KEEP_INTEGER), \
+    .member = offsetof(type_, member_), .member_size = sizeof(((type_ *)0)->member_)
+
+#define SHOW(hf_, offset_, length_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW}
+#define KEEP(hf_, offset_, length_, type_, member_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
+     SMCR_MEMBER(type_, member_)}
+#define KEEP_PEER_ORDER(hf_, offset_, length_, type_, member_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
+     .peer_order = true, SMCR_MEMBER(type_, member_)}
+#define BITS(hf_, offset_, length_, bits_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_BITS, \
+     .bits = (bits_)}
+#define KEEP_BITS(hf_, offset_, length_, bits_, type_, member_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_BITS, \
+     .bits = (bits_), SMCR_MEMBER(type_, member_)}
+#define TEXT(hf_, offset_, length_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT}
+#define KEEP_TEXT(hf_, offset_, length_, type_, member_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT, \
+     SMCR_MEMBER(type_, member_)}
+#define KEEP_PART(hf_, offset_, length_, part_, ett_, type_, member_) \
+    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_PART, \
+     .part = &(part_), .ett = &(ett_), SMCR_MEMBER(type_, member_)}
+
+/* An item that a row has added, or one of its bits. A message lists them, the newest first. */
+typedef struct smcr_shown smcr_shown_t;
+
+/* Where a message is read from and shown. */
+typedef struct {
+    packet_info *pinfo;
+    tvbuff_t *tvb;    /* exactly the message: its reported length is what the message may use */
+    proto_tree *tree; /* NULL: only store */
+    proto_item *top;  /* the message's line; NULL: nobody shows one */
+    unsigned order;   /* ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN, for rows in the peer's order */
+    bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
+                       * and this becomes true where the message does not fit its layout */
+    smcr_shown_t **shown; /* head of the message's list of items, for smcr_layout_item(); NULL where
+                           * nobody asks for one */
+} smcr_walk_t;
+
+/*
+ * Shows the rows of `layout`, whose first byte is at `base` of walk->tvb, and stores their kept
+ * members in `keep` (may be NULL when no row keeps anything; members that were not reached are
+ * left alone). Reserved bits that are not zero get a note.
+ *
+ * Returns false when the message or the capture ends before the layout does: the rest is shown
+ * as bytes, with an expert item. Never reads past the captured bytes.
+ *
+ * A message that is only examined is flawed when it ends before the layout does, when reserved bits
+ * that the capture holds are not zero, or when the layout itself is faulty.
+ */
+bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base,
+                      void *keep);
+
+/* The item of field `hf` that a row of the message has added last, for checks and texts that need
+ * more than a row. The item of walk->tree when there is none, or when nobody wants that field. */
+proto_item *smcr_layout_item(const smcr_walk_t *walk, int hf);
+
+/* Whether any of the captured bytes of [offset, offset + length) is not zero. */
+bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
+
+/* Adds the expert item for bytes [.., end) of walk->tvb that are not there: cut off by the
+ * capture, or not in the message. */
+void smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned end);
+
+/*
+ * What is wrong with a layout: a hole, an overlap, a length that is not its field's width, bits
+ * that are not covered. `width` gives a field's width in bytes, 0 when any will do.
+ * Returns NULL when nothing is.
+ */
+const char *smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf));
+
+/* Adds a layout to those that are checked; what SMCR_LAYOUT defines is. */
+void smcr_layout_enlist(smcr_layout_t *layout);
+
+/* Checks all layouts; called once, after the fields are registered. A faulty one is reported and
+ * from then on shown as plain bytes; a debug build stops. */
+void smcr_layouts_check(void);
+
+#endif /* SMCR_MESSAGE_LAYOUT_H */

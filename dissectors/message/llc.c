@@ -1,0 +1,348 @@
+/* llc.c
+ * LLC messages, in which two peers keep their link group: header, choice of the message's own
+ * function, and what all messages have in common (RFC 7609 A.3, net/smc/smc_llc.c).
+ *
+ * A message has 44 bytes in version 1 and as many as its length says in version 2. Linux writes
+ * that length in its own byte order.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "llc.h"
+
+#include <string.h>
+
+#include "items.h"
+#include "llc_messages.h"
+#include "values.h"
+#include "wire/wire.h"
+
+/* ---- headers: they differ in the flags, and between the versions ---- */
+
+#define V1_START \
+    KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \
+    KEEP(hf_smcr_llc_length_v1, SMCR_LLC_LENGTH_AT, 1, smcr_llc_t, length)
+#define V2_START \
+    KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \
+    KEEP_PEER_ORDER(hf_smcr_llc_length, SMCR_LLC_LENGTH_AT, 2, smcr_llc_t, length)
+#define RESERVED SHOW(hf_smcr_reserved, SMCR_LLC_REJECT_AT, 1)
+#define FLAGS(bits_) KEEP_BITS(hf_smcr_llc_flags, SMCR_LLC_FLAGS_AT, 1, bits_, smcr_llc_t, flags)
+
+static int *const plain_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_7f, NULL};
+static int *const confirm_link_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_7c,
+                                          &hf_smcr_llc_no_eyecatcher, NULL};
+static int *const add_link_flags[] = {&hf_smcr_llc_response, &hf_smcr_llc_rejected,
+                                      &hf_smcr_reserved_3f, NULL};
+static int *const rejection_v2_flags[] = {&hf_smcr_llc_response, &hf_smcr_llc_rejected,
+                                          &hf_smcr_reserved_30, &hf_smcr_llc_reject_reason, NULL};
+static int *const delete_link_flags[] = {&hf_smcr_llc_response, &hf_smcr_llc_all_links,
+                                         &hf_smcr_llc_orderly, &hf_smcr_reserved_1f, NULL};
+static int *const confirm_rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
+                                          &hf_smcr_llc_negative, &hf_smcr_llc_retry,
+                                          &hf_smcr_reserved_0f, NULL};
+static int *const rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
+                                  &hf_smcr_llc_negative, &hf_smcr_reserved_1f, NULL};
+static int *const reject_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_llc_reject_reason, NULL};
+
+#define HEADER(name_, title_, ...) \
+    static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
+    SMCR_LAYOUT(name_, title_, name_##_rows, SMCR_LLC_HEADER)
+#define HEADER_V1(name_, title_, flags_) HEADER(name_, title_, V1_START, RESERVED, FLAGS(flags_))
+#define HEADER_V2(name_, title_, flags_) HEADER(name_, title_, V2_START, FLAGS(flags_))
+
+HEADER_V1(plain_v1, "LLC header", plain_flags);
+HEADER_V2(plain_v2, "LLC header v2", plain_flags);
+HEADER_V1(confirm_link_v1, "CONFIRM LINK header", confirm_link_flags);
+HEADER_V2(confirm_link_v2, "CONFIRM LINK v2 header", confirm_link_flags);
+HEADER_V1(add_link_v1, "ADD LINK header", add_link_flags);
+HEADER_V2(add_link_v2, "ADD LINK v2 header", add_link_flags);
+HEADER_V1(delete_link_v1, "DELETE LINK header", delete_link_flags);
+HEADER_V2(delete_link_v2, "DELETE LINK v2 header", delete_link_flags);
+HEADER_V1(confirm_rkey_v1, "CONFIRM RKEY header", confirm_rkey_flags);
+HEADER_V2(confirm_rkey_v2, "CONFIRM RKEY v2 header", confirm_rkey_flags);
+HEADER_V1(rkey_v1, "RKey message header", rkey_flags);
+HEADER_V2(rkey_v2, "RKey message v2 header", rkey_flags);
+HEADER(rejection_v1, "ADD LINK rejection header", V1_START,
+       KEEP_BITS(hf_smcr_llc_reject_byte, SMCR_LLC_REJECT_AT, 1, reject_bits, smcr_llc_t,
+                 u.add_link.reject_reason),
+       FLAGS(add_link_flags));
+HEADER_V2(rejection_v2, "ADD LINK v2 rejection header", rejection_v2_flags);
+
+/* The type of a message that is not known: nothing can be said about the rest. */
+static const smcr_row_t unknown_rows[] = {KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type)};
+SMCR_LAYOUT(unknown, "unknown LLC message", unknown_rows, 1);
+
+/* What the table of messages calls a header. */
+typedef struct {
+    const smcr_layout_t *usual;
+    const smcr_layout_t *rejection; /* of a rejecting response; NULL: no response rejects */
+} header_t;
+
+static const header_t header_plain_v1 = {&plain_v1, NULL};
+static const header_t header_plain_v2 = {&plain_v2, NULL};
+static const header_t header_confirm_link_v1 = {&confirm_link_v1, NULL};
+static const header_t header_confirm_link_v2 = {&confirm_link_v2, NULL};
+static const header_t header_add_link_v1 = {&add_link_v1, &rejection_v1};
+static const header_t header_add_link_v2 = {&add_link_v2, &rejection_v2};
+static const header_t header_delete_link_v1 = {&delete_link_v1, NULL};
+static const header_t header_delete_link_v2 = {&delete_link_v2, NULL};
+static const header_t header_confirm_rkey_v1 = {&confirm_rkey_v1, NULL};
+static const header_t header_confirm_rkey_v2 = {&confirm_rkey_v2, NULL};
+static const header_t header_rkey_v1 = {&rkey_v1, NULL};
+static const header_t header_rkey_v2 = {&rkey_v2, NULL};
+
+/* ---- TEST LINK ---- */
+
+/* A.3.8 */
+static const smcr_row_t test_link_rows[] = {
+    KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
+    SHOW(hf_smcr_reserved, BODY(20), 24),
+};
+
+SMCR_LAYOUT(test_link, "TEST LINK", test_link_rows, BODY(SMCR_LLC_LENGTH));
+
+unsigned
+smcr_llc_test_link(const smcr_llc_message_t *message)
+{
+    return smcr_llc_walk_body(message, &test_link) ? SMCR_LLC_LENGTH : SMCR_LLC_CUT;
+}
+
+/* ---- the table of messages ---- */
+
+typedef struct {
+    uint8_t type;
+    uint8_t response_flags; /* flags that only responses have */
+    const header_t *header;
+    smcr_llc_dissect_body_t *dissect_body;
+} kind_t;
+
+static const kind_t kinds[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, ...) \
+    {SMCR_LLC_##name, response_flags, &header_##header, smcr_llc_##body},
+#include "wire/llc.def"
+};
+
+static const kind_t *
+kind_of_type(uint8_t type)
+{
+    for (unsigned i = 0; i < array_length(kinds); i++)
+        if (kinds[i].type == type)
+            return &kinds[i];
+    return NULL;
+}
+
+/* ---- length ---- */
+
+static unsigned
+distance(unsigned a, unsigned b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static unsigned
+length_v2(tvbuff_t *payload, unsigned order)
+{
+    return order == ENC_BIG_ENDIAN ? tvb_get_ntohs(payload, SMCR_LLC_LENGTH_AT)
+                                   : tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT);
+}
+
+/* The byte order of a v2 length: the one in which it is the bytes present. Where neither is, the
+ * one that is closer, big-endian if in doubt. */
+static unsigned
+length_order(tvbuff_t *payload)
+{
+    unsigned present = tvb_reported_length(payload);
+
+    if (tvb_captured_length(payload) < SMCR_LLC_FLAGS_AT)
+        return ENC_BIG_ENDIAN;
+    return distance(length_v2(payload, ENC_LITTLE_ENDIAN), present) <
+                   distance(length_v2(payload, ENC_BIG_ENDIAN), present)
+               ? ENC_LITTLE_ENDIAN
+               : ENC_BIG_ENDIAN;
+}
+
+/* Bytes of the payload that belong to the message, going by its length if that is possible. */
+static unsigned
+message_length(tvbuff_t *payload, bool v2, unsigned order)
+{
+    unsigned present = tvb_reported_length(payload);
+    unsigned length = SMCR_LLC_LENGTH;
+
+    if (v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT)
+        length = MAX(length, length_v2(payload, order));
+    else if (v2)
+        length = present;
+    return MIN(length, present);
+}
+
+/* Checks the length and returns whether it is right. */
+static bool
+check_length(const smcr_llc_message_t *message, tvbuff_t *payload)
+{
+    unsigned length = message->llc->length;
+    bool right = message->v2
+                     ? length >= SMCR_LLC_LENGTH && length == tvb_reported_length(payload)
+                     : length == SMCR_LLC_LENGTH;
+
+    if (!right && message->walk.flawed)
+        *message->walk.flawed = true;
+    else if (!right)
+        smcr_llc_expert(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
+                        &ei_smcr_llc_length, NULL);
+    return right;
+}
+
+/* ---- one message ---- */
+
+/* Shows what follows the last byte that the message's own function has shown: padding up to 44
+ * bytes, and then bytes that no format defines. */
+static void
+show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
+{
+    unsigned captured = tvb_captured_length(payload);
+
+    next = smcr_llc_show_unused(message, next, MIN(message->end, SMCR_LLC_LENGTH));
+    if (next >= tvb_reported_length(payload))
+        return;
+    if (message->walk.flawed) {
+        *message->walk.flawed = true;
+        return;
+    }
+    proto_item *item = message->walk.tree;
+    if (captured > next)
+        item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_extra_bytes,
+                               payload, next, captured - next);
+    expert_add_info(message->walk.pinfo, item, &ei_smcr_extra_bytes);
+}
+
+/* Sets the Info column and begins the message's line. */
+static void
+say_name(const smcr_llc_message_t *message, const char *name)
+{
+    if (message->walk.flawed)
+        return;
+    col_add_str(message->walk.pinfo->cinfo, COL_INFO, name);
+    smcr_say_line(&message->walk, ", %s", name);
+}
+
+/* Shows a message whose type is not known. */
+static void
+dissect_unknown(const smcr_llc_message_t *message)
+{
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+
+    smcr_layout_walk(&unknown, &message->walk, 0, message->llc);
+    bool optional = (message->llc->type & SMCR_LLC_CLASS) == SMCR_LLC_CLASS_OPTIONAL;
+    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool,
+                                         "LLC message of unknown type 0x%02x%s",
+                                         message->llc->type, optional ? " (optional)" : ""));
+    smcr_llc_expert(message, hf_smcr_llc_type,
+                    optional ? &ei_smcr_llc_optional : &ei_smcr_llc_type, NULL);
+    if (captured > 1)
+        smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_llc_body,
+                        message->walk.tvb, 1, captured - 1);
+    if (captured < message->end)
+        smcr_layout_explain_missing(&message->walk, message->walk.tree, message->end);
+    message->llc->complete = captured == message->end;
+}
+
+/* Says which message it is, as far as the header was captured. */
+static void
+say_kind(const smcr_llc_message_t *message, bool has_flags)
+{
+    const char *name = val_to_str_const(message->llc->type, smcr_llc_types, "message");
+    const char *direction = message->response ? " response" : " request";
+
+    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool, "LLC %s%s", name,
+                                         has_flags ? direction : ""));
+}
+
+static void
+dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
+{
+    smcr_llc_t *llc = message->llc;
+    bool has_flags = tvb_captured_length(payload) >= SMCR_LLC_HEADER;
+    uint8_t flags = has_flags ? tvb_get_uint8(payload, SMCR_LLC_FLAGS_AT) : 0;
+    const smcr_layout_t *header = kind->header->usual;
+
+    message->response = flags & SMCR_LLC_FLAG_RESPONSE;
+    message->rejected =
+        message->response && kind->header->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
+    if (message->rejected)
+        header = kind->header->rejection;
+    llc->type = kind->type;
+    say_kind(message, has_flags);
+    if (!smcr_layout_walk(header, &message->walk, 0, llc))
+        return;
+
+    bool length_is_right = check_length(message, payload);
+    if (!message->response && (flags & kind->response_flags))
+        smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags, NULL);
+    if (message->rejected) {
+        uint8_t byte = message->v2 ? flags : tvb_get_uint8(payload, SMCR_LLC_REJECT_AT);
+        llc->u.add_link.reject_reason = smcr_bits(byte, SMCR_MASK_REJECT_REASON);
+    }
+
+    unsigned next = kind->dissect_body(message);
+    bool whole = next != SMCR_LLC_CUT;
+    show_tail(message, payload, whole ? next : message->end);
+    llc->complete =
+        length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
+}
+
+/* Begins a message of a known type: its bytes, and the order of those in the peer's order. */
+static void
+begin(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
+{
+    message->v2 = kind->type & SMCR_LLC_TYPE_V2;
+    message->walk.order = message->v2 ? length_order(payload) : ENC_BIG_ENDIAN;
+    message->end = message_length(payload, message->v2, message->walk.order);
+    message->walk.tvb = tvb_new_subset_length(payload, 0, (int)message->end);
+}
+
+proto_tree *
+smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
+{
+    proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
+    smcr_llc_message_t message = {
+        .walk = {
+            .pinfo = pinfo,
+            .tvb = tvb,
+            .top = top,
+            .order = ENC_BIG_ENDIAN,
+            .shown = &message.shown,
+        },
+        .end = tvb_reported_length(tvb),
+        .llc = llc,
+    };
+
+    memset(llc, 0, sizeof *llc);
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_clear(pinfo->cinfo, COL_INFO);
+    message.walk.tree = proto_item_add_subtree(top, ett_smcr);
+    if (!kind) {
+        dissect_unknown(&message);
+        return message.walk.tree;
+    }
+    begin(&message, kind, tvb);
+    dissect_known(&message, kind, tvb);
+    return message.walk.tree;
+}
+
+bool
+smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc)
+{
+    uint8_t type = tvb_get_uint8(tvb, 0);
+    const kind_t *kind = kind_of_type(type);
+    bool flawed = false;
+    smcr_llc_message_t message = {.walk = {.pinfo = pinfo, .flawed = &flawed}, .llc = llc};
+
+    memset(llc, 0, sizeof *llc);
+    llc->type = type;
+    if (!kind)
+        return false;
+    begin(&message, kind, tvb);
+    dissect_known(&message, kind, tvb);
+    return !flawed;
+}

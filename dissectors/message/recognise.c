@@ -1,0 +1,164 @@
+/* recognise.c
+ * A capture that begins late holds messages on queue pairs that no CLC message announced. Other
+ * protocols use SEND as well, so such a message must prove itself. Whoever only resembles SMC-R has
+ * something in the many bytes that the layouts of LLC and CDC keep zero (RFC 7609 A.3, A.4). The
+ * rules below are what a layout cannot know.
+ *
+ * On queue pairs that are known, none of this is asked.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "recognise.h"
+
+#include <string.h>
+
+#include "cdc.h"
+#include "llc.h"
+#include "wire/wire.h"
+
+#define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, and all that the rules read */
+
+/* A message that fits its layout, and the headers of its packet. */
+typedef struct {
+    const smcr_llc_t *llc;
+    const smcr_roce_t *roce;
+} candidate_t;
+
+/* ---- rules ---- */
+
+/* A GID of the kinds that RoCE devices have: link-local, global, unique local, IPv4-mapped. */
+static bool
+is_device(const uint8_t *gid)
+{
+    return (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
+           (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
+}
+
+static bool
+is_page(uint64_t va)
+{
+    return (va & SMCR_PAGE_MASK) == 0;
+}
+
+/* RMBs begin at a page. Without this any noise would do where no place of a list is unused. */
+static bool
+rtokens_are_pages(const smcr_llc_t *llc)
+{
+    for (unsigned i = 0; i < llc->rtoken_count; i++)
+        if (!is_page(llc->rtokens[i].va))
+            return false;
+    return true;
+}
+
+/* ---- what a message has to prove; the names are those of llc.def ---- */
+
+static bool
+proof_none(const candidate_t *candidate)
+{
+    (void)candidate;
+    return true;
+}
+
+/* The sender names its own device. */
+static bool
+proof_own_gid(const candidate_t *candidate)
+{
+    const smcr_llc_confirm_link_t *confirm = &candidate->llc->u.confirm_link;
+
+    return confirm->link != 0 &&
+           memcmp(confirm->gid, candidate->roce->source, SMCR_GID_LENGTH) == 0;
+}
+
+static bool
+proof_device_gid(const candidate_t *candidate)
+{
+    return is_device(candidate->llc->u.add_link.gid) && rtokens_are_pages(candidate->llc);
+}
+
+static bool
+proof_pairs(const candidate_t *candidate)
+{
+    return candidate->llc->u.add_link_cont.link != 0 && rtokens_are_pages(candidate->llc);
+}
+
+static bool
+proof_rmb(const candidate_t *candidate)
+{
+    const smcr_llc_confirm_rkey_t *confirm = &candidate->llc->u.confirm_rkey;
+
+    return confirm->rkey != 0 && is_page(confirm->va) && rtokens_are_pages(candidate->llc);
+}
+
+static bool
+proof_rtokens(const candidate_t *candidate)
+{
+    return candidate->llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(candidate->llc);
+}
+
+static bool
+proof_rkeys(const candidate_t *candidate)
+{
+    unsigned count = candidate->llc->u.delete_rkey.count;
+
+    return count >= 1 && count <= SMCR_LLC_RKEYS_MAX;
+}
+
+static bool
+proves_itself(const candidate_t *candidate)
+{
+    switch (candidate->llc->type) {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
+    case SMCR_LLC_##name: \
+        return proof_##proof(candidate);
+#include "wire/llc.def"
+    default:
+        return false;
+    }
+}
+
+/* ---- the payload ---- */
+
+/* Whether the length that the message states is the payload's. Most packets of others fail here, so
+ * this comes first. */
+static bool
+length_fits(tvbuff_t *payload, uint8_t type, int length)
+{
+    if (smcr_llc_type_is_cdc(type) || !(type & SMCR_LLC_TYPE_V2))
+        return length == SMCR_LLC_LENGTH && tvb_get_uint8(payload, SMCR_LLC_LENGTH_AT) == length;
+    return tvb_get_ntohs(payload, SMCR_LLC_LENGTH_AT) == length ||
+           tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT) == length;
+}
+
+/* The queue pair that sent the message, if that says so. */
+static uint32_t
+sender_of(const smcr_llc_t *llc)
+{
+    bool names_it = llc->type == SMCR_LLC_CONFIRM_LINK || llc->type == SMCR_LLC_CONFIRM_LINK_V2;
+
+    return names_it ? llc->u.confirm_link.qpn : 0;
+}
+
+bool
+smcr_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_roce_t *roce, uint32_t *sender)
+{
+    int length = roce->payload_length;
+    int captured = MIN((int)tvb_captured_length(payload), length);
+    smcr_llc_t llc;
+    smcr_cdc_t cdc;
+    const candidate_t candidate = {&llc, roce};
+
+    *sender = 0;
+    if (length < SMCR_LLC_LENGTH || captured < CAPTURED_MIN)
+        return false;
+    uint8_t type = tvb_get_uint8(payload, 0);
+    if (!length_fits(payload, type, length))
+        return false;
+    tvbuff_t *message = tvb_new_subset_length_caplen(payload, 0, captured, length);
+    if (smcr_llc_type_is_cdc(type))
+        return smcr_cdc_decode(message, pinfo, &cdc);
+    if (!smcr_llc_decode(message, pinfo, &llc) || !proves_itself(&candidate))
+        return false;
+    *sender = sender_of(&llc);
+    return true;
+}

@@ -1,0 +1,143 @@
+/* learn.c
+ * Which packets are SMC-R: those of queue pairs that the state knows, and SENDs on others that
+ * prove themselves. All else is not ours, although the first WRITEs are remembered. What is ours is
+ * decoded without being shown, and the state learns from it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "learn.h"
+
+#include "host/host.h"
+#include "message/message.h"
+#include "wire/wire.h"
+
+#define CLC_LAYERS 0x100 /* of records of CLC messages, above those of packets */
+
+bool
+smcr_is_whole_send(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
+bool
+smcr_is_send_part(uint8_t opcode)
+{
+    return opcode <= SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE;
+}
+
+/* ---- first pass ---- */
+
+static smcr_arrival_t
+arrive(const packet_info *pinfo, smcr_record_t *record)
+{
+    *record = smcr_record_new();
+    return (smcr_arrival_t){
+        .state = smcr_capture_learn(pinfo), .when = smcr_when(pinfo), .record = record};
+}
+
+/* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
+static bool
+recognise(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t *arrival)
+{
+    uint32_t sender;
+
+    if (!smcr_is_whole_send(packet->roce.opcode) || !smcr_packet_has_bytes(packet) ||
+        !smcr_recognise(packet->payload, pinfo, &packet->roce, &sender))
+        return false;
+    if (sender)
+        smcr_state_prove_link(arrival, sender);
+    else
+        smcr_state_prove(arrival);
+    return true;
+}
+
+/* Whether the packet gets a record. */
+static bool
+claim(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
+{
+    *arrival = arrive(pinfo, &packet->record);
+    arrival->roce = &packet->roce;
+    return smcr_state_packet(arrival) ||
+           (recognise(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
+           smcr_state_stranger(arrival);
+}
+
+static void
+learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
+{
+    if (smcr_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
+        const smcr_record_t *record = arrival->record;
+        smcr_cdc_t cdc;
+        smcr_cdc_decode(message, pinfo, &cdc);
+        smcr_state_cdc(arrival, &cdc);
+        if (record->conn && smcr_handshake_was_reset(record->conn))
+            smcr_state_tcp_reset(arrival, &cdc);
+    } else {
+        smcr_llc_t llc;
+        smcr_llc_decode(message, pinfo, &llc);
+        smcr_state_llc(arrival, &llc);
+    }
+}
+
+/* ---- every pass ---- */
+
+/* The LLC or CDC message that ends in this packet; NULL: none does. */
+static tvbuff_t *
+find_message(packet_info *pinfo, smcr_packet_t *packet)
+{
+    uint8_t opcode = packet->roce.opcode;
+    bool more = opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE;
+
+    if (!smcr_packet_has_bytes(packet))
+        return NULL;
+    if (smcr_is_whole_send(opcode))
+        return packet->payload;
+    if (!smcr_is_send_part(opcode) || !packet->record.has_part)
+        return NULL;
+    packet->parts = smcr_parts_add(packet->payload, pinfo, &packet->record, more);
+    return smcr_parts_message(packet->parts, pinfo);
+}
+
+bool
+smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
+{
+    bool first_pass = !pinfo->fd->visited;
+    smcr_arrival_t arrival;
+    bool found = first_pass ? claim(pinfo, packet, &arrival)
+                            : smcr_record_find(smcr_capture_state(), pinfo->num,
+                                               packet->layer, &packet->record);
+
+    packet->parts = NULL;
+    if (!found)
+        return false;
+    tvbuff_t *message = find_message(pinfo, packet);
+    if (first_pass) {
+        if (message && packet->record.link)
+            learn_message(pinfo, message, &arrival);
+        smcr_record_keep(&arrival, packet->layer);
+    }
+    packet->record = smcr_record_now(&packet->record);
+    return packet->record.link != NULL;
+}
+
+/* ---- CLC ---- */
+
+void
+smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, unsigned nth,
+               bool from_server)
+{
+    smcr_record_t record;
+    smcr_arrival_t arrival = arrive(pinfo, &record);
+
+    smcr_state_clc(&arrival, conn, clc, from_server);
+    smcr_record_keep(&arrival, (uint16_t)(CLC_LAYERS + nth));
+}
+
+bool
+smcr_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
+{
+    return smcr_record_find(smcr_capture_state(), pinfo->num, (uint16_t)(CLC_LAYERS + nth),
+                            record);
+}

@@ -1,0 +1,54 @@
+/* learn.h
+ * The first half of a packet's way: from its headers and its payload to its record. All of it is
+ * learned, and the record is kept, before any dissector is called; the second half, show.h, reads.
+ *
+ * Nothing here knows what carries the packets: a transport brings headers and payload.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_PACKET_LEARN_H
+#define SMCR_PACKET_LEARN_H
+
+#include "compat.h"
+#include "send_parts.h"
+#include "state/state.h"
+
+/* A packet on the wire. */
+typedef struct {
+    smcr_roce_t roce;      /* its headers, filled in by the transport */
+    tvbuff_t *payload;     /* without padding, as far as captured; NULL: none; likewise */
+    uint16_t layer;        /* tells the packets of a frame apart; likewise */
+    smcr_record_t record;  /* what is known of the packet now */
+    fragment_head *parts;  /* of the message that it is a part of; NULL: none, or it is whole */
+} smcr_packet_t;
+
+/* Whether some of the packet's payload was captured. */
+static inline bool
+smcr_packet_has_bytes(const smcr_packet_t *packet)
+{
+    return packet->payload && tvb_captured_length(packet->payload) > 0;
+}
+
+/* Whether an opcode is a SEND that is a message by itself. */
+bool smcr_is_whole_send(uint8_t opcode);
+
+/* Whether an opcode is a SEND that is a part of a message. */
+bool smcr_is_send_part(uint8_t opcode);
+
+/*
+ * Fills in the rest: in the first pass by learning from the packet, later from what was kept.
+ * Returns whether the packet is SMC-R, as far as is known now.
+ */
+bool smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet);
+
+/* First pass: learns from the CLC message that is number `nth` in the frame, from 0. `from_server`:
+ * which side of the TCP connection sent it. */
+void smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
+                    unsigned nth, bool from_server);
+
+/* The record of that message. Returns false when there is none: it speaks of no connection of
+ * ours. */
+bool smcr_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record);
+
+#endif /* SMCR_PACKET_LEARN_H */

@@ -1,0 +1,94 @@
+/* show_packet.c
+ * Shows an LLC or CDC message, a part of one, or an RDMA WRITE, and what was learned of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "show_packet.h"
+
+#include "fields.h"
+#include "message/message.h"
+#include "payload/payload.h"
+#include "show/show.h"
+#include "wire/wire.h"
+
+/* Returns the message's subtree. */
+static proto_tree *
+show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
+{
+    smcr_cdc_t cdc;
+    smcr_llc_t llc;
+
+    return smcr_llc_type_is_cdc(tvb_get_uint8(message, 0))
+               ? smcr_cdc_dissect(message, pinfo, tree, &cdc)
+               : smcr_llc_dissect(message, pinfo, tree, &llc);
+}
+
+/* A packet of a message that is longer than the path MTU. Returns the subtree of the message in its
+ * last packet, of the part in the others. */
+static proto_tree *
+show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+{
+    proto_item *item = proto_tree_add_item(tree, proto_smcr, packet->payload, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr);
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_set_str(pinfo->cinfo, COL_INFO, "Part of a message");
+    proto_item_append_text(item, ", part of a message");
+    tvbuff_t *message = smcr_parts_show(packet->parts, packet->payload, pinfo, below);
+    return message ? show_message(message, pinfo, tree) : below;
+}
+
+/* Returns the subtree into which goes what was learned. */
+static proto_tree *
+show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+{
+    if (packet->record.kind == SMCR_PACKET_WRITE)
+        return smcr_rdma_write_dissect(packet->payload, pinfo, tree, &packet->roce,
+                                       &packet->record);
+    if (smcr_is_whole_send(packet->roce.opcode))
+        return show_message(packet->payload, pinfo, tree);
+    return show_part(pinfo, tree, packet);
+}
+
+static void
+tap(packet_info *pinfo, const smcr_packet_t *packet)
+{
+    bool write = packet->record.kind == SMCR_PACKET_WRITE;
+
+    smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
+                                         .roce = &packet->roce,
+                                         .data = write ? packet->payload : NULL});
+}
+
+bool
+smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+{
+    const smcr_record_t *record = &packet->record;
+    uint8_t opcode = packet->roce.opcode;
+    bool write = record->kind == SMCR_PACKET_WRITE;
+    bool send = smcr_is_whole_send(opcode) || smcr_is_send_part(opcode);
+
+    /* A WRITE is worth a line even when it has no data, or none of its data was captured. */
+    if (!packet->payload || (!write && (!send || !smcr_packet_has_bytes(packet))))
+        return false;
+    proto_tree *below = show_payload(pinfo, tree, packet);
+    smcr_annotate_packet(packet->payload, pinfo, below, record);
+    tap(pinfo, packet);
+    if (write)
+        smcr_stream_dissect(packet->payload, pinfo, tree, below, record);
+    else
+        smcr_stream_end(packet->payload, pinfo, tree, below, record);
+    return true;
+}
+
+void
+smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+{
+    const smcr_record_t *record = &packet->record;
+    proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, 0, ENC_NA);
+
+    proto_item_append_text(item, ", link %u", record->link->index);
+    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record);
+    tap(pinfo, packet);
+}

@@ -1,0 +1,201 @@
+/* as_tcp.c
+ * Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
+ * all of it (desegmentation, choice of the dissector, Decode As): the bytes come with the TCP
+ * connection's addresses and ports and with sequence numbers that go on where the handshake ended.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "as_tcp.h"
+
+#include <string.h>
+
+#include <epan/exceptions.h>
+
+#include "fields.h"
+#include "host/host.h"
+
+/* The members of packet_info that a dissector above TCP reads and changes. */
+#define TCP_MEMBERS(DO) \
+    DO(src) \
+    DO(dst) \
+    DO(net_src) \
+    DO(net_dst) \
+    DO(ptype) \
+    DO(srcport) \
+    DO(destport) \
+    DO(can_desegment) \
+    DO(saved_can_desegment) \
+    DO(desegment_offset) \
+    DO(desegment_len) \
+    DO(use_conv_addr_port_endpoints) \
+    DO(conv_elements) \
+    DO(conv_addr_port_endpoints)
+
+#define DECLARE(member) __typeof__(((packet_info *)NULL)->member) member;
+#define SAVE(member) .member = pinfo->member,
+#define RESTORE(member) pinfo->member = saved->member;
+
+/* The frame as it was before it took the place of a TCP segment. */
+typedef struct {
+    TCP_MEMBERS(DECLARE)
+    wmem_list_frame_t *tcp_layer; /* added for the call */
+} saved_frame_t;
+
+static void
+restore(packet_info *pinfo, const saved_frame_t *saved)
+{
+    TCP_MEMBERS(RESTORE)
+    wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
+}
+
+/* The frame takes the place of a TCP segment, until restore(). */
+static void
+become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, saved_frame_t *saved)
+{
+    *saved = (saved_frame_t){TCP_MEMBERS(SAVE)};
+    smcr_endpoint_tcp_address(conn, sender, &pinfo->src);
+    smcr_endpoint_tcp_address(conn, !sender, &pinfo->dst);
+    pinfo->net_src = pinfo->src;
+    pinfo->net_dst = pinfo->dst;
+    pinfo->ptype = PT_TCP;
+    pinfo->srcport = conn->port[sender];
+    pinfo->destport = conn->port[!sender];
+    pinfo->can_desegment = smcr_preferences.desegment ? 2 : 0;
+    pinfo->saved_can_desegment = pinfo->can_desegment;
+    pinfo->desegment_offset = 0;
+    pinfo->desegment_len = 0;
+    pinfo->use_conv_addr_port_endpoints = false;
+    pinfo->conv_elements = NULL;
+    pinfo->conv_addr_port_endpoints = NULL;
+    /* Some dissectors ask whether they are on TCP. In front, where Wireshark's count of the layers
+     * above is not concerned. */
+    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(smcr_tcp_ids()->proto));
+    saved->tcp_layer = wmem_list_head(pinfo->layers);
+}
+
+/* So that filters of dissectors above TCP, and Follow Stream for them, find the frame. */
+static void
+add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
+{
+    proto_item *item =
+        proto_tree_add_uint(tree, smcr_tcp_ids()->hf_stream, tvb, 0, 0, conn->tcp_stream);
+
+    proto_item_set_generated(item);
+    proto_item_set_hidden(item);
+}
+
+/* Sequence number of the stream's first byte, far from those of the CLC messages before. */
+#define FIRST_SEQ 0x40000000U
+
+static uint32_t
+sequence_number(uint64_t position)
+{
+    return FIRST_SEQ + (uint32_t)position;
+}
+
+/*
+ * A message that lasts until the end of the stream is kept by TCP as one that goes on and on
+ * (DESEGMENT_UNTIL_FIN). TCP ends it at a FIN; here it is cut off behind the last byte, `seq`, so
+ * that an empty segment completes it. Returns false when there is no such message.
+ */
+static bool
+end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
+{
+    if (!(tcpd->fwd->flags & TCP_FLOW_REASSEMBLE_UNTIL_FIN))
+        return false;
+    struct tcp_multisegment_pdu *message =
+        wmem_tree_lookup32_le(tcpd->fwd->multisegment_pdus, seq - 1);
+    if (!message)
+        return false;
+    if (!pinfo->fd->visited)
+        message->nxtpdu = seq + 1;
+    message->flags |= MSP_FLAGS_REASSEMBLE_ENTIRE_SEGMENT; /* the segment is as long as its tvb */
+    pinfo->can_desegment = 1; /* for TCP: who comes next gets no more data */
+    return true;
+}
+
+/* Has TCP dissect what begins with sequence number `seq`. With `last`, it is the empty segment that
+ * ends the stream, and what waits for that. */
+static void
+dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+               const smcr_record_t *record, uint32_t seq, bool last)
+{
+    const smcr_conn_t *conn = record->conn;
+    unsigned sender = (unsigned)record->direction;
+    struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh) + last};
+    saved_frame_t saved;
+
+    become_tcp(pinfo, conn, sender, &saved);
+    struct tcp_analysis *tcpd = get_tcp_conversation_data(conn->conversation, pinfo);
+    if (last && !end_message(tcpd, pinfo, seq)) {
+        restore(pinfo, &saved);
+        return;
+    }
+    compat_tcpinfo_set_stream(&tcpinfo, conn->tcp_stream);
+    add_tcp_stream(fresh, below, conn);
+    smcr_handshake_begin_bypass(pinfo, conn->conversation);
+    TRY {
+        dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
+                            pinfo->destport, tree, below, tcpd, &tcpinfo);
+    }
+    FINALLY {
+        smcr_handshake_end_bypass(pinfo);
+        restore(pinfo, &saved);
+    }
+    ENDTRY;
+    /* TCP names itself where no dissector above it has got a whole message yet. */
+    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
+    if (protocol && strcmp(protocol, "TCP") == 0)
+        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+}
+
+bool
+smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh)
+{
+    smcr_piece_t piece = smcr_place_piece(record->place);
+
+    if (!record->conn || !piece.known || record->order == SMCR_PSN_OLD)
+        return false;
+    if (record->is_late) { /* nobody judged then what had been written before */
+        *fresh = (smcr_fresh_t){data, piece.position, 0};
+        return true;
+    }
+    if (piece.rewritten >= tvb_captured_length(data))
+        return false;
+    *fresh = (smcr_fresh_t){
+        .data = piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data,
+        .position = piece.position + piece.rewritten,
+        .gap = piece.gap,
+    };
+    return true;
+}
+
+void
+smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                    const smcr_record_t *record)
+{
+    smcr_fresh_t fresh;
+
+    /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
+     * Where the connection has turned out late, there is no TCP connection. */
+    if (record->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload || !record->conn ||
+        record->is_late || !record->conn->conversation || record->direction < 0 ||
+        tvb_captured_length(data) < tvb_reported_length(data) ||
+        !smcr_fresh_bytes(data, record, &fresh))
+        return;
+    dissect_as_tcp(fresh.data, pinfo, tree, below, record, sequence_number(fresh.position), false);
+}
+
+void
+smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                const smcr_record_t *record)
+{
+    const smcr_cdc_view_t *view = record->view;
+
+    if (!view || !view->last || !smcr_preferences.dissect_payload ||
+        !smcr_preferences.desegment || !record->conn->conversation || record->direction < 0)
+        return;
+    dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, record,
+                   sequence_number(view->announced), true);
+}

@@ -1,0 +1,42 @@
+/* as_tcp.h
+ * The application's bytes, dissected as if they had come over TCP.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_PAYLOAD_AS_TCP_H
+#define SMCR_PAYLOAD_AS_TCP_H
+
+#include "compat.h"
+#include "state/state.h"
+
+/* Bytes of an RDMA WRITE packet that are new in the stream. */
+typedef struct {
+    tvbuff_t *data;
+    uint64_t position; /* of the first one, in the stream */
+    uint64_t gap;      /* bytes before them that the capture lacks */
+} smcr_fresh_t;
+
+/* Which of the captured bytes `data` of a packet are new. Returns false when none is, or when their
+ * place is not known. */
+bool smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh);
+
+/*
+ * Has the bytes of an RDMA WRITE packet dissected that are new in the stream.
+ *
+ * data: all its bytes, as far as they were captured. tree: of the frame, for the protocol above.
+ * below: of the packet, for what is said of it.
+ */
+void smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                         const smcr_record_t *record);
+
+/*
+ * A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
+ * response without a length) is dissected here.
+ *
+ * message: its bytes. tree, below: as above.
+ */
+void smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                     const smcr_record_t *record);
+
+#endif /* SMCR_PAYLOAD_AS_TCP_H */

@@ -1,0 +1,206 @@
+/* export_streams.c
+ * Puts the bytes of each direction of each connection together, for Export Objects.
+ *
+ * Wireshark asks for whole objects and never says that the capture is at its end, so each object
+ * is listed at its first byte and grows with every further one. Of a stream that the capture does
+ * not have in full, the object holds the bytes that are there, one after the other, and its name
+ * says how many are not: whoever finds the file later sees nothing else.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "export_streams.h"
+
+#include <epan/export_object.h>
+
+#include "as_tcp.h"
+#include "host/host.h"
+#include "pieces.h"
+#include "show/show.h"
+
+/* What a packet tells of a stream. */
+typedef struct {
+    const smcr_conn_t *conn;
+    int sender;        /* side of the link group */
+    uint64_t position; /* of the data; without data, where the stream is known to end */
+    tvbuff_t *data;    /* NULL: none */
+} update_t;
+
+/* One direction of a connection, in one listing. */
+typedef struct {
+    int64_t key;                  /* connection and side */
+    smcr_pieces_t pieces;         /* its bytes belong to `entry` */
+    export_object_entry_t *entry; /* belongs to the listing */
+    unsigned receiver;            /* role that the name of the file says */
+    uint64_t missing;             /* bytes that it says */
+} stream_t;
+
+static GHashTable *listings; /* of what one listener has got: its tap data -> streams by key */
+
+/* ---- names ---- */
+
+static char *
+file_name(const smcr_conn_t *conn, unsigned receiver, uint64_t missing)
+{
+    static const char *const directions[2][2] = {
+        {"node-1-to-node-0", "node-0-to-node-1"}, /* as Follow Stream calls them */
+        {"server-to-client", "client-to-server"},
+    };
+    bool roles = conn->conversation || (conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN);
+    const char *direction = directions[roles][receiver];
+
+    if (missing == 0)
+        return g_strdup_printf("stream-%u-%s.bin", conn->index, direction);
+    return g_strdup_printf("stream-%u-%s-%" PRIu64 "-bytes-missing.bin", conn->index, direction,
+                           missing);
+}
+
+static char *
+end_name(const smcr_conn_t *conn, unsigned role)
+{
+    address addr;
+    uint32_t port;
+
+    if (!smcr_endpoint_address(conn, role, &addr, &port))
+        return g_strdup("?");
+    char *text = address_to_str(NULL, &addr);
+    char *name = g_strdup_printf(addr.type == AT_IPv6 ? "[%s]:%u" : "%s:%u", text, port);
+    wmem_free(NULL, text);
+    return name;
+}
+
+static char *
+host_names(const smcr_conn_t *conn, unsigned receiver)
+{
+    char *from = end_name(conn, !receiver);
+    char *to = end_name(conn, receiver);
+    char *names = g_strdup_printf("%s to %s", from, to);
+
+    g_free(from);
+    g_free(to);
+    return names;
+}
+
+/* What the listing says, if that has changed. */
+static void
+set_names(stream_t *stream, const update_t *update)
+{
+    export_object_entry_t *entry = stream->entry;
+    unsigned receiver = !smcr_endpoint_role(update->conn, update->sender);
+    uint64_t missing = smcr_pieces_missing(&stream->pieces);
+
+    if (entry->filename && receiver == stream->receiver && missing == stream->missing)
+        return;
+    g_free(entry->filename);
+    g_free(entry->hostname);
+    entry->filename = file_name(update->conn, receiver, missing);
+    entry->hostname = host_names(update->conn, receiver);
+    stream->receiver = receiver;
+    stream->missing = missing;
+}
+
+/* ---- to the user ---- */
+
+static void
+free_stream(void *data)
+{
+    stream_t *stream = data;
+
+    smcr_pieces_end(&stream->pieces);
+    g_free(stream);
+}
+
+static void
+free_listing(void *data)
+{
+    g_hash_table_destroy(data);
+}
+
+/* Not every program says when it begins anew, but then its list is empty. */
+static GHashTable *
+find_listing(export_object_list_t *list)
+{
+    if (!listings)
+        listings = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_listing);
+    GHashTable *listing = g_hash_table_lookup(listings, list);
+    if (!listing || !list->get_entry(list->gui_data, 0)) {
+        listing = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, free_stream);
+        g_hash_table_insert(listings, list, listing);
+    }
+    return listing;
+}
+
+static stream_t *
+find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
+{
+    GHashTable *listing = find_listing(list);
+    int64_t key = (int64_t)update->conn->index * 2 + update->sender;
+    stream_t *stream = g_hash_table_lookup(listing, &key);
+
+    if (stream)
+        return stream;
+    stream = g_new0(stream_t, 1);
+    stream->key = key;
+    smcr_pieces_start(&stream->pieces);
+    stream->entry = g_new0(export_object_entry_t, 1);
+    stream->entry->pkt_num = pinfo->num;
+    stream->entry->content_type = g_strdup("application/octet-stream");
+    set_names(stream, update);
+    g_hash_table_insert(listing, &stream->key, stream);
+    list->add_entry(list->gui_data, stream->entry);
+    return stream;
+}
+
+static void
+take_piece(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
+{
+    stream_t *stream = find_stream(list, pinfo, update);
+
+    smcr_pieces_reach(&stream->pieces, update->position);
+    if (update->data) {
+        unsigned length = tvb_captured_length(update->data);
+        smcr_pieces_add(&stream->pieces, update->position,
+                        tvb_get_ptr(update->data, 0, (int)length), length);
+        smcr_pieces_reach(&stream->pieces,
+                          update->position + tvb_reported_length(update->data));
+    }
+    stream->entry->payload_data = stream->pieces.bytes;
+    stream->entry->payload_len = stream->pieces.length;
+    set_names(stream, update);
+}
+
+static tap_packet_status
+export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
+              tap_flags_t flags _U_)
+{
+    const smcr_tap_t *packet = data;
+    const smcr_record_t *record = packet->record;
+    smcr_fresh_t fresh;
+    bool has_data = packet->data && smcr_fresh_bytes(packet->data, record, &fresh);
+    update_t update = {.conn = record->conn, .sender = record->sender};
+
+    if (has_data) {
+        update.position = fresh.position;
+        update.data = fresh.data;
+    } else if (record->view) {
+        update.position = record->view->announced;
+    }
+    if (!has_data && update.position == 0)
+        return TAP_PACKET_DONT_REDRAW;
+    take_piece(tapdata, pinfo, &update);
+    return TAP_PACKET_REDRAW;
+}
+
+static void
+forget(void)
+{
+    if (listings)
+        g_hash_table_destroy(listings);
+    listings = NULL;
+}
+
+void
+smcr_export_register(int proto)
+{
+    smcr_tap_add(register_export_object(proto, export_packet, forget));
+}

@@ -1,0 +1,273 @@
+/* follow.c
+ * Collects the bytes of both directions of a connection, in the order of the stream. Data behind
+ * a PSN gap wait until what is before them comes, or until the reader says that it has read them,
+ * which shows that only the capture lacks what is before.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "follow.h"
+
+#include <string.h>
+
+#include <epan/follow.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "as_tcp.h"
+#include "fields.h"
+#include "host/host.h"
+#include "show/show.h"
+
+#define WAITING_MAX 1024      /* pieces of one direction: what a sender may have under way */
+
+/* ---- what the tap tells ---- */
+
+static bool
+is_from_server(const smcr_record_t *record)
+{
+    return record->direction >= 0 ? record->direction == 1 : record->sender == 1;
+}
+
+/* ---- records of Follow Stream ---- */
+
+static follow_record_t *
+new_record(const packet_info *pinfo, bool from_server, const void *bytes, unsigned length)
+{
+    follow_record_t *record = g_new0(follow_record_t, 1);
+
+    record->is_server = from_server;
+    record->packet_num = pinfo->num;
+    record->abs_ts = pinfo->abs_ts;
+    record->data = g_byte_array_sized_new(length);
+    g_byte_array_append(record->data, bytes, length);
+    return record;
+}
+
+static void
+add_record(follow_info_t *follow, follow_record_t *record)
+{
+    follow->bytes_written[record->is_server] += record->data->len;
+    follow->payload = g_list_prepend(follow->payload, record);
+}
+
+static void
+add_text(follow_info_t *follow, const packet_info *pinfo, bool from_server, const char *text)
+{
+    add_record(follow, new_record(pinfo, from_server, text, (unsigned)strlen(text)));
+}
+
+static void
+add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint64_t missing)
+{
+    if (missing == 0)
+        return;
+    char *text = g_strdup_printf("[%" PRIu64 " bytes missing in capture file]", missing);
+
+    add_text(follow, pinfo, from_server, text);
+    g_free(text);
+}
+
+static void
+free_record(follow_record_t *record)
+{
+    g_byte_array_free(record->data, TRUE);
+    g_free(record);
+}
+
+/* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of
+ * which no two that meet here are 2 GiB apart. */
+static void
+deliver(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
+{
+    uint32_t *next = &follow->seq[record->is_server];
+    int32_t missing = (int32_t)(record->seq - *next);
+    uint32_t end = record->seq + record->data->len;
+
+    if ((int32_t)(end - *next) <= 0) {
+        free_record(record); /* came before */
+        return;
+    }
+    if (missing < 0)
+        g_byte_array_remove_range(record->data, 0, (unsigned)-missing);
+    else
+        add_missing(follow, pinfo, record->is_server, (uint64_t)missing);
+    *next = end;
+    add_record(follow, record);
+}
+
+/* The last ones come first in the list: data mostly come in order. */
+static int
+later_first(const void *one, const void *other)
+{
+    const follow_record_t *a = one, *b = other;
+
+    return (int32_t)(b->seq - a->seq);
+}
+
+/* Adds what waits and begins before `until`. */
+static void
+deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint32_t until)
+{
+    GList **waiting = &follow->fragments[from_server];
+    GList *at = g_list_last(*waiting);
+
+    while (at && (int32_t)(((follow_record_t *)at->data)->seq - until) < 0) {
+        GList *before = at->prev;
+        deliver(follow, pinfo, at->data);
+        *waiting = g_list_delete_link(*waiting, at);
+        at = before;
+    }
+}
+
+/* Data behind a gap. Where more wait than a sender has under way, the first ones wait in vain. */
+static void
+keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
+{
+    bool from_server = record->is_server;
+    GList **waiting = &follow->fragments[from_server];
+
+    *waiting = g_list_insert_sorted(*waiting, record, later_first);
+    const follow_record_t *in_vain = g_list_nth_data(*waiting, WAITING_MAX);
+    if (in_vain)
+        deliver_waiting(follow, pinfo, from_server, in_vain->seq + 1);
+}
+
+static void
+take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
+          const smcr_fresh_t *fresh)
+{
+    unsigned length = tvb_captured_length(fresh->data);
+    bool from_server = is_from_server(from);
+    uint32_t *next = &follow->seq[from_server];
+    follow_record_t *record = new_record(pinfo, from_server,
+                                         tvb_get_ptr(fresh->data, 0, (int)length), length);
+
+    record->seq = (uint32_t)fresh->position;
+    if (from->order == SMCR_PSN_AHEAD) {
+        keep_waiting(follow, pinfo, record);
+        return;
+    }
+    if (follow->bytes_written[from_server] == 0) /* the capture may begin late */
+        *next = record->seq - (uint32_t)fresh->gap;
+    if (fresh->gap > INT32_MAX) {
+        add_missing(follow, pinfo, from_server, fresh->gap);
+        *next = record->seq;
+    }
+    deliver_waiting(follow, pinfo, from_server, record->seq);
+    deliver(follow, pinfo, record);
+}
+
+static void
+set_ends(follow_info_t *follow, const smcr_conn_t *conn)
+{
+    address client, server;
+    uint32_t ports[2];
+
+    if (follow->client_ip.type != AT_NONE || !smcr_endpoint_address(conn, 0, &client, &ports[0]) ||
+        !smcr_endpoint_address(conn, 1, &server, &ports[1]))
+        return;
+    copy_address(&follow->client_ip, &client);
+    copy_address(&follow->server_ip, &server);
+    follow->client_port = ports[0];
+    follow->server_port = ports[1];
+}
+
+static void
+note_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    set_ends(follow, conn);
+    char *text = g_strdup_printf(
+        "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
+        smcr_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream);
+
+    add_text(follow, pinfo, false, text);
+    g_free(text);
+}
+
+static tap_packet_status
+follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
+              tap_flags_t flags _U_)
+{
+    follow_info_t *follow = tapdata;
+    const smcr_tap_t *packet = data;
+    const smcr_record_t *record = packet->record;
+    smcr_fresh_t fresh;
+    bool has_data = packet->data && smcr_fresh_bytes(packet->data, record, &fresh);
+
+    if (packet->falls_back)
+        note_fallback(follow, pinfo, packet->falls_back);
+    if (record->view || has_data)
+        set_ends(follow, record->conn);
+    if (record->view)
+        deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)record->view->consumed);
+    if (has_data)
+        take_data(follow, pinfo, record, &fresh);
+    return TAP_PACKET_DONT_REDRAW;
+}
+
+static char *
+index_filter(unsigned stream, unsigned sub_stream _U_)
+{
+    return g_strdup_printf("smcr.stream eq %u", stream);
+}
+
+/* The connection of the packet that the user has selected. */
+static const smcr_conn_t *
+selected_conn(packet_info *pinfo)
+{
+    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    smcr_record_t record;
+
+    if (!conn && smcr_record_find(smcr_capture_state(), pinfo->num, SMCR_OUTERMOST, &record))
+        conn = smcr_record_now(&record).conn;
+    return conn;
+}
+
+static char *
+conv_filter(epan_dissect_t *edt _U_, packet_info *pinfo, unsigned *stream, unsigned *sub_stream _U_)
+{
+    const smcr_conn_t *conn = selected_conn(pinfo);
+
+    if (!conn)
+        return NULL;
+    *stream = conn->index;
+    return index_filter(conn->index, 0);
+}
+
+static char *
+address_filter(address *src, address *dst, int src_port, int dst_port)
+{
+    char *one = address_to_str(NULL, src);
+    char *other = address_to_str(NULL, dst);
+    char *filter = g_strdup_printf(
+        "(smcr.client.addr == \"%s\" and smcr.client.port == %d and smcr.server.addr == \"%s\" "
+        "and smcr.server.port == %d) or (smcr.client.addr == \"%s\" and smcr.client.port == %d "
+        "and smcr.server.addr == \"%s\" and smcr.server.port == %d)",
+        one, src_port, other, dst_port, other, dst_port, one, src_port);
+
+    wmem_free(NULL, one);
+    wmem_free(NULL, other);
+    return filter;
+}
+
+static char *
+port_text(wmem_allocator_t *allocator, unsigned port)
+{
+    return wmem_strdup_printf(allocator, "%u", port);
+}
+
+/* Where the GUI ends its choice of streams. */
+static uint32_t
+stream_count(void)
+{
+    const smcr_state_t *state = smcr_capture_state();
+
+    return state ? smcr_conn_count(state) : 0;
+}
+
+void
+smcr_follow_register(int proto)
+{
+    compat_register_follow_stream(proto, SMCR_TAP, conv_filter, index_filter, address_filter,
+                                  port_text, follow_packet, stream_count);
+}

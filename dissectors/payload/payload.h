@@ -1,0 +1,15 @@
+/* payload.h
+ * The application's bytes: dissected as over TCP, Follow Stream, Export Objects: what other rooms
+ * include.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_PAYLOAD_PAYLOAD_H
+#define SMCR_PAYLOAD_PAYLOAD_H
+
+#include "as_tcp.h"
+#include "export_streams.h"
+#include "follow.h"
+
+#endif /* SMCR_PAYLOAD_PAYLOAD_H */

@@ -1,0 +1,288 @@
+/* carrier.c
+ * Learns a packet, has InfiniBand's dissector show the headers, and shows the rest, when the
+ * payload is offered to our heuristic or, if it is not, afterwards. InfiniBand's dissector stands
+ * between: what our heuristic needs to know of the packet goes along with the frame (cell_t).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "carrier.h"
+
+#include <epan/exceptions.h>
+
+#include "fields.h"
+#include "headers.h"
+#include "host/host.h"
+#include "message/message.h"
+#include "packet/packet.h"
+
+/* Set when protocols register. */
+static struct {
+    dissector_handle_t payload; /* makes SMC-R a layer of the packet */
+} handles;
+
+/* ---- between the two calls of ours ---- */
+
+/* A packet that is being dissected. */
+typedef struct {
+    const smcr_packet_t *packet; /* NULL: it is not ours */
+    const smcr_gate_t *gate;
+    bool shown;
+} current_t;
+
+/* Packets of a frame may lie within others: this is the innermost; NULL: none that we have seen. */
+typedef struct {
+    current_t *current;
+} cell_t;
+
+#define CELL 1 /* key of p_add_proto_data(); handshake.c has another */
+
+/* The frame's cell, made if that is wanted; else NULL where there is none. */
+static cell_t *
+cell_of(packet_info *pinfo, bool make)
+{
+    cell_t *cell = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, CELL);
+
+    if (!cell && make) {
+        cell = wmem_new0(pinfo->pool, cell_t);
+        p_add_proto_data(pinfo->pool, pinfo, proto_smcr, CELL, cell);
+    }
+    return cell;
+}
+
+static current_t *
+current_of(packet_info *pinfo)
+{
+    const cell_t *cell = cell_of(pinfo, false);
+
+    return cell ? cell->current : NULL;
+}
+
+/* ---- showing ---- */
+
+static bool
+show(packet_info *pinfo, proto_tree *tree, const current_t *current)
+{
+    const smcr_packet_t *packet = current->packet;
+
+    if (!smcr_show_packet(pinfo, tree, packet))
+        return false;
+    if (smcr_is_whole_send(packet->roce.opcode))
+        smcr_hooks_show_builtin(packet->payload, pinfo, tree, current->gate);
+    return true;
+}
+
+/* Called through `handles.payload`. A WRITE without data is a layer, too. */
+static int
+show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    current_t *current = data;
+
+    current->shown = show(pinfo, tree, current);
+    return current->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
+}
+
+static bool
+show_as_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *current)
+{
+    return call_dissector_only(handles.payload, tvb, pinfo, tree, current) > 0;
+}
+
+/* Shows what InfiniBand's dissector kept from the heuristics: what the capture cut, and packets
+ * without payload. */
+static void
+show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *current)
+{
+    const smcr_packet_t *packet = current->packet;
+    const smcr_roce_t *roce = &packet->roce;
+    bool at_payload = (int)tvb_captured_length(tvb) >= roce->payload;
+    bool write = packet->record.kind == SMCR_PACKET_WRITE;
+
+    /* A WRITE is worth a line even when none of its data was captured. */
+    if (roce->payload_length > 0 && (smcr_packet_has_bytes(packet) || (write && at_payload))) {
+        col_clear_fence(pinfo->cinfo, COL_INFO);
+        current->shown = show(pinfo, tree, current);
+    }
+    if (!current->shown)
+        smcr_show_empty(tvb, pinfo, tree, packet);
+}
+
+/* ---- packets that are ours ---- */
+
+/* What is to be done with a packet while it is the innermost one. */
+typedef void action_t(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
+                      current_t *current);
+
+/* Does it, with all heuristics but ours kept out. */
+static void
+with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
+             current_t *current)
+{
+    cell_t *cell = cell_of(pinfo, true);
+    current_t *outer = cell->current;
+    const smcr_gate_t gate = smcr_gate_close(pinfo->pool);
+
+    current->gate = &gate;
+    cell->current = current;
+    TRY {
+        action(tvb, pinfo, tree, data, current);
+    }
+    FINALLY {
+        smcr_gate_open(&gate);
+        cell->current = outer;
+    }
+    ENDTRY;
+}
+
+/* What InfiniBand's dissector is called with, and what it returns. */
+typedef struct {
+    smcr_roce_start_t start;
+    void *data;
+    int used;
+} call_t;
+
+static void
+dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data, current_t *current)
+{
+    call_t *call = data;
+
+    call->used = smcr_hooks_original(call->start, tvb, pinfo, tree, call->data);
+    if (call->used > 0 && !current->shown)
+        show_the_rest(tvb, pinfo, tree, current);
+}
+
+/* A packet that is not ours, as far as is known. TRY costs as much as all that found it out, and is
+ * only there for a packet of ours around this one. */
+static int
+dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                void *data)
+{
+    static current_t foreign; /* never written: it says that this packet is decided */
+    cell_t *cell = cell_of(pinfo, true);
+    current_t *outer = cell->current;
+    volatile int used = 0;
+
+    cell->current = &foreign; /* an exception leaves it; it means nothing after this frame */
+    if (!outer || !outer->packet) {
+        used = smcr_hooks_original(start, tvb, pinfo, tree, data);
+        cell->current = outer;
+        return used;
+    }
+    TRY {
+        used = smcr_hooks_original(start, tvb, pinfo, tree, data);
+    }
+    FINALLY {
+        cell->current = outer;
+    }
+    ENDTRY;
+    return used;
+}
+
+/* ---- through the wrapper ---- */
+
+/* Whether a packet is of no interest, for where there is no SMC-R: there it has to cost next to
+ * nothing. */
+static bool
+is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
+{
+    const address *to = &pinfo->dst;
+
+    if (to->len < 4 || smcr_is_whole_send(opcode))
+        return false;
+    uint64_t target = smcr_target((const uint8_t *)to->data + to->len - 4, qpn);
+    return smcr_state_ignores(smcr_capture_state(), opcode, target);
+}
+
+static bool
+ignore(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
+{
+    if (start != SMCR_ROCE_BTH || tvb_captured_length(tvb) < SMCR_BTH_LENGTH)
+        return false;
+    const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_BTH_LENGTH);
+    if (!is_of_no_interest(pinfo, bth[0], smcr_roce_qpn(bth)))
+        return false;
+    smcr_hooks_ignore(pinfo);
+    return true;
+}
+
+int
+smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                     void *data)
+{
+    smcr_packet_t packet = {.layer = pinfo->curr_layer_num};
+
+    if (!smcr_hooks_enabled())
+        return smcr_hooks_original(start, tvb, pinfo, tree, data);
+    smcr_hooks_note_cut(pinfo);
+    if (ignore(start, tvb, pinfo))
+        return dissect_foreign(start, tvb, pinfo, tree, data);
+    if (!smcr_roce_read(tvb, pinfo, start, &packet.roce))
+        return smcr_hooks_original(start, tvb, pinfo, tree, data);
+    packet.payload = smcr_roce_payload(tvb, &packet.roce);
+    if (!smcr_learn_packet(pinfo, &packet))
+        return dissect_foreign(start, tvb, pinfo, tree, data);
+
+    current_t current = {.packet = &packet};
+    call_t call = {.start = start, .data = data};
+    with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
+    return call.used;
+}
+
+/* ---- without it ---- */
+
+static void
+dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
+                  current_t *current)
+{
+    (void)data;
+    show_as_layer(tvb, pinfo, tree, current);
+}
+
+/* A payload that comes to our heuristic, though the wrapper has not seen the packet: that has
+ * stepped aside, or the packet is in an encapsulation that is not wrapped. */
+ws_bool
+smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    const struct infinibandinfo *infiniband = data;
+    current_t *decided = current_of(pinfo);
+    /* the wrapper does not count InfiniBand's layer yet */
+    smcr_packet_t packet = {.layer = (uint8_t)(pinfo->curr_layer_num - 1)};
+
+    if (decided)
+        return decided->packet && show_as_layer(tvb, pinfo, tree, decided);
+    if (!smcr_hooks_enabled() || !infiniband ||
+        is_of_no_interest(pinfo, infiniband->opCode, pinfo->destport))
+        return false;
+    smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
+    packet.payload = smcr_roce_payload(tvb, &packet.roce);
+    if (!smcr_learn_packet(pinfo, &packet))
+        return false;
+    smcr_hooks_watch();
+    current_t current = {.packet = &packet};
+    with_current(dissect_unwrapped, tvb, pinfo, tree, NULL, &current);
+    return current.shown;
+}
+
+/* The built-in's heuristic may come before ours, and takes whatever has the length and one of the
+ * types of LLC. */
+ws_bool
+smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    const struct infinibandinfo *infiniband = data;
+
+    if (smcr_hooks_enabled() && infiniband && smcr_is_whole_send(infiniband->opCode) &&
+        !current_of(pinfo)) {
+        smcr_roce_t roce;
+        uint32_t sender;
+        smcr_roce_from_infiniband(tvb, pinfo, infiniband, &roce);
+        if (smcr_recognise(tvb, pinfo, &roce, &sender))
+            return false; /* then ours is asked, too */
+    }
+    return smcr_hooks_builtin(tvb, pinfo, tree, data);
+}
+
+void
+smcr_carrier_handoff(void)
+{
+    handles.payload = create_dissector_handle(show_current, proto_smcr);
+}

@@ -1,0 +1,156 @@
+/* headers.c
+ * Reads InfiniBand transport headers. Wireshark's own dissector shows them, but keeps neither the
+ * opcode nor the PSN where a plugin could get at them, and calls nobody for acknowledgements and
+ * for packets that were cut short.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "headers.h"
+
+#include <string.h>
+
+static bool
+has_reth(uint8_t opcode)
+{
+    return opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_ONLY ||
+           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
+}
+
+/* Immediate data or, of the same length, the RKey of SEND with invalidate */
+static bool
+has_immediate(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_WRITE_LAST_IMMEDIATE || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
+static bool
+has_payload(uint8_t opcode)
+{
+    return opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
+/* Skips LRH and GRH. Returns the offset of the BTH, -1 when there is none. */
+static int
+find_bth(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start, smcr_roce_t *roce)
+{
+    int offset = 0;
+
+    smcr_gid_from_address(&pinfo->src, roce->source);
+    smcr_gid_from_address(&pinfo->dst, roce->target.gid);
+    if (start == SMCR_ROCE_BTH)
+        return offset;
+
+    bool global = true;
+    if (start == SMCR_ROCE_LRH) {
+        memset(roce->source, 0, SMCR_GID_LENGTH);
+        memset(roce->target.gid, 0, SMCR_GID_LENGTH);
+        if (tvb_captured_length(tvb) < SMCR_LRH_LENGTH)
+            return -1;
+        uint8_t next = smcr_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT);
+        if (next != SMCR_LRH_NEXT_GRH && next != SMCR_LRH_NEXT_BTH)
+            return -1;
+        global = next == SMCR_LRH_NEXT_GRH;
+        offset = SMCR_LRH_LENGTH;
+    }
+    if (!global)
+        return offset;
+
+    if (tvb_captured_length_remaining(tvb, offset) < SMCR_GRH_LENGTH ||
+        tvb_get_uint8(tvb, offset + 6) != SMCR_GRH_NEXT_BTH)
+        return -1;
+    tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
+    tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
+    return offset + SMCR_GRH_LENGTH;
+}
+
+/* Reads the headers that follow the BTH. Returns the offset after them. */
+static int
+read_extended_headers(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
+{
+    if (has_reth(roce->opcode)) {
+        roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_RETH_LENGTH;
+        if (roce->has_reth) {
+            roce->va = tvb_get_ntoh64(tvb, offset);
+            roce->rkey = tvb_get_ntohl(tvb, offset + 8);
+            roce->dma_length = tvb_get_ntohl(tvb, offset + 12);
+        }
+        offset += SMCR_RETH_LENGTH;
+    }
+    if (roce->opcode == SMCR_RC_ACK) {
+        roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= SMCR_AETH_LENGTH;
+        if (roce->has_aeth)
+            roce->syndrome = tvb_get_uint8(tvb, offset);
+        offset += SMCR_AETH_LENGTH;
+    }
+    if (has_immediate(roce->opcode))
+        offset += SMCR_IMMEDIATE_LENGTH;
+    return offset;
+}
+
+tvbuff_t *
+smcr_roce_payload(tvbuff_t *tvb, const smcr_roce_t *roce)
+{
+    int captured = (int)tvb_captured_length(tvb);
+
+    if (!has_payload(roce->opcode))
+        return NULL;
+    return tvb_new_subset_length_caplen(tvb, MIN(roce->payload, captured),
+                                        CLAMP(captured - roce->payload, 0, roce->payload_length),
+                                        roce->payload_length);
+}
+
+static uint32_t
+get_24(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+}
+
+uint32_t
+smcr_roce_qpn(const uint8_t *bth)
+{
+    return get_24(bth + 5);
+}
+
+bool
+smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
+               smcr_roce_t *roce)
+{
+    memset(roce, 0, sizeof *roce);
+    int offset = find_bth(tvb, pinfo, start, roce);
+
+    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_BTH_LENGTH)
+        return false;
+    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_BTH_LENGTH); /* checks once */
+    roce->opcode = bth[0];
+    roce->pad = smcr_bits(bth[1], SMCR_MASK_BTH_PAD);
+    roce->target.qpn = smcr_roce_qpn(bth);
+    roce->psn = get_24(bth + 9);
+
+    roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, roce);
+    int trailer = roce->pad + SMCR_ICRC_LENGTH + (start == SMCR_ROCE_LRH ? SMCR_VCRC_LENGTH : 0);
+    int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
+    roce->payload_length = has_payload(roce->opcode) ? MAX(length, 0) : 0;
+    return true;
+}
+
+void
+smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
+                          const struct infinibandinfo *infiniband, smcr_roce_t *roce)
+{
+    memset(roce, 0, sizeof *roce);
+    smcr_gid_from_address(&pinfo->src, roce->source);
+    smcr_gid_from_address(&pinfo->dst, roce->target.gid);
+    roce->target.qpn = pinfo->destport;
+    roce->opcode = infiniband->opCode;
+    roce->pad = infiniband->pad_count;
+    roce->psn = infiniband->packet_seq_num;
+    roce->has_reth = has_reth(roce->opcode);
+    roce->va = infiniband->reth_remote_address;
+    roce->rkey = infiniband->reth_remote_key;
+    roce->dma_length = infiniband->reth_dma_length;
+    roce->payload_length = MAX((int)tvb_reported_length(payload) - roce->pad, 0);
+}

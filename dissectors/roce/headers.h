@@ -1,0 +1,35 @@
+/* headers.h
+ * The InfiniBand transport headers of one RoCE packet, as far as SMC-R needs them (InfiniBand
+ * Architecture Specification, volume 1, chapter 9).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_ROCE_HEADERS_H
+#define SMCR_ROCE_HEADERS_H
+
+#include "host/host.h"
+#include "wire/wire.h"
+
+/*
+ * Reads the headers of the packet in `tvb`, which begins with the header `start` says.
+ *
+ * Returns false when it is no InfiniBand transport packet, or when not even its base transport
+ * header was captured. Never throws.
+ */
+bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
+                    smcr_roce_t *roce);
+
+/* The queue pair that a base transport header is for. */
+uint32_t smcr_roce_qpn(const uint8_t *bth);
+
+/* The same from what Wireshark's dissector hands to heuristics, for encapsulations that we do not
+ * wrap: `payload` has the padding, but not the ICRC. */
+void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
+                               const struct infinibandinfo *infiniband, smcr_roce_t *roce);
+
+/* The payload of the packet in `tvb`, without padding, as far as captured. NULL: its opcode carries
+ * none. */
+tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, const smcr_roce_t *roce);
+
+#endif /* SMCR_ROCE_HEADERS_H */

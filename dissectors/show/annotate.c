@@ -1,0 +1,227 @@
+/* annotate.c
+ * From the record of a frame to fields: connection, link, order of packets, requests and
+ * responses. Whatever the frame does not carry itself is a generated field.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "annotate.h"
+
+#include <string.h>
+
+#include "analysis.h"
+#include "fallback.h"
+#include "fields.h"
+#include "host/host.h"
+#include "message/message.h"
+
+
+static proto_item *
+generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
+{
+    proto_item *item = proto_tree_add_uint(tree, hf, tvb, 0, 0, value);
+
+    proto_item_set_generated(item);
+    return item;
+}
+
+static void
+hidden(proto_item *item)
+{
+    proto_item_set_generated(item);
+    proto_item_set_hidden(item);
+}
+
+static void
+frame_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
+{
+    if (frame && frame < pinfo->num)
+        generated_uint(tree, hf, tvb, frame);
+}
+
+/* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
+static bool
+any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (proto_field_is_referenced(tree, *fields[i]))
+            return true;
+    return false;
+}
+
+static const char *
+address_text(const packet_info *pinfo, const smcr_conn_t *conn, unsigned role)
+{
+    address addr;
+
+    smcr_endpoint_tcp_address(conn, role, &addr);
+    return address_to_str(pinfo->pool, &addr);
+}
+
+static void
+show_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *top,
+         const smcr_conn_t *conn)
+{
+    const char *client = address_text(pinfo, conn, 0);
+    const char *server = address_text(pinfo, conn, 1);
+
+    proto_item_append_text(top, " (%s:%u to %s:%u)", client, conn->port[0], server, conn->port[1]);
+    generated_uint(tree, hf_smcr_tcp_stream, tvb, conn->tcp_stream);
+    proto_item_set_generated(
+        proto_tree_add_string(tree, hf_smcr_client_addr, tvb, 0, 0, client));
+    generated_uint(tree, hf_smcr_client_port, tvb, conn->port[0]);
+    proto_item_set_generated(
+        proto_tree_add_string(tree, hf_smcr_server_addr, tvb, 0, 0, server));
+    generated_uint(tree, hf_smcr_server_port, tvb, conn->port[1]);
+    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, client));
+    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, server));
+    hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[0]));
+    hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[1]));
+}
+
+void
+smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    static const int *const fields[] = {
+        &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port,    &hf_smcr_server_addr,
+        &hf_smcr_server_port, &hf_smcr_addr,        &hf_smcr_port,           &hf_smcr_proposal_in,
+        &hf_smcr_accept_in,   &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
+    proto_item *top = generated_uint(tree, hf_smcr_stream, tvb, conn->index);
+    proto_tree *below = proto_item_add_subtree(top, ett_smcr_connection);
+
+    if (!any_wanted(tree, fields, array_length(fields)))
+        return;
+    if (conn->conversation)
+        show_tcp(tvb, pinfo, below, top, conn);
+    frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
+    frame_link(tvb, pinfo, below, hf_smcr_accept_in, conn->accept_frame);
+    frame_link(tvb, pinfo, below, hf_smcr_confirm_in, conn->confirm_frame);
+    if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
+        proto_item_set_generated(
+            proto_tree_add_string(below, hf_smcr_fallback_reason, tvb, 0, 0,
+                                  smcr_fallback_reason(pinfo->pool, &conn->fallback)));
+}
+
+static void
+show_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_t *qp)
+{
+    ws_in6_addr gid;
+
+    memcpy(&gid, qp->key.gid, sizeof gid);
+    hidden(proto_tree_add_ipv6(tree, hf_smcr_gid, tvb, 0, 0, &gid));
+    hidden(proto_tree_add_uint(tree, hf_smcr_qpn, tvb, 0, 0, qp->key.qpn));
+}
+
+static void
+show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+{
+    static const int *const fields[] = {
+        &hf_smcr_link_number, &hf_smcr_lgr, &hf_smcr_src_qpn,
+        &hf_smcr_gid,         &hf_smcr_qpn, &hf_smcr_confirm_link_in};
+    const smcr_link_t *link = record->link;
+    proto_item *top = generated_uint(tree, hf_smcr_link, tvb, link->index);
+    proto_tree *below = proto_item_add_subtree(top, ett_smcr_link);
+    const smcr_qp_t *from = &link->qp[record->sender];
+    const smcr_qp_t *to = &link->qp[!record->sender];
+
+    if (!any_wanted(tree, fields, array_length(fields)))
+        return;
+    if (record->has_number) {
+        proto_item_append_text(top, " (number %u)", link->number);
+        generated_uint(below, hf_smcr_link_number, tvb, link->number);
+    }
+    if (record->lgr_proven)
+        generated_uint(below, hf_smcr_lgr, tvb, link->lgr->index);
+    if (record->sender_known) {
+        generated_uint(below, hf_smcr_src_qpn, tvb, from->key.qpn);
+        show_qp(tvb, below, from);
+    }
+    if (record->receiver_known)
+        show_qp(tvb, below, to);
+    frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
+}
+
+static void
+show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record)
+{
+    if (record->order == SMCR_PSN_OLD && record->first_frame)
+        generated_uint(tree, hf_smcr_retransmission, tvb, record->first_frame);
+    else if (record->first_frame)
+        generated_uint(tree, hf_smcr_sent_before, tvb, record->first_frame);
+    if (record->order == SMCR_PSN_AHEAD)
+        generated_uint(tree, hf_smcr_missing, tvb, record->missing);
+}
+
+static void
+show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
+{
+    uint64_t nanoseconds = answers->response_time > answers->request_time
+                               ? answers->response_time - answers->request_time
+                               : 0;
+
+    generated_uint(tree, hf_smcr_request_in, tvb, answers->request_frame);
+    smcr_item_time(tree, hf_smcr_response_time, tvb, nanoseconds);
+}
+
+static void
+show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
+{
+#define SMCR_EVENT(id, expert) [id] = &expert,
+    static expert_field *const experts[] = {
+#include "state/model/events.def"
+    };
+
+    for (const smcr_event_t *event = record->events; event; event = event->next) {
+        if (event->text)
+            expert_add_info_format(pinfo, item, experts[event->id], "%s", event->text);
+        else
+            expert_add_info(pinfo, item, experts[event->id]);
+    }
+}
+
+/* Second pass, at the Confirm: did the connection ever appear on RoCE? */
+static void
+check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
+{
+    const smcr_link_t *link = conn->side[0].link;
+
+    if (pinfo->fd->visited && link && link->packet_count == 0)
+        expert_add_info(pinfo, item, &ei_smcr_no_roce);
+}
+
+static void
+show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+{
+    if (record->conn)
+        smcr_annotate_conn(tvb, pinfo, tree, record->conn);
+    if (record->direction >= 0)
+        generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)record->direction);
+    if (record->link)
+        show_link(tvb, pinfo, tree, record);
+    if (record->view)
+        smcr_analysis_show_cdc(tvb, tree, record->view);
+    show_order(tvb, tree, record);
+    smcr_analysis_show_ack(tvb, tree, &record->acks);
+    if (record->answers)
+        show_answers(tvb, tree, record->answers);
+    if (record->asks && record->asks->response_frame)
+        generated_uint(tree, hf_smcr_response_in, tvb, record->asks->response_frame);
+}
+
+void
+smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                     const smcr_record_t *record)
+{
+    proto_item *item = proto_tree_get_parent(tree);
+
+    if (record->view)
+        smcr_analysis_summarize(pinfo, record->view);
+    if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
+        show_fields(tvb, pinfo, tree, record);
+    /* What answers this message is known in the second pass only. */
+    if (record->asks && !record->asks->response_frame && pinfo->fd->visited)
+        expert_add_info(pinfo, item, &ei_smcr_no_response);
+    show_events(pinfo, item, record);
+    if (record->conn && record->conn->confirm_frame == pinfo->num)
+        check_roce(pinfo, item, record->conn);
+}

@@ -1,0 +1,21 @@
+/* annotate.h
+ * Shows what the first pass learned of a frame: generated fields, in [brackets], and its events.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_SHOW_ANNOTATE_H
+#define SMCR_SHOW_ANNOTATE_H
+
+#include "compat.h"
+#include "state/state.h"
+
+/* The fields of a connection, below `tree`; frames later than this one are not named. */
+void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                        const smcr_conn_t *conn);
+
+/* All that the record says, below `tree`, with its events at the item of `tree`. */
+void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                          const smcr_record_t *record);
+
+#endif /* SMCR_SHOW_ANNOTATE_H */

@@ -1,0 +1,71 @@
+/* fallback.c
+ * Says in words why a connection does not use SMC-R. The state decides it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fallback.h"
+
+#include "fields.h"
+#include "tap.h"
+#include "values.h"
+#include "wire/wire.h"
+
+/* Which step of the handshake was the last one before a Decline. */
+static const char *
+step(const smcr_fallback_t *fallback)
+{
+    switch (fallback->step) {
+    case SMCR_CLC_CONFIRM:
+        return "after the Confirm";
+    case SMCR_CLC_ACCEPT:
+        return "after the Accept";
+    case SMCR_CLC_PROPOSAL:
+        return "after the Proposal";
+    default:
+        return "before any Proposal";
+    }
+}
+
+static const char *
+decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
+{
+    return wmem_strdup_printf(
+        scope, "the %s declined %s: %s (0x%08x)%s%s", fallback->by_server ? "server" : "client",
+        step(fallback), smcr_decline_text(fallback->code, fallback->os), fallback->code,
+        fallback->other_subnet ? "; the server's address is not in the client's subnet" : "",
+        fallback->no_roce ? "; the capture has no RoCE frame of the link" : "");
+}
+
+const char *
+smcr_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
+{
+    switch (fallback->kind) {
+    case SMCR_FALLBACK_NO_OPTION:
+        return "the server's SYN-ACK has no SMC-R option";
+    case SMCR_FALLBACK_DECLINED:
+        return decline_reason(scope, fallback);
+    case SMCR_FALLBACK_NO_ANSWER:
+        return fallback->step == SMCR_CLC_ACCEPT
+                   ? "data follows the Accept; no Confirm or Decline is in the capture"
+                   : "data follows the Proposal; no Accept or Decline is in the capture";
+    default:
+        return fallback->both_options
+                   ? "both sides sent the SMC-R option, but no CLC message follows; a server or "
+                     "middlebox may only echo the option"
+                   : "no CLC message is in the capture, only one side's SMC-R option";
+    }
+}
+
+void
+smcr_fallback_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    const char *reason = smcr_fallback_reason(pinfo->pool, &conn->fallback);
+    proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0, reason);
+
+    proto_item_set_generated(item);
+    expert_add_info_format(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
+                           reason);
+    const smcr_record_t none = smcr_record_new();
+    smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .falls_back = conn});
+}

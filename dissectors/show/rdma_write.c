@@ -1,0 +1,97 @@
+/* rdma_write.c
+ * Shows what an RDMA WRITE packet carries, and where in the receiver's RMB it goes. RoCE frames
+ * say that with an RKey and an address, and only in the first packet of a request.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rdma_write.h"
+
+#include "analysis.h"
+#include "fields.h"
+#include "wire/wire.h"
+
+static const char *
+part_name(uint8_t opcode)
+{
+    switch (opcode) {
+    case SMCR_RC_WRITE_FIRST:
+        return "first packet";
+    case SMCR_RC_WRITE_MIDDLE:
+        return "middle packet";
+    case SMCR_RC_WRITE_LAST:
+    case SMCR_RC_WRITE_LAST_IMMEDIATE:
+        return "last packet";
+    default:
+        return "whole";
+    }
+}
+
+static void
+generated(proto_item *item)
+{
+    proto_item_set_generated(item);
+}
+
+static void
+show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
+{
+    const smcr_place_t *place = record->place;
+    smcr_piece_t piece = smcr_place_piece(place);
+
+    if (place->index) {
+        generated(proto_tree_add_uint(tree, hf_smcr_rmb_index, data, 0, 0, place->index));
+        generated(proto_tree_add_uint(tree, hf_smcr_write_offset, data, 0, 0, place->offset));
+    }
+    if (piece.known)
+        generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
+                                        piece.position));
+    if (piece.rewritten && record->order == SMCR_PSN_NEXT) /* else it has turned out later */
+        generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
+                                      piece.rewritten));
+    if (piece.gap)
+        generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece.gap));
+}
+
+/* Returns the packet's subtree. */
+static proto_tree *
+show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_roce_t *roce,
+            const smcr_record_t *record)
+{
+    uint32_t length = record->place->length;
+    proto_item *top = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(top, ett_smcr);
+
+    proto_item_append_text(top, ", RDMA WRITE (%s), %u bytes", part_name(roce->opcode), length);
+    if (record->place->index)
+        proto_item_append_text(top, " to offset %u of the RMB element", record->place->offset);
+    generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
+    show_place(data, below, record);
+    smcr_analysis_show_write(data, pinfo, below, record->place);
+    if (roce->has_reth)
+        generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
+    return below;
+}
+
+proto_tree *
+smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                        const smcr_roce_t *roce, const smcr_record_t *record)
+{
+    const smcr_place_t *place = record->place;
+    uint32_t captured = tvb_captured_length(data);
+    bool wanted = proto_field_is_referenced(tree, proto_smcr);
+    proto_tree *below = wanted ? show_fields(data, pinfo, tree, roce, record) : tree;
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_set_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
+    col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", place->length, " ");
+    if (place->index)
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Offset", place->offset, " ");
+    if (captured < place->length) {
+        proto_item *cut =
+            proto_tree_add_uint(below, hf_smcr_write_cut, data, 0, 0, captured);
+        generated(cut);
+        expert_add_info(pinfo, cut, &ei_smcr_cut_short);
+    }
+    return below;
+}

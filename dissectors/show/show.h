@@ -1,0 +1,15 @@
+/* show.h
+ * From a record to fields, expert items, the Info column and the tap: what other rooms include.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_SHOW_SHOW_H
+#define SMCR_SHOW_SHOW_H
+
+#include "annotate.h"
+#include "fallback.h"
+#include "rdma_write.h"
+#include "tap.h"
+
+#endif /* SMCR_SHOW_SHOW_H */

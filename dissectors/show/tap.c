@@ -1,0 +1,52 @@
+/* tap.c
+ * Queues what listeners get.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tap.h"
+
+/* Set when protocols register. */
+static struct {
+    int tap[2];
+    unsigned count;
+} taps;
+
+void
+smcr_tap_add(int tap)
+{
+    g_assert(taps.count < array_length(taps.tap));
+    taps.tap[taps.count++] = tap;
+}
+
+void
+smcr_tap_register(void)
+{
+    smcr_tap_add(register_tap(SMCR_TAP));
+}
+
+/* A copy that lives as long as the frame is dissected. */
+static const smcr_tap_t *
+keep(const packet_info *pinfo, const smcr_tap_t *packet)
+{
+    smcr_tap_t *kept = wmem_memdup(pinfo->pool, packet, sizeof *packet);
+
+    kept->record = wmem_memdup(pinfo->pool, packet->record, sizeof *packet->record);
+    if (packet->roce)
+        kept->roce = wmem_memdup(pinfo->pool, packet->roce, sizeof *packet->roce);
+    return kept;
+}
+
+void
+smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
+{
+    const smcr_tap_t *kept = NULL;
+
+    for (unsigned i = 0; i < taps.count; i++) {
+        if (!have_tap_listener(taps.tap[i]))
+            continue;
+        if (!kept)
+            kept = keep(pinfo, packet);
+        tap_queue_packet(taps.tap[i], pinfo, kept);
+    }
+}

@@ -1,0 +1,33 @@
+/* tap.h
+ * The tap `smcr`: what is known of each packet, for whoever counts, collects or lists. Nothing of
+ * ours counts in the dissection path. Without a listener a tap costs a comparison.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_SHOW_TAP_H
+#define SMCR_SHOW_TAP_H
+
+#include "compat.h"
+#include "state/state.h"
+
+#define SMCR_TAP "smcr" /* its name, for register_tap_listener() */
+
+/* What listeners get. It lives until the frame is done with. Listeners change nothing. */
+typedef struct {
+    const smcr_record_t *record; /* never NULL */
+    const smcr_roce_t *roce;     /* headers of the packet; NULL: TCP carries it */
+    tvbuff_t *data;              /* RDMA WRITE: the application's bytes, as far as captured */
+    const smcr_conn_t *falls_back; /* goes back to TCP in this frame; NULL: none does */
+} smcr_tap_t;
+
+/* Called once, when protocols register. */
+void smcr_tap_register(void);
+
+/* Export Objects has a tap whose name Wireshark chooses; it gets the same. */
+void smcr_tap_add(int tap);
+
+/* Hands it to all listeners. */
+void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);
+
+#endif /* SMCR_SHOW_TAP_H */

@@ -1,0 +1,349 @@
+/* cdc_flow.c
+ * What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "cdc_flow.h"
+
+#include "exchange.h"
+#include "orphan.h"
+#include "state/model/store.h"
+#include "window.h"
+#include "wire/wire.h"
+
+#define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
+
+/* ---- which connection ---- */
+
+/*
+ * The other direction of a connection that began before the capture. Its two directions have a
+ * token each, and nothing in CDC says that they belong together. But the sender's consumer cursor
+ * repeats the other direction's producer cursor; where a single connection fits in that, and has
+ * the same token too (both hosts of a pair commonly count theirs in step), it is that one.
+ */
+static smcr_conn_t *
+other_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *found = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at)) {
+        smcr_conn_t *half = wmem_list_frame_data(at);
+        const smcr_conn_side_t *writer = &half->side[receiver];
+        const smcr_conn_side_t *reader = &half->side[!receiver];
+        if (writer->has_token || !reader->has_token || cdc->cons.count == 0 ||
+            writer->prod.count != cdc->cons.count || writer->prod.wrap != cdc->cons.wrap)
+            continue;
+        if (found)
+            return NULL;
+        found = half;
+    }
+    return found && found->side[!receiver].token == cdc->token ? found : NULL;
+}
+
+static smcr_conn_t *
+late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    int receiver = arrival->qp->side;
+    smcr_conn_t *conn = other_half(lgr, receiver, cdc);
+
+    if (conn) {
+        smcr_event_add(arrival, SMCR_EVENT_LATE_CONN,
+                       "Token and cursors show that this is the other direction of connection %u",
+                       conn->index);
+        wmem_list_remove(lgr->halves, conn);
+    } else {
+        conn = smcr_conn_new(arrival->state);
+        conn->lgr = lgr;
+        wmem_list_append(lgr->halves, conn);
+        if (wmem_list_count(lgr->halves) > HALVES_MAX)
+            wmem_list_remove_frame(lgr->halves, wmem_list_head(lgr->halves));
+        smcr_event_add(arrival,
+                       lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
+    }
+    smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
+    return conn;
+}
+
+/*
+ * The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor
+ * is where the write ended. RMBs begin at a page, and the cursor has moved since the message
+ * before, which rules out a WRITE of another connection.
+ */
+static void
+learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_qp_t *qp = arrival->qp;
+    const smcr_write_t *write = smcr_write_last(qp);
+    smcr_conn_side_t *side = &conn->side[qp->side];
+    const smcr_conn_side_t *writer = &conn->side[!qp->side];
+    bool moved = !writer->cdc_frame || writer->prod.count != cdc->prod.count ||
+                 writer->prod.wrap != cdc->prod.wrap;
+
+    if (side->rmb || !write || !moved)
+        return;
+    uint32_t after = (write->first_psn + write->packets) & SMCR_PSN_MASK;
+    if (!write->late || after != arrival->psn || cdc->prod.count < write->length)
+        return;
+    uint64_t base = write->va - (cdc->prod.count - write->length);
+    if (base & SMCR_PAGE_MASK)
+        return;
+    side->rmb = smcr_rmb_announce(state, qp, write->rkey, base);
+    side->rmb_index = 1;
+    smcr_rmb_set_conn(state, side->rmb, 1, conn);
+    write->late->conn = conn;
+    if (cdc->prod.wrap != 0)
+        return; /* how often it has wrapped before is not known for sure */
+    write->late->placed = true;
+    write->late->position = cdc->prod.count - write->length;
+    smcr_stream_start_late(&side->in, cdc->prod.count, write->length);
+}
+
+/* The sender was done with the connection, and this is not its next message: the token is in use
+ * again, and the capture lacks the CLC messages that say so. */
+static bool
+is_over(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
+{
+    bool ended = sender->closed_frame || sender->abort_frame;
+    bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
+
+    return ended && !replay && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) &&
+           !(cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) &&
+           (uint16_t)(cdc->seq - sender->cdc_seq) != 1;
+}
+
+smcr_conn_t *
+smcr_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, cdc->token);
+    bool next = arrival->record->order == SMCR_PSN_NEXT;
+
+    if (!conn || (next && is_over(&conn->side[!qp->side], cdc)))
+        return late_conn(arrival, cdc);
+    return conn;
+}
+
+/* ---- what it changes ---- */
+
+static void
+take_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_conn_side_t *side = &conn->side[!qp->side];
+    bool has_sent = side->cdc_frame || validated; /* before, any link of the group may be chosen */
+
+    if (side->link && side->link != qp->link && has_sent) {
+        smcr_event_add(arrival, SMCR_EVENT_MOVED,
+                       "Connection %u moves from link %u to link %u%s", conn->index,
+                       side->link->index, qp->link->index,
+                       validated ? "" : ", without failover validation");
+        side->moved_frame = arrival->when.frame;
+        smcr_stream_move(&conn->side[qp->side].in);
+    }
+    side->link = qp->link;
+}
+
+static void
+check_sequence(const smcr_arrival_t *arrival, const smcr_conn_side_t *side, const smcr_cdc_t *cdc)
+{
+    int16_t step = (int16_t)(uint16_t)(cdc->seq - side->cdc_seq);
+
+    if (!side->cdc_frame || step == 1)
+        return;
+    /* After a failover the messages that were not acknowledged may come again (4.6.1). */
+    if (step <= 0 && side->moved_frame <= side->cdc_frame)
+        smcr_event_add(arrival, SMCR_EVENT_SEQ_BACKWARDS,
+                       "Sequence number %u follows %u, which frame %u had", cdc->seq,
+                       side->cdc_seq, side->cdc_frame);
+    else if (step > 1)
+        smcr_event_add(arrival, SMCR_EVENT_SEQ_GAP,
+                       "Sequence number %u follows %u: CDC messages before this one are missing",
+                       cdc->seq, side->cdc_seq);
+}
+
+static bool
+has_ended(const smcr_conn_side_t *side)
+{
+    return side->sending_done_frame || side->closed_frame || side->abort_frame;
+}
+
+/* Sets `*frame` and tells the user when the connection's state has `bit` for the first time. */
+static void
+take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit, uint32_t *frame,
+               smcr_event_id_t event)
+{
+    if (!(cdc->state & bit) || *frame)
+        return;
+    *frame = arrival->when.frame;
+    smcr_event_add(arrival, event, NULL);
+}
+
+static void
+take_state(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc)
+{
+    bool had_ended = has_ended(side);
+
+    take_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
+                   SMCR_EVENT_SENDING_DONE);
+    take_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
+    take_state_bit(arrival, cdc, SMCR_CDC_STATE_ABORT, &side->abort_frame, SMCR_EVENT_ABORTED);
+    if (arrival->record->view)
+        arrival->record->view->last = has_ended(side) && !had_ended;
+}
+
+static void
+check_cursors(const smcr_arrival_t *arrival, int64_t len, int64_t read, const smcr_stream_t *in)
+{
+    if (len < 0 || read < 0)
+        smcr_event_add(arrival, SMCR_EVENT_CURSOR_BACKWARDS,
+                       len < 0 ? "The producer cursor is behind that of the message before"
+                               : "The consumer cursor is behind that of the message before");
+    if (in && in->announced && in->consumed > in->announced)
+        smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
+}
+
+/* Whether the writer knows that all it has announced has been read. */
+static bool
+all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
+{
+    if (!reader->cdc_frame) /* nothing but an eyecatcher has been written */
+        return writer->prod.wrap == 0 && writer->prod.count <= SMCR_EYECATCHER_LENGTH;
+    return writer->prod.wrap == reader->cons.wrap && writer->prod.count == reader->cons.count;
+}
+
+/* A consumer cursor update that the peer has asked for, or that the sender asks for (4.5.1). Every
+ * CDC message has the cursor, so the next one is the answer. */
+static void
+take_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
+            const smcr_cdc_t *cdc)
+{
+    if (peer->update) {
+        smcr_exchange_close(arrival, peer->update);
+        peer->update = NULL;
+    }
+    if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || all_read(sender, peer))
+        return;
+    if (!sender->update)
+        sender->update = smcr_exchange_open(arrival);
+    arrival->record->asks = sender->update;
+}
+
+/* ---- cursors ---- */
+
+/* The two streams of a connection, as the sender of a CDC message sees them; NULL: nothing is known
+ * of the stream. */
+typedef struct {
+    smcr_stream_t *out; /* that it writes */
+    smcr_stream_t *in;  /* that it reads */
+} streams_t;
+
+static streams_t
+streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    int receiver = arrival->qp->side;
+    streams_t streams = {
+        .out = smcr_conn_stream(conn, receiver, cdc->prod.count),
+        .in = smcr_conn_stream(conn, !receiver, cdc->cons.count),
+    };
+
+    if (streams.out && !smcr_stream_can_announce(streams.out, cdc->prod))
+        streams.out = NULL;
+    if (streams.in && !smcr_stream_can_consume(streams.in, cdc->cons))
+        streams.in = NULL;
+    return streams;
+}
+
+/* What was written is announced: the numbers begin the view of the message. */
+static void
+announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
+         int64_t len, int64_t read)
+{
+    smcr_cdc_view_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
+
+    arrival->record->view = view;
+    view->len = len > 0 ? (uint32_t)len : 0;
+    view->read = read > 0 ? (uint32_t)read : 0;
+    smcr_window_announced(arrival, streams->out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0);
+    if (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT)
+        smcr_window_urgent(arrival->state, streams->out);
+}
+
+/* Completes the view with how the streams are now. */
+static void
+summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_cdc_view_t *view)
+{
+    const smcr_stream_t *out = streams->out, *in = streams->in;
+
+    view->offered =
+        in && smcr_ring_room(&in->ring) ? (uint32_t)smcr_stream_free(in) : SMCR_NOT_KNOWN;
+    view->announced = out->announced;
+    view->consumed = in ? in->consumed : 0;
+    view->unread = (uint32_t)smcr_stream_unread(out);
+    view->size = smcr_ring_room(&out->ring);
+    view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
+}
+
+/* Whether the message tells nothing that its sender has not told before, but for the consumer
+ * cursor. */
+static bool
+only_reads(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc, const smcr_record_t *record)
+{
+    return record->view && record->view->len == 0 && !record->answers &&
+           cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
+}
+
+/* Bytes announced and read. */
+static void
+take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    streams_t streams = streams_of(arrival, conn, cdc);
+    smcr_stream_t *out = streams.out, *in = streams.in;
+    smcr_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false};
+    int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
+    int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
+
+    check_cursors(arrival, len, read, in);
+    if (len > 0)
+        smcr_orphan_end(arrival, conn, out, out->announced);
+    if (out)
+        announce(arrival, &streams, cdc, len, read);
+    reading.alone = only_reads(sender, cdc, arrival->record);
+    if (in && read > 0)
+        smcr_window_consumed(arrival, in, &reading);
+    if (out)
+        summarize(&streams, cdc, arrival->record->view);
+}
+
+/* ---- the message ---- */
+
+void
+smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_conn_side_t *side = &conn->side[!qp->side];
+    bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
+
+    if (arrival->roce)
+        learn_rmb(arrival, conn, cdc);
+    take_link(arrival, conn, validation);
+    if (validation) /* nothing else in it counts (A.4) */
+        return;
+    if (side->closed_frame && !(cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)))
+        smcr_event_add(arrival, SMCR_EVENT_AFTER_CLOSE,
+                       "The sender said in frame %u that it is done with the connection",
+                       side->closed_frame);
+    check_sequence(arrival, side, cdc);
+    side->cdc_frame = arrival->when.frame;
+    side->cdc_seq = cdc->seq;
+    side->prod = cdc->prod;
+    side->cons = cdc->cons;
+    take_update(arrival, side, &conn->side[qp->side], cdc);
+    take_cursors(arrival, conn, cdc);
+    side->cdc_flags = cdc->flags;
+    side->cdc_state = cdc->state;
+    take_state(arrival, side, cdc);
+}

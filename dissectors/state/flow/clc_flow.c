@@ -1,0 +1,269 @@
+/* clc_flow.c
+ * What CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection has
+ * (RFC 7609 3.5.1, 3.5.2, A.2).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc_flow.h"
+
+#include <string.h>
+
+#include "exchange.h"
+#include "state/model/store.h"
+#include "tcp_flow.h"
+#include "wire/wire.h"
+
+
+static smcr_qp_key_t
+key_from(const smcr_clc_accept_t *accept)
+{
+    smcr_qp_key_t key;
+
+    memset(&key, 0, sizeof key); /* it is compared as a whole nowhere, but copied */
+    memcpy(key.gid, accept->gid, SMCR_GID_LENGTH);
+    key.qpn = accept->qpn;
+    return key;
+}
+
+/* A link group with one link, of which `side` is known. */
+static smcr_qp_t *
+new_group(smcr_state_t *state, const smcr_qp_key_t *key, int side)
+{
+    smcr_lgr_t *lgr = smcr_lgr_new(state);
+    smcr_link_t *link = smcr_link_new(state, lgr);
+
+    lgr->server = 1;
+    smcr_lgr_prove(state, lgr);
+    smcr_qp_set(state, link, side, key);
+    return &link->qp[side];
+}
+
+static void
+note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
+                 uint32_t token)
+{
+    const smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
+    bool ended = before && (before->side[0].closed_frame || before->side[1].closed_frame ||
+                            before->side[0].abort_frame || before->side[1].abort_frame ||
+                            before->decline_frame);
+
+    if (before && before != conn && !ended)
+        smcr_event_add(arrival, SMCR_EVENT_TOKEN_REUSED,
+                       "Connection %u had this alert token, and the capture does not show its end",
+                       before->index);
+}
+
+/* What Accept and Confirm say of the side that sends them. */
+static void
+learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
+           const smcr_clc_accept_t *accept)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_lgr_t *lgr = qp->link->lgr;
+    smcr_conn_side_t *side = &conn->side[qp->side];
+
+    conn->lgr = lgr;
+    memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
+    qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
+    side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    side->rmb_index = accept->rmb_index;
+    if (!smcr_rmb_find(state, qp, accept->rkey) && lgr->from_start && !conn->first_contact)
+        smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
+    side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
+    side->rmb->element_size = side->size;
+    smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
+    note_token_reuse(arrival, conn, qp, accept->token);
+    smcr_conn_set_token(state, conn, qp->side, accept->token);
+    conn->side[0].link = conn->side[1].link = qp->link;
+}
+
+/* No first contact, on a queue pair that the capture does not know: it began late, or the server
+ * is wrong. The latter where the capture has the beginning of a group with this very server. */
+static void
+check_unknown_group(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
+{
+    for (wmem_list_frame_t *at = wmem_list_head(arrival->state->lgrs); at;
+         at = wmem_list_frame_next(at)) {
+        const smcr_lgr_t *lgr = wmem_list_frame_data(at);
+        if (!lgr->from_start || lgr->ended_frame ||
+            memcmp(lgr->peer_id[lgr->server], accept->peer_id, SMCR_PEER_ID_LENGTH) != 0)
+            continue;
+        smcr_event_add(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
+                       "This is no first contact, but link group %u with this server has no such "
+                       "queue pair",
+                       lgr->index);
+        return;
+    }
+}
+
+/* The queue pair, of a link whose server (or client) it is. A queue pair of a link that is
+ * gone, or of the other role, has been set up again and the capture lacks how: NULL. */
+static smcr_qp_t *
+qp_of_role(const smcr_state_t *state, const smcr_qp_key_t *key, bool server)
+{
+    smcr_qp_t *qp = smcr_qp_find(state, key);
+
+    if (!qp || qp->link->state == SMCR_LINK_DELETED || qp->link->state == SMCR_LINK_REJECTED)
+        return NULL;
+    int known = qp->link->lgr->server;
+    return known == SMCR_SIDE_UNKNOWN || (known == qp->side) == server ? qp : NULL;
+}
+
+static bool
+is_usable(const smcr_clc_t *clc)
+{
+    return (clc->complete || clc->cut_usable) && !clc->smcd;
+}
+
+/* The first PSN that the queue pair sends with; a message that is cut does not tell. */
+static void
+learn_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
+{
+    if (clc->complete)
+        smcr_psn_start(&smcr_qp_peer(qp)->order, clc->u.accept.psn);
+}
+
+/* The server's queue pair: of the link that the Accept names, a new one in a first contact. */
+static smcr_qp_t *
+server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    smcr_qp_key_t key = key_from(&clc->u.accept);
+    smcr_qp_t *qp = qp_of_role(arrival->state, &key, true);
+
+    if (!conn->first_contact && !qp)
+        check_unknown_group(arrival, &clc->u.accept);
+    if (!conn->first_contact && qp)
+        return qp;
+    qp = new_group(arrival->state, &key, 1);
+    qp->link->lgr->from_start = conn->first_contact;
+    if (conn->first_contact) {
+        learn_initial_psn(qp, clc);
+        smcr_event_add(arrival, SMCR_EVENT_FIRST_CONTACT, NULL);
+    }
+    return qp;
+}
+
+static void
+take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    if (!is_usable(clc))
+        return;
+    conn->accept_frame = arrival->when.frame;
+    conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+    smcr_qp_t *qp = server_qp(arrival, conn, clc);
+    smcr_lgr_t *lgr = qp->link->lgr;
+    if (lgr->server == SMCR_SIDE_UNKNOWN)
+        lgr->server = qp->side;
+    smcr_lgr_prove(arrival->state, lgr);
+    learn_side(arrival, conn, qp, &clc->u.accept);
+    smcr_record_set_link(arrival->record, qp->link, qp->side);
+}
+
+/* The client's queue pair: of the link that the Accept named, if the capture has it. */
+static smcr_qp_t *
+client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_key_t *key)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_qp_t *qp = qp_of_role(state, key, false);
+
+    if (!conn->accept_frame) {
+        smcr_event_add(arrival, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
+        return qp ? qp : new_group(state, key, 0);
+    }
+    smcr_link_t *link = conn->side[conn->lgr->server].link;
+    smcr_qp_t *expected = &link->qp[!conn->lgr->server];
+    bool same_device = !expected->gid_known ||
+                       memcmp(expected->key.gid, key->gid, SMCR_GID_LENGTH) == 0;
+    if (same_device)
+        smcr_qp_set(state, link, expected->side, key);
+    if (smcr_qp_find(state, key) == expected)
+        return expected;
+    smcr_event_add(arrival, SMCR_EVENT_WRONG_LINK,
+                   "The queue pair is not the client's end of the link that Accept names");
+    return qp && qp->link->lgr == conn->lgr ? qp : expected;
+}
+
+static void
+check_first_confirm(const smcr_arrival_t *arrival, const smcr_qp_t *client)
+{
+    const smcr_qp_t *server = &client->link->qp[!client->side];
+
+    if (server->mtu && client->mtu > server->mtu)
+        smcr_event_add(arrival, SMCR_EVENT_MTU, NULL);
+}
+
+static void
+take_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    if (!is_usable(clc))
+        return;
+    smcr_qp_key_t key = key_from(&clc->u.accept);
+    smcr_qp_t *qp = client_qp(arrival, conn, &key);
+    smcr_lgr_t *lgr = qp->link->lgr;
+
+    conn->confirm_frame = arrival->when.frame;
+    if (lgr->server == SMCR_SIDE_UNKNOWN)
+        lgr->server = !qp->side;
+    smcr_lgr_prove(arrival->state, lgr);
+    learn_side(arrival, conn, qp, &clc->u.accept);
+    if (conn->first_contact) {
+        learn_initial_psn(qp, clc);
+        check_first_confirm(arrival, qp);
+    }
+    smcr_record_set_link(arrival->record, qp->link, qp->side);
+}
+
+static void
+take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    const smcr_clc_proposal_t *proposal = &clc->u.proposal;
+
+    conn->proposal_frame = arrival->when.frame;
+    conn->has_subnet = clc->complete && proposal->has_ip_area;
+    memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
+    conn->subnet_length = proposal->subnet_length;
+}
+
+static void
+take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    if (!conn->decline_frame)
+        conn->decline_frame = arrival->when.frame;
+    smcr_conn_leave(arrival->state, conn);
+    smcr_fallback_declined(arrival, conn, clc);
+}
+
+/* Each message but the last answers the one before and waits for its own answer. */
+static void
+take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
+{
+    if (conn->clc_step && type != SMCR_CLC_PROPOSAL) {
+        smcr_exchange_close(arrival, conn->clc_step);
+        conn->clc_step = NULL;
+    }
+    if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
+        conn->clc_step = arrival->record->asks = smcr_exchange_open(arrival);
+}
+
+void
+smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
+               bool from_server)
+{
+    smcr_record_t *record = arrival->record;
+
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    record->conn = conn;
+    record->direction = from_server;
+    take_step(arrival, conn, clc->header.type);
+    switch (clc->header.type) {
+#define SMCR_CLC_MESSAGE(name, type, text, body, handler) \
+    case SMCR_CLC_##name: \
+        take_##handler(arrival, conn, clc); \
+        break;
+#include "wire/clc.def"
+    default:
+        break;
+    }
+    record->direction = from_server; /* as TCP has it, whatever the link says */
+}

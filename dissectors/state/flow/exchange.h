@@ -1,0 +1,34 @@
+/* exchange.h
+ * Requests and their responses: LLC, and the steps of the CLC handshake (RFC 7609 3.5, A.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_FLOW_EXCHANGE_H
+#define SMCR_STATE_FLOW_EXCHANGE_H
+
+#include "state/model/record.h"
+
+/* What a message is about; the rest of the exchange is filled in from it. */
+typedef struct {
+    uint8_t type;      /* enum smcr_llc_type, of version 1 */
+    int side;          /* that sends the message */
+    smcr_link_t *link; /* that carries it */
+    uint32_t key;      /* that the response has to repeat; 0 when there is none */
+} smcr_topic_t;
+
+/*
+ * A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that
+ * asked for it (3.5.5.3); two exchanges that must not run at the same time are a collision.
+ */
+void smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
+
+/* A response: closes the exchange that it fits best. */
+void smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
+
+/* An exchange that is in no list: a step of the CLC handshake, a cursor update. The message that
+ * arrives begins it, or ends it. */
+smcr_exchange_t *smcr_exchange_open(const smcr_arrival_t *arrival);
+void smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange);
+
+#endif /* SMCR_STATE_FLOW_EXCHANGE_H */

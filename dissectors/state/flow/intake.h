@@ -1,0 +1,37 @@
+/* intake.h
+ * What arrives on a queue pair, in the order of the capture: packets, and the messages that SENDs
+ * carry. The receiver's order of packets decides when a message counts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_FLOW_INTAKE_H
+#define SMCR_STATE_FLOW_INTAKE_H
+
+#include "orphan.h"
+
+/*
+ * A packet of the reliable connection service, or a congestion notification. Finds its link,
+ * keeps the order of PSNs, and gives an RDMA WRITE its place. Fills in `arrival->qp` and `psn`.
+ *
+ * Returns false when its queue pair is not known to carry SMC-R; the record is then not changed.
+ */
+bool smcr_state_packet(smcr_arrival_t *arrival);
+
+/* The LLC message of a SEND that smcr_state_packet() has seen. (RFC 7609 3.5, A.3) */
+void smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+
+/* The CDC message of a SEND that smcr_state_packet() has seen. (RFC 7609 4.7, A.4) */
+void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+
+/* The TCP connection of this CDC message's connection was reset before; `cdc` ought to say so. */
+void smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+
+/* A message has proven that the queue pair to which the packet goes carries SMC-R. */
+void smcr_state_prove(const smcr_arrival_t *arrival);
+
+/* The same for CONFIRM LINK, which names the queue pair `sender_qpn` from which it comes: it may be
+ * one queue pair of a link whose other one the capture has not shown. */
+void smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn);
+
+#endif /* SMCR_STATE_FLOW_INTAKE_H */

@@ -1,0 +1,390 @@
+/* llc_flow.c
+ * What LLC messages tell: the links of a group, and the RMBs' keys on them (RFC 7609 3.5.1,
+ * 3.5.5, A.3; net/smc/smc_llc.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "llc_flow.h"
+
+#include <string.h>
+
+#include "exchange.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+/* The message, and the two queue pairs of the link that carries it. */
+typedef struct {
+    const smcr_arrival_t *arrival;
+    const smcr_llc_t *llc;
+    smcr_qp_t *from, *to;
+    smcr_link_t *link;
+    smcr_lgr_t *lgr;
+    bool response;
+} flow_t;
+
+/* ---- requests and responses ---- */
+
+/* What a response repeats of its request, as a number. Requests of one type that have no such thing
+ * follow each other. */
+
+static uint32_t
+key_none(const smcr_llc_t *llc)
+{
+    (void)llc;
+    return 0;
+}
+
+static uint32_t
+key_rkey(const smcr_llc_t *llc)
+{
+    return llc->u.confirm_rkey.rkey;
+}
+
+static uint32_t
+key_user_data(const smcr_llc_t *llc)
+{
+    const uint8_t *data = llc->u.test_link.user_data;
+    uint32_t key = 0;
+
+    for (unsigned i = 0; i < sizeof llc->u.test_link.user_data; i++)
+        key = key * 31 + data[i];
+    return key;
+}
+
+/* ---- links ---- */
+
+static void
+note_type(const flow_t *flow)
+{
+    static const char *const names[] = {"SINGLE", "SYM", "ASYMMETRIC"};
+    const smcr_lgr_t *lgr = flow->lgr;
+    const char *single = lgr->type != SMCR_LGR_ASYMMETRIC ? ""
+                         : lgr->single_side == lgr->server
+                             ? ", the server has a single device"
+                             : ", the client has a single device";
+
+    smcr_event_add(flow->arrival, SMCR_EVENT_LGR_TYPE,
+                   "The link group is of type %s now%s", names[lgr->type],
+                   lgr->server == SMCR_SIDE_UNKNOWN ? "" : single);
+}
+
+static void
+activate(const flow_t *flow, smcr_link_t *link)
+{
+    bool before = link->state == SMCR_LINK_ACTIVE;
+    bool changed = smcr_link_activate(link);
+
+    if (!before && link->state == SMCR_LINK_ACTIVE)
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_ACTIVE, NULL);
+    if (changed)
+        note_type(flow);
+}
+
+static void
+delete(const flow_t *flow, smcr_link_t *link)
+{
+    bool before = link->state == SMCR_LINK_ACTIVE;
+    bool changed = smcr_link_delete(link, flow->arrival->when.frame);
+
+    if (before)
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETED,
+                       "Link %u (number %u) is deleted", link->index, link->number);
+    if (changed)
+        note_type(flow);
+}
+
+/* The message of its sender names the queue pair from which it comes. */
+static void
+take_confirm_link(const flow_t *flow)
+{
+    const smcr_llc_confirm_link_t *confirm = &flow->llc->u.confirm_link;
+    smcr_qp_key_t key = {.qpn = confirm->qpn};
+    smcr_qp_t *from = flow->from;
+
+    memcpy(key.gid, confirm->gid, SMCR_GID_LENGTH);
+    bool same_device = !from->gid_known || memcmp(key.gid, from->key.gid, SMCR_GID_LENGTH) == 0;
+    if (!from->known && same_device)
+        smcr_qp_set(flow->arrival->state, flow->link, from->side, &key);
+    else if (!same_device || key.qpn != from->key.qpn)
+        smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
+                       "The message names another queue pair than the link has at this end");
+    bool eyecatcher =
+        smcr_bits(flow->llc->flags, SMCR_MASK_NO_EYECATCHER) != SMCR_EYECATCHER_NOT_IN_RMB;
+    flow->lgr->base[from->side] = eyecatcher ? SMCR_EYECATCHER_LENGTH : 0;
+    flow->lgr->base_known[from->side] = true;
+    if (flow->link->has_number && flow->link->number != confirm->link)
+        smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
+                       "The link number is %u, but the link was announced as %u", confirm->link,
+                       flow->link->number);
+    else
+        flow->link->number = confirm->link;
+    flow->link->has_number = true;
+    if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
+        flow->lgr->server = flow->response ? flow->to->side : from->side;
+    if (!flow->response && !flow->link->confirm_frame)
+        flow->link->confirm_frame = flow->arrival->when.frame;
+    if (flow->response)
+        activate(flow, flow->link);
+}
+
+static void
+note_unknown_rkeys(const flow_t *flow, unsigned unknown)
+{
+    if (unknown && flow->lgr->from_start)
+        smcr_event_add(flow->arrival, SMCR_EVENT_RKEY_UNKNOWN,
+                       unknown == 1 ? "%u RKey names no RMB of the sender on this link"
+                                    : "%u RKeys name no RMB of the sender on this link",
+                       unknown);
+}
+
+/* RTokens of the sender's RMBs on `link`, which is being added. */
+static void
+take_new_rtokens(const flow_t *flow, smcr_link_t *link)
+{
+    smcr_qp_t *owner = &link->qp[flow->from->side];
+    unsigned unknown = 0;
+
+    for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from,
+                                                   rtoken->ref_rkey);
+        if (entry)
+            smcr_rmb_add_rtoken(flow->arrival->state, entry->rmb, owner, rtoken->rkey, rtoken->va);
+        else
+            unknown++;
+    }
+    note_unknown_rkeys(flow, unknown);
+}
+
+/* The link that ADD LINK is about: a new one, unless the other side has announced it. */
+static smcr_link_t *
+announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
+{
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
+    bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
+    const smcr_qp_t *qp = announced ? &link->qp[flow->from->side] : NULL;
+
+    if (qp && qp->known &&
+        (qp->key.qpn != add->qpn || memcmp(qp->key.gid, add->gid, SMCR_GID_LENGTH) != 0)) {
+        /* came to nothing, and is tried again */
+        link->state = SMCR_LINK_REJECTED;
+        announced = false;
+    }
+    if (!announced) {
+        link = smcr_link_new(flow->arrival->state, flow->lgr);
+        link->number = add->link;
+        link->has_number = true;
+    }
+    return link;
+}
+
+static void
+take_new_qp(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *add)
+{
+    smcr_qp_t *qp = &link->qp[flow->from->side];
+    smcr_qp_key_t key = {.qpn = add->qpn};
+
+    memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
+    smcr_qp_set(flow->arrival->state, link, qp->side, &key);
+    qp->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
+    smcr_psn_start(&smcr_qp_peer(qp)->order, add->psn);
+    take_new_rtokens(flow, link);
+}
+
+static void
+take_add_link(const flow_t *flow)
+{
+    const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
+
+    bool rejected = flow->response && (flow->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
+    int server = flow->response ? flow->to->side : flow->from->side;
+
+    if (!flow->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
+        return;
+    if (flow->lgr->server == SMCR_SIDE_UNKNOWN && !rejected)
+        flow->lgr->server = server;
+    if (flow->lgr->server == !server) /* only servers offer links */
+        return;
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
+    bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
+    if (rejected) {
+        if (announced) /* shows the requester's data (wire echo): nothing to learn */
+            link->state = SMCR_LINK_REJECTED;
+        return;
+    }
+    if (flow->response && !announced && flow->lgr->from_start)
+        smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+    take_new_qp(flow, announce_link(flow, add), add);
+}
+
+static void
+take_add_link_cont(const flow_t *flow)
+{
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, flow->llc->u.add_link_cont.link);
+
+    if (link)
+        take_new_rtokens(flow, link);
+    else if (flow->lgr->from_start)
+        smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+}
+
+static void
+end_group(const flow_t *flow)
+{
+    smcr_lgr_t *lgr = flow->lgr;
+    bool alive = !lgr->ended_frame;
+
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
+        next = wmem_list_frame_next(at);
+        smcr_link_delete(wmem_list_frame_data(at), flow->arrival->when.frame);
+    }
+    lgr->ended_frame = flow->arrival->when.frame;
+    if (alive)
+        smcr_event_add(flow->arrival, SMCR_EVENT_LGR_ENDED, NULL);
+}
+
+/* The server deletes links; a client's request only tells it that one has failed (A.3.4). */
+static void
+take_delete_link(const flow_t *flow)
+{
+    const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
+    bool by_client = flow->lgr->server == flow->to->side;
+
+    if (flow->response || message->reason >= SMCR_DELETE_UNKNOWN_LINK)
+        return;
+    if (flow->llc->flags & SMCR_LLC_FLAG_ALL) {
+        end_group(flow);
+        return;
+    }
+    smcr_link_t *link = smcr_lgr_link(flow->lgr, message->link);
+    if (!link) {
+        if (flow->lgr->from_start && !by_client)
+            smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+    } else if (by_client) {
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
+    } else {
+        delete(flow, link);
+    }
+}
+
+/* ---- RMBs ---- */
+
+static void
+take_other_rtokens(const flow_t *flow, smcr_rmb_t *rmb)
+{
+    for (unsigned i = 0; rmb && i < flow->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
+        smcr_link_t *link = smcr_lgr_link(flow->lgr, rtoken->link);
+        if (link)
+            smcr_rmb_add_rtoken(flow->arrival->state, rmb, &link->qp[rmb->side], rtoken->rkey,
+                                rtoken->va);
+        else if (flow->lgr->from_start)
+            smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK,
+                           "The link group has no link with number %u", rtoken->link);
+    }
+}
+
+static void
+take_confirm_rkey(const flow_t *flow)
+{
+    const smcr_llc_confirm_rkey_t *confirm = &flow->llc->u.confirm_rkey;
+
+    if (flow->response) /* an echo */
+        return;
+    smcr_rmb_t *rmb = smcr_rmb_announce(flow->arrival->state, flow->from, confirm->rkey,
+                                        confirm->va);
+    flow->lgr->confirmed[flow->from->side] = rmb;
+    take_other_rtokens(flow, rmb);
+}
+
+static void
+take_delete_rkey(const flow_t *flow)
+{
+    unsigned unknown = 0;
+
+    if (flow->response)
+        return;
+    for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
+        uint32_t rkey = flow->llc->rtokens[i].rkey;
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from, rkey);
+        if (entry && !entry->rmb->deleted_frame)
+            entry->rmb->deleted_frame = flow->arrival->when.frame;
+        else
+            unknown++;
+    }
+    note_unknown_rkeys(flow, unknown);
+}
+
+static void
+take_confirm_rkey_cont(const flow_t *flow)
+{
+    if (!flow->response)
+        take_other_rtokens(flow, flow->lgr->confirmed[flow->from->side]);
+}
+
+/* ---- all messages ---- */
+
+/* A message that changes nothing but the exchanges. */
+static void
+take_nothing(const flow_t *flow)
+{
+    (void)flow;
+}
+
+/* What becomes of a message of one type. */
+typedef struct {
+    uint8_t type;
+    void (*take)(const flow_t *flow);
+    uint32_t (*key)(const smcr_llc_t *llc);
+} rule_t;
+
+static const rule_t rules[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
+    {SMCR_LLC_##name, take_##handler, key_##key},
+#include "wire/llc.def"
+};
+
+static const rule_t *
+rule_of(uint8_t type)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(rules); i++)
+        if (rules[i].type == type)
+            return &rules[i];
+    return NULL;
+}
+
+bool
+smcr_llc_is_known(uint8_t type)
+{
+    return rule_of(type) != NULL;
+}
+
+void
+smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_qp_t *qp = arrival->qp;
+    flow_t flow = {
+        .arrival = arrival,
+        .llc = llc,
+        .from = smcr_qp_peer(qp),
+        .to = qp,
+        .link = qp->link,
+        .lgr = qp->link->lgr,
+        .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
+    };
+
+    const rule_t *rule = rule_of(llc->type);
+    smcr_topic_t topic = {
+        .type = (uint8_t)(llc->type & ~SMCR_LLC_TYPE_V2), /* both versions share the exchanges */
+        .side = flow.from->side,
+        .link = flow.link,
+        .key = rule->key(llc),
+    };
+
+    if (flow.response)
+        smcr_exchange_response(arrival, &topic);
+    else
+        smcr_exchange_request(arrival, &topic);
+    rule->take(&flow);
+}

@@ -1,0 +1,206 @@
+/* orphan.c
+ * Keeps WRITE packets until their connection is known; few of them, and not for long.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "orphan.h"
+
+#include <string.h>
+
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+#define STRANGERS_MAX 1024        /* queue pairs */
+#define STRANGER_PACKETS_MAX 64   /* of one of them */
+#define ORPHANS_MAX 256           /* of one known queue pair */
+
+typedef struct {
+    smcr_qp_key_t key;
+    wmem_list_t *packets; /* smcr_orphan_t */
+} stranger_t;
+
+void
+smcr_orphan_start(smcr_state_t *state)
+{
+    state->strangers = smcr_qp_map_new(state->scope);
+}
+
+static smcr_orphan_t *
+new_orphan(const smcr_arrival_t *arrival)
+{
+    smcr_orphan_t *orphan = wmem_new(arrival->state->scope, smcr_orphan_t);
+
+    *orphan = (smcr_orphan_t){*arrival->roce, arrival->when, arrival->record->place};
+    return orphan;
+}
+
+static stranger_t *
+stranger_of(smcr_state_t *state, const smcr_qp_key_t *key)
+{
+    stranger_t *stranger = wmem_map_lookup(state->strangers, key);
+
+    if (stranger || wmem_map_size(state->strangers) >= STRANGERS_MAX)
+        return stranger;
+    stranger = wmem_new(state->scope, stranger_t);
+    stranger->key = *key;
+    stranger->packets = wmem_list_new(state->scope);
+    wmem_map_insert(state->strangers, &stranger->key, stranger);
+    return stranger;
+}
+
+uint64_t
+smcr_target(const uint8_t address[4], uint32_t qpn)
+{
+    uint32_t tail;
+
+    memcpy(&tail, address, sizeof tail);
+    return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
+}
+
+/* Index in `full_strangers`. */
+static unsigned
+full_slot(uint64_t target)
+{
+    return (target ^ target >> 56) % SMCR_FULL_STRANGERS;
+}
+
+bool
+smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, uint64_t target)
+{
+    return wmem_map_size(state->qps) == 0 &&
+           (!smcr_is_write(opcode) || state->full_strangers[full_slot(target)] == target);
+}
+
+bool
+smcr_state_stranger(const smcr_arrival_t *arrival)
+{
+    smcr_state_t *state = arrival->state;
+    const smcr_roce_t *roce = arrival->roce;
+    smcr_record_t *record = arrival->record;
+
+    if (!smcr_is_write(roce->opcode))
+        return false;
+    stranger_t *stranger = stranger_of(state, &roce->target);
+    if (!stranger || wmem_list_count(stranger->packets) >= STRANGER_PACKETS_MAX) {
+        uint64_t target = smcr_target(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
+        state->full_strangers[full_slot(target)] = target;
+        return false;
+    }
+
+    record->kind = SMCR_PACKET_WRITE;
+    record->place = smcr_state_alloc0(state, sizeof *record->place);
+    record->place->length = (uint32_t)roce->payload_length;
+    smcr_place_more(state, record->place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
+    wmem_list_append(stranger->packets, new_orphan(arrival));
+    return true;
+}
+
+wmem_list_t *
+smcr_orphan_take_strangers(smcr_state_t *state, const smcr_qp_key_t *key)
+{
+    const stranger_t *stranger = wmem_map_remove(state->strangers, key);
+
+    return stranger ? stranger->packets : NULL;
+}
+
+void
+smcr_orphan_add(const smcr_arrival_t *arrival)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_qp_t *qp = arrival->qp;
+    smcr_place_t *place = arrival->record->place;
+
+    if (!qp->orphans)
+        qp->orphans = wmem_list_new(state->scope);
+    if (wmem_list_count(qp->orphans) >= ORPHANS_MAX)
+        wmem_list_remove_frame(qp->orphans, wmem_list_head(qp->orphans));
+    if (!smcr_place_late(place))
+        smcr_place_more(state, place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
+    wmem_list_append(qp->orphans, new_orphan(arrival));
+}
+
+void
+smcr_orphan_settle(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write)
+{
+    wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
+
+    while (at) {
+        wmem_list_frame_t *next = wmem_list_frame_next(at);
+        smcr_orphan_t *orphan = wmem_list_frame_data(at);
+        int32_t number = smcr_psn_distance(write->first_psn, orphan->roce.psn);
+        if (number > 0 && (uint32_t)number < write->packets) {
+            smcr_write_place_late(state, qp, write, &orphan->roce, orphan->place);
+            wmem_list_remove_frame(qp->orphans, at);
+            wmem_free(state->scope, orphan);
+        }
+        at = next;
+    }
+}
+
+/* The first of the orphans that come without a gap before `psn`, the last of them the LAST of its
+ * request; NULL when there are none. `*length` is what they carry. */
+static wmem_list_frame_t *
+first_before(const smcr_qp_t *qp, uint32_t psn, uint32_t *length)
+{
+    wmem_list_frame_t *first = NULL;
+
+    *length = 0;
+    for (wmem_list_frame_t *at = wmem_list_tail(qp->orphans); at; at = wmem_list_frame_prev(at)) {
+        const smcr_roce_t *roce = &((const smcr_orphan_t *)wmem_list_frame_data(at))->roce;
+        bool last = roce->opcode == SMCR_RC_WRITE_LAST ||
+                    roce->opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
+        if (smcr_psn_distance(roce->psn, psn) != 1 || last != (first == NULL))
+            break;
+        first = at;
+        psn = roce->psn;
+        *length += (uint32_t)roce->payload_length;
+    }
+    return first;
+}
+
+/* The orphan's first byte is at `position` of the stream. */
+static void
+place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_conn_t *conn,
+             smcr_stream_t *stream, uint64_t position)
+{
+    smcr_place_t *place = orphan->place;
+    smcr_record_t gone = smcr_record_new();
+
+    gone.kind = SMCR_PACKET_WRITE;
+    gone.place = place;
+    place->index = conn->side[arrival->qp->side].rmb_index;
+    place->offset = stream->ring.base + (uint32_t)(position % smcr_ring_room(&stream->ring));
+    place->position = position;
+    place->positioned = true;
+    place->frame = orphan->when.frame;
+    smcr_place_late(place)->conn = conn;
+    smcr_write_apply(
+        &(smcr_arrival_t){.state = arrival->state, .when = orphan->when, .record = &gone}, stream,
+        place);
+}
+
+void
+smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
+                uint64_t position)
+{
+    smcr_qp_t *qp = arrival->qp;
+    uint32_t length, room = smcr_ring_room(&stream->ring);
+    wmem_list_frame_t *at = qp->orphans ? first_before(qp, arrival->psn, &length) : NULL;
+
+    if (!at || room == 0 || position < stream->written + length)
+        return;
+    position -= length;
+    if (position % room + length > room)
+        return; /* a request does not go over the end of the element */
+    while (at) {
+        wmem_list_frame_t *next = wmem_list_frame_next(at);
+        smcr_orphan_t *orphan = wmem_list_frame_data(at);
+
+        place_orphan(arrival, orphan, conn, stream, position);
+        position += orphan->place->length;
+        wmem_list_remove_frame(qp->orphans, at);
+        wmem_free(arrival->state->scope, orphan);
+        at = next;
+    }
+}

@@ -1,0 +1,56 @@
+/* orphan.h
+ * RDMA WRITE packets that come before anything that names their connection: on a queue pair that
+ * nobody has announced yet, or without the first packet of their request. What is found out later
+ * completes their place, so that a second pass shows them where they belong.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_FLOW_ORPHAN_H
+#define SMCR_STATE_FLOW_ORPHAN_H
+
+#include "write.h"
+
+/* What tells queue pairs apart for smcr_state_ignores(): `address` are the last four bytes of the
+ * address or GID. */
+uint64_t smcr_target(const uint8_t address[4], uint32_t qpn);
+
+/* Whether a packet that is no SEND can tell nothing, so that there is no need to read it: no queue
+ * pair of SMC-R is known yet, and it is no WRITE to keep until one is. */
+bool smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, uint64_t target);
+
+/*
+ * A WRITE packet on an unknown queue pair. Gives the record its place, to be completed when the
+ * queue pair turns out to carry SMC-R. Returns false when it is no WRITE, or when this queue pair
+ * has had so many packets that it will hardly be SMC-R.
+ */
+bool smcr_state_stranger(const smcr_arrival_t *arrival);
+
+/* A WRITE packet that waits for its connection. */
+typedef struct {
+    smcr_roce_t roce;
+    smcr_when_t when;
+    smcr_place_t *place;
+} smcr_orphan_t;
+
+/* The queue pair `qp` has just become known: takes out the packets that came to it before. Returns
+ * a list of smcr_orphan_t that the caller destroys; NULL when there are none. */
+wmem_list_t *smcr_orphan_take_strangers(smcr_state_t *state, const smcr_qp_key_t *key);
+
+/* A MIDDLE or LAST packet whose FIRST has not come. */
+void smcr_orphan_add(const smcr_arrival_t *arrival);
+
+/* The request of some orphans has come: they find their places in it. */
+void smcr_orphan_settle(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write);
+
+/*
+ * A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right
+ * before it, of a request whose FIRST is missing, ends there.
+ */
+void smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
+                     uint64_t position);
+
+/* The table of orphan.c in a new state. */
+void smcr_orphan_start(smcr_state_t *state);
+
+#endif /* SMCR_STATE_FLOW_ORPHAN_H */

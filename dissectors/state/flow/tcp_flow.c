@@ -1,0 +1,149 @@
+/* tcp_flow.c
+ * What the TCP connection tells, and why a connection does not use SMC-R: decided once, in the
+ * frame that proves it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcp_flow.h"
+
+#include <string.h>
+
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+/* ---- the handshake ---- */
+
+static void
+copy_address(smcr_conn_t *conn, unsigned role, const uint8_t *gid)
+{
+    if (conn->ipv4)
+        memcpy(conn->addr.ipv4[role], gid + SMCR_GID_IPV4_AT, sizeof conn->addr.ipv4[role]);
+    else
+        memcpy(conn->addr.ipv6[role], gid, SMCR_GID_LENGTH);
+}
+
+smcr_conn_t *
+smcr_state_tcp(smcr_state_t *state, const smcr_tcp_t *tcp)
+{
+    smcr_conn_t *conn = smcr_conn_new(state);
+
+    smcr_conn_set_conversation(state, conn, tcp->conversation);
+    conn->tcp_stream = tcp->stream;
+    conn->ipv4 = tcp->ipv4;
+    if (!conn->ipv4)
+        conn->addr.ipv6 = wmem_alloc(state->scope, 2 * sizeof *conn->addr.ipv6);
+    for (unsigned role = 0; role < 2; role++) {
+        copy_address(conn, role, tcp->gid[role]);
+        conn->port[role] = tcp->port[role];
+    }
+    return conn;
+}
+
+/* ---- fallback ---- */
+
+static unsigned
+last_step(const smcr_conn_t *conn)
+{
+    if (conn->confirm_frame)
+        return SMCR_CLC_CONFIRM;
+    if (conn->accept_frame)
+        return SMCR_CLC_ACCEPT;
+    return conn->proposal_frame ? SMCR_CLC_PROPOSAL : 0;
+}
+
+/* Network order, as 32 bits. */
+static uint32_t
+ipv4(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* Whether the Proposal proves that the server is not in the client's IPv4 subnet. */
+static bool
+in_other_subnet(const smcr_conn_t *conn)
+{
+    unsigned bits = conn->subnet_length;
+
+    if (!conn->has_subnet || !conn->ipv4 || bits == 0 || bits > 32)
+        return false;
+    uint32_t mask = UINT32_MAX << (32 - bits);
+    return (ipv4(conn->addr.ipv4[0]) & mask) != (ipv4(conn->addr.ipv4[1]) & mask);
+}
+
+/* Whether the handshake was complete, but the link has not shown itself. */
+static bool
+has_no_roce(const smcr_conn_t *conn)
+{
+    const smcr_link_t *link = conn->confirm_frame ? conn->side[0].link : NULL;
+
+    return link && link->packet_count == 0;
+}
+
+static void
+fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
+{
+    conn->fallback.kind = (uint8_t)kind;
+    conn->fallback.frame = frame;
+    conn->fallback.step = (uint8_t)last_step(conn);
+    conn->fallback.both_options = conn->option_syn && conn->option_synack;
+}
+
+void
+smcr_fallback_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *decline)
+{
+    const smcr_clc_decline_t *message = &decline->u.decline;
+    smcr_fallback_t *fallback = &conn->fallback;
+
+    if (fallback->kind)
+        return;
+    fall_back(conn, SMCR_FALLBACK_DECLINED, arrival->when.frame);
+    fallback->code = message->diagnosis;
+    fallback->os = smcr_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
+                       ? smcr_bits(message->os, SMCR_MASK_OS)
+                       : 0;
+    fallback->by_server = arrival->record->direction == 1;
+    fallback->other_subnet = in_other_subnet(conn);
+    fallback->no_roce = has_no_roce(conn);
+}
+
+void
+smcr_state_tcp_data(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame)
+{
+    bool asked = conn->proposal_frame || conn->accept_frame;
+
+    smcr_state_learns(state, frame);
+    if (!conn->confirm_frame && !conn->fallback.kind)
+        fall_back(conn, asked ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC, frame);
+}
+
+/* ---- option and end of CLC ---- */
+
+void
+smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame)
+{
+    smcr_state_learns(state, frame);
+    conn->option_syn = true;
+}
+
+void
+smcr_state_synack(smcr_state_t *state, smcr_conn_t *conn, bool option, uint32_t frame)
+{
+    bool first = !conn->synack;
+
+    smcr_state_learns(state, frame);
+    conn->synack = true;
+    if (option)
+        conn->option_synack = true;
+    else if (first && conn->option_syn && !conn->fallback.kind)
+        fall_back(conn, SMCR_FALLBACK_NO_OPTION, frame);
+}
+
+void
+smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direction,
+                     uint32_t frame)
+{
+    smcr_state_learns(state, frame);
+    if (conn->clc_end[direction] == 0)
+        conn->clc_end[direction] = frame;
+}

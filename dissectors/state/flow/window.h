@@ -1,0 +1,33 @@
+/* window.h
+ * Who waits for whom: the writer for free space, the reader for data, and for how long (RFC 7609
+ * 4.5, 4.6). Fed with what is written, announced and read of one stream.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_FLOW_WINDOW_H
+#define SMCR_STATE_FLOW_WINDOW_H
+
+#include "state/model/record.h"
+
+/* A WRITE packet's bytes are in the stream: `place` waits for the CDC message that announces it. */
+void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
+
+/* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag. */
+void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked);
+
+/* What it has announced ends with urgent data. */
+void smcr_window_urgent(smcr_state_t *state, smcr_stream_t *stream);
+
+/* What a CDC message of the reader is for. */
+typedef struct {
+    uint64_t consumed_before;
+    uint64_t free_before; /* space that the writer had before it */
+    bool alone;           /* it tells nothing but that the reader has read on */
+} smcr_reading_t;
+
+/* A CDC message says that the reader has come to stream->consumed. */
+void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
+                          const smcr_reading_t *reading);
+
+#endif /* SMCR_STATE_FLOW_WINDOW_H */

@@ -1,0 +1,119 @@
+/* conn.h
+ * Connections that offer or use SMC-R: from the TCP handshake over CLC to the CDC messages.
+ *
+ * Lives as long as the capture file; written in the first pass only.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MODEL_CONN_H
+#define SMCR_STATE_MODEL_CONN_H
+
+#include "link.h"
+#include "rmb.h"
+#include "stream.h"
+
+typedef struct smcr_exchange smcr_exchange_t;
+
+/* What one side announced in its Accept or Confirm, and what it sent since. */
+typedef struct {
+    smcr_stream_t in;    /* what this side receives */
+    smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
+    uint8_t rmb_index;   /* element, from 1 */
+    bool has_token;
+    uint16_t cdc_seq;    /* of the last CDC message from this side */
+    uint32_t token;      /* that CDC messages to this side carry */
+    uint32_t size;       /* of the element, bytes; 0: not known */
+    smcr_link_t *link;   /* on which this side sent last */
+    uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
+    smcr_cursor_t prod;  /* of that message */
+    smcr_cursor_t cons;
+    uint8_t cdc_flags, cdc_state;
+    smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
+    uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
+    uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
+} smcr_conn_side_t;
+
+/* How a connection left SMC for TCP. */
+typedef enum {
+    SMCR_FALLBACK_NONE,
+    SMCR_FALLBACK_NO_OPTION, /* the SYN-ACK has no option */
+    SMCR_FALLBACK_NO_CLC,    /* no CLC follows the option */
+    SMCR_FALLBACK_NO_ANSWER, /* data follows the Proposal or the Accept */
+    SMCR_FALLBACK_DECLINED,
+} smcr_fallback_kind_t;
+
+/* That, and what was known when it did. */
+typedef struct {
+    uint32_t frame;  /* that proves it */
+    uint32_t code;   /* of the Decline: its diagnosis */
+    uint8_t kind;    /* smcr_fallback_kind_t */
+    uint8_t os;      /* of the Decline: the sender's operating system (smcr_os_type) */
+    uint8_t step;    /* CLC type of the last step before, 0: there was none */
+    bool by_server : 1;     /* sent the Decline */
+    bool both_options : 1;  /* SYN and SYN-ACK have the option */
+    bool other_subnet : 1;  /* the server's address is not in the subnet that the Proposal tells */
+    bool no_roce : 1;       /* after the Confirm: no RoCE packet has come on the link */
+} smcr_fallback_t;
+
+struct smcr_conn {
+    void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
+                           nor are addresses, ports and `tcp_stream`. It is the first member, by
+                           which the connection is found (conn.c) */
+    union {
+        uint8_t ipv4[2][4];                /* client, server */
+        uint8_t (*ipv6)[SMCR_GID_LENGTH];
+    } addr;
+    uint16_t port[2];       /* client, server */
+    uint32_t tcp_stream;
+    uint32_t index;         /* smcr.stream */
+    uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
+                               which CLC ended; 0: not yet. What follows is the application's */
+    uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
+    uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
+    uint8_t subnet_length;   /* bits */
+    bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
+    bool first_contact : 1;
+    bool ipv4 : 1;           /* which addresses it has */
+    bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
+    bool synack : 1;         /* the SYN-ACK, with or without option */
+    smcr_fallback_t fallback;
+    smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
+    smcr_lgr_t *lgr;         /* NULL: not known */
+    smcr_conn_side_t side[2]; /* by side of the link group */
+};
+
+/* The tables of conn.c in a new state; and their end, before the scope goes. */
+void smcr_conn_start(smcr_state_t *state);
+void smcr_conn_end(smcr_state_t *state);
+
+/* A new connection with the next index. */
+smcr_conn_t *smcr_conn_new(smcr_state_t *state);
+
+/* The connection of Wireshark's TCP conversation `conversation`, NULL when it has none. */
+smcr_conn_t *smcr_conn_of(const smcr_state_t *state, void *conversation);
+
+/* From now on the connection is that of this conversation. */
+void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation);
+
+/* Connections so far; their indices are 0 to this minus 1. */
+uint32_t smcr_conn_count(const smcr_state_t *state);
+
+/* The connection that CDC messages to `side` of the group mean by `token`; NULL: none known. */
+smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side,
+                            uint32_t token);
+
+/* From now on `token` means this connection. */
+void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
+
+/* The connection has left SMC: its tokens and RMB elements mean nothing any more. */
+void smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn);
+
+/* The stream that `side` receives, begun when its element's size is known. `offset` is where the
+ * first data goes, should nothing have told where elements begin. NULL: not known. */
+smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);
+
+/* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */
+int smcr_conn_direction(const smcr_lgr_t *lgr, int side);
+
+#endif /* SMCR_STATE_MODEL_CONN_H */

@@ -1,0 +1,302 @@
+/* link.c
+ * Finds and makes link groups, links and queue pairs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "link.h"
+
+#include <string.h>
+
+#include "store.h"
+
+#define LGRS_MAX 256  /* that are searched by peer */
+#define LINKS_MAX 256 /* that a group keeps; their number is one byte */
+#define HALF_KNOWN_MAX 256 /* links that wait for their second queue pair */
+#define ACK_TIME UINT64_C(1000000000) /* nanoseconds that an acknowledgement may take */
+
+/* ---- queue pairs ---- */
+
+static unsigned
+hash_qp(const void *data)
+{
+    const smcr_qp_key_t *key = data;
+    uint32_t tail;
+
+    memcpy(&tail, key->gid + SMCR_GID_LENGTH - sizeof tail, sizeof tail);
+    return (key->qpn * 2654435761U) ^ tail;
+}
+
+static gboolean
+equal_qps(const void *one, const void *other)
+{
+    const smcr_qp_key_t *a = one;
+    const smcr_qp_key_t *b = other;
+
+    return a->qpn == b->qpn && memcmp(a->gid, b->gid, SMCR_GID_LENGTH) == 0;
+}
+
+wmem_map_t *
+smcr_qp_map_new(wmem_allocator_t *scope)
+{
+    return wmem_map_new(scope, hash_qp, equal_qps);
+}
+
+void
+smcr_link_start(smcr_state_t *state)
+{
+    state->lgrs = wmem_list_new(state->scope);
+    state->qps = smcr_qp_map_new(state->scope);
+    state->half_known = wmem_list_new(state->scope);
+}
+
+smcr_qp_t *
+smcr_qp_find(const smcr_state_t *state, const smcr_qp_key_t *key)
+{
+    return wmem_map_lookup(state->qps, key);
+}
+
+smcr_qp_t *
+smcr_qp_peer(smcr_qp_t *qp)
+{
+    return &qp->link->qp[!qp->side];
+}
+
+/* ---- link groups and links ---- */
+
+smcr_lgr_t *
+smcr_lgr_new(smcr_state_t *state)
+{
+    smcr_lgr_t *lgr = wmem_new0(state->scope, smcr_lgr_t);
+
+    lgr->index = SMCR_NO_INDEX;
+    lgr->server = SMCR_SIDE_UNKNOWN;
+    lgr->single_side = SMCR_SIDE_UNKNOWN;
+    lgr->links = wmem_list_new(state->scope);
+    lgr->pending = wmem_list_new(state->scope);
+    lgr->halves = wmem_list_new(state->scope);
+    return lgr;
+}
+
+void
+smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
+{
+    if (lgr->index == SMCR_NO_INDEX) {
+        lgr->index = state->lgr_count++;
+        wmem_list_append(state->lgrs, lgr);
+        if (wmem_list_count(state->lgrs) > LGRS_MAX)
+            wmem_list_remove_frame(state->lgrs, wmem_list_head(state->lgrs));
+    }
+}
+
+smcr_link_t *
+smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
+{
+    smcr_link_t *link = wmem_new0(state->scope, smcr_link_t);
+
+    link->index = state->link_count++;
+    link->lgr = lgr;
+    for (int side = 0; side < 2; side++) {
+        link->qp[side].link = link;
+        link->qp[side].side = side;
+    }
+    wmem_list_append(lgr->links, link);
+    if (wmem_list_count(lgr->links) > LINKS_MAX)
+        wmem_list_remove_frame(lgr->links, wmem_list_head(lgr->links));
+    return link;
+}
+
+/* The peer of a queue pair that is set up again: should its number come up again too, before the
+ * capture says for which link, it is not this one. */
+static void
+forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
+{
+    if (qp->known && smcr_qp_find(state, &qp->key) == qp)
+        wmem_map_remove(state->qps, &qp->key);
+}
+
+void
+smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key)
+{
+    smcr_qp_t *qp = &link->qp[side];
+    smcr_qp_t *before = smcr_qp_find(state, key);
+
+    if (qp->known || (before && before->link == link))
+        return;
+    if (before)
+        forget_qp(state, smcr_qp_peer(before));
+    qp->known = true;
+    qp->gid_known = true;
+    qp->key = *key;
+    wmem_map_insert(state->qps, &qp->key, qp);
+}
+
+static smcr_link_t *
+new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_key_t *receiver)
+{
+    smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state));
+
+    if (sender)
+        smcr_qp_set(state, link, 0, sender);
+    smcr_qp_set(state, link, 1, receiver);
+    return link;
+}
+
+smcr_link_t *
+smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
+                  const smcr_qp_key_t *receiver)
+{
+    smcr_qp_t *from = sender ? smcr_qp_find(state, sender) : NULL;
+    smcr_qp_t *to = smcr_qp_find(state, receiver);
+
+    if (from && to)
+        return from->link == to->link && from != to ? from->link : NULL;
+    if (!from && !to)
+        return new_late_link(state, sender, receiver);
+    if (!sender)
+        return to->link;
+
+    smcr_qp_t *known = from ? from : to;
+    smcr_qp_t *missing = smcr_qp_peer(known);
+    if (missing->known)
+        return NULL;
+    smcr_qp_set(state, known->link, missing->side, from ? receiver : sender);
+    return known->link;
+}
+
+smcr_link_t *
+smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
+{
+    for (wmem_list_frame_t *at = wmem_list_tail(lgr->links); at; at = wmem_list_frame_prev(at)) {
+        smcr_link_t *link = wmem_list_frame_data(at);
+        if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&
+            link->state != SMCR_LINK_REJECTED)
+            return link;
+    }
+    return NULL;
+}
+
+/* Whether the two links use the same device of `side`. */
+static bool
+share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
+{
+    return one->qp[side].known && other->qp[side].known &&
+           memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
+}
+
+/* The type of a group with its active links, in the words of Linux (net/smc/smc_core.h). */
+static smcr_lgr_type_t
+lgr_type(smcr_lgr_t *lgr)
+{
+    const smcr_link_t *first = NULL;
+
+    lgr->single_side = SMCR_SIDE_UNKNOWN;
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
+        const smcr_link_t *link = wmem_list_frame_data(at);
+        if (link->state != SMCR_LINK_ACTIVE)
+            continue;
+        for (int side = 0; first && side < 2; side++)
+            if (share_device(first, link, side))
+                lgr->single_side = side;
+        if (!first)
+            first = link;
+    }
+    if (lgr->active_links < 2)
+        return SMCR_LGR_SINGLE;
+    return lgr->single_side == SMCR_SIDE_UNKNOWN ? SMCR_LGR_SYMMETRIC : SMCR_LGR_ASYMMETRIC;
+}
+
+static bool
+update_type(smcr_lgr_t *lgr)
+{
+    smcr_lgr_type_t before = lgr->type;
+
+    lgr->type = lgr_type(lgr);
+    return lgr->type != before;
+}
+
+bool
+smcr_link_activate(smcr_link_t *link)
+{
+    if (link->state != SMCR_LINK_ANNOUNCED)
+        return false;
+    link->state = SMCR_LINK_ACTIVE;
+    link->lgr->active_links++;
+    return update_type(link->lgr);
+}
+
+bool
+smcr_link_delete(smcr_link_t *link, uint32_t frame)
+{
+    if (link->state == SMCR_LINK_DELETED || link->state == SMCR_LINK_REJECTED)
+        return false;
+    if (link->state == SMCR_LINK_ACTIVE)
+        link->lgr->active_links--;
+    link->state = SMCR_LINK_DELETED;
+    link->deleted_frame = frame;
+    if (link->lgr->active_links == 0)
+        link->lgr->ended_frame = frame;
+    wmem_list_remove(link->lgr->links, link);
+    return update_type(link->lgr);
+}
+
+/* ---- links whose beginning the capture lacks ---- */
+
+smcr_qp_t *
+smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce)
+{
+    smcr_link_t *link = smcr_link_between(state, NULL, &roce->target);
+    smcr_qp_t *sender = &link->qp[0];
+
+    memcpy(sender->key.gid, roce->source, SMCR_GID_LENGTH);
+    sender->gid_known = true;
+    smcr_link_activate(link);
+    wmem_list_append(state->half_known, link);
+    if (wmem_list_count(state->half_known) > HALF_KNOWN_MAX)
+        wmem_list_remove_frame(state->half_known, wmem_list_head(state->half_known));
+    return &link->qp[1];
+}
+
+static smcr_qp_t *
+known_qp(smcr_link_t *link)
+{
+    return link->qp[0].known ? &link->qp[0] : &link->qp[1];
+}
+
+/* Whether the acknowledgement answers what was sent just now on the half-known link to its known
+ * end. */
+static bool
+acknowledges(smcr_link_t *link, const smcr_roce_t *roce, smcr_when_t when)
+{
+    smcr_qp_t *known = known_qp(link);
+    const smcr_qp_t *missing = smcr_qp_peer(known);
+
+    if (missing->known || !missing->gid_known || !known->order.started)
+        return false;
+    const smcr_psn_seen_t *sent = smcr_psn_seen(&known->order, roce->psn);
+    return sent && when.time - sent->time < ACK_TIME &&
+           memcmp(missing->key.gid, roce->target.gid, SMCR_GID_LENGTH) == 0 &&
+           memcmp(known->key.gid, roce->source, SMCR_GID_LENGTH) == 0;
+}
+
+smcr_qp_t *
+smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when)
+{
+    smcr_link_t *found = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(state->half_known); at;
+         at = wmem_list_frame_next(at)) {
+        smcr_link_t *link = wmem_list_frame_data(at);
+        if (!acknowledges(link, roce, when))
+            continue;
+        if (found)
+            return NULL;
+        found = link;
+    }
+    if (!found)
+        return NULL;
+    smcr_qp_t *missing = smcr_qp_peer(known_qp(found));
+    smcr_qp_set(state, found, missing->side, &roce->target);
+    wmem_list_remove(state->half_known, found);
+    return missing;
+}

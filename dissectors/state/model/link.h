@@ -1,0 +1,142 @@
+/* link.h
+ * Link groups, their links, and the two queue pairs of a link (RFC 7609 2.1, 3.5).
+ *
+ * A side is a host within a link group: 0 or 1, the same in all its links. Which side is the
+ * server may be learned late, when the capture begins in the middle.
+ *
+ * All of this lives as long as the capture file and is written in the first pass only.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MODEL_LINK_H
+#define SMCR_STATE_MODEL_LINK_H
+
+#include "wire/wire.h"
+
+#include "fabric/fabric.h"
+
+typedef struct smcr_state smcr_state_t;
+typedef struct smcr_link smcr_link_t;
+typedef struct smcr_lgr smcr_lgr_t;
+typedef struct smcr_rmb smcr_rmb_t;
+typedef struct smcr_conn smcr_conn_t;
+typedef struct smcr_write smcr_write_t;
+
+#define SMCR_SIDE_UNKNOWN (-1)
+#define SMCR_NO_INDEX UINT32_MAX
+
+/* A queue pair; a link has one on each side. */
+typedef struct {
+    smcr_link_t *link;
+    int side;
+    bool known;            /* `qp` is; before, its GID may be */
+    bool gid_known;
+    smcr_qp_key_t key;
+    uint8_t mtu;           /* code that it announced, 0: none */
+    smcr_psn_t order;      /* of the packets that it receives */
+    bool send_open;        /* a SEND in several packets has begun */
+    uint32_t send_psn;     /* with this PSN */
+    smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received (write.h) */
+    uint32_t write_count;
+    smcr_unacked_t unacked; /* WRITE packets that it has taken in, not acknowledged yet */
+    wmem_list_t *orphans;  /* WRITE packets whose request has not come (orphan.h) */
+    wmem_list_t *deferred; /* messages behind a gap, until the receiver acknowledges them */
+} smcr_qp_t;
+
+typedef enum {
+    SMCR_LINK_ANNOUNCED, /* by CLC or ADD LINK */
+    SMCR_LINK_ACTIVE,    /* CONFIRM LINK has completed, or the link carries traffic */
+    SMCR_LINK_REJECTED,
+    SMCR_LINK_DELETED,
+} smcr_link_state_t;
+
+struct smcr_link {
+    uint32_t index;   /* within the capture, from 0 */
+    smcr_lgr_t *lgr;
+    bool has_number;
+    uint8_t number;   /* on the wire */
+    smcr_qp_t qp[2]; /* by side */
+    smcr_link_state_t state;
+    uint32_t packet_count;    /* of both directions, in the capture */
+    uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
+    uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
+};
+
+typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
+
+struct smcr_lgr {
+    uint32_t index;       /* within the capture, from 0; SMCR_NO_INDEX while not proven */
+    int server;           /* side, or SMCR_SIDE_UNKNOWN */
+    bool from_start;      /* the capture has its first contact */
+    uint8_t peer_id[2][SMCR_PEER_ID_LENGTH];
+    uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
+    uint32_t active_links;
+    wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
+    wmem_list_t *pending; /* LLC requests without response (exchange.c) */
+    wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
+    bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
+    uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
+    smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
+    smcr_lgr_type_t type;
+    int single_side;      /* asymmetric: the side with a single device */
+};
+
+/* A map with smcr_qp_key_t as keys. */
+wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
+
+/* The queue pair with this key, NULL when it is not known. */
+smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_qp_key_t *key);
+
+/* The other queue pair of the same link. */
+smcr_qp_t *smcr_qp_peer(smcr_qp_t *qp);
+
+/* A new link group, of which nothing is known. */
+smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
+
+/* Gives a link group its index; it now is known to be one of its own. */
+void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
+
+/* A new link in the group, its queue pairs not known yet. */
+smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
+
+/* The link's queue pair of `side` is `key`, unless it is known to be another, or `key` is its peer.
+ * A queue pair that another link had has been set up anew: neither of that link's queue pairs is
+ * found from now on. */
+void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key);
+
+/*
+ * The link between two queue pairs, made when there is none; `sender` may be NULL. A link of which
+ * one queue pair is known gets the other. Returns NULL when the two belong to different links.
+ */
+smcr_link_t *smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
+                               const smcr_qp_key_t *receiver);
+
+/* The latest link of the group with that number which is not deleted, else NULL. */
+smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
+
+/* The link carries traffic from now on. Returns true when the type of its group changed. */
+bool smcr_link_activate(smcr_link_t *link);
+
+/* The link is gone. Returns true when the type of its group changed. */
+bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
+
+/* ---- links whose beginning the capture lacks ---- */
+
+/*
+ * A message has proven that the queue pair `roce->target`, which nobody announced, carries SMC-R:
+ * makes its link, of which the sender's queue pair is not known yet. Returns the target.
+ */
+smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce);
+
+/*
+ * The queue pair to which an acknowledgement goes, of a link of which only its peer is known: the
+ * acknowledgement names a PSN that one such link between the two devices has just carried. NULL:
+ * there is no such link, or more than one.
+ */
+smcr_qp_t *smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);
+
+/* The tables of link.c in a new state. */
+void smcr_link_start(smcr_state_t *state);
+
+#endif /* SMCR_STATE_MODEL_LINK_H */

@@ -1,0 +1,218 @@
+/* record.h
+ * The record of a packet: what the first pass learns of it. It is pinned to the frame, and read by
+ * every pass and by the taps.
+ *
+ * A record says what was known when its packet went by, so that it reads the same in every pass
+ * and when the user clicks on an old frame. What points forward (the response to a request) is
+ * reached through an object that the state completes later.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MODEL_RECORD_H
+#define SMCR_STATE_MODEL_RECORD_H
+
+#include "conn.h"
+
+typedef enum {
+    SMCR_PACKET_OTHER, /* on an SMC-R queue pair, but none of the below; or a CLC message */
+    SMCR_PACKET_LLC,
+    SMCR_PACKET_CDC,
+    SMCR_PACKET_WRITE,
+    SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK, CNP */
+} smcr_packet_kind_t;
+
+/* ---- what records lead to ---- */
+
+/* A request and its response: LLC, one step of the CLC exchange, or a cursor update that somebody
+ * asked for. */
+struct smcr_exchange {
+    uint64_t request_time, response_time;   /* nanoseconds since the epoch */
+    uint32_t request_frame, response_frame; /* 0: not seen */
+};
+
+/* How long somebody has waited, and since which frame; 0: nobody has. */
+typedef struct {
+    uint32_t frame;
+    uint64_t time; /* nanoseconds */
+} smcr_wait_t;
+
+/* What turns out later about a WRITE that came before anything named its connection. */
+typedef struct {
+    smcr_conn_t *conn; /* NULL: still not known */
+    smcr_link_t *link; /* NULL: the record has it, or it is not known */
+    int sender;        /* side of the link */
+    bool placed;       /* `position` is known */
+    uint64_t position; /* of the request's first byte in the byte stream */
+} smcr_late_t;
+
+/* What few WRITE packets have. */
+typedef struct {
+    smcr_late_t *late;     /* where the capture begins late */
+    uint32_t within;       /* with `late`: offset of this packet in its request, bytes */
+    uint32_t rewritten;    /* as in smcr_piece_t */
+    uint64_t gap;
+    smcr_wait_t blocked;   /* the writer was, until this packet */
+} smcr_place_more_t;
+
+/* Where an RDMA WRITE packet writes. */
+struct smcr_place {
+    uint64_t position;       /* of its first byte in the byte stream */
+    smcr_place_t *next;      /* the next one that is not announced yet; after the last, the first */
+    smcr_place_more_t *more; /* NULL: nothing */
+    const smcr_when_t *acked; /* by the first acknowledgement that covers it; NULL: not known */
+    uint32_t offset;         /* in the RMB element */
+    uint32_t length;         /* application bytes in this packet */
+    uint32_t frame;          /* this one */
+    uint32_t announced_in;   /* the CDC message that covers it; 0: not known yet */
+    uint32_t used;           /* of the element: bytes written, and not read yet */
+    uint8_t index;           /* RMB element, from 1; 0: not known */
+    bool positioned;         /* `position` is known */
+};
+
+#define SMCR_NOT_KNOWN UINT32_MAX
+
+/* What few CDC messages have. */
+typedef struct {
+    smcr_wait_t blocked; /* the writer was, until this message */
+    smcr_wait_t full;    /* the window was, until this message */
+} smcr_cdc_more_t;
+
+/* What a CDC message means for its connection. */
+typedef struct {
+    uint64_t announced; /* end of what the sender has announced, a position in the stream */
+    uint64_t consumed;  /* end of what the sender has read of the other stream */
+    uint32_t len;       /* bytes that this message announces */
+    uint32_t read;      /* bytes that it says were read */
+    uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
+    uint32_t size;      /* of the element, without an eyecatcher; 0: not known */
+    uint32_t offered;   /* space that is left in the sender's own element; SMCR_NOT_KNOWN */
+    uint32_t writes : 30; /* WRITE packets that it announces */
+    bool urgent : 1;    /* urgent data end at `announced` */
+    bool last : 1;      /* the sender is done with sending: the stream ends at `announced` */
+    uint32_t first_write, last_write; /* their frames */
+    uint32_t read_of;   /* what was read last had been announced in this frame; 0: none was read */
+    uint64_t read_time; /* and so long before, nanoseconds */
+    smcr_cdc_more_t *more; /* NULL: nothing */
+} smcr_cdc_view_t;
+
+typedef enum {
+    SMCR_EVENT_NONE,
+#define SMCR_EVENT(id, expert) id,
+#include "events.def"
+} smcr_event_id_t;
+
+/* Something worth telling the user, with its sentence. */
+typedef struct smcr_event {
+    struct smcr_event *next;
+    smcr_event_id_t id;
+    const char *text; /* NULL: the sentence of the expert item says all */
+} smcr_event_t;
+
+/* ---- the record ---- */
+
+/*
+ * Its members, listed once: the struct, the value of a member of which nothing is known, and what
+ * is kept all come from these lists (record.c).
+ *
+ * MEMBER(type, name, width, value): every record keeps it. `width` is empty or that of a bit-field.
+ */
+#define SMCR_RECORD_ALWAYS(MEMBER) \
+    MEMBER(uint8_t, kind, : 4, SMCR_PACKET_OTHER)       /* smcr_packet_kind_t */ \
+    MEMBER(uint8_t, order, : 4, SMCR_PSN_NEXT)          /* smcr_psn_order_t */ \
+    MEMBER(int8_t, sender, , SMCR_SIDE_UNKNOWN)         /* side of the link group */ \
+    MEMBER(int8_t, direction, , SMCR_SIDE_UNKNOWN)      /* 0 client to server, 1 the reverse */ \
+    MEMBER(bool, lgr_proven, : 1, false)                /* the link group has an index */ \
+    MEMBER(bool, sender_known, : 1, false)              /* the queue pair that sent it is */ \
+    MEMBER(bool, receiver_known, : 1, false)            /* the one that receives it is */ \
+    MEMBER(bool, has_number, : 1, false)                /* the link's number was known */ \
+    MEMBER(bool, has_part, : 1, false)                  /* `message_psn` and `part` are known */ \
+    MEMBER(bool, is_late, : 1, false)                   /* see smcr_record_now() */
+
+/* MEMBER(type, name): a record keeps it only where it is not zero. */
+#define SMCR_RECORD_SOMETIMES(MEMBER) \
+    MEMBER(smcr_link_t *, link) \
+    MEMBER(smcr_conn_t *, conn)         /* NULL: of no single connection, or not known */ \
+    MEMBER(smcr_place_t *, place)       /* SMCR_PACKET_WRITE */ \
+    MEMBER(smcr_cdc_view_t *, view)     /* SMCR_PACKET_CDC that was taken in; NULL: not known */ \
+    MEMBER(smcr_exchange_t *, asks)     /* the exchange that this message begins */ \
+    MEMBER(smcr_exchange_t *, answers)  /* the one that it ends; a message may do both */ \
+    MEMBER(smcr_event_t *, events)      /* in order */ \
+    MEMBER(smcr_wait_t, acks)           /* ACK: the packet that it answers, how long that took */ \
+    MEMBER(uint32_t, first_frame)       /* that had this PSN before; 0: none */ \
+    MEMBER(uint32_t, missing)           /* packets of the gap before this one */ \
+    MEMBER(uint32_t, message_psn)       /* SEND in several packets: PSN of its first one */ \
+    MEMBER(uint32_t, part)              /* and the number of this one, from 0 */
+
+#define SMCR_DECLARE_ALWAYS(type, name, width, value) type name width;
+#define SMCR_DECLARE_SOMETIMES(type, name) type name;
+
+typedef struct {
+    SMCR_RECORD_ALWAYS(SMCR_DECLARE_ALWAYS)
+} smcr_record_always_t;
+
+typedef struct {
+    union {
+        smcr_record_always_t always;
+        struct {
+            SMCR_RECORD_ALWAYS(SMCR_DECLARE_ALWAYS)
+        };
+    };
+    SMCR_RECORD_SOMETIMES(SMCR_DECLARE_SOMETIMES)
+} smcr_record_t;
+
+/* A record of which nothing is known. */
+smcr_record_t smcr_record_new(void);
+
+/* Adds what is known of the link now; `sender` is a side of it. */
+void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);
+
+
+#define SMCR_OUTERMOST UINT16_MAX
+
+/* The record that was kept, or the first one of the frame. Returns false when there is none;
+ * `record` is then not changed. */
+bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
+                      smcr_record_t *record);
+
+/*
+ * The record with what has turned out since its packet went by: the connection, and which link it
+ * is, of a WRITE that came before anything named them. `is_late` says that the connection was not
+ * known then. Late answers are looked up here and in smcr_place_piece() only.
+ */
+smcr_record_t smcr_record_now(const smcr_record_t *record);
+
+/* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
+smcr_piece_t smcr_place_piece(const smcr_place_t *place);
+
+/* Space that is left in the receiver's element, if its size is known. */
+uint32_t smcr_cdc_free(const smcr_cdc_view_t *view);
+
+/* ---- what makes records ---- */
+
+/* A packet, or a message of TCP's byte stream, on its way through the state. */
+typedef struct {
+    smcr_state_t *state;
+    const smcr_roce_t *roce; /* headers of the packet; NULL: of TCP, or the packet has gone by */
+    smcr_qp_t *qp;         /* the queue pair that receives it; NULL: none that is known */
+    uint32_t psn;            /* with `qp` */
+    smcr_when_t when;
+    smcr_record_t *record;   /* gets what is found out about the packet */
+} smcr_arrival_t;
+
+/* Keeps the record, once the first pass has learned all of the packet. `layer` tells the packets of
+ * one frame apart. */
+void smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer);
+
+/* Tells the user something about the packet; `format` may be NULL. */
+void smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
+/* What few packets have of a place, or CDC messages of a view; made when it is first asked for. */
+smcr_place_more_t *smcr_place_more(smcr_state_t *state, smcr_place_t *place);
+smcr_cdc_more_t *smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view);
+
+/* What turns out later about a packet that came too early; NULL: this one did not. */
+smcr_late_t *smcr_place_late(const smcr_place_t *place);
+
+#endif /* SMCR_STATE_MODEL_RECORD_H */

@@ -1,0 +1,99 @@
+/* rmb.c
+ * Finds the RMB that an RKey names on a link.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rmb.h"
+
+#include "store.h"
+
+static unsigned
+hash_rkey(const void *data)
+{
+    const smcr_rtoken_entry_t *key = data;
+
+    return (key->rkey * 2654435761U) ^ g_direct_hash(key->owner);
+}
+
+static gboolean
+equal_rkeys(const void *one, const void *other)
+{
+    const smcr_rtoken_entry_t *a = one;
+    const smcr_rtoken_entry_t *b = other;
+
+    return a->owner == b->owner && a->rkey == b->rkey;
+}
+
+void
+smcr_rmb_start(smcr_state_t *state)
+{
+    state->rkeys = g_hash_table_new(hash_rkey, equal_rkeys);
+}
+
+void
+smcr_rmb_end(smcr_state_t *state)
+{
+    g_hash_table_destroy(state->rkeys);
+}
+
+smcr_rtoken_entry_t *
+smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey)
+{
+    smcr_rtoken_entry_t key = {.owner = owner, .rkey = rkey};
+
+    return g_hash_table_lookup(state->rkeys, &key);
+}
+
+void
+smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
+                    uint64_t va)
+{
+    smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
+
+    if (!entry) {
+        entry = smcr_state_alloc0(state, sizeof(smcr_rtoken_entry_t));
+        entry->owner = owner;
+        entry->rkey = rkey;
+        g_hash_table_add(state->rkeys, entry);
+    }
+    entry->rmb = rmb;
+    entry->va = va;
+}
+
+smcr_rmb_t *
+smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
+{
+    smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
+
+    if (entry && entry->va == va && !entry->rmb->deleted_frame)
+        return entry->rmb;
+
+    smcr_rmb_t *rmb = smcr_state_alloc0(state, sizeof(smcr_rmb_t));
+    rmb->lgr = owner->link->lgr;
+    rmb->side = owner->side;
+    smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
+    return rmb;
+}
+
+smcr_conn_t *
+smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index)
+{
+    if (index == 1)
+        return rmb->only;
+    return rmb->conns && index < SMCR_RMB_ELEMENTS ? rmb->conns[index] : NULL;
+}
+
+void
+smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn)
+{
+    if (index == 1) {
+        rmb->only = conn;
+        return;
+    }
+    if (index == 0 || index >= SMCR_RMB_ELEMENTS)
+        return;
+    if (!rmb->conns)
+        rmb->conns = wmem_alloc0_array(state->scope, smcr_conn_t *, SMCR_RMB_ELEMENTS);
+    rmb->conns[index] = conn;
+}

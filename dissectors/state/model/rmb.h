@@ -1,0 +1,52 @@
+/* rmb.h
+ * Remote memory buffers, and the RKeys and addresses by which they are written on each link
+ * (RFC 7609 2.1, 4.2, A.3.3, A.3.5).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MODEL_RMB_H
+#define SMCR_STATE_MODEL_RMB_H
+
+#include "link.h"
+
+#define SMCR_RMB_ELEMENTS 256 /* the index is one byte, from 1 */
+
+struct smcr_rmb {
+    smcr_lgr_t *lgr;
+    int side;               /* of the owner, who receives data in it */
+    uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
+    uint32_t deleted_frame; /* DELETE RKEY; 0: not deleted */
+    smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
+    smcr_conn_t **conns;    /* of the other elements, by index; NULL while there are none */
+};
+
+/* An RMB on one link. */
+typedef struct {
+    const smcr_qp_t *owner;
+    uint32_t rkey;
+    smcr_rmb_t *rmb;
+    uint64_t va; /* of the RMB's first byte */
+} smcr_rtoken_entry_t;
+
+/* The RMB that `rkey` names on the link of `owner`, a queue pair of its owner; NULL: none. */
+smcr_rtoken_entry_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,
+                                   uint32_t rkey);
+
+/* The RMB that `rkey` names for `owner`; a new one when there is none, or when the key now stands
+ * for another address or the old RMB was deleted. */
+smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
+
+/* `rmb` has this key and address on the link of `owner` as well. */
+void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
+                         uint64_t va);
+
+/* The connection that uses element `index` (1..255), NULL when none is known. */
+smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
+void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
+
+/* The table of rmb.c in a new state; and its end, before the scope goes. */
+void smcr_rmb_start(smcr_state_t *state);
+void smcr_rmb_end(smcr_state_t *state);
+
+#endif /* SMCR_STATE_MODEL_RMB_H */

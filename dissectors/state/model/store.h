@@ -1,0 +1,59 @@
+/* store.h
+ * What the state keeps of one capture file, and the memory that it keeps it in. Only the files of
+ * state/ read it; each member belongs to the file that is named beside it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MODEL_STORE_H
+#define SMCR_STATE_MODEL_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#ifndef SLAB_SIZE /* fuzzers want small ones, so that the ends of slabs are seen */
+#define SLAB_SIZE 32768 /* bytes */
+#endif
+#define SMCR_FULL_STRANGERS 256
+
+/* Tables with a member for every connection are GLib's: they take a third of wmem's memory. */
+struct smcr_state {
+    wmem_allocator_t *scope;
+    uint32_t last_frame; /* from which something was learned: frames come in order */
+    uint8_t *slab; /* of what is allocated next by smcr_state_alloc0() */
+    size_t slab_left;
+    /* record.c */
+    uint8_t **records; /* slabs of records */
+    uint32_t record_slabs, record_units; /* slabs; units of 8 bytes used of the last one */
+    uint32_t **pages; /* numbers of records by frame */
+    uint32_t page_count;
+    /* link.c */
+    uint32_t lgr_count, link_count;
+    wmem_list_t *lgrs;       /* smcr_lgr_t that have an index, the last ones */
+    wmem_map_t *qps;         /* smcr_qp_key_t -> smcr_qp_t */
+    wmem_list_t *half_known; /* smcr_link_t: one of the two queue pairs is not known yet */
+    /* rmb.c */
+    GHashTable *rkeys; /* smcr_rtoken_entry_t, by the owner's queue pair and RKey */
+    /* conn.c */
+    uint32_t conn_count;
+    GHashTable *tokens;        /* of connections, by link group, side and token */
+    GHashTable *conversations; /* smcr_conn_t, by conversation */
+    /* orphan.c */
+    wmem_map_t *strangers; /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
+    uint64_t full_strangers[SMCR_FULL_STRANGERS]; /* smcr_target() of some that are full */
+};
+
+typedef struct smcr_state smcr_state_t;
+
+/* Memory for what is needed once or more for each frame and is never freed by itself. It has no
+ * header of wmem's. `size` is in bytes. All zeros; lives as long as the capture file. */
+void *smcr_state_alloc0(smcr_state_t *state, size_t size);
+
+/* Called by whatever changes the state, with the number of the frame that it learns from: asserts
+ * that this is the first pass, in which frames come in order. */
+void smcr_state_learns(smcr_state_t *state, uint32_t frame);
+
+#endif /* SMCR_STATE_MODEL_STORE_H */

@@ -1,0 +1,90 @@
+/* stream.h
+ * The byte stream of one direction of a connection, as RDMA WRITEs and CDC messages build it
+ * (RFC 7609 4.4 to 4.6).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MODEL_STREAM_H
+#define SMCR_STATE_MODEL_STREAM_H
+
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "ring.h"
+
+typedef struct smcr_place smcr_place_t;
+typedef struct smcr_announcement smcr_announcement_t;
+
+/* What few streams have. */
+typedef struct {
+    uint32_t blocked_frame;   /* the writer has been blocked since; 0: it is not */
+    uint32_t full_frame;      /* the window has been full since; 0: it is not */
+    uint64_t blocked_time, full_time; /* nanoseconds since the epoch */
+    uint64_t urgent;          /* position after the last urgent data; 0: none */
+} smcr_stalls_t;
+
+/* Positions count bytes from the beginning of the connection. */
+typedef struct {
+    smcr_ring_t ring;    /* of the receiver's element */
+    uint64_t written;    /* what is before has been written */
+    uint64_t announced;  /* by a producer cursor */
+    uint64_t consumed;   /* by the reader, as its consumer cursor says */
+    smcr_cursor_t prod;  /* the cursors that `announced` and `consumed` stand for */
+    smcr_cursor_t cons;
+    bool known;          /* the positions mean something */
+    bool moved;          /* to another link, and nothing new has been written since */
+    bool filled;         /* the window was full after the writer's last announcement */
+    bool filled_small;   /* with a few bytes only, which were all that had been free */
+    /* who waits for whom (window.h) */
+    smcr_place_t *unannounced;     /* written, not announced yet: the last one, before the first */
+    smcr_announcement_t *unread;   /* announced, not read yet: likewise */
+    smcr_stalls_t *stalls;         /* NULL: there has been none, nor urgent data */
+} smcr_stream_t;
+
+/* A piece of the stream that one WRITE packet carries. */
+typedef struct {
+    bool known;
+    uint64_t position;  /* of its first byte */
+    uint32_t rewritten; /* bytes at its beginning that had been written before */
+    uint64_t gap;       /* bytes before it that the capture lacks */
+} smcr_piece_t;
+
+/* The stream begins: an element of `size` bytes whose data begins at `base`. */
+void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
+
+/* The stream of a late capture, in an element of unknown size: it has been written up to `written`,
+ * of which the last `length` bytes are not announced yet. */
+void smcr_stream_start_late(smcr_stream_t *stream, uint32_t written, uint32_t length);
+
+/* Cursors in the first round of an element of unknown size say all. Later ones do not: then nothing
+ * is known of the stream any more. Returns whether a producer cursor tells its position. */
+bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
+bool smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons);
+
+/* The stream goes on on another link: what was not acknowledged on the old one may come again. */
+void smcr_stream_move(smcr_stream_t *stream);
+
+/*
+ * Where in the stream a request of `length` bytes to `offset` of the element goes. It goes on
+ * where the last one ended; else the capture lacks some, or, after a failover, they are written
+ * again. Returns false when that is not known: the size of the element is not, and bytes are
+ * missing or the writer begins another round. Nothing is known of the stream any more then.
+ */
+bool smcr_stream_locate(smcr_stream_t *stream, uint32_t offset, uint32_t length,
+                        uint64_t *position);
+
+/* `length` bytes at `position` are written. */
+smcr_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
+
+/* A producer cursor arrives. Returns the bytes that it announces, negative when it goes back. */
+int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);
+
+/* A consumer cursor arrives. Returns the bytes that were read, negative when it goes back. */
+int64_t smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons);
+
+/* Bytes announced and not yet read, and the space that is left for the writer. */
+uint64_t smcr_stream_unread(const smcr_stream_t *stream);
+uint64_t smcr_stream_free(const smcr_stream_t *stream);
+
+#endif /* SMCR_STATE_MODEL_STREAM_H */

@@ -1,0 +1,314 @@
+/* clc_stream.c
+ * CLC is the first thing on the connection, so each direction is CLC until the first byte that is
+ * not, or until a Decline. From there on the bytes go to the dissectors that would have had them
+ * without us. A Decline is still expected after Confirm: until CONFIRM LINK has completed either
+ * side may change its mind (RFC 7609 C.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "clc_stream.h"
+
+#include <string.h>
+
+#include <epan/exceptions.h>
+
+#include "fields.h"
+#include "host/host.h"
+#include "message/message.h"
+#include "packet/packet.h"
+#include "show/show.h"
+#include "values.h"
+#include "wire/wire.h"
+
+/* Set when protocols register. */
+static struct {
+    dissector_handle_t clc;
+    dissector_handle_t builtin; /* Wireshark's own `smc`; NULL when it has none */
+} handles;
+
+void
+smcr_clc_stream_handoff(dissector_handle_t clc)
+{
+    handles.clc = clc;
+    handles.builtin = find_dissector("smc");
+}
+
+/* Index for the per-direction members of a connection. */
+static unsigned
+direction(const packet_info *pinfo)
+{
+    int order = cmp_address(&pinfo->src, &pinfo->dst);
+
+    return order > 0 || (order == 0 && pinfo->srcport > pinfo->destport);
+}
+
+/* Whether the bytes at `offset` are an eyecatcher; the beginning of one if TCP can give more. */
+bool
+smcr_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
+{
+    static const uint8_t start[] = {SMCR_EYECATCHER_R >> 24, SMCR_EYECATCHER_R >> 16 & 0xff,
+                                    SMCR_EYECATCHER_R >> 8 & 0xff};
+    int length = tvb_captured_length_remaining(tvb, offset);
+
+    if (length >= SMCR_EYECATCHER_LENGTH) {
+        uint32_t eyecatcher = tvb_get_ntohl(tvb, offset);
+        return eyecatcher == SMCR_EYECATCHER_R || eyecatcher == SMCR_EYECATCHER_D;
+    }
+    return length > 0 && pinfo->can_desegment &&
+           tvb_memeql(tvb, offset, start, (size_t)length) == 0;
+}
+
+static void
+run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    if (!smcr_preferences.builtin_too || !handles.builtin)
+        return;
+    call_dissector(handles.builtin, tvb, pinfo, tree);
+}
+
+/* ---- messages in the byte stream ---- */
+
+/* The bytes that the message at `offset` still needs, 0 when it is all there. Of a segment that
+ * completes the header and goes on, 4.0 loses the rest in its second pass if it was asked for the
+ * header only. */
+static uint32_t
+missing_bytes(tvbuff_t *tvb, int offset, int stated)
+{
+    int left = tvb_reported_length_remaining(tvb, offset);
+
+    if (left < SMCR_CLC_HEADER_LENGTH)
+        return DESEGMENT_ONE_MORE_SEGMENT;
+    return stated > left ? (uint32_t)(stated - left) : 0;
+}
+
+/* Length that the message at `offset` says; 0: it does not, or no message can have that. */
+static int
+stated_length(tvbuff_t *tvb, int offset)
+{
+    if (tvb_captured_length_remaining(tvb, offset) < SMCR_CLC_HEADER_LENGTH)
+        return 0;
+    int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
+    return stated >= SMCR_CLC_HEADER_LENGTH && stated <= SMCR_CLC_LENGTH_MAX ? stated : 0;
+}
+
+/*
+ * The CLC message at `offset`. NULL: TCP can give more of it, `*missing` bytes. A length field that
+ * no message can have makes everything that is left the message.
+ */
+static tvbuff_t *
+message_at(tvbuff_t *tvb, int offset, const packet_info *pinfo, uint32_t *missing)
+{
+    int length = stated_length(tvb, offset);
+
+    *missing = missing_bytes(tvb, offset, length);
+    if (*missing && pinfo->can_desegment)
+        return NULL;
+    if (!length)
+        length = tvb_reported_length_remaining(tvb, offset);
+    int captured = MIN(length, tvb_captured_length_remaining(tvb, offset));
+    return tvb_new_subset_length_caplen(tvb, offset, captured, length);
+}
+
+/* ---- first pass ---- */
+
+/* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. */
+static void
+learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn)
+{
+    smcr_state_t *state = smcr_capture_learn(pinfo);
+    bool from_server = !smcr_handshake_from_client(pinfo, conn);
+    smcr_clc_t clc = {0};
+    int offset = 0;
+
+    for (unsigned nth = 0; smcr_clc_begins(tvb, offset, pinfo); nth++) {
+        uint32_t missing;
+        tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
+        if (!message)
+            return;
+        smcr_clc_decode(message, pinfo, &clc);
+        smcr_learn_clc(pinfo, conn, &clc, nth, from_server);
+        smcr_hooks_watch();
+        offset += (int)tvb_reported_length(message);
+        if (clc.header.type == SMCR_CLC_DECLINE)
+            break;
+    }
+    bool rest = tvb_captured_length_remaining(tvb, offset) > 0;
+    if (rest || clc.header.type == SMCR_CLC_DECLINE)
+        smcr_state_clc_ended(state, conn, direction(pinfo), pinfo->num);
+    if (rest)
+        smcr_state_tcp_data(state, conn, pinfo->num);
+}
+
+/* ---- every pass ---- */
+
+/* Shows a message, number `nth` in this frame, with what was learned of it. Returns its type. */
+static uint8_t
+show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
+             unsigned nth)
+{
+    smcr_clc_t clc;
+    smcr_record_t record;
+    proto_tree *below = smcr_clc_dissect(message, pinfo, tree, &clc);
+
+    if (smcr_learned_clc(pinfo, nth, &record)) {
+        smcr_annotate_packet(message, pinfo, below, &record);
+        smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
+    }
+    bool declines = clc.header.type == SMCR_CLC_DECLINE && conn &&
+                    conn->fallback.kind == SMCR_FALLBACK_DECLINED;
+    if (declines && conn->fallback.frame == pinfo->num)
+        smcr_fallback_show(message, pinfo, below, conn);
+    run_builtin(message, pinfo, tree);
+    return clc.header.type;
+}
+
+/* Shows the messages at the beginning of a segment. Returns the bytes that they have; asks TCP for
+ * more where a message is not all there, and then returns -1. */
+static int
+show_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    int offset = 0;
+
+    for (unsigned nth = 0; smcr_clc_begins(tvb, offset, pinfo); nth++) {
+        uint32_t missing;
+        tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
+        if (!message) {
+            pinfo->desegment_offset = offset;
+            pinfo->desegment_len = missing;
+            return -1;
+        }
+        if (offset == 0)
+            col_clear(pinfo->cinfo, COL_INFO);
+        uint8_t type = show_message(message, pinfo, tree, conn, nth);
+        offset += MIN((int)tvb_reported_length(message),
+                      tvb_reported_length_remaining(tvb, offset));
+        if (type == SMCR_CLC_DECLINE)
+            break;
+    }
+    return offset;
+}
+
+/* A dissector that took over the whole conversation is hidden below our claim: it gets the bytes
+ * from here. Returns what it returns, 0 when there is none. */
+static int
+call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+            void *data)
+{
+    dissector_handle_t hidden = conversation_get_dissector(conversation, 0);
+
+    if (!hidden || hidden == handles.clc)
+        return 0;
+    int offset = pinfo->desegment_offset;
+    uint32_t length = pinfo->desegment_len;
+    int used = call_dissector_only(hidden, tvb, pinfo, tree, data);
+    if (used == 0) { /* some reject bytes and ask for more, which TCP takes for a bug of ours */
+        pinfo->desegment_offset = offset;
+        pinfo->desegment_len = length;
+    }
+    return used;
+}
+
+/* The frame has shown CLC already: the next dissector is to leave that in the Info column. */
+static void
+keep_info(packet_info *pinfo)
+{
+    col_append_str(pinfo->cinfo, COL_INFO, ", ");
+    col_set_fence(pinfo->cinfo, COL_INFO);
+}
+
+/* Nobody had anything to add: the comma goes. */
+static void
+trim_info(packet_info *pinfo)
+{
+    const char *text = col_get_text(pinfo->cinfo, COL_INFO);
+
+    if (!text || !g_str_has_suffix(text, ", "))
+        return;
+    char *trimmed = wmem_strndup(pinfo->pool, text, strlen(text) - 2);
+    col_clear_fence(pinfo->cinfo, COL_INFO);
+    col_add_str(pinfo->cinfo, COL_INFO, trimmed);
+}
+
+/* What follows the CLC messages of this segment. TCP asks its dissectors anew, us included. */
+static void
+dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    conversation_t *conversation = find_or_create_conversation(pinfo);
+
+    keep_info(pinfo);
+    smcr_handshake_begin_bypass(pinfo, conversation);
+    TRY {
+        decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
+                         get_tcp_conversation_data(conversation, pinfo), data);
+    }
+    FINALLY {
+        smcr_handshake_end_bypass(pinfo);
+    }
+    ENDTRY;
+    trim_info(pinfo);
+    if (pinfo->desegment_len)
+        pinfo->desegment_offset += offset;
+}
+
+/*
+ * Hands what is not CLC to the dissectors that TCP would have asked without us. Returns what the
+ * caller is to return to TCP.
+ */
+static int
+dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    pinfo->can_desegment = pinfo->saved_can_desegment;
+    if (offset > 0) {
+        dissect_following(tvb, offset, pinfo, tree, data);
+        return (int)tvb_captured_length(tvb);
+    }
+    smcr_record_t first;
+    if (smcr_learned_clc(pinfo, 0, &first))
+        keep_info(pinfo); /* TCP has put the message of this frame together from two */
+    return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
+}
+
+/* Data of a connection that fell back: found by the connection, though it is no SMC. */
+static void
+show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    if (!conn || !conn->fallback.kind || conn->fallback.frame > pinfo->num)
+        return;
+    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
+    proto_item_set_generated(stream);
+    proto_item_set_hidden(stream);
+    if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
+        smcr_fallback_show(tvb, pinfo, tree, conn);
+        return;
+    }
+    proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
+                                               smcr_fallback_reason(pinfo->pool, &conn->fallback));
+    proto_item_set_generated(reason);
+    proto_item_set_hidden(reason);
+}
+
+int
+smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    conversation_t *bypass = smcr_handshake_bypass(pinfo);
+
+    if (bypass) {
+        pinfo->can_desegment = pinfo->saved_can_desegment;
+        return call_hidden(bypass, tvb, pinfo, tree, data);
+    }
+    smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;
+
+    if (end && pinfo->num > end) {
+        show_fallback(tvb, pinfo, tree, conn);
+        return dissect_rest(tvb, 0, pinfo, tree, data);
+    }
+    if (conn && !pinfo->fd->visited)
+        learn_segment(tvb, pinfo, conn);
+    int offset = show_messages(tvb, pinfo, tree, conn);
+    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
+        return (int)tvb_captured_length(tvb);
+    show_fallback(tvb, pinfo, tree, conn);
+    return dissect_rest(tvb, offset, pinfo, tree, data);
+}

@@ -1,0 +1,112 @@
+/* option.c
+ * A SYN with the option makes a connection, and claims the TCP conversation for CLC from that frame
+ * on. A SYN-ACK without it sends the connection back to TCP.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "option.h"
+
+#include "fields.h"
+#include "host/host.h"
+#include "message/message.h"
+#include "show/show.h"
+#include "state/state.h"
+#include "wire/wire.h"
+
+#define KIND_END 0
+#define KIND_NOP 1
+#define OPTION_LENGTH 6
+#define TCP_HEADER_MIN 20
+
+/* SMC-R option, RFC 7609 A.1 */
+static const smcr_row_t option_rows[] = {
+    SHOW(hf_smcr_option_kind, 0, 1),
+    SHOW(hf_smcr_option_length, 1, 1),
+    SHOW(hf_smcr_option_exid, 2, 4),
+};
+SMCR_LAYOUT(option_layout, "SMC-R option", option_rows, OPTION_LENGTH);
+
+bool
+smcr_option_is_ours(tvbuff_t *tvb)
+{
+    return tvb_captured_length(tvb) >= OPTION_LENGTH && tvb_get_ntohl(tvb, 2) == SMCR_EYECATCHER_R;
+}
+
+void
+smcr_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
+{
+    bool answer = (tcp->th_flags & TH_ACK) != 0;
+
+    if (!(tcp->th_flags & TH_SYN))
+        return;
+    smcr_conn_t *conn = smcr_handshake_claim(pinfo, !answer);
+    if (answer)
+        smcr_state_synack(smcr_capture_learn(pinfo), conn, true, pinfo->num);
+    else
+        smcr_state_syn(smcr_capture_learn(pinfo), conn, pinfo->num);
+}
+
+void
+smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    proto_item *item = proto_tree_add_item(tree, hf_smcr_option, tvb, 0, -1, ENC_NA);
+    smcr_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN};
+
+    col_append_str(pinfo->cinfo, COL_INFO, " SMC-R");
+    walk.tree = proto_item_add_subtree(item, ett_smcr_option);
+    smcr_layout_walk(&option_layout, &walk, 0, NULL);
+    if (tvb_reported_length(tvb) != OPTION_LENGTH) {
+        proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
+        expert_add_info(pinfo, item, &ei_smcr_option_length);
+    }
+    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    if (conn)
+        smcr_annotate_conn(tvb, pinfo, walk.tree, conn);
+}
+
+/* Whether one of the options from `tvb` to the end of the TCP header is ours. */
+static bool
+option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
+{
+    tvbuff_t *frame = tvb_get_ds_tvb(tvb);
+    int offset = tvb_raw_offset(tvb);
+    int end = offset + tcp->th_hlen - TCP_HEADER_MIN; /* or before, if options came before this */
+
+    while (offset < end && tvb_captured_length_remaining(frame, offset) >= 2) {
+        uint8_t kind = tvb_get_uint8(frame, offset);
+        uint8_t length = kind == KIND_NOP ? 1 : tvb_get_uint8(frame, offset + 1);
+
+        if (kind == KIND_END || length == 0)
+            return false;
+        if ((kind == SMCR_TCP_EXPERIMENT_1 || kind == SMCR_TCP_EXPERIMENT_2) &&
+            length >= OPTION_LENGTH &&
+            tvb_captured_length_remaining(frame, offset) >= OPTION_LENGTH &&
+            tvb_get_ntohl(frame, offset + 2) == SMCR_EYECATCHER_R)
+            return true;
+        offset += length;
+    }
+    return false;
+}
+
+void
+smcr_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
+{
+    const uint16_t synack = TH_SYN | TH_ACK;
+    smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find(pinfo) : NULL;
+
+    if (conn)
+        smcr_state_synack(smcr_capture_learn(pinfo), conn, option_follows(tvb, tcp), pinfo->num);
+}
+
+void
+smcr_option_show_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+
+    if (!conn || conn->fallback.kind != SMCR_FALLBACK_NO_OPTION ||
+        conn->fallback.frame != pinfo->num)
+        return;
+    smcr_annotate_conn(tvb, pinfo, tree, conn);
+    smcr_fallback_show(tvb, pinfo, tree, conn);
+}
