@@ -14,7 +14,7 @@ typedef struct {
     uint8_t type;      /* enum smcr_llc_type, of version 1 */
     int side;          /* that sends the message */
     smcr_link_t *link; /* that carries it */
-    uint32_t key;      /* that the response has to repeat; 0 when there is none */
+    uint32_t key;      /* that the response should repeat; 0 where the message has none */
 } smcr_topic_t;
 
 /*
