@@ -1,6 +1,6 @@
 """
-Layouts of the messages, from RFC 7609 A.2 to A.4 and the kernel's smc_clc.h, smc_llc.h and smc_cdc.h: which field of the
-plugin shows which bytes. The plugin has its own tables; a mistake in either shows as a difference.
+Layouts of the messages, from RFC 7609 A.2 to A.4 and the kernel's smc_clc.h, smc_llc.h and smc_cdc.h: which field of
+the plugin shows which bytes. The plugin has its own tables; a mistake in either shows as a difference.
 
 A layout is a text: fields, without their "smcr.", and their numbers of bytes.
 """

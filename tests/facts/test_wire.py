@@ -255,8 +255,8 @@ MALFORMED = {
     "clc-proposal-counts": {"smcr.clc.subnet_invalid": 2, "smcr.clc.path_invalid": 1},
     # CONFIRM LINK for 0, 1, 9 and 255 links at most
     "llc-counts": {"smcr.max_links_invalid": 4},
-    # TEST LINK, DELETE RKEY: four lengths each, four of version 2; CDC: four. Short: three TEST LINKs, three CDC messages,
-    # the extension of an ADD LINK
+    # TEST LINK, DELETE RKEY: four lengths each, four of version 2; CDC: four. Short: three TEST LINKs, three CDC
+    # messages, the extension of an ADD LINK
     "llc-length": {"smcr.llc.length_invalid": 12, "smcr.cdc.length_invalid": 4, "smcr.message_short": 7,
                    "smcr.payload_longer": 4},
 }
