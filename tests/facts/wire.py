@@ -1,0 +1,151 @@
+"""
+A second reader of captures, which knows neither the plugin nor Wireshark: SMC-R messages, RDMA WRITEs and
+acknowledgements of a file, frame by frame, from Ethernet, Linux cooked and ERF frames.
+"""
+
+import collections
+import functools
+import struct
+
+from scapy.utils import RawPcapReader
+
+ETHERNET, COOKED, ERF, EXPORTED_PDU = 1, 113, 197, 252
+HEADERS = {ETHERNET: 14, COOKED: 16}  # bytes, the last two of which are the Ethernet type
+ERF_HEADER, LRH = 16, 8
+VLAN, IPV4, IPV6, ROCEV1 = 0x8100, 0x0800, 0x86DD, 0x8915
+TCP, UDP, ROCE_PORT = 6, 17, 4791
+GRH, BTH, RETH, ICRC, UDP_HEADER = 40, 12, 16, 4, 8
+
+SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 0, 1, 2, 4
+WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY = 6, 7, 8, 10
+ACKNOWLEDGE = 17
+NAK, RNR_NAK = 0x60, 0x20  # AETH syndrome, kind
+
+SMC_R, SMC_D = bytes.fromhex("e2d4c3d9"), bytes.fromhex("e2d4c3c4")
+CLC_HEADER = 8
+
+Packet = collections.namedtuple("Packet", "frame ends opcode qpn psn payload")  # RoCE; payload without padding, ICRC
+Segment = collections.namedtuple("Segment", "frame ends sequence syn payload")  # TCP; ends as (source, target)
+Message = collections.namedtuple("Message", "frame kind data")  # kind: "clc", "llc", "cdc"
+
+
+def u16(data, offset, order="big"):
+    return int.from_bytes(data[offset:offset + 2], order)
+
+
+def _roce(frame, ends, data):
+    opcode, flags = data[0], data[1]
+    qpn, psn = int.from_bytes(data[5:8], "big"), int.from_bytes(data[9:12], "big")
+    return Packet(frame, ends, opcode, qpn, psn, data[BTH:len(data) - ICRC - (flags >> 4 & 3)])
+
+
+def _ip(frame, protocol, ends, data):
+    """What IPv4 or IPv6 carries; None if it is nothing of ours."""
+    if protocol == UDP and u16(data, 2) == ROCE_PORT:
+        return _roce(frame, ends, data[UDP_HEADER:u16(data, 4)])
+    if protocol == TCP:
+        ports = u16(data, 0), u16(data, 2)
+        sequence, header, flags = struct.unpack_from(">I4xBB", data, 4)
+        return Segment(frame, tuple(zip(ends, ports)), sequence, bool(flags & 2), data[(header >> 4) * 4:])
+    return None
+
+
+def _frame(number, linktype, data):
+    if linktype == ERF:
+        grh = data[ERF_HEADER + LRH:]
+        return _roce(number, (grh[8:24], grh[24:40]), grh[GRH:GRH + u16(grh, 4)])
+    start = HEADERS[linktype]
+    ethertype = u16(data, start - 2)
+    while ethertype == VLAN:
+        start, ethertype = start + 4, u16(data, start + 2)
+    data = data[start:]
+    if ethertype == ROCEV1:
+        return _roce(number, (data[8:24], data[24:40]), data[GRH:GRH + u16(data, 4)])
+    if ethertype == IPV4:
+        data, header = data[:u16(data, 2)], (data[0] & 15) * 4
+        return _ip(number, data[9], (data[12:16], data[16:20]), data[header:])
+    if ethertype == IPV6:
+        return _ip(number, data[6], (data[8:24], data[24:40]), data[40:40 + u16(data, 4)])
+    return None
+
+
+@functools.cache
+def packets(path):
+    """RoCE packets and TCP segments of a capture, in its order. Captures of exported PDUs have none."""
+    reader = RawPcapReader(str(path))
+    try:
+        linktype = getattr(reader, "linktype", ETHERNET)
+        if linktype == EXPORTED_PDU:
+            return []
+        frames = enumerate((bytes(data) for data, _ in reader), 1)
+        return [each for each in (_frame(number, linktype, data) for number, data in frames) if each]
+    finally:
+        reader.close()
+
+
+def roce(path):
+    return [each for each in packets(path) if isinstance(each, Packet)]
+
+
+# ---- messages ----
+
+
+def clc_length(data):
+    return u16(data, 5)
+
+
+def clc_messages(path):
+    """CLC messages at the beginning of both directions of all TCP connections; the frame is that of the last byte."""
+    found, streams = [], {}  # {ends: [next sequence number, bytes not taken yet, no longer CLC]}
+    for segment in packets(path):
+        if not isinstance(segment, Segment):
+            continue
+        stream = streams.setdefault(segment.ends, [segment.sequence, b"", False])
+        if segment.syn:
+            stream[:] = segment.sequence + 1 & 0xFFFFFFFF, b"", False
+        known = stream[0] - segment.sequence & 0xFFFFFFFF
+        if stream[2] or known >= len(segment.payload):
+            continue
+        stream[0], stream[1] = segment.sequence + len(segment.payload) & 0xFFFFFFFF, stream[1] + segment.payload[known:]
+        while len(stream[1]) >= CLC_HEADER and stream[1][:4] in (SMC_R, SMC_D):
+            length = clc_length(stream[1])
+            if not CLC_HEADER <= length <= len(stream[1]):
+                break
+            found.append(Message(segment.frame, "clc", stream[1][:length]))
+            stream[1] = stream[1][length:]
+        else:
+            stream[2] = len(stream[1]) >= CLC_HEADER
+    return found
+
+
+def sends(path):
+    """Payloads of SENDs, those of several packets put together: (frame of the last packet, bytes)."""
+    parts = {}
+    for packet in roce(path):
+        key = packet.ends, packet.qpn
+        if packet.opcode in (SEND_FIRST, SEND_ONLY):
+            parts[key] = b""
+        if packet.opcode in (SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY):
+            parts[key] = parts.get(key, b"") + packet.payload
+        if packet.opcode in (SEND_LAST, SEND_ONLY):
+            yield packet.frame, parts.pop(key)
+
+
+def roce_messages(path):
+    return [Message(frame, "cdc" if data[0] == 0xFE else "llc", data) for frame, data in sends(path)]
+
+
+def messages(path):
+    return sorted(clc_messages(path) + roce_messages(path), key=lambda message: message.frame)
+
+
+def write_lengths(path):
+    """{frame: bytes of data} of RDMA WRITEs."""
+    return {each.frame: max(0, len(each.payload) - (RETH if each.opcode in (WRITE_FIRST, WRITE_ONLY) else 0))
+            for each in roce(path) if each.opcode in (WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY)}
+
+
+def acknowledgements(path, kind=None):
+    """Frames with an acknowledgement: all, or those with a syndrome of this kind."""
+    return [each.frame for each in roce(path)
+            if each.opcode == ACKNOWLEDGE and (kind is None or each.payload[0] & 0x60 == kind)]
