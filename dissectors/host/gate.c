@@ -29,10 +29,11 @@ smcr_gate_t
 smcr_gate_close(wmem_allocator_t *scope)
 {
     unsigned count = wmem_array_get_count(others);
+    heur_dtbl_entry_t *const *entries = wmem_array_get_raw(others);
     smcr_gate_t gate = {.kept_out = wmem_alloc_array(scope, heur_dtbl_entry_t *, count)};
 
     for (unsigned i = 0; i < count; i++) {
-        heur_dtbl_entry_t *entry = *(heur_dtbl_entry_t **)wmem_array_index(others, i);
+        heur_dtbl_entry_t *entry = entries[i];
         if (!entry->enabled)
             continue;
         entry->enabled = false;

@@ -93,11 +93,13 @@ summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_say_line(walk, " (cursors and other flags have no meaning)");
         return;
     }
-    smcr_say(walk, "Seq", "sequence", "%u", cdc->seq);
-    smcr_say_line(walk, ", token 0x%08x", cdc->token);
-    smcr_say(walk, "Prod", "producer", "%u:%u", cdc->prod.wrap, cdc->prod.count);
-    smcr_say(walk, "Cons", "consumer", "%u:%u", cdc->cons.wrap, cdc->cons.count);
-    smcr_say_both(walk, "%s", flags_text(walk->pinfo, cdc));
+    const char *flags = flags_text(walk->pinfo, cdc);
+    /* at once: of all messages, these are the most */
+    smcr_say_info(walk, " Seq=%u Prod=%u:%u Cons=%u:%u%s", cdc->seq, cdc->prod.wrap,
+                  cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
+    smcr_say_line(walk, ", sequence %u, token 0x%08x, producer %u:%u, consumer %u:%u%s", cdc->seq,
+                  cdc->token, cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap, cdc->cons.count,
+                  flags);
 }
 
 /* ---- one message ---- */

@@ -6,19 +6,23 @@
 
 #include "summary.h"
 
-/* Adds `text` to both, each with its own beginning. */
+/* Adds `text` to both, each with its own beginning; NULL: not there. */
 static void
 add(const smcr_walk_t *walk, const char *info, const char *line, const char *text)
 {
-    if (info)
-        col_append_fstr(walk->pinfo->cinfo, COL_INFO, "%s%s", info, text);
-    if (line)
+    column_info *cinfo = walk->pinfo->cinfo;
+
+    if (info) {
+        col_append_str(cinfo, COL_INFO, info);
+        col_append_str(cinfo, COL_INFO, text);
+    }
+    if (line && walk->top)
         proto_item_append_text(walk->top, "%s%s", line, text);
 }
 
-/* The text of the caller's format and arguments; returns where nothing is to be said. */
-#define TEXT_OF(walk_, format_, text_) \
-    if ((walk_)->flawed) \
+/* The text of the caller's format and arguments; returns where nobody is to see it. */
+#define TEXT_OF(walk_, format_, text_, seen_) \
+    if ((walk_)->flawed || !(seen_)) \
         return; \
     va_list arguments; \
     va_start(arguments, format_); \
@@ -28,36 +32,42 @@ add(const smcr_walk_t *walk, const char *info, const char *line, const char *tex
 void
 smcr_say_info(const smcr_walk_t *walk, const char *format, ...)
 {
-    TEXT_OF(walk, format, text);
+    TEXT_OF(walk, format, text, walk->pinfo->cinfo);
     add(walk, "", NULL, text);
 }
 
 void
 smcr_say_line(const smcr_walk_t *walk, const char *format, ...)
 {
-    TEXT_OF(walk, format, text);
+    TEXT_OF(walk, format, text, walk->top);
     add(walk, NULL, "", text);
 }
 
 void
 smcr_say_both(const smcr_walk_t *walk, const char *format, ...)
 {
-    TEXT_OF(walk, format, text);
+    TEXT_OF(walk, format, text, true);
     add(walk, "", "", text);
 }
 
 void
 smcr_say(const smcr_walk_t *walk, const char *key, const char *words, const char *format, ...)
 {
-    TEXT_OF(walk, format, text);
-    add(walk, wmem_strdup_printf(walk->pinfo->pool, " %s=", key),
-        wmem_strdup_printf(walk->pinfo->pool, ", %s ", words), text);
+    column_info *cinfo = walk->pinfo->cinfo;
+    TEXT_OF(walk, format, text, true);
+
+    col_append_str(cinfo, COL_INFO, " ");
+    col_append_str(cinfo, COL_INFO, key);
+    col_append_str(cinfo, COL_INFO, "=");
+    col_append_str(cinfo, COL_INFO, text);
+    if (walk->top)
+        proto_item_append_text(walk->top, ", %s %s", words, text);
 }
 
 void
 smcr_remark(const smcr_walk_t *walk, const char *format, ...)
 {
-    TEXT_OF(walk, format, text);
+    TEXT_OF(walk, format, text, true);
     add(walk, " ", ", ", text);
 }
 
@@ -72,6 +82,6 @@ void
 smcr_note_format(const smcr_walk_t *walk, proto_item *item, expert_field *expert,
                  const char *format, ...)
 {
-    TEXT_OF(walk, format, text);
+    TEXT_OF(walk, format, text, true);
     expert_add_info_format(walk->pinfo, item, expert, "%s", text);
 }

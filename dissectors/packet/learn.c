@@ -22,9 +22,10 @@ smcr_is_whole_send(uint8_t opcode)
 }
 
 bool
-smcr_is_send_part(uint8_t opcode)
+smcr_is_send(uint8_t opcode)
 {
-    return opcode <= SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE;
+    return opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
 /* ---- first pass ---- */
@@ -94,7 +95,7 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
         return NULL;
     if (smcr_is_whole_send(opcode))
         return packet->payload;
-    if (!smcr_is_send_part(opcode) || !packet->record.has_part)
+    if (!smcr_is_send(opcode) || !packet->record.has_part)
         return NULL;
     packet->parts = smcr_parts_add(packet->payload, pinfo, &packet->record, more);
     return smcr_parts_message(packet->parts, pinfo);

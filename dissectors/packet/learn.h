@@ -17,7 +17,8 @@
 /* A packet on the wire. */
 typedef struct {
     smcr_roce_t roce;      /* its headers, filled in by the transport */
-    tvbuff_t *payload;     /* without padding, as far as captured; NULL: none; likewise */
+    tvbuff_t *payload;     /* without padding, as far as captured; NULL: none; likewise, of a WRITE
+                              before it is shown */
     uint16_t layer;        /* tells the packets of a frame apart; likewise */
     smcr_record_t record;  /* what is known of the packet now */
     fragment_head *parts;  /* of the message that it is a part of; NULL: none, or it is whole */
@@ -33,8 +34,8 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
 /* Whether an opcode is a SEND that is a message by itself. */
 bool smcr_is_whole_send(uint8_t opcode);
 
-/* Whether an opcode is a SEND that is a part of a message. */
-bool smcr_is_send_part(uint8_t opcode);
+/* Whether an opcode is a SEND, of a whole message or of a part. */
+bool smcr_is_send(uint8_t opcode);
 
 /*
  * Fills in the rest: in the first pass by learning from the packet, later from what was kept.

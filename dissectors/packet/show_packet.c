@@ -65,9 +65,8 @@ bool
 smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
-    uint8_t opcode = packet->roce.opcode;
     bool write = record->kind == SMCR_PACKET_WRITE;
-    bool send = smcr_is_whole_send(opcode) || smcr_is_send_part(opcode);
+    bool send = smcr_is_send(packet->roce.opcode);
 
     /* A WRITE is worth a line even when it has no data, or none of its data was captured. */
     if (!packet->payload || (!write && (!send || !smcr_packet_has_bytes(packet))))

@@ -25,7 +25,7 @@ static struct {
 
 /* A packet that is being dissected. */
 typedef struct {
-    const smcr_packet_t *packet; /* NULL: it is not ours */
+    smcr_packet_t *packet; /* NULL: it is not ours */
     const smcr_gate_t *gate;
     bool shown;
 } current_t;
@@ -60,11 +60,14 @@ current_of(packet_info *pinfo)
 
 /* ---- showing ---- */
 
+/* `tvb` has the payload at `offset`: a WRITE does not get its own before it is shown. */
 static bool
-show(packet_info *pinfo, proto_tree *tree, const current_t *current)
+show(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, const current_t *current)
 {
-    const smcr_packet_t *packet = current->packet;
+    smcr_packet_t *packet = current->packet;
 
+    if (!packet->payload)
+        packet->payload = smcr_roce_payload(tvb, offset, &packet->roce);
     if (!smcr_show_packet(pinfo, tree, packet))
         return false;
     if (smcr_is_whole_send(packet->roce.opcode))
@@ -78,7 +81,7 @@ show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     current_t *current = data;
 
-    current->shown = show(pinfo, tree, current);
+    current->shown = show(tvb, 0, pinfo, tree, current);
     return current->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
 }
 
@@ -95,13 +98,13 @@ show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *cu
 {
     const smcr_packet_t *packet = current->packet;
     const smcr_roce_t *roce = &packet->roce;
-    bool at_payload = (int)tvb_captured_length(tvb) >= roce->payload;
+    int captured = (int)tvb_captured_length(tvb) - roce->payload;
     bool write = packet->record.kind == SMCR_PACKET_WRITE;
 
     /* A WRITE is worth a line even when none of its data was captured. */
-    if (roce->payload_length > 0 && (smcr_packet_has_bytes(packet) || (write && at_payload))) {
+    if (roce->payload_length > 0 && (captured > 0 || (write && captured == 0))) {
         col_clear_fence(pinfo->cinfo, COL_INFO);
-        current->shown = show(pinfo, tree, current);
+        current->shown = show(tvb, roce->payload, pinfo, tree, current);
     }
     if (!current->shown)
         smcr_show_empty(tvb, pinfo, tree, packet);
@@ -149,6 +152,18 @@ dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data, cu
     call->used = smcr_hooks_original(call->start, tvb, pinfo, tree, call->data);
     if (call->used > 0 && !current->shown)
         show_the_rest(tvb, pinfo, tree, current);
+}
+
+/* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
+static int
+dissect_acknowledgement(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
+                        proto_tree *tree, void *data, const smcr_packet_t *packet)
+{
+    int used = smcr_hooks_original(start, tvb, pinfo, tree, data);
+
+    if (used > 0)
+        smcr_show_empty(tvb, pinfo, tree, packet);
+    return used;
 }
 
 /* A packet that is not ours, as far as is known. TRY costs as much as all that found it out, and is
@@ -218,10 +233,13 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
         return dissect_foreign(start, tvb, pinfo, tree, data);
     if (!smcr_roce_read(tvb, pinfo, start, &packet.roce))
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
-    packet.payload = smcr_roce_payload(tvb, &packet.roce);
+    if (smcr_is_send(packet.roce.opcode))
+        packet.payload = smcr_roce_payload(tvb, packet.roce.payload, &packet.roce);
     if (!smcr_learn_packet(pinfo, &packet))
         return dissect_foreign(start, tvb, pinfo, tree, data);
 
+    if (packet.roce.opcode == SMCR_RC_ACK)
+        return dissect_acknowledgement(start, tvb, pinfo, tree, data, &packet);
     current_t current = {.packet = &packet};
     call_t call = {.start = start, .data = data};
     with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
@@ -254,7 +272,7 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
         is_of_no_interest(pinfo, infiniband->opCode, pinfo->destport))
         return false;
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
-    packet.payload = smcr_roce_payload(tvb, &packet.roce);
+    packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
     if (!smcr_learn_packet(pinfo, &packet))
         return false;
     smcr_hooks_watch();

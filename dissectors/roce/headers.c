@@ -92,15 +92,17 @@ read_extended_headers(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
 }
 
 tvbuff_t *
-smcr_roce_payload(tvbuff_t *tvb, const smcr_roce_t *roce)
+smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce)
 {
+    int length = roce->payload_length;
     int captured = (int)tvb_captured_length(tvb);
 
     if (!has_payload(roce->opcode))
         return NULL;
-    return tvb_new_subset_length_caplen(tvb, MIN(roce->payload, captured),
-                                        CLAMP(captured - roce->payload, 0, roce->payload_length),
-                                        roce->payload_length);
+    if (offset == 0 && captured == length && (int)tvb_reported_length(tvb) == length)
+        return tvb;
+    return tvb_new_subset_length_caplen(tvb, MIN(offset, captured),
+                                        CLAMP(captured - offset, 0, length), length);
 }
 
 static uint32_t

@@ -28,8 +28,8 @@ uint32_t smcr_roce_qpn(const uint8_t *bth);
 void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                                const struct infinibandinfo *infiniband, smcr_roce_t *roce);
 
-/* The payload of the packet in `tvb`, without padding, as far as captured. NULL: its opcode carries
- * none. */
-tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, const smcr_roce_t *roce);
+/* The payload of the packet in `tvb`, which has it at `offset`: without padding, as far as
+ * captured. NULL: its opcode carries none. */
+tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce);
 
 #endif /* SMCR_ROCE_HEADERS_H */
