@@ -12,7 +12,7 @@ static wmem_array_t *others; /* heur_dtbl_entry_t * */
 static void
 collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *own)
 {
-    if (entry != own)
+    if (entry != own && wmem_array_get_count(others) < SMCR_GATE_MAX)
         wmem_array_append_one(others, entry);
 }
 
@@ -25,21 +25,20 @@ smcr_gate_list(heur_dtbl_entry_t *own)
     heur_dissector_table_foreach("infiniband.payload", collect_other, own);
 }
 
-smcr_gate_t
-smcr_gate_close(wmem_allocator_t *scope)
+void
+smcr_gate_close(smcr_gate_t *gate)
 {
     unsigned count = wmem_array_get_count(others);
     heur_dtbl_entry_t *const *entries = wmem_array_get_raw(others);
-    smcr_gate_t gate = {.kept_out = wmem_alloc_array(scope, heur_dtbl_entry_t *, count)};
 
+    gate->count = 0;
     for (unsigned i = 0; i < count; i++) {
         heur_dtbl_entry_t *entry = entries[i];
         if (!entry->enabled)
             continue;
         entry->enabled = false;
-        gate.kept_out[gate.count++] = entry;
+        gate->kept_out[gate->count++] = entry;
     }
-    return gate;
 }
 
 void

@@ -11,18 +11,19 @@
 
 #include "compat.h"
 
+#define SMCR_GATE_MAX 256u /* heuristics on the list; any more stay enabled */
+
 /* Which heuristics a closed gate has disabled. */
 typedef struct {
-    heur_dtbl_entry_t **kept_out;
+    heur_dtbl_entry_t *kept_out[SMCR_GATE_MAX];
     unsigned count;
 } smcr_gate_t;
 
 /* Lists the payload heuristics but our `own`. */
 void smcr_gate_list(heur_dtbl_entry_t *own);
 
-/* Disables those on the list. What this returns lives as long as `scope`, and opens the gate again.
- * Gates nest. */
-smcr_gate_t smcr_gate_close(wmem_allocator_t *scope);
+/* Disables those on the list. `gate` is written, and opens them again. Gates nest. */
+void smcr_gate_close(smcr_gate_t *gate);
 void smcr_gate_open(const smcr_gate_t *gate);
 
 /* Whether the gate has disabled this heuristic, which the user has not. */

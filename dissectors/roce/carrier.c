@@ -44,7 +44,8 @@ cell_of(packet_info *pinfo, bool make)
     cell_t *cell = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, CELL);
 
     if (!cell && make) {
-        cell = wmem_new0(pinfo->pool, cell_t);
+        cell = wmem_new(pinfo->pool, cell_t);
+        cell->current = NULL;
         p_add_proto_data(pinfo->pool, pinfo, proto_smcr, CELL, cell);
     }
     return cell;
@@ -123,8 +124,9 @@ with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
 {
     cell_t *cell = cell_of(pinfo, true);
     current_t *outer = cell->current;
-    const smcr_gate_t gate = smcr_gate_close(pinfo->pool);
+    smcr_gate_t gate;
 
+    smcr_gate_close(&gate);
     current->gate = &gate;
     cell->current = current;
     TRY {
