@@ -7,13 +7,11 @@
 
 #include "unacked.h"
 
-#include "psn.h"
-
 #define SLOTS_MIN 16
 #define SLOTS_MAX 8192
 
 typedef struct smcr_unacked_packet {
-    uint32_t psn;
+    smcr_psn_t psn;
     const smcr_when_t **acked;
 } packet_t;
 
@@ -43,7 +41,7 @@ remove_first(smcr_unacked_t *unacked)
 }
 
 void
-smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, uint32_t psn,
+smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
                  const smcr_when_t **acked)
 {
     if (unacked->count == unacked->slots && unacked->slots < SLOTS_MAX)
@@ -54,13 +52,13 @@ smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, uint32_t psn,
 }
 
 bool
-smcr_unacked_covers(const smcr_unacked_t *unacked, uint32_t psn)
+smcr_unacked_covers(const smcr_unacked_t *unacked, smcr_psn_t psn)
 {
-    return unacked->count && smcr_psn_distance(slot(unacked, 0)->psn, psn) >= 0;
+    return unacked->count && slot(unacked, 0)->psn <= psn;
 }
 
 void
-smcr_unacked_settle(smcr_unacked_t *unacked, uint32_t psn, const smcr_when_t *when)
+smcr_unacked_settle(smcr_unacked_t *unacked, smcr_psn_t psn, const smcr_when_t *when)
 {
     while (smcr_unacked_covers(unacked, psn)) {
         *slot(unacked, 0)->acked = when;

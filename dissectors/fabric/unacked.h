@@ -14,11 +14,8 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-/* When something happens. */
-typedef struct {
-    uint32_t frame;  /* number, from 1 */
-    uint64_t time;   /* nanoseconds since the epoch */
-} smcr_when_t;
+#include "psn.h"
+#include "sent.h"
 
 typedef struct {
     struct smcr_unacked_packet *ring; /* in the order of PSNs */
@@ -28,13 +25,13 @@ typedef struct {
 
 /* `*acked`, which lives as long as `scope`, is to say when `psn` is acknowledged. PSNs come in
  * order. */
-void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, uint32_t psn,
+void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
                       const smcr_when_t **acked);
 
 /* Whether an acknowledgement of everything up to and including `psn` is one of any of them. */
-bool smcr_unacked_covers(const smcr_unacked_t *unacked, uint32_t psn);
+bool smcr_unacked_covers(const smcr_unacked_t *unacked, smcr_psn_t psn);
 
 /* These packets are acknowledged; `when` lives as long as they do. */
-void smcr_unacked_settle(smcr_unacked_t *unacked, uint32_t psn, const smcr_when_t *when);
+void smcr_unacked_settle(smcr_unacked_t *unacked, smcr_psn_t psn, const smcr_when_t *when);
 
 #endif /* SMCR_FABRIC_UNACKED_H */

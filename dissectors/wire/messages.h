@@ -30,6 +30,7 @@ typedef struct {
     uint8_t opcode; /* enum smcr_opcode */
     uint8_t pad; /* bytes of padding after the payload, 0..3 */
     uint32_t psn;  /* 24 bits */
+    int32_t ip_id; /* identification of the IPv4 packet; negative: it has none */
     bool has_reth; /* the next three are there */
     uint64_t va;
     uint32_t rkey;
@@ -96,6 +97,7 @@ typedef struct {
         smcr_clc_decline_t decline;
     } u;
     bool cut_usable; /* the capture cuts it, but of an Accept or Confirm all but the PSN is there */
+    bool cut_psn;    /* likewise, and the PSN is not there */
 } smcr_clc_t;
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */

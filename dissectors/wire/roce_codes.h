@@ -8,9 +8,13 @@
 #ifndef SMCR_WIRE_ROCE_CODES_H
 #define SMCR_WIRE_ROCE_CODES_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "codes.h"
 
-/* Opcodes that matter here: those of the reliable connection service are below 0x20. */
+/* Opcodes of the reliable connection service (RC). Its upper three bits are zero; those of the
+ * unreliable one (UC) are SMCR_UC, and the lower five mean the same. */
 enum smcr_opcode {
     SMCR_RC_SEND_FIRST = 0,
     SMCR_RC_SEND_MIDDLE = 1,
@@ -24,14 +28,54 @@ enum smcr_opcode {
     SMCR_RC_WRITE_LAST_IMMEDIATE = 9,
     SMCR_RC_WRITE_ONLY = 10,
     SMCR_RC_WRITE_ONLY_IMMEDIATE = 11,
+    SMCR_RC_READ_REQUEST = 12,
     SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
+    SMCR_RC_READ_RESPONSE_MIDDLE = 14,
     SMCR_RC_ACK = 17,
     SMCR_RC_ATOMIC_ACK = 18,
     SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
+    SMCR_UC = 0x20,
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
+#define SMCR_MASK_SERVICE 0xe0
+
+static inline bool
+smcr_is_send(uint8_t opcode)
+{
+    return opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
+/* A SEND that needs one packet only. */
+static inline bool
+smcr_is_whole_send(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
+static inline bool
+smcr_is_write(uint8_t opcode)
+{
+    return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
+}
+
+static inline bool
+smcr_is_response(uint8_t opcode)
+{
+    return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
+}
+
+/* The FIRST or a MIDDLE packet of several: its payload has the size of the path MTU. */
+static inline bool
+smcr_is_full(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE ||
+           opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_MIDDLE ||
+           opcode == SMCR_RC_READ_RESPONSE_FIRST || opcode == SMCR_RC_READ_RESPONSE_MIDDLE;
+}
 
 /* Bytes of the headers */
 #define SMCR_LRH_LENGTH 8
@@ -58,5 +102,17 @@ enum smcr_syndrome_kind {
     SMCR_SYNDROME_NAK = 3,
 };
 enum smcr_nak_code { SMCR_NAK_PSN_SEQUENCE = 0 };
+
+/* Why packets are sent again; codes of our own */
+#define SMCR_CAUSES(ROW) \
+    ROW(SMCR_CAUSE_UNKNOWN, 1, "unknown") \
+    ROW(SMCR_CAUSE_RNR, 2, "RNR NAK") \
+    ROW(SMCR_CAUSE_NAK, 3, "NAK, PSN sequence error") \
+    ROW(SMCR_CAUSE_READ, 4, "RDMA READ asked again") \
+    ROW(SMCR_CAUSE_TIMEOUT, 5, "timeout")
+enum smcr_cause {
+    SMCR_CAUSE_NONE = 0, /* no step back: the packet was reordered */
+    SMCR_CAUSES(SMCR_ENUM_ROW)
+};
 
 #endif /* SMCR_WIRE_ROCE_CODES_H */

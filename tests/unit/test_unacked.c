@@ -29,7 +29,7 @@ static void
 add(unsigned from, unsigned to, uint32_t first_psn)
 {
     for (unsigned i = from; i < to; i++)
-        smcr_unacked_add(&unacked, scope, (first_psn + i) & SMCR_PSN_MASK, &acked[i]);
+        smcr_unacked_add(&unacked, scope, first_psn + i, &acked[i]);
 }
 
 static void
@@ -38,7 +38,7 @@ settle(uint32_t psn, uint32_t frame)
     static smcr_when_t times[100];
 
     times[frame] = (smcr_when_t){frame, frame * 10};
-    smcr_unacked_settle(&unacked, psn & SMCR_PSN_MASK, &times[frame]);
+    smcr_unacked_settle(&unacked, psn, &times[frame]);
 }
 
 static void

@@ -1,0 +1,432 @@
+/* flow.c
+ * Judges the packets of a flow. Everything counts in unwrapped PSNs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "flow.h"
+
+#include "wire/wire.h"
+
+#define FAR_AHEAD 131072 /* PSNs: no capture lacks more and still tells what comes behind */
+#define FAR_BEHIND 16384 /* nobody sends again what is older */
+
+static smcr_seen_packet_t *
+remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_sent_t *packet)
+{
+    uint64_t under_way = flow->acknowledged ? flow->highest - MIN(flow->taken, flow->highest)
+                                            : UINT64_MAX;
+    smcr_seen_packet_t *seen = smcr_seen_add(&flow->seen, scope, psn, under_way);
+
+    if (seen) {
+        seen->frame = seen->last_frame = packet->when.frame;
+        seen->time = packet->when.time;
+        seen->ids[0] = seen->ids[1] = (uint16_t)packet->ip_id;
+    }
+    return seen;
+}
+
+/* ---- the beginning ---- */
+
+static void
+begin(smcr_flow_t *flow, uint32_t psn)
+{
+    flow->first = flow->in_order = smcr_psn_begin(psn);
+    flow->highest = flow->first - 1;
+    flow->taken = 0;
+}
+
+void
+smcr_flow_start(smcr_flow_t *flow, uint32_t psn)
+{
+    if (flow->first)
+        return;
+    begin(flow, psn);
+    flow->announced = true;
+}
+
+static void
+begin_again(smcr_flow_t *flow, uint32_t psn)
+{
+    flow->gaps.count = 0;
+    flow->steps = (smcr_steps_t){0};
+    flow->seen = (smcr_seen_t){0};
+    flow->reads = NULL;
+    flow->unproven = 0;
+    flow->announced = flow->acknowledged = false;
+    flow->ids = (smcr_ids_t){0};
+    flow->mtu = 0;
+    begin(flow, psn);
+}
+
+static bool
+is_far(const smcr_flow_t *flow, uint32_t psn)
+{
+    int32_t distance = smcr_psn_distance((uint32_t)(flow->highest & SMCR_PSN_MASK), psn);
+
+    return distance > FAR_AHEAD || distance < -FAR_BEHIND;
+}
+
+bool
+smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
+{
+    return flow->seen.used && is_far(flow, psn);
+}
+
+/* ---- identification ---- */
+
+static void
+take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
+{
+    uint16_t id = (uint16_t)packet->ip_id;
+
+    if (packet->ip_id < 0)
+        return;
+    if (ids->started) {
+        ids->differ |= ids->id != id;
+        ids->same |= ids->id == id && (ids->psn != packet->psn || ids->opcode != packet->opcode);
+    }
+    ids->psn = packet->psn;
+    ids->opcode = packet->opcode;
+    ids->id = id;
+    ids->started = true;
+}
+
+static bool
+changes(const smcr_ids_t *ids)
+{
+    return ids->differ && !ids->same;
+}
+
+static bool
+is_copy(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
+{
+    return changes(&flow->ids) && packet->ip_id >= 0 &&
+           (seen->ids[0] == packet->ip_id || seen->ids[1] == packet->ip_id);
+}
+
+/* ---- the path MTU, and how many PSNs a READ takes ---- */
+
+static void
+rise_to(smcr_flow_t *flow, smcr_psn_t psn)
+{
+    if (psn > flow->highest)
+        flow->highest = psn;
+}
+
+static void
+set_mtu(smcr_flow_t *flow, uint32_t mtu)
+{
+    if (!flow || flow->mtu == mtu || mtu == 0)
+        return;
+    flow->mtu = mtu;
+    rise_to(flow, smcr_reads_settle(flow->reads, mtu));
+}
+
+static void
+learn_mtu(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet)
+{
+    if (!smcr_is_full(packet->opcode & (uint8_t)~SMCR_MASK_SERVICE))
+        return;
+    set_mtu(flow, packet->payload_length);
+    set_mtu(reverse, packet->payload_length);
+}
+
+/* ---- responses ---- */
+
+/* The requests of `flow` up to `psn` have been taken in. */
+static void
+cover(smcr_flow_t *flow, smcr_psn_t psn)
+{
+    if (psn <= flow->taken)
+        return;
+    flow->taken = psn;
+    if (flow->unproven && flow->unproven <= psn)
+        flow->unproven = psn < flow->highest ? psn + 1 : 0;
+    flow->in_order = MAX(flow->in_order, MIN(psn, flow->highest) + 1);
+}
+
+/* A NAK in `frame` names `psn`: the receiver has discarded what came behind. */
+static void
+prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
+{
+    for (smcr_psn_t at = MAX(flow->unproven, psn + 1); flow->unproven && at <= flow->highest;
+         at++) {
+        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, at);
+        if (seen && seen->proof && !*seen->proof)
+            *seen->proof = frame;
+    }
+    if (flow->unproven > psn)
+        flow->unproven = 0;
+}
+
+/* A response to the requests of `flow`. */
+static void
+take_response(smcr_flow_t *flow, const smcr_sent_t *packet)
+{
+    int kind = packet->opcode == SMCR_RC_ACK && packet->has_aeth
+                   ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
+                   : SMCR_SYNDROME_ACK;
+
+    if (packet->opcode == SMCR_RC_ACK && !packet->has_aeth)
+        return;
+    flow->acknowledged = true;
+    if (!flow->first)
+        flow->early = (smcr_early_t){true, packet->syndrome, packet->psn, packet->when.frame};
+    if (!flow->first || is_far(flow, packet->psn))
+        return;
+    smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
+    cover(flow, kind == SMCR_SYNDROME_ACK ? psn : psn - 1);
+    if (kind == SMCR_SYNDROME_ACK)
+        return;
+    int code = smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
+    smcr_steps_nak(&flow->steps, psn, kind == SMCR_SYNDROME_RNR_NAK,
+                   kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE);
+    prove_discarded(flow, psn, packet->when.frame);
+}
+
+static void
+take_early(smcr_flow_t *flow)
+{
+    smcr_sent_t packet = {
+        .when = {flow->early.frame, 0},
+        .opcode = SMCR_RC_ACK,
+        .has_aeth = true,
+        .syndrome = flow->early.syndrome,
+        .psn = flow->early.psn,
+    };
+
+    if (flow->early.known)
+        take_response(flow, &packet);
+}
+
+/* ---- order ---- */
+
+/* A PSN before `psn` is absent and may still come, since nothing has covered it: the first packet
+ * behind that gap. 0: there is none. */
+static uint32_t
+gap_before(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    return flow->acknowledged
+               ? smcr_gaps_frame(&flow->gaps, MAX(flow->taken + 1, flow->first), psn)
+               : 0;
+}
+
+static bool
+is_late(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    return !smcr_seen_find(&flow->seen, psn) &&
+           !smcr_reads_find(flow->reads, psn) &&
+           (psn < flow->first || smcr_gaps_has(&flow->gaps, psn));
+}
+
+/* A PSN above all before it. */
+static void
+take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+         smcr_verdict_t *verdict)
+{
+    smcr_psn_t psn = verdict->psn;
+
+    rise_to(flow, smcr_reads_end(flow->reads, psn));
+    if (flow->highest + 1 < psn) {
+        verdict->absent = (uint32_t)(psn - flow->highest - 1);
+        smcr_gaps_add(&flow->gaps, scope, flow->highest + 1, psn, packet->when.frame);
+    }
+    verdict->gap_frame = packet->opcode < SMCR_RC_OPCODES ? gap_before(flow, psn) : 0;
+    bool behind = verdict->gap_frame != 0;
+    verdict->order = behind ? SMCR_PACKET_IS_BEHIND : SMCR_PACKET_IS_NEXT;
+    flow->highest = psn;
+    smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);
+    if (behind && seen) {
+        verdict->discarded = seen->proof = wmem_new0(scope, uint32_t);
+        flow->unproven = flow->unproven ? flow->unproven : psn;
+    }
+    if (packet->opcode == SMCR_RC_READ_REQUEST)
+        rise_to(flow, smcr_reads_add(&flow->reads, scope, psn, packet->dma_length, flow->mtu));
+}
+
+static void
+take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+          smcr_verdict_t *verdict)
+{
+    verdict->order = SMCR_PACKET_IS_LATE;
+    smcr_gaps_fill(&flow->gaps, verdict->psn);
+    verdict->original = false;
+    smcr_seen_packet_t *seen = remember(flow, scope, verdict->psn, packet);
+    if (seen)
+        seen->late = true;
+    if (packet->opcode != SMCR_RC_READ_REQUEST)
+        return;
+    smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, verdict->psn, packet->dma_length,
+                                          flow->mtu);
+    for (smcr_psn_t psn = verdict->psn + 1; psn <= MIN(last, flow->highest); psn++)
+        smcr_gaps_fill(&flow->gaps, psn);
+    rise_to(flow, last);
+}
+
+/* Sent for the third time without an answer since the first. */
+static bool
+is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_packet_t *seen)
+{
+    enum { REPEATS = 3 };
+
+    if (!reverse || !reverse->carried)
+        return false;
+    if (seen->heard != reverse->carried) {
+        seen->heard = reverse->carried;
+        seen->repeats = 0;
+    }
+    if (seen->repeats < REPEATS)
+        seen->repeats++;
+    if (seen->repeats < REPEATS || flow->silent_at == reverse->carried)
+        return false;
+    flow->silent_at = reverse->carried;
+    return true;
+}
+
+/* The first packet that took the PSN, NULL when it is forgotten: of one within a READ, the READ. */
+static const smcr_seen_packet_t *
+taker_of(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    smcr_psn_t read = smcr_reads_find(flow->reads, psn);
+
+    return smcr_seen_find(&flow->seen, read ? read : psn);
+}
+
+static void
+take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
+            const smcr_sent_t *packet, smcr_verdict_t *verdict)
+{
+    const smcr_seen_packet_t *taker = taker_of(flow, verdict->psn);
+    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+
+    verdict->order = SMCR_PACKET_IS_REPEAT;
+    verdict->taken = flow->taken >= verdict->psn;
+    verdict->first = taker ? (smcr_when_t){taker->frame, taker->time} : (smcr_when_t){0, 0};
+    verdict->original = taker && taker == seen && !seen->late;
+    if (!seen) { /* within a READ: from now on it has a slot of its own */
+        remember(flow, scope, verdict->psn, packet);
+        return;
+    }
+    if (seen->proof && !*seen->proof && !verdict->taken)
+        *seen->proof = packet->when.frame;
+    verdict->refused = seen->proof && *seen->proof;
+    seen->ids[1] = (uint16_t)packet->ip_id;
+    seen->last_frame = packet->when.frame;
+    verdict->silent = packet->opcode < SMCR_RC_OPCODES && is_silence(flow, reverse, seen);
+}
+
+/* ---- what becomes of it ---- */
+
+/* What is behind a gap waits. It also waits when the gap is filled, for the sender may send it
+ * again now; but a packet above all before it shows that the sender has gone on. */
+static smcr_fate_t
+fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_verdict_t *verdict)
+{
+    bool is_known = verdict->order == SMCR_PACKET_IS_REPEAT;
+    bool reliable = packet->opcode < SMCR_RC_OPCODES;
+    bool waits = verdict->order != SMCR_PACKET_IS_NEXT && verdict->psn > flow->in_order;
+
+    if (verdict->psn < flow->in_order)
+        return is_known ? SMCR_FATE_DROP : SMCR_FATE_TOO_LATE;
+    if (reliable && (waits || gap_before(flow, verdict->psn)))
+        return is_known ? SMCR_FATE_DROP : SMCR_FATE_WAIT;
+    flow->in_order = verdict->psn + 1;
+    return SMCR_FATE_TAKE;
+}
+
+static void
+take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
+          const smcr_sent_t *packet, smcr_psn_t highest, smcr_verdict_t *verdict)
+{
+    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+    bool repeat = verdict->order == SMCR_PACKET_IS_REPEAT;
+    smcr_psn_t read = smcr_reads_find(flow->reads, verdict->psn);
+    smcr_request_t request = {
+        .psn = verdict->psn,
+        .highest = highest,
+        .taken = flow->taken,
+        .frame = packet->when.frame,
+        .step = repeat && seen ? seen->step : 0,
+        .guess = repeat && seen ? seen->guess : 0,
+        .repeat = repeat,
+        .late = verdict->order == SMCR_PACKET_IS_LATE,
+        .proven = repeat && verdict->first.frame && packet->ip_id >= 0 && changes(&flow->ids),
+        .read = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != 0,
+        .within = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != verdict->psn,
+        .heard = reverse && reverse->carried,
+    };
+
+    verdict->step = smcr_steps_take(&flow->steps, scope, &request);
+    if (seen) {
+        seen->step = request.step & 0x7fffff;
+        seen->guess = request.guess;
+    }
+}
+
+static void
+take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
+             const smcr_sent_t *packet, smcr_verdict_t *verdict)
+{
+    if (!flow->first) {
+        begin(flow, packet->psn);
+        take_early(flow);
+    } else if (is_far(flow, packet->psn)) {
+        verdict->new_life = flow->seen.used > 0;
+        begin_again(flow, packet->psn);
+        take_id(&flow->ids, packet);
+    }
+    verdict->psn = smcr_psn_near(flow->highest, packet->psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+
+    if (seen && is_copy(flow, seen, packet)) {
+        verdict->order = SMCR_PACKET_IS_COPY;
+        verdict->fate = SMCR_FATE_DROP;
+        verdict->first = (smcr_when_t){
+            seen->ids[0] == packet->ip_id ? seen->frame : seen->last_frame, seen->time};
+        return;
+    }
+    smcr_psn_t highest = flow->highest;
+    if (verdict->psn > highest)
+        take_new(flow, scope, packet, verdict);
+    else if (is_late(flow, verdict->psn))
+        take_late(flow, scope, packet, verdict);
+    else
+        take_repeat(flow, reverse, scope, packet, verdict);
+    if (packet->opcode < SMCR_RC_OPCODES)
+        take_step(flow, reverse, scope, packet, highest, verdict);
+    verdict->fate = fate_of(flow, packet, verdict);
+}
+
+/* ---- packets ---- */
+
+smcr_verdict_t
+smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
+               const smcr_sent_t *packet)
+{
+    smcr_verdict_t verdict = {.first = packet->when, .original = true};
+    bool copy;
+
+    take_id(&flow->ids, packet);
+    learn_mtu(flow, reverse, packet);
+    if (smcr_is_response(packet->opcode)) {
+        uint32_t before = smcr_responses_take(&flow->responses, scope, packet,
+                                              changes(&flow->ids), &copy);
+        if (before) {
+            verdict.order = copy ? SMCR_PACKET_IS_COPY : SMCR_PACKET_IS_REPEAT;
+            verdict.first = (smcr_when_t){before, 0};
+        }
+        if (reverse && !copy)
+            take_response(reverse, packet);
+    } else {
+        take_request(flow, reverse, scope, packet, &verdict);
+    }
+    flow->carried += verdict.order != SMCR_PACKET_IS_COPY;
+    return verdict;
+}
+
+const smcr_seen_packet_t *
+smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn)
+{
+    return flow->first ? smcr_seen_find(&flow->seen, smcr_psn_near(flow->highest, psn)) : NULL;
+}

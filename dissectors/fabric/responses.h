@@ -1,0 +1,31 @@
+/* responses.h
+ * What one queue pair answers: repeats and copies of it. Responses have the PSNs of the requests
+ * that they answer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FABRIC_RESPONSES_H
+#define SMCR_FABRIC_RESPONSES_H
+
+#include "seen.h"
+#include "sent.h"
+
+#define SMCR_RESPONSES_KEPT 16
+
+typedef struct {
+    smcr_seen_t seen;   /* READ responses and Atomic ACKs */
+    smcr_psn_t highest; /* of these; 0: there has been none */
+    struct {
+        uint32_t frame, psn;
+        uint16_t id;
+    } kept[SMCR_RESPONSES_KEPT]; /* ACKs and NAKs */
+    unsigned newest;
+} smcr_responses_t;
+
+/* The frame of an earlier response that this is a copy of (`changes`: the flow's identifications
+ * do), or of which it is a repeat; 0: neither. `*copy` tells which. */
+uint32_t smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
+                             const smcr_sent_t *packet, bool changes, bool *copy);
+
+#endif /* SMCR_FABRIC_RESPONSES_H */

@@ -1,0 +1,64 @@
+/* seen.c
+ * A table by PSN that grows with what a sender has under way.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "seen.h"
+
+#define SIZE_FIRST 4
+#define SIZE_ENOUGH 128 /* unless more is under way */
+#define SIZE_MAX_KEPT 8192 /* more than a sender has under way */
+
+static smcr_seen_packet_t *
+slot_of(const smcr_seen_t *seen, smcr_psn_t psn)
+{
+    return seen->size ? &seen->slots[psn & (seen->size - 1)] : NULL;
+}
+
+smcr_seen_packet_t *
+smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn)
+{
+    smcr_seen_packet_t *slot = slot_of(seen, psn);
+
+    return slot && slot->psn == psn ? slot : NULL;
+}
+
+static void
+grow(smcr_seen_t *seen, wmem_allocator_t *scope)
+{
+    smcr_seen_t before = *seen;
+
+    seen->size = before.size ? before.size * 2 : SIZE_FIRST;
+    seen->slots = wmem_alloc0_array(scope, smcr_seen_packet_t, seen->size);
+    for (uint32_t i = 0; i < before.size; i++)
+        if (before.slots[i].psn)
+            *slot_of(seen, before.slots[i].psn) = before.slots[i];
+    wmem_free(scope, before.slots);
+}
+
+/* Where there are many, PSNs that are far apart push each other out; only as many as half fill the
+ * slots get more. */
+static bool
+want_more(const smcr_seen_t *seen, uint64_t needed)
+{
+    if (seen->size < SIZE_ENOUGH)
+        return true;
+    return seen->used >= seen->size / 2 && seen->size < SIZE_MAX_KEPT && needed >= seen->size;
+}
+
+smcr_seen_packet_t *
+smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64_t needed)
+{
+    smcr_seen_packet_t *slot = slot_of(seen, psn);
+
+    while (!slot || (slot->psn && slot->psn != psn && want_more(seen, needed))) {
+        grow(seen, scope);
+        slot = slot_of(seen, psn);
+    }
+    if (slot->psn > psn)
+        return NULL;
+    seen->used += !slot->psn;
+    *slot = (smcr_seen_packet_t){.psn = psn};
+    return slot;
+}

@@ -1,0 +1,225 @@
+/* step_back.c
+ * Finds steps back and their causes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "step_back.h"
+
+#include <string.h>
+
+/* ---- NAKs ---- */
+
+static smcr_nak_t *
+nak_of(smcr_steps_t *steps, smcr_psn_t psn)
+{
+    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++)
+        if (steps->naks[i].psn == psn)
+            return &steps->naks[i];
+    return NULL;
+}
+
+void
+smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence)
+{
+    smcr_nak_t *nak = nak_of(steps, psn);
+
+    if (!rnr && !sequence)
+        return;
+    smcr_nak_t all = nak ? *nak : (smcr_nak_t){.psn = psn};
+    smcr_nak_t *out = nak ? nak : steps->naks; /* else the oldest */
+    smcr_nak_t *last = &steps->naks[SMCR_NAKS_KEPT - 1];
+    memmove(out, out + 1, (size_t)(last - out) * sizeof *out);
+    nak = last;
+    *nak = all;
+    nak->step = steps->number;
+    nak->arrival = ++steps->arrivals;
+    nak->rnr |= rnr;
+    nak->sequence |= sequence;
+    nak->fresh = true;
+}
+
+/* Whether a NAK that names the PSN has come behind the last request. */
+static bool
+is_asked_now(smcr_steps_t *steps, smcr_psn_t psn)
+{
+    const smcr_nak_t *nak = nak_of(steps, psn);
+
+    return nak && nak->fresh;
+}
+
+/* The NAK that makes the sender send the request again: it names its PSN, or one before that is
+ * still to be sent again. NULL: there is none. */
+static const smcr_nak_t *
+find_nak(const smcr_steps_t *steps, const smcr_request_t *request)
+{
+    const smcr_nak_t *found = NULL;
+
+    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++) {
+        const smcr_nak_t *nak = &steps->naks[i];
+        bool open = nak->psn == request->psn || nak->psn > request->taken;
+        if (nak->psn && nak->psn <= request->psn && open && (!found || nak->psn > found->psn))
+            found = nak;
+    }
+    return found;
+}
+
+/* ---- steps ---- */
+
+static bool
+is_in_step(smcr_steps_t *steps, const smcr_request_t *request)
+{
+    smcr_psn_t psn = request->psn;
+    bool over = steps->passed && steps->end <= request->taken;
+    bool sent = request->step == steps->number || request->guess == steps->number;
+    const smcr_nak_t *nak = nak_of(steps, psn);
+    bool asked = nak && nak->step == steps->number;
+
+    return steps->step && !over && !asked && !request->within && psn >= steps->first &&
+           psn <= steps->end && (psn > steps->position || !sent);
+}
+
+/* Of what is asked for, the `followed` first NAKs are followed now; the others came in the step. */
+static void
+follow_naks(smcr_steps_t *steps, smcr_psn_t first, uint32_t followed)
+{
+    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++) {
+        smcr_nak_t *nak = &steps->naks[i];
+        if (nak->arrival > followed)
+            nak->step = steps->number;
+        else if (nak->psn == first)
+            *nak = (smcr_nak_t){.psn = 0};
+    }
+}
+
+static void
+begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t first)
+{
+    steps->step = step;
+    steps->number = number;
+    steps->first = first;
+    steps->passed = false;
+}
+
+static smcr_cause_t
+cause_of(const smcr_request_t *request, const smcr_nak_t *nak)
+{
+    if (nak)
+        return nak->rnr ? SMCR_CAUSE_RNR : SMCR_CAUSE_NAK;
+    if (!request->heard)
+        return SMCR_CAUSE_UNKNOWN;
+    if (request->read)
+        return SMCR_CAUSE_READ;
+    return request->proven ? SMCR_CAUSE_TIMEOUT : SMCR_CAUSE_UNKNOWN;
+}
+
+static smcr_step_back_t *
+new_step(wmem_allocator_t *scope, uint32_t frame, smcr_cause_t cause)
+{
+    smcr_step_back_t *step = wmem_new(scope, smcr_step_back_t);
+
+    *step = (smcr_step_back_t){frame, (uint8_t)cause};
+    return step;
+}
+
+/* Nothing but the sender's going on from here can prove a late packet to be sent again, or a repeat
+ * to be no copy. */
+static smcr_step_back_t *
+guess(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request)
+{
+    const smcr_nak_t *nak = find_nak(steps, request);
+    smcr_cause_t cause = cause_of(request, nak);
+
+    if (cause == SMCR_CAUSE_UNKNOWN && request->heard)
+        cause = SMCR_CAUSE_TIMEOUT;
+    steps->guess = (smcr_guess_t){
+        .lone = new_step(scope, request->frame,
+                         request->late ? SMCR_CAUSE_NONE : SMCR_CAUSE_UNKNOWN),
+        .step = new_step(scope, request->frame, SMCR_CAUSE_NONE),
+        .last = request->psn,
+        .number = ++steps->numbers,
+        .naks = steps->arrivals,
+        .begin = nak ? nak->psn : request->psn,
+        .cause = (uint8_t)cause,
+    };
+    return steps->guess.lone;
+}
+
+/* A packet that is in no step begins one, or may turn out to. */
+static smcr_step_back_t *
+start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request)
+{
+    const smcr_nak_t *nak = find_nak(steps, request);
+    bool again = request->psn == steps->before && !request->proven &&
+                 !is_asked_now(steps, request->psn);
+
+    if (request->repeat && again)
+        return new_step(scope, request->frame, SMCR_CAUSE_UNKNOWN);
+    if (request->late || !(nak || request->read || request->proven))
+        return guess(steps, scope, request);
+    smcr_step_back_t *step = new_step(scope, request->frame, cause_of(request, nak));
+    begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn);
+    follow_naks(steps, steps->first, steps->arrivals);
+    steps->end = request->highest;
+    steps->position = request->psn;
+    return step;
+}
+
+/* The sender may have gone on from a packet; a repeat proves it. Returns what is said of the
+ * request then, NULL when it belongs to no guess. */
+static smcr_step_back_t *
+check_guess(smcr_steps_t *steps, const smcr_request_t *request)
+{
+    smcr_guess_t *guessed = &steps->guess;
+    smcr_step_back_t *step = guessed->step;
+    bool goes_on = guessed->lone && request->psn > guessed->last &&
+                   (request->repeat || request->late) && !is_asked_now(steps, request->psn);
+
+    if (goes_on) {
+        guessed->last = request->psn;
+        if (!request->repeat)
+            return step;
+        guessed->lone->cause = step->cause = guessed->cause;
+        begin(steps, step, guessed->number, guessed->begin);
+        follow_naks(steps, steps->first, guessed->naks);
+        steps->end = request->highest;
+        steps->position = request->psn;
+    }
+    *guessed = (smcr_guess_t){.lone = NULL};
+    return goes_on ? step : NULL;
+}
+
+static smcr_step_back_t *
+take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request)
+{
+    bool again = request->repeat || request->late;
+
+    if (again && is_in_step(steps, request)) {
+        steps->guess = (smcr_guess_t){.lone = NULL};
+        steps->position = MAX(steps->position, request->psn);
+        return steps->step;
+    }
+    smcr_step_back_t *step = check_guess(steps, request);
+    if (step || again)
+        return step ? step : start(steps, scope, request);
+    steps->passed |= steps->step && request->psn > steps->end;
+    return NULL;
+}
+
+smcr_step_back_t *
+smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_request_t *request)
+{
+    if (request->guess == steps->number) /* it has turned out to be one */
+        request->step = request->guess;
+    smcr_step_back_t *step = take(steps, scope, request);
+    const smcr_guess_t *guessed = &steps->guess;
+
+    if (step && step == steps->step)
+        request->step = steps->number;
+    else if (step && guessed->lone && (step == guessed->lone || step == guessed->step))
+        request->guess = guessed->number;
+    steps->before = request->psn;
+    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++)
+        steps->naks[i].fresh = false;
+    return step;
+}

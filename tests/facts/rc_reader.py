@@ -1,0 +1,659 @@
+"""
+A second reader of how packets fared, written from docs/fabric.md alone: it reads the RoCEv2 headers of a capture, finds
+the reverse of each flow, and judges every RC and UC packet. It keeps everything it has seen, and looks ahead where the
+definitions speak of what comes later.
+"""
+
+import collections
+import ipaddress
+import json
+
+from scapy.utils import RawPcapReader
+
+VLAN, IPV4, IPV6, UDP, ROCE_PORT = (0x8100, 0x88A8), 0x0800, 0x86DD, 17, 4791
+UDP_HEADER, BTH, ICRC = 8, 12, 4
+RC, UC, TRANSPORTS = 0, 1, 2  # the upper three bits of an opcode
+
+READ, ACKNOWLEDGE, ATOMIC_ACK, COMPARE_AND_SWAP, FETCH_AND_ADD = 12, 17, 18, 19, 20
+READ_RESPONSES = range(13, 17)
+REQUESTS = {*range(13), COMPARE_AND_SWAP, FETCH_AND_ADD, 22, 23}
+RESPONSES = {*READ_RESPONSES, ACKNOWLEDGE, ATOMIC_ACK}
+FIRST_AND_MIDDLE = {0, 1, 6, 7, 13, 14}
+RETH = {6, 10, 11, READ}
+IMMEDIATE = {3, 5, 9, 11, 22, 23}  # or an rkey to invalidate
+AETH = {13, 15, 16, ACKNOWLEDGE, ATOMIC_ACK}
+RETH_SIZE, AETH_SIZE, IMMEDIATE_SIZE, ATOMIC_SIZE, ATOMIC_ACK_SIZE = 16, 4, 4, 28, 8
+
+PATH_MTUS = (4096, 2048, 1024, 512, 256)
+PSNS = 1 << 24
+AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
+NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
+NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
+
+Frame = collections.namedtuple("Frame", "number time source target udp_source qpn opcode psn dma_length payload_length"
+                                        " syndrome ip_id")
+Header = collections.namedtuple("Header", "frame time flow reverse opcode psn dma_length payload_length syndrome ip_id")
+Verdict = collections.namedtuple("Verdict", "frame verdict of absent taken discarded cause step silent")
+
+
+# ---- the headers of a capture ----
+
+
+def number(data, offset, size):
+    return int.from_bytes(data[offset:offset + size], "big")
+
+
+def _roce(position, time, ends, udp_source, ip_id, data):
+    """A packet of RC or UC with an opcode that means something, from its BTH on; None if it is another."""
+    opcode, kind = data[0], data[0] & 31
+    if opcode >> 5 >= TRANSPORTS or kind not in REQUESTS | RESPONSES:
+        return None
+    headers = (RETH_SIZE * (kind in RETH) + AETH_SIZE * (kind in AETH) + IMMEDIATE_SIZE * (kind in IMMEDIATE)
+               + ATOMIC_SIZE * (kind in (COMPARE_AND_SWAP, FETCH_AND_ADD)) + ATOMIC_ACK_SIZE * (kind == ATOMIC_ACK))
+    return Frame(position, time, *ends, udp_source, number(data, 5, 3), opcode, number(data, 9, 3),
+                 number(data, BTH + 12, 4) if kind in RETH else 0,
+                 len(data) - BTH - headers - (data[1] >> 4 & 3) - ICRC,
+                 data[BTH] if kind in AETH else -1, ip_id)
+
+
+def _frame(position, time, data):
+    """The RC or UC packet of an Ethernet frame; None if it has none."""
+    start, ethertype = 14, number(data, 12, 2)
+    while ethertype in VLAN:
+        start, ethertype = start + 4, number(data, start + 2, 2)
+    ip = data[start:]
+    if ethertype == IPV4:
+        protocol, ends, ip_id = ip[9], (ip[12:16], ip[16:20]), number(ip, 4, 2)
+        udp = ip[(ip[0] & 15) * 4:number(ip, 2, 2)]
+    elif ethertype == IPV6:
+        protocol, ends, ip_id = ip[6], (ip[8:24], ip[24:40]), -1
+        udp = ip[40:40 + number(ip, 4, 2)]
+    else:
+        return None
+    if protocol != UDP or number(udp, 2, 2) != ROCE_PORT:
+        return None
+    return _roce(position, time, ends, number(udp, 0, 2), ip_id, udp[UDP_HEADER:number(udp, 4, 2)])
+
+
+def _nanoseconds(meta):
+    """The time of a packet in pcapng (units of its own) or pcap."""
+    if hasattr(meta, "tshigh"):
+        return ((meta.tshigh << 32) + meta.tslow) * 10**9 // meta.tsresol
+    return meta.sec * 10**9 + meta.usec * 1000
+
+
+def frames(path):
+    """The RC and UC packets of a capture, which may be packed by gzip."""
+    reader = RawPcapReader(str(path))
+    try:
+        found = [_frame(position, _nanoseconds(meta), bytes(data)) for position, (data, meta) in enumerate(reader, 1)]
+    finally:
+        reader.close()
+    return [each for each in found if each]
+
+
+# ---- which flow is the reverse of which ----
+
+
+def flow_of(frame):
+    return frame.source, frame.target, frame.qpn
+
+
+def text(address):
+    """An address as the ground truth writes it."""
+    return str(ipaddress.ip_address(address))
+
+
+def sources_from_truth(flows, truth):
+    """{flow: queue pair that sends it}, from the ground truth."""
+    known = {}
+    pairs = [(pair["qpn_A"], pair["qpn_B"]) for pair in truth["qp_pairs_from_hosts"]]
+    told = {(each["src"], each["dst"], each["dqpn"]): each for each in truth["truth_from_bytes"]["flows"]}
+    for flow in flows:
+        each = told[text(flow[0]), text(flow[1]), flow[2]]
+        found = {*each["src_qp_from_cm"], *each.get("src_qp_from_hosts", [])}
+        found = found or {a for a, b in pairs if b == flow[2]} | {b for a, b in pairs if a == flow[2]}
+        if len(found) == 1:
+            known[flow] = found.pop()
+    return known
+
+
+def udp_source_port(one, other):
+    """What Linux gives two queue pairs whose connection has no flow label."""
+    label = one * other
+    label ^= label >> 20
+    label = (label ^ label >> 40) & 0xFFFFF
+    return label & 0x3FFF ^ label >> 14 | 0xC000
+
+
+def sources_from_ports(packets):
+    """{flow: queue pair that sends it}, where the UDP source port leaves no doubt."""
+    ports = {flow_of(each): each.udp_source for each in packets}
+    known = {}
+    for flow, port in ports.items():
+        source, target, qpn = flow
+        found = [back for back in ports if back[:2] == (target, source) and ports[back] == port
+                 and udp_source_port(back[2], qpn) == port]
+        if len(found) == 1:
+            known[flow] = found[0][2]
+    return known
+
+
+def headers(path, truth_path=None):
+    """The headers of a capture, with their flows numbered, and those numbers: ([Header], {flow: number})."""
+    packets = frames(path)
+    flows = list(dict.fromkeys(flow_of(each) for each in packets))
+    if truth_path:
+        sources = sources_from_truth(flows, json.loads(truth_path.read_text(encoding="utf-8")))
+    else:
+        sources = sources_from_ports(packets)
+    backs = {(source, target, qpn): (target, source, sources[source, target, qpn])
+             for source, target, qpn in flows if (source, target, qpn) in sources}
+    numbers = {flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))}
+    found = [Header(each.number, each.time, numbers[flow_of(each)], numbers.get(backs.get(flow_of(each)), -1),
+                    each.opcode, each.psn, each.dma_length, each.payload_length, each.syndrome, each.ip_id)
+             for each in packets]
+    return found, numbers
+
+
+def line(header_or_verdict):
+    """A header as the plugin's own model reads it, or a verdict as it prints it."""
+    return " ".join(map(str, header_or_verdict))
+
+
+# ---- words ----
+
+
+def transport(header):
+    return header.opcode >> 5
+
+
+def is_request(header):
+    return header.opcode & 31 in REQUESTS
+
+
+def is_read(header):
+    return header.opcode & 31 == READ
+
+
+def is_negative(header):
+    """Is it a NAK or an RNR NAK?"""
+    return header.opcode & 31 == ACKNOWLEDGE and header.syndrome & 0x60 in (NAK, RNR_NAK)
+
+
+def is_rnr(syndrome):
+    return syndrome & 0x60 == RNR_NAK
+
+
+def distance(psn, origin):
+    """From one PSN to another, either of which may be unwrapped."""
+    return (psn - origin + PSNS // 2) % PSNS - PSNS // 2
+
+
+def is_near(psn, highest):
+    return -BEHIND <= distance(psn, highest) <= AHEAD
+
+
+def psns_of_read(length, path_mtu):
+    return max(1, -(-length // path_mtu))
+
+
+class Request:
+    """A request in the life of a flow. Its PSNs are unwrapped: `end` is the last that it takes."""
+
+    def __init__(self, header, start):
+        self.header, self.start, self.end = header, start, start
+        self.verdict, self.of = "next", 0
+        self.highest = None  # the flow's, before this packet
+        self.first_taker = None  # of a repeat: the request F
+        self.identified = False  # the flow's identifications change
+        self.absent, self.taken, self.discarded = 0, False, 0
+        self.cause, self.step, self.silent = "-", 0, False
+
+
+class Twins:
+    """The first and the latest packet with each PSN, copies left out."""
+
+    def __init__(self):
+        self.packets = {}  # {PSN: [first packet, latest packet]}
+
+    def find(self, psn, ip_id):
+        """The frame of which a packet is a copy, if the flow's identifications change; 0 if there is none."""
+        return next((each.frame for each in self.packets.get(psn, []) if each.ip_id == ip_id), 0)
+
+    def add(self, psn, header):
+        self.packets[psn] = [self.packets.get(psn, [header])[0], header]
+
+
+class Answer:
+    """What the reverse flow sends: the unwrapped PSN of a response; None where it says nothing of this life."""
+
+    def __init__(self, header, psn):
+        self.header, self.psn = header, psn
+        self.covers = None if psn is None else psn - is_negative(header)  # everything up to this PSN
+
+
+class Life:
+    """
+    One life of the requests of a flow: what happened in it, in the order of the capture, copies left out. What the
+    reverse flow carried in the life before has been carried; but as an acknowledgement it is far off and says nothing.
+    """
+
+    def __init__(self, first_psn, before):
+        self.carried = bool(before) and (before.carried or any(isinstance(each, Answer) for each in before.events))
+        self.highest = first_psn - 1
+        self.first = first_psn
+        self.events = []
+        self.taker = {}  # {PSN: first request that took it}
+        self.twins = Twins()
+        self.path_mtu = None
+        self.open_reads = []  # READs of which nobody knows yet how many PSNs they take
+
+    def unwrap(self, psn):
+        return self.highest + distance(psn, self.highest)
+
+    def take(self, request, end):
+        request.end = max(request.end, end)
+        self.highest = max(self.highest, request.end)
+        for psn in range(request.start, request.end + 1):
+            self.taker.setdefault(psn, request)
+
+    def settle(self, start=None):
+        """
+        Say how many PSNs the open READs take: by the path MTU, else by the PSN of the next request. That one may be
+        lost, so it decides of this READ alone, and the READ takes as many PSNs as leave least absent. A late READ
+        stays as one with 4096, for the next request says nothing of it, until a packet tells the path MTU.
+        """
+        for request in self.open_reads:
+            length = request.header.dma_length
+            if self.path_mtu:
+                self.take(request, request.start + psns_of_read(length, self.path_mtu) - 1)
+            elif start is not None and request.verdict != "late" and request.end == self.highest < start:
+                counts = {psns_of_read(length, mtu) for mtu in PATH_MTUS}
+                most = max(count for count in counts if count <= start - request.start)
+                self.take(request, request.start + most - 1)
+        if self.path_mtu:
+            self.open_reads = []
+        elif start is not None and start > self.highest:
+            self.open_reads = [each for each in self.open_reads if each.verdict == "late"]
+
+
+class Flow:
+    """What is known of a flow while a capture is read."""
+
+    def __init__(self):
+        self.life = None
+        self.before = []  # what the reverse flow sent before the flow's first request
+        self.path_mtu = None  # from before the flow's first request
+        self.begin_anew()
+        self.answered, self.answer_twins, self.highest_answer = {}, Twins(), None
+        self.acknowledgements = collections.deque(maxlen=ACKNOWLEDGEMENTS_REMEMBERED)
+
+    def begin_anew(self):
+        self.previous, self.same, self.different = None, False, False
+
+    def unwrap_answer(self, psn):
+        if self.highest_answer is not None:
+            psn = self.highest_answer + distance(psn, self.highest_answer)
+        self.highest_answer = psn if self.highest_answer is None else max(psn, self.highest_answer)
+        return psn
+
+    def identified(self, header):
+        """Do the flow's identifications change, up to this packet?"""
+        if self.previous and header.ip_id >= 0:
+            alike = (self.previous.opcode, self.previous.psn) == (header.opcode, header.psn)
+            if self.previous.ip_id != header.ip_id:
+                self.different = True
+            elif not alike:
+                self.same = True
+        self.previous = header
+        return header.ip_id >= 0 and self.different and not self.same
+
+
+# ---- first pass: copy, late, repeat, and how many PSNs a request takes ----
+
+
+class Reader:
+    """Reads packets in the order of the capture and sorts them into lives."""
+
+    def __init__(self):
+        self.flows = collections.defaultdict(Flow)
+        self.lives = []
+        self.responses = {}  # {position: verdict}
+        self.requests = {}  # {position: request}
+
+    def read(self, position, header):
+        if is_request(header):
+            self.read_request(position, header)
+        else:
+            self.read_response(position, header)
+
+    def note(self, header, answered):
+        """Tell the reverse flow's life of a packet that is no copy."""
+        flow = self.flows[header.reverse] if header.reverse >= 0 else None
+        if not flow:
+            return
+        if not flow.life:
+            flow.before.append((header, answered))
+            return
+        self.append_answer(flow.life, header, answered)
+
+    @staticmethod
+    def append_answer(life, header, answered):
+        psn = None
+        if answered and is_near(header.psn, life.highest):
+            psn = life.unwrap(header.psn)
+        life.events.append(Answer(header, psn))
+
+    def note_path_mtu(self, header):
+        if header.opcode & 31 in FIRST_AND_MIDDLE and header.payload_length in PATH_MTUS:
+            for number_of_flow in {header.flow, header.reverse} - {-1}:
+                life = self.flows[number_of_flow].life
+                if life:
+                    life.path_mtu = header.payload_length
+                    life.settle()
+                else:
+                    self.flows[number_of_flow].path_mtu = header.payload_length
+
+    def begin_life(self, flow, header):
+        """A flow's first packet, or one that is far from all before."""
+        first = flow.life is None
+        flow.life = Life(header.psn, flow.life)
+        self.lives.append(flow.life)
+        flow.life.reverse_known = header.reverse >= 0
+        if first:
+            last = max((place for place, (_, answered) in enumerate(flow.before) if answered), default=None)
+            for place, (each, _) in enumerate(flow.before):
+                self.append_answer(flow.life, each, place == last)
+            flow.life.path_mtu = flow.path_mtu
+        else:
+            flow.begin_anew()
+
+    def read_request(self, position, header):
+        flow = self.flows[header.flow]
+        if flow.life and 0 < distance(header.psn, flow.life.highest) <= AHEAD:
+            self.note_path_mtu(header)  # it may tell before its PSN does
+            flow.life.settle(flow.life.unwrap(header.psn))
+        if not flow.life or not is_near(header.psn, flow.life.highest):
+            self.begin_life(flow, header)
+        life = flow.life
+        request = self.requests[position] = Request(header, life.unwrap(header.psn))
+        request.highest = life.highest
+        request.identified = flow.identified(header)
+        self.judge(life, request)
+        if request.verdict == "copy":
+            return
+        life.twins.add(request.start, header)
+        life.events.append(request)
+        self.note(header, False)
+        life.take(request, request.start)
+        self.note_path_mtu(header)
+        if is_read(header):
+            life.take(request, request.start + psns_of_read(header.dma_length, life.path_mtu or PATH_MTUS[0]) - 1)
+            if not life.path_mtu:
+                life.open_reads.append(request)
+
+    @staticmethod
+    def judge(life, request):
+        twin = life.twins.find(request.start, request.header.ip_id)
+        if request.identified and twin:
+            request.verdict, request.of = "copy", twin
+        elif request.start <= request.highest:
+            request.first_taker = life.taker.get(request.start)
+            request.verdict = "repeat" if request.first_taker else "late"
+            request.of = request.first_taker.header.frame if request.first_taker else 0
+
+    def read_response(self, position, header):
+        flow = self.flows[header.flow]
+        psn = flow.unwrap_answer(header.psn)
+        identified = flow.identified(header)
+        acknowledges = header.opcode & 31 == ACKNOWLEDGE
+        if acknowledges:
+            twin = next((each.frame for each in flow.acknowledgements
+                         if (each.psn, each.ip_id) == (header.psn, header.ip_id)), 0)
+        else:
+            twin = flow.answer_twins.find(psn, header.ip_id)
+        verdict, of = "next", 0
+        if identified and twin:
+            verdict, of = "copy", twin
+        elif acknowledges:
+            flow.acknowledgements.append(header)
+        else:
+            flow.answer_twins.add(psn, header)
+            of = flow.answered.setdefault(psn, header.frame)
+            verdict, of = ("next", 0) if of == header.frame else ("repeat", of)
+        self.responses[position] = Verdict(header.frame, verdict, of, 0, 0, 0, "-", 0, 0)
+        if verdict != "copy":
+            self.note(header, True)
+            self.note_path_mtu(header)
+
+
+# ---- second pass: each life, with all that came later ----
+
+
+def repeats_read(request):
+    """Is it a READ that repeats a READ?"""
+    return request.verdict == "repeat" and is_read(request.header) and is_read(request.first_taker.header)
+
+
+def asks_from_within(request):
+    return repeats_read(request) and request.start != request.first_taker.start
+
+
+class Step:
+    """A step back: its first PSN, its end, what was sent in it so far, and the PSNs that NAKs have named since."""
+
+    def __init__(self, request, first, cause, followers):
+        self.frame, self.first, self.end, self.cause = request.header.frame, first, request.highest, cause
+        self.followers = followers  # where the step began only because the sender went on: those that show it
+        self.sent, self.named = set(), set()
+        self.passed = False  # a request above the end has come
+        for each in [request, *followers]:
+            self.sent.update(range(each.start, each.end + 1))
+
+    def add(self, request):
+        self.sent.update(range(request.start, request.end + 1))
+        request.step, request.cause = self.frame, self.cause
+
+    def holds(self, request, covered, named):
+        """Does a repeat or late packet belong to it? By what an acknowledgement has covered and NAKs have named."""
+        if request in self.followers:
+            return True
+        over = self.passed and self.end <= covered
+        return (not asks_from_within(request) and not over and self.first <= request.start <= self.end
+                and request.start not in named and request.start not in self.sent)
+
+
+class Steps:
+    """Goes through a life; finds its steps, the PSNs that are absent, and the packets behind a gap."""
+
+    def __init__(self, life):
+        self.life, self.step = life, None
+        self.covered = -PSNS  # the highest PSN that an acknowledgement has covered
+        self.carried = life.carried  # has the reverse flow carried a packet?
+        self.acknowledged = False  # has it carried an acknowledgement that says something?
+        self.naks = []  # the last ones: [PSN, is one of them an RNR NAK?]; PSN is None where it counts no more
+        self.absent = set()
+        self.previous = None  # the request directly before
+        self.named = set()  # the PSNs that NAKs of a step have named since
+
+    def run(self):
+        for position, event in enumerate(self.life.events):
+            if isinstance(event, Answer):
+                self.answer(event)
+            else:
+                self.request(position, event)
+
+    def answer(self, answer):
+        self.carried = True
+        if answer.psn is None:
+            return
+        self.acknowledged = True
+        self.covered = max(self.covered, answer.covers)
+        if is_negative(answer.header):
+            if answer.header.syndrome == SEQUENCE_ERROR or is_rnr(answer.header.syndrome):
+                self.remember(answer)
+            if self.step:
+                self.step.named.add(answer.psn)
+
+    def remember(self, answer):
+        """A NAK of a step; several that name one PSN are one."""
+        self.named.add(answer.psn)
+        same = [nak for nak in self.naks if nak[0] == answer.psn]
+        rnr = is_rnr(answer.header.syndrome) or any(nak[1] for nak in same)
+        self.naks = [*(nak for nak in self.naks if nak not in same), [answer.psn, rnr]][-NAKS_REMEMBERED:]
+
+    def request(self, position, request):
+        if request.verdict == "next":
+            self.ahead(request)
+        elif transport(request.header) == RC:
+            self.again(position, request)
+        request.taken = request.verdict == "repeat" and request.start <= self.covered
+        self.absent -= set(range(request.start, request.end + 1))
+        self.previous, self.named = request, set()
+
+    def ahead(self, request):
+        """A request above the highest."""
+        jumped = range(request.highest + 1, request.start)
+        request.absent = len(jumped)
+        self.absent = {psn for psn in self.absent | set(jumped) if psn > self.covered}
+        if self.absent and self.acknowledged and transport(request.header) == RC:
+            request.verdict = "behind"
+        if self.step and request.start > self.step.end:
+            self.step.passed = True
+
+    def again(self, position, request):
+        """A repeat or late packet: of the last step, the first of a new one, alone, or reordered."""
+        if self.step and self.step.holds(request, self.covered, self.step.named):
+            self.step.add(request)
+        elif self.is_proven(request) or self.went_on(position):
+            self.begin(position, request)
+        elif request.verdict == "repeat":
+            self.leave_alone(request)
+
+    @staticmethod
+    def leave_alone(request):
+        """A lone packet is told as a step of its own, but it is none."""
+        request.step, request.cause = request.header.frame, "unknown"
+
+    def is_proven(self, request):
+        if request.verdict != "repeat":
+            return False
+        if self.is_double(request):
+            return request.identified or request.start in self.named
+        return self.nak_of(request) is not None or repeats_read(request) or request.identified
+
+    def is_double(self, request):
+        """Has it the PSN of the request directly before it?"""
+        return request.verdict == "repeat" and self.previous is not None and self.previous.start == request.start
+
+    def went_on(self, position):
+        """The requests that show that the sender went on from this one: late ones up to a repeat; [] if it did not."""
+        first = self.life.events[position]
+        if self.is_double(first) and not self.is_proven(first):
+            return []
+        followers, last, covered = [], first.start, self.covered
+        named = set(self.step.named) if self.step else set()  # since the last step began
+        lately = set()  # since the request before
+        for event in self.life.events[position + 1:]:
+            if isinstance(event, Request):
+                if (event.verdict not in ("repeat", "late") or event.start <= last or event.start in lately
+                        or self.step and self.step.holds(event, covered, named)):
+                    return []
+                followers.append(event)
+                if event.verdict == "repeat":
+                    return followers
+                last, lately = event.start, set()
+            elif event.psn is not None:
+                covered = max(covered, event.covers)
+                if is_negative(event.header):
+                    named.add(event.psn)
+                    lately.add(event.psn)
+        return []
+
+    def nak_of(self, request):
+        """The PSN of the NAK of a packet; None if it has none."""
+        named = {psn for psn, _ in self.naks if psn is not None}
+        if request.start in named:
+            return request.start
+        return max((psn for psn in named if self.covered < psn < request.start), default=None)
+
+    def begin(self, position, request):
+        nak = self.nak_of(request)
+        first = request.start if nak is None else nak
+        self.step = Step(request, first, self.cause(position, request, nak),
+                         [] if self.is_proven(request) else self.went_on(position))
+        self.step.add(request)
+        for each in self.naks:
+            if each[0] == first:
+                each[0] = None
+
+    def cause(self, position, request, nak):
+        if nak is not None:
+            return "rnr" if [nak, True] in self.naks else "nak"
+        if not self.life.reverse_known or not self.carried:
+            return "unknown"
+        if repeats_read(request):
+            return "read"
+        proven = request.verdict == "repeat" and request.identified
+        return "timeout" if proven or self.went_on(position) else "unknown"
+
+
+def find_discarded(life):
+    """Of each packet behind a gap: the frame that proves it was thrown away, before an acknowledgement covers it."""
+    for position, request in enumerate(life.events):
+        if isinstance(request, Request) and request.verdict == "behind":
+            request.discarded = proof(request, life.events[position + 1:])
+
+
+def proof(request, events):
+    for event in events:
+        if isinstance(event, Request):
+            if event.of == request.header.frame:
+                return event.header.frame
+        elif event.psn is not None:
+            if event.covers >= request.start:
+                return 0
+            if is_negative(event.header) and event.psn < request.start:
+                return event.header.frame
+    return 0
+
+
+def find_silence(life):
+    """The third repeat of a PSN since the last packet of the reverse flow, once."""
+    repeats, carried, said = collections.Counter(), life.carried, False
+    for event in life.events:
+        if isinstance(event, Answer):
+            repeats.clear()
+            carried, said = True, False
+        elif event.verdict == "repeat" and transport(event.header) == RC:
+            repeats[event.start] += 1
+            if carried and repeats[event.start] == 3 and not said:
+                event.silent = said = True
+
+
+def read_in(capture):
+    reader = Reader()
+    for position, header in enumerate(capture):
+        reader.read(position, header)
+    return reader
+
+
+def behind_highest(capture):
+    """How many PSNs each request packet is behind the highest, in their order; 0 of responses."""
+    requests = read_in(capture).requests
+    return [max(0, requests[position].highest - requests[position].start) if position in requests else 0
+            for position in range(len(capture))]
+
+
+def judge(capture):
+    """The verdicts of all packets, in their order."""
+    reader = read_in(capture)
+    for life in reader.lives:
+        Steps(life).run()
+        find_discarded(life)
+        find_silence(life)
+    for position, each in reader.requests.items():
+        reader.responses[position] = Verdict(each.header.frame, each.verdict, each.of, each.absent, int(each.taken),
+                                             each.discarded, each.cause, each.step, int(each.silent))
+    return [reader.responses[position] for position in range(len(capture))]

@@ -1,0 +1,319 @@
+/* test_flow.c
+ * How the packets of a flow fared: order, repeats, copies, gaps and what proves them, steps back
+ * and their causes, silence. docs/fabric.md defines it all.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fabric/fabric.h"
+#include "wire/wire.h"
+
+/* Rows name only what is not zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+#define SYNDROME_ACK 0x1f
+#define SYNDROME_NAK 0x60
+#define SYNDROME_RNR 0x20
+#define SAME_ID 0x10000 /* of the packet whose number is added */
+
+/* One packet; they are numbered from 1. Those from A are requests, those from B answer them. */
+typedef enum { END, SEND, READ, ACK, NAK, RNR, OTHER, UC_WRITE, MTU, START } what_t;
+enum { NEXT, REPEAT, LATE, BEHIND, COPY }; /* as smcr_order_t */
+enum { NONE, UNKNOWN, BY_RNR, BY_NAK, BY_READ, TIMEOUT }; /* as smcr_cause_t */
+
+typedef struct {
+    what_t what;
+    uint32_t psn;
+    int order;
+    uint32_t before;  /* repeat, copy: of this packet */
+    uint32_t absent;
+    int cause;        /* when all packets have come */
+    uint32_t proof;   /* likewise: packet that proves it discarded */
+    bool taken, silent;
+    uint32_t id;      /* 0: the next one; SAME_ID + n: that of packet n */
+    uint32_t length;  /* READ: of what is read; MTU: the MTU */
+} step_t;
+
+#define MAX_STEPS 24
+
+static const struct {
+    const char *name;
+    bool no_id;     /* the packets have no identification */
+    bool same_id;   /* all have the same */
+    bool one_way;   /* the reverse flow is not known */
+    step_t steps[MAX_STEPS];
+} cases[] = {
+    {.name = "in order", .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}}},
+    {.name = "wrap", .steps = {{SEND, 0xfffffe}, {SEND, 0xffffff}, {SEND, 0}, {SEND, 1}, {ACK, 1},
+                               {SEND, 0xffffff, REPEAT, 2, .cause = TIMEOUT, .taken = true},
+                               {SEND, 2}}},
+    {.name = "a gap in the capture, without the reverse flow", .one_way = true,
+     .steps = {{SEND, 5}, {SEND, 9, .absent = 3}, {SEND, 10}, {SEND, 7, LATE}}},
+    {.name = "a gap on the wire", .steps = {{SEND, 5}, {ACK, 5},
+     {SEND, 7, BEHIND, .absent = 1, .proof = 5},
+                                            {SEND, 8, BEHIND, .proof = 5}, {NAK, 6},
+                                             {SEND, 6, LATE, .cause = BY_NAK},
+                                            {SEND, 7, REPEAT, 3, .cause = BY_NAK},
+                                            {SEND, 8, REPEAT, 4, .cause = BY_NAK}, {SEND, 9}}},
+    {.name = "a gap over the wrap", .steps = {{START, 0xffffff}, {ACK, 0xfffffe},
+     {SEND, 0, BEHIND, .absent = 1}}},
+    {.name = "the first packet behind a gap tells of it, once",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 8, BEHIND, .absent = 2}, {SEND, 9, BEHIND},
+         {SEND, 11, BEHIND, .absent = 1}}},
+    {.name = "a gap that an acknowledgement covers is the capture's",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 8, BEHIND, .absent = 2}, {ACK, 8}, {SEND, 9},
+         {SEND, 6, LATE}}},
+    {.name = "a request behind its own acknowledgement",
+     .steps = {{SEND, 5}, {ACK, 6}, {SEND, 6}, {SEND, 7}}},
+    {.name = "neighbours change places",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 7, BEHIND, .absent = 1}, {SEND, 6, LATE}, {SEND, 8}}},
+    {.name = "three change places",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 8, BEHIND, .absent = 2}, {SEND, 6, LATE},
+         {SEND, 7, LATE}, {SEND, 9}}},
+    {.name = "a copy", .steps = {{SEND, 5}, {SEND, 6}, {SEND, 5, COPY, 1, .id = SAME_ID + 1},
+     {SEND, 7}}},
+    {.name = "a copy of a repeat", .steps = {{SEND, 5}, {ACK, 4}, {SEND, 6},
+     {SEND, 5, REPEAT, 1, .cause = TIMEOUT},
+                                             {SEND, 5, COPY, 4, .id = SAME_ID + 4}}},
+    {.name = "no copy where identifications do not change", .same_id = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6},
+         {SEND, 5, REPEAT, 1, .cause = UNKNOWN, .taken = true}}},
+    {.name = "no copy without identification", .no_id = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, {SEND, 6, REPEAT, 2, .cause = UNKNOWN}}},
+    {.name = "a copy of an acknowledgement",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 6}, {ACK, 6}, {ACK, 5, COPY, 2, .id = SAME_ID + 2}}},
+    {.name = "taken in before", .steps = {{SEND, 5}, {SEND, 6}, {ACK, 5},
+                                          {SEND, 5, REPEAT, 1, .cause = TIMEOUT, .taken = true},
+                                          {SEND, 6, REPEAT, 2, .cause = TIMEOUT}}},
+    {.name = "a NAK refuses what the capture has", .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7},
+     {NAK, 6},
+                                                             {SEND, 6, REPEAT, 2, .cause = BY_NAK},
+                                                             {SEND, 7, REPEAT, 3,
+                                                              .cause = BY_NAK}}},
+    {.name = "RNR NAK", .steps = {{SEND, 5}, {SEND, 6}, {RNR, 5}, {NAK, 5},
+     {SEND, 5, REPEAT, 1, .cause = BY_RNR},
+                                  {SEND, 6, REPEAT, 2, .cause = BY_RNR}, {NAK, 5},
+                                  {SEND, 5, REPEAT, 1, .cause = BY_NAK}}},
+    {.name = "a NAK of long ago is no cause",
+     .steps = {{SEND, 5}, {SEND, 6}, {NAK, 6}, {SEND, 6, REPEAT, 2, .cause = BY_NAK}, {ACK, 5},
+         {SEND, 7},
+               {SEND, 6, REPEAT, 2, .cause = TIMEOUT}}},
+    {.name = "the sender goes back to a packet that the capture lacks",
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {NAK, 5}, {SEND, 6, REPEAT, 2, .cause = BY_NAK},
+               {SEND, 7, REPEAT, 3, .cause = BY_NAK}}},
+    {.name = "one cause up to the highest PSN", .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {NAK, 5},
+                                                          {SEND, 5, REPEAT, 1, .cause = BY_NAK},
+                                                           {ACK, 5},
+                                                          {SEND, 6, REPEAT, 2, .cause = BY_NAK},
+                                                          {SEND, 7, REPEAT, 3, .cause = BY_NAK},
+                                                           {SEND, 8}}},
+    {.name = "the sender goes on, without identification", .no_id = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {ACK, 4}, {SEND, 6, REPEAT, 2, .cause = TIMEOUT},
+               {SEND, 7, REPEAT, 3, .cause = TIMEOUT}}},
+    {.name = "unknown without the reverse flow", .one_way = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 5, REPEAT, 1, .cause = UNKNOWN},
+         {SEND, 6, REPEAT, 2, .cause = UNKNOWN}}},
+    {.name = "a READ takes a PSN for each packet of its response",
+     .steps = {{MTU, 4, .length = 1024}, {READ, 5, .length = 3000}, {SEND, 8}, {ACK, 4},
+               {READ, 7, REPEAT, 2, .cause = BY_READ, .length = 952}}},
+    {.name = "the next request tells how many packets a READ had",
+     .steps = {{READ, 5, .length = 3000}, {SEND, 8}, {READ, 9, .length = 2048}, {SEND, 11}}},
+    {.name = "a READ of nothing takes one PSN", .steps = {{READ, 5, .length = 0}, {SEND, 6}}},
+    {.name = "UC keeps its gaps", .steps = {{UC_WRITE, 5}, {ACK, 4}, {UC_WRITE, 8, .absent = 2},
+     {UC_WRITE, 9},
+                                            {UC_WRITE, 7, LATE}}},
+    {.name = "silence", .steps = {{SEND, 4}, {SEND, 5}, {OTHER, 0},
+     {SEND, 5, REPEAT, 2, .cause = TIMEOUT},
+                                  {SEND, 5, REPEAT, 2, .cause = TIMEOUT},
+                                  {SEND, 5, REPEAT, 2, .cause = TIMEOUT, .silent = true},
+                                  {SEND, 5, REPEAT, 2, .cause = TIMEOUT}, {OTHER, 1},
+                                  {SEND, 5, REPEAT, 2, .cause = TIMEOUT},
+                                   {SEND, 5, REPEAT, 2, .cause = TIMEOUT},
+                                  {SEND, 5, REPEAT, 2, .cause = TIMEOUT, .silent = true}}},
+    {.name = "no silence while the peer sends anything",
+     .steps = {{SEND, 4}, {SEND, 5}, {OTHER, 0}, {SEND, 5, REPEAT, 2, .cause = TIMEOUT},
+               {SEND, 5, REPEAT, 2, .cause = TIMEOUT}, {OTHER, 1},
+                {SEND, 5, REPEAT, 2, .cause = TIMEOUT},
+               {SEND, 5, REPEAT, 2, .cause = TIMEOUT}}},
+    {.name = "no silence of a peer that was never heard",
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 5, REPEAT, 1, .cause = UNKNOWN},
+         {SEND, 5, REPEAT, 1, .cause = UNKNOWN},
+               {SEND, 5, REPEAT, 1, .cause = UNKNOWN}}},
+    {.name = "a new life", .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6}, {SEND, 0x800000},
+     {SEND, 0x800001}, {SEND, 5}}},
+};
+
+typedef struct {
+    smcr_flow_t flow[2]; /* from A, from B */
+    uint32_t ids[MAX_STEPS + 1];
+    smcr_verdict_t verdicts[MAX_STEPS];
+} run_t;
+
+static uint8_t
+opcode_of(what_t what)
+{
+    switch (what) {
+    case READ:
+        return SMCR_RC_READ_REQUEST;
+    case ACK:
+    case NAK:
+    case RNR:
+        return SMCR_RC_ACK;
+    case UC_WRITE:
+        return SMCR_UC + SMCR_RC_WRITE_ONLY;
+    case MTU:
+        return SMCR_RC_WRITE_FIRST;
+    default:
+        return SMCR_RC_SEND_ONLY;
+    }
+}
+
+static void
+play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
+{
+    const step_t *step = &cases[case_number].steps[i];
+    bool from_b = step->what >= ACK && step->what <= OTHER;
+    smcr_flow_t *reverse = cases[case_number].one_way ? NULL : &run->flow[!from_b];
+    uint32_t id = step->id ? run->ids[step->id - SAME_ID] : 100 + i;
+
+    run->ids[i + 1] = id;
+    smcr_sent_t packet = {
+        .when = {i + 1, i + 1},
+        .opcode = opcode_of(step->what),
+        .has_aeth = from_b,
+        .syndrome = step->what == NAK   ? SYNDROME_NAK
+                    : step->what == RNR ? SYNDROME_RNR
+                                        : SYNDROME_ACK,
+        .psn = step->psn,
+        .payload_length = step->what == MTU ? step->length : 0,
+        .dma_length = step->what == READ ? step->length : 0,
+        .ip_id = cases[case_number].no_id     ? SMCR_NO_IP_ID
+                 : cases[case_number].same_id ? 1
+                                              : (int32_t)id,
+    };
+    if (step->what == START)
+        smcr_flow_start(&run->flow[0], step->psn);
+    else
+        run->verdicts[i] = smcr_flow_take(&run->flow[from_b], reverse, scope, &packet);
+}
+
+static void
+check(const step_t *step, const smcr_verdict_t *verdict)
+{
+    bool known = step->order == REPEAT || step->order == COPY;
+
+    g_assert_cmpint((int)verdict->order, ==, step->order);
+    if (known)
+        g_assert_cmpuint(verdict->first.frame, ==, step->before);
+    g_assert_cmpuint(verdict->absent, ==, step->absent);
+    g_assert_cmpint(verdict->step ? verdict->step->cause : NONE, ==, step->cause);
+    g_assert_cmpuint(verdict->discarded ? *verdict->discarded : 0, ==, step->proof);
+    g_assert_cmpint(verdict->taken, ==, step->taken);
+    g_assert_cmpint(verdict->silent, ==, step->silent);
+}
+
+static void
+test_case(gconstpointer data)
+{
+    unsigned number = GPOINTER_TO_UINT(data);
+    const step_t *steps = cases[number].steps;
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    run_t run = {0};
+
+    for (unsigned i = 0; i < MAX_STEPS && steps[i].what != END; i++)
+        play(&run, number, i, scope);
+    for (unsigned i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
+        g_test_message("packet %u", i + 1);
+        if (steps[i].what != START)
+            check(&steps[i], &run.verdicts[i]);
+    }
+    wmem_destroy_allocator(scope);
+}
+
+static void
+test_distance(void)
+{
+    static const struct {
+        uint32_t from, to;
+        int32_t distance;
+    } distances[] = {
+        {0, 0, 0},          {0, 1, 1},           {1, 0, -1},
+        {0xffffff, 0, 1},   {0, 0xffffff, -1},   {0, 0x7fffff, 0x7fffff},
+        {0, 0x800000, -0x800000}, {0x800000, 0, -0x800000}, {0xfffff0, 0x10, 0x20},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(distances); i++)
+        g_assert_cmpint(smcr_psn_distance(distances[i].from, distances[i].to), ==,
+                        distances[i].distance);
+}
+
+static smcr_verdict_t
+send(smcr_flow_t *flow, wmem_allocator_t *scope, uint32_t psn, uint32_t frame)
+{
+    smcr_sent_t packet = {.when = {frame, frame},
+        .opcode = SMCR_RC_SEND_ONLY, .psn = psn & SMCR_PSN_MASK,
+                          .ip_id = SMCR_NO_IP_ID};
+
+    return smcr_flow_take(flow, NULL, scope, &packet);
+}
+
+/* Many packets under way: each is still known when the whole window is sent again. */
+static void
+test_growth(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_flow_t flow = {0};
+    uint32_t first = 0xfff000; /* wraps on the way */
+
+    for (uint32_t i = 0; i < 5000; i++)
+        g_assert_cmpint((int)send(&flow, scope, first + i, i + 1).order, ==, NEXT);
+    for (uint32_t i = 0; i < 5000; i++) {
+        smcr_verdict_t verdict = send(&flow, scope, first + i, 9999);
+        g_assert_cmpint((int)verdict.order, ==, REPEAT);
+        g_assert_cmpuint(verdict.first.frame, ==, i + 1);
+    }
+    wmem_destroy_allocator(scope);
+}
+
+/* A whole round of PSNs: what had a PSN in the round before is not taken for its first packet. */
+static void
+test_round(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_flow_t flow = {0};
+    uint32_t i = 0;
+
+    while (i < SMCR_PSN_MASK + 100 && send(&flow, scope, i, i + 1).order == SMCR_PACKET_IS_NEXT)
+        i++;
+    g_assert_cmpuint(i, ==, SMCR_PSN_MASK + 100);
+    wmem_destroy_allocator(scope);
+}
+
+/* Packets with far apart PSNs, as nobody sends them, must not cost more than others. */
+static void
+test_scattered(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_flow_t flow = {0};
+
+    for (uint32_t i = 0; i < 4; i++)
+        send(&flow, scope, i * 8192, i + 1);
+    g_assert_cmpuint(flow.seen.size, <=, 128);
+    wmem_destroy_allocator(scope);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/flow/%s", cases[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
+        g_free(path);
+    }
+    g_test_add_func("/flow/distance", test_distance);
+    g_test_add_func("/flow/growth", test_growth);
+    g_test_add_func("/flow/round", test_round);
+    g_test_add_func("/flow/scattered", test_scattered);
+    return g_test_run();
+}
