@@ -20,6 +20,7 @@ TEXTS(smcr_releases, SMCR_RELEASES)
 TEXTS(smcr_reject_reasons, SMCR_REJECT_REASONS)
 TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
 TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
+TEXTS(smcr_causes, SMCR_CAUSES)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
 
 const value_string smcr_clc_types[] = {

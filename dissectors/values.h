@@ -21,6 +21,7 @@ extern const value_string smcr_reject_reasons[];
 extern const value_string smcr_delete_reasons[];
 extern const value_string smcr_no_eyecatcher[];
 extern const value_string smcr_directions[];
+extern const value_string smcr_causes[];
 extern const true_false_string smcr_tfs_direct;
 
 /*

@@ -274,6 +274,7 @@ dissect_message(smcr_clc_message_t *message, tvbuff_t *tvb)
     clc->cut_usable = clc->header.length == tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
+    clc->cut_psn = tvb_captured_length(tvb) < SMCR_CLC_PSN_LENGTH;
     if (!message->whole)
         smcr_say_both(&message->walk, " (incomplete)");
 }

@@ -14,20 +14,6 @@
 
 #define CLC_LAYERS 0x100 /* of records of CLC messages, above those of packets */
 
-bool
-smcr_is_whole_send(uint8_t opcode)
-{
-    return opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
-}
-
-bool
-smcr_is_send(uint8_t opcode)
-{
-    return opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
-           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
-}
-
 /* ---- first pass ---- */
 
 static smcr_arrival_t

@@ -31,12 +31,6 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
     return packet->payload && tvb_captured_length(packet->payload) > 0;
 }
 
-/* Whether an opcode is a SEND that is a message by itself. */
-bool smcr_is_whole_send(uint8_t opcode);
-
-/* Whether an opcode is a SEND, of a whole message or of a part. */
-bool smcr_is_send(uint8_t opcode);
-
 /*
  * Fills in the rest: in the first pass by learning from the packet, later from what was kept.
  * Returns whether the packet is SMC-R, as far as is known now.

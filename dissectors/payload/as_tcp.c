@@ -155,10 +155,10 @@ smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fres
 {
     smcr_piece_t piece = smcr_place_piece(record->place);
 
-    if (!record->conn || !piece.known || record->order == SMCR_PSN_OLD)
+    if (!record->conn || !piece.known || record->fate == SMCR_FATE_DROP)
         return false;
     if (record->is_late) { /* nobody judged then what had been written before */
-        *fresh = (smcr_fresh_t){data, piece.position, 0};
+        *fresh = (smcr_fresh_t){data, piece.position, 0, false};
         return true;
     }
     if (piece.rewritten >= tvb_captured_length(data))
@@ -167,6 +167,7 @@ smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fres
         .data = piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data,
         .position = piece.position + piece.rewritten,
         .gap = piece.gap,
+        .waits = record->place->more && record->place->more->gap_is_seen,
     };
     return true;
 }
@@ -179,7 +180,7 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
 
     /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
      * Where the connection has turned out late, there is no TCP connection. */
-    if (record->order == SMCR_PSN_AHEAD || !smcr_preferences.dissect_payload || !record->conn ||
+    if (record->fate != SMCR_FATE_TAKE || !smcr_preferences.dissect_payload || !record->conn ||
         record->is_late || !record->conn->conversation || record->direction < 0 ||
         tvb_captured_length(data) < tvb_reported_length(data) ||
         !smcr_fresh_bytes(data, record, &fresh))

@@ -15,6 +15,7 @@ typedef struct {
     tvbuff_t *data;
     uint64_t position; /* of the first one, in the stream */
     uint64_t gap;      /* bytes before them that the capture lacks */
+    bool waits;        /* these may still come: the capture has them */
 } smcr_fresh_t;
 
 /* Which of the captured bytes `data` of a packet are new. Returns false when none is, or when their

@@ -119,6 +119,18 @@ deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_serve
     }
 }
 
+/* Adds what waits, as far as it goes on without a gap. */
+static void
+deliver_next(follow_info_t *follow, const packet_info *pinfo, bool from_server)
+{
+    uint32_t before;
+
+    do {
+        before = follow->seq[from_server];
+        deliver_waiting(follow, pinfo, from_server, before + 1);
+    } while (follow->seq[from_server] != before);
+}
+
 /* Data behind a gap. Where more wait than a sender has under way, the first ones wait in vain. */
 static void
 keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
@@ -143,7 +155,8 @@ take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *
                                          tvb_get_ptr(fresh->data, 0, (int)length), length);
 
     record->seq = (uint32_t)fresh->position;
-    if (from->order == SMCR_PSN_AHEAD) {
+    bool behind = follow->fragments[from_server] && (int32_t)(record->seq - *next) > 0;
+    if (from->fate == SMCR_FATE_WAIT || fresh->waits || behind) {
         keep_waiting(follow, pinfo, record);
         return;
     }
@@ -152,9 +165,14 @@ take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *
     if (fresh->gap > INT32_MAX) {
         add_missing(follow, pinfo, from_server, fresh->gap);
         *next = record->seq;
+    } else if (record->seq != *next &&
+               fresh->position > (uint64_t)follow->bytes_written[from_server] + INT32_MAX) {
+        /* 32 bits do not tell how many */
+        add_text(follow, pinfo, from_server, "[more than 2 GiB missing in capture file]");
+        *next = record->seq;
     }
-    deliver_waiting(follow, pinfo, from_server, record->seq);
     deliver(follow, pinfo, record);
+    deliver_next(follow, pinfo, from_server);
 }
 
 static void
@@ -198,7 +216,7 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
         note_fallback(follow, pinfo, packet->falls_back);
     if (record->view || has_data)
         set_ends(follow, record->conn);
-    if (record->view)
+    if (record->view && record->view->has_consumed)
         deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)record->view->consumed);
     if (has_data)
         take_data(follow, pinfo, record, &fresh);

@@ -35,7 +35,8 @@ waited(proto_tree *tree, int hf_since, int hf_time, tvbuff_t *tvb, const smcr_wa
 static void
 show_writer(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 {
-    number(tree, hf_smcr_cdc_len, tvb, view->len);
+    if (view->has_len)
+        number(tree, hf_smcr_cdc_len, tvb, view->len);
     position(tree, hf_smcr_cdc_announced, tvb, view->announced);
     if (view->writes) {
         number(tree, hf_smcr_cdc_writes, tvb, view->writes);
@@ -44,8 +45,9 @@ show_writer(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
     }
     if (view->urgent)
         position(tree, hf_smcr_cdc_urgent_offset, tvb, view->announced - 1);
-    number(tree, hf_smcr_window_unread, tvb, view->unread);
-    if (view->size) {
+    if (view->has_unread)
+        number(tree, hf_smcr_window_unread, tvb, view->unread);
+    if (view->has_unread && view->size) {
         number(tree, hf_smcr_window_free, tvb, smcr_cdc_free(view));
         number(tree, hf_smcr_window_percent, tvb,
                (uint32_t)((uint64_t)smcr_cdc_free(view) * 100 / view->size));
@@ -58,8 +60,10 @@ show_writer(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 static void
 show_reader(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 {
-    number(tree, hf_smcr_cdc_read, tvb, view->read);
-    position(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
+    if (view->has_len)
+        number(tree, hf_smcr_cdc_read, tvb, view->read);
+    if (view->has_consumed)
+        position(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
     waited(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, tvb,
            &(smcr_wait_t){view->read_of, view->read_time});
     if (view->more)
@@ -71,10 +75,10 @@ show_reader(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 void
 smcr_analysis_summarize(packet_info *pinfo, const smcr_cdc_view_t *view)
 {
-    if (view->size)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u Win=%u", view->len, smcr_cdc_free(view));
-    else
-        col_append_fstr(pinfo->cinfo, COL_INFO, " Len=%u", view->len);
+    if (view->has_len)
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->len, " ");
+    if (view->has_unread && view->size)
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", smcr_cdc_free(view), " ");
 }
 
 void

@@ -141,15 +141,30 @@ show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record
     frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
+/* How the packet fared. Why it was sent again, and that it was discarded, may turn out later. */
 static void
 show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record)
 {
-    if (record->order == SMCR_PSN_OLD && record->first_frame)
-        generated_uint(tree, hf_smcr_retransmission, tvb, record->first_frame);
-    else if (record->first_frame)
+    const smcr_step_back_t *step = record->step;
+
+    if (record->first_frame)
+        generated_uint(tree,
+                       record->order == SMCR_PACKET_IS_COPY ? hf_smcr_copy : hf_smcr_retransmission,
+                       tvb, record->first_frame);
+    if (record->refused)
         generated_uint(tree, hf_smcr_sent_before, tvb, record->first_frame);
-    if (record->order == SMCR_PSN_AHEAD)
+    if (record->taken)
+        proto_item_set_generated(proto_tree_add_boolean(tree, hf_smcr_taken, tvb, 0, 0, true));
+    if (step && step->cause != SMCR_CAUSE_NONE) {
+        generated_uint(tree, hf_smcr_resent_cause, tvb, step->cause);
+        generated_uint(tree, hf_smcr_resent_from, tvb, step->frame);
+    }
+    if (record->missing)
         generated_uint(tree, hf_smcr_missing, tvb, record->missing);
+    if (record->gap_frame)
+        generated_uint(tree, hf_smcr_behind_gap, tvb, record->gap_frame);
+    if (record->discarded && *record->discarded)
+        generated_uint(tree, hf_smcr_discarded, tvb, *record->discarded);
 }
 
 static void
@@ -219,7 +234,8 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, record);
     /* What answers this message is known in the second pass only. */
-    if (record->asks && !record->asks->response_frame && pinfo->fd->visited)
+    if (record->asks && !record->asks->response_frame && !record->asks->is_doubtful &&
+        pinfo->fd->visited)
         expert_add_info(pinfo, item, &ei_smcr_no_response);
     show_events(pinfo, item, record);
     if (record->conn && record->conn->confirm_frame == pinfo->num)

@@ -46,7 +46,7 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
     if (piece.known)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
                                         piece.position));
-    if (piece.rewritten && record->order == SMCR_PSN_NEXT) /* else it has turned out later */
+    if (piece.rewritten && record->fate == SMCR_FATE_TAKE) /* else it has turned out later */
         generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
                                       piece.rewritten));
     if (piece.gap)

@@ -11,7 +11,7 @@
 
 /* Everything up to and with `psn` is acknowledged. */
 static void
-settle_writes(const smcr_arrival_t *arrival, smcr_qp_t *receiver, uint32_t psn)
+settle_writes(const smcr_arrival_t *arrival, smcr_qp_t *receiver, smcr_psn_t psn)
 {
     if (!smcr_unacked_covers(&receiver->unacked, psn))
         return;
@@ -29,13 +29,14 @@ note_nak(const smcr_arrival_t *arrival, int kind)
                                SMCR_NAK_PSN_SEQUENCE
                            ? "NAK, PSN sequence error: the receiver waits for PSN %u"
                            : "NAK: the receiver refuses the packet with PSN %u",
-                       arrival->psn);
+                       arrival->roce->psn);
     else if (kind == SMCR_SYNDROME_RNR_NAK)
         smcr_event_add(arrival, SMCR_EVENT_RNR_NAK,
-                       "RNR NAK: the receiver has no receive buffer for PSN %u", arrival->psn);
+                       "RNR NAK: the receiver has no receive buffer for PSN %u",
+                       arrival->roce->psn);
 }
 
-bool
+void
 smcr_ack_take(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
@@ -44,15 +45,15 @@ smcr_ack_take(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_PACKET_ACK;
     if (arrival->roce->opcode != SMCR_RC_ACK || !arrival->roce->has_aeth)
-        return false;
-    /* A NAK says that everything before its PSN has come. */
-    uint32_t taken = kind == SMCR_SYNDROME_ACK ? arrival->psn : (arrival->psn - 1) & SMCR_PSN_MASK;
-    settle_writes(arrival, receiver, taken);
-    bool more = smcr_psn_acknowledge(&receiver->order, taken);
-
-    const smcr_psn_seen_t *answered = smcr_psn_seen(&receiver->order, taken);
-    if (kind == SMCR_SYNDROME_ACK && answered && answered->time)
-        record->acks = (smcr_wait_t){answered->frame, arrival->when.time - answered->time};
+        return;
     note_nak(arrival, kind);
-    return more;
+    if (!receiver->flow.first)
+        return;
+    /* A NAK says that everything before its PSN has come. */
+    smcr_psn_t psn = smcr_psn_near(receiver->flow.highest, arrival->roce->psn);
+    smcr_psn_t taken = kind == SMCR_SYNDROME_ACK ? psn : psn - 1;
+    settle_writes(arrival, receiver, taken);
+    const smcr_seen_packet_t *answered = smcr_seen_find(&receiver->flow.seen, taken);
+    if (kind == SMCR_SYNDROME_ACK && answered && arrival->when.time >= answered->time)
+        record->acks = (smcr_wait_t){answered->frame, arrival->when.time - answered->time};
 }

@@ -9,8 +9,7 @@
 
 #include "state/model/record.h"
 
-/* An answer to what the queue pair's peer receives. Returns whether the peer has taken in more
- * requests than the capture showed. */
-bool smcr_ack_take(const smcr_arrival_t *arrival);
+/* An answer to what the queue pair's peer receives. */
+void smcr_ack_take(const smcr_arrival_t *arrival);
 
 #endif /* SMCR_STATE_FLOW_ACK_H */

@@ -10,6 +10,7 @@
 #include "orphan.h"
 #include "state/model/store.h"
 #include "window.h"
+#include "write.h"
 #include "wire/wire.h"
 
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
@@ -63,6 +64,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
                        lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
     }
     smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
+    smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
     return conn;
 }
 
@@ -76,42 +78,70 @@ learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
 {
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
-    const smcr_write_t *write = smcr_write_last(qp);
+    const smcr_write_t *write = smcr_write_last(qp, 1);
     smcr_conn_side_t *side = &conn->side[qp->side];
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
     bool moved = !writer->cdc_frame || writer->prod.count != cdc->prod.count ||
                  writer->prod.wrap != cdc->prod.wrap;
+    bool known = side->rmb && !side->rmb->deleted_frame && !side->rmb->over;
 
-    if (side->rmb || !write || !moved)
+    if (known || !write || !moved || write->rmb)
         return;
-    uint32_t after = (write->first_psn + write->packets) & SMCR_PSN_MASK;
+    smcr_psn_t after = write->first_psn + write->packets;
     if (!write->late || after != arrival->psn || cdc->prod.count < write->length)
         return;
     uint64_t base = write->va - (cdc->prod.count - write->length);
     if (base & SMCR_PAGE_MASK)
         return;
-    side->rmb = smcr_rmb_announce(state, qp, write->rkey, base);
+    side->rmb = smcr_rmb_renew(state, qp, write->rkey, base);
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     write->late->conn = conn;
-    if (cdc->prod.wrap != 0)
+    smcr_conn_see(conn, qp->side, cdc->prod.count);
+    smcr_conn_see(conn, !qp->side, cdc->cons.count);
+    if (cdc->prod.wrap != 0 || side->in.known || !smcr_conn_has_base(conn, qp->side))
         return; /* how often it has wrapped before is not known for sure */
+    uint32_t data = conn->lgr->base[qp->side];
+    if (cdc->prod.count < write->length + data)
+        return;
     write->late->placed = true;
-    write->late->position = cdc->prod.count - write->length;
-    smcr_stream_start_late(&side->in, cdc->prod.count, write->length);
+    write->late->position = cdc->prod.count - write->length - data;
+    smcr_stream_start_late(&side->in, cdc->prod.count, write->length, data);
+    side->located = (smcr_point_t){qp, arrival->psn, qp->unplaced};
 }
 
-/* The sender was done with the connection, and this is not its next message: the token is in use
- * again, and the capture lacks the CLC messages that say so. */
+/*
+ * Whether the token is in use again, and the capture lacks the CLC messages that say so. While
+ * nothing is absent since the last CDC message, it is not. Else it is where the sender was done
+ * with the connection, where the sequence number does not go on, or where it goes on by more
+ * messages than there have been packets.
+ */
 static bool
-is_over(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
+is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
-    bool ended = sender->closed_frame || sender->abort_frame;
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side];
+    const smcr_point_t *heard = &conn->side[qp->side].heard;
     bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
+    bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
+    bool ended = sender->closed_frame || sender->abort_frame;
+    int16_t step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq);
+    uint64_t absent = smcr_point_absent(heard, qp, arrival->psn);
 
-    return ended && !replay && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) &&
-           !(cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) &&
-           (uint16_t)(cdc->seq - sender->cdc_seq) != 1;
+    if (!sender->cdc_frame || replay || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+        return false;
+    if (ended && !final && (absent || step != 1))
+        return true;
+    return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
+}
+
+/* The connection of a message that was sent before: the token has meant it since. */
+static smcr_conn_t *
+conn_of_old(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    const smcr_point_t *since = conn ? &conn->side[arrival->qp->side].since : NULL;
+
+    return since && since->qp == arrival->qp && since->psn < arrival->psn ? conn : NULL;
 }
 
 smcr_conn_t *
@@ -119,11 +149,11 @@ smcr_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, cdc->token);
-    bool next = arrival->record->order == SMCR_PSN_NEXT;
+    smcr_fate_t fate = arrival->record->fate;
 
-    if (!conn || (next && is_over(&conn->side[!qp->side], cdc)))
-        return late_conn(arrival, cdc);
-    return conn;
+    if (fate == SMCR_FATE_DROP || fate == SMCR_FATE_TOO_LATE)
+        return conn_of_old(arrival, conn);
+    return conn && !is_over(arrival, conn, cdc) ? conn : late_conn(arrival, cdc);
 }
 
 /* ---- what it changes ---- */
@@ -164,12 +194,6 @@ check_sequence(const smcr_arrival_t *arrival, const smcr_conn_side_t *side, cons
                        cdc->seq, side->cdc_seq);
 }
 
-static bool
-has_ended(const smcr_conn_side_t *side)
-{
-    return side->sending_done_frame || side->closed_frame || side->abort_frame;
-}
-
 /* Sets `*frame` and tells the user when the connection's state has `bit` for the first time. */
 static void
 take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit, uint32_t *frame,
@@ -184,14 +208,14 @@ take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit
 static void
 take_state(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc)
 {
-    bool had_ended = has_ended(side);
+    bool had_ended = smcr_conn_side_has_ended(side);
 
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
                    SMCR_EVENT_SENDING_DONE);
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_ABORT, &side->abort_frame, SMCR_EVENT_ABORTED);
     if (arrival->record->view)
-        arrival->record->view->last = has_ended(side) && !had_ended;
+        arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
 static void
@@ -256,14 +280,34 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
     return streams;
 }
 
+/* What is known of the cursors of the message before, and of the peer's. */
+typedef struct {
+    bool follows; /* the capture has the message before this one */
+    bool current; /* it has all of the peer's so far */
+} known_t;
+
+static known_t
+what_is_known(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    bool first = cdc->seq == 1 && conn->side[arrival->qp->side].since.qp && sender->announced.qp;
+
+    return (known_t){
+        .follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first,
+        .current = smcr_conn_is_current(conn, !arrival->qp->side),
+    };
+}
+
 /* What was written is announced: the numbers begin the view of the message. */
 static void
 announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
-         int64_t len, int64_t read)
+         int64_t len, int64_t read, known_t known)
 {
     smcr_cdc_view_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
 
     arrival->record->view = view;
+    view->has_len = known.follows;
+    view->has_unread = known.current;
     view->len = len > 0 ? (uint32_t)len : 0;
     view->read = read > 0 ? (uint32_t)read : 0;
     smcr_window_announced(arrival, streams->out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0);
@@ -277,9 +321,11 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_cdc_view_t *view
 {
     const smcr_stream_t *out = streams->out, *in = streams->in;
 
-    view->offered =
-        in && smcr_ring_room(&in->ring) ? (uint32_t)smcr_stream_free(in) : SMCR_NOT_KNOWN;
+    view->offered = view->has_unread && in && smcr_ring_room(&in->ring)
+                        ? (uint32_t)smcr_stream_free(in)
+                        : SMCR_NOT_KNOWN;
     view->announced = out->announced;
+    view->has_consumed = in != NULL;
     view->consumed = in ? in->consumed : 0;
     view->unread = (uint32_t)smcr_stream_unread(out);
     view->size = smcr_ring_room(&out->ring);
@@ -291,13 +337,26 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_cdc_view_t *view
 static bool
 only_reads(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc, const smcr_record_t *record)
 {
-    return record->view && record->view->len == 0 && !record->answers &&
-           cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
+    return record->view && record->view->has_len && record->view->has_unread &&
+           record->view->len == 0 && !record->answers && cdc->flags == sender->cdc_flags &&
+           cdc->state == sender->cdc_state;
+}
+
+/* All that comes behind a cursor lies at or behind what it announces. */
+static void
+note_located(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
+{
+    smcr_point_t here = {arrival->qp, arrival->psn, arrival->qp->unplaced};
+
+    if (reader->in.located > reader->in.announced)
+        return;
+    smcr_stream_catch_up(&reader->in);
+    reader->located = here;
 }
 
 /* Bytes announced and read. */
 static void
-take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc, known_t known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     streams_t streams = streams_of(arrival, conn, cdc);
@@ -306,11 +365,15 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
-    check_cursors(arrival, len, read, in);
-    if (len > 0)
+    check_cursors(arrival, len, read, known.current ? in : NULL);
+    if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);
+        smcr_write_end(arrival, conn, out);
+    }
+    if (out && len >= 0)
+        note_located(arrival, &conn->side[arrival->qp->side]);
     if (out)
-        announce(arrival, &streams, cdc, len, read);
+        announce(arrival, &streams, cdc, len, read, known);
     reading.alone = only_reads(sender, cdc, arrival->record);
     if (in && read > 0)
         smcr_window_consumed(arrival, in, &reading);
@@ -330,6 +393,9 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     if (arrival->roce)
         learn_rmb(arrival, conn, cdc);
     take_link(arrival, conn, validation);
+    smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
+    smcr_orphan_confirm(arrival, conn);
+    known_t known = what_is_known(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
     if (side->closed_frame && !(cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)))
@@ -342,7 +408,8 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     side->prod = cdc->prod;
     side->cons = cdc->cons;
     take_update(arrival, side, &conn->side[qp->side], cdc);
-    take_cursors(arrival, conn, cdc);
+    take_cursors(arrival, conn, cdc, known);
+    conn->side[qp->side].heard = (smcr_point_t){arrival->qp, arrival->psn, 0};
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
     take_state(arrival, side, cdc);

@@ -68,6 +68,8 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
     side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;
+    side->since = side->sure = side->located = smcr_point_now(qp);
+    side->announced = smcr_point_now(smcr_qp_peer(qp));
     if (!smcr_rmb_find(state, qp, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
@@ -116,12 +118,12 @@ is_usable(const smcr_clc_t *clc)
     return (clc->complete || clc->cut_usable) && !clc->smcd;
 }
 
-/* The first PSN that the queue pair sends with; a message that is cut does not tell. */
+/* The first PSN that the queue pair sends with, if the message is not cut before it. */
 static void
 learn_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
-    if (clc->complete)
-        smcr_psn_start(&smcr_qp_peer(qp)->order, clc->u.accept.psn);
+    if (clc->complete || !clc->cut_psn)
+        smcr_flow_start(&smcr_qp_peer(qp)->flow, clc->u.accept.psn);
 }
 
 /* The server's queue pair: of the link that the Accept names, a new one in a first contact. */
@@ -162,14 +164,17 @@ take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *
 
 /* The client's queue pair: of the link that the Accept named, if the capture has it. */
 static smcr_qp_t *
-client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_key_t *key)
+client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
+    smcr_qp_key_t from = key_from(&clc->u.accept), *key = &from;
+    bool first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = qp_of_role(state, key, false);
 
     if (!conn->accept_frame) {
         smcr_event_add(arrival, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
-        return qp ? qp : new_group(state, key, 0);
+        return qp && !first_contact ? qp : new_group(state, key, 0);
     }
     smcr_link_t *link = conn->side[conn->lgr->server].link;
     smcr_qp_t *expected = &link->qp[!conn->lgr->server];
@@ -198,8 +203,7 @@ take_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
 {
     if (!is_usable(clc))
         return;
-    smcr_qp_key_t key = key_from(&clc->u.accept);
-    smcr_qp_t *qp = client_qp(arrival, conn, &key);
+    smcr_qp_t *qp = client_qp(arrival, conn, clc);
     smcr_lgr_t *lgr = qp->link->lgr;
 
     conn->confirm_frame = arrival->when.frame;
@@ -234,16 +238,18 @@ take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
     smcr_fallback_declined(arrival, conn, clc);
 }
 
-/* Each message but the last answers the one before and waits for its own answer. */
+/* Each message but the last answers that of the other side before, and waits for its own answer. */
 static void
 take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 {
-    if (conn->clc_step && type != SMCR_CLC_PROPOSAL) {
+    bool from_server = arrival->record->direction == 1;
+
+    if (conn->clc_step && conn->clc_from_server != from_server)
         smcr_exchange_close(arrival, conn->clc_step);
-        conn->clc_step = NULL;
-    }
+    conn->clc_step = NULL;
     if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
         conn->clc_step = arrival->record->asks = smcr_exchange_open(arrival);
+    conn->clc_from_server = from_server;
 }
 
 void

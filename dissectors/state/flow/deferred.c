@@ -13,8 +13,9 @@
 static int
 compare(const void *one, const void *other)
 {
-    return smcr_psn_distance(((const smcr_deferred_t *)other)->psn,
-                             ((const smcr_deferred_t *)one)->psn);
+    smcr_psn_t a = ((const smcr_deferred_t *)one)->psn, b = ((const smcr_deferred_t *)other)->psn;
+
+    return (a > b) - (a < b);
 }
 
 /* In the order of PSNs, which mostly is that of their coming. */
@@ -60,17 +61,18 @@ smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_content_t *content)
     deferred->content = *content;
     deferred->psn = arrival->psn;
     deferred->when = arrival->when;
+    deferred->sent = arrival->sent;
     copy_message(scope, deferred);
     insert(qp->deferred, deferred);
 }
 
 smcr_deferred_t *
-smcr_deferred_take(smcr_qp_t *qp)
+smcr_deferred_take(smcr_qp_t *qp, smcr_psn_t end)
 {
     wmem_list_frame_t *first = qp->deferred ? wmem_list_head(qp->deferred) : NULL;
     smcr_deferred_t *deferred = first ? wmem_list_frame_data(first) : NULL;
 
-    if (!deferred || smcr_psn_distance(deferred->psn, qp->order.next) <= 0)
+    if (!deferred || deferred->psn >= end)
         return NULL;
     wmem_list_remove_frame(qp->deferred, first);
     return deferred;

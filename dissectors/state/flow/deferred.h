@@ -16,13 +16,14 @@ typedef struct {
     const smcr_cdc_t *cdc;
     smcr_place_t *place;
     smcr_conn_t *conn; /* of `cdc` or `place` */
+    bool requested;    /* `llc` is a response, and the capture has its request */
 } smcr_content_t;
 
 /* That, and with which packet it came. */
 typedef struct {
     smcr_content_t content; /* its message is the copy below */
-    uint32_t psn;
-    smcr_when_t when;
+    smcr_psn_t psn;
+    smcr_when_t when, sent; /* as in smcr_arrival_t */
     union {
         smcr_llc_t llc;
         smcr_cdc_t cdc;
@@ -32,9 +33,9 @@ typedef struct {
 /* Keeps what arrives behind a gap. */
 void smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_content_t *content);
 
-/* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before the PSN
- * which the receiver waits for; NULL when there is none. The caller frees it. */
-smcr_deferred_t *smcr_deferred_take(smcr_qp_t *qp);
+/* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
+ * when there is none. The caller frees it. */
+smcr_deferred_t *smcr_deferred_take(smcr_qp_t *qp, smcr_psn_t end);
 void smcr_deferred_free(smcr_state_t *state, smcr_deferred_t *deferred);
 
 #endif /* SMCR_STATE_FLOW_DEFERRED_H */

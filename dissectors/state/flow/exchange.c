@@ -17,7 +17,7 @@
 /* What an LLC response is found by. */
 typedef struct {
     smcr_exchange_t exchange;
-    smcr_link_t *link; /* that carried the request */
+    smcr_point_t answered; /* in the flow of its responder, when it came */
     uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
     uint8_t type;      /* LLC, without the version bit */
     int8_t requester;  /* side */
@@ -42,28 +42,80 @@ smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange)
 }
 
 /*
- * The open exchange of `type` that `requester` began with `key`, on `link` if there is one, else
- * on another; failing that, one on `link` with another key. Of several it is the last one, since a
- * host begins no exchange before the one before it is over: those before have lost their response.
+ * Whether what arrives can be nothing but the answer to the request: no packet of its sender is
+ * absent since, so the capture has its first answer.
  */
-static request_t *
-find(const smcr_lgr_t *lgr, const smcr_topic_t *topic, uint8_t type, int requester)
+static bool
+is_first_answer(const smcr_arrival_t *arrival, const request_t *request)
 {
-    enum { SAME_LINK = 1, SAME_KEY = 2 }; /* the key counts for more */
-    int best = 0;
+    const smcr_qp_t *qp = arrival->qp;
+
+    if (request->answered.qp == qp && !request->answered.psn) /* its sender's first packet */
+        return arrival->psn == qp->flow.first;
+    if (request->answered.qp == qp)
+        return smcr_point_absent(&request->answered, qp, arrival->psn) == 0;
+    /* over another link */
+    return smcr_point_holds(&request->answered) && qp->flow.gaps.count == 0;
+}
+
+typedef struct {
+    uint8_t type;
+    int requester;
+    const uint32_t *key;  /* NULL: any */
+    const smcr_qp_t *qp;  /* of the requester, on the link that carried it; NULL: on any */
+    uint64_t now;         /* those that were given up by then do not count; 0: all do */
+} wanted_t;
+
+static bool
+fits(const request_t *request, const wanted_t *wanted)
+{
+    return request->type == wanted->type && request->requester == wanted->requester &&
+           (!wanted->key || request->key == *wanted->key) &&
+           (!wanted->qp || request->answered.qp == wanted->qp) &&
+           wanted->now <= request->exchange.request_time + FIRST_WAIT * SECOND;
+}
+
+/* The last open exchange that is wanted, NULL: there is none. `*count` is how many there are. */
+static request_t *
+find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
+{
     request_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at && best < SAME_LINK + SAME_KEY;
-         at = wmem_list_frame_prev(at)) {
+    *count = 0;
+    for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at; at = wmem_list_frame_prev(at)) {
         request_t *request = wmem_list_frame_data(at);
-        int fit = (request->link == topic->link ? SAME_LINK : 0) +
-                  (request->key == topic->key ? SAME_KEY : 0);
-        if (request->type != type || request->requester != requester || fit <= best)
+        if (!fits(request, wanted))
             continue;
-        best = fit;
-        found = request;
+        found = found ? found : request;
+        ++*count;
     }
     return found;
+}
+
+/*
+ * What the message answers; NULL when that is not known for sure. A host begins no exchange before
+ * the one before it is over. So requests that are open side by side are told apart by their link;
+ * but where they have waited for too long, the last one counts.
+ */
+static request_t *
+find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t type,
+              const uint32_t *key)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    wanted_t wanted = {type, !topic->side, key, arrival->qp, arrival->when.time};
+    unsigned count;
+    request_t *request = find(lgr, &wanted, &count);
+
+    if (count == 0) {
+        wanted.qp = NULL;
+        request = find(lgr, &wanted, &count);
+    }
+    if (count == 0) {
+        wanted.now = 0;
+        request = find(lgr, &wanted, &count);
+        count = 1;
+    }
+    return request && count == 1 && is_first_answer(arrival, request) ? request : NULL;
 }
 
 static void
@@ -84,11 +136,11 @@ answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     if (lgr->server != topic->side)
         return;
     if (topic->type == SMCR_LLC_DELETE_LINK)
-        asked = find(lgr, topic, SMCR_LLC_DELETE_LINK, !topic->side);
+        asked = find_answered(arrival, topic, SMCR_LLC_DELETE_LINK, NULL);
     if (topic->type == SMCR_LLC_ADD_LINK) {
-        asked = find(lgr, topic, SMCR_LLC_ADD_LINK, !topic->side);
+        asked = find_answered(arrival, topic, SMCR_LLC_ADD_LINK, NULL);
         if (!asked)
-            asked = find(lgr, topic, SMCR_LLC_REQ_ADD_LINK, !topic->side);
+            asked = find_answered(arrival, topic, SMCR_LLC_REQ_ADD_LINK, NULL);
     }
     if (asked)
         answer(arrival, topic, asked);
@@ -106,8 +158,12 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
     if (lgr->server != !topic->side || (!wants_link && topic->type != SMCR_LLC_DELETE_LINK))
         return false;
-    const request_t *open =
-        find(lgr, topic, wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK, lgr->server);
+    wanted_t wanted = {
+        .type = wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK,
+        .requester = lgr->server,
+    };
+    unsigned count;
+    const request_t *open = find(lgr, &wanted, &count);
     if (!open)
         return false;
     smcr_event_add(arrival, SMCR_EVENT_COLLISION,
@@ -150,12 +206,48 @@ note_collision(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     }
 }
 
+/* ---- responses that the capture has before their requests ---- */
+
+static void
+note_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+{
+    smcr_lgr_t *lgr = topic->link->lgr;
+
+    lgr->unasked[lgr->unasked_count++ % G_N_ELEMENTS(lgr->unasked)] = (smcr_unasked_t){
+        .is_open = true,
+        .time = arrival->when.time,
+        .type = topic->type,
+        .requester = !topic->side,
+        .key = topic->key,
+    };
+}
+
+/* Whether the response may have come before the request, in the capture. */
+static bool
+came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+{
+    smcr_lgr_t *lgr = topic->link->lgr;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
+        smcr_unasked_t *unasked = &lgr->unasked[i];
+        bool stale = arrival->when.time > unasked->time + FIRST_WAIT * SECOND;
+        if (!unasked->is_open || stale || unasked->type != topic->type ||
+            unasked->requester != topic->side || unasked->key != topic->key)
+            continue;
+        unasked->is_open = false;
+        return true;
+    }
+    return false;
+}
+
+/* ---- requests ---- */
+
 void
 smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     wmem_list_t *pending = topic->link->lgr->pending;
 
-    if (crosses_server(arrival, topic))
+    if (crosses_server(arrival, topic) || came_before(arrival, topic))
         return;
     answer_client(arrival, topic);
     note_collision(arrival, topic);
@@ -165,7 +257,7 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         .exchange = {.request_frame = arrival->when.frame, .request_time = arrival->when.time},
         .type = topic->type,
         .requester = (int8_t)topic->side,
-        .link = topic->link,
+        .answered = smcr_point_now(smcr_qp_peer(arrival->qp)),
         .key = topic->key,
     };
     arrival->record->asks = &request->exchange;
@@ -187,19 +279,45 @@ note_late(const smcr_arrival_t *arrival, const request_t *request)
                        (unsigned)limit);
 }
 
-void
+/* The response may be that of any of these: nobody will know. */
+static void
+give_up(const smcr_topic_t *topic)
+{
+    wmem_list_t *pending = topic->link->lgr->pending;
+    wanted_t wanted = {.type = topic->type, .requester = !topic->side};
+
+    for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
+        request_t *request = wmem_list_frame_data(at);
+        next = wmem_list_frame_next(at);
+        if (!fits(request, &wanted))
+            continue;
+        request->exchange.is_doubtful = true;
+        if (request->key == topic->key)
+            wmem_list_remove_frame(pending, at);
+    }
+}
+
+bool
 smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    request_t *request = find(lgr, topic, topic->type, !topic->side);
+    request_t *request = find_answered(arrival, topic, topic->type, &topic->key);
+    wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
+    unsigned count;
+    bool open = find(lgr, &wanted, &count) != NULL;
 
+    if (!request && !open) /* or one that it does not repeat */
+        request = find_answered(arrival, topic, topic->type, NULL);
     if (!request) {
-        if (lgr->from_start)
+        give_up(topic);
+        note_unasked(arrival, topic);
+        if (lgr->from_start && !open)
             smcr_event_add(arrival, SMCR_EVENT_NO_REQUEST, NULL);
-        return;
+        return open;
     }
     if (request->key != topic->key)
         smcr_event_add(arrival, SMCR_EVENT_NOT_ECHOED, NULL);
     answer(arrival, topic, request);
     note_late(arrival, request);
+    return true;
 }

@@ -14,7 +14,7 @@ typedef struct {
     uint8_t type;      /* enum smcr_llc_type, of version 1 */
     int side;          /* that sends the message */
     smcr_link_t *link; /* that carries it */
-    uint32_t key;      /* that the response should repeat; 0 where the message has none */
+    uint32_t key;      /* that the response repeats; 0 where the message has none */
 } smcr_topic_t;
 
 /*
@@ -23,8 +23,9 @@ typedef struct {
  */
 void smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
 
-/* A response: closes the exchange that it fits best. */
-void smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
+/* A response: closes the exchange that it answers, where that is known for sure. Returns whether
+ * the capture has a request that it may answer. */
+bool smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
 
 /* An exchange that is in no list: a step of the CLC handshake, a cursor update. The message that
  * arrives begins it, or ends it. */

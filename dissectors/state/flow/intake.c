@@ -17,6 +17,7 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
+#define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */
 #define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256, and some more */
 
 /* ---- what a packet brings: applied, or deferred ---- */
@@ -29,7 +30,7 @@ apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
     if (content->cdc)
         smcr_cdc_apply(arrival, content->conn, content->cdc);
     else if (content->llc)
-        smcr_llc_apply(arrival, content->llc);
+        smcr_llc_apply(arrival, content->llc, content->requested);
     else if ((stream = smcr_conn_stream(content->conn, arrival->qp->side, content->place->offset)))
         smcr_write_apply(arrival, stream, content->place);
 }
@@ -37,34 +38,51 @@ apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
 static void
 take_in(const smcr_arrival_t *arrival, const smcr_content_t *content)
 {
-    if (arrival->record->order == SMCR_PSN_NEXT)
+    if (arrival->record->fate == SMCR_FATE_TAKE)
         apply(arrival, content);
-    else if (arrival->record->order == SMCR_PSN_AHEAD)
+    else if (arrival->record->fate == SMCR_FATE_WAIT)
         smcr_deferred_add(arrival, content);
 }
 
-/* Applies what the receiver `qp` has taken in of what was deferred, or drops it (`forget`)
- * because it was sent again. */
 static void
-settle(smcr_state_t *state, smcr_qp_t *qp, bool forget)
+apply_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_deferred_t *deferred)
 {
-    uint32_t before = SMCR_PSN_MASK + 1; /* PSN of the one before: what came twice counts once */
+    smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
+    smcr_arrival_t then = {
+        .state = state,
+        .qp = qp,
+        .psn = deferred->psn,
+        .when = deferred->when,
+        .sent = deferred->sent,
+        .record = &gone,
+    };
+    smcr_content_t *content = &deferred->content;
+
+    if (content->cdc) /* what was behind the gap may have ended the connection */
+        content->conn = smcr_cdc_conn(&then, content->cdc);
+    apply(&then, content);
+}
+
+/* What the receiver `qp` has taken in of what was deferred: everything before `end`. */
+static void
+settle(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t end)
+{
     smcr_deferred_t *deferred;
 
-    while ((deferred = smcr_deferred_take(qp)) != NULL) {
-        smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
-        smcr_arrival_t then = {
-            .state = state,
-            .qp = qp,
-            .psn = deferred->psn,
-            .when = deferred->when,
-            .record = &gone,
-        };
-        if (!forget && deferred->psn != before)
-            apply(&then, &deferred->content);
-        before = deferred->psn;
+    while ((deferred = smcr_deferred_take(qp, end)) != NULL) {
+        apply_deferred(state, qp, deferred);
         smcr_deferred_free(state, deferred);
     }
+}
+
+/* What was deferred is sent again: its repeat counts. */
+static void
+drop(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
+{
+    smcr_deferred_t *deferred = smcr_deferred_take(qp, psn + 1);
+
+    if (deferred)
+        smcr_deferred_free(state, deferred);
 }
 
 /* ---- RDMA WRITE ---- */
@@ -74,9 +92,29 @@ note_deleted_link(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
 
-    if (link->deleted_frame && arrival->record->order == SMCR_PSN_NEXT)
+    if (link->deleted_frame && arrival->record->fate == SMCR_FATE_TAKE)
         smcr_event_add(arrival, SMCR_EVENT_DELETED_LINK, "The link was deleted in frame %u",
                        link->deleted_frame);
+}
+
+static void
+note_unplaced(const smcr_arrival_t *arrival)
+{
+    arrival->qp->unplaced++;
+    arrival->qp->unplaced_psn = arrival->psn;
+}
+
+/* The bytes of a repeat are known, unless nobody knew where the first packet belonged. */
+static void
+check_repeat(const smcr_arrival_t *arrival)
+{
+    smcr_record_t *record = arrival->record;
+    smcr_record_t first;
+
+    if (record->fate == SMCR_FATE_DROP && record->order == SMCR_PACKET_IS_REPEAT &&
+        smcr_record_find(arrival->state, record->first_frame, SMCR_OUTERMOST, &first) &&
+        first.place && smcr_place_late(first.place))
+        record->fate = SMCR_FATE_TOO_LATE;
 }
 
 static void
@@ -92,33 +130,39 @@ take_write(const smcr_arrival_t *arrival)
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
     record->place->length = (uint32_t)arrival->roce->payload_length;
-    if (record->order == SMCR_PSN_NEXT)
+    if (record->fate == SMCR_FATE_TAKE)
         smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn,
                          &record->place->acked);
+    check_repeat(arrival);
     smcr_write_t *write = smcr_write_of(arrival, &begun);
     if (begun)
         smcr_orphan_settle(arrival->state, qp, write);
-    if (!write) {
+    if (!write)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_NO_START, NULL);
+    if (!write || !write->rmb)
         smcr_orphan_add(arrival);
-        return;
-    }
-    uint32_t within = smcr_write_place(arrival, write);
-    if (smcr_write_locate(arrival, write, within))
+    if (write && smcr_write_place(arrival, write))
         take_in(arrival, &(smcr_content_t){.place = record->place, .conn = record->conn});
-    if (!write->rmb && qp->link->lgr->from_start)
-        smcr_event_add(arrival, SMCR_EVENT_UNKNOWN_RKEY, NULL);
+    else
+        note_unplaced(arrival);
 }
 
 /* ---- requests ---- */
 
 static void
-note_order(const smcr_arrival_t *arrival)
+note_order(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
 {
-    if (arrival->record->order == SMCR_PSN_OLD)
+    if (verdict->order == SMCR_PACKET_IS_REPEAT)
         smcr_event_add(arrival, SMCR_EVENT_RETRANSMISSION, NULL);
-    else if (arrival->record->order == SMCR_PSN_AHEAD)
-        smcr_event_add(arrival, SMCR_EVENT_AHEAD, NULL);
+    else if (verdict->order == SMCR_PACKET_IS_COPY)
+        smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
+    if (verdict->absent)
+        smcr_event_add(arrival, SMCR_EVENT_ABSENT,
+                       verdict->absent == 1 ? "The packet before this one is not in the capture"
+                                            : "%u packets before this one are not in the capture",
+                       verdict->absent);
+    if (verdict->silent)
+        smcr_event_add(arrival, SMCR_EVENT_SILENT, NULL);
 }
 
 /* Which part of its message a SEND packet is, when that needs several. */
@@ -129,17 +173,18 @@ take_send_part(const smcr_arrival_t *arrival)
     smcr_record_t *record = arrival->record;
     uint8_t opcode = arrival->roce->opcode;
     bool first = opcode == SMCR_RC_SEND_FIRST;
-    bool later = opcode == SMCR_RC_SEND_MIDDLE || opcode == SMCR_RC_SEND_LAST ||
-                 opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE;
 
-    if ((!first && !later) || record->order != SMCR_PSN_NEXT)
+    if (!smcr_is_send(opcode) || smcr_is_whole_send(opcode) || record->fate != SMCR_FATE_TAKE)
         return;
     if (first)
         qp->send_psn = arrival->psn;
-    record->message_psn = qp->send_psn;
-    record->part = (uint32_t)smcr_psn_distance(qp->send_psn, arrival->psn);
-    record->has_part = first || (qp->send_open && record->part > 0 && record->part < PARTS_MAX);
-    qp->send_open = record->has_part && opcode <= SMCR_RC_SEND_MIDDLE;
+    uint64_t part = arrival->psn - qp->send_psn;
+    record->has_part = first || (qp->send_open && part > 0 && part < PARTS_MAX);
+    qp->send_open = record->has_part && smcr_is_full(opcode);
+    if (!record->has_part)
+        return;
+    record->message_psn = (uint32_t)(qp->send_psn & SMCR_PSN_MASK);
+    record->part = (uint32_t)part;
 }
 
 static void
@@ -155,36 +200,67 @@ check_mtu(const smcr_arrival_t *arrival)
                        arrival->roce->payload_length, mtu);
 }
 
-/* The packet's order, and what the sender announced about its first one. */
+/* Where the first packet is not far ahead of what its sender announced, the capture lacks some. */
 static void
-take_order(const smcr_arrival_t *arrival)
+check_initial_psn(const smcr_arrival_t *arrival)
 {
-    smcr_psn_t *order = &arrival->qp->order;
-    smcr_record_t *record = arrival->record;
-    uint32_t psn = arrival->psn;
-    uint32_t waited_for = order->started ? order->next : psn;
+    const smcr_flow_t *flow = &arrival->qp->flow;
+    uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
 
-    if (order->slots == 0 && waited_for != psn)
+    int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
+
+    if (flow->first && !flow->seen.used && (ahead < 0 || ahead > ABSENT_MAX))
         smcr_event_add(arrival, SMCR_EVENT_INITIAL_PSN,
-                       "The first packet has PSN %u, but its sender announced %u", psn,
-                       waited_for);
-    check_mtu(arrival);
-    smcr_psn_order_t place = smcr_psn_take(order, arrival->state->scope, psn,
-                                           arrival->when.frame, &record->first_frame);
-    record->order = place & 0x3;
-    if (!record->first_frame)
-        smcr_psn_seen(order, psn)->time = arrival->when.time;
-    if (record->order == SMCR_PSN_AHEAD)
-        record->missing = (uint32_t)smcr_psn_distance(waited_for, psn);
+                       "The first packet has PSN %u, but its sender announced %u",
+                       arrival->roce->psn, announced);
+}
+
+/* How the packet fared, for the record and for what follows. */
+static smcr_verdict_t
+judge(smcr_arrival_t *arrival)
+{
+    const smcr_roce_t *roce = arrival->roce;
+    smcr_qp_t *qp = arrival->qp;
+    smcr_record_t *record = arrival->record;
+    smcr_sent_t sent = {
+        .when = arrival->when,
+        .opcode = roce->opcode,
+        .syndrome = roce->syndrome,
+        .has_aeth = roce->has_aeth,
+        .psn = roce->psn,
+        .payload_length = (uint32_t)roce->payload_length,
+        .dma_length = roce->dma_length,
+        .ip_id = roce->ip_id,
+    };
+    smcr_verdict_t verdict = smcr_flow_take(&qp->flow, &smcr_qp_peer(qp)->flow,
+                                            arrival->state->scope, &sent);
+    bool before = verdict.order == SMCR_PACKET_IS_REPEAT || verdict.order == SMCR_PACKET_IS_COPY;
+
+    record->order = verdict.order & 0x7;
+    record->fate = verdict.fate & 0x3;
+    record->taken = verdict.taken;
+    record->refused = verdict.refused;
+    record->first_frame = before ? verdict.first.frame : 0;
+    record->missing = verdict.absent;
+    record->gap_frame = verdict.gap_frame;
+    record->step = verdict.step;
+    record->discarded = verdict.discarded;
+    arrival->psn = verdict.psn;
+    arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
+    return verdict;
 }
 
 static void
-take_request(const smcr_arrival_t *arrival)
+take_request(smcr_arrival_t *arrival)
 {
-    take_order(arrival);
-    note_order(arrival);
-    if (arrival->record->order == SMCR_PSN_NEXT)
-        settle(arrival->state, arrival->qp, true);
+    check_initial_psn(arrival);
+    check_mtu(arrival);
+    smcr_verdict_t verdict = judge(arrival);
+    note_order(arrival, &verdict);
+    if (verdict.fate == SMCR_FATE_TAKE) {
+        settle(arrival->state, arrival->qp, arrival->psn);
+        drop(arrival->state, arrival->qp, arrival->psn);
+    }
     if (smcr_is_write(arrival->roce->opcode))
         take_write(arrival);
     else
@@ -193,10 +269,24 @@ take_request(const smcr_arrival_t *arrival)
 
 /* ---- packets ---- */
 
-static bool
-is_answer(uint8_t opcode)
+static void
+take_response(smcr_arrival_t *arrival)
 {
-    return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
+    smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
+
+    smcr_ack_take(arrival);
+    judge(arrival);
+    settle(arrival->state, receiver, receiver->flow.in_order);
+}
+
+/* Whether the packet is of another life of the queue pair than what the state knows. */
+static bool
+is_of_other_life(smcr_qp_t *qp, const smcr_roce_t *roce)
+{
+    const smcr_flow_t *requests =
+        smcr_is_response(roce->opcode) ? &smcr_qp_peer(qp)->flow : &qp->flow;
+
+    return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
 
 bool
@@ -215,23 +305,31 @@ smcr_state_packet(smcr_arrival_t *arrival)
     const smcr_qp_t *other = smcr_qp_peer(qp);
     if (other->gid_known && memcmp(other->key.gid, roce->source, SMCR_GID_LENGTH) != 0)
         return false; /* the number is known, but its peer is somebody else */
+    if (is_of_other_life(qp, roce))
+        return false;
 
     qp->link->packet_count++;
     arrival->qp = qp;
-    arrival->psn = roce->psn;
     smcr_record_set_link(arrival->record, qp->link, other->side);
     if (roce->opcode == SMCR_ROCE_CNP) {
         arrival->record->kind = SMCR_PACKET_ACK;
         smcr_event_add(arrival, SMCR_EVENT_CNP, NULL);
-    } else if (!is_answer(roce->opcode)) {
+    } else if (smcr_is_response(roce->opcode)) {
+        take_response(arrival);
+    } else {
         take_request(arrival);
-    } else if (smcr_ack_take(arrival)) {
-        settle(arrival->state, smcr_qp_peer(qp), false);
     }
     return true;
 }
 
 /* ---- messages ---- */
+
+/* Whether the capture has had the packet before. */
+static bool
+is_known(const smcr_record_t *record)
+{
+    return record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY;
+}
 
 void
 smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
@@ -242,7 +340,9 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     arrival->record->kind = SMCR_PACKET_LLC;
     if (!llc->complete || !smcr_llc_is_known(llc->type))
         return;
-    take_in(arrival, &(smcr_content_t){.llc = llc});
+    /* an exchange is a matter of first transmissions, whatever becomes of them */
+    bool requested = is_known(arrival->record) || smcr_llc_exchange(arrival, llc);
+    take_in(arrival, &(smcr_content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
@@ -263,7 +363,7 @@ smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     bool ends = (cdc->state & (SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED)) != 0;
 
-    if (arrival->record->order == SMCR_PSN_NEXT && !ends)
+    if (arrival->record->fate == SMCR_FATE_TAKE && !ends)
         smcr_event_add(arrival, SMCR_EVENT_TCP_ENDED, NULL);
 }
 
@@ -287,7 +387,6 @@ adopt_strangers(smcr_state_t *state, smcr_qp_t *qp)
         take_request(&(smcr_arrival_t){.state = state,
                                        .roce = &orphan->roce,
                                        .qp = qp,
-                                       .psn = orphan->roce.psn,
                                        .when = orphan->when,
                                        .record = &gone});
         smcr_late_t *late = smcr_place_late(orphan->place);
@@ -301,7 +400,13 @@ adopt_strangers(smcr_state_t *state, smcr_qp_t *qp)
 void
 smcr_state_prove(const smcr_arrival_t *arrival)
 {
-    if (!smcr_qp_find(arrival->state, &arrival->roce->target))
+    smcr_qp_t *before = smcr_qp_find(arrival->state, &arrival->roce->target);
+
+    if (before && is_of_other_life(before, arrival->roce)) {
+        smcr_link_forget(arrival->state, before->link);
+        before = NULL;
+    }
+    if (!before)
         adopt_strangers(arrival->state, smcr_link_prove(arrival->state, arrival->roce));
 }
 

@@ -21,6 +21,7 @@ typedef struct {
     smcr_link_t *link;
     smcr_lgr_t *lgr;
     bool response;
+    bool requested; /* a response: the capture has its request */
 } flow_t;
 
 /* ---- requests and responses ---- */
@@ -39,6 +40,32 @@ static uint32_t
 key_rkey(const smcr_llc_t *llc)
 {
     return llc->u.confirm_rkey.rkey;
+}
+
+/* Responses of version 2 repeat the number of RKeys only. */
+static uint32_t
+key_rkeys(const smcr_llc_t *llc)
+{
+    uint32_t key = llc->u.delete_rkey.count;
+
+    for (unsigned i = 0; i < llc->rtoken_count && !(llc->type & SMCR_LLC_TYPE_V2); i++)
+        key = key * 31 + llc->rtokens[i].rkey;
+    return key;
+}
+
+static uint32_t
+key_link(const smcr_llc_t *llc)
+{
+    switch (llc->type & ~SMCR_LLC_TYPE_V2) {
+    case SMCR_LLC_CONFIRM_LINK:
+        return llc->u.confirm_link.link;
+    case SMCR_LLC_ADD_LINK_CONT:
+        return llc->u.add_link_cont.link;
+    case SMCR_LLC_DELETE_LINK:
+        return llc->u.delete_link.link;
+    default:
+        return llc->u.add_link.link;
+    }
 }
 
 static uint32_t
@@ -188,7 +215,7 @@ take_new_qp(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *ad
     memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
     smcr_qp_set(flow->arrival->state, link, qp->side, &key);
     qp->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
-    smcr_psn_start(&smcr_qp_peer(qp)->order, add->psn);
+    smcr_flow_start(&smcr_qp_peer(qp)->flow, add->psn);
     take_new_rtokens(flow, link);
 }
 
@@ -285,35 +312,60 @@ take_other_rtokens(const flow_t *flow, smcr_rmb_t *rmb)
     }
 }
 
+/* Whether a connection has used the RMB: something was sent since CLC announced it. */
+static bool
+has_used(const smcr_conn_t *conn, const void *data)
+{
+    const flow_t *flow = data;
+    const smcr_arrival_t *arrival = flow->arrival;
+    const smcr_point_t *announced = &conn->side[flow->from->side].announced;
+
+    return conn->side[0].cdc_frame || conn->side[1].cdc_frame || conn->side[0].in.written ||
+           conn->side[1].in.written ||
+           smcr_point_absent(announced, arrival->qp, arrival->psn) != 0;
+}
+
+/* The owner announces an RMB: a new one, although it may have the key and the address of one
+ * before. CLC names it after that; only where the capture has mixed up the two it is the same. */
 static void
 take_confirm_rkey(const flow_t *flow)
 {
     const smcr_llc_confirm_rkey_t *confirm = &flow->llc->u.confirm_rkey;
+    smcr_state_t *state = flow->arrival->state;
+    smcr_qp_t *owner = flow->response ? flow->to : flow->from;
 
-    if (flow->response) /* an echo */
+    if (flow->response && (flow->requested || flow->llc->flags & SMCR_LLC_FLAG_NEGATIVE))
         return;
-    smcr_rmb_t *rmb = smcr_rmb_announce(flow->arrival->state, flow->from, confirm->rkey,
-                                        confirm->va);
-    flow->lgr->confirmed[flow->from->side] = rmb;
+    const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, confirm->rkey);
+    bool used = entry && (flow->response || smcr_rmb_any(entry->rmb, has_used, flow));
+    smcr_rmb_t *rmb = used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
+                           : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
+    flow->lgr->confirmed[owner->side] = rmb;
     take_other_rtokens(flow, rmb);
 }
 
+/* The owner withdraws RMBs. A response repeats its request, which the capture may lack. */
 static void
 take_delete_rkey(const flow_t *flow)
 {
+    const smcr_qp_t *owner = flow->response ? flow->to : flow->from;
     unsigned unknown = 0;
 
-    if (flow->response)
+    if (flow->response && flow->requested)
         return;
     for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
         uint32_t rkey = flow->llc->rtokens[i].rkey;
-        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from, rkey);
-        if (entry && !entry->rmb->deleted_frame)
-            entry->rmb->deleted_frame = flow->arrival->when.frame;
-        else
+        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, owner, rkey);
+        if (!entry || entry->rmb->deleted_frame) {
             unknown++;
+            continue;
+        }
+        entry->rmb->deleted_frame = flow->arrival->when.frame;
+        if (!flow->response)
+            entry->rmb->deleted = (smcr_point_t){flow->to, flow->arrival->psn, 0};
     }
-    note_unknown_rkeys(flow, unknown);
+    if (!flow->response)
+        note_unknown_rkeys(flow, unknown);
 }
 
 static void
@@ -360,8 +412,25 @@ smcr_llc_is_known(uint8_t type)
     return rule_of(type) != NULL;
 }
 
+bool
+smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_topic_t topic = {
+        .type = (uint8_t)(llc->type & ~SMCR_LLC_TYPE_V2), /* both versions share the exchanges */
+        .side = !qp->side,
+        .link = qp->link,
+        .key = rule_of(llc->type)->key(llc),
+    };
+
+    if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
+        return smcr_exchange_response(arrival, &topic);
+    smcr_exchange_request(arrival, &topic);
+    return false;
+}
+
 void
-smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
 {
     smcr_qp_t *qp = arrival->qp;
     flow_t flow = {
@@ -372,19 +441,8 @@ smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .link = qp->link,
         .lgr = qp->link->lgr,
         .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
+        .requested = requested,
     };
 
-    const rule_t *rule = rule_of(llc->type);
-    smcr_topic_t topic = {
-        .type = (uint8_t)(llc->type & ~SMCR_LLC_TYPE_V2), /* both versions share the exchanges */
-        .side = flow.from->side,
-        .link = flow.link,
-        .key = rule->key(llc),
-    };
-
-    if (flow.response)
-        smcr_exchange_response(arrival, &topic);
-    else
-        smcr_exchange_request(arrival, &topic);
-    rule->take(&flow);
+    rule_of(llc->type)->take(&flow);
 }

@@ -31,7 +31,7 @@ new_orphan(const smcr_arrival_t *arrival)
 {
     smcr_orphan_t *orphan = wmem_new(arrival->state->scope, smcr_orphan_t);
 
-    *orphan = (smcr_orphan_t){*arrival->roce, arrival->when, arrival->record->place};
+    *orphan = (smcr_orphan_t){*arrival->roce, arrival->psn, arrival->when, arrival->record->place};
     return orphan;
 }
 
@@ -128,9 +128,8 @@ smcr_orphan_settle(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write
     while (at) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
         smcr_orphan_t *orphan = wmem_list_frame_data(at);
-        int32_t number = smcr_psn_distance(write->first_psn, orphan->roce.psn);
-        if (number > 0 && (uint32_t)number < write->packets) {
-            smcr_write_place_late(state, qp, write, &orphan->roce, orphan->place);
+        if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets) {
+            smcr_write_place_late(state, qp, write, orphan->psn, orphan->place);
             wmem_list_remove_frame(qp->orphans, at);
             wmem_free(state->scope, orphan);
         }
@@ -138,23 +137,41 @@ smcr_orphan_settle(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write
     }
 }
 
+void
+smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_write_t *write;
+    unsigned kept = 0;
+
+    while (qp->has_likely && smcr_write_last(qp, kept + 1))
+        kept++;
+    qp->has_likely = false;
+    for (unsigned back = kept; back > 0; back--) {
+        write = smcr_write_last(qp, back);
+        if (smcr_write_confirm(arrival, write, conn))
+            smcr_orphan_settle(arrival->state, qp, write);
+        qp->has_likely |= write->likely != NULL;
+    }
+}
+
 /* The first of the orphans that come without a gap before `psn`, the last of them the LAST of its
  * request; NULL when there are none. `*length` is what they carry. */
 static wmem_list_frame_t *
-first_before(const smcr_qp_t *qp, uint32_t psn, uint32_t *length)
+first_before(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
 {
     wmem_list_frame_t *first = NULL;
 
     *length = 0;
     for (wmem_list_frame_t *at = wmem_list_tail(qp->orphans); at; at = wmem_list_frame_prev(at)) {
-        const smcr_roce_t *roce = &((const smcr_orphan_t *)wmem_list_frame_data(at))->roce;
-        bool last = roce->opcode == SMCR_RC_WRITE_LAST ||
-                    roce->opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
-        if (smcr_psn_distance(roce->psn, psn) != 1 || last != (first == NULL))
+        const smcr_orphan_t *orphan = wmem_list_frame_data(at);
+        uint8_t opcode = orphan->roce.opcode;
+        bool last = opcode == SMCR_RC_WRITE_LAST || opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
+        if (orphan->psn + 1 != psn || orphan->roce.has_reth || last != (first == NULL))
             break;
         first = at;
-        psn = roce->psn;
-        *length += (uint32_t)roce->payload_length;
+        psn = orphan->psn;
+        *length += (uint32_t)orphan->roce.payload_length;
     }
     return first;
 }
@@ -175,9 +192,13 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_co
     place->positioned = true;
     place->frame = orphan->when.frame;
     smcr_place_late(place)->conn = conn;
-    smcr_write_apply(
-        &(smcr_arrival_t){.state = arrival->state, .when = orphan->when, .record = &gone}, stream,
-        place);
+    smcr_write_apply(&(smcr_arrival_t){.state = arrival->state,
+                                       .qp = arrival->qp,
+                                       .psn = orphan->psn,
+                                       .when = orphan->when,
+                                       .sent = orphan->when,
+                                       .record = &gone},
+                     stream, place);
 }
 
 void

@@ -29,6 +29,7 @@ bool smcr_state_stranger(const smcr_arrival_t *arrival);
 /* A WRITE packet that waits for its connection. */
 typedef struct {
     smcr_roce_t roce;
+    smcr_psn_t psn; /* of a known queue pair */
     smcr_when_t when;
     smcr_place_t *place;
 } smcr_orphan_t;
@@ -42,6 +43,10 @@ void smcr_orphan_add(const smcr_arrival_t *arrival);
 
 /* The request of some orphans has come: they find their places in it. */
 void smcr_orphan_settle(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write);
+
+/* A CDC message of `conn` arrives: requests that were likely its own are, and their packets find
+ * their places. */
+void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /*
  * A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right

@@ -19,12 +19,6 @@ struct smcr_announcement {
     smcr_when_t when;
 };
 
-static uint64_t
-since(smcr_when_t when, uint64_t time)
-{
-    return when.time > time ? when.time - time : 0;
-}
-
 /* ---- the writer ---- */
 
 static bool
@@ -48,32 +42,45 @@ stalls(smcr_state_t *state, smcr_stream_t *stream)
     return stream->stalls;
 }
 
+/* How long somebody has waited since `from`, until what was sent at `to`. It is not known where the
+ * capture lacks the packet that began it, or one that may have ended it before (`absent`). */
 static smcr_wait_t
-end_blocked(smcr_stream_t *stream, smcr_when_t when)
+waited(smcr_when_t from, smcr_when_t to, uint64_t absent)
+{
+    if (!from.frame || !to.frame || absent || to.time < from.time)
+        return (smcr_wait_t){0};
+    return (smcr_wait_t){from.frame, to.time - from.time};
+}
+
+static smcr_wait_t
+end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stalls_t before = stalls_of(stream);
 
-    if (!before.blocked_frame)
+    if (!before.is_blocked)
         return (smcr_wait_t){0};
-    stream->stalls->blocked_frame = 0;
-    return (smcr_wait_t){before.blocked_frame, since(when, before.blocked_time)};
+    stream->stalls->is_blocked = false;
+    return waited(before.blocked, arrival->sent,
+                  smcr_point_absent(&before.blocked_at, arrival->qp, arrival->psn));
 }
 
 void
 smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
+    const smcr_conn_t *conn = arrival->record->conn;
     uint64_t end = place->position + place->length;
     uint32_t room = smcr_ring_room(&stream->ring);
+    bool current = conn && smcr_conn_is_current(conn, !arrival->qp->side);
 
-    if (room && end > stream->consumed + room)
+    if (current && room && end > stream->consumed + room)
         smcr_event_add(arrival, SMCR_EVENT_OVERWRITTEN, NULL);
     smcr_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
-        blocked = end_blocked(stream, arrival->when);
+        blocked = end_blocked(arrival, stream);
     if (arrival->record->place == place) { /* else its frame has gone by */
         if (blocked.frame)
             smcr_place_more(arrival->state, place)->blocked = blocked;
-        place->used = stream->written > stream->consumed
+        place->used = current && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
     }
@@ -111,34 +118,49 @@ settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
 static void
 note_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    bool filled = smcr_ring_room(&stream->ring) && smcr_stream_free(stream) == 0;
+    const smcr_cdc_view_t *view = arrival->record->view;
+    bool filled =
+        view->has_unread && smcr_ring_room(&stream->ring) && smcr_stream_free(stream) == 0;
 
     if (filled) {
-        stalls(arrival->state, stream)->full_frame = arrival->when.frame;
-        stalls(arrival->state, stream)->full_time = arrival->when.time;
+        smcr_stalls_t *now = stalls(arrival->state, stream);
+        now->is_full = true;
+        now->full = arrival->sent;
+        now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
         smcr_event_add(arrival, SMCR_EVENT_WINDOW_FULL, NULL);
     }
-    bool small = filled && stream->filled && is_small(stream, arrival->record->view->len);
+    bool small = filled && view->has_len && stream->filled && is_small(stream, view->len);
     if (small && stream->filled_small)
         smcr_event_add(arrival, SMCR_EVENT_SMALL_WRITE, NULL);
     stream->filled_small = small;
     stream->filled = filled;
 }
 
+static void
+note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
+{
+    bool before = stalls_of(stream).is_blocked;
+
+    if (!blocked && before) {
+        smcr_wait_t wait = end_blocked(arrival, stream);
+        if (wait.frame)
+            smcr_cdc_more(arrival->state, arrival->record->view)->blocked = wait;
+    } else if (blocked && !before) {
+        smcr_stalls_t *now = stalls(arrival->state, stream);
+        now->is_blocked = true;
+        now->blocked = arrival->sent;
+        now->blocked_at = (smcr_point_t){arrival->qp, arrival->psn, 0};
+        smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
+    }
+}
+
 void
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
 {
     smcr_cdc_view_t *view = arrival->record->view;
-    bool was_blocked = stalls_of(stream).blocked_frame != 0;
 
     settle_writes(stream, arrival->when, view);
-    if (!blocked && was_blocked)
-        smcr_cdc_more(arrival->state, view)->blocked = end_blocked(stream, arrival->when);
-    else if (blocked && !was_blocked) {
-        stalls(arrival->state, stream)->blocked_frame = arrival->when.frame;
-        stalls(arrival->state, stream)->blocked_time = arrival->when.time;
-        smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
-    }
+    note_blocked(arrival, stream, blocked);
     if (view->len == 0)
         return;
     if (stream->announced > stream->written)
@@ -150,7 +172,7 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     smcr_announcement_t *last = stream->unread;
     smcr_announcement_t *announcement = wmem_new(arrival->state->scope, smcr_announcement_t);
     *announcement =
-        (smcr_announcement_t){last ? last->next : announcement, stream->announced, arrival->when};
+        (smcr_announcement_t){last ? last->next : announcement, stream->announced, arrival->sent};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -196,9 +218,25 @@ note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
     if (urgent || !is_small(stream, stream->consumed - consumed_before))
         return;
     smcr_event_add(arrival, SMCR_EVENT_SMALL_UPDATE,
-                   now.blocked_frame ? "The message does nothing but free less than a tenth of "
-                                       "the RMB element, for a writer that is blocked"
-                                     : NULL);
+                   now.is_blocked ? "The message does nothing but free less than a tenth of "
+                                    "the RMB element, for a writer that is blocked"
+                                  : NULL);
+}
+
+static void
+note_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    smcr_stalls_t before = stalls_of(stream);
+    smcr_cdc_view_t *view = arrival->record->view;
+    uint64_t absent = smcr_point_absent(&before.full_at, arrival->qp, arrival->psn);
+    smcr_wait_t full = waited(before.full, arrival->sent, absent);
+
+    if (view && full.frame)
+        smcr_cdc_more(arrival->state, view)->full = full;
+    stream->stalls->is_full = false;
+    smcr_event_add(arrival, SMCR_EVENT_WINDOW_OPENED, NULL);
+    if (before.is_blocked && waited(before.blocked, arrival->sent, absent).time > LATE)
+        smcr_event_add(arrival, SMCR_EVENT_LATE_UPDATE, NULL);
 }
 
 void
@@ -206,23 +244,14 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                      const smcr_reading_t *reading)
 {
     smcr_cdc_view_t *view = arrival->record->view;
-    smcr_when_t when = arrival->when;
-    smcr_when_t read = settle_reads(arrival->state, stream);
+    smcr_wait_t read = waited(settle_reads(arrival->state, stream), arrival->sent, 0);
 
-    if (view && read.frame) {
+    if (view && view->has_len && read.frame) {
         view->read_of = read.frame;
-        view->read_time = since(when, read.time);
+        view->read_time = read.time;
     }
     if (reading->alone)
         note_small_update(arrival, stream, reading->consumed_before);
-    smcr_stalls_t before = stalls_of(stream);
-    if (reading->free_before > 0 || smcr_stream_free(stream) == 0 || !before.full_frame)
-        return;
-    if (view)
-        smcr_cdc_more(arrival->state, view)->full =
-            (smcr_wait_t){before.full_frame, since(when, before.full_time)};
-    stream->stalls->full_frame = 0;
-    smcr_event_add(arrival, SMCR_EVENT_WINDOW_OPENED, NULL);
-    if (before.blocked_frame && since(when, before.blocked_time) > LATE)
-        smcr_event_add(arrival, SMCR_EVENT_LATE_UPDATE, NULL);
+    if (reading->free_before == 0 && smcr_stream_free(stream) > 0 && stalls_of(stream).is_full)
+        note_opened(arrival, stream);
 }

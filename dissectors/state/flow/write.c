@@ -13,15 +13,8 @@
 
 #define WRITES_KEPT 64 /* requests of a queue pair */
 
-bool
-smcr_is_write(uint8_t opcode)
-{
-    return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
-}
-
 /* ---- requests ---- */
 
-/* The request that was received `back` requests ago, from 1. */
 static smcr_write_t *
 kept_write(const smcr_qp_t *qp, uint32_t back)
 {
@@ -29,20 +22,19 @@ kept_write(const smcr_qp_t *qp, uint32_t back)
 }
 
 smcr_write_t *
-smcr_write_last(const smcr_qp_t *qp)
+smcr_write_last(const smcr_qp_t *qp, unsigned back)
 {
-    return qp->write_count ? kept_write(qp, 1) : NULL;
+    return back <= MIN(qp->write_count, WRITES_KEPT) ? kept_write(qp, back) : NULL;
 }
 
 static smcr_write_t *
-find_write(const smcr_qp_t *qp, uint32_t psn)
+find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     uint32_t kept = MIN(qp->write_count, WRITES_KEPT);
 
     for (uint32_t back = 1; back <= kept; back++) {
         smcr_write_t *write = kept_write(qp, back);
-        int32_t distance = smcr_psn_distance(write->first_psn, psn);
-        if (distance >= 0 && (uint32_t)distance < write->packets)
+        if (psn >= write->first_psn && psn - write->first_psn < write->packets)
             return write;
     }
     return NULL;
@@ -59,6 +51,157 @@ count_packets(const smcr_roce_t *roce)
     return roce->dma_length / length + (roce->dma_length % length != 0);
 }
 
+/* ---- whose it is ---- */
+
+/* The element of the RMB that `entry` names into which the request writes, from 1; 0: none. */
+static unsigned
+element_of(const smcr_rtoken_entry_t *entry, uint64_t va)
+{
+    uint64_t from = va - entry->va;
+    uint32_t size = entry->rmb->element_size;
+
+    if (va < entry->va || (size && from / size >= SMCR_RMB_INDEX_MAX))
+        return 0;
+    return size ? (unsigned)(from / size + 1) : 1;
+}
+
+/*
+ * Whether the request can be no other connection's. The connection has been sure to use the element
+ * at some point of the flow. While no packet is absent behind it, it still does. Behind one or two
+ * absent packets it does where the request goes on in the stream; at the beginning of the element
+ * it may be the first one of the next connection. More may hide that the connection has closed,
+ * that its RMB was withdrawn and announced again, and the begin of the next one.
+ */
+static bool
+is_sure(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t offset)
+{
+    enum { ABSENT_MAX = 2 };
+    const smcr_conn_side_t *reader = &conn->side[qp->side];
+    const smcr_conn_side_t *writer = &conn->side[!qp->side];
+    uint64_t absent = smcr_point_absent(&reader->sure, qp, psn);
+
+    /* who has not sent yet may choose any link of the group */
+    if (!writer->cdc_frame && reader->sure.qp != qp)
+        return qp->flow.gaps.count == 0 && smcr_point_holds(&reader->sure);
+    if (psn <= reader->sure.psn) /* sent before that */
+        return reader->sure.qp == qp && psn > reader->since.psn && reader->since.qp == qp;
+    if (absent == 0)
+        return true;
+    return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader) && reader->in.known &&
+           offset > reader->in.ring.base &&
+           smcr_ring_next(&reader->in.ring, reader->in.located, offset) - reader->in.located <=
+               absent * smcr_qp_mtu(qp);
+}
+
+/* The connection of the request, NULL when it is not known for sure. */
+static smcr_conn_t *
+owner_of(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry, unsigned index)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_conn_t *conn = smcr_rmb_conn(entry->rmb, index);
+    uint32_t size = entry->rmb->element_size;
+    uint64_t from = arrival->roce->va - entry->va;
+
+    if (!conn)
+        return NULL;
+    if (arrival->record->fate == SMCR_FATE_TAKE && smcr_conn_side_has_ended(&conn->side[!qp->side]))
+        return NULL; /* its writer has said so */
+    return is_sure(conn, qp, arrival->psn, (uint32_t)(size ? from % size : from)) ? conn : NULL;
+}
+
+/* ---- where in the byte stream ---- */
+
+/* Bytes that may have been written between the point and the packet, and are in no place. */
+static uint64_t
+unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    uint64_t absent = smcr_point_absent(point, qp, psn);
+
+    return absent == UINT64_MAX ? absent
+                                : (absent + qp->unplaced - point->unplaced) * smcr_qp_mtu(qp);
+}
+
+/* Where in the byte stream the request begins. */
+static void
+locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_entry_t *entry,
+       smcr_conn_t *conn)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_conn_side_t *reader = &conn->side[qp->side];
+    uint32_t size = entry->rmb->element_size;
+    uint64_t from = write->va - entry->va;
+    smcr_extent_t extent = {(uint32_t)(size ? from % size : from),
+                            size ? MIN(write->length, size) : write->length};
+    smcr_stream_t *stream = smcr_conn_stream(conn, qp->side, extent.offset);
+    smcr_psn_t last = write->first_psn + write->packets - 1;
+
+    if (!stream)
+        return;
+    /* On another link before any failover validation: the capture lacks that. */
+    const smcr_conn_side_t *writer = &conn->side[!qp->side];
+    if (writer->cdc_frame && writer->link != qp->link && arrival->record->fate == SMCR_FATE_TAKE)
+        smcr_stream_move(stream);
+    if (reader->located.qp == qp && last <= reader->located.psn) {
+        uint64_t between = (reader->located.psn - write->first_psn + 1) * smcr_qp_mtu(qp);
+        write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
+        return;
+    }
+    bool first = write->conn && !writer->cdc_frame && reader->located.qp != qp; /* see is_sure() */
+    uint64_t unseen = first ? 0 : unseen_bytes(&reader->located, qp, write->first_psn);
+    write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
+    if (write->placed)
+        reader->located = (smcr_point_t){qp, last, qp->unplaced};
+    if (write->conn)
+        smcr_conn_is_alive(conn, qp, last);
+}
+
+/* ---- a new request ---- */
+
+/* The RKey names no RMB, or one that is withdrawn (`entry`). That breaks the rules unless the
+ * capture lacks what its owner has said. */
+static void
+note_unknown(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry)
+{
+    smcr_qp_t *qp = arrival->qp;
+    bool all = smcr_qp_peer(qp)->flow.gaps.count == 0;
+
+    if (arrival->record->fate != SMCR_FATE_TAKE)
+        return;
+    if (!entry && all && qp->link->lgr->from_start)
+        smcr_event_add(arrival, SMCR_EVENT_UNKNOWN_RKEY, NULL);
+    if (entry && smcr_point_holds(&entry->rmb->deleted))
+        smcr_event_add(arrival, SMCR_EVENT_WRITE_DELETED,
+                       "The RDMA WRITE goes to an RMB that was deleted in frame %u",
+                       entry->rmb->deleted_frame);
+}
+
+/* The RMB is known for sure unless a connection has it that may be over. */
+static void
+find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
+{
+    const smcr_rtoken_entry_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
+    unsigned index = entry ? element_of(entry, write->va) : 0;
+
+    if (!entry || entry->rmb->over || entry->rmb->deleted_frame) {
+        note_unknown(arrival, entry);
+        return;
+    }
+    write->conn = owner_of(arrival, entry, index);
+    smcr_conn_t *before = smcr_rmb_conn(entry->rmb, index);
+    bool since = entry->rmb->since.qp == arrival->qp && entry->rmb->since.psn < arrival->psn;
+    if (write->conn || (!before && (since || arrival->record->fate == SMCR_FATE_TAKE))) {
+        write->rmb = entry->rmb;
+        write->rmb_va = entry->va;
+    } else if (before && !smcr_conn_side_has_ended(&before->side[!arrival->qp->side])) {
+        write->likely = before;
+        write->likely_rmb = entry->rmb;
+        write->rmb_va = entry->va;
+        arrival->qp->has_likely = true;
+    }
+    if (before && (write->conn || write->likely))
+        locate(arrival, write, entry, before);
+}
+
 /* `late` is that of the request's first packet, NULL when it has none yet. */
 static smcr_write_t *
 new_write(const smcr_arrival_t *arrival, smcr_late_t *late)
@@ -66,22 +209,22 @@ new_write(const smcr_arrival_t *arrival, smcr_late_t *late)
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
     const smcr_roce_t *roce = arrival->roce;
-    const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, qp, roce->rkey);
 
     if (!qp->writes)
         qp->writes = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_KEPT);
     smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
     *write = (smcr_write_t){
-        .first_psn = roce->psn,
+        .first_psn = arrival->psn,
         .packets = count_packets(roce),
         .packet_length = (uint32_t)roce->payload_length,
-        .length = roce->dma_length,
+        .length = roce->opcode == SMCR_RC_WRITE_FIRST ? roce->dma_length
+                                                      : (uint32_t)roce->payload_length,
         .va = roce->va,
         .rkey = roce->rkey,
-        .rmb = entry ? entry->rmb : NULL,
-        .rmb_va = entry ? entry->va : 0,
-        .late = entry || late ? late : smcr_state_alloc0(state, sizeof(smcr_late_t)),
     };
+    find_owner(arrival, write);
+    bool known = write->rmb && write->placed;
+    write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_late_t));
     return write;
 }
 
@@ -89,11 +232,13 @@ smcr_write_t *
 smcr_write_of(const smcr_arrival_t *arrival, bool *begun)
 {
     const smcr_roce_t *roce = arrival->roce;
-    smcr_write_t *write = find_write(arrival->qp, roce->psn);
+    smcr_write_t *write = find_write(arrival->qp, arrival->psn);
 
-    *begun = roce->has_reth && (!write || write->first_psn != roce->psn ||
+    *begun = roce->has_reth && (!write || write->first_psn != arrival->psn ||
                                 write->rkey != roce->rkey || write->va != roce->va);
-    return *begun ? new_write(arrival, smcr_place_late(arrival->record->place)) : write;
+    if (!*begun)
+        return write;
+    return new_write(arrival, smcr_place_late(arrival->record->place));
 }
 
 /* ---- the place of a packet ---- */
@@ -116,53 +261,41 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
     place->offset = (uint32_t)(size ? from % size : from);
     if (size && place->offset + (uint64_t)place->length > size)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
-    record->conn = smcr_rmb_conn(rmb, place->index);
+    record->conn = write->conn;
     if (!record->conn && size)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE,
                        "The RDMA WRITE goes to RMB element %u, which no connection uses",
                        place->index);
-    if (rmb->deleted_frame)
-        smcr_event_add(arrival, SMCR_EVENT_WRITE_DELETED,
-                       "The RDMA WRITE goes to an RMB that was deleted in frame %u",
-                       rmb->deleted_frame);
 }
 
-uint32_t
-smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
+/* Offset of the packet in its request, bytes. */
+static uint32_t
+offset_in(const smcr_write_t *write, smcr_psn_t psn)
 {
-    uint32_t number = (uint32_t)smcr_psn_distance(write->first_psn, arrival->psn);
-    uint32_t within = number * write->packet_length;
-
-    if (write->rmb) {
-        place_in_rmb(arrival, write, write->va + within);
-    } else {
-        smcr_place_more_t *more = smcr_place_more(arrival->state, arrival->record->place);
-        more->late = write->late;
-        more->within = within;
-    }
-    return within;
+    return (uint32_t)(psn - write->first_psn) * write->packet_length;
 }
 
 bool
-smcr_write_locate(const smcr_arrival_t *arrival, smcr_write_t *write, uint32_t within)
+smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
-    const smcr_record_t *record = arrival->record;
-    smcr_place_t *place = record->place;
-    const smcr_qp_t *qp = arrival->qp;
-    smcr_stream_t *stream = record->conn && record->conn->lgr && place->index
-                                ? smcr_conn_stream(record->conn, qp->side, place->offset)
-                                : NULL;
+    smcr_place_t *place = arrival->record->place;
+    uint32_t within = offset_in(write, arrival->psn);
 
-    if (!stream)
+    if (!write->rmb) {
+        smcr_place_more_t *more = smcr_place_more(arrival->state, place);
+        more->late = write->late;
+        more->within = within;
         return false;
-    /* On another link before any failover validation: the capture lacks that. */
-    const smcr_conn_side_t *writer = &record->conn->side[!qp->side];
-    if (writer->cdc_frame && writer->link != qp->link && record->order == SMCR_PSN_NEXT)
-        smcr_stream_move(stream);
-    if (!write->placed && within == 0)
-        write->placed = smcr_stream_locate(stream, place->offset, write->length, &write->position);
-    if (!write->placed)
+    }
+    place_in_rmb(arrival, write, write->va + within);
+    if (!place->index)
         return false;
+    if (!write->placed) { /* the next CDC message may tell */
+        smcr_place_more_t *more = smcr_place_more(arrival->state, place);
+        more->late = write->late;
+        more->within = within;
+        return false;
+    }
     place->position = write->position + within;
     place->positioned = true;
     place->frame = arrival->when.frame;
@@ -171,21 +304,81 @@ smcr_write_locate(const smcr_arrival_t *arrival, smcr_write_t *write, uint32_t w
 
 void
 smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write,
-                      const smcr_roce_t *roce, smcr_place_t *place)
+                      smcr_psn_t psn, smcr_place_t *place)
 {
     smcr_late_t *late = smcr_place_late(place);
     smcr_record_t gone = smcr_record_new();
 
     gone.kind = SMCR_PACKET_WRITE;
     gone.place = place;
-    smcr_write_place(
-        &(smcr_arrival_t){.state = state, .qp = qp, .psn = roce->psn, .record = &gone}, write);
+    smcr_write_place(&(smcr_arrival_t){.state = state, .qp = qp, .psn = psn, .record = &gone},
+                     write);
     late->conn = gone.conn ? gone.conn : smcr_place_late(place)->conn;
     late->link = qp->link;
     late->sender = !qp->side;
 }
 
+/* ---- what turns out later ---- */
+
+bool
+smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn)
+{
+    if (!write->likely || write->likely != conn || write->first_psn > arrival->psn)
+        return false;
+    write->likely = NULL;
+    write->rmb = write->likely_rmb;
+    write->conn = conn;
+    write->late->conn = conn;
+    if (write->placed)
+        smcr_stream_write(&conn->side[arrival->qp->side].in, write->position, write->length);
+    return true;
+}
+
+/* Whether the request, which ends at `end` of the stream, goes to its place in the element. */
+static bool
+ends_at(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
+{
+    uint32_t size = write->rmb->element_size, room = smcr_ring_room(ring);
+    uint64_t from = write->va - write->rmb_va;
+    uint64_t offset = size ? from % size : from;
+
+    return room && end >= write->length && (end - write->length) % room + ring->base == offset;
+}
+
+void
+smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream)
+{
+    uint64_t end = stream->announced, begin = end;
+    smcr_psn_t psn = arrival->psn;
+    smcr_write_t *write;
+    unsigned back = 1;
+
+    while ((write = smcr_write_last(arrival->qp, back)) != NULL && write->conn == conn &&
+           !write->placed && write->first_psn + write->packets == psn &&
+           ends_at(write, &stream->ring, begin)) {
+        begin -= write->length;
+        write->placed = write->late->placed = true;
+        write->position = write->late->position = begin;
+        psn = write->first_psn;
+        back++;
+    }
+    if (begin < end)
+        smcr_stream_write(stream, begin, (uint32_t)(end - begin));
+}
+
 /* ---- what it changes ---- */
+
+/* Whether packets before this one came without a place, which they will have when they are sent
+ * again, or when the reader has read them. */
+static bool
+is_gap_seen(const smcr_arrival_t *arrival)
+{
+    enum { NEAR = 1024 }; /* packets */
+    const smcr_qp_t *qp = arrival->qp;
+
+    return qp->unplaced_psn && arrival->psn > qp->unplaced_psn &&
+           arrival->psn - qp->unplaced_psn < NEAR && smcr_qp_peer(arrival->qp)->flow.carried > 0;
+}
 
 void
 smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
@@ -196,6 +389,7 @@ smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_plac
         smcr_place_more_t *more = smcr_place_more(arrival->state, place);
         more->rewritten = piece.rewritten;
         more->gap = piece.gap;
+        more->gap_is_seen = piece.gap && is_gap_seen(arrival);
     }
     smcr_window_written(arrival, stream, place);
 }

@@ -12,7 +12,7 @@
 
 /* One request, so that its MIDDLE and LAST packets find their place. */
 struct smcr_write {
-    uint32_t first_psn;
+    smcr_psn_t first_psn;
     uint32_t packets;        /* that the request has; 1 when it is an ONLY */
     uint32_t packet_length;  /* payload of each packet but the last, bytes */
     uint32_t length;         /* of the whole request, bytes */
@@ -20,16 +20,18 @@ struct smcr_write {
     uint32_t rkey;
     bool placed;             /* `position` is known */
     uint64_t position;       /* of the first byte in the byte stream */
-    smcr_rmb_t *rmb;         /* NULL: the RKey names no RMB that is known */
+    smcr_rmb_t *rmb;         /* NULL: not known for sure */
     uint64_t rmb_va;         /* of its first byte */
+    smcr_conn_t *conn;       /* NULL: likewise */
+    smcr_rmb_t *likely_rmb;  /* that the RKey named last, if nothing says that it has begun a new
+                                life since; NULL: none */
+    smcr_conn_t *likely;     /* that used it */
     smcr_late_t *late;       /* NULL when the RMB is known */
 };
 
-/* Whether an opcode is that of a WRITE packet. */
-bool smcr_is_write(uint8_t opcode);
-
-/* The request that `qp` received last, NULL when there has been none. */
-smcr_write_t *smcr_write_last(const smcr_qp_t *qp);
+/* The request that `qp` received `back` requests ago: 1 is the last one. NULL when it has received
+ * fewer, or has forgotten it. */
+smcr_write_t *smcr_write_last(const smcr_qp_t *qp, unsigned back);
 
 /*
  * The request of the WRITE packet that arrives. `*begun` tells whether this is its first packet,
@@ -37,16 +39,23 @@ smcr_write_t *smcr_write_last(const smcr_qp_t *qp);
  */
 smcr_write_t *smcr_write_of(const smcr_arrival_t *arrival, bool *begun);
 
-/* The WRITE packet's place in the RMB element. Returns its offset in its request, bytes. */
-uint32_t smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write);
+/*
+ * The WRITE packet's place: in the RMB element, and in the byte stream, which is decided once for
+ * the whole request. Returns whether the place in the byte stream is known.
+ */
+bool smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write);
 
-/* And in the byte stream: decided once for the whole request, when its first packet comes. Returns
- * false when it is not known. `within`: as returned above. */
-bool smcr_write_locate(const smcr_arrival_t *arrival, smcr_write_t *write, uint32_t within);
-
-/* Completes the place of a packet with the headers `roce` that came before its request. */
+/* Completes the place of a packet with `psn` that came before its request was known. */
 void smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write,
-                           const smcr_roce_t *roce, smcr_place_t *place);
+                           smcr_psn_t psn, smcr_place_t *place);
+
+/* The CDC message that arrives shows that `conn` is alive. If the request was likely its own, it
+ * is. Returns whether this is news. */
+bool smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn);
+
+/* The CDC message that arrives announces up to stream->announced: requests of `conn` right before
+ * it, whose place in the stream was not known, end there. */
+void smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream);
 
 /* The receiver has taken the packet at `place` in; its position is known. */
 void smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);

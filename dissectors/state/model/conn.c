@@ -133,14 +133,77 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
     return lgr->server == SMCR_SIDE_UNKNOWN ? SMCR_SIDE_UNKNOWN : side == lgr->server;
 }
 
+bool
+smcr_conn_side_has_ended(const smcr_conn_side_t *side)
+{
+    return side->sending_done_frame || side->closed_frame || side->abort_frame;
+}
+
+void
+smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
+{
+    smcr_conn_side_t *reader = &conn->side[qp->side];
+    smcr_point_t here = {qp, psn, qp->unplaced};
+
+    if (reader->since.qp != qp) /* it comes from another link */
+        reader->since = (smcr_point_t){qp, psn - 1, qp->unplaced};
+    if (reader->sure.qp != qp || reader->sure.psn < psn)
+        reader->sure = here;
+}
+
+bool
+smcr_conn_is_current(const smcr_conn_t *conn, int side)
+{
+    const smcr_conn_side_t *receiver = &conn->side[side];
+    const smcr_point_t *last = receiver->heard.qp ? &receiver->heard : &receiver->since;
+
+    return smcr_point_holds(last) && last->qp->flow.carried > 0;
+}
+
+/*
+ * Where data begins in the elements of a side, unless CONFIRM LINK has told. What lies before the
+ * end of an eyecatcher shows that there is none. What lies at its end is the first data behind it
+ * if nothing is absent; else it raises a doubt. Without one there is none, as with Linux.
+ */
+static void
+learn_base(smcr_lgr_t *lgr, int side, uint32_t offset, bool first)
+{
+    if (lgr->base_known[side] || offset > SMCR_EYECATCHER_LENGTH)
+        return;
+    lgr->base_known[side] = offset < SMCR_EYECATCHER_LENGTH || first;
+    lgr->base[side] = lgr->base_known[side] && offset == SMCR_EYECATCHER_LENGTH
+                          ? SMCR_EYECATCHER_LENGTH
+                          : 0;
+    *lgr->base_doubtful |= !lgr->base_known[side];
+}
+
+void
+smcr_conn_see(smcr_conn_t *conn, int side, uint32_t offset)
+{
+    const smcr_conn_side_t *receiver = &conn->side[side];
+    bool from_start = receiver->size && smcr_point_holds(&receiver->since);
+
+    learn_base(conn->lgr, side, offset, from_start);
+}
+
+bool
+smcr_conn_has_base(const smcr_conn_t *conn, int side)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+    bool like_peer = lgr->base_known[!side] && lgr->base[!side] != 0;
+
+    return lgr->base_known[side] || !(*lgr->base_doubtful || like_peer);
+}
+
 smcr_stream_t *
 smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
-    const smcr_lgr_t *lgr = conn->lgr;
     smcr_conn_side_t *receiver = &conn->side[side];
-    uint32_t base = lgr->base_known[side] ? lgr->base[side] : offset;
 
-    if (!receiver->in.known && receiver->size)
-        smcr_stream_start(&receiver->in, receiver->size, base == 4 ? 4 : 0);
+    smcr_conn_see(conn, side, offset);
+    if (!receiver->in.known && receiver->size && smcr_conn_has_base(conn, side)) {
+        smcr_stream_start(&receiver->in, receiver->size, conn->lgr->base[side]);
+        receiver->located = receiver->since;
+    }
     return receiver->in.known ? &receiver->in : NULL;
 }

@@ -19,6 +19,13 @@ typedef struct smcr_exchange smcr_exchange_t;
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
     smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
+    /* points in the flow to this side */
+    smcr_point_t since;   /* the connection began behind it */
+    smcr_point_t sure;    /* the latest at which it was certainly alive */
+    smcr_point_t located; /* the latest request in `in` whose position is known */
+    smcr_point_t heard;   /* the last CDC message to this side */
+    /* and in the flow from this side */
+    smcr_point_t announced; /* when CLC announced this side's element */
     uint8_t rmb_index;   /* element, from 1 */
     bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */
@@ -74,6 +81,7 @@ struct smcr_conn {
     uint8_t subnet_length;   /* bits */
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
+    bool clc_from_server : 1; /* who sent `clc_step` */
     bool ipv4 : 1;           /* which addresses it has */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
@@ -109,8 +117,24 @@ void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint3
 /* The connection has left SMC: its tokens and RMB elements mean nothing any more. */
 void smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn);
 
-/* The stream that `side` receives, begun when its element's size is known. `offset` is where the
- * first data goes, should nothing have told where elements begin. NULL: not known. */
+/* Whether the side has said that it will write no more, or that it is done with the connection. */
+bool smcr_conn_side_has_ended(const smcr_conn_side_t *side);
+
+/* The connection is certainly alive where `qp` receives the request with `psn`. */
+void smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
+
+/* Whether the capture has all CDC messages to `side` so far: what the other side has read and
+ * announced is known. */
+bool smcr_conn_is_current(const smcr_conn_t *conn, int side);
+
+/* Data goes to `offset` in the element of `side`, or comes from there. */
+void smcr_conn_see(smcr_conn_t *conn, int side, uint32_t offset);
+
+/* Whether it is known where data begins in the elements of `side`. */
+bool smcr_conn_has_base(const smcr_conn_t *conn, int side);
+
+/* The stream that `side` receives, begun when its element's size is known, and where data begins in
+ * it. `offset` is a place in the element that data goes to, or comes from. NULL: not known. */
 smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
 /* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */

@@ -62,6 +62,16 @@ smcr_qp_peer(smcr_qp_t *qp)
     return &qp->link->qp[!qp->side];
 }
 
+uint32_t
+smcr_qp_mtu(const smcr_qp_t *qp)
+{
+    enum { MTU_MAX = 4096 };
+    const smcr_qp_t *peer = &qp->link->qp[!qp->side];
+    uint32_t agreed = (uint32_t)smcr_mtu_bytes(MIN(qp->mtu, peer->mtu));
+
+    return agreed ? MAX(agreed, qp->flow.mtu) : MTU_MAX;
+}
+
 /* ---- link groups and links ---- */
 
 smcr_lgr_t *
@@ -75,6 +85,7 @@ smcr_lgr_new(smcr_state_t *state)
     lgr->links = wmem_list_new(state->scope);
     lgr->pending = wmem_list_new(state->scope);
     lgr->halves = wmem_list_new(state->scope);
+    lgr->base_doubtful = &state->base_doubtful;
     return lgr;
 }
 
@@ -130,6 +141,39 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_
     qp->key = *key;
     wmem_map_insert(state->qps, &qp->key, qp);
 }
+
+void
+smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
+{
+    forget_qp(state, &link->qp[0]);
+    forget_qp(state, &link->qp[1]);
+}
+
+/* ---- points in a flow ---- */
+
+smcr_point_t
+smcr_point_now(smcr_qp_t *qp)
+{
+    return (smcr_point_t){qp, qp->flow.highest, qp->unplaced};
+}
+
+uint64_t
+smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    if (!point->qp || point->qp != qp)
+        return UINT64_MAX;
+    if (!point->psn && !qp->flow.announced) /* before the first packet that the capture has */
+        return UINT64_MAX;
+    return smcr_gaps_count(&qp->flow.gaps, point->psn + 1, psn);
+}
+
+bool
+smcr_point_holds(const smcr_point_t *point)
+{
+    return point->qp && smcr_point_absent(point, point->qp, point->qp->flow.highest) == 0;
+}
+
+/* ---- links between queue pairs ---- */
 
 static smcr_link_t *
 new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_key_t *receiver)
@@ -271,9 +315,9 @@ acknowledges(smcr_link_t *link, const smcr_roce_t *roce, smcr_when_t when)
     smcr_qp_t *known = known_qp(link);
     const smcr_qp_t *missing = smcr_qp_peer(known);
 
-    if (missing->known || !missing->gid_known || !known->order.started)
+    if (missing->known || !missing->gid_known)
         return false;
-    const smcr_psn_seen_t *sent = smcr_psn_seen(&known->order, roce->psn);
+    const smcr_seen_packet_t *sent = smcr_flow_seen(&known->flow, roce->psn);
     return sent && when.time - sent->time < ACK_TIME &&
            memcmp(missing->key.gid, roce->target.gid, SMCR_GID_LENGTH) == 0 &&
            memcmp(known->key.gid, roce->source, SMCR_GID_LENGTH) == 0;

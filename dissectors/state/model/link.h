@@ -34,11 +34,14 @@ typedef struct {
     bool gid_known;
     smcr_qp_key_t key;
     uint8_t mtu;           /* code that it announced, 0: none */
-    smcr_psn_t order;      /* of the packets that it receives */
+    smcr_flow_t flow;      /* that it receives */
     bool send_open;        /* a SEND in several packets has begun */
-    uint32_t send_psn;     /* with this PSN */
+    smcr_psn_t send_psn;   /* with this PSN */
+    uint32_t unplaced;     /* WRITE packets of which it is not known where in a stream they go */
+    smcr_psn_t unplaced_psn; /* of the last of them; 0: there has been none */
     smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received (write.h) */
     uint32_t write_count;
+    bool has_likely;       /* of some of them it is likely whose they are, but not sure */
     smcr_unacked_t unacked; /* WRITE packets that it has taken in, not acknowledged yet */
     wmem_list_t *orphans;  /* WRITE packets whose request has not come (orphan.h) */
     wmem_list_t *deferred; /* messages behind a gap, until the receiver acknowledges them */
@@ -63,6 +66,23 @@ struct smcr_link {
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
 };
 
+/* A point in the flow to a queue pair: what was known then holds while no packet is absent behind
+ * it. */
+typedef struct {
+    smcr_qp_t *qp;     /* NULL: none */
+    smcr_psn_t psn;
+    uint32_t unplaced; /* as in smcr_qp_t */
+} smcr_point_t;
+
+/* A response of which the capture has no request so far. */
+typedef struct {
+    bool is_open;  /* it may still come; else there is no response */
+    uint8_t type;  /* as in smcr_topic_t */
+    uint64_t time; /* nanoseconds since the epoch */
+    int requester; /* side */
+    uint32_t key;
+} smcr_unasked_t;
+
 typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
 
 struct smcr_lgr {
@@ -74,19 +94,35 @@ struct smcr_lgr {
     uint32_t active_links;
     wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
     wmem_list_t *pending; /* LLC requests without response (exchange.c) */
+    smcr_unasked_t unasked[4]; /* the last ones */
+    unsigned unasked_count;
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
+    bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_lgr_type_t type;
     int single_side;      /* asymmetric: the side with a single device */
 };
 
+/* The last request that has come to the queue pair. */
+smcr_point_t smcr_point_now(smcr_qp_t *qp);
+
+/* How many requests are absent between the point and `psn` of the same flow; UINT64_MAX when the
+ * point is none, or of another flow. */
+uint64_t smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
+
+/* Whether no request has been absent from the flow since the point. */
+bool smcr_point_holds(const smcr_point_t *point);
+
 /* A map with smcr_qp_key_t as keys. */
 wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 
 /* The queue pair with this key, NULL when it is not known. */
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_qp_key_t *key);
+
+/* At least the payload of the largest packet that the queue pair receives, bytes. */
+uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
 /* The other queue pair of the same link. */
 smcr_qp_t *smcr_qp_peer(smcr_qp_t *qp);
@@ -114,6 +150,10 @@ smcr_link_t *smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
 
 /* The latest link of the group with that number which is not deleted, else NULL. */
 smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
+
+/* The two queue pairs of the link have been set up anew, and the capture lacks how: neither is
+ * found from now on. */
+void smcr_link_forget(smcr_state_t *state, smcr_link_t *link);
 
 /* The link carries traffic from now on. Returns true when the type of its group changed. */
 bool smcr_link_activate(smcr_link_t *link);

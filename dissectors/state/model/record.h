@@ -29,6 +29,7 @@ typedef enum {
 struct smcr_exchange {
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
     uint32_t request_frame, response_frame; /* 0: not seen */
+    bool is_doubtful; /* a response has come that may be its own */
 };
 
 /* How long somebody has waited, and since which frame; 0: nobody has. */
@@ -52,6 +53,7 @@ typedef struct {
     uint32_t within;       /* with `late`: offset of this packet in its request, bytes */
     uint32_t rewritten;    /* as in smcr_piece_t */
     uint64_t gap;
+    bool gap_is_seen;      /* its bytes are in packets whose place was not known when they came */
     smcr_wait_t blocked;   /* the writer was, until this packet */
 } smcr_place_more_t;
 
@@ -87,7 +89,10 @@ typedef struct {
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
     uint32_t size;      /* of the element, without an eyecatcher; 0: not known */
     uint32_t offered;   /* space that is left in the sender's own element; SMCR_NOT_KNOWN */
-    uint32_t writes : 30; /* WRITE packets that it announces */
+    uint32_t writes : 27; /* WRITE packets that it announces */
+    bool has_len : 1;   /* the message before is known: so are `len` and `read` */
+    bool has_consumed : 1; /* `consumed` is known */
+    bool has_unread : 1; /* all messages of the peer are known: so are `unread` and what is free */
     bool urgent : 1;    /* urgent data end at `announced` */
     bool last : 1;      /* the sender is done with sending: the stream ends at `announced` */
     uint32_t first_write, last_write; /* their frames */
@@ -118,10 +123,13 @@ typedef struct smcr_event {
  * MEMBER(type, name, width, value): every record keeps it. `width` is empty or that of a bit-field.
  */
 #define SMCR_RECORD_ALWAYS(MEMBER) \
-    MEMBER(uint8_t, kind, : 4, SMCR_PACKET_OTHER)       /* smcr_packet_kind_t */ \
-    MEMBER(uint8_t, order, : 4, SMCR_PSN_NEXT)          /* smcr_psn_order_t */ \
+    MEMBER(uint8_t, kind, : 3, SMCR_PACKET_OTHER)       /* smcr_packet_kind_t */ \
+    MEMBER(uint8_t, order, : 3, SMCR_PACKET_IS_NEXT)    /* smcr_order_t */ \
+    MEMBER(bool, taken, : 1, false)                     /* a repeat of what was acknowledged */ \
+    MEMBER(bool, refused, : 1, false)                   /* a repeat of what was discarded */ \
     MEMBER(int8_t, sender, , SMCR_SIDE_UNKNOWN)         /* side of the link group */ \
     MEMBER(int8_t, direction, , SMCR_SIDE_UNKNOWN)      /* 0 client to server, 1 the reverse */ \
+    MEMBER(uint8_t, fate, : 2, SMCR_FATE_TAKE)          /* smcr_fate_t */ \
     MEMBER(bool, lgr_proven, : 1, false)                /* the link group has an index */ \
     MEMBER(bool, sender_known, : 1, false)              /* the queue pair that sent it is */ \
     MEMBER(bool, receiver_known, : 1, false)            /* the one that receives it is */ \
@@ -139,8 +147,11 @@ typedef struct smcr_event {
     MEMBER(smcr_exchange_t *, answers)  /* the one that it ends; a message may do both */ \
     MEMBER(smcr_event_t *, events)      /* in order */ \
     MEMBER(smcr_wait_t, acks)           /* ACK: the packet that it answers, how long that took */ \
+    MEMBER(smcr_step_back_t *, step)    /* that the packet belongs to */ \
+    MEMBER(uint32_t *, discarded)       /* behind a gap: see smcr_verdict_t */ \
     MEMBER(uint32_t, first_frame)       /* that had this PSN before; 0: none */ \
-    MEMBER(uint32_t, missing)           /* packets of the gap before this one */ \
+    MEMBER(uint32_t, missing)           /* packets that are absent before this one */ \
+    MEMBER(uint32_t, gap_frame)         /* behind a gap: the first packet behind it */ \
     MEMBER(uint32_t, message_psn)       /* SEND in several packets: PSN of its first one */ \
     MEMBER(uint32_t, part)              /* and the number of this one, from 0 */
 
@@ -195,8 +206,9 @@ typedef struct {
     smcr_state_t *state;
     const smcr_roce_t *roce; /* headers of the packet; NULL: of TCP, or the packet has gone by */
     smcr_qp_t *qp;         /* the queue pair that receives it; NULL: none that is known */
-    uint32_t psn;            /* with `qp` */
+    smcr_psn_t psn;          /* with `qp` */
     smcr_when_t when;
+    smcr_when_t sent;        /* first of all; frame 0 where that is not known */
     smcr_record_t *record;   /* gets what is found out about the packet */
 } smcr_arrival_t;
 

@@ -66,14 +66,43 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
 {
     smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
 
-    if (entry && entry->va == va && !entry->rmb->deleted_frame)
+    if (entry && entry->va == va && !entry->rmb->deleted_frame && !entry->rmb->over)
         return entry->rmb;
 
+    return smcr_rmb_renew(state, owner, rkey, va);
+}
+
+smcr_rmb_t *
+smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
+{
+    const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
     smcr_rmb_t *rmb = smcr_state_alloc0(state, sizeof(smcr_rmb_t));
+
+    if (entry)
+        entry->rmb->over = true;
     rmb->lgr = owner->link->lgr;
     rmb->side = owner->side;
+    rmb->since = smcr_point_now(owner);
     smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
     return rmb;
+}
+
+/* ---- elements ---- */
+
+struct smcr_element {
+    struct smcr_element *next;
+    smcr_conn_t *conn;
+    unsigned index;
+};
+
+static struct smcr_element *
+find_element(const smcr_rmb_t *rmb, unsigned index)
+{
+    struct smcr_element *element = rmb->elements;
+
+    while (element && element->index != index)
+        element = element->next;
+    return element;
 }
 
 smcr_conn_t *
@@ -81,19 +110,39 @@ smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index)
 {
     if (index == 1)
         return rmb->only;
-    return rmb->conns && index < SMCR_RMB_ELEMENTS ? rmb->conns[index] : NULL;
+    const struct smcr_element *element = find_element(rmb, index);
+    return element ? element->conn : NULL;
 }
 
 void
 smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn)
 {
+    struct smcr_element *element = find_element(rmb, index);
+
     if (index == 1) {
         rmb->only = conn;
         return;
     }
     if (index == 0 || index >= SMCR_RMB_ELEMENTS)
         return;
-    if (!rmb->conns)
-        rmb->conns = wmem_alloc0_array(state->scope, smcr_conn_t *, SMCR_RMB_ELEMENTS);
-    rmb->conns[index] = conn;
+    if (!element) {
+        element = smcr_state_alloc0(state, sizeof *element);
+        element->index = index;
+        element->next = rmb->elements;
+        rmb->elements = element;
+    }
+    element->conn = conn;
+}
+
+bool
+smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
+             const void *data)
+{
+    const struct smcr_element *element = rmb->elements;
+
+    if (rmb->only && test(rmb->only, data))
+        return true;
+    while (element && !(element->conn && test(element->conn, data)))
+        element = element->next;
+    return element != NULL;
 }

@@ -17,8 +17,11 @@ struct smcr_rmb {
     int side;               /* of the owner, who receives data in it */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
     uint32_t deleted_frame; /* DELETE RKEY; 0: not deleted */
+    smcr_point_t deleted;   /* that, in the owner's flow; none where the capture has its response */
+    smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
+    bool over;              /* announced again: this one means nothing any more */
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
-    smcr_conn_t **conns;    /* of the other elements, by index; NULL while there are none */
+    struct smcr_element *elements; /* the others that a connection uses; NULL: there are none */
 };
 
 /* An RMB on one link. */
@@ -36,6 +39,13 @@ smcr_rtoken_entry_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *o
 /* The RMB that `rkey` names for `owner`; a new one when there is none, or when the key now stands
  * for another address or the old RMB was deleted. */
 smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
+
+/* A new RMB, whatever `rkey` named before: that is over. */
+smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
+
+/* Calls `test` with the connections that use the RMB. Returns whether it was true of one. */
+bool smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
+                  const void *data);
 
 /* `rmb` has this key and address on the link of `owner` as well. */
 void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,

@@ -34,6 +34,7 @@ struct smcr_state {
     uint32_t lgr_count, link_count;
     wmem_list_t *lgrs;       /* smcr_lgr_t that have an index, the last ones */
     wmem_map_t *qps;         /* smcr_qp_key_t -> smcr_qp_t */
+    bool base_doubtful;      /* in any link group */
     wmem_list_t *half_known; /* smcr_link_t: one of the two queue pairs is not known yet */
     /* rmb.c */
     GHashTable *rkeys; /* smcr_rtoken_entry_t, by the owner's queue pair and RKey */

@@ -18,24 +18,30 @@ smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
 }
 
 void
-smcr_stream_start_late(smcr_stream_t *stream, uint32_t written, uint32_t length)
+smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base)
 {
+    uint32_t written = count - base;
+
     *stream = (smcr_stream_t){
         .known = true,
+        .ring = {0, base},
         .written = written,
+        .located = written,
+        .begun = written - length,
         .announced = written - length,
-        .prod = {0, written - length},
+        .prod = {0, count - length},
+        .cons = {0, base},
     };
 }
 
-/* What comes next is not before this: bytes that were read, or rounds that were announced, have
- * been written, even if the capture lacks them. */
+/* What comes next is not before this: bytes that were located, read or announced have been written,
+ * even if the capture lacks them. */
 static uint64_t
 earliest(const smcr_stream_t *stream)
 {
-    uint64_t done = stream->consumed > stream->written ? stream->consumed : stream->written;
+    uint64_t done = MAX(MAX(stream->consumed, stream->written), stream->located);
 
-    return stream->announced > done + smcr_ring_room(&stream->ring) ? stream->announced : done;
+    return stream->moved ? done : MAX(done, stream->announced);
 }
 
 void
@@ -44,20 +50,61 @@ smcr_stream_move(smcr_stream_t *stream)
     stream->moved = true;
 }
 
+/* After a failover: the request goes on, or it is one of those that come again. */
+static uint64_t
+locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next, uint64_t forward)
+{
+    uint32_t room = smcr_ring_room(&stream->ring);
+    bool fits = forward + extent.length <= stream->consumed + room;
+
+    return forward < room || (forward == next && fits) ? forward : forward - room;
+}
+
 bool
-smcr_stream_locate(smcr_stream_t *stream, uint32_t offset, uint32_t length, uint64_t *position)
+smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, uint64_t unseen,
+                   uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
     uint64_t next = earliest(stream);
-    uint64_t forward = smcr_ring_next(&stream->ring, next, offset);
-    bool fits = forward + length <= stream->consumed + room;
+    uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
 
-    stream->known = room || offset == next;
-    if (!stream->moved || forward < room || (forward == next && fits))
+    if (room == 0 && extent.offset != next + stream->ring.base) {
+        stream->known = false;
+        return false;
+    }
+    if (stream->moved)
+        *position = locate_moved(stream, extent, next, forward);
+    else if (unseen < forward - next + room || unseen == 0 || room == 0)
         *position = forward;
     else
-        *position = forward - room;
-    return stream->known;
+        return false;
+    stream->begun = *position;
+    stream->located = *position + extent.length;
+    return true;
+}
+
+void
+smcr_stream_catch_up(smcr_stream_t *stream)
+{
+    stream->begun = stream->announced;
+}
+
+bool
+smcr_stream_locate_old(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t between,
+                       uint64_t *position)
+{
+    uint32_t room = smcr_ring_room(&stream->ring);
+
+    if (room == 0 || extent.offset < stream->ring.base)
+        return false;
+    uint64_t end = (uint64_t)extent.offset - stream->ring.base + extent.length;
+    if (end > room)
+        return false;
+    uint64_t back = (stream->begun % room + room - end % room) % room;
+    if (back > between || back + room <= between || stream->begun < back + extent.length)
+        return false;
+    *position = stream->begun - back - extent.length;
+    return true;
 }
 
 smcr_piece_t

@@ -11,6 +11,7 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
+#include "link.h"
 #include "ring.h"
 
 typedef struct smcr_place smcr_place_t;
@@ -18,9 +19,11 @@ typedef struct smcr_announcement smcr_announcement_t;
 
 /* What few streams have. */
 typedef struct {
-    uint32_t blocked_frame;   /* the writer has been blocked since; 0: it is not */
-    uint32_t full_frame;      /* the window has been full since; 0: it is not */
-    uint64_t blocked_time, full_time; /* nanoseconds since the epoch */
+    bool is_blocked;          /* the writer is */
+    bool is_full;             /* the window is */
+    smcr_when_t blocked, full; /* since when; frame 0: not known */
+    smcr_point_t blocked_at;  /* in the writer's flow */
+    smcr_point_t full_at;     /* in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
 } smcr_stalls_t;
 
@@ -28,6 +31,8 @@ typedef struct {
 typedef struct {
     smcr_ring_t ring;    /* of the receiver's element */
     uint64_t written;    /* what is before has been written */
+    uint64_t located;    /* end of the request that was located last */
+    uint64_t begun;      /* its begin */
     uint64_t announced;  /* by a producer cursor */
     uint64_t consumed;   /* by the reader, as its consumer cursor says */
     smcr_cursor_t prod;  /* the cursors that `announced` and `consumed` stand for */
@@ -53,9 +58,10 @@ typedef struct {
 /* The stream begins: an element of `size` bytes whose data begins at `base`. */
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
-/* The stream of a late capture, in an element of unknown size: it has been written up to `written`,
- * of which the last `length` bytes are not announced yet. */
-void smcr_stream_start_late(smcr_stream_t *stream, uint32_t written, uint32_t length);
+/* The stream of a late capture, in an element of unknown size whose data begins at `base`: it has
+ * been written up to the cursor `count`, of which the last `length` bytes are not announced yet. */
+void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length,
+                            uint32_t base);
 
 /* Cursors in the first round of an element of unknown size say all. Later ones do not: then nothing
  * is known of the stream any more. Returns whether a producer cursor tells its position. */
@@ -65,14 +71,27 @@ bool smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons);
 /* The stream goes on on another link: what was not acknowledged on the old one may come again. */
 void smcr_stream_move(smcr_stream_t *stream);
 
+/* Where in the element a request writes. */
+typedef struct {
+    uint32_t offset, length; /* bytes */
+} smcr_extent_t;
+
 /*
- * Where in the stream a request of `length` bytes to `offset` of the element goes. It goes on
- * where the last one ended; else the capture lacks some, or, after a failover, they are written
- * again. Returns false when that is not known: the size of the element is not, and bytes are
- * missing or the writer begins another round. Nothing is known of the stream any more then.
+ * Where in the stream a request goes. It goes on where the last one ended; else the capture lacks
+ * some, at most `unseen` bytes (UINT64_MAX: no bound is known), or, after a failover, they are
+ * written again. Returns false when that is not known: more than one round of the element may be
+ * missing, or its size is not known, and bytes are missing or the writer begins another round.
  */
-bool smcr_stream_locate(smcr_stream_t *stream, uint32_t offset, uint32_t length,
+bool smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, uint64_t unseen,
                         uint64_t *position);
+
+/* Everything up to what is announced has been sent. */
+void smcr_stream_catch_up(smcr_stream_t *stream);
+
+/* The same of a request that was sent before the one that was located last, which lies at or before
+ * that. `between` is at least what was sent from this one up to that. */
+bool smcr_stream_locate_old(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t between,
+                            uint64_t *position);
 
 /* `length` bytes at `position` are written. */
 smcr_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
