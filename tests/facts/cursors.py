@@ -56,7 +56,7 @@ def sizes(tshark, name):
 def sights(tshark, name):
     """What each CDC message that the receiver took in order says: a row per frame."""
     rows = tshark.fields(name, "frame.number", "frame.time_relative", "smcr.stream", "eth.src", "udp.payload",
-                         where=f"{traffic.CDC} && !smcr.retransmission && !smcr.missing")
+                         where=f"{traffic.CDC} && smcr.cdc.announced")
     size, streams = sizes(tshark, name), {}
     for number, time, stream, mac, payload in rows:
         cdc, sender = message(bytes.fromhex(payload[0].replace(":", ""))), traffic.sender(mac[0])

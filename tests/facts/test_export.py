@@ -6,10 +6,10 @@ what the capture does not have in full, the file's name says how much is missing
 import base64
 import subprocess
 
+import pcapng
 import pytest
 import sharkd
 import traffic
-from removal import blocks, without
 from test_follow import FELL_BACK, FIRST_BYTES, LAST_BYTES, NO_SMC, WHOLE, sent
 
 NAMES = ("client-to-server", "server-to-client")
@@ -86,7 +86,7 @@ def test_packet_is_missing(tshark, scratch, place):
     frame, start, end = lost_packet(tshark, place)
     truth = sent(name)[number, direction]
     path = scratch / "lost.pcapng"
-    path.write_bytes(without(list(blocks(tshark.bed.capture(name).read_bytes())), frame))
+    pcapng.write_without(path, tshark.bed.capture(name), frame)
     files = export(tshark, scratch, path)
     got = files.pop(f"stream-{number - 1}-{NAMES[direction]}-{end - start}-bytes-missing.bin")
     assert 0 < end - start < len(truth) and got == truth[:start] + truth[end:]

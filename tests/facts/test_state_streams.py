@@ -29,7 +29,7 @@ def over_rdma(name):
 def seen(request, tshark):
     """A real capture: its name, its CDC and WRITE frames, its TCP connections."""
     names = ("frame.number", "eth.src", "udp.payload", "smcr.stream", "smcr.dir", "smcr.write.len",
-             "smcr.retransmission", "smcr.missing", *CONN_FIELDS)
+             "smcr.retransmission", "smcr.copy", "smcr.stream.offset", *CONN_FIELDS)
     rows = traffic.rows(tshark, request.param, *names, where=f"{traffic.CDC} || {traffic.WRITE}")
     assert rows
     return types.SimpleNamespace(name=request.param, rows=rows, late=request.param in traffic.BEGAN_BEFORE,
@@ -74,12 +74,15 @@ def test_index_stands_for_one_connection(seen):
 
 
 def test_writes_are_what_was_sent(seen):
-    data = collections.defaultdict(bytes)
+    """What is sent for the first time is all of the stream, each piece at its place."""
+    pieces = collections.defaultdict(dict)
     for row in seen.rows:
-        if row["smcr.write.len"] and not row["smcr.retransmission"] and not row["smcr.missing"]:
+        if row["smcr.write.len"] and not row["smcr.retransmission"] and not row["smcr.copy"]:
             piece = traffic.write_data(bytes.fromhex(row["udp.payload"][0].replace(":", "")))
             assert row["smcr.write.len"] == [str(len(piece))], row["frame.number"]
-            data[number_of(seen, row), traffic.sender(row["eth.src"][0])] += piece
+            pieces[number_of(seen, row), traffic.sender(row["eth.src"][0])][int(row["smcr.stream.offset"][0])] = piece
+    data = {stream: b"".join(piece for _, piece in sorted(found.items())) for stream, found in pieces.items()}
+    data = collections.defaultdict(bytes, data)
     sent = traffic.streams(TOP / "captures" / "real" / f"{seen.name}.streams")
     assert set(data) <= set(sent)
     wrong = [(conn, direction, len(data[conn, direction]), len(all_of_it))

@@ -150,7 +150,8 @@ check_record(capture_t *capture)
     require(!capture->known || packet->link);
     require(packet->kind != SMCR_PACKET_WRITE || packet->place);
     require(packet->first_frame < capture->frame);
-    require((packet->missing != 0) == (packet->order == SMCR_PSN_AHEAD));
+    require((packet->gap_frame != 0) == (packet->order == SMCR_PACKET_IS_BEHIND));
+    require(packet->gap_frame <= capture->frame);
     require(!packet->conn || packet->conn->index < smcr_conn_count(capture->state));
     require(packet->acks.frame < capture->frame);
     if (packet->view) {

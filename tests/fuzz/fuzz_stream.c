@@ -38,6 +38,20 @@ check_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to)
     require(smcr_ring_distance(ring, from, from) == 0);
 }
 
+/* What was sent before lies at or before what was located last, and at its offset. */
+static void
+check_old(const smcr_stream_t *stream, input_t *input)
+{
+    smcr_extent_t extent = {input_extreme(input), input_extreme(input)};
+    uint32_t room = smcr_ring_room(&stream->ring);
+    uint64_t position;
+
+    if (!smcr_stream_locate_old(stream, extent, input_extreme(input), &position))
+        return;
+    require(position + extent.length <= stream->begun);
+    require(position % room == (extent.offset - stream->ring.base) % room);
+}
+
 static void
 write_piece(smcr_stream_t *stream, input_t *input)
 {
@@ -47,9 +61,11 @@ write_piece(smcr_stream_t *stream, input_t *input)
 
     check_ring(&stream->ring, stream->written, offset);
     uint64_t written = stream->written, position;
-    if (!smcr_stream_locate(stream, offset, length, &position))
+    uint64_t unseen = input_pick(input, 4) ? 0 : input_extreme(input);
+    if (!smcr_stream_locate(stream, (smcr_extent_t){offset, length}, unseen, &position))
         return;
     require(position + (stream->moved ? room : 0U) >= written);
+    check_old(stream, input);
     smcr_piece_t piece = smcr_stream_write(stream, position, length);
     require(piece.known && piece.position == position);
     require(piece.rewritten <= length);

@@ -48,8 +48,8 @@ static const struct {
         {CLIENT, 5, 0, 0, 0, 0, ""}, {CLIENT, 5, 0, 0, 0, 0, "SEQ_BACKWARDS"},
         {CLIENT, 4, 0, 0, 0, 0, "SEQ_BACKWARDS"}, {CLIENT, 5, 0, 0, 0, 0, ""}, STOP}},
     {"behind a gap", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 1, "AHEAD"},
-        {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, ""}, STOP}},
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 1, "ABSENT"},
+        {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "RETRANSMISSION"}, STOP}},
     {"failover", {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {SERVER, 1, 0, 0, 0, 0, ""},
         {CLIENT, 1, F, 0, 1, 0, "MOVED"}, {SERVER, 1, F, 0, 1, 0, "MOVED"},
@@ -107,7 +107,7 @@ play_step(capture_t *capture, const smcr_conn_t *conn, const step_t *step)
         play_cdc_on(capture, step->side == CLIENT ? 0x11 : 0x12,
                     step->side == CLIENT ? SERVER_2 : CLIENT_2, AUTO_PSN, cdc);
     } else if (step->behind_gap) {
-        uint32_t next = target->order.next;
+        uint32_t next = target->flow.in_order & SMCR_PSN_MASK;
         play_ack(capture, !step->side, next - 1);
         play_cdc_on(capture, HOST(step->side), qp_of_side(!step->side), next + 1, cdc);
     } else {

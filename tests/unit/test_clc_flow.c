@@ -197,8 +197,8 @@ test_values(void)
     g_assert_cmpuint(conn->confirm_frame, ==, 2);
     g_assert_cmpuint(lgr->peer_id[CLIENT][0], ==, 0xc0);
     g_assert_cmpuint(lgr->peer_id[SERVER][0], ==, 0xc1);
-    g_assert_cmpuint(link->qp[CLIENT].order.next, ==, SERVER_PSN);
-    g_assert_cmpuint(link->qp[SERVER].order.next, ==, CLIENT_PSN);
+    g_assert_cmpuint(link->qp[CLIENT].flow.first & SMCR_PSN_MASK, ==, SERVER_PSN);
+    g_assert_cmpuint(link->qp[SERVER].flow.first & SMCR_PSN_MASK, ==, CLIENT_PSN);
     g_assert_cmpint(link->state, ==, SMCR_LINK_ANNOUNCED);
     capture_close(&capture);
 }
@@ -258,8 +258,10 @@ test_not_for_us(void)
         capture_open(&capture);
         smcr_conn_t *conn = smcr_conn_new(capture.state);
         bool smcd = i == 0;
-        smcr_clc_t accept = {{0xe2d4c3c4, 2, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 1}}, false};
-        smcr_clc_t confirm = {{0xe2d4c3c4, 3, 48, 0x11}, smcd, smcd, {.accept = {.qpn = 2}}, false};
+        smcr_clc_t accept = {.header = {0xe2d4c3c4, 2, 48, 0x11}, .complete = smcd, .smcd = smcd};
+        smcr_clc_t confirm = {.header = {0xe2d4c3c4, 3, 48, 0x11}, .complete = smcd, .smcd = smcd};
+        accept.u.accept.qpn = 1;
+        confirm.u.accept.qpn = 2;
         smcr_clc_t decline = {.header = {0xe2d4c3c4, 4, 28, 0x10}};
         smcr_arrival_t arrival = {
             .state = capture.state, .when = {1, 1}, .record = &capture.record};

@@ -133,11 +133,12 @@ static smcr_roce_t
 begin(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
 {
     const smcr_qp_t *qp = smcr_qp_find(capture->state, &target);
-    uint32_t next = qp && qp->order.started ? qp->order.next : 1;
+    uint32_t next = qp && qp->flow.first ? (uint32_t)(qp->flow.in_order & SMCR_PSN_MASK) : 1;
 
     memcpy(roce.source, key_of(host, 0).gid, SMCR_GID_LENGTH);
     roce.target = target;
     roce.psn = psn == AUTO_PSN ? next : psn;
+    roce.ip_id = SMCR_NO_IP_ID;
     return roce;
 }
 

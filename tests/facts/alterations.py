@@ -1,0 +1,243 @@
+"""
+Ways to alter a capture: frames that are missing, cut, out of order or there twice.
+
+An alteration is a function from a list of frames (pcapng.Frame) to another one. A frame keeps its number, whatever
+becomes of it, so each frame of the altered capture tells which frame it was. Chance has a seed.
+"""
+
+import collections
+import functools
+import random
+
+import pcapng
+import wire
+
+Case = collections.namedtuple("Case", "label alter")
+
+SEEDS = {0.05: 20, 0.3: 5}  # share of frames left out: how many seeds
+BLOCKS, PLACES = (10, 100, 300, 1000), 5  # sizes of blocks left out, and places of each size
+STARTS = (1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 60, 80, 110, 150, 200, 300, 450, 600, 800, 1000, 1300)
+SWAPS, SHUFFLES, SHUFFLE_PLACES = 5, 5, 10  # seeds, seeds, how far a frame moves
+COPIES, COPY_SHARE, COPY_SEEDS = (3, 50, 500), 0.05, 3  # places later
+SNAP = range(60, 201, 4)  # bytes
+
+CONFIRM_RKEY, DELETE_RKEY, RESPONSE = 6, 9, 0x80  # types of LLC (the low four bits), and a flag
+ACCEPT, CONFIRM = 2, 3  # types of CLC
+SHORTEST = {"clc": 45, "llc": 9}  # bytes of a message that tells an RKey
+HOST_BYTES = {bytes.fromhex("525400"): 4, bytes.fromhex("020000"): 5}  # of a MAC address: what the host's ports share
+
+
+# ---- frames left out ----
+
+
+def left_out(frames, numbers):
+    return [frame for frame in frames if frame.number not in numbers]
+
+
+def left_out_at_random(frames, share, seed):
+    chance = random.Random(seed)
+    return [frame for frame in frames if chance.random() >= share]
+
+
+def singles(whole):
+    return [Case(f"without {frame.number}", functools.partial(left_out, numbers={frame.number}))
+            for frame in whole.frames]
+
+
+def at_random(share, whole):
+    return [Case(f"seed {seed}", functools.partial(left_out_at_random, share=share, seed=seed))
+            for seed in range(SEEDS[share])]
+
+
+def without_range(first, last):
+    return Case(f"without {first} to {last}", functools.partial(left_out, numbers=range(first, last + 1)))
+
+
+def blocks(whole):
+    count = len(whole.frames)
+    return [without_range(place, place + size - 1) for size in BLOCKS if size < count
+            for place in sorted({1 + i * (count - size) // (PLACES - 1) for i in range(PLACES)})]
+
+
+def starts(whole):
+    return [without_range(1, size) for size in STARTS if size < len(whole.frames)]
+
+
+def rkeys_of(message):
+    """RKeys that a CLC Accept or Confirm, CONFIRM RKEY or DELETE RKEY names for the link it is on."""
+    data = message.data
+    if len(data) < SHORTEST.get(message.kind, len(data) + 1):
+        return []
+    if message.kind == "clc":
+        return [data[41:45]] if data[:4] == wire.SMC_R and data[4] in (ACCEPT, CONFIRM) else []
+    kind = data[0] & 15
+    if kind == CONFIRM_RKEY:
+        return [data[5:9]]
+    return [data[8 + 4 * i:12 + 4 * i] for i in range(min(data[4], 8))] if kind == DELETE_RKEY else []
+
+
+def pairs(whole):
+    """CONFIRM or DELETE RKEY, its response or both, and the Accept or Confirm that names the same RKey next."""
+    messages = [(message, set(rkeys_of(message))) for message in wire.messages(whole.path)]
+    found = {}
+    for at, (message, rkeys) in enumerate(messages):
+        if message.kind != "llc" or not rkeys or message.data[3] & RESPONSE:
+            continue
+        responses = [other.frame for other, same in messages[at + 1:] if other.kind == "llc" and same == rkeys
+                     and other.data[3] & RESPONSE and other.data[0] == message.data[0]][:1]
+        for rkey in rkeys:
+            users = [other.frame for other, named in messages[at + 1:] if other.kind == "clc" and rkey in named][:1]
+            for user in users:
+                for lacking in ([message.frame], responses, [message.frame, *responses]):
+                    found[tuple(dict.fromkeys([*lacking, user]))] = None
+    return [Case("without " + ", ".join(map(str, numbers)), functools.partial(left_out, numbers=numbers))
+            for numbers in found]
+
+
+def host(frame):
+    """Who sent the frame, as bytes that all network ports of the host share."""
+    source = pcapng.data(frame)[6:12]
+    return source[:HOST_BYTES.get(source[:3], 6)]
+
+
+def of_one_host(frames, sender, others):
+    return [frame for frame in frames if host(frame) == sender or frame.number in others]
+
+
+def one_host(whole):
+    not_roce = {frame.number for frame in whole.frames} - {packet.frame for packet in wire.roce(whole.path)}
+    return [Case(f"{what} of {sender.hex(':')} only", functools.partial(of_one_host, sender=sender, others=others))
+            for sender in sorted(set(map(host, whole.frames)))
+            for what, others in (("all frames", ()), ("RoCE", not_roce))]
+
+
+# ---- frames in another order ----
+
+
+def in_time(frames, reordered):
+    """The reordered frames, with the timestamps that the frames have in order."""
+    return [pcapng.at_time(frame, pcapng.time(at)) for frame, at in zip(reordered, frames, strict=True)]
+
+
+def swapped(frames, first, share, seed):
+    """Neighbours swapped: some of the pairs that begin with frame `first`."""
+    chance, moved = random.Random(seed), list(frames)
+    for at in range(first, len(moved) - 1, 2):
+        if chance.random() < share:
+            moved[at:at + 2] = moved[at + 1], moved[at]
+    return moved
+
+
+def shuffled(frames, seed):
+    """No frame moves more than ten places."""
+    chance = random.Random(seed)
+    places = [at + chance.uniform(0, SHUFFLE_PLACES) for at in range(len(frames))]
+    return [frame for _, frame in sorted(zip(places, frames), key=lambda each: each[0])]
+
+
+def late_copies(frames, distance, seed):
+    """Some frames are there again some places later, at the time of the frame before the copy."""
+    chance, out = random.Random(seed), []
+    chosen = [chance.random() < COPY_SHARE for _ in frames]
+    for at, frame in enumerate(frames):
+        out.append(frame)
+        if at >= distance and chosen[at - distance]:
+            out.append(pcapng.at_time(frames[at - distance], pcapng.time(frame)))
+    return out
+
+
+def both_times(label, move):
+    """A reordering twice: timestamps stay in their places, or go with the frames."""
+    return [Case(label, lambda frames: in_time(frames, move(frames))), Case(f"{label}, times too", move)]
+
+
+def swaps(whole):
+    cases = [case for first in (0, 1) for case in
+             both_times(f"every pair from {first + 1}", functools.partial(swapped, first=first, share=1, seed=0))]
+    for seed in range(SWAPS):
+        move = functools.partial(swapped, first=seed % 2, share=0.1, seed=seed)
+        cases += both_times(f"some pairs, seed {seed}", move)
+    return cases
+
+
+def shuffles(whole):
+    return [case for seed in range(SHUFFLES)
+            for case in both_times(f"seed {seed}", functools.partial(shuffled, seed=seed))]
+
+
+def copies(whole):
+    return [Case(f"{distance} later, seed {seed}", functools.partial(late_copies, distance=distance, seed=seed))
+            for distance in COPIES if distance < len(whole.frames) for seed in range(COPY_SEEDS)]
+
+
+# ---- frames cut ----
+
+
+def snapped(frames, size):
+    return [pcapng.cut(frame, size) for frame in frames]
+
+
+def snaps(whole):
+    return [Case(f"{size} bytes", functools.partial(snapped, size=size)) for size in SNAP]
+
+
+# ---- two captures in one file ----
+
+TCP_DELTA = 0x12345678  # from the sequence numbers of a capture to those of the same one repeated
+ETHERNET_HEADER, PROTOCOL_AT = 14, {0x0800: 9, 0x86DD: 6}
+UNIT = 10 ** 6  # timestamps a second
+
+
+def other_numbers(frame):
+    """The frame with other TCP sequence numbers, else Wireshark takes a connection repeated for retransmissions."""
+    data, start = bytearray(pcapng.data(frame)), ETHERNET_HEADER
+    ethertype = wire.u16(data, start - 2)
+    if data[start + PROTOCOL_AT.get(ethertype, 0)] != wire.TCP or ethertype not in PROTOCOL_AT:
+        return frame
+    start += (data[start] & 15) * 4 if ethertype == wire.IPV4 else 40
+    for at in (start + 4, start + 8):
+        if value := int.from_bytes(data[at:at + 4], "big"):
+            data[at:at + 4] = (value + TCP_DELTA & 0xFFFFFFFF).to_bytes(4, "big")
+    begin = pcapng.HEADER.size
+    return frame._replace(block=frame.block[:begin] + bytes(data) + frame.block[begin + len(data):])
+
+
+def after(first, second):
+    """The frames of a capture as a second part: numbered on, and a second later."""
+    delta = pcapng.time(first[-1]) + UNIT - pcapng.time(second[0])
+    return [other_numbers(pcapng.at_time(frame, pcapng.time(frame) + delta))._replace(number=len(first) + frame.number)
+            for frame in second]
+
+
+def unaltered(frames):
+    return list(frames)
+
+
+def second_parts_late(joined):
+    """Both parts, but the second lacks its first frames."""
+    first = joined.second + 1
+    return [Case(f"without {size} of the second", functools.partial(left_out, numbers=range(first, first + size)))
+            for size in STARTS if size < len(joined.frames) - joined.second]
+
+
+def as_they_are(joined):
+    return [Case("whole", unaltered)]
+
+
+KINDS = {  # name: cases of a capture
+    "single": singles,
+    "pair": pairs,
+    "5 %": functools.partial(at_random, 0.05),
+    "30 %": functools.partial(at_random, 0.3),
+    "block": blocks,
+    "start": starts,
+    "one host": one_host,
+    "swapped": swaps,
+    "shuffled": shuffles,
+    "copies": copies,
+    "snap": snaps,
+}
+JOINED_KINDS = {  # the same, of two captures in one file
+    "joined": as_they_are,
+    "joined late": second_parts_late,
+}
