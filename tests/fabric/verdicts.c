@@ -18,7 +18,7 @@
 #include "fabric/fabric.h"
 #include "wire/wire.h"
 
-#define FLOWS_MAX 100000
+#define FLOWS_MAX 2000000
 
 static smcr_flow_t *flows[FLOWS_MAX];
 
