@@ -146,6 +146,9 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
         write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
         return;
     }
+    bool late = reader->heard.qp == qp && write->first_psn < reader->heard.psn;
+    if (late || arrival->record->fate == SMCR_FATE_TOO_LATE)
+        return; /* nor is it known where it goes among what came before it */
     bool first = write->conn && !writer->cdc_frame && reader->located.qp != qp; /* see is_sure() */
     uint64_t unseen = first ? 0 : unseen_bytes(&reader->located, qp, write->first_psn);
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);

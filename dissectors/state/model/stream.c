@@ -37,9 +37,11 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
 /* What comes next is not before this: bytes that were located, read or announced have been written,
  * even if the capture lacks them. */
 static uint64_t
-earliest(const smcr_stream_t *stream)
+earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
-    uint64_t done = MAX(MAX(stream->consumed, stream->written), stream->located);
+    /* the capture may have put the reader's cursor before what it has read */
+    uint64_t consumed = unseen ? stream->consumed : 0;
+    uint64_t done = MAX(MAX(consumed, stream->written), stream->located);
 
     return stream->moved ? done : MAX(done, stream->announced);
 }
@@ -65,7 +67,7 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, uint64_t unseen,
                    uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t next = earliest(stream);
+    uint64_t next = earliest(stream, unseen);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
 
     if (room == 0 && extent.offset != next + stream->ring.base) {
