@@ -325,11 +325,12 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_verdict_t *verd
 {
     bool is_known = verdict->order == SMCR_PACKET_IS_REPEAT;
     bool reliable = packet->opcode < SMCR_RC_OPCODES;
-    bool waits = verdict->order != SMCR_PACKET_IS_NEXT && verdict->psn > flow->in_order;
+    bool is_next = verdict->order == SMCR_PACKET_IS_NEXT; /* so there is no gap before it */
+    bool waits = !is_next && (verdict->psn > flow->in_order || gap_before(flow, verdict->psn));
 
     if (verdict->psn < flow->in_order)
         return is_known ? SMCR_FATE_DROP : SMCR_FATE_TOO_LATE;
-    if (reliable && (waits || gap_before(flow, verdict->psn)))
+    if (reliable && waits)
         return is_known ? SMCR_FATE_DROP : SMCR_FATE_WAIT;
     flow->in_order = verdict->psn + 1;
     return SMCR_FATE_TAKE;
@@ -372,7 +373,6 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
         begin(flow, packet->psn);
         take_early(flow);
     } else if (is_far(flow, packet->psn)) {
-        verdict->new_life = flow->seen.used > 0;
         begin_again(flow, packet->psn);
         take_id(&flow->ids, packet);
     }

@@ -46,7 +46,6 @@ typedef struct {
     bool original;           /* `first` is when it was sent first of all */
     uint32_t gap_frame;      /* behind a gap: the first packet behind it */
     uint32_t absent;         /* packets that the capture lacks before this one, said once */
-    bool new_life;           /* the queue pair has been set up anew: nothing before counts */
     bool taken;              /* repeat: an acknowledgement had covered it before */
     bool refused;            /* repeat: the first packet came behind a gap, and was discarded */
     bool silent;             /* the peer has stopped answering; said once */

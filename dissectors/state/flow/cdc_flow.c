@@ -107,7 +107,7 @@ learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     write->late->placed = true;
     write->late->position = cdc->prod.count - write->length - data;
     smcr_stream_start_late(&side->in, cdc->prod.count, write->length, data);
-    side->located = (smcr_point_t){qp, arrival->psn, qp->unplaced};
+    side->located = smcr_point_at(qp, arrival->psn);
 }
 
 /*
@@ -139,9 +139,10 @@ is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t
 static smcr_conn_t *
 conn_of_old(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
-    const smcr_point_t *since = conn ? &conn->side[arrival->qp->side].since : NULL;
+    const smcr_qp_t *qp = arrival->qp;
+    bool since = conn && smcr_point_is_before(&conn->side[qp->side].since, qp, arrival->psn);
 
-    return since && since->qp == arrival->qp && since->psn < arrival->psn ? conn : NULL;
+    return since ? conn : NULL;
 }
 
 smcr_conn_t *
@@ -346,12 +347,10 @@ only_reads(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc, const smcr_rec
 static void
 note_located(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {
-    smcr_point_t here = {arrival->qp, arrival->psn, arrival->qp->unplaced};
-
     if (reader->in.located > reader->in.announced)
         return;
     smcr_stream_catch_up(&reader->in);
-    reader->located = here;
+    reader->located = smcr_point_at(arrival->qp, arrival->psn);
 }
 
 /* Bytes announced and read. */

@@ -58,6 +58,13 @@ is_first_answer(const smcr_arrival_t *arrival, const request_t *request)
     return smcr_point_holds(&request->answered) && qp->flow.gaps.count == 0;
 }
 
+/* Whether nobody waits any more at `now` for the other half of what came at `time`. */
+static bool
+is_given_up(uint64_t now, uint64_t time)
+{
+    return now > time + FIRST_WAIT * SECOND;
+}
+
 typedef struct {
     uint8_t type;
     int requester;
@@ -72,7 +79,7 @@ fits(const request_t *request, const wanted_t *wanted)
     return request->type == wanted->type && request->requester == wanted->requester &&
            (!wanted->key || request->key == *wanted->key) &&
            (!wanted->qp || request->answered.qp == wanted->qp) &&
-           wanted->now <= request->exchange.request_time + FIRST_WAIT * SECOND;
+           !is_given_up(wanted->now, request->exchange.request_time);
 }
 
 /* The last open exchange that is wanted, NULL: there is none. `*count` is how many there are. */
@@ -196,7 +203,7 @@ note_collision(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         const request_t *open = wmem_list_frame_data(at);
         bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
                        (changes_rkeys(topic->type) && changes_links(open->type));
-        bool given_up = arrival->when.time > open->exchange.request_time + FIRST_WAIT * SECOND;
+        bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
         if (!collide || given_up || open->requester == topic->side)
             continue;
         smcr_event_add(arrival, SMCR_EVENT_COLLISION,
@@ -230,7 +237,7 @@ came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         smcr_unasked_t *unasked = &lgr->unasked[i];
-        bool stale = arrival->when.time > unasked->time + FIRST_WAIT * SECOND;
+        bool stale = is_given_up(arrival->when.time, unasked->time);
         if (!unasked->is_open || stale || unasked->type != topic->type ||
             unasked->requester != topic->side || unasked->key != topic->key)
             continue;

@@ -53,6 +53,13 @@ count_packets(const smcr_roce_t *roce)
 
 /* ---- whose it is ---- */
 
+/* The offset in its element of what lies `from` bytes behind the begin of the RMB. */
+static uint64_t
+offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
+{
+    return rmb->element_size ? from % rmb->element_size : from;
+}
+
 /* The element of the RMB that `entry` names into which the request writes, from 1; 0: none. */
 static unsigned
 element_of(const smcr_rtoken_entry_t *entry, uint64_t va)
@@ -84,7 +91,7 @@ is_sure(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t o
     if (!writer->cdc_frame && reader->sure.qp != qp)
         return qp->flow.gaps.count == 0 && smcr_point_holds(&reader->sure);
     if (psn <= reader->sure.psn) /* sent before that */
-        return reader->sure.qp == qp && psn > reader->since.psn && reader->since.qp == qp;
+        return reader->sure.qp == qp && smcr_point_is_before(&reader->since, qp, psn);
     if (absent == 0)
         return true;
     return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader) && reader->in.known &&
@@ -99,14 +106,13 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry, unsign
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_t *conn = smcr_rmb_conn(entry->rmb, index);
-    uint32_t size = entry->rmb->element_size;
-    uint64_t from = arrival->roce->va - entry->va;
+    uint64_t offset = offset_in_element(entry->rmb, arrival->roce->va - entry->va);
 
     if (!conn)
         return NULL;
     if (arrival->record->fate == SMCR_FATE_TAKE && smcr_conn_side_has_ended(&conn->side[!qp->side]))
         return NULL; /* its writer has said so */
-    return is_sure(conn, qp, arrival->psn, (uint32_t)(size ? from % size : from)) ? conn : NULL;
+    return is_sure(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
 
 /* ---- where in the byte stream ---- */
@@ -129,8 +135,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *reader = &conn->side[qp->side];
     uint32_t size = entry->rmb->element_size;
-    uint64_t from = write->va - entry->va;
-    smcr_extent_t extent = {(uint32_t)(size ? from % size : from),
+    smcr_extent_t extent = {(uint32_t)offset_in_element(entry->rmb, write->va - entry->va),
                             size ? MIN(write->length, size) : write->length};
     smcr_stream_t *stream = smcr_conn_stream(conn, qp->side, extent.offset);
     smcr_psn_t last = write->first_psn + write->packets - 1;
@@ -153,7 +158,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
     uint64_t unseen = first ? 0 : unseen_bytes(&reader->located, qp, write->first_psn);
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed)
-        reader->located = (smcr_point_t){qp, last, qp->unplaced};
+        reader->located = smcr_point_at(qp, last);
     if (write->conn)
         smcr_conn_is_alive(conn, qp, last);
 }
@@ -191,7 +196,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
     }
     write->conn = owner_of(arrival, entry, index);
     smcr_conn_t *before = smcr_rmb_conn(entry->rmb, index);
-    bool since = entry->rmb->since.qp == arrival->qp && entry->rmb->since.psn < arrival->psn;
+    bool since = smcr_point_is_before(&entry->rmb->since, arrival->qp, arrival->psn);
     if (write->conn || (!before && (since || arrival->record->fate == SMCR_FATE_TAKE))) {
         write->rmb = entry->rmb;
         write->rmb_va = entry->va;
@@ -261,7 +266,7 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
         return;
     }
     place->index = size ? (uint8_t)(from / size + 1) : 1;
-    place->offset = (uint32_t)(size ? from % size : from);
+    place->offset = (uint32_t)offset_in_element(rmb, from);
     if (size && place->offset + (uint64_t)place->length > size)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
     record->conn = write->conn;
@@ -341,9 +346,8 @@ smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn
 static bool
 ends_at(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 {
-    uint32_t size = write->rmb->element_size, room = smcr_ring_room(ring);
-    uint64_t from = write->va - write->rmb_va;
-    uint64_t offset = size ? from % size : from;
+    uint32_t room = smcr_ring_room(ring);
+    uint64_t offset = offset_in_element(write->rmb, write->va - write->rmb_va);
 
     return room && end >= write->length && (end - write->length) % room + ring->base == offset;
 }

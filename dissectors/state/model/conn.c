@@ -143,12 +143,11 @@ void
 smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
-    smcr_point_t here = {qp, psn, qp->unplaced};
 
     if (reader->since.qp != qp) /* it comes from another link */
-        reader->since = (smcr_point_t){qp, psn - 1, qp->unplaced};
+        reader->since = smcr_point_at(qp, psn - 1);
     if (reader->sure.qp != qp || reader->sure.psn < psn)
-        reader->sure = here;
+        reader->sure = smcr_point_at(qp, psn);
 }
 
 bool

@@ -152,9 +152,21 @@ smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 /* ---- points in a flow ---- */
 
 smcr_point_t
+smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
+{
+    return (smcr_point_t){qp, psn, qp->unplaced};
+}
+
+smcr_point_t
 smcr_point_now(smcr_qp_t *qp)
 {
-    return (smcr_point_t){qp, qp->flow.highest, qp->unplaced};
+    return smcr_point_at(qp, qp->flow.highest);
+}
+
+bool
+smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    return point->qp == qp && point->psn < psn;
 }
 
 uint64_t

@@ -108,6 +108,12 @@ struct smcr_lgr {
 /* The last request that has come to the queue pair. */
 smcr_point_t smcr_point_now(smcr_qp_t *qp);
 
+/* The request with `psn` that has come to the queue pair. */
+smcr_point_t smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn);
+
+/* Whether the point lies before `psn` of the flow to `qp`. */
+bool smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
+
 /* How many requests are absent between the point and `psn` of the same flow; UINT64_MAX when the
  * point is none, or of another flow. */
 uint64_t smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
