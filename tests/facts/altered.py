@@ -322,7 +322,7 @@ def table_rows(tshark, name, kind, every):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--only", action="append", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--only", action="append", choices=KINDS, metavar="KIND", help=", ".join(KINDS).replace("%", "%%"))
     parser.add_argument("--every", type=int, default=1, help="only every n-th altered capture of each kind")
     parser.add_argument("--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin")
     parser.add_argument("captures", nargs="*", default=CAPTURES)

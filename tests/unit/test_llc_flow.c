@@ -92,6 +92,10 @@ static const struct {
     {"wrong echo", {
         {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 1, "NOT_ECHOED"}, STOP},
         1, 0, 0, {{0}}},
+    {"no echo, on another link", {LINK_2, /* its own request is lost */
+        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 5, "NOT_ECHOED"},
+        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 1, 0, "NO_REQUEST"},
+        STOP}, 2, SMCR_LINK_ACTIVE, 0, {{0}}},
     {"response without request", {{CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, STOP}, 1, 0, 0, {{0}}},
     {"two requests that cannot be told apart", {
         {SERVER, TEST(0, 0), 0, 0, ""}, {SERVER, TEST(0, 0), 0, 0, ""},

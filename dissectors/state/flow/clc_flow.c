@@ -162,19 +162,34 @@ take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 
-/* The client's queue pair: of the link that the Accept named, if the capture has it. */
+/*
+ * The client's queue pair where the capture lacks the Accept: that of the link, if the capture has
+ * it. NULL: it has no message that announces the RMB on that link, so the queue pair may have been
+ * set up again in between.
+ */
+static smcr_qp_t *
+client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_qp_key_t key = key_from(&clc->u.accept);
+    smcr_qp_t *qp = qp_of_role(state, &key, false);
+
+    if (!qp || (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT))
+        return new_group(state, &key, 0);
+    return qp->link->lgr->from_start && !smcr_rmb_find(state, qp, clc->u.accept.rkey) ? NULL : qp;
+}
+
+/* The client's queue pair: of the link that the Accept named, if the capture has it. NULL: not
+ * known. */
 static smcr_qp_t *
 client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     smcr_qp_key_t from = key_from(&clc->u.accept), *key = &from;
-    bool first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
-
     smcr_state_t *state = arrival->state;
-    smcr_qp_t *qp = qp_of_role(state, key, false);
 
     if (!conn->accept_frame) {
         smcr_event_add(arrival, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
-        return qp && !first_contact ? qp : new_group(state, key, 0);
+        return client_qp_alone(arrival, clc);
     }
     smcr_link_t *link = conn->side[conn->lgr->server].link;
     smcr_qp_t *expected = &link->qp[!conn->lgr->server];
@@ -186,6 +201,7 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
         return expected;
     smcr_event_add(arrival, SMCR_EVENT_WRONG_LINK,
                    "The queue pair is not the client's end of the link that Accept names");
+    smcr_qp_t *qp = qp_of_role(state, key, false);
     return qp && qp->link->lgr == conn->lgr ? qp : expected;
 }
 
@@ -204,9 +220,11 @@ take_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
     if (!is_usable(clc))
         return;
     smcr_qp_t *qp = client_qp(arrival, conn, clc);
-    smcr_lgr_t *lgr = qp->link->lgr;
 
     conn->confirm_frame = arrival->when.frame;
+    if (!qp)
+        return;
+    smcr_lgr_t *lgr = qp->link->lgr;
     if (lgr->server == SMCR_SIDE_UNKNOWN)
         lgr->server = !qp->side;
     smcr_lgr_prove(arrival->state, lgr);
@@ -238,17 +256,33 @@ take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
     smcr_fallback_declined(arrival, conn, clc);
 }
 
-/* Each message but the last answers that of the other side before, and waits for its own answer. */
+/* Whether a message of this type is the next step after one of type `asked`. */
+static bool
+is_next_step(uint8_t type, uint8_t asked)
+{
+    if (type == SMCR_CLC_DECLINE)
+        return true;
+    return asked == SMCR_CLC_PROPOSAL ? type == SMCR_CLC_ACCEPT : type == SMCR_CLC_CONFIRM;
+}
+
+/*
+ * Each message but the last answers that of the other side before, and waits for its own answer. A
+ * capture may have the Proposal behind its answer; it then changes nothing.
+ */
 static void
 take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 {
     bool from_server = arrival->record->direction == 1;
 
-    if (conn->clc_step && conn->clc_from_server != from_server)
+    if (type == SMCR_CLC_PROPOSAL && conn->accept_frame)
+        return;
+    if (conn->clc_step && conn->clc_from_server != from_server &&
+        is_next_step(type, conn->clc_asked))
         smcr_exchange_close(arrival, conn->clc_step);
     conn->clc_step = NULL;
     if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
         conn->clc_step = arrival->record->asks = smcr_exchange_open(arrival);
+    conn->clc_asked = type;
     conn->clc_from_server = from_server;
 }
 

@@ -106,14 +106,14 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
  */
 static request_t *
 find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t type,
-              const uint32_t *key)
+              const uint32_t *key, bool same_link)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     wanted_t wanted = {type, !topic->side, key, arrival->qp, arrival->when.time};
     unsigned count;
     request_t *request = find(lgr, &wanted, &count);
 
-    if (count == 0) {
+    if (count == 0 && !same_link) {
         wanted.qp = NULL;
         request = find(lgr, &wanted, &count);
     }
@@ -143,11 +143,11 @@ answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     if (lgr->server != topic->side)
         return;
     if (topic->type == SMCR_LLC_DELETE_LINK)
-        asked = find_answered(arrival, topic, SMCR_LLC_DELETE_LINK, NULL);
+        asked = find_answered(arrival, topic, SMCR_LLC_DELETE_LINK, NULL, false);
     if (topic->type == SMCR_LLC_ADD_LINK) {
-        asked = find_answered(arrival, topic, SMCR_LLC_ADD_LINK, NULL);
+        asked = find_answered(arrival, topic, SMCR_LLC_ADD_LINK, NULL, false);
         if (!asked)
-            asked = find_answered(arrival, topic, SMCR_LLC_REQ_ADD_LINK, NULL);
+            asked = find_answered(arrival, topic, SMCR_LLC_REQ_ADD_LINK, NULL, false);
     }
     if (asked)
         answer(arrival, topic, asked);
@@ -308,13 +308,13 @@ bool
 smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    request_t *request = find_answered(arrival, topic, topic->type, &topic->key);
+    request_t *request = find_answered(arrival, topic, topic->type, &topic->key, false);
     wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
     unsigned count;
     bool open = find(lgr, &wanted, &count) != NULL;
 
-    if (!request && !open) /* or one that it does not repeat */
-        request = find_answered(arrival, topic, topic->type, NULL);
+    if (!request && !open) /* or one on its link that it does not repeat */
+        request = find_answered(arrival, topic, topic->type, NULL, true);
     if (!request) {
         give_up(topic);
         note_unasked(arrival, topic);

@@ -123,6 +123,9 @@ unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
     uint64_t absent = smcr_point_absent(point, qp, psn);
 
+    /* from one link to another, and the capture lacks nothing of either */
+    if (point->qp != qp && smcr_point_holds(point) && qp->flow.gaps.count == 0)
+        return 0;
     return absent == UINT64_MAX ? absent
                                 : (absent + qp->unplaced - point->unplaced) * smcr_qp_mtu(qp);
 }
@@ -154,8 +157,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
     bool late = reader->heard.qp == qp && write->first_psn < reader->heard.psn;
     if (late || arrival->record->fate == SMCR_FATE_TOO_LATE)
         return; /* nor is it known where it goes among what came before it */
-    bool first = write->conn && !writer->cdc_frame && reader->located.qp != qp; /* see is_sure() */
-    uint64_t unseen = first ? 0 : unseen_bytes(&reader->located, qp, write->first_psn);
+    uint64_t unseen = unseen_bytes(&reader->located, qp, write->first_psn);
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed)
         reader->located = smcr_point_at(qp, last);

@@ -79,6 +79,7 @@ struct smcr_conn {
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
     uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
     uint8_t subnet_length;   /* bits */
+    uint8_t clc_asked;       /* CLC type of `clc_step` */
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
     bool clc_from_server : 1; /* who sent `clc_step` */

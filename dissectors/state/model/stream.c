@@ -52,14 +52,20 @@ smcr_stream_move(smcr_stream_t *stream)
     stream->moved = true;
 }
 
-/* After a failover: the request goes on, or it is one of those that come again. */
-static uint64_t
-locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next, uint64_t forward)
+/* After a failover: the request goes on at `*position`, or it is one of those that come again, a
+ * round before. False: it may be either, because the capture lacks packets. */
+static bool
+locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next, uint64_t unseen,
+             uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
+    uint64_t forward = *position;
     bool fits = forward + extent.length <= stream->consumed + room;
+    bool goes_on = forward < room || (forward == next && fits);
 
-    return forward < room || (forward == next && fits) ? forward : forward - room;
+    if (!goes_on)
+        *position = forward - room;
+    return goes_on || !fits || unseen == 0;
 }
 
 bool
@@ -74,11 +80,9 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, uint64_t unseen,
         stream->known = false;
         return false;
     }
-    if (stream->moved)
-        *position = locate_moved(stream, extent, next, forward);
-    else if (unseen < forward - next + room || unseen == 0 || room == 0)
-        *position = forward;
-    else
+    *position = forward;
+    if (stream->moved ? !locate_moved(stream, extent, next, unseen, position)
+                      : unseen && room && unseen >= forward - next + room)
         return false;
     stream->begun = *position;
     stream->located = *position + extent.length;
