@@ -21,6 +21,7 @@ TEXTS(smcr_reject_reasons, SMCR_REJECT_REASONS)
 TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
 TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
 TEXTS(smcr_causes, SMCR_CAUSES)
+TEXTS(smcr_nak_codes, SMCR_NAK_CODES)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
 
 const value_string smcr_clc_types[] = {

@@ -22,6 +22,7 @@ extern const value_string smcr_delete_reasons[];
 extern const value_string smcr_no_eyecatcher[];
 extern const value_string smcr_directions[];
 extern const value_string smcr_causes[];
+extern const value_string smcr_nak_codes[];
 extern const true_false_string smcr_tfs_direct;
 
 /*

@@ -13,8 +13,6 @@
 #include "summary.h"
 #include "wire/wire.h"
 
-#define TOKEN_AT 4
-
 static int *const cdc_flags[] = {
     &hf_smcr_cdc_writer_blocked,   &hf_smcr_cdc_urgent_pending, &hf_smcr_cdc_urgent_present,
     &hf_smcr_cdc_update_requested, &hf_smcr_cdc_failover,       &hf_smcr_reserved_07,
@@ -28,7 +26,7 @@ static const smcr_row_t cdc_rows[] = {
     SHOW(hf_smcr_cdc_type, 0, 1),
     KEEP(hf_smcr_cdc_length, 1, 1, smcr_cdc_t, length),
     KEEP(hf_smcr_cdc_seq, 2, 2, smcr_cdc_t, seq),
-    KEEP(hf_smcr_cdc_token, TOKEN_AT, 4, smcr_cdc_t, token),
+    KEEP_ALSO(hf_smcr_cdc_token, hf_smcr_token, 4, 4, smcr_cdc_t, token),
     SHOW(hf_smcr_reserved, 8, 2),
     KEEP(hf_smcr_cdc_prod_wrap, 10, 2, smcr_cdc_t, prod.wrap),
     KEEP(hf_smcr_cdc_prod, 12, 4, smcr_cdc_t, prod.count),
@@ -50,7 +48,6 @@ typedef struct {
 } flag_words_t;
 
 static const flag_words_t flag_words[] = {
-    {SMCR_CDC_FLAG_BLOCKED, "writer blocked"},
     {SMCR_CDC_FLAG_URGENT_PENDING, "urgent data pending"},
     {SMCR_CDC_FLAG_URGENT_PRESENT, "urgent data present"},
     {SMCR_CDC_FLAG_UPDATE, "cursor update requested"},
@@ -58,7 +55,6 @@ static const flag_words_t flag_words[] = {
 static const flag_words_t state_words[] = {
     {SMCR_CDC_STATE_SENDING_DONE, "sending done"},
     {SMCR_CDC_STATE_CLOSED, "closed"},
-    {SMCR_CDC_STATE_ABORT, "aborted"},
 };
 
 static void
@@ -84,6 +80,13 @@ flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 }
 
 static void
+say_trouble(const smcr_walk_t *walk, const char *info, const char *line)
+{
+    smcr_say_trouble(walk, info);
+    smcr_say_line(walk, "%s", line);
+}
+
+static void
 summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
 {
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) {
@@ -97,24 +100,15 @@ summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
     /* at once: of all messages, these are the most */
     smcr_say_info(walk, " Seq=%u Prod=%u:%u Cons=%u:%u%s", cdc->seq, cdc->prod.wrap,
                   cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
-    smcr_say_line(walk, ", sequence %u, token 0x%08x, producer %u:%u, consumer %u:%u%s", cdc->seq,
-                  cdc->token, cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap, cdc->cons.count,
-                  flags);
+    smcr_say_line(walk, ", sequence %u, producer %u:%u, consumer %u:%u%s", cdc->seq,
+                  cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
+    if (cdc->flags & SMCR_CDC_FLAG_BLOCKED)
+        say_trouble(walk, "Writer blocked", ", writer blocked");
+    if (cdc->state & SMCR_CDC_STATE_ABORT)
+        say_trouble(walk, "Abort", ", aborted");
 }
 
 /* ---- one message ---- */
-
-/* So that a filter for a token finds CLC and CDC messages alike. */
-static void
-hide_token(const smcr_walk_t *walk)
-{
-    proto_item *item;
-
-    if (tvb_captured_length(walk->tvb) < TOKEN_AT + 4)
-        return;
-    item = proto_tree_add_item(walk->tree, hf_smcr_token, walk->tvb, TOKEN_AT, 4, ENC_BIG_ENDIAN);
-    proto_item_set_hidden(item);
-}
 
 static void
 check(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
@@ -153,7 +147,7 @@ proto_tree *
 smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
 {
     unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
-    proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    proto_item *top = smcr_item_top(tree, tvb, "SMC-R");
     smcr_shown_t *shown = NULL;
     smcr_walk_t walk = {
         .pinfo = pinfo,
@@ -165,13 +159,12 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     };
 
     memset(cdc, 0, sizeof *cdc);
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_set_str(pinfo->cinfo, COL_INFO, "CDC");
+    col_append_str(pinfo->cinfo, COL_INFO, "CDC");
     smcr_say_line(&walk, ", CDC");
+    smcr_item_kind(walk.tree, hf_smcr_cdc, walk.tvb);
 
     smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
     cdc->complete = is_complete(tvb, cdc);
-    hide_token(&walk);
     check(&walk, cdc);
     show_extra_bytes(&walk, tvb);
     /* Whatever follows the flags is reserved: a message cut there can be summed up. */

@@ -236,12 +236,12 @@ body_of(uint8_t of_type)
     }
 }
 
-/* Begins the summary; one frame may have several messages. */
+/* Begins the summary. */
 static void
 say_name(const smcr_walk_t *walk, const char *type)
 {
     if (!walk->flawed)
-        col_append_sep_fstr(walk->pinfo->cinfo, COL_INFO, ", ", "CLC %s", type);
+        col_append_fstr(walk->pinfo->cinfo, COL_INFO, "CLC %s", type);
     smcr_say_line(walk, ", CLC %s", type);
 }
 
@@ -296,7 +296,8 @@ proto_tree *
 smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
 {
     bool has_header = read_header(tvb, pinfo, clc);
-    proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    const char *name = clc->header.eyecatcher == SMCR_EYECATCHER_D ? "SMC-D" : "SMC-R";
+    proto_item *item = smcr_item_top(tree, tvb, name);
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
     smcr_clc_message_t message = {
         .walk = {
@@ -312,8 +313,8 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
     };
 
     message.walk.tree = below;
-    col_set_str(pinfo->cinfo, COL_PROTOCOL,
-                clc->header.eyecatcher == SMCR_EYECATCHER_D ? "SMC-D" : "SMC-R");
+    smcr_item_kind(below, hf_smcr_clc, tvb);
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, name);
     if (has_header)
         dissect_message(&message, tvb);
     else

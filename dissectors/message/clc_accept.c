@@ -28,9 +28,9 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
     SMCR_CLC_HEADER_ROWS(flag_bits), \
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_accept_t, \
               peer_id), \
-    KEEP(hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
+    KEEP_ALSO(hf_smcr_clc_gid, hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
     SHOW(hf_smcr_mac, 32, 6), \
-    KEEP(hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
+    KEEP_ALSO(hf_smcr_clc_qpn, hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
     KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
     KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
     KEEP(hf_smcr_token, 46, 4, smcr_clc_accept_t, token), \
@@ -169,7 +169,7 @@ check_smcr(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
     const smcr_walk_t *walk = &message->walk;
 
     if (accept->qpn < SMCR_QPN_MIN)
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_qpn), &ei_smcr_qpn);
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_qpn), &ei_smcr_qpn);
     if (accept->rmb_index == 0)
         smcr_note(walk, smcr_layout_item(walk, hf_smcr_rmb_index),
                         &ei_smcr_rmb_index);

@@ -25,7 +25,7 @@ static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_s
     SMCR_CLC_HEADER_ROWS(bits_), \
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_proposal_t, \
               peer_id), \
-    KEEP(hf_smcr_gid, 16, 16, smcr_clc_proposal_t, gid), \
+    KEEP_ALSO(hf_smcr_clc_gid, hf_smcr_gid, 16, 16, smcr_clc_proposal_t, gid), \
     SHOW(hf_smcr_mac, 32, 6), \
     KEEP(hf_smcr_clc_ip_area_offset, 38, 2, smcr_clc_proposal_t, ip_area_offset)
 

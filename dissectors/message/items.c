@@ -7,8 +7,24 @@
 
 #include "items.h"
 
+#include "fields.h"
+
 #define BYTES_SHOWN 36
 #define SECOND 1000000000U /* nanoseconds */
+
+proto_item *
+smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name)
+{
+    return proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0,
+                                          (int)tvb_captured_length(tvb), "%s", name);
+}
+
+void
+smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb)
+{
+    if (proto_field_is_referenced(tree, hf))
+        proto_item_set_hidden(proto_tree_add_item(tree, hf, tvb, 0, -1, ENC_NA));
+}
 
 proto_item *
 smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start,

@@ -142,8 +142,9 @@ remember(const smcr_walk_t *walk, proto_item *item)
 static proto_item *
 show_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 {
-    proto_item *item = proto_tree_add_bitmask(walk->tree, walk->tvb, offset, *row->hf,
-                                              ett_smcr_flags, row->bits, ENC_BIG_ENDIAN);
+    proto_item *item =
+        proto_tree_add_bitmask_with_flags(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
+                                          row->bits, ENC_BIG_ENDIAN, BMT_NO_INT);
 
     for (proto_item *bit = item->first_child; bit; bit = bit->next)
         remember(walk, bit);
@@ -173,6 +174,9 @@ show_value(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 
     if (reserved_row(row, walk, offset))
         expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+    if (row->also && proto_field_is_referenced(walk->tree, *row->also))
+        proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->also, walk->tvb, (int)offset,
+                                                  row->length, order));
     return item;
 }
 

@@ -29,6 +29,7 @@ typedef struct smcr_layout smcr_layout_t;
 
 typedef struct {
     const int *hf;
+    const int *also;         /* an either-of field that has the value, too: hidden; NULL: none */
     uint16_t offset; /* from the base of the layout */
     uint16_t length;
     smcr_row_kind_t kind;
@@ -80,6 +81,9 @@ struct smcr_layout {
 #define KEEP(hf_, offset_, length_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
      SMCR_MEMBER(type_, member_)}
+#define KEEP_ALSO(hf_, also_, offset_, length_, type_, member_) \
+    {.hf = &(hf_), .also = &(also_), .offset = (offset_), .length = (length_), \
+     .kind = SMCR_ROW_SHOW, SMCR_MEMBER(type_, member_)}
 #define KEEP_PEER_ORDER(hf_, offset_, length_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
      .peer_order = true, SMCR_MEMBER(type_, member_)}

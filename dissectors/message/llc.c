@@ -215,13 +215,13 @@ show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
     expert_add_info(message->walk.pinfo, item, &ei_smcr_extra_bytes);
 }
 
-/* Sets the Info column and begins the message's line. */
+/* Begins the message in the Info column, and the message's line. */
 static void
 say_name(const smcr_llc_message_t *message, const char *name)
 {
     if (message->walk.flawed)
         return;
-    col_add_str(message->walk.pinfo->cinfo, COL_INFO, name);
+    col_append_str(message->walk.pinfo->cinfo, COL_INFO, name);
     smcr_say_line(&message->walk, ", %s", name);
 }
 
@@ -303,7 +303,7 @@ begin(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
 proto_tree *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {
-    proto_item *top = proto_tree_add_item(tree, proto_smcr, tvb, 0, -1, ENC_NA);
+    proto_item *top = smcr_item_top(tree, tvb, "SMC-R");
     const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
     smcr_llc_message_t message = {
         .walk = {
@@ -318,9 +318,8 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
     };
 
     memset(llc, 0, sizeof *llc);
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_clear(pinfo->cinfo, COL_INFO);
     message.walk.tree = proto_item_add_subtree(top, ett_smcr);
+    smcr_item_kind(message.walk.tree, hf_smcr_llc, tvb);
     if (!kind) {
         dissect_unknown(&message);
         return message.walk.tree;

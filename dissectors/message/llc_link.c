@@ -24,9 +24,9 @@
 /* A.3.1 */
 #define CONFIRM_LINK_ROWS \
     SHOW(hf_smcr_mac, BODY(4), 6), \
-    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid), \
-    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn), \
-    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link), \
+    KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid), \
+    KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn), \
+    KEEP(hf_smcr_llc_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link), \
     SHOW(hf_smcr_link_user_id, BODY(30), 4), \
     KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links)
 
@@ -47,9 +47,9 @@ static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
 /* A.3.2 figure 32 */
 static const smcr_row_t add_link_rfc[] = {
     SHOW(hf_smcr_mac, BODY(4), 6),
-    KEEP(hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.add_link.gid),
-    KEEP(hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.add_link.qpn),
-    KEEP(hf_smcr_link_number, BODY(29), 1, smcr_llc_t, u.add_link.link),
+    KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.add_link.gid),
+    KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.add_link.qpn),
+    KEEP(hf_smcr_llc_link_number, BODY(29), 1, smcr_llc_t, u.add_link.link),
     KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(30), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
     KEEP(hf_smcr_psn, BODY(31), 3, smcr_llc_t, u.add_link.psn),
     SHOW(hf_smcr_reserved, BODY(34), 10),
@@ -59,9 +59,9 @@ static const smcr_row_t add_link_rfc[] = {
 static const smcr_row_t add_link[] = {
     SHOW(hf_smcr_mac, BODY(4), 6),
     SHOW(hf_smcr_reserved, BODY(10), 2),
-    KEEP(hf_smcr_gid, BODY(12), 16, smcr_llc_t, u.add_link.gid),
-    KEEP(hf_smcr_qpn, BODY(28), 3, smcr_llc_t, u.add_link.qpn),
-    KEEP(hf_smcr_link_number, BODY(31), 1, smcr_llc_t, u.add_link.link),
+    KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(12), 16, smcr_llc_t, u.add_link.gid),
+    KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(28), 3, smcr_llc_t, u.add_link.qpn),
+    KEEP(hf_smcr_llc_link_number, BODY(31), 1, smcr_llc_t, u.add_link.link),
     KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(32), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
     KEEP(hf_smcr_psn, BODY(33), 3, smcr_llc_t, u.add_link.psn),
     SHOW(hf_smcr_reserved, BODY(36), 8),
@@ -80,14 +80,14 @@ static const smcr_row_t extension[] = {
 
 /* A.3.3 */
 static const smcr_row_t add_link_cont[] = {
-    KEEP(hf_smcr_link_number, BODY(4), 1, smcr_llc_t, u.add_link_cont.link),
+    KEEP(hf_smcr_llc_link_number, BODY(4), 1, smcr_llc_t, u.add_link_cont.link),
     KEEP(hf_smcr_llc_rtokens_left, BODY(5), 1, smcr_llc_t, u.add_link_cont.rtokens_left),
     SHOW(hf_smcr_reserved, BODY(6), 2),
 };
 
 /* A.3.4 */
 static const smcr_row_t delete_link[] = {
-    KEEP(hf_smcr_link_number, BODY(4), 1, smcr_llc_t, u.delete_link.link),
+    KEEP(hf_smcr_llc_link_number, BODY(4), 1, smcr_llc_t, u.delete_link.link),
     KEEP(hf_smcr_llc_delete_reason, BODY(5), 4, smcr_llc_t, u.delete_link.reason),
     SHOW(hf_smcr_reserved, BODY(9), 35),
 };
@@ -127,7 +127,7 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", confirm->qpn);
 
     if (confirm->qpn < SMCR_QPN_MIN)
-        smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
+        smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
     if (confirm->max_links < min_links || confirm->max_links > SMCR_LINKS_MAX)
         smcr_llc_expert(message, hf_smcr_max_links, &ei_smcr_max_links, NULL);
     return SMCR_LLC_LENGTH;
@@ -211,7 +211,7 @@ finish_offer(const smcr_llc_message_t *message)
     smcr_say(&message->walk, "Link", "link", "%u", add->link);
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", add->qpn);
     if (add->qpn < SMCR_QPN_MIN)
-        smcr_llc_expert(message, hf_smcr_qpn, &ei_smcr_qpn, NULL);
+        smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
     if (!try_val_to_str(smcr_bits(add->mtu, SMCR_MASK_MTU), smcr_mtus))
         smcr_llc_expert(message, hf_smcr_llc_mtu_byte, &ei_smcr_mtu, NULL);
 }
@@ -252,7 +252,7 @@ smcr_llc_add_link(const smcr_llc_message_t *message)
     if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc_layout : &add_link_layout))
         return SMCR_LLC_CUT;
     if (rfc)
-        smcr_llc_expert(message, hf_smcr_gid, &ei_smcr_llc_rfc_layout, NULL);
+        smcr_llc_expert(message, hf_smcr_llc_gid, &ei_smcr_llc_rfc_layout, NULL);
 
     bool asks = asks_for_link(message);
     if (message->rejected)
@@ -294,8 +294,8 @@ delete_reason_text(const smcr_llc_message_t *message)
     if (reason == SMCR_DELETE_NOT_GIVEN)
         return "";
     if (!text)
-        return wmem_strdup_printf(message->walk.pinfo->pool, ": unknown reason 0x%08x", reason);
-    return wmem_strdup_printf(message->walk.pinfo->pool, ": %s", text);
+        return wmem_strdup_printf(message->walk.pinfo->pool, " (unknown reason 0x%08x)", reason);
+    return wmem_strdup_printf(message->walk.pinfo->pool, " (%s)", text);
 }
 
 unsigned
@@ -311,9 +311,11 @@ smcr_llc_delete_link(const smcr_llc_message_t *message)
     else
         smcr_say(&message->walk, "Link", "link", "%u%s", deleted->link,
                  delete_reason_text(message));
+    if (deleted->reason == SMCR_DELETE_LOST_PATH && !message->response)
+        smcr_say_trouble(&message->walk, "Link lost");
 
     if (all && deleted->link)
-        smcr_llc_expert(message, hf_smcr_link_number, &ei_smcr_llc_all_links, NULL);
+        smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_llc_all_links, NULL);
     if (!message->response && deleted->reason == SMCR_DELETE_NOT_GIVEN)
         smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason,
                         "The link is deleted without a reason");

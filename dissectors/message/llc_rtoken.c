@@ -11,7 +11,7 @@
 
 /* A.3.5 figure 37 */
 static const smcr_row_t of_link_rows[] = {
-    KEEP(hf_smcr_link_number, 0, 1, smcr_rtoken_t, link),
+    KEEP(hf_smcr_llc_link_number, 0, 1, smcr_rtoken_t, link),
     KEEP(hf_smcr_rkey, 1, 4, smcr_rtoken_t, rkey),
     KEEP(hf_smcr_rmb_va, 5, 8, smcr_rtoken_t, va),
 };

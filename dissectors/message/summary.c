@@ -65,6 +65,13 @@ smcr_say(const smcr_walk_t *walk, const char *key, const char *words, const char
 }
 
 void
+smcr_say_trouble(const smcr_walk_t *walk, const char *text)
+{
+    if (!walk->flawed)
+        col_prepend_fence_fstr(walk->pinfo->cinfo, COL_INFO, "[%s] ", text);
+}
+
+void
 smcr_remark(const smcr_walk_t *walk, const char *format, ...)
 {
     TEXT_OF(walk, format, text, true);

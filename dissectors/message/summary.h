@@ -21,6 +21,9 @@ void smcr_say_both(const smcr_walk_t *walk, const char *format, ...) G_GNUC_PRIN
 void smcr_say(const smcr_walk_t *walk, const char *key, const char *words, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 
+/* Trouble: "[text] " before all else in the Info column, where no later text removes it. */
+void smcr_say_trouble(const smcr_walk_t *walk, const char *text);
+
 /* A remark: " text" in the Info column, ", text" in the line. */
 void smcr_remark(const smcr_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
 

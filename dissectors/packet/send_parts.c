@@ -84,8 +84,8 @@ smcr_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t *recor
 
     if (length < tvb_reported_length(payload)) /* cut: the message cannot be put together */
         return NULL;
-    return fragment_add_seq_check(&messages, payload, 0, pinfo, record->message_psn, record,
-                                  record->part, length, more);
+    return fragment_add_seq_check(&messages, payload, 0, pinfo, record->part.message_psn, record,
+                                  record->part.number, length, more);
 }
 
 tvbuff_t *

@@ -29,11 +29,10 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
 static proto_tree *
 show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
-    proto_item *item = proto_tree_add_item(tree, proto_smcr, packet->payload, 0, -1, ENC_NA);
+    proto_item *item = smcr_item_top(tree, packet->payload, "SMC-R");
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
 
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_set_str(pinfo->cinfo, COL_INFO, "Part of a message");
+    col_append_str(pinfo->cinfo, COL_INFO, "Part of a message");
     proto_item_append_text(item, ", part of a message");
     tvbuff_t *message = smcr_parts_show(packet->parts, packet->payload, pinfo, below);
     return message ? show_message(message, pinfo, tree) : below;
@@ -71,8 +70,10 @@ smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     /* A WRITE is worth a line even when it has no data, or none of its data was captured. */
     if (!packet->payload || (!write && (!send || !smcr_packet_has_bytes(packet))))
         return false;
+    smcr_info_begin(pinfo, record);
     proto_tree *below = show_payload(pinfo, tree, packet);
     smcr_annotate_packet(packet->payload, pinfo, below, record);
+    smcr_info_trouble(pinfo, record);
     tap(pinfo, packet);
     if (write)
         smcr_stream_dissect(packet->payload, pinfo, tree, below, record);
@@ -81,13 +82,32 @@ smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     return true;
 }
 
+/* What a packet without payload is, for its line. */
+static const char *
+answer_text(packet_info *pinfo, const smcr_packet_t *packet)
+{
+    const smcr_record_t *record = &packet->record;
+    bool refuses = packet->roce.has_aeth && smcr_bits(packet->roce.syndrome,
+                                                      SMCR_MASK_SYNDROME_KIND) != SMCR_SYNDROME_ACK;
+
+    if (refuses)
+        return ", NAK";
+    if (record->acks.frame)
+        return wmem_strdup_printf(pinfo->pool, ", ACK of frame %u", record->acks.frame);
+    return packet->roce.opcode == SMCR_RC_ACK ? ", ACK" : "";
+}
+
 void
 smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
-    proto_item *item = proto_tree_add_item(tree, proto_smcr, tvb, 0, 0, ENC_NA);
+    proto_item *item = proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0, 0, "SMC-R%s",
+                                                      answer_text(pinfo, packet));
 
-    proto_item_append_text(item, ", link %u", record->link->index);
+    if (record->has_number)
+        proto_item_append_text(item, ", link %u", record->link->number);
     smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record);
+    smcr_info_answer(pinfo, record, &packet->roce);
+    smcr_info_trouble(pinfo, record);
     tap(pinfo, packet);
 }

@@ -1,5 +1,5 @@
 /* analysis.c
- * Window analysis, in the manner of tcp.analysis: numbers are fields, so that graphs can plot
+ * [SMC-R analysis], in the manner of tcp.analysis: numbers are fields, so that graphs can plot
  * them; what is worth a look has an expert item, which the state has decided.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -8,112 +8,106 @@
 #include "analysis.h"
 
 #include "fields.h"
+#include "generated.h"
 #include "host/host.h"
 #include "message/message.h"
 
-static void
-number(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
+/* The subtree, which is there as soon as it has something to hold. */
+typedef struct {
+    tvbuff_t *tvb;
+    proto_tree *tree; /* that it is in */
+    proto_tree *own;  /* NULL: not there yet */
+} analysis_t;
+
+static proto_tree *
+own_tree(analysis_t *analysis)
 {
-    proto_item_set_generated(proto_tree_add_uint(tree, hf, tvb, 0, 0, value));
+    if (!analysis->own)
+        analysis->own = smcr_generated_tree(analysis->tree, hf_smcr_analysis, ett_smcr_analysis,
+                                            analysis->tvb, "SMC-R analysis");
+    return analysis->own;
+}
+
+/* A number, most often of a frame; 0: there is none. */
+static void
+add(analysis_t *analysis, int hf, uint32_t value)
+{
+    if (value)
+        smcr_generated_uint(own_tree(analysis), hf, analysis->tvb, value);
 }
 
 static void
-position(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value)
+add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_wait_t *wait)
 {
-    proto_item_set_generated(proto_tree_add_uint64(tree, hf, tvb, 0, 0, value));
+    if (wait->frame)
+        smcr_generated_wait(own_tree(analysis), hf_frame, hf_time, analysis->tvb, wait);
 }
 
-static void
-waited(proto_tree *tree, int hf_since, int hf_time, tvbuff_t *tvb, const smcr_wait_t *wait)
-{
-    if (!wait || !wait->frame)
-        return;
-    number(tree, hf_since, tvb, wait->frame);
-    smcr_item_time(tree, hf_time, tvb, wait->time);
-}
+/* ---- how the packet fared ---- */
 
 static void
-show_writer(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
+add_repeat(analysis_t *analysis, const smcr_record_t *record)
 {
-    if (view->has_len)
-        number(tree, hf_smcr_cdc_len, tvb, view->len);
-    position(tree, hf_smcr_cdc_announced, tvb, view->announced);
-    if (view->writes) {
-        number(tree, hf_smcr_cdc_writes, tvb, view->writes);
-        number(tree, hf_smcr_cdc_first_write, tvb, view->first_write);
-        number(tree, hf_smcr_cdc_last_write, tvb, view->last_write);
+    bool copy = record->order == SMCR_PACKET_IS_COPY;
+    const smcr_step_back_t *step = record->step;
+
+    add(analysis, copy ? hf_smcr_copy : hf_smcr_retransmission, record->first_frame);
+    if (record->refused)
+        add(analysis, hf_smcr_sent_before, record->first_frame);
+    if (record->taken)
+        proto_item_set_generated(proto_tree_add_boolean(own_tree(analysis), hf_smcr_taken,
+                                                        analysis->tvb, 0, 0, true));
+    if (step && step->cause != SMCR_CAUSE_NONE) {
+        add(analysis, hf_smcr_resent_cause, step->cause);
+        add(analysis, hf_smcr_resent_from, step->frame);
     }
-    if (view->urgent)
-        position(tree, hf_smcr_cdc_urgent_offset, tvb, view->announced - 1);
-    if (view->has_unread)
-        number(tree, hf_smcr_window_unread, tvb, view->unread);
-    if (view->has_unread && view->size) {
-        number(tree, hf_smcr_window_free, tvb, smcr_cdc_free(view));
-        number(tree, hf_smcr_window_percent, tvb,
-               (uint32_t)((uint64_t)smcr_cdc_free(view) * 100 / view->size));
-    }
-    if (view->more)
-        waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb,
-               &view->more->blocked);
 }
+
+/* Why it was sent again, and that it was discarded, may turn out later. */
+static void
+add_order(analysis_t *analysis, const smcr_record_t *record)
+{
+    add_repeat(analysis, record);
+    add(analysis, hf_smcr_missing, record->missing);
+    add(analysis, hf_smcr_behind_gap, record->gap_frame);
+    if (record->discarded)
+        add(analysis, hf_smcr_discarded, *record->discarded);
+}
+
+/* ---- what became of its data ---- */
 
 static void
-show_reader(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
-{
-    if (view->has_len)
-        number(tree, hf_smcr_cdc_read, tvb, view->read);
-    if (view->has_consumed)
-        position(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
-    waited(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, tvb,
-           &(smcr_wait_t){view->read_of, view->read_time});
-    if (view->more)
-        waited(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, tvb, &view->more->full);
-    if (view->offered != SMCR_NOT_KNOWN)
-        number(tree, hf_smcr_window_offered, tvb, view->offered);
-}
-
-void
-smcr_analysis_summarize(packet_info *pinfo, const smcr_cdc_view_t *view)
-{
-    if (view->has_len)
-        col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->len, " ");
-    if (view->has_unread && view->size)
-        col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", smcr_cdc_free(view), " ");
-}
-
-void
-smcr_analysis_show_cdc(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
-{
-    show_writer(tvb, tree, view);
-    show_reader(tvb, tree, view);
-}
-
-static void
-show_acked(tvbuff_t *tvb, const packet_info *pinfo, proto_tree *tree, const smcr_when_t *acked)
+add_acked(analysis_t *analysis, const packet_info *pinfo, const smcr_when_t *acked)
 {
     uint64_t sent = smcr_when(pinfo).time;
+    smcr_wait_t wait = {acked->frame, acked->time > sent ? acked->time - sent : 0};
 
-    number(tree, hf_smcr_write_acked_in, tvb, acked->frame);
-    smcr_item_time(tree, hf_smcr_write_ack_time, tvb, acked->time > sent ? acked->time - sent : 0);
+    add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &wait);
 }
 
-void
-smcr_analysis_show_write(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                         const smcr_place_t *place)
+static void
+add_write(analysis_t *analysis, const packet_info *pinfo, const smcr_place_t *place)
 {
-    if (place->used)
-        number(tree, hf_smcr_window_written, tvb, place->used);
-    if (place->announced_in)
-        number(tree, hf_smcr_announced_in, tvb, place->announced_in);
+    add(analysis, hf_smcr_window_written, place->used);
+    add(analysis, hf_smcr_announced_in, place->announced_in);
     if (place->acked)
-        show_acked(tvb, pinfo, tree, place->acked);
+        add_acked(analysis, pinfo, place->acked);
     if (place->more)
-        waited(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb,
-               &place->more->blocked);
+        add_wait(analysis, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
+                 &place->more->blocked);
 }
 
+/* ---- all packets ---- */
+
 void
-smcr_analysis_show_ack(tvbuff_t *tvb, proto_tree *tree, const smcr_wait_t *acks)
+smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                   const smcr_record_t *record)
 {
-    waited(tree, hf_smcr_acks, hf_smcr_ack_time, tvb, acks);
+    analysis_t analysis = {tvb, tree, NULL};
+
+    add_order(&analysis, record);
+    if (record->place)
+        add_write(&analysis, pinfo, record->place);
+    add_wait(&analysis, hf_smcr_acks, hf_smcr_ack_time, &record->acks);
+    add(&analysis, hf_smcr_refuses, record->refuses);
 }

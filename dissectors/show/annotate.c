@@ -10,20 +10,12 @@
 #include <string.h>
 
 #include "analysis.h"
+#include "cdc_view.h"
 #include "fallback.h"
 #include "fields.h"
+#include "generated.h"
 #include "host/host.h"
 #include "message/message.h"
-
-
-static proto_item *
-generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
-{
-    proto_item *item = proto_tree_add_uint(tree, hf, tvb, 0, 0, value);
-
-    proto_item_set_generated(item);
-    return item;
-}
 
 static void
 hidden(proto_item *item)
@@ -36,7 +28,7 @@ static void
 frame_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
 {
     if (frame && frame < pinfo->num)
-        generated_uint(tree, hf, tvb, frame);
+        smcr_generated_uint(tree, hf, tvb, frame);
 }
 
 /* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
@@ -49,32 +41,38 @@ any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
     return false;
 }
 
+/* One address of the connection: as text, and hidden in the either-of fields. Returns the text. */
 static const char *
-address_text(const packet_info *pinfo, const smcr_conn_t *conn, unsigned role)
+show_address(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
+             unsigned role)
 {
     address addr;
 
     smcr_endpoint_tcp_address(conn, role, &addr);
-    return address_to_str(pinfo->pool, &addr);
+    const char *text = address_to_str(pinfo->pool, &addr);
+    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, text));
+    if (addr.type == AT_IPv6)
+        hidden(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, tvb, 0, 0, addr.data));
+    else
+        hidden(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, tvb, 0, 0, *(const ws_in4_addr *)addr.data));
+    return text;
 }
 
 static void
 show_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *top,
          const smcr_conn_t *conn)
 {
-    const char *client = address_text(pinfo, conn, 0);
-    const char *server = address_text(pinfo, conn, 1);
+    const char *client = show_address(tvb, pinfo, tree, conn, 0);
+    const char *server = show_address(tvb, pinfo, tree, conn, 1);
 
     proto_item_append_text(top, " (%s:%u to %s:%u)", client, conn->port[0], server, conn->port[1]);
-    generated_uint(tree, hf_smcr_tcp_stream, tvb, conn->tcp_stream);
+    smcr_generated_uint(tree, hf_smcr_tcp_stream, tvb, conn->tcp_stream);
     proto_item_set_generated(
         proto_tree_add_string(tree, hf_smcr_client_addr, tvb, 0, 0, client));
-    generated_uint(tree, hf_smcr_client_port, tvb, conn->port[0]);
+    smcr_generated_uint(tree, hf_smcr_client_port, tvb, conn->port[0]);
     proto_item_set_generated(
         proto_tree_add_string(tree, hf_smcr_server_addr, tvb, 0, 0, server));
-    generated_uint(tree, hf_smcr_server_port, tvb, conn->port[1]);
-    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, client));
-    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, server));
+    smcr_generated_uint(tree, hf_smcr_server_port, tvb, conn->port[1]);
     hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[0]));
     hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[1]));
 }
@@ -84,9 +82,10 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
 {
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port,    &hf_smcr_server_addr,
-        &hf_smcr_server_port, &hf_smcr_addr,        &hf_smcr_port,           &hf_smcr_proposal_in,
+        &hf_smcr_server_port, &hf_smcr_addr,        &hf_smcr_ip_addr,        &hf_smcr_ipv6_addr,
+        &hf_smcr_port,        &hf_smcr_proposal_in,
         &hf_smcr_accept_in,   &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
-    proto_item *top = generated_uint(tree, hf_smcr_stream, tvb, conn->index);
+    proto_item *top = smcr_generated_uint(tree, hf_smcr_stream, tvb, conn->index);
     proto_tree *below = proto_item_add_subtree(top, ett_smcr_connection);
 
     if (!any_wanted(tree, fields, array_length(fields)))
@@ -102,69 +101,51 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
                                   smcr_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
+/* One end of the link: its own fields, and the either-of ones, hidden. */
 static void
-show_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_t *qp)
+show_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_t *qp, int hf_qpn, int hf_gid)
 {
     ws_in6_addr gid;
 
     memcpy(&gid, qp->key.gid, sizeof gid);
-    hidden(proto_tree_add_ipv6(tree, hf_smcr_gid, tvb, 0, 0, &gid));
+    smcr_generated_uint(tree, hf_qpn, tvb, qp->key.qpn);
+    proto_item_set_generated(proto_tree_add_ipv6(tree, hf_gid, tvb, 0, 0, &gid));
     hidden(proto_tree_add_uint(tree, hf_smcr_qpn, tvb, 0, 0, qp->key.qpn));
+    hidden(proto_tree_add_ipv6(tree, hf_smcr_gid, tvb, 0, 0, &gid));
+}
+
+/* The link's line: its number on the wire, or, as long as that is not known, its index. */
+static proto_tree *
+begin_link(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record)
+{
+    const smcr_link_t *link = record->link;
+    proto_item *top = record->has_number
+                          ? smcr_generated_uint(tree, hf_smcr_link_number, tvb, link->number)
+                          : smcr_generated_uint(tree, hf_smcr_link_index, tvb, link->index);
+
+    return proto_item_add_subtree(top, ett_smcr_link);
 }
 
 static void
 show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
     static const int *const fields[] = {
-        &hf_smcr_link_number, &hf_smcr_lgr, &hf_smcr_src_qpn,
-        &hf_smcr_gid,         &hf_smcr_qpn, &hf_smcr_confirm_link_in};
+        &hf_smcr_link_index, &hf_smcr_lgr, &hf_smcr_src_qpn, &hf_smcr_dst_qpn, &hf_smcr_src_gid,
+        &hf_smcr_dst_gid,    &hf_smcr_gid, &hf_smcr_qpn,     &hf_smcr_confirm_link_in};
     const smcr_link_t *link = record->link;
-    proto_item *top = generated_uint(tree, hf_smcr_link, tvb, link->index);
-    proto_tree *below = proto_item_add_subtree(top, ett_smcr_link);
-    const smcr_qp_t *from = &link->qp[record->sender];
-    const smcr_qp_t *to = &link->qp[!record->sender];
+    proto_tree *below = begin_link(tvb, tree, record);
 
     if (!any_wanted(tree, fields, array_length(fields)))
         return;
-    if (record->has_number) {
-        proto_item_append_text(top, " (number %u)", link->number);
-        generated_uint(below, hf_smcr_link_number, tvb, link->number);
-    }
+    if (record->has_number)
+        smcr_generated_uint(below, hf_smcr_link_index, tvb, link->index);
     if (record->lgr_proven)
-        generated_uint(below, hf_smcr_lgr, tvb, link->lgr->index);
-    if (record->sender_known) {
-        generated_uint(below, hf_smcr_src_qpn, tvb, from->key.qpn);
-        show_qp(tvb, below, from);
-    }
+        smcr_generated_uint(below, hf_smcr_lgr, tvb, link->lgr->index);
+    if (record->sender_known)
+        show_qp(tvb, below, &link->qp[record->sender], hf_smcr_src_qpn, hf_smcr_src_gid);
     if (record->receiver_known)
-        show_qp(tvb, below, to);
+        show_qp(tvb, below, &link->qp[!record->sender], hf_smcr_dst_qpn, hf_smcr_dst_gid);
     frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
-}
-
-/* How the packet fared. Why it was sent again, and that it was discarded, may turn out later. */
-static void
-show_order(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record)
-{
-    const smcr_step_back_t *step = record->step;
-
-    if (record->first_frame)
-        generated_uint(tree,
-                       record->order == SMCR_PACKET_IS_COPY ? hf_smcr_copy : hf_smcr_retransmission,
-                       tvb, record->first_frame);
-    if (record->refused)
-        generated_uint(tree, hf_smcr_sent_before, tvb, record->first_frame);
-    if (record->taken)
-        proto_item_set_generated(proto_tree_add_boolean(tree, hf_smcr_taken, tvb, 0, 0, true));
-    if (step && step->cause != SMCR_CAUSE_NONE) {
-        generated_uint(tree, hf_smcr_resent_cause, tvb, step->cause);
-        generated_uint(tree, hf_smcr_resent_from, tvb, step->frame);
-    }
-    if (record->missing)
-        generated_uint(tree, hf_smcr_missing, tvb, record->missing);
-    if (record->gap_frame)
-        generated_uint(tree, hf_smcr_behind_gap, tvb, record->gap_frame);
-    if (record->discarded && *record->discarded)
-        generated_uint(tree, hf_smcr_discarded, tvb, *record->discarded);
 }
 
 static void
@@ -174,14 +155,14 @@ show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
                                ? answers->response_time - answers->request_time
                                : 0;
 
-    generated_uint(tree, hf_smcr_request_in, tvb, answers->request_frame);
+    smcr_generated_uint(tree, hf_smcr_request_in, tvb, answers->request_frame);
     smcr_item_time(tree, hf_smcr_response_time, tvb, nanoseconds);
 }
 
 static void
 show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
 {
-#define SMCR_EVENT(id, expert) [id] = &expert,
+#define SMCR_EVENT(id, expert, info) [id] = &expert,
     static expert_field *const experts[] = {
 #include "state/model/events.def"
     };
@@ -210,17 +191,16 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
     if (record->conn)
         smcr_annotate_conn(tvb, pinfo, tree, record->conn);
     if (record->direction >= 0)
-        generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)record->direction);
+        smcr_generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)record->direction);
     if (record->link)
         show_link(tvb, pinfo, tree, record);
-    if (record->view)
-        smcr_analysis_show_cdc(tvb, tree, record->view);
-    show_order(tvb, tree, record);
-    smcr_analysis_show_ack(tvb, tree, &record->acks);
     if (record->answers)
         show_answers(tvb, tree, record->answers);
     if (record->asks && record->asks->response_frame)
-        generated_uint(tree, hf_smcr_response_in, tvb, record->asks->response_frame);
+        smcr_generated_uint(tree, hf_smcr_response_in, tvb, record->asks->response_frame);
+    if (record->view)
+        smcr_cdc_view_show(tvb, pinfo, tree, record);
+    smcr_analysis_show(tvb, pinfo, tree, record);
 }
 
 void
@@ -230,12 +210,12 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     proto_item *item = proto_tree_get_parent(tree);
 
     if (record->view)
-        smcr_analysis_summarize(pinfo, record->view);
+        smcr_cdc_view_summarize(pinfo, record->view);
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, record);
     /* What answers this message is known in the second pass only. */
-    if (record->asks && !record->asks->response_frame && !record->asks->is_doubtful &&
-        pinfo->fd->visited)
+    if (record->asks && pinfo->fd->visited &&
+        smcr_exchange_is_unanswered(smcr_capture_state(), record->asks))
         expert_add_info(pinfo, item, &ei_smcr_no_response);
     show_events(pinfo, item, record);
     if (record->conn && record->conn->confirm_frame == pinfo->num)

@@ -7,23 +7,24 @@
 
 #include "rdma_write.h"
 
-#include "analysis.h"
 #include "fields.h"
+#include "message/message.h"
 #include "wire/wire.h"
 
+/* As InfiniBand's dissector calls them. */
 static const char *
 part_name(uint8_t opcode)
 {
     switch (opcode) {
     case SMCR_RC_WRITE_FIRST:
-        return "first packet";
+        return "First";
     case SMCR_RC_WRITE_MIDDLE:
-        return "middle packet";
+        return "Middle";
     case SMCR_RC_WRITE_LAST:
     case SMCR_RC_WRITE_LAST_IMMEDIATE:
-        return "last packet";
+        return "Last";
     default:
-        return "whole";
+        return "Only";
     }
 }
 
@@ -55,19 +56,19 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
 
 /* Returns the packet's subtree. */
 static proto_tree *
-show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, const smcr_roce_t *roce,
+show_fields(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce,
             const smcr_record_t *record)
 {
     uint32_t length = record->place->length;
-    proto_item *top = proto_tree_add_item(tree, proto_smcr, data, 0, -1, ENC_NA);
+    proto_item *top = smcr_item_top(tree, data, "SMC-R");
     proto_tree *below = proto_item_add_subtree(top, ett_smcr);
 
-    proto_item_append_text(top, ", RDMA WRITE (%s), %u bytes", part_name(roce->opcode), length);
+    proto_item_append_text(top, ", RDMA WRITE %s, %u bytes", part_name(roce->opcode), length);
     if (record->place->index)
         proto_item_append_text(top, " to offset %u of the RMB element", record->place->offset);
+    smcr_item_kind(below, hf_smcr_write, data);
     generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
     show_place(data, below, record);
-    smcr_analysis_show_write(data, pinfo, below, record->place);
     if (roce->has_reth)
         generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
     return below;
@@ -80,10 +81,9 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     const smcr_place_t *place = record->place;
     uint32_t captured = tvb_captured_length(data);
     bool wanted = proto_field_is_referenced(tree, proto_smcr);
-    proto_tree *below = wanted ? show_fields(data, pinfo, tree, roce, record) : tree;
+    proto_tree *below = wanted ? show_fields(data, tree, roce, record) : tree;
 
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_set_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
+    col_append_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
     col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", place->length, " ");
     if (place->index)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Offset", place->offset, " ");

@@ -9,6 +9,7 @@
 
 #include "annotate.h"
 #include "fallback.h"
+#include "info.h"
 #include "rdma_write.h"
 #include "tap.h"
 

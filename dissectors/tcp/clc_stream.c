@@ -179,7 +179,9 @@ show_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
             return -1;
         }
         if (offset == 0)
-            col_clear(pinfo->cinfo, COL_INFO);
+            smcr_info_begin_tcp(pinfo);
+        else
+            col_append_str(pinfo->cinfo, COL_INFO, ", ");
         uint8_t type = show_message(message, pinfo, tree, conn, nth);
         offset += MIN((int)tvb_reported_length(message),
                       tvb_reported_length_remaining(tvb, offset));

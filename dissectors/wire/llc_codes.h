@@ -61,8 +61,8 @@
 
 /* smc_llc.c: SMC_LLC_FLAG_NO_RMBE_EYEC */
 #define SMCR_NO_EYECATCHER(V) \
-    V(SMCR_EYECATCHER_IN_RMB, 0, "no: data begins at offset 4") \
-    V(SMCR_EYECATCHER_NOT_IN_RMB, 3, "yes: data begins at offset 0")
+    V(SMCR_EYECATCHER_IN_RMB, 0, "no, data begins at offset 4") \
+    V(SMCR_EYECATCHER_NOT_IN_RMB, 3, "yes, data begins at offset 0")
 
 enum smcr_llc_type {
 #define SMCR_LLC_MESSAGE(name, type, ...) SMCR_LLC_##name = (type),

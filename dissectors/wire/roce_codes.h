@@ -101,7 +101,13 @@ enum smcr_syndrome_kind {
     SMCR_SYNDROME_RNR_NAK = 1,
     SMCR_SYNDROME_NAK = 3,
 };
-enum smcr_nak_code { SMCR_NAK_PSN_SEQUENCE = 0 };
+#define SMCR_NAK_CODES(ROW) \
+    ROW(SMCR_NAK_PSN_SEQUENCE, 0, "PSN sequence error") \
+    ROW(SMCR_NAK_INVALID_REQUEST, 1, "invalid request") \
+    ROW(SMCR_NAK_REMOTE_ACCESS, 2, "remote access error") \
+    ROW(SMCR_NAK_REMOTE_OPERATION, 3, "remote operational error") \
+    ROW(SMCR_NAK_INVALID_RD_REQUEST, 4, "invalid RD request")
+enum smcr_nak_code { SMCR_NAK_CODES(SMCR_ENUM_ROW) };
 
 /* Why packets are sent again; codes of our own */
 #define SMCR_CAUSES(ROW) \

@@ -38,7 +38,7 @@ SECOND_PARTS = ("6.1-v2-t-different-tokens", "6.1-v1-c2-capture-starts-late")
 STARTS_LATE = {"6.1-v1-c2-capture-starts-late"}
 KINDS = {**alterations.KINDS, **alterations.JOINED_KINDS}
 
-INDEXES = {"connection": ["smcr.stream"], "link": ["smcr.link"]}  # other numbers for the same things
+INDEXES = {"connection": ["smcr.stream"], "link": ["smcr.link.index"]}  # other numbers for the same things
 SAME = {  # what: fields that must not change
     "addresses": ["smcr.client.addr", "smcr.client.port", "smcr.server.addr", "smcr.server.port"],
     "direction": ["smcr.dir"],

@@ -46,7 +46,7 @@ static void
 check_events(const smcr_record_t *packet)
 {
     static const smcr_event_id_t ids[] = {
-#define SMCR_EVENT(id, expert) id,
+#define SMCR_EVENT(id, expert, info) id,
 #include "state/model/events.def"
     };
     unsigned count = 0;
@@ -133,7 +133,7 @@ check_kept(const capture_t *capture)
     require(found.events == capture->record.events);
     require(found.acks.frame == capture->record.acks.frame);
     require(found.first_frame == capture->record.first_frame);
-    require(found.missing == capture->record.missing && found.part == capture->record.part);
+    require(found.missing == capture->record.missing && found.part.number == capture->record.part.number);
     require(smcr_record_find(capture->state, capture->frame, layers[1], &found) && !found.link);
     require(!smcr_record_find(capture->state, capture->frame, 1, &found));
     require(!smcr_record_find(capture->state, capture->frame + 5000, 5, &found));

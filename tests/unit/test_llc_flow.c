@@ -97,6 +97,10 @@ static const struct {
         {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 1, 0, "NO_REQUEST"},
         STOP}, 2, SMCR_LINK_ACTIVE, 0, {{0}}},
     {"response without request", {{CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, STOP}, 1, 0, 0, {{0}}},
+    {"second answer", {
+        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 1, ""},
+        {CLIENT, TEST(R, 5), 0, 1, "SECOND_ANSWER"}, {CLIENT, TEST(R, 6), 0, 0, "NO_REQUEST"},
+        STOP}, 1, 0, 0, {{0}}},
     {"two requests that cannot be told apart", {
         {SERVER, TEST(0, 0), 0, 0, ""}, {SERVER, TEST(0, 0), 0, 0, ""},
         {CLIENT, TEST(R, 0), 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
@@ -124,7 +128,7 @@ static const struct {
         1, SMCR_LINK_REJECTED, 0, {{0}}},
     {"ADD LINK rejected after acceptance", {
         LINK_2_OFFERED, LINK_2_TAKEN,
-        {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 0, "NO_REQUEST"}, STOP},
+        {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 1, "SECOND_ANSWER"}, STOP},
         1, SMCR_LINK_REJECTED, 0, {{0}}},
     {"ADD LINK anew, with another queue pair", {
         {SERVER, ADD(0, 0x12, 0x3f), 0, 0, ""}, LINK_2_OFFERED,
@@ -302,6 +306,78 @@ test_case(gconstpointer data)
     capture_close(&capture);
 }
 
+/* The next frame comes so many microseconds after the last one. */
+static void
+pause(capture_t *capture, uint64_t microseconds)
+{
+    capture->time = capture->time + microseconds * 1000 - MILLISECOND;
+}
+
+/* The client begins an exchange while the server's is open: when do the two cross? */
+static void
+test_crossing(void)
+{
+    static const struct {
+        uint32_t acked, later; /* microseconds: request to acknowledgement, and on to the client's
+                                * request; 0: the capture has no acknowledgement */
+        bool crosses;
+    } rows[] = {
+        {0, 1000, true},     {0, 4900000, true}, {0, 5100000, false}, {100, 1, true},
+        {100, 1000, true},   {100, 1001, false}, {4000, 1001, true},  {4000, 4000, true},
+        {4000, 4001, false},
+    };
+    const step_t exchanges[][2] = {
+        {LINK_2_OFFERED, {CLIENT, RKEY(0, 0x300), 0, 0, ""}},
+        {{SERVER, RKEY(0, 0x300), 0, 0, ""}, {CLIENT, ADD(0, 0x11, 0), 0, 0, ""}},
+        {{SERVER, DELETE(0, 1, 0x10000), 0, 0, ""}, {CLIENT, DELETE(0, 1, 0x10000), 0, 0, ""}},
+    };
+
+    for (unsigned row = 0; row < G_N_ELEMENTS(rows); row++)
+        for (unsigned kind = 0; kind < G_N_ELEMENTS(exchanges); kind++) {
+            bool same = kind == 2; /* waits as long as the capture lasts */
+            capture_t capture;
+            capture_open(&capture);
+            first_contact(&capture);
+            confirm_first_link(&capture);
+            play_step(&capture, &exchanges[kind][0]);
+            uint32_t psn = capture.roce.psn;
+            if (rows[row].acked) {
+                pause(&capture, rows[row].acked);
+                play_ack(&capture, CLIENT, psn);
+            }
+            pause(&capture, rows[row].later);
+            play_step(&capture, &exchanges[kind][1]);
+            bool crosses = rows[row].crosses || (same && !rows[row].acked);
+            g_assert_cmpint(strstr(events(&capture), "COLLISION") != NULL, ==, crosses);
+            capture_close(&capture);
+        }
+}
+
+/* DELETE LINK for all links from either side: the client's answers the server's. */
+static void
+test_end_of_group(void)
+{
+    const step_t by_server = {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, ""};
+    const step_t by_client = {CLIENT, DELETE(ALL, 0, 0x30000), 0, 0, ""};
+
+    for (unsigned late = 0; late < 2; late++) {
+        capture_t capture;
+        capture_open(&capture);
+        first_contact(&capture);
+        confirm_first_link(&capture);
+        play_step(&capture, &by_server);
+        uint32_t frame = capture.frame;
+        play_ack(&capture, CLIENT, capture.roce.psn);
+        pause(&capture, late ? 2000 : 500);
+        play_step(&capture, &by_client);
+        const smcr_exchange_t *answered = capture.record.answers;
+        g_assert_cmpuint(answered ? answered->request_frame : 0, ==, late ? frame : 0);
+        g_assert_cmpstr(events(&capture), ==, late ? "" : "COLLISION");
+        g_assert_null(capture.record.asks);
+        capture_close(&capture);
+    }
+}
+
 /* The first link's CONFIRM LINK. */
 static void
 test_confirm_link(void)
@@ -417,6 +493,8 @@ main(int argc, char **argv)
         g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
         g_free(path);
     }
+    g_test_add_func("/llc/crossing", test_crossing);
+    g_test_add_func("/llc/end of group", test_end_of_group);
     g_test_add_func("/llc/CONFIRM LINK", test_confirm_link);
     g_test_add_func("/llc/CONFIRM LINK, late", test_late_confirm_link);
     g_test_add_func("/llc/a client asks for a link, late", test_late_wish);

@@ -12,11 +12,12 @@
 #define NO_PLACE (-1)
 #define GIB UINT64_C(1073741824)
 
-enum { END, WRITE, WRITE_UNSURE, PROD, CONS, MOVE };
+enum { END, WRITE, WRITE_UNSURE, WRITE_NOT_READ, PROD, CONS, MOVE };
 
 /* One thing that happens, and what becomes of it. */
 typedef struct {
-    int what;           /* WRITE_UNSURE: after a failover in which packets may be missing */
+    int what;           /* WRITE_UNSURE: after a failover in which packets may be missing;
+                         * WRITE_NOT_READ: messages of the reader may be */
     uint32_t a, b;      /* WRITE: offset, length; PROD and CONS: wrap, count */
     int64_t result;     /* WRITE: position, NO_PLACE: not known; PROD and CONS: bytes */
     uint32_t rewritten; /* WRITE */
@@ -94,6 +95,12 @@ static const struct {
     {"failover, packets missing, in the next round or again", 0,
      {{WRITE, 0, 1000, 0, 0, 0}, {PROD, 0, 1000, 1000, 0, 0}, {CONS, 0, 1000, 1000, 0, 0},
       {MOVE, 0, 0, 0, 0, 0}, {WRITE_UNSURE, 500, 500, NO_PLACE, 0, 0}}},
+    {"failover, messages of the reader missing, goes on or again", 0,
+     {{WRITE, 0, SIZE, 0, 0, 0}, {PROD, 1, 0, SIZE, 0, 0}, {MOVE, 0, 0, 0, 0, 0},
+      {WRITE_NOT_READ, 0, 10, NO_PLACE, 0, 0}}},
+    {"failover, messages of the reader missing, in the first round", 0,
+     {{WRITE, 0, 1000, 0, 0, 0}, {PROD, 0, 1000, 1000, 0, 0}, {MOVE, 0, 0, 0, 0, 0},
+      {WRITE_NOT_READ, 1000, 10, 1000, 0, 0}}},
     {"failover, packets missing, no room for the next round", 0,
      {{WRITE, 0, 1000, 0, 0, 0}, {PROD, 0, 1000, 1000, 0, 0},
       {MOVE, 0, 0, 0, 0, 0}, {WRITE_UNSURE, 500, 500, 500, 500, 0}}},
@@ -123,9 +130,10 @@ play(smcr_stream_t *stream, const step_t *step)
     } else if (step->what == CONS) {
         g_assert_cmpint(smcr_stream_consume(stream, cursor), ==, step->result);
     } else {
-        uint64_t position, unseen = stream->moved ? 0 : 4096;
+        uint64_t position;
+        smcr_unseen_t unseen = {stream->moved ? 0 : 4096, step->what == WRITE_NOT_READ};
         if (step->what == WRITE_UNSURE)
-            unseen = UINT64_MAX;
+            unseen.bytes = UINT64_MAX;
         bool known = smcr_stream_locate(stream, (smcr_extent_t){step->a, step->b}, unseen,
                                         &position);
         g_assert_cmpint(known, ==, step->result != NO_PLACE);
@@ -168,7 +176,7 @@ long_stream(uint32_t base)
         uint32_t length = MIN(1 + i * 7919 % 50000, size - cursor.count);
         uint64_t located;
         g_assert_true(smcr_stream_locate(&stream, (smcr_extent_t){cursor.count, length},
-            0, &located));
+                                         (smcr_unseen_t){0}, &located));
         g_assert_cmpuint(located, ==, position);
         smcr_piece_t piece = smcr_stream_write(&stream, position, length);
         g_assert_cmpuint(piece.gap + piece.rewritten, ==, 0);

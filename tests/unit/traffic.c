@@ -40,7 +40,7 @@ events(const capture_t *capture)
 {
     static const char *const names[] = {
         [SMCR_EVENT_NONE] = "NONE",
-#define SMCR_EVENT(id, expert) [id] = &#id[sizeof "SMCR_EVENT_" - 1],
+#define SMCR_EVENT(id, expert, info) [id] = &#id[sizeof "SMCR_EVENT_" - 1],
 #include "state/model/events.def"
     };
     wmem_strbuf_t *text = wmem_strbuf_new(capture->scope, "");
@@ -55,13 +55,14 @@ void
 next_frame(capture_t *capture, const smcr_roce_t *roce)
 {
     capture->frame++;
+    capture->time += MILLISECOND;
     capture->record = smcr_record_new();
     if (roce)
         capture->roce = *roce;
     capture->arrival = (smcr_arrival_t){
         .state = capture->state,
         .roce = roce ? &capture->roce : NULL,
-        .when = {capture->frame, capture->frame * UINT64_C(1000000)},
+        .when = {capture->frame, capture->time},
         .record = &capture->record,
     };
 }

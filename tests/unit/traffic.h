@@ -22,6 +22,7 @@
 #define CLIENT 0
 #define SERVER 1
 #define AUTO_PSN UINT32_MAX
+#define MILLISECOND UINT64_C(1000000)
 
 /* Queue pairs of the first link, and what Accept and Confirm of first_contact() announce. */
 #define CLIENT_QPN 0x10U
@@ -40,6 +41,7 @@ typedef struct {
     wmem_allocator_t *scope;
     smcr_state_t *state;
     uint32_t frame;       /* last one played */
+    uint64_t time;        /* when it came, nanoseconds; the next one comes a millisecond later */
     bool known;           /* the state knew its queue pair */
     smcr_record_t record; /* its record */
     smcr_roce_t roce;     /* its headers */

@@ -56,4 +56,7 @@ smcr_ack_take(const smcr_arrival_t *arrival)
     const smcr_seen_packet_t *answered = smcr_seen_find(&receiver->flow.seen, taken);
     if (kind == SMCR_SYNDROME_ACK && answered && arrival->when.time >= answered->time)
         record->acks = (smcr_wait_t){answered->frame, arrival->when.time - answered->time};
+    const smcr_seen_packet_t *refused = smcr_seen_find(&receiver->flow.seen, psn);
+    if (kind != SMCR_SYNDROME_ACK && refused)
+        record->refuses = refused->frame;
 }

@@ -107,6 +107,8 @@ learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     write->late->placed = true;
     write->late->position = cdc->prod.count - write->length - data;
     smcr_stream_start_late(&side->in, cdc->prod.count, write->length, data);
+    if (side->cdc_frame) /* its reader has told before how far it is */
+        smcr_stream_consume(&side->in, side->cons);
     side->located = smcr_point_at(qp, arrival->psn);
 }
 

@@ -9,7 +9,9 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define PENDING_MAX 64 /* open exchanges of a link group */
+#define PENDING_MAX 64  /* open exchanges of a link group */
+#define ANSWERED_MAX 8 /* the last ones of a link group that are over */
+#define MILLISECOND UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 #define FIRST_WAIT 5 /* seconds that Linux waits in a first contact (smc_llc.h) */
 #define WAIT 2       /* and later */
@@ -17,10 +19,14 @@
 /* What an LLC response is found by. */
 typedef struct {
     smcr_exchange_t exchange;
+    const smcr_when_t *acked; /* by the adapter of its responder; NULL: the capture has no such
+                                 acknowledgement so far */
+    smcr_point_t asked;    /* in the flow to its responder: itself */
     smcr_point_t answered; /* in the flow of its responder, when it came */
     uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
     uint8_t type;      /* LLC, without the version bit */
     int8_t requester;  /* side */
+    bool rejected;     /* its response says so */
 } request_t;
 
 smcr_exchange_t *
@@ -126,10 +132,22 @@ find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t 
 }
 
 static void
+keep_last(wmem_list_t *list, request_t *request, unsigned count)
+{
+    wmem_list_append(list, request);
+    if (wmem_list_count(list) > count)
+        wmem_list_remove_frame(list, wmem_list_head(list));
+}
+
+static void
 answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, request_t *request)
 {
+    smcr_lgr_t *lgr = topic->link->lgr;
+
     smcr_exchange_close(arrival, &request->exchange);
-    wmem_list_remove(topic->link->lgr->pending, request);
+    request->rejected = topic->rejects;
+    wmem_list_remove(lgr->pending, request);
+    keep_last(lgr->answered, request, ANSWERED_MAX);
 }
 
 /* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
@@ -154,6 +172,23 @@ answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 }
 
 /*
+ * Whether the message that arrives crosses the open request: its sender had not seen that when it
+ * sent. An acknowledgement shows that the sender's adapter had it; the software sees it a moment
+ * later. One that was acknowledged more than a millisecond or one round trip before, whichever is
+ * longer, had been seen.
+ */
+static bool
+crosses(const smcr_arrival_t *arrival, const request_t *open)
+{
+    uint64_t sent = open->exchange.request_time;
+
+    if (!open->acked)
+        return true;
+    uint64_t round_trip = open->acked->time > sent ? open->acked->time - sent : 0;
+    return arrival->when.time <= open->acked->time + MAX(round_trip, MILLISECOND);
+}
+
+/*
  * A client's wish that crosses with the server's request for the very same thing: the request is
  * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2).
  */
@@ -171,11 +206,10 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     };
     unsigned count;
     const request_t *open = find(lgr, &wanted, &count);
-    if (!open)
+    if (!open || !crosses(arrival, open))
         return false;
     smcr_event_add(arrival, SMCR_EVENT_COLLISION,
-                   "The client's message crosses with frame %u, in which the server does what it "
-                   "asks for",
+                   "Crosses frame %u, in which the server does the same",
                    open->exchange.request_frame);
     return true;
 }
@@ -204,13 +238,28 @@ note_collision(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
                        (changes_rkeys(topic->type) && changes_links(open->type));
         bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
-        if (!collide || given_up || open->requester == topic->side)
+        if (!collide || given_up || open->requester == topic->side || !crosses(arrival, open))
             continue;
         smcr_event_add(arrival, SMCR_EVENT_COLLISION,
-                       "The request crosses with that of frame %u, which has no response yet",
+                       "Crosses the request in frame %u, which has no response yet",
                        open->exchange.request_frame);
         return;
     }
+}
+
+/* Linux answers a server's DELETE LINK for all links with one of its own, not with a response. */
+static bool
+answers_deletion(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    bool client = lgr->server == !topic->side;
+    request_t *asked = client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
+                           ? find_answered(arrival, topic, topic->type, &topic->key, false)
+                           : NULL;
+
+    if (asked)
+        answer(arrival, topic, asked);
+    return asked != NULL;
 }
 
 /* ---- responses that the capture has before their requests ---- */
@@ -252,9 +301,8 @@ came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 void
 smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
-    wmem_list_t *pending = topic->link->lgr->pending;
-
-    if (crosses_server(arrival, topic) || came_before(arrival, topic))
+    if (crosses_server(arrival, topic) || came_before(arrival, topic) ||
+        answers_deletion(arrival, topic))
         return;
     answer_client(arrival, topic);
     note_collision(arrival, topic);
@@ -264,13 +312,15 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         .exchange = {.request_frame = arrival->when.frame, .request_time = arrival->when.time},
         .type = topic->type,
         .requester = (int8_t)topic->side,
+        .asked = smcr_point_at(arrival->qp, arrival->psn),
         .answered = smcr_point_now(smcr_qp_peer(arrival->qp)),
         .key = topic->key,
     };
     arrival->record->asks = &request->exchange;
-    wmem_list_append(pending, request);
-    if (wmem_list_count(pending) > PENDING_MAX)
-        wmem_list_remove_frame(pending, wmem_list_head(pending));
+    if (arrival->record->fate == SMCR_FATE_TAKE)
+        smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
+                         &request->acked);
+    keep_last(topic->link->lgr->pending, request, PENDING_MAX);
 }
 
 static void
@@ -285,6 +335,45 @@ note_late(const smcr_arrival_t *arrival, const request_t *request)
                        "The response comes later than the %u seconds that Linux waits",
                        (unsigned)limit);
 }
+
+/* ---- second answers ---- */
+
+/* The last request of which the message repeats the answer; NULL: there is none, or the capture
+ * lacks a packet of the requester since, which may be another request. */
+static const request_t *
+find_answered_before(const smcr_topic_t *topic)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
+
+    for (wmem_list_frame_t *at = wmem_list_tail(lgr->answered); at; at = wmem_list_frame_prev(at)) {
+        const request_t *request = wmem_list_frame_data(at);
+        if (fits(request, &wanted))
+            return smcr_point_holds(&request->asked) ? request : NULL;
+    }
+    return NULL;
+}
+
+static bool
+is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+{
+    const request_t *before = find_answered_before(topic);
+
+    if (!before)
+        return false;
+    smcr_exchange_t *again = smcr_state_alloc0(arrival->state, sizeof *again);
+    again->request_frame = before->exchange.request_frame;
+    again->request_time = before->exchange.request_time;
+    smcr_exchange_close(arrival, again);
+    smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
+                   topic->rejects && !before->rejected
+                       ? "Second answer to frame %u: takes back the acceptance in frame %u"
+                       : "Second answer to frame %u, which frame %u has answered",
+                   before->exchange.request_frame, before->exchange.response_frame);
+    return true;
+}
+
+/* ---- responses ---- */
 
 /* The response may be that of any of these: nobody will know. */
 static void
@@ -313,6 +402,8 @@ smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     unsigned count;
     bool open = find(lgr, &wanted, &count) != NULL;
 
+    if (!request && !open && is_second_answer(arrival, topic))
+        return true;
     if (!request && !open) /* or one on its link that it does not repeat */
         request = find_answered(arrival, topic, topic->type, NULL, true);
     if (!request) {

@@ -15,6 +15,8 @@ typedef struct {
     int side;          /* that sends the message */
     smcr_link_t *link; /* that carries it */
     uint32_t key;      /* that the response repeats; 0 where the message has none */
+    bool all_links;    /* DELETE LINK: it says so */
+    bool rejects;      /* a response to ADD LINK: it does */
 } smcr_topic_t;
 
 /*

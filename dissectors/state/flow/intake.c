@@ -183,8 +183,7 @@ take_send_part(const smcr_arrival_t *arrival)
     qp->send_open = record->has_part && smcr_is_full(opcode);
     if (!record->has_part)
         return;
-    record->message_psn = (uint32_t)(qp->send_psn & SMCR_PSN_MASK);
-    record->part = (uint32_t)part;
+    record->part = (smcr_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
 static void

@@ -423,6 +423,9 @@ smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .key = rule_of(llc->type)->key(llc),
     };
 
+    topic.all_links = topic.type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL;
+    topic.rejects = topic.type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED;
+
     if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
         return smcr_exchange_response(arrival, &topic);
     smcr_exchange_request(arrival, &topic);

@@ -52,6 +52,14 @@ waited(smcr_when_t from, smcr_when_t to, uint64_t absent)
     return (smcr_wait_t){from.frame, to.time - from.time};
 }
 
+/* Whether the message announces the last bytes that the element has room for. */
+static bool
+fills(const smcr_cdc_view_t *view, const smcr_stream_t *stream)
+{
+    return view->len > 0 && view->has_unread && smcr_ring_room(&stream->ring) &&
+           smcr_stream_free(stream) == 0;
+}
+
 static smcr_wait_t
 end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -119,8 +127,7 @@ static void
 note_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     const smcr_cdc_view_t *view = arrival->record->view;
-    bool filled =
-        view->has_unread && smcr_ring_room(&stream->ring) && smcr_stream_free(stream) == 0;
+    bool filled = fills(view, stream);
 
     if (filled) {
         smcr_stalls_t *now = stalls(arrival->state, stream);
@@ -150,7 +157,8 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
         now->is_blocked = true;
         now->blocked = arrival->sent;
         now->blocked_at = (smcr_point_t){arrival->qp, arrival->psn, 0};
-        smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
+        if (!fills(arrival->record->view, stream)) /* which note_full() tells */
+            smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
     }
 }
 

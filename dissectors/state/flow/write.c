@@ -157,7 +157,8 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
     bool late = reader->heard.qp == qp && write->first_psn < reader->heard.psn;
     if (late || arrival->record->fate == SMCR_FATE_TOO_LATE)
         return; /* nor is it known where it goes among what came before it */
-    uint64_t unseen = unseen_bytes(&reader->located, qp, write->first_psn);
+    smcr_unseen_t unseen = {unseen_bytes(&reader->located, qp, write->first_psn),
+                            !smcr_conn_is_current(conn, !qp->side)};
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed)
         reader->located = smcr_point_at(qp, last);

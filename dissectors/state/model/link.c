@@ -84,6 +84,7 @@ smcr_lgr_new(smcr_state_t *state)
     lgr->single_side = SMCR_SIDE_UNKNOWN;
     lgr->links = wmem_list_new(state->scope);
     lgr->pending = wmem_list_new(state->scope);
+    lgr->answered = wmem_list_new(state->scope);
     lgr->halves = wmem_list_new(state->scope);
     lgr->base_doubtful = &state->base_doubtful;
     return lgr;

@@ -94,6 +94,7 @@ struct smcr_lgr {
     uint32_t active_links;
     wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
     wmem_list_t *pending; /* LLC requests without response (exchange.c) */
+    wmem_list_t *answered; /* the last ones that have one */
     smcr_unasked_t unasked[4]; /* the last ones */
     unsigned unasked_count;
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */

@@ -144,6 +144,17 @@ next_of(const smcr_state_t *state, const packed_t *packed)
     return packed_at(state, next);
 }
 
+/* ---- what records lead to ---- */
+
+bool
+smcr_exchange_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange)
+{
+    const uint64_t wait = UINT64_C(5000000000); /* of a first contact, the longest (smc_llc.h) */
+
+    return !exchange->response_frame && !exchange->is_doubtful &&
+           state->last_time > exchange->request_time + wait;
+}
+
 /* ---- all of them, by frame ---- */
 
 /* Where the number of the frame's record is that was kept last; NULL when there is no such page. */
@@ -181,6 +192,7 @@ smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer)
     if (!slot_of(arrival->state, frame))
         add_page(arrival->state, frame);
     uint32_t *slot = slot_of(arrival->state, frame);
+    arrival->state->last_time = MAX(arrival->state->last_time, arrival->when.time);
     *slot = pack(arrival->state, arrival->record, layer, *slot);
 }
 

@@ -101,9 +101,15 @@ typedef struct {
     smcr_cdc_more_t *more; /* NULL: nothing */
 } smcr_cdc_view_t;
 
+/* Which part of its message a SEND packet has. */
+typedef struct {
+    uint32_t message_psn; /* of the message's first packet */
+    uint32_t number;      /* of this one, from 0 */
+} smcr_part_t;
+
 typedef enum {
     SMCR_EVENT_NONE,
-#define SMCR_EVENT(id, expert) id,
+#define SMCR_EVENT(id, expert, info) id,
 #include "events.def"
 } smcr_event_id_t;
 
@@ -134,7 +140,7 @@ typedef struct smcr_event {
     MEMBER(bool, sender_known, : 1, false)              /* the queue pair that sent it is */ \
     MEMBER(bool, receiver_known, : 1, false)            /* the one that receives it is */ \
     MEMBER(bool, has_number, : 1, false)                /* the link's number was known */ \
-    MEMBER(bool, has_part, : 1, false)                  /* `message_psn` and `part` are known */ \
+    MEMBER(bool, has_part, : 1, false)                  /* `part` is known */ \
     MEMBER(bool, is_late, : 1, false)                   /* see smcr_record_now() */
 
 /* MEMBER(type, name): a record keeps it only where it is not zero. */
@@ -147,13 +153,13 @@ typedef struct smcr_event {
     MEMBER(smcr_exchange_t *, answers)  /* the one that it ends; a message may do both */ \
     MEMBER(smcr_event_t *, events)      /* in order */ \
     MEMBER(smcr_wait_t, acks)           /* ACK: the packet that it answers, how long that took */ \
+    MEMBER(uint32_t, refuses)           /* NAK, RNR NAK: frame that first had its PSN */ \
     MEMBER(smcr_step_back_t *, step)    /* that the packet belongs to */ \
     MEMBER(uint32_t *, discarded)       /* behind a gap: see smcr_verdict_t */ \
     MEMBER(uint32_t, first_frame)       /* that had this PSN before; 0: none */ \
     MEMBER(uint32_t, missing)           /* packets that are absent before this one */ \
     MEMBER(uint32_t, gap_frame)         /* behind a gap: the first packet behind it */ \
-    MEMBER(uint32_t, message_psn)       /* SEND in several packets: PSN of its first one */ \
-    MEMBER(uint32_t, part)              /* and the number of this one, from 0 */
+    MEMBER(smcr_part_t, part)           /* SEND in several packets */
 
 #define SMCR_DECLARE_ALWAYS(type, name, width, value) type name width;
 #define SMCR_DECLARE_SOMETIMES(type, name) type name;
@@ -174,6 +180,10 @@ typedef struct {
 
 /* A record of which nothing is known. */
 smcr_record_t smcr_record_new(void);
+
+/* Whether nobody has answered the request in the time after which Linux gives up. That is not known
+ * when the capture ends before. */
+bool smcr_exchange_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange);
 
 /* Adds what is known of the link now; `sender` is a side of it. */
 void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);

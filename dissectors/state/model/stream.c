@@ -55,8 +55,8 @@ smcr_stream_move(smcr_stream_t *stream)
 /* After a failover: the request goes on at `*position`, or it is one of those that come again, a
  * round before. False: it may be either, because the capture lacks packets. */
 static bool
-locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next, uint64_t unseen,
-             uint64_t *position)
+locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next,
+             smcr_unseen_t unseen, uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
     uint64_t forward = *position;
@@ -65,15 +65,15 @@ locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next, u
 
     if (!goes_on)
         *position = forward - room;
-    return goes_on || !fits || unseen == 0;
+    return forward < room || (!unseen.reads && (goes_on || !fits || unseen.bytes == 0));
 }
 
 bool
-smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, uint64_t unseen,
+smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t unseen,
                    uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t next = earliest(stream, unseen);
+    uint64_t next = earliest(stream, unseen.bytes);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
 
     if (room == 0 && extent.offset != next + stream->ring.base) {
@@ -82,7 +82,7 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, uint64_t unseen,
     }
     *position = forward;
     if (stream->moved ? !locate_moved(stream, extent, next, unseen, position)
-                      : unseen && room && unseen >= forward - next + room)
+                      : unseen.bytes && room && unseen.bytes >= forward - next + room)
         return false;
     stream->begun = *position;
     stream->located = *position + extent.length;

@@ -76,13 +76,18 @@ typedef struct {
     uint32_t offset, length; /* bytes */
 } smcr_extent_t;
 
+/* What the capture may lack since the last request that was located. */
+typedef struct {
+    uint64_t bytes; /* at most so many were written; UINT64_MAX: no bound is known */
+    bool reads;     /* the reader may have read more than its messages in the capture say */
+} smcr_unseen_t;
+
 /*
  * Where in the stream a request goes. It goes on where the last one ended; else the capture lacks
- * some, at most `unseen` bytes (UINT64_MAX: no bound is known), or, after a failover, they are
- * written again. Returns false when that is not known: more than one round of the element may be
+ * some, or, after a failover, they are written again. Returns false when that is not known: more than one round of the element may be
  * missing, or its size is not known, and bytes are missing or the writer begins another round.
  */
-bool smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, uint64_t unseen,
+bool smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t unseen,
                         uint64_t *position);
 
 /* Everything up to what is announced has been sent. */

@@ -1,0 +1,21 @@
+/* cdc_view.h
+ * Shows what the cursors of a CDC message mean for the data of either direction: bytes announced
+ * and read, free space, and who waited for whom.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_SHOW_CDC_VIEW_H
+#define SMCR_SHOW_CDC_VIEW_H
+
+#include "compat.h"
+#include "state/state.h"
+
+/* In the Info column. */
+void smcr_cdc_view_summarize(packet_info *pinfo, const smcr_cdc_view_t *view);
+
+/* A subtree per direction, below `tree`. The record has a view. */
+void smcr_cdc_view_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                        const smcr_record_t *record);
+
+#endif /* SMCR_SHOW_CDC_VIEW_H */

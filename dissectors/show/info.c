@@ -1,0 +1,90 @@
+/* info.c
+ * The Info column: trouble, whose the packet is, what an acknowledgement answers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "info.h"
+
+#include "values.h"
+#include "wire/wire.h"
+
+/* ---- whose ---- */
+
+void
+smcr_info_begin_tcp(packet_info *pinfo)
+{
+    col_clear(pinfo->cinfo, COL_INFO);
+    col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, (uint16_t)pinfo->srcport,
+                     (uint16_t)pinfo->destport);
+    col_append_str(pinfo->cinfo, COL_INFO, " ");
+}
+
+static void
+add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
+{
+    col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[sender], conn->port[!sender]);
+    col_append_str(pinfo->cinfo, COL_INFO, " ");
+}
+
+/* The ports where TCP is known; else what tells the packet from those of others. */
+void
+smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
+{
+    const smcr_conn_t *conn = record->conn;
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_clear(pinfo->cinfo, COL_INFO);
+    if (conn && conn->conversation && record->direction >= 0)
+        add_ports(pinfo, conn, record->direction);
+    else if (conn)
+        col_append_fstr(pinfo->cinfo, COL_INFO, "Connection %u: ", conn->index);
+    else if (record->has_number)
+        col_append_fstr(pinfo->cinfo, COL_INFO, "Link %u: ", record->link->number);
+}
+
+/* ---- trouble ---- */
+
+void
+smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
+{
+#define SMCR_EVENT(id, expert, info) [id] = (info),
+    static const char *const words[] = {
+#include "state/model/events.def"
+    };
+
+    if (record->gap_frame && !record->missing)
+        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Behind a gap] ");
+    for (const smcr_event_t *event = record->events; event; event = event->next)
+        if (words[event->id])
+            col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", words[event->id]);
+}
+
+/* ---- acknowledgements ---- */
+
+static void
+add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce,
+            const char *reason)
+{
+    col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", reason);
+    if (record->refuses)
+        col_append_fstr(pinfo->cinfo, COL_INFO, "for frame %u", record->refuses);
+    else
+        col_append_fstr(pinfo->cinfo, COL_INFO, "for PSN %u", roce->psn);
+}
+
+void
+smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce)
+{
+    int kind = roce->has_aeth ? (int)smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) : -1;
+    unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    if (kind == SMCR_SYNDROME_NAK)
+        add_refusal(pinfo, record, roce,
+                    wmem_strdup_printf(pinfo->pool, "NAK: %s",
+                                       val_to_str_const(code, smcr_nak_codes, "unknown reason")));
+    else if (kind == SMCR_SYNDROME_RNR_NAK)
+        add_refusal(pinfo, record, roce, "RNR NAK");
+    else if (record->acks.frame)
+        col_append_fstr(pinfo->cinfo, COL_INFO, "ACK of frame %u", record->acks.frame);
+}
