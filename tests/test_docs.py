@@ -1,5 +1,8 @@
 """Documentation that is made from the code is up to date."""
 
+import re
+
+import expert_items
 import fields
 from bed import TOP
 
@@ -12,3 +15,36 @@ def test_fields_are_documented(tshark):
 def test_every_field_of_the_table_is_registered(tshark):
     registered = {row[0] for row in tshark.registered_fields()}
     assert {field.filter for field in fields.fields()} | {each.filter for each in fields.experts()} == registered
+
+
+def test_expert_items_are_documented():
+    text = expert_items.DOCUMENT.read_text(encoding="utf-8")
+    written = expert_items.document(expert_items.places())
+    assert text == written, "docs/expert-items.md is stale: tests/experts-doc writes it"
+
+
+def test_every_expert_item_is_explained():
+    """Each has a sentence of its own; at most 20 words, one behind the other."""
+    whens = expert_items.whens()
+    assert [each.filter for each in fields.experts() if each.filter not in whens] == []
+    sentences = [sentence for when in whens.values() for sentence in re.split(r"(?<=\.) ", when)]
+    assert [each for each in sentences if not each.endswith(".") or len(each.split()) > 20] == []
+
+
+def test_every_expert_item_has_a_place():
+    """A capture that shows it, or a test."""
+    places = expert_items.places()
+    assert [each.filter for each in fields.experts()
+            if each.filter not in places and not expert_items.test_of(each.filter)] == []
+
+
+def test_captures_show_the_expert_items(tshark):
+    """At the frame that the document names."""
+    paths, asked = expert_items.all_captures(tshark.bed), {}
+    for item, (name, frame) in expert_items.places().items():
+        asked.setdefault(name, set()).add((item, frame))
+    for name, pairs in asked.items():
+        items, frames = (sorted({pair[i] for pair in pairs}) for i in (0, 1))
+        where = f"frame.number in {{{', '.join(map(str, frames))}}}"
+        shown = set(expert_items.items_of(tshark, paths[name], items, where))
+        assert (name, pairs - shown) == (name, set())

@@ -1,0 +1,99 @@
+"""
+docs/expert-items.md: what each expert item says, when it is raised, and where to see it.
+
+The sentence "when" is the comment above the item's row in dissectors/experts.def. What shows the item is found by
+tshark; the document keeps it, so that whoever only checks the document needs not search.
+"""
+
+import re
+import shutil
+
+import fields
+from bed import TOP, captures
+
+DOCUMENT = TOP / "docs" / "expert-items.md"
+FACTS = sorted((TOP / "tests" / "facts").glob("test_*.py"))
+
+INTRODUCTION = """\
+# Expert items
+
+Made by `tests/experts-doc` from `dissectors/experts.def`; do not edit. The capture is one of `captures/`, a small one
+that shows the item; the frame is the first one there. What no capture shows has a test that makes one. See it:
+
+    tshark -2 -r FILE -Y FILTER -V
+
+An item with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know that:
+use `tshark -2` or the window.
+"""
+
+HEADER = ("filter", "severity", "what it says", "when it is raised", "capture", "frame")
+ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| `?(?P<capture>[^|`]+)`? \| (?P<frame>\d*) \|$", re.MULTILINE)
+COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\nEXPERT\(\w+, \"([^\"]+)\"")
+
+
+def whens():
+    """{filter: when it is raised}, the comments of the table."""
+    text = (TOP / "dissectors" / "experts.def").read_text(encoding="utf-8")
+    return {name: re.sub(r"\n \* ", " ", comment) for comment, name in COMMENT.findall(text)}
+
+
+# ---- where to see an item ----
+
+
+def all_captures(bed):
+    """{name: path that tshark can read} of all captures, in the order in which they are preferred."""
+    found = {}
+    for folder in ("real", "synthetic", "malformed"):
+        names = sorted(captures(folder), key=lambda name: (bed.capture(name).stat().st_size, name))
+        found.update({name: bed.capture(name) for name in names})
+    for path in sorted((TOP / "captures" / "fabric").glob("*smc*.pcapng.gz")):  # the others have nothing of SMC-R
+        found[path.name.removesuffix(".pcapng.gz")] = shutil.copyfile(path, bed.scratch / path.name)
+    return found
+
+
+def items_of(tshark, path, items, where=""):
+    """(filter, frame) of these items in a capture, in the order of its frames."""
+    condition = " || ".join(items)
+    rows = tshark.fields(path, "frame.number", *items, where=f"({condition}) && ({where})" if where else condition,
+                         two_pass=True)
+    return [(item, int(number[0])) for number, *shown in rows
+            for item, value in zip(items, shown, strict=True) if value]
+
+
+def find(tshark):
+    """{filter: (capture, frame)}: the first capture that shows the item."""
+    found = {}
+    for name, path in all_captures(tshark.bed).items():
+        missing = [each.filter for each in fields.experts() if each.filter not in found]
+        if not missing:
+            break
+        for item, frame in items_of(tshark, path, missing):
+            found.setdefault(item, (name, frame))
+    return found
+
+
+def places():
+    """{filter: (capture, frame)} as the document says."""
+    rows = ROW.finditer(DOCUMENT.read_text(encoding="utf-8"))
+    return {row["item"]: (row["capture"], int(row["frame"])) for row in rows if row["frame"]}
+
+
+def test_of(item):
+    """The test that has the item shown, where no capture does; empty: there is none."""
+    found = (path for path in FACTS if f'"{item}"' in path.read_text(encoding="utf-8"))
+    return next((path.relative_to(TOP).as_posix() for path in found), "")
+
+
+# ---- the document ----
+
+
+def document(where):
+    """The text; `where` is what find() returns."""
+    when = whens()
+    rows = []
+    for each in fields.experts():
+        name, frame = where.get(each.filter) or (test_of(each.filter), "")
+        rows.append((fields.filter_cell(each.filter), each.severity, each.sentence, when.get(each.filter, ""),
+                     f"`{name}`", str(frame)))
+    severities = [f"- {severity}: {meaning}" for severity, meaning in fields.SEVERITIES.items()]
+    return "\n".join([INTRODUCTION, *severities, "", *fields.table(HEADER, rows)]) + "\n"
