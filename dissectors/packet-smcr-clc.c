@@ -18,29 +18,6 @@ static dissector_handle_t clc;
 static dissector_handle_t builtin; /* Wireshark's own `smc`, NULL when it has none */
 static heur_dtbl_entry_t *heuristic;
 
-/* Only a server accepts. Who declines is not certain; then the sender is taken for the client. */
-static bool
-clc_is_from_server(tvbuff_t *tvb)
-{
-    return tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
-           tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
-}
-
-/* Whether the header, as far as it is there, is one that a CLC message can have. */
-static bool
-is_plausible(tvbuff_t *tvb)
-{
-    unsigned captured = tvb_captured_length(tvb);
-
-    if (captured > SMCR_CLC_TYPE_AT &&
-        !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_clc_types))
-        return false;
-    if (captured < SMCR_CLC_HEADER_LENGTH)
-        return true;
-    unsigned length = tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT);
-    return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
-}
-
 /*
  * For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
  * too; Wireshark's own dissector takes that for SMC, and it would come before us from then on, so
@@ -55,10 +32,8 @@ dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void 
     bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
     smcr_heuristic_takes(heuristic, pinfo);
     pinfo->can_desegment = pinfo->saved_can_desegment;
-    if (!is_plausible(tvb) && !smcr_handshake_find(pinfo))
+    if (!smcr_clc_stream_plausible(tvb) && !smcr_handshake_find(pinfo))
         return builtin && call_dissector_with_data(builtin, tvb, pinfo, tree, data);
-    if (!smcr_handshake_find(pinfo)) /* later passes find it */
-        smcr_handshake_claim(pinfo, !clc_is_from_server(tvb));
     if (is_layer)
         return smcr_clc_stream_dissect(tvb, pinfo, tree, data) != 0;
     return call_dissector_only(clc, tvb, pinfo, tree, data) != 0;

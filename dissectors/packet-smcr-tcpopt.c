@@ -21,14 +21,14 @@ static dissector_handle_t original[WRAPPED];
 static int
 dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    bool first_pass = !pinfo->fd->visited;
+    bool learns = !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
     bool enabled = proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
     bool ours = enabled && which != MSS && smcr_option_is_ours(tvb);
     bool tells = enabled && which == MSS && data;
 
-    if (first_pass && ours && data)
+    if (learns && ours && data)
         smcr_option_learn(pinfo, data);
-    else if (first_pass && tells)
+    else if (learns && tells)
         smcr_option_learn_mss(tvb, pinfo, data);
     int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);
     if (ours)

@@ -264,7 +264,7 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     rise_to(flow, last);
 }
 
-/* Sent for the third time without an answer since the first. */
+/* Sent for the fourth time: three repeats without an answer since the first. */
 static bool
 is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_packet_t *seen)
 {

@@ -71,7 +71,7 @@ SMCR_LAYOUT(decline_words, "SMC Decline v2 words", decline_words_rows, 16);
 
 /* ---- Decline ---- */
 
-/* The words for the diagnosis, below it and as expert item. */
+/* The words for the diagnosis, below it and in the summary. */
 static void
 explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline)
 {
@@ -84,9 +84,6 @@ explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline
     proto_item_set_generated(item);
     if (diagnosis != walk->tree)
         proto_tree_move_item(walk->tree, diagnosis, item);
-    smcr_note_format(walk, diagnosis, &ei_smcr_clc_declined,
-                           "The peer declines SMC: %s (0x%08x)",
-                           text, decline->diagnosis);
     smcr_say_both(walk, ": %s (0x%08x)", text, decline->diagnosis);
 }
 
@@ -293,7 +290,8 @@ read_header(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
 }
 
 proto_tree *
-smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc)
+smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
+                 smcr_clc_t *clc)
 {
     bool has_header = read_header(tvb, pinfo, clc);
     const char *name = clc->header.eyecatcher == SMCR_EYECATCHER_D ? "SMC-D" : "SMC-R";
@@ -308,6 +306,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t
             .shown = &message.shown,
         },
         .clc = clc,
+        .release = release,
         .whole = true,
         .consistent = true,
     };

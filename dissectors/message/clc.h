@@ -14,10 +14,12 @@
  * Dissects one CLC message: adds its tree to `tree`, appends to the Info column.
  *
  * tvb: the message alone, from its eyecatcher; its reported length is that of the message, or of
- * what there is when the message's length field is impossible. clc: filled in. Returns the
- * message's subtree, NULL without a tree.
+ * what there is when the message's length field is impossible. release: of SMC version 2, that the
+ * link group has agreed on; 0: not known. clc: filled in. Returns the message's subtree, NULL
+ * without a tree.
  */
-proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_clc_t *clc);
+proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
+                             smcr_clc_t *clc);
 
 /* Decodes one CLC message without showing anything. Arguments as above. */
 void smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc);

@@ -294,12 +294,14 @@ dissect_smcd(smcr_clc_message_t *message, smcd_accept_t *accept)
     return true;
 }
 
-/* "SMC-Rv2.1"; only the first contact extension tells the release. */
+/* "SMC-Rv2.1"; the first contact extension tells the release for all messages of the group. */
 static const char *
 kind_text(const smcr_clc_message_t *message, const smcr_clc_accept_t *first_contact)
 {
     wmem_allocator_t *pool = message->walk.pinfo->pool;
-    unsigned release = smcr_bits(first_contact->os_release, SMCR_MASK_RELEASE);
+    unsigned told = smcr_bits(first_contact->os_release, SMCR_MASK_RELEASE);
+    unsigned agreed = message->format == 2 && !is_first_contact(message) ? message->release : 0;
+    unsigned release = told ? told : agreed;
     char kind = message->clc->smcd ? 'D' : 'R';
 
     return release ? wmem_strdup_printf(pool, "SMC-%cv%u.%u", kind, message->format, release)

@@ -27,6 +27,7 @@ typedef struct {
     smcr_shown_t *shown; /* head of the list that `walk` writes */
     smcr_clc_t *clc;
     unsigned format;   /* 1 or 2: the version whose layouts are used */
+    unsigned release;  /* of version 2, that was agreed on before; 0: not known */
     bool whole;        /* false once bytes were missing: nothing behind them is decoded */
     bool consistent;   /* false once a count or an offset was wrong: the right length is unknown */
     unsigned expected; /* bytes that the message must have, trailer included */

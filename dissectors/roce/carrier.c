@@ -230,6 +230,8 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
 
     if (!smcr_hooks_enabled())
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
+    if (pinfo->flags.in_error_pkt) /* quoted: it is no packet on the wire */
+        return dissect_foreign(start, tvb, pinfo, tree, data);
     smcr_hooks_note_cut(pinfo);
     if (ignore(start, tvb, pinfo))
         return dissect_foreign(start, tvb, pinfo, tree, data);
@@ -270,7 +272,7 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 
     if (decided)
         return decided->packet && show_as_layer(tvb, pinfo, tree, decided);
-    if (!smcr_hooks_enabled() || !infiniband ||
+    if (!smcr_hooks_enabled() || !infiniband || pinfo->flags.in_error_pkt ||
         is_of_no_interest(pinfo, infiniband->opCode, pinfo->destport))
         return false;
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);

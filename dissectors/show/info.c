@@ -48,16 +48,22 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {
+    if (!record->events && !record->gap_frame)
+        return;
 #define SMCR_EVENT(id, expert, info) [id] = (info),
     static const char *const words[] = {
 #include "state/model/events.def"
     };
 
-    if (record->gap_frame && !record->missing)
-        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Behind a gap] ");
+    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
+
     for (const smcr_event_t *event = record->events; event; event = event->next)
         if (words[event->id])
-            col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", words[event->id]);
+            wmem_strbuf_append_printf(text, "[%s] ", words[event->id]);
+    if (record->gap_frame && !record->missing)
+        wmem_strbuf_append(text, "[Behind a gap] ");
+    if (wmem_strbuf_get_len(text))
+        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "%s", wmem_strbuf_get_str(text));
 }
 
 /* ---- acknowledgements ---- */

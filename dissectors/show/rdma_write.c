@@ -54,14 +54,12 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece.gap));
 }
 
-/* Returns the packet's subtree. */
-static proto_tree *
-show_fields(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce,
+static void
+show_fields(tvbuff_t *data, proto_tree *below, const smcr_roce_t *roce,
             const smcr_record_t *record)
 {
     uint32_t length = record->place->length;
-    proto_item *top = smcr_item_top(tree, data, "SMC-R");
-    proto_tree *below = proto_item_add_subtree(top, ett_smcr);
+    proto_item *top = proto_tree_get_parent(below);
 
     proto_item_append_text(top, ", RDMA WRITE %s, %u bytes", part_name(roce->opcode), length);
     if (record->place->index)
@@ -71,7 +69,6 @@ show_fields(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce,
     show_place(data, below, record);
     if (roce->has_reth)
         generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
-    return below;
 }
 
 proto_tree *
@@ -80,9 +77,12 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 {
     const smcr_place_t *place = record->place;
     uint32_t captured = tvb_captured_length(data);
-    bool wanted = proto_field_is_referenced(tree, proto_smcr);
-    proto_tree *below = wanted ? show_fields(data, tree, roce, record) : tree;
+    proto_tree *below = tree;
 
+    if (tree)
+        below = proto_item_add_subtree(smcr_item_top(tree, data, "SMC-R"), ett_smcr);
+    if (proto_field_is_referenced(tree, proto_smcr))
+        show_fields(data, below, roce, record);
     col_append_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
     col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", place->length, " ");
     if (place->index)

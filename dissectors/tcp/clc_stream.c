@@ -142,6 +142,17 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn)
 
 /* ---- every pass ---- */
 
+/* What the Decline means: that the connection falls back, if it has not done so before. */
+static void
+show_decline(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    if (conn && conn->fallback.kind == SMCR_FALLBACK_DECLINED &&
+        conn->fallback.frame == pinfo->num)
+        smcr_fallback_show(message, pinfo, tree, conn);
+    else
+        expert_add_info(pinfo, proto_tree_get_parent(tree), &ei_smcr_clc_declined);
+}
+
 /* Shows a message, number `nth` in this frame, with what was learned of it. Returns its type. */
 static uint8_t
 show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
@@ -149,16 +160,16 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
 {
     smcr_clc_t clc;
     smcr_record_t record;
-    proto_tree *below = smcr_clc_dissect(message, pinfo, tree, &clc);
+    bool learned = smcr_learned_clc(pinfo, nth, &record);
+    unsigned release = learned && record.link ? record.link->lgr->release : 0;
+    proto_tree *below = smcr_clc_dissect(message, pinfo, tree, release, &clc);
 
-    if (smcr_learned_clc(pinfo, nth, &record)) {
+    if (learned) {
         smcr_annotate_packet(message, pinfo, below, &record);
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
     }
-    bool declines = clc.header.type == SMCR_CLC_DECLINE && conn &&
-                    conn->fallback.kind == SMCR_FALLBACK_DECLINED;
-    if (declines && conn->fallback.frame == pinfo->num)
-        smcr_fallback_show(message, pinfo, below, conn);
+    if (clc.header.type == SMCR_CLC_DECLINE)
+        show_decline(message, pinfo, below, conn);
     run_builtin(message, pinfo, tree);
     return clc.header.type;
 }
@@ -290,11 +301,45 @@ show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     proto_item_set_hidden(reason);
 }
 
+/* Only a server accepts. Who declines is not certain; then the sender is taken for the client. */
+static bool
+is_from_server(tvbuff_t *tvb)
+{
+    return tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
+           tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
+}
+
+bool
+smcr_clc_stream_plausible(tvbuff_t *tvb)
+{
+    unsigned captured = tvb_captured_length(tvb);
+
+    if (captured > SMCR_CLC_TYPE_AT &&
+        !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_clc_types))
+        return false;
+    if (captured < SMCR_CLC_HEADER_LENGTH)
+        return true;
+    unsigned length = tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT);
+    return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
+}
+
+/* First pass: the connection of a segment whose handshake was not captured; NULL: it does not begin
+ * with CLC. */
+static smcr_conn_t *
+claim(tvbuff_t *tvb, packet_info *pinfo)
+{
+    if (!smcr_clc_begins(tvb, 0, pinfo) || !smcr_clc_stream_plausible(tvb))
+        return NULL;
+    return smcr_handshake_claim(pinfo, !is_from_server(tvb));
+}
+
 int
 smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     conversation_t *bypass = smcr_handshake_bypass(pinfo);
 
+    if (pinfo->flags.in_error_pkt) /* quoted: it is no segment on the wire */
+        return 0;
     if (bypass) {
         pinfo->can_desegment = pinfo->saved_can_desegment;
         return call_hidden(bypass, tvb, pinfo, tree, data);
@@ -306,6 +351,8 @@ smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
         show_fallback(tvb, pinfo, tree, conn);
         return dissect_rest(tvb, 0, pinfo, tree, data);
     }
+    if (!conn && !pinfo->fd->visited)
+        conn = claim(tvb, pinfo);
     if (conn && !pinfo->fd->visited)
         learn_segment(tvb, pinfo, conn);
     int offset = show_messages(tvb, pinfo, tree, conn);

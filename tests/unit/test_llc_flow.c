@@ -192,10 +192,10 @@ static const struct {
         {SERVER, RKEY(0, SERVER_RKEY), 0, 0, ""}, STOP},
         1, 0, 0, {{SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
     {"DELETE LINK by the server", {LINK_2,
-        {SERVER, DELETE(0, 2, 0x10000), 0, 0, "LINK_DELETED LGR_TYPE"},
+        {SERVER, DELETE(0, 2, 0x10000), 0, 0, "LINK_LOST LINK_DELETED LGR_TYPE"},
         {CLIENT, DELETE(R, 2, 0x10000), 0, 5, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
     {"DELETE LINK by the client", {LINK_2, /* asks the server to do it */
-        {CLIENT, DELETE(0, 2, 0x10000), 0, 0, "LINK_DELETE_ASKED"},
+        {CLIENT, DELETE(0, 2, 0x10000), 0, 0, "LINK_LOST LINK_DELETE_ASKED"},
         {SERVER, DELETE(0, 2, 0x10000), 0, 5, "LINK_DELETED LGR_TYPE"},
         {CLIENT, DELETE(R, 2, 0x100000), 0, 6, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
     {"DELETE LINK as an answer", { /* though it does not say that it is a response */
@@ -203,10 +203,10 @@ static const struct {
     {"DELETE LINK of an unknown link", {
         {SERVER, DELETE(0, 9, 0x10000), 0, 0, "UNKNOWN_LINK"}, STOP}, 1, 0, 0, {{0}}},
     {"DELETE LINK for all", {LINK_2,
-        {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, "LGR_ENDED"}, STOP},
+        {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, "LGR_ENDED LGR_LOST"}, STOP},
         0, SMCR_LINK_DELETED, 1, {{0}}},
     {"DELETE LINK of the only link", {
-        {SERVER, DELETE(0, 1, 0x30000), 0, 0, "LINK_DELETED"}, STOP}, 0, 0, 1, {{0}}},
+        {SERVER, DELETE(0, 1, 0x30000), 0, 0, "LINK_DELETED LGR_LOST"}, STOP}, 0, 0, 1, {{0}}},
     {"unknown and optional types", {
         {SERVER, {.type = 0x8a}, 0, 0, 0, ""}, {SERVER, {.type = 0x0a}, 0, 0, 0, ""},
         {SERVER, {.type = 0x00}, 0, 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},

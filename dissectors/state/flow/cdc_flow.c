@@ -6,6 +6,7 @@
 
 #include "cdc_flow.h"
 
+#include "cost.h"
 #include "exchange.h"
 #include "orphan.h"
 #include "state/model/store.h"
@@ -56,7 +57,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         wmem_list_remove(lgr->halves, conn);
     } else {
         conn = smcr_conn_new(arrival->state);
-        conn->lgr = lgr;
+        smcr_conn_join(conn, lgr);
         wmem_list_append(lgr->halves, conn);
         if (wmem_list_count(lgr->halves) > HALVES_MAX)
             wmem_list_remove_frame(lgr->halves, wmem_list_head(lgr->halves));
@@ -162,6 +163,20 @@ smcr_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 /* ---- what it changes ---- */
 
 static void
+note_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validated)
+{
+    const smcr_link_t *to = arrival->qp->link;
+    const char *without = validated ? "" : ", without failover validation";
+
+    if (from->has_number && to->has_number)
+        smcr_event_add(arrival, SMCR_EVENT_MOVED, "The connection moves from link %u to link %u%s",
+                       from->number, to->number, without);
+    else
+        smcr_event_add(arrival, SMCR_EVENT_MOVED, "The connection moves to another link%s",
+                       without);
+}
+
+static void
 take_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
 {
     const smcr_qp_t *qp = arrival->qp;
@@ -169,10 +184,7 @@ take_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
     bool has_sent = side->cdc_frame || validated; /* before, any link of the group may be chosen */
 
     if (side->link && side->link != qp->link && has_sent) {
-        smcr_event_add(arrival, SMCR_EVENT_MOVED,
-                       "Connection %u moves from link %u to link %u%s", conn->index,
-                       side->link->index, qp->link->index,
-                       validated ? "" : ", without failover validation");
+        note_moved(arrival, side->link, validated);
         side->moved_frame = arrival->when.frame;
         smcr_stream_move(&conn->side[qp->side].in);
     }
@@ -209,14 +221,25 @@ take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit
 }
 
 static void
-take_state(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc)
+take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side)
+{
+    smcr_cost_t cost = smcr_cost_of_conn(conn);
+
+    side->abort_frame = arrival->when.frame;
+    smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);
+}
+
+static void
+take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
+           const smcr_cdc_t *cdc)
 {
     bool had_ended = smcr_conn_side_has_ended(side);
 
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
                    SMCR_EVENT_SENDING_DONE);
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
-    take_state_bit(arrival, cdc, SMCR_CDC_STATE_ABORT, &side->abort_frame, SMCR_EVENT_ABORTED);
+    if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame)
+        take_abort(arrival, conn, side);
     if (arrival->record->view)
         arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
 }
@@ -287,17 +310,20 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
 typedef struct {
     bool follows; /* the capture has the message before this one */
     bool current; /* it has all of the peer's so far */
+    bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
 } known_t;
 
 static known_t
 what_is_known(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_point_t *located = &conn->side[arrival->qp->side].located;
     bool first = cdc->seq == 1 && conn->side[arrival->qp->side].since.qp && sender->announced.qp;
 
     return (known_t){
         .follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first,
         .current = smcr_conn_is_current(conn, !arrival->qp->side),
+        .placed = located->qp == arrival->qp && located->unplaced == arrival->qp->unplaced,
     };
 }
 
@@ -313,7 +339,8 @@ announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc
     view->has_unread = known.current;
     view->len = len > 0 ? (uint32_t)len : 0;
     view->read = read > 0 ? (uint32_t)read : 0;
-    smcr_window_announced(arrival, streams->out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0);
+    smcr_window_announced(arrival, streams->out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0,
+                          known.placed);
     if (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         smcr_window_urgent(arrival->state, streams->out);
 }
@@ -413,5 +440,5 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     conn->side[qp->side].heard = (smcr_point_t){arrival->qp, arrival->psn, 0};
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
-    take_state(arrival, side, cdc);
+    take_state(arrival, conn, side, cdc);
 }

@@ -63,8 +63,10 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     smcr_lgr_t *lgr = qp->link->lgr;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
-    conn->lgr = lgr;
+    smcr_conn_join(conn, lgr);
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
+    if (conn->first_contact)
+        lgr->release = (uint8_t)smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
     qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
     side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;

@@ -12,6 +12,7 @@
 
 #include "ack.h"
 #include "cdc_flow.h"
+#include "cost.h"
 #include "deferred.h"
 #include "llc_flow.h"
 #include "state/model/store.h"
@@ -149,20 +150,34 @@ take_write(const smcr_arrival_t *arrival)
 
 /* ---- requests ---- */
 
+/* The peer answers nothing any more: what is on its way to it is lost. */
+static void
+note_silence(const smcr_arrival_t *arrival)
+{
+    smcr_cost_t cost = smcr_cost_of_group(arrival->qp->link->lgr);
+
+    smcr_cost_tell(arrival, SMCR_EVENT_SILENT,
+                   "The peer has stopped answering: the packet is sent for the fourth time", &cost);
+}
+
 static void
 note_order(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
 {
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
     if (verdict->order == SMCR_PACKET_IS_REPEAT)
-        smcr_event_add(arrival, SMCR_EVENT_RETRANSMISSION, NULL);
+        smcr_event_add(arrival,
+                       lgr->ended_frame ? SMCR_EVENT_SENT_TO_NOBODY : SMCR_EVENT_RETRANSMISSION,
+                       NULL);
     else if (verdict->order == SMCR_PACKET_IS_COPY)
         smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
     if (verdict->absent)
         smcr_event_add(arrival, SMCR_EVENT_ABSENT,
-                       verdict->absent == 1 ? "The packet before this one is not in the capture"
-                                            : "%u packets before this one are not in the capture",
+                       verdict->absent == 1 ? "The packet before this one has not come yet"
+                                            : "%u packets before this one have not come yet",
                        verdict->absent);
-    if (verdict->silent)
-        smcr_event_add(arrival, SMCR_EVENT_SILENT, NULL);
+    if (verdict->silent && !lgr->ended_frame)
+        note_silence(arrival);
 }
 
 /* Which part of its message a SEND packet is, when that needs several. */
@@ -194,7 +209,7 @@ check_mtu(const smcr_arrival_t *arrival)
     int mtu = smcr_mtu_bytes(code);
 
     if (mtu && arrival->roce->payload_length > mtu)
-        smcr_event_add(arrival, SMCR_EVENT_MTU,
+        smcr_event_add(arrival, SMCR_EVENT_ABOVE_MTU,
                        "The packet has %d bytes, but the MTU of the link is %d",
                        arrival->roce->payload_length, mtu);
 }

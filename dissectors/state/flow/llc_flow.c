@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "cost.h"
 #include "exchange.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
@@ -84,7 +85,7 @@ key_user_data(const smcr_llc_t *llc)
 static void
 note_type(const flow_t *flow)
 {
-    static const char *const names[] = {"SINGLE", "SYM", "ASYMMETRIC"};
+    static const char *const names[] = {"SINGLE", "SYMMETRIC", "ASYMMETRIC"};
     const smcr_lgr_t *lgr = flow->lgr;
     const char *single = lgr->type != SMCR_LGR_ASYMMETRIC ? ""
                          : lgr->single_side == lgr->server
@@ -108,6 +109,31 @@ activate(const flow_t *flow, smcr_link_t *link)
         note_type(flow);
 }
 
+/* The group has no link any more: its open connections are lost. */
+static void
+note_open(const flow_t *flow)
+{
+    smcr_cost_t cost = smcr_cost_of_group(flow->lgr);
+    char what[64];
+
+    if (!cost.open)
+        return;
+    g_snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open,
+               cost.open == 1 ? "" : "s");
+    smcr_cost_tell(flow->arrival, SMCR_EVENT_LGR_LOST, what, &cost);
+}
+
+/* A side says for the first time that the link has failed. */
+static void
+note_lost(const flow_t *flow, smcr_link_t *link)
+{
+    bool lost = flow->llc->u.delete_link.reason == SMCR_DELETE_LOST_PATH;
+
+    if (lost && !link->lost && link->state == SMCR_LINK_ACTIVE)
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
+    link->lost |= lost;
+}
+
 static void
 delete(const flow_t *flow, smcr_link_t *link)
 {
@@ -115,10 +141,11 @@ delete(const flow_t *flow, smcr_link_t *link)
     bool changed = smcr_link_delete(link, flow->arrival->when.frame);
 
     if (before)
-        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETED,
-                       "Link %u (number %u) is deleted", link->index, link->number);
+        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted", link->number);
     if (changed)
         note_type(flow);
+    if (flow->lgr->ended_frame == flow->arrival->when.frame)
+        note_open(flow);
 }
 
 /* The message of its sender names the queue pair from which it comes. */
@@ -267,8 +294,10 @@ end_group(const flow_t *flow)
         smcr_link_delete(wmem_list_frame_data(at), flow->arrival->when.frame);
     }
     lgr->ended_frame = flow->arrival->when.frame;
-    if (alive)
-        smcr_event_add(flow->arrival, SMCR_EVENT_LGR_ENDED, NULL);
+    if (!alive)
+        return;
+    smcr_event_add(flow->arrival, SMCR_EVENT_LGR_ENDED, NULL);
+    note_open(flow);
 }
 
 /* The server deletes links; a client's request only tells it that one has failed (A.3.4). */
@@ -285,6 +314,8 @@ take_delete_link(const flow_t *flow)
         return;
     }
     smcr_link_t *link = smcr_lgr_link(flow->lgr, message->link);
+    if (link)
+        note_lost(flow, link);
     if (!link) {
         if (flow->lgr->from_start && !by_client)
             smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);

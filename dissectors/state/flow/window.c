@@ -163,7 +163,8 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
 }
 
 void
-smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
+smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
+                      bool placed)
 {
     smcr_cdc_view_t *view = arrival->record->view;
 
@@ -171,10 +172,10 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     note_blocked(arrival, stream, blocked);
     if (view->len == 0)
         return;
-    if (stream->announced > stream->written)
+    if (placed && stream->announced > stream->written)
         smcr_event_add(arrival, SMCR_EVENT_UNSEEN_DATA,
-                       "The capture has no RDMA WRITE for %" G_GUINT64_FORMAT
-                       " of the bytes that this message announces",
+                       "No RDMA WRITE so far carries %" G_GUINT64_FORMAT
+                       " of the bytes that the message announces",
                        MIN(stream->announced - stream->written, view->len));
     note_full(arrival, stream);
     smcr_announcement_t *last = stream->unread;
@@ -226,8 +227,8 @@ note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
     if (urgent || !is_small(stream, stream->consumed - consumed_before))
         return;
     smcr_event_add(arrival, SMCR_EVENT_SMALL_UPDATE,
-                   now.is_blocked ? "The message does nothing but free less than a tenth of "
-                                    "the RMB element, for a writer that is blocked"
+                   now.is_blocked ? "The message only frees less than a tenth of the RMB element, "
+                                    "and the writer is blocked"
                                   : NULL);
 }
 

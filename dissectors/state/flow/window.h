@@ -13,8 +13,10 @@
 /* A WRITE packet's bytes are in the stream: `place` waits for the CDC message that announces it. */
 void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
-/* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag. */
-void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked);
+/* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag.
+ * `placed`: of no RDMA WRITE since the message before it is unknown where it goes. */
+void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
+                           bool placed);
 
 /* What it has announced ends with urgent data. */
 void smcr_window_urgent(smcr_state_t *state, smcr_stream_t *stream);

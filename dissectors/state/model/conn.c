@@ -140,6 +140,16 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
 }
 
 void
+smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
+{
+    if (!conn->lgr) {
+        conn->next_of_group = lgr->conns;
+        lgr->conns = conn;
+    }
+    conn->lgr = lgr;
+}
+
+void
 smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];

@@ -89,8 +89,12 @@ struct smcr_conn {
     smcr_fallback_t fallback;
     smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
     smcr_lgr_t *lgr;         /* NULL: not known */
+    smcr_conn_t *next_of_group; /* the one that joined a group before it */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };
+
+/* The connection is one of the group. */
+void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
 /* The tables of conn.c in a new state; and their end, before the scope goes. */
 void smcr_conn_start(smcr_state_t *state);

@@ -61,6 +61,7 @@ struct smcr_link {
     uint8_t number;   /* on the wire */
     smcr_qp_t qp[2]; /* by side */
     smcr_link_state_t state;
+    bool lost;        /* a side has said so */
     uint32_t packet_count;    /* of both directions, in the capture */
     uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
@@ -89,6 +90,7 @@ struct smcr_lgr {
     uint32_t index;       /* within the capture, from 0; SMCR_NO_INDEX while not proven */
     int server;           /* side, or SMCR_SIDE_UNKNOWN */
     bool from_start;      /* the capture has its first contact */
+    uint8_t release;      /* of SMC version 2, as its first contact says; 0: not known */
     uint8_t peer_id[2][SMCR_PEER_ID_LENGTH];
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;
@@ -97,6 +99,7 @@ struct smcr_lgr {
     wmem_list_t *answered; /* the last ones that have one */
     smcr_unasked_t unasked[4]; /* the last ones */
     unsigned unasked_count;
+    smcr_conn_t *conns;   /* the last one that has joined */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */

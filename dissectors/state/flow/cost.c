@@ -1,0 +1,63 @@
+/* cost.c
+ * What the end of a connection or of a link group costs. A connection that ends abnormally loses
+ * what its reader has not read yet, and what its writer has not announced.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "cost.h"
+
+/* Adds the bytes on their way to `side`. */
+static void
+add_direction(const smcr_conn_t *conn, int side, smcr_cost_t *cost)
+{
+    const smcr_stream_t *in = &conn->side[side].in;
+
+    cost->known &= in->known && smcr_conn_is_current(conn, side);
+    if (in->announced > in->consumed)
+        cost->unread += in->announced - in->consumed;
+    if (in->written > in->announced)
+        cost->unannounced += in->written - in->announced;
+}
+
+smcr_cost_t
+smcr_cost_of_conn(const smcr_conn_t *conn)
+{
+    smcr_cost_t cost = {.known = true};
+
+    cost.open = !smcr_conn_side_has_ended(&conn->side[0]) &&
+                !smcr_conn_side_has_ended(&conn->side[1]);
+    for (int side = 0; side < 2; side++)
+        add_direction(conn, side, &cost);
+    return cost;
+}
+
+smcr_cost_t
+smcr_cost_of_group(const smcr_lgr_t *lgr)
+{
+    smcr_cost_t sum = {.known = true};
+
+    for (const smcr_conn_t *conn = lgr->conns; conn; conn = conn->next_of_group) {
+        smcr_cost_t cost = smcr_cost_of_conn(conn);
+        if (conn->lgr != lgr || conn->fallback.kind || !cost.open)
+            continue;
+        sum.open++;
+        sum.known &= cost.known;
+        sum.unread += cost.unread;
+        sum.unannounced += cost.unannounced;
+    }
+    return sum;
+}
+
+void
+smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
+               const smcr_cost_t *cost)
+{
+    if (cost->known && (cost->unread || cost->unannounced))
+        smcr_event_add(arrival, event,
+                       "%s: %" G_GUINT64_FORMAT " bytes announced and not read, %" G_GUINT64_FORMAT
+                       " written and not announced",
+                       what, cost->unread, cost->unannounced);
+    else
+        smcr_event_add(arrival, event, "%s", what);
+}

@@ -1,0 +1,28 @@
+/* cost.h
+ * What the end of a connection or of a link group costs: bytes that are on their way.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_FLOW_COST_H
+#define SMCR_STATE_FLOW_COST_H
+
+#include "state/model/record.h"
+
+typedef struct {
+    bool known;           /* the capture lacks nothing that would change the numbers */
+    unsigned open;        /* connections of which neither side has ended */
+    uint64_t unread;      /* bytes announced and not read, of both directions */
+    uint64_t unannounced; /* bytes written and not announced */
+} smcr_cost_t;
+
+/* Of one connection, and of all open ones of a group. */
+smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
+smcr_cost_t smcr_cost_of_group(const smcr_lgr_t *lgr);
+
+/* Tells the user that something has happened, and what it costs where that is known. `what`: the
+ * beginning of the sentence. */
+void smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
+                    const smcr_cost_t *cost);
+
+#endif /* SMCR_STATE_FLOW_COST_H */
