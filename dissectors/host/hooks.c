@@ -200,7 +200,8 @@ start_file(void)
 
 /*
  * A protocol in name only below InfiniBand owns the wrappers: it keeps frame.protocols as it is,
- * and disabling InfiniBand or SMC-R does what it did without us.
+ * and disabling InfiniBand or SMC-R does what it did without us. It has no switch of its own: that
+ * would do nothing.
  */
 void
 smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS])
@@ -209,6 +210,7 @@ smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS])
         "InfiniBand (observed by SMC-R)", "InfiniBand/SMC-R", "smcr.roce",
         proto_get_id_by_filter_name("infiniband"), FT_BYTES);
 
+    proto_set_cant_toggle(observer);
     for (unsigned i = 0; i < SMCR_ROCE_STARTS; i++)
         hooks.wrapper[i] = create_dissector_handle(wrappers[i], observer);
 }

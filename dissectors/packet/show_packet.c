@@ -101,12 +101,15 @@ void
 smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
+    const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     proto_item *item = proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0, 0, "SMC-R%s",
                                                       answer_text(pinfo, packet));
 
     if (record->has_number)
         proto_item_append_text(item, ", link %u", record->link->number);
+    pinfo->current_proto = "SMC-R";
     smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record);
+    pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
     tap(pinfo, packet);

@@ -175,13 +175,14 @@ show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
     }
 }
 
-/* Second pass, at the Confirm: did the connection ever appear on RoCE? */
+/* Second pass, at the Confirm: did the connection ever appear on RoCE? One that fell back says so
+ * there. */
 static void
 check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
 {
     const smcr_link_t *link = conn->side[0].link;
 
-    if (pinfo->fd->visited && link && link->packet_count == 0)
+    if (pinfo->fd->visited && link && link->packet_count == 0 && !conn->fallback.kind)
         expert_add_info(pinfo, item, &ei_smcr_no_roce);
 }
 

@@ -43,6 +43,7 @@ SAME = {  # what: fields that must not change
     "addresses": ["smcr.client.addr", "smcr.client.port", "smcr.server.addr", "smcr.server.port"],
     "direction": ["smcr.dir"],
     "source": ["smcr.src_qpn"],
+    "destination": ["smcr.dst_qpn"],
     "RMB offset": ["smcr.write.offset"],
     "stream offset": ["smcr.stream.offset"],
 }

@@ -220,10 +220,12 @@ take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit
     smcr_event_add(arrival, event, NULL);
 }
 
+/* What it costs is told once: the other side commonly answers with an abort of its own. */
 static void
 take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side)
 {
-    smcr_cost_t cost = smcr_cost_of_conn(conn);
+    bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
+    smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
 
     side->abort_frame = arrival->when.frame;
     smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);

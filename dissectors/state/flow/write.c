@@ -168,13 +168,25 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
 
 /* ---- a new request ---- */
 
+/* Whether the capture has packets of each link over which the owner may have announced an RMB. */
+static bool
+has_all_links(const smcr_lgr_t *lgr)
+{
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
+        const smcr_link_t *link = wmem_list_frame_data(at);
+        if (link->packet_count == 0 && link->state != SMCR_LINK_REJECTED)
+            return false;
+    }
+    return true;
+}
+
 /* The RKey names no RMB, or one that is withdrawn (`entry`). That breaks the rules unless the
  * capture lacks what its owner has said. */
 static void
 note_unknown(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry)
 {
     smcr_qp_t *qp = arrival->qp;
-    bool all = smcr_qp_peer(qp)->flow.gaps.count == 0;
+    bool all = smcr_qp_peer(qp)->flow.gaps.count == 0 && has_all_links(qp->link->lgr);
 
     if (arrival->record->fate != SMCR_FATE_TAKE)
         return;
