@@ -7,12 +7,12 @@ import collections
 
 import rc_reader
 import wire
-from proof_packets import CLIENT, SERVER, Right
+from proof_packets import LLC_LENGTH, RESPONSE, SERVER, Right
 
 PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 CONFIRM_LINK, ADD_LINK, ADD_LINK_CONTINUATION, DELETE_LINK, REQUEST_ADD_LINK, CONFIRM_RKEY, TEST_LINK = range(1, 8)
 CONFIRM_RKEY_CONTINUATION, DELETE_RKEY = 8, 9
-VERSION_2, RESPONSE, ALL_LINKS, CDC = 0x20, 0x80, 0x40, 0xFE
+VERSION_2, CDC = 0x20, 0xFE
 RKEYS = {CONFIRM_RKEY, CONFIRM_RKEY_CONTINUATION, DELETE_RKEY}
 LATELY = 1_000_000  # nanoseconds in which a host may not have looked at what its adapter has acknowledged
 
@@ -45,7 +45,7 @@ def llc_messages(capture):
     found = []
     for sent in capture.sent:
         side, data = capture.side(sent.header.flow), capture.payload[sent.first]
-        if (side is not None and sent.header.opcode == wire.SEND_ONLY and data[0] != CDC
+        if (side is not None and sent.header.opcode == wire.SEND_ONLY and len(data) >= LLC_LENGTH and data[0] != CDC
                 and data[0] & ~VERSION_2 in range(CONFIRM_LINK, DELETE_RKEY + 1)):
             found.append(Llc(sent, side, data))
     return sorted(found, key=lambda each: each.first)
@@ -145,7 +145,7 @@ def right_of_collisions(messages, right):
 
 
 def right_of_clc(capture, right):
-    """An Accept answers the Proposal before it, a Confirm the Accept; a Decline answers whichever waits for an answer."""
+    """An Accept answers the Proposal before it, a Confirm the Accept. A Decline answers the one that waits."""
     talks = collections.defaultdict(list)
     for clc in capture.clc:
         talks[frozenset(clc.ends)].append(clc)
@@ -160,7 +160,11 @@ def right_of_clc(capture, right):
                 right.allow("smcr.response_time", clc.frame, capture.times[clc.frame] - capture.times[waiting.frame])
                 waiting = None
             if kind in (PROPOSAL, ACCEPT):
+                if waiting:
+                    right.allow("smcr.no_response", waiting.frame, 1)
                 waiting = clc
+        if waiting:
+            right.allow("smcr.no_response", waiting.frame, 1)
 
 
 def right_of_exchanges(capture):

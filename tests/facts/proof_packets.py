@@ -1,13 +1,14 @@
 """
-What the bytes of a capture prove of its packets, told without the plugin: who sent each, in which order, which are sent
-again, and which packet an acknowledgement means. Definitions: docs/fabric.md.
+What the bytes of a capture prove of its packets, told without the plugin: who sent each, in which order, which are
+sent again, and which packet an acknowledgement means. Definitions: docs/fabric.md.
 
-What is right is a table {field: {frame: values}}: any of these values may be shown in this frame, and nothing else.
+What is right is a table, {field: {frame: values}}. Any of these values may be shown in this frame, and nothing else.
 """
 
 import collections
 import functools
 import itertools
+import json
 import pathlib
 
 import rc_reader
@@ -20,7 +21,8 @@ NEVER = 1 << 62  # the number of a frame that does not come
 GID = slice(16, 32)
 ACCEPT, CONFIRM = 2, 3
 CLIENT, SERVER = 0, 1
-ADD_LINKS, REJECTED = (0x02, 0x22), 0x40
+ADD_LINKS, REJECTED, RESPONSE = (0x02, 0x22), 0x40, 0x80
+CLC_LENGTH, LLC_LENGTH = 68, 44  # an Accept or Confirm has at least so many bytes
 
 
 class Right(collections.defaultdict):
@@ -28,6 +30,12 @@ class Right(collections.defaultdict):
 
     def __init__(self):
         super().__init__(dict)
+        self.unsure = set()  # {(field, frame)}: may be shown, but need not be true
+
+    def join(self, other):
+        for field, frames in other.items():
+            self[field].update(frames)
+        self.unsure |= other.unsure
 
     def allow(self, field, frame, *values):
         self[field].setdefault(frame, set()).update(values)
@@ -60,21 +68,118 @@ class Capture:
     """The RC packets of a capture, judged by the second reader (rc_reader.py), and their payloads."""
 
     def __init__(self, path, truth=None):
-        self.headers, numbers = rc_reader.headers(path, truth)
+        self.clc = clc_messages(path)
+        self.payload = {each.frame: each.payload for each in wire.roce(path)}
+        self.headers, numbers = headers(path, truth, self)
         self.ends = {number: flow for flow, number in numbers.items()}
         self.by_frame = {each.frame: each for each in self.headers}
         self.verdicts, self.lives = judge(self.headers)
         self.copies = {frame: each.of for frame, each in self.verdicts.items() if each.verdict == "copy"}
         self.copies |= quoted(path, self.headers, self.ends)
-        self.payload = {each.frame: each.payload for each in wire.roce(path)}
-        self.clc = clc_messages(path)
-        self.times = times(path)
+        self.times = {number: time for number, _, _, time in raw_frames(path)}
+        self.queue_pairs = {queue_pair(each): of_type(each) for each in self.clc if is_accept_or_confirm(each)}
         self.sides = sides(self)
         self.sent = sent_in_order(self)
 
     def side(self, flow):
-        """Who sends a flow: CLIENT, SERVER, or None."""
-        return self.sides.get(gid(self.ends[flow][0]))
+        """Who sends a flow: CLIENT, SERVER, or None. A host that talks to itself is told by its queue pairs."""
+        source, target, qpn = self.ends[flow]
+        peer = self.queue_pairs.get((gid(target), qpn))
+        return self.sides.get(gid(source)) if peer is None else 1 - peer
+
+
+def headers(path, truth, capture):
+    """As the second reader has them. Where nothing else tells the reverse of a flow, announcements do."""
+    packets = frames(path)
+    flows = list(dict.fromkeys(rc_reader.flow_of(each) for each in packets))
+    pairs = announced_pairs(capture, packets)
+    sources = {flow: pairs[gid(flow[1]), flow[2]][1] for flow in flows if (gid(flow[1]), flow[2]) in pairs}
+    if truth:
+        sources |= rc_reader.sources_from_truth(flows, json.loads(truth.read_text(encoding="utf-8")))
+    else:
+        sources |= rc_reader.sources_from_ports(packets)
+    backs = {flow: (flow[1], flow[0], source) for flow, source in sources.items()}
+    numbers = {flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))}
+    found = [rc_reader.Header(each.number, each.time, numbers[rc_reader.flow_of(each)],
+                              numbers.get(backs.get(rc_reader.flow_of(each)), -1), each.opcode, each.psn,
+                              each.dma_length, each.payload_length, each.syndrome, each.ip_id) for each in packets]
+    return found, numbers
+
+
+def raw_frames(path):
+    """(number, link type, bytes, time in nanoseconds)"""
+    reader = rc_reader.RawPcapReader(str(path))
+    try:
+        linktype = getattr(reader, "linktype", wire.ETHERNET)
+        for number, (data, meta) in enumerate(reader, 1):
+            yield number, getattr(meta, "linktype", linktype), bytes(data), rc_reader._nanoseconds(meta)
+    finally:
+        reader.close()
+
+
+def frames(path):
+    """The packets of RC and UC: RoCEv2 as the second reader reads them, and what has a GRH, RoCEv1 and InfiniBand."""
+    found = []
+    for number, linktype, data, time in raw_frames(path):
+        if linktype == wire.EXPORTED_PDU:
+            continue
+        if linktype == wire.ERF:
+            data = bytes(12) + b"\x89\x15" + data[wire.ERF_HEADER + wire.LRH:]
+        elif linktype == wire.COOKED:
+            data = data[2:]
+        found.append(global_route(number, time, data) or rc_reader._frame(number, time, data))
+    return [each for each in found if each]
+
+
+def global_route(number, time, data):
+    """The packet of an Ethernet frame of RoCEv1; None if it is none."""
+    start, ethertype = 14, wire.u16(data, 12)
+    while ethertype == wire.VLAN:
+        start, ethertype = start + 4, wire.u16(data, start + 2)
+    if ethertype != wire.ROCEV1:
+        return None
+    grh = data[start:]
+    return rc_reader._roce(number, time, (grh[8:24], grh[24:40]), 0, -1, grh[wire.GRH:wire.GRH + wire.u16(grh, 4)])
+
+
+def announced_pairs(capture, packets):
+    """
+    Queue pairs that belong together, as (GID, number): those of Accept and Confirm of a connection, those of ADD LINK
+    and its response.
+    """
+    pairs, accepts, adds = {}, {}, {}
+    for clc in capture.clc:
+        if is_accept_or_confirm(clc):
+            one = queue_pair(clc)
+            if clc.data[4] == ACCEPT:
+                accepts[clc.ends] = one
+            elif clc.ends[::-1] in accepts:
+                pairs |= both_ways(one, accepts[clc.ends[::-1]])
+    for packet in packets:
+        data = capture.payload.get(packet.number, b"")
+        if is_add_link(packet, data):
+            one, ends = added(data), frozenset((packet.source, packet.target))
+            if data[3] & RESPONSE and ends in adds:
+                pairs |= both_ways(one, adds[ends])
+            elif not data[3] & RESPONSE:
+                adds[ends] = one
+    return pairs
+
+
+def both_ways(one, other):
+    return {one: other, other: one}
+
+
+def is_add_link(packet, data):
+    """An ADD LINK that names a queue pair of its sender: a rejection repeats what the other side said."""
+    return (packet.opcode == wire.SEND_ONLY and len(data) >= LLC_LENGTH and data[0] in ADD_LINKS
+            and not data[3] & REJECTED)
+
+
+def added(data):
+    """The GID and the number of the queue pair in an ADD LINK: two bytes earlier where RFC 7609 has them."""
+    start = 10 if any(data[10:12]) else 12
+    return data[start:start + 16], int.from_bytes(data[start + 16:start + 19], "big")
 
 
 @functools.cache
@@ -95,28 +200,16 @@ def judge(headers):
     return found | {each.header.frame: each for each in reader.requests.values()}, reader.lives
 
 
-def times(path):
-    """{frame: time in nanoseconds}"""
-    reader = rc_reader.RawPcapReader(str(path))
-    try:
-        return {number: rc_reader._nanoseconds(meta) for number, (_, meta) in enumerate(reader, 1)}
-    finally:
-        reader.close()
-
-
 def quoted(path, headers, ends):
     """Packets that an ICMP error quotes are copies: {frame: frame of the packet}."""
     sent = {(ends[each.flow], each.opcode, each.psn, each.ip_id): each.frame for each in reversed(headers)}
-    found, reader = {}, rc_reader.RawPcapReader(str(path))
-    try:
-        for number, (data, _) in enumerate(reader, 1):
-            if data[12:14] == b"\x08\x00" and data[23] == ICMP and data[34] == UNREACHABLE:
-                each = rc_reader._frame(number, 0, data[:14] + data[42:])
-                key = each and (rc_reader.flow_of(each), each.opcode, each.psn, each.ip_id)
-                if key in sent:
-                    found[number] = sent[key]
-    finally:
-        reader.close()
+    found = {}
+    for number, _, data, _ in raw_frames(path):
+        if data[12:14] == b"\x08\x00" and data[23] == ICMP and data[34] == UNREACHABLE:
+            each = rc_reader._frame(number, 0, data[:14] + data[42:])
+            key = each and (rc_reader.flow_of(each), each.opcode, each.psn, each.ip_id)
+            if key in sent:
+                found[number] = sent[key]
     return found
 
 
@@ -131,17 +224,29 @@ def clc_messages(path):
     return [Clc(each.frame, ends[each.frame], each.data) for each in wire.clc_messages(path)]
 
 
+def is_accept_or_confirm(clc):
+    return clc.data[:4] == wire.SMC_R and clc.data[4] in (ACCEPT, CONFIRM) and len(clc.data) >= CLC_LENGTH
+
+
+def queue_pair(clc):
+    return clc.data[GID], int.from_bytes(clc.data[38:41], "big")
+
+
+def of_type(clc):
+    """Who sends an Accept or Confirm."""
+    return SERVER if clc.data[4] == ACCEPT else CLIENT
+
+
 def gid(address):
     return address if len(address) == 16 else bytes(10) + b"\xff\xff" + address
 
 
 def sides(capture):
     """
-    {GID: CLIENT or SERVER}: an Accept names one of the server, a Confirm one of the client, an ADD LINK another one of
-    its sender. Whoever exchanges packets with the one is the other.
+    {GID: CLIENT or SERVER}: an Accept names one of the server, a Confirm one of the client, an ADD LINK another one
+    of its sender. Whoever exchanges packets with the one is the other.
     """
-    found = {each.data[GID]: SERVER if each.data[4] == ACCEPT else CLIENT for each in capture.clc
-             if each.data[:4] == wire.SMC_R and each.data[4] in (ACCEPT, CONFIRM)}
+    found = {each.data[GID]: of_type(each) for each in capture.clc if is_accept_or_confirm(each)}
     pairs = {(gid(source), gid(target)) for source, target, _ in capture.ends.values()}
     pairs |= {pair[::-1] for pair in pairs}
     news = added_gids(capture)
@@ -154,14 +259,9 @@ def sides(capture):
 
 
 def added_gids(capture):
-    """What ADD LINK says: {(GID of the sender, GID of its new queue pair)}. A rejection repeats what the other side said."""
-    found = set()
-    for header in capture.headers:
-        data = capture.payload[header.frame]
-        if (header.opcode == wire.SEND_ONLY and len(data) >= 44 and data[0] in ADD_LINKS and not data[3] & REJECTED
-                and not any(data[10:12])):
-            found.add((gid(capture.ends[header.flow][0]), data[12:28]))
-    return found
+    """What ADD LINK says: {(GID of the sender, GID of its new queue pair)}."""
+    return {(gid(capture.ends[header.flow][0]), added(capture.payload[header.frame])[0]) for header in capture.headers
+            if is_add_link(header, capture.payload[header.frame])}
 
 
 # ---- the order of sending ----
@@ -276,8 +376,8 @@ def is_acknowledgement(event):
 
 def right_of_acknowledgements(capture, life, right):
     """
-    An acknowledgement means the highest PSN that it covers; it points at the first packet with it. The time until that
-    was acknowledged is the time of the first acknowledgement that covers it: what comes again says nothing new.
+    An acknowledgement means the highest PSN that it covers; it points at the first packet with it. That packet was
+    acknowledged when the first acknowledgement covered it: what comes again says nothing new.
     """
     taker, covered, again = {}, -rc_reader.PSNS, collections.defaultdict(list)
     for frame, of in capture.copies.items():
@@ -300,11 +400,14 @@ def is_write(opcode):
 
 
 def right_of_acknowledged_writes(life, right):
-    """The first acknowledgement that covers a WRITE, which nothing has covered before it was sent."""
+    """
+    The first acknowledgement that covers a WRITE, which nothing has covered before it was sent, and which was not
+    discarded.
+    """
     waiting, covered = [], -rc_reader.PSNS
     for event in life.events:
         if isinstance(event, rc_reader.Request):
-            if event.start > covered and is_write(event.header.opcode):
+            if event.start > covered and is_write(event.header.opcode) and not event.discarded:
                 waiting.append(event)
         elif event.psn is not None:
             covered = max(covered, event.covers)
@@ -316,11 +419,21 @@ def right_of_acknowledged_writes(life, right):
             waiting = [request for request in waiting if request.start > covered]
 
 
+def carries_messages(capture, life):
+    """Is it a flow of SMC-R? Then the plugin is to speak of it."""
+    return any(each.header.opcode == wire.SEND_ONLY and capture.payload[each.header.frame][1:2] == bytes([LLC_LENGTH])
+               for each in events_of(life, rc_reader.Request))
+
+
 def right_of_packets(capture):
     right = Right()
     right_of_repeats(capture, right)
     for life in capture.lives:
-        right_of_gaps(life, right)
-        right_of_acknowledgements(capture, life, right)
-        right_of_acknowledged_writes(life, right)
+        found = Right()
+        right_of_gaps(life, found)
+        right_of_acknowledgements(capture, life, found)
+        right_of_acknowledged_writes(life, found)
+        if not carries_messages(capture, life):
+            found.unsure |= {(field, frame) for field, frames in found.items() for frame in frames}
+        right.join(found)
     return right

@@ -1,36 +1,39 @@
 """
-What the bytes of a capture prove of connections, told without the plugin: which CDC message announces which WRITEs,
-what has been read, how much space is left, and how long a writer waited. RFC 7609 4.4, 4.5, A.4.
-
-A cursor is known from the frame that carries it. What comes behind a gap has been seen, but its receiver may not have
-it; so a number that depends on what the other side has said is a range between the two.
+What the bytes of a capture prove of connections, told without the plugin: whose each CDC message and
+RDMA WRITE is, where in the byte stream, and which message announces which WRITEs. RFC 7609 4.4, 4.5, A.4.
 """
 
-import bisect
 import collections
 import struct
 
 import wire
-from proof_packets import ACCEPT, CONFIRM, NEVER, Right, is_write
+from proof_packets import ACCEPT, NEVER, is_accept_or_confirm, is_write
 
-BLOCKED, FAILOVER, CDC = 0x80, 0x08, 0xFE
-LATE = 500_000_000  # nanoseconds that a reader may let a blocked writer wait
+BLOCKED, UPDATE_REQUESTED, FAILOVER, CDC = 0x80, 0x10, 0x08, 0xFE
+CONFIRM_LINKS, NO_EYECATCHER, EYECATCHER = (0x01, 0x21), 0x03, 4
 
-Rmb = collections.namedtuple("Rmb", "start size")
+Rmb = collections.namedtuple("Rmb", "start size base")
 
 
 class Connection:
-    """What Accept (of the server, side 1) and Confirm (of the client, side 0) say; None of what no CLC message tells."""
+    """What Accept (of the server, side 1) and Confirm (of the client, side 0) say; None of what no message tells."""
 
     def __init__(self):
         self.tokens, self.elements, self.since = [None, None], [None, None], [NEVER, NEVER]
+        self.bases = [0, 0]  # bytes at the beginning of each element that carry no data
         self.streams = [Stream(self), Stream(self)]  # by the side that sends
 
     def tell(self, side, clc):
+        """An element holds data behind its eyecatcher, where it has one."""
         index, token, sizes, address = struct.unpack_from(">BIBxQ", clc.data, 45)
         size = 16384 << (sizes >> 4)
         self.tokens[side], self.since[side] = token, clc.frame
-        self.elements[side] = Rmb(address + (index - 1) * size, size)
+        self.elements[side] = Rmb(address + (index - 1) * size, size, 0)
+
+    def data_of(self, side):
+        """The part of a side's element that holds data."""
+        element, base = self.elements[side], self.bases[side]
+        return element and Rmb(element.start + base, element.size - base, base)
 
 
 class Stream:
@@ -40,7 +43,8 @@ class Stream:
         self.connection, self.events = connection, []
 
     def cdcs(self):
-        return [each for each in self.events if isinstance(each, Cdc)]
+        """CDC messages, but for those that say no more than that the connection moves to another link."""
+        return [each for each in self.events if isinstance(each, Cdc) and not each.moves]
 
     def writes(self):
         return [each for each in self.events if isinstance(each, Write)]
@@ -72,16 +76,20 @@ class Cdc(Event):
         self.writes = []
 
     @property
+    def moves(self):
+        return bool(self.flags & FAILOVER)
+
+    @property
     def blocked(self):
-        return bool(self.flags & BLOCKED)
+        return bool(self.flags & BLOCKED) and not self.moves
 
 
 class Write(Event):
     """A packet of an RDMA WRITE: where it writes."""
 
-    def __init__(self, sent, address, length):
+    def __init__(self, sent, address, data):
         super().__init__(sent)
-        self.address, self.length = address, length
+        self.address, self.length, self.data = address, len(data), data
         self.position = self.announced = None
 
     @property
@@ -95,7 +103,7 @@ class Write(Event):
 def connections(capture):
     found = {}
     for clc in capture.clc:
-        if clc.data[:4] == wire.SMC_R and clc.data[4] in (ACCEPT, CONFIRM):
+        if is_accept_or_confirm(clc):
             connection = found.setdefault(frozenset(clc.ends), Connection())
             connection.tell(int(clc.data[4] == ACCEPT), clc)
     return list(found.values())
@@ -121,36 +129,54 @@ def write_of(sent, capture, place):
         address = place.get((sent.life, sent.psn))
     if address is not None:
         place[sent.life, sent.psn + 1] = address + len(data)
-    return Write(sent, address, len(data))
+    return Write(sent, address, data)
 
 
-def unknown_connection(late, side, token):
-    """Connections that began before the capture: both hosts give them the same token, as Linux does."""
-    return late.setdefault(token, Connection())
+class Sorter:
+    """Sorts CDC messages and WRITEs, in the order of sending, into connections."""
+
+    def __init__(self, capture):
+        self.capture, self.known, self.place = capture, connections(capture), {}
+        self.late = {}  # connections older than the capture, by token: both hosts give the same one, as Linux does
+        self.homeless = collections.defaultdict(list)  # WRITEs that nobody told the element of, by life
+
+    def write(self, sent, side):
+        write = write_of(sent, self.capture, self.place)
+        owner = latest(self.known, 1 - side, sent.first, lambda each: holds(each.elements[1 - side], write))
+        (owner.streams[side].events if owner else self.homeless[sent.life]).append(write)
+
+    def cdc(self, cdc, side):
+        """A WRITE that nobody told the element of belongs to the next message on its link, if that is as unknown."""
+        owner = latest(self.known, 1 - side, cdc.first, lambda each: each.tokens[1 - side] == cdc.token)
+        if not owner:
+            owner = self.late.setdefault(cdc.token, Connection())
+            owner.streams[side].events += self.homeless.pop(cdc.sent.life, [])
+        owner.streams[side].events.append(cdc)
 
 
 def streams(capture):
-    """Sort all CDC messages and WRITEs into connections; returns these."""
-    known, late, place, homeless = connections(capture), {}, {}, collections.defaultdict(list)
+    """The connections of a capture with all that they carry, and its positions."""
+    sorter = Sorter(capture)
     for sent in capture.sent:
         side = capture.side(sent.header.flow)
-        if side is None:
-            continue
-        if is_write(sent.header.opcode):
-            write = write_of(sent, capture, place)
-            owner = latest(known, 1 - side, sent.first, lambda each: holds(each.elements[1 - side], write))
-            if owner:
-                owner.streams[side].events.append(write)
-            else:
-                homeless[sent.life].append(write)
-        elif cdc := cdc_of(sent, capture):
-            owner = latest(known, 1 - side, sent.first, lambda each: each.tokens[1 - side] == cdc.token)
-            owner = owner or unknown_connection(late, side, cdc.token)
-            if not cdc.flags & FAILOVER:
-                if owner not in known:
-                    owner.streams[side].events += homeless.pop(sent.life, [])
-                owner.streams[side].events.append(cdc)
-    return known + list(late.values())
+        if side is not None and is_write(sent.header.opcode):
+            sorter.write(sent, side)
+        elif side is not None and (cdc := cdc_of(sent, capture)):
+            sorter.cdc(cdc, side)
+    eyecatchers = [behind_eyecatcher(capture, side) for side in (0, 1)]
+    for connection in sorter.known:
+        connection.bases = eyecatchers
+    found = sorter.known + list(sorter.late.values())
+    for connection in found:
+        set_positions(connection)
+    return found
+
+
+def behind_eyecatcher(capture, side):
+    """4 where the elements of a side begin with the eyecatcher of RFC 7609, as its CONFIRM LINK says."""
+    flags = [capture.payload[sent.first][3] for sent in capture.sent if sent.header.opcode == wire.SEND_ONLY
+             and capture.payload[sent.first][0] in CONFIRM_LINKS and capture.side(sent.header.flow) == side]
+    return EYECATCHER if flags and not flags[0] & NO_EYECATCHER else 0
 
 
 def holds(element, write):
@@ -161,16 +187,19 @@ def holds(element, write):
 
 
 def position(cursor, element):
-    """None where nobody told the size of the element, and the cursor has wrapped."""
+    """
+    Where a cursor is in the byte stream. None where nobody told the size of the element, and the cursor has wrapped.
+    A cursor that has not moved may be 0, whatever the base.
+    """
     wrap, count = cursor
     if element is None:
         return count if not wrap else None
-    return wrap * element.size + count
+    return wrap * element.size + max(0, count - (element.base if count or wrap else 0))
 
 
 def set_positions(connection):
     for side, stream in enumerate(connection.streams):
-        mine, other = connection.elements[side], connection.elements[1 - side]
+        mine, other = connection.data_of(side), connection.data_of(1 - side)
         before = None
         for cdc in stream.cdcs():
             cdc.end, cdc.read, cdc.before = position(cdc.prod, other), position(cdc.cons, mine), before
@@ -181,13 +210,20 @@ def set_positions(connection):
 
 
 def set_places(stream, element):
-    """Between what was announced and what fits into the element, each byte of the element has one position."""
-    base = 0
-    for event in stream.events:
+    """
+    Between what was announced and what fits into the element, each byte of the element has one position. After a move
+    what was announced may be written again: before the end that the next message names.
+    """
+    base, moved = 0, False
+    for place, event in enumerate(stream.events):
         if isinstance(event, Cdc):
-            base = max(base, event.end)
+            base, moved = (base, True) if event.moves else (max(base, event.end), False)
+            continue
+        offset = event.address - element.start
+        if moved:
+            end = next((each.end for each in stream.events[place:] if isinstance(each, Cdc) and not each.moves), base)
+            event.position = end - event.length - (end - event.length - offset) % element.size
         else:
-            offset = event.address - element.start
             event.position = base + (offset - base) % element.size
 
 
@@ -198,7 +234,7 @@ def set_announcements(stream):
         if isinstance(event, Write):
             waiting.append(event)
             continue
-        if event.end is None:
+        if event.moves or event.end is None:
             continue
         for write in waiting:
             if write.position is None or write.end <= event.end:
@@ -215,40 +251,6 @@ def set_unknown_places(cdc):
         if write.position is not None:
             break
         write.position = end = end - write.length
-
-
-# ---- what is known at a frame ----
-
-
-class Known:
-    """The highest of a value that messages have told up to a frame: surely (nothing before it is missing), and at most."""
-
-    def __init__(self, pairs):
-        """`pairs`: (event, value)."""
-        self.sure = self._rise(sorted((event.sent.ready, value) for event, value in pairs))
-        self.seen = self._rise(sorted((event.first, value) for event, value in pairs))
-
-    @staticmethod
-    def _rise(pairs):
-        frames, values, highest = [], [], 0
-        for frame, value in pairs:
-            highest = max(highest, value)
-            frames.append(frame)
-            values.append(highest)
-        return frames, values
-
-    @staticmethod
-    def _at(rise, frame):
-        place = bisect.bisect_right(rise[0], frame)
-        return rise[1][place - 1] if place else 0
-
-    def at(self, frame):
-        """(least, most)"""
-        return self._at(self.sure, frame), self._at(self.seen, frame)
-
-
-def span(least, most):
-    return range(max(0, least), most + 1)
 
 
 # ---- what is right ----
@@ -276,7 +278,6 @@ def right_of_writes(stream, right):
         if write.announced:
             for frame in write.frames:
                 right.allow("smcr.announced_in", frame, *write.announced.frames)
-    right_of_lacking(stream, right)
     for cdc in stream.cdcs():
         if cdc.writes:
             for frame in cdc.frames:
@@ -286,112 +287,45 @@ def right_of_writes(stream, right):
 
 
 def right_of_lacking(stream, right):
-    """Bytes directly before a WRITE that no packet of the capture carries."""
-    end = None
-    for write in sorted((each for each in stream.writes() if each.position is not None), key=lambda each: each.position):
+    """Bytes that no packet of the capture carries: directly before a WRITE, and in what a message announces."""
+    gaps, end = [], None
+    for write in sorted((each for each in stream.writes() if each.position is not None),
+                        key=lambda each: each.position):
         if end is not None and write.position > end:
+            gaps.append((end, write.position))
             for frame in write.frames:
                 right.allow("smcr.stream.gap", frame, write.position - end)
         end = max(end or 0, write.end)
-
-
-def right_of_windows(connection, side, right):
-    """`stream` fills the other side's element; `back` frees it."""
-    stream, back = connection.streams[side], connection.streams[1 - side]
-    mine, other = connection.elements[side], connection.elements[1 - side]
-    read = Known([(cdc, cdc.read) for cdc in back.cdcs() if cdc.read is not None])
-    announced = Known([(cdc, cdc.end) for cdc in back.cdcs() if cdc.end is not None])
+    gaps.append((end or 0, NEVER))
     for cdc in stream.cdcs():
-        if cdc.end is None or cdc.read is None:
-            continue
-        for frame in cdc.frames:
-            least, most = read.at(frame)
-            unread = right["smcr.window.unread"][frame] = span(cdc.end - most, cdc.end - least)
-            if other:
-                free = right["smcr.window.free"][frame] = span(other.size - unread[-1], other.size - unread[0])
-                right["smcr.window.percent"][frame] = span(free[0] * 100 // other.size, free[-1] * 100 // other.size)
-                if 0 in free:
-                    right.allow("smcr.window.full", frame, 1)
-            if mine:
-                least, most = announced.at(frame)
-                right["smcr.window.offered"][frame] = span(mine.size - max(0, most - cdc.read),
-                                                           mine.size - max(0, least - cdc.read))
-            if cdc.blocked:
-                right.allow("smcr.window.writer_blocked", frame, 1)
-    written = Known([(write, write.end) for write in stream.writes() if write.position is not None])
-    for write in stream.writes():
-        for frame in write.frames if write.position is not None else ():
-            least, most = read.at(frame)
-            right["smcr.window.written"][frame] = span(write.end - most, max(write.end, written.at(frame)[1]) - least)
-
-
-def right_of_reading(capture, connection, side, right):
-    """The last message of the other side all of whose bytes a message says to be read."""
-    back = [cdc for cdc in connection.streams[1 - side].cdcs()
-            if cdc.end is not None and cdc.end > (cdc.before.end if cdc.before else 0)]
-    ends = [cdc.end for cdc in back]
-    for cdc in connection.streams[side].cdcs():
-        place = bisect.bisect_right(ends, cdc.read) if cdc.read is not None else 0
-        if place:
+        start = cdc.before.end if cdc.before else 0
+        if cdc.end is not None and any(max(start, first) < min(cdc.end, last) for first, last in gaps):
             for frame in cdc.frames:
-                right.allow("smcr.cdc.read_of", frame, *back[place - 1].frames)
-                right.allow("smcr.cdc.read_time", frame, *(capture.times[frame] - capture.times[each]
-                                                           for each in back[place - 1].frames))
+                right.allow("smcr.cdc.unseen_data", frame, 1)
 
 
-def right_of_blocked(capture, connection, side, right):
-    """
-    A writer waits from the message that says so to its next WRITE. A message of the reader that frees space after half
-    a second of it is late.
-    """
-    since, waits = None, []  # waits: (message, frame of the WRITE)
-    for event in connection.streams[side].events:
-        if isinstance(event, Write):
-            if since:
-                waits.append((since, event.first))
-                right.allow("smcr.window.blocked_since", event.first, since.first)
-                right.allow("smcr.window.blocked_time", event.first, capture.times[event.first] - capture.times[since.first])
-            since = None
-        elif event.blocked:
-            since = since or event
-    if since:
-        waits.append((since, NEVER))
-    for cdc in connection.streams[1 - side].cdcs():
-        if any(since.first < cdc.first < until and capture.times[cdc.first] - capture.times[since.first] > LATE
-               for since, until in waits) and cdc.before and cdc.before.read != cdc.read:
-            right.allow("smcr.window.late_update", cdc.first, 1)
+def right_of_starts(capture, right):
+    """No packet before this one begins the RDMA WRITE: the first one has come later, or not at all."""
+    sent = {(each.life, each.psn): each for each in capture.sent}
+    for each in capture.sent:
+        first = each
+        while first and first.header.opcode in (wire.WRITE_MIDDLE, wire.WRITE_LAST):
+            first = sent.get((first.life, first.psn - 1))
+        for frame in each.frames if is_write(each.header.opcode) and first is not each else ():
+            if not first or first.first > frame:
+                right.allow("smcr.write.no_start", frame, 1)
 
 
-def right_of_full(capture, connection, side, right):
-    """
-    A window is full from the message that leaves no space to the first of the other side that frees some.
-    """
-    stream, back = connection.streams[side], connection.streams[1 - side]
-    element = connection.elements[1 - side]
-    if not element:
-        return
-    frees = sorted(((cdc.read, cdc.first, cdc) for cdc in back.cdcs() if cdc.read is not None), key=lambda each: each[:2])
-    for cdc in stream.cdcs():
-        if cdc.before is not None and cdc.end == cdc.before.end:
+def right_of_updates(capture, connection, side, right):
+    """What asks for the consumer cursor is answered by the first message that has it moved (RFC 7609 4.5.1)."""
+    back = [cdc for cdc in connection.streams[1 - side].cdcs()
+            if cdc.read is not None and cdc.read > (cdc.before.read if cdc.before else 0)]
+    for request in connection.streams[side].cdcs():
+        if not request.flags & UPDATE_REQUESTED:
             continue
-        opened = next((each for each in frees if each[0] > cdc.end - element.size), None)
-        if opened and opened[1] > cdc.first:
-            for frame in opened[2].sent.moments:
-                right.allow("smcr.window.opened", frame, 1)
-                for start in cdc.sent.moments:
-                    right.allow("smcr.window.full_since", frame, start)
-                    right.allow("smcr.window.full_time", frame, capture.times[frame] - capture.times[start])
-
-
-def right_of_streams(capture):
-    right = Right()
-    for connection in streams(capture):
-        set_positions(connection)
-        for side, stream in enumerate(connection.streams):
-            right_of_cursors(stream, right)
-            right_of_writes(stream, right)
-            right_of_windows(connection, side, right)
-            right_of_reading(capture, connection, side, right)
-            right_of_blocked(capture, connection, side, right)
-            right_of_full(capture, connection, side, right)
-    return right
+        answer = next((cdc for cdc in back if cdc.first > request.first), None)
+        for frame in request.frames:
+            right.allow(*("smcr.response_in", frame, *answer.frames) if answer else ("smcr.no_response", frame, 1))
+        for frame in answer.frames if answer else ():
+            right.allow("smcr.request_in", frame, *request.frames)
+            right.allow("smcr.response_time", frame, capture.times[answer.first] - capture.times[request.first])
