@@ -5,8 +5,8 @@ What the plugin says in one frame about others is right.
     tests/facts/statements.py [--plugin FILE] [--list] [FOLDER or CAPTURE ...]
 
 Compares each statement about another frame with what a reader of its own finds in the bytes (proof_*.py), in one pass
-and in two, and prints a table. Wrong is what the bytes contradict. Absent is what the bytes prove and two passes do not
-say, in no packet that carries the same message.
+and in two, and prints a table. Wrong is what the bytes contradict. Absent is what the bytes prove and two passes do
+not say, in no packet that carries the same message. Without a place, all captures of the project are read.
 """
 
 import argparse
