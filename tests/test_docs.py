@@ -1,7 +1,13 @@
 """Documentation that is made from the code is up to date."""
 
+import re
+
+import examples
 import fields
-from bed import TOP
+import pytest
+from bed import TOP, wireshark_version
+
+LONGEST_LINE = 118  # of a document that a person writes; what a command prints may be longer
 
 
 def test_fields_are_documented(tshark):
@@ -12,3 +18,22 @@ def test_fields_are_documented(tshark):
 def test_every_field_of_the_table_is_registered(tshark):
     registered = {row[0] for row in tshark.registered_fields()}
     assert {field.filter for field in fields.fields()} | {each.filter for each in fields.experts()} == registered
+
+
+@pytest.mark.skipif(wireshark_version() != "4.0", reason="the examples are what Wireshark 4.0 prints")
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_examples_print_what_is_written(tshark, path):
+    text = path.read_text(encoding="utf-8")
+    assert text == examples.run_anew(text, tshark), f"{path.name} is stale: tests/docs-examples writes it"
+
+
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_lines_of_guides_are_short(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > LONGEST_LINE and not line.startswith((examples.INDENT, "|"))] == []

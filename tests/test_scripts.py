@@ -9,8 +9,8 @@ from bed import TOP
 
 SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", "tests/fuzz/run",
          ".ci/run", "docs/pictures/make"]
-PYTHON = ["tests/fields-doc", "tests/golden/regenerate", "tests/summary", "tests/synth/build", "tests/bench",
-          "tests/oracle", "tests/fuzz/tshark", "tests/fuzz/growth"]
+PYTHON = ["tests/fields-doc", "tests/docs-examples", "tests/golden/regenerate", "tests/summary", "tests/synth/build",
+          "tests/bench", "tests/oracle", "tests/fuzz/tshark", "tests/fuzz/growth"]
 
 
 def run(script, *arguments, **options):
