@@ -28,6 +28,15 @@ def test_examples_print_what_is_written(tshark, path):
 
 
 @pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_names_exist(tshark, path):
+    """Fields, expert items and preferences that a guide names."""
+    known = {row[0] for row in tshark.registered_fields()}
+    known |= set(re.findall(r"^#?(smcr\.\w+): ", tshark.run("-G", "defaultprefs"), re.M))
+    named = set(re.findall(r"\bsmcr(?:\.[a-z]\w*)+(?!\.so)", path.read_text(encoding="utf-8"))) - {"smcr.so"}
+    assert named - known == set()
+
+
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
     assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
