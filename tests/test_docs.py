@@ -3,8 +3,12 @@
 import re
 
 import expert_items
+import examples
 import fields
-from bed import TOP
+import pytest
+from bed import TOP, wireshark_version
+
+LONGEST_LINE = 118  # of a document that a person writes; what a command prints may be longer
 
 
 def test_fields_are_documented(tshark):
@@ -48,3 +52,31 @@ def test_captures_show_the_expert_items(tshark):
         where = f"frame.number in {{{', '.join(map(str, frames))}}}"
         shown = set(expert_items.items_of(tshark, paths[name], items, where))
         assert (name, pairs - shown) == (name, set())
+
+
+@pytest.mark.skipif(wireshark_version() != "4.0", reason="the examples are what Wireshark 4.0 prints")
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_examples_print_what_is_written(tshark, path):
+    text = path.read_text(encoding="utf-8")
+    assert text == examples.run_anew(text, tshark), f"{path.name} is stale: tests/docs-examples writes it"
+
+
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_names_exist(tshark, path):
+    """Fields, expert items and preferences that a guide names."""
+    known = {row[0] for row in tshark.registered_fields()}
+    known |= set(re.findall(r"^#?(smcr\.\w+): ", tshark.run("-G", "defaultprefs"), re.M))
+    named = set(re.findall(r"\bsmcr(?:\.[a-z]\w*)+(?!\.so)", path.read_text(encoding="utf-8"))) - {"smcr.so"}
+    assert named - known == set()
+
+
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
+def test_lines_of_guides_are_short(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > LONGEST_LINE and not line.startswith((examples.INDENT, "|"))] == []
