@@ -10,6 +10,7 @@ from bed import TOP
 TOP_LEVEL = {"meson.build", "plugin", "dissectors", "tests", "captures", "docs", "README.md", "COPYING"}
 LONGEST_FUNCTION = 40  # lines
 LONGEST_FILE = 500
+LONGEST_TABLE = 600  # which is read row by row
 LONGEST_LINE = 100
 
 SOURCES = sorted(path.relative_to(TOP).as_posix() for folder in ("plugin", "dissectors", "tests/unit", "tests/fuzz")
@@ -41,7 +42,7 @@ def test_top_level():
 @pytest.mark.parametrize("source", [*SOURCES, *TABLES])
 def test_length_of_file_and_lines(source):
     lines = (TOP / source).read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= LONGEST_FILE
+    assert len(lines) <= (LONGEST_TABLE if source.endswith(".def") else LONGEST_FILE)
     assert [line for line in lines if len(line.expandtabs(4)) > LONGEST_LINE] == []
 
 

@@ -292,6 +292,8 @@ smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 {
     const struct infinibandinfo *infiniband = data;
 
+    if (smcr_hooks_enabled() && pinfo->flags.in_error_pkt)
+        return false;
     if (smcr_hooks_enabled() && infiniband && smcr_is_whole_send(infiniband->opCode) &&
         !current_of(pinfo)) {
         smcr_roce_t roce;

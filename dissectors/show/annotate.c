@@ -54,7 +54,8 @@ show_address(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_con
     if (addr.type == AT_IPv6)
         hidden(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, tvb, 0, 0, addr.data));
     else
-        hidden(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, tvb, 0, 0, *(const ws_in4_addr *)addr.data));
+        hidden(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, tvb, 0, 0,
+                                   *(const ws_in4_addr *)addr.data));
     return text;
 }
 

@@ -33,7 +33,8 @@ smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, tvbuff_t *tvb,
     if (!wait || !wait->frame)
         return;
     smcr_generated_uint(tree, hf_frame, tvb, wait->frame);
-    smcr_item_time(tree, hf_time, tvb, wait->time);
+    if (wait->time != SMCR_NO_TIME)
+        smcr_item_time(tree, hf_time, tvb, wait->time);
 }
 
 proto_tree *

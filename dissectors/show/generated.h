@@ -14,7 +14,7 @@
 proto_item *smcr_generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value);
 proto_item *smcr_generated_uint64(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value);
 
-/* Shows a frame, if there is one, and how long somebody has waited since then. */
+/* Shows a frame, if there is one, and how long somebody has waited since then, if that is known. */
 void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, tvbuff_t *tvb,
                          const smcr_wait_t *wait);
 

@@ -68,15 +68,16 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 
 /* ---- acknowledgements ---- */
 
+/* `verb`: what the receiver does with the packet that has the PSN. */
 static void
 add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce,
-            const char *reason)
+            const char *reason, const char *verb)
 {
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", reason);
     if (record->refuses)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "for frame %u", record->refuses);
+        col_append_fstr(pinfo->cinfo, COL_INFO, "%s frame %u", verb, record->refuses);
     else
-        col_append_fstr(pinfo->cinfo, COL_INFO, "for PSN %u", roce->psn);
+        col_append_fstr(pinfo->cinfo, COL_INFO, "%s PSN %u", verb, roce->psn);
 }
 
 void
@@ -88,9 +89,11 @@ smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roc
     if (kind == SMCR_SYNDROME_NAK)
         add_refusal(pinfo, record, roce,
                     wmem_strdup_printf(pinfo->pool, "NAK: %s",
-                                       val_to_str_const(code, smcr_nak_codes, "unknown reason")));
+                                       val_to_str_const(code, smcr_nak_codes, "unknown reason")),
+                    code == SMCR_NAK_PSN_SEQUENCE ? "expects" : "refuses");
     else if (kind == SMCR_SYNDROME_RNR_NAK)
-        add_refusal(pinfo, record, roce, "RNR NAK");
+        add_refusal(pinfo, record, roce, "RNR NAK", "is not ready for");
     else if (record->acks.frame)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "ACK of frame %u", record->acks.frame);
+        col_append_fstr(pinfo->cinfo, COL_INFO, "ACK of frame %u%s", record->acks.frame,
+                        record->acks.time == SMCR_NO_TIME ? ", again" : "");
 }

@@ -50,7 +50,7 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
     if (piece.rewritten && record->fate == SMCR_FATE_TAKE) /* else it has turned out later */
         generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
                                       piece.rewritten));
-    if (piece.gap)
+    if (piece.gap && !place->more->gap_is_seen)
         generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece.gap));
 }
 

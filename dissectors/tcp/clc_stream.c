@@ -333,6 +333,17 @@ claim(tvbuff_t *tvb, packet_info *pinfo)
     return smcr_handshake_claim(pinfo, !is_from_server(tvb));
 }
 
+/* First pass: returns the connection, NULL when there is none. */
+static smcr_conn_t *
+learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn)
+{
+    if (!conn)
+        conn = claim(tvb, pinfo);
+    if (conn)
+        learn_segment(tvb, pinfo, conn);
+    return conn;
+}
+
 int
 smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -351,10 +362,8 @@ smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
         show_fallback(tvb, pinfo, tree, conn);
         return dissect_rest(tvb, 0, pinfo, tree, data);
     }
-    if (!conn && !pinfo->fd->visited)
-        conn = claim(tvb, pinfo);
-    if (conn && !pinfo->fd->visited)
-        learn_segment(tvb, pinfo, conn);
+    if (!pinfo->fd->visited)
+        conn = learn(tvb, pinfo, conn);
     int offset = show_messages(tvb, pinfo, tree, conn);
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);

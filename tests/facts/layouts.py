@@ -47,7 +47,7 @@ PROPOSAL_FLAGS = {1: {"clc.version": 0xF0, "reserved.bits": 0x0C, "clc.typev1": 
 
 CDC = ("cdc.type 1 cdc.length 1 cdc.seq 2 cdc.token 4 reserved 2 cdc.prod_wrap 2 cdc.prod 4 reserved 2 cdc.cons_wrap 2 "
        "cdc.cons 4 cdc.flags 1 cdc.state 1 reserved 18")
-RTOKEN, OTHER_LINK = "llc.ref_rkey 4 rkey 4 rmb.va 8 ", "link.number 1 rkey 4 rmb.va 8 "
+RTOKEN, OTHER_LINK = "llc.ref_rkey 4 rkey 4 rmb.va 8 ", "llc.link_number 1 rkey 4 rmb.va 8 "
 PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 CLC_HEADER = "eyecatcher 4 clc.type 1 clc.length 2 clc.flags 1 "
 PEER_ID = "peer_id.instance 2 peer_id.mac 6 "
@@ -67,14 +67,14 @@ def unused(size):
 
 def confirm_link(data, version):
     tail = "max_conns 1 reserved 8" if version == 2 else "reserved 9"
-    return "mac 6 gid 16 qpn 3 link.number 1 link.user_id 4 max_links 1 " + tail
+    return "mac 6 llc.gid 16 llc.qpn 3 llc.link_number 1 link.user_id 4 max_links 1 " + tail
 
 
 def add_link(data, version):
     """Figure 32 of the RFC has the GID two bytes earlier than Linux; then its first bytes are not zero."""
     if any(data[10:12]):
-        return "mac 6 gid 16 qpn 3 link.number 1 llc.mtu_byte 1 psn 3 reserved 10"
-    base = "mac 6 reserved 2 gid 16 qpn 3 link.number 1 llc.mtu_byte 1 psn 3 reserved 8 "
+        return "mac 6 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 reserved 10"
+    base = "mac 6 reserved 2 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 reserved 8 "
     if len(data) == 44:
         return base
     count = wire.u16(data, 70, order_of(data))
@@ -83,12 +83,12 @@ def add_link(data, version):
 
 def add_link_continuation(data, version):
     here = min(data[5], 2)
-    head = "link.number 1 llc.rtokens_left 1 reserved 2 "
+    head = "llc.link_number 1 llc.rtokens_left 1 reserved 2 "
     return head + repeated(RTOKEN, here) + unused(32 - 16 * here) + "reserved 4"
 
 
 def delete_link(data, version):
-    return "link.number 1 llc.delete_reason 4 reserved 35"
+    return "llc.link_number 1 llc.delete_reason 4 reserved 35"
 
 
 def request_add_link(data, version):
@@ -166,7 +166,7 @@ def v2_extension(data, start):
 
 def proposal(data):
     version, typev1, offset = data[7] >> 4, data[7] & 3, wire.u16(data, 38)
-    text, at = PEER_ID + "gid 16 mac 6 clc.ip_area_offset 2 ", 40
+    text, at = PEER_ID + "clc.gid 16 mac 6 clc.ip_area_offset 2 ", 40
     extension = 0
     if offset == 40 or typev1 == NEITHER:
         step = wire.u16(data, at + 10) if version > 1 else 0
@@ -197,7 +197,7 @@ def accept_or_confirm(data):
         text = "smcd.gid 8 smcd.token 8 smcd.index 1 smcd.size 1 reserved 2 smcd.link_id 4 "
         text += "smcd.chid 2 eid 32 smcd.ext_gid 8 " if version > 1 else "reserved 12 "
     else:
-        text = PEER_ID + ("gid 16 mac 6 qpn 3 rkey 4 rmb.index 1 token 4 clc.sizes 1 reserved 1 rmb.va 8 reserved 1 "
+        text = PEER_ID + ("clc.gid 16 mac 6 clc.qpn 3 rkey 4 rmb.index 1 token 4 clc.sizes 1 reserved 1 rmb.va 8 reserved 1 "
                           "psn 3 ")
         text += "eid 32 reserved 8 " if version > 1 else ""
     if version > 1 and first_contact:

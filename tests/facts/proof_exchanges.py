@@ -13,6 +13,7 @@ PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 CONFIRM_LINK, ADD_LINK, ADD_LINK_CONTINUATION, DELETE_LINK, REQUEST_ADD_LINK, CONFIRM_RKEY, TEST_LINK = range(1, 8)
 CONFIRM_RKEY_CONTINUATION, DELETE_RKEY = 8, 9
 VERSION_2, CDC = 0x20, 0xFE
+ALL_LINKS = 0x40  # flag of DELETE LINK; what Linux answers to that is no response, but a request of its own
 RKEYS = {CONFIRM_RKEY, CONFIRM_RKEY_CONTINUATION, DELETE_RKEY}
 LATELY = 1_000_000  # nanoseconds in which a host may not have looked at what its adapter has acknowledged
 
@@ -60,6 +61,8 @@ def may_answer(message, request):
         return False
     if message.is_response:
         return request.is_kin(message)
+    if message.type == request.type == DELETE_LINK and message.side != SERVER:
+        return bool(message.data[3] & request.data[3] & ALL_LINKS) and was_seen(request, message)
     return (message.side == SERVER and request.version_2 == message.version_2
             and ANSWERED_BY_REQUEST.get(request.type) == message.type)
 

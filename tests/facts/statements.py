@@ -57,6 +57,8 @@ NOT_READ = {
     "roce-headers": "headers that no sender makes",
     "clc-length": "CLC messages whose length is wrong",
     "llc-length": "LLC and CDC messages whose length is wrong",
+    "clc-contradictions": "CLC messages that contradict each other",
+    "llc-contradictions": "LLC responses to other requests",
 }
 FABRIC = ["cm-and-smc", "cnp-smc", "ecn-ce-smc", "nak-loss-smc"]  # those of captures/fabric with SMC-R
 COLLISION, MESSAGE, NUMBER = "smcr.llc.collision", "_ws.expert.message", "frame.number"

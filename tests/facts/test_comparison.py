@@ -54,7 +54,7 @@ def plain(value):
 
 def values(tshark, capture, names):
     """{frame: {field: values}} of the frames that have any."""
-    rows = tshark.fields(capture, "frame.number", *names, two_pass=True)
+    rows = tshark.fields(capture, "frame.number", *names, where="not icmp", two_pass=True)  # which quotes packets
     return {int(row[0][0]): {name: [plain(value) for value in found] for name, found in zip(names, row[1:]) if found}
             for row in rows if any(row[1:])}
 

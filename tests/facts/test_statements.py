@@ -3,8 +3,6 @@ What is said in one frame about others is right: requests, responses, crossings,
 windows. A reader of its own works it out from the bytes (statements.py). What the plugin does not say is not wrong.
 """
 
-import collections
-
 import proof_packets
 import proof_streams
 import pytest
@@ -15,41 +13,6 @@ from bed import captures
 PATHS = statements.captures()
 SHARP = ["6.1-v1-n-lossy", "6.1-v2-h1-two-links-second-fails", "6.1-v2-d-bulk-slow-reader"]
 
-# What the plugin gets wrong. frames: {capture: frames, or None for all of which nothing may be said}
-Fault = collections.namedtuple("Fault", "why fields frames")
-FAULTS = [
-    Fault("a request does not cross one that its sender had seen long before", ["smcr.llc.collision"], {
-        "6.1-v1-h3-asymmetric-links": {91, 150, 167}, "6.1-v2-w-smc-unloaded-server": {83},
-        "6.1-v2-x-idle-630s": {209}, "llc-counts": {105}, "reserved-flags": {65}}),
-    Fault("a rejection that takes an acceptance back has a request", ["smcr.llc.no_request"], {
-        "6.1-v1-h3-asymmetric-links": {38}, "6.1-v2-h6-late-second-link-asymmetric": {2206}}),
-    Fault("the first acknowledgement ends the time until a packet was acknowledged", ["smcr.ack_time"], {
-        "6.1-v1-g3-half-close": None, "6.1-v2-g3-half-close": None, "6.1-v1-n-lossy": None, "6.1-v2-n-lossy": None,
-        "cm-and-smc": None, "window-analysis": {46}}),
-    Fault("the capture has the bytes: in a packet that was discarded behind a gap",
-          ["smcr.stream.gap", "smcr.cdc.unseen_data"], {"6.1-v1-n-lossy": None, "6.1-v2-n-lossy": None}),
-    Fault("the capture has the bytes: in a WRITE of which the plugin names no connection",
-          ["smcr.cdc.unseen_data"], {"llc-counts": {46}, "reserved-flags": {51}}),
-    Fault("a message announces the discarded WRITEs, too", ["smcr.cdc.writes", "smcr.cdc.last_write"], {
-        "6.1-v1-n-lossy": {136, 263, 963, 1054}, "6.1-v2-n-lossy": {303, 334, 470}}),
-    Fault("the writer went on with the packet that was sent first, not when it was sent again",
-          ["smcr.window.blocked_since", "smcr.window.blocked_time"], {"6.1-v2-n-lossy": {269}}),
-    Fault("frame 2 says what was read before", ["smcr.cdc.read", "smcr.window.unread"], {
-        "6.1-v1-c2-capture-starts-late": {6, 9}}),
-]
-
-
-def is_of(fault, name, wrong):
-    """Is a wrong statement one of those of a fault?"""
-    if wrong.field not in fault.fields or name not in fault.frames:
-        return False
-    frames = fault.frames[name]
-    return not wrong.right if frames is None else wrong.frame in frames
-
-
-def wrong_of(tshark, name):
-    return statements.compare_copy(tshark, PATHS[name]).wrong
-
 
 def lines(name, every):
     return "\n".join(statements.line(name, each) for each in every[:20])
@@ -57,15 +20,7 @@ def lines(name, every):
 
 @pytest.mark.parametrize("name", PATHS)
 def test_statements(tshark, name):
-    wrong = [each for each in wrong_of(tshark, name) if not any(is_of(fault, name, each) for fault in FAULTS)]
-    assert not wrong, lines(name, wrong)
-
-
-@pytest.mark.parametrize(("fault", "name"), [
-    pytest.param(fault, name, marks=pytest.mark.xfail(reason=fault.why, strict=True), id=f"{fault.fields[0]}-{name}")
-    for fault in FAULTS for name in fault.frames])
-def test_known_faults(tshark, fault, name):
-    wrong = [each for each in wrong_of(tshark, name) if is_of(fault, name, each)]
+    wrong = statements.compare_copy(tshark, PATHS[name]).wrong
     assert not wrong, lines(name, wrong)
 
 

@@ -58,5 +58,5 @@ def test_smcr_after_other_roce(tshark, scratch, name, traffic, snap, passes):
         subprocess.run(["editcap", "-s", str(snap), capture, capture := scratch / "cut.pcapng"], check=True)
     frames = TRAFFIC[traffic]
     shown = shown_after(tshark, scratch, frames, capture, *passes)
-    assert "Shared Memory Communications" in shown
+    assert "\nSMC-R, " in shown
     assert shown == shown_after(tshark, scratch, [*frames[:-1], cut(frames[-1])], capture, *passes)

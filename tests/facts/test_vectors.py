@@ -108,7 +108,7 @@ def clc_flags(mask):
 
 def other_rtokens(shown, _):
     """RTokens for other links, behind that of the link which carries the message. Slots not used are not shown."""
-    links, rkeys = numbers("smcr.link.number")(shown, _), numbers("smcr.rkey", 1)(shown, _)
+    links, rkeys = numbers("smcr.llc.link_number")(shown, _), numbers("smcr.rkey", 1)(shown, _)
     addresses_ = [hex(each) for each in numbers("smcr.rmb.va", 1)(shown, _)]
     return [{"link": link, "rkey": rkey, "va": va} for link, rkey, va in zip(links, rkeys, addresses_, strict=True)]
 
@@ -195,7 +195,7 @@ LLC = {
     "wire_reserved_10_11": reserved(10, 2),
     "gid": address("smcr.gid"),
     "qpn": number("smcr.qpn"),
-    "link": number("smcr.link.number"),
+    "link": number("smcr.llc.link_number"),
     "mtu_code": number("smcr.mtu"),
     "psn": number("smcr.psn"),
     "all": number("smcr.llc.all_links"),

@@ -182,7 +182,7 @@ def is_clc(message, kind):
 
 def is_invitation(message):
     """ADD LINK of a client that asks the server for a link, without a queue pair of its own (smc_llc.c, version 1)."""
-    return message.kind == "llc" and message.data[0] == 2 and number(message, "link.number") == 0
+    return message.kind == "llc" and message.data[0] == 2 and number(message, "llc.link_number") == 0
 
 
 def has_trailer(message):
@@ -195,7 +195,6 @@ RULES = {
     "smcr.clc.trailer_invalid": lambda each: each.kind == "clc" and not has_trailer(each),
     "smcr.lgr.first_contact": lambda each: (is_clc(each, layouts.ACCEPT) and each.data[:4] == wire.SMC_R
                                             and number(each, "clc.first_contact") == 1 and has_trailer(each)),
-    "smcr.clc.declined": lambda each: is_clc(each, layouts.DECLINE),
     "smcr.clc.out_of_sync_decline": lambda each: number(each, "clc.out_of_sync") == 1,
     "smcr.llc.link_rejected": lambda each: number(each, "llc.rejected") == 1 == number(each, "llc.response"),
     "smcr.llc.negative_response": lambda each: number(each, "llc.negative") == 1 == number(each, "llc.response"),
@@ -203,7 +202,7 @@ RULES = {
     "smcr.llc.type_unknown": lambda each: each.data[0] in (0x0A, 0x2F, 0x3F, 0x40),
     "smcr.mtu_reserved": lambda each: number(each, "mtu") not in (None, 1, 2, 3, 4, 5) and not is_invitation(each),
     "smcr.rmb.index_zero": lambda each: number(each, "rmb.index") == 0,
-    "smcr.qpn_reserved": lambda each: number(each, "qpn") in (0, 1) and not is_invitation(each),
+    "smcr.qpn_reserved": lambda each: {number(each, "clc.qpn"), number(each, "llc.qpn")} & {0, 1} and not is_invitation(each),
 }
 # What no message has whose bytes have a layout.
 RULES.update(dict.fromkeys(("smcr.clc.length_invalid", "smcr.llc.length_invalid", "smcr.cdc.length_invalid",

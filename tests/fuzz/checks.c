@@ -133,7 +133,8 @@ check_kept(const capture_t *capture)
     require(found.events == capture->record.events);
     require(found.acks.frame == capture->record.acks.frame);
     require(found.first_frame == capture->record.first_frame);
-    require(found.missing == capture->record.missing && found.part.number == capture->record.part.number);
+    require(found.missing == capture->record.missing);
+    require(found.part.number == capture->record.part.number);
     require(smcr_record_find(capture->state, capture->frame, layers[1], &found) && !found.link);
     require(!smcr_record_find(capture->state, capture->frame, 1, &found));
     require(!smcr_record_find(capture->state, capture->frame + 5000, 5, &found));

@@ -9,6 +9,9 @@
 /* Rows name only what is not zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
+#define LOST(unread, unannounced) \
+    unread " bytes announced and not read, " unannounced " written and not announced"
+
 /* The client writes and announces, the server reads; then one thing ends it. */
 static const struct {
     const char *name;
@@ -17,9 +20,9 @@ static const struct {
     const char *cost;                  /* what is said of it; NULL: nothing */
 } cases[] = {
     {"nothing under way", 100, 100, 100},
-    {"not read", 100, 100, 40, false, "60 bytes announced and not read, 0 written and not announced"},
-    {"not announced", 100, 0, 0, false, "0 bytes announced and not read, 100 written and not announced"},
-    {"both", 300, 200, 50, false, "150 bytes announced and not read, 100 written and not announced"},
+    {"not read", 100, 100, 40, false, LOST("60", "0")},
+    {"not announced", 100, 0, 0, false, LOST("0", "100")},
+    {"both", 300, 200, 50, false, LOST("150", "100")},
     {"not known", 300, 200, 50, true},
 };
 

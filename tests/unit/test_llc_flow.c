@@ -310,7 +310,7 @@ test_case(gconstpointer data)
 static void
 pause(capture_t *capture, uint64_t microseconds)
 {
-    capture->time = capture->time + microseconds * 1000 - MILLISECOND;
+    capture->time += microseconds * 1000 - MILLISECOND;
 }
 
 /* The client begins an exchange while the server's is open: when do the two cross? */
@@ -318,12 +318,11 @@ static void
 test_crossing(void)
 {
     static const struct {
-        uint32_t acked, later; /* microseconds: request to acknowledgement, and on to the client's
-                                * request; 0: the capture has no acknowledgement */
+        uint32_t acked, later; /* microseconds to the acknowledgement (0: none), and on */
         bool crosses;
     } rows[] = {
-        {0, 1000, true},     {0, 4900000, true}, {0, 5100000, false}, {100, 1, true},
-        {100, 1000, true},   {100, 1001, false}, {4000, 1001, true},  {4000, 4000, true},
+        {0, 1000, true}, {0, 4900000, true}, {0, 5100000, false}, {100, 1, true},
+        {100, 1000, true}, {100, 1001, false}, {4000, 1001, true}, {4000, 4000, true},
         {4000, 4001, false},
     };
     const step_t exchanges[][2] = {
@@ -334,19 +333,17 @@ test_crossing(void)
 
     for (unsigned row = 0; row < G_N_ELEMENTS(rows); row++)
         for (unsigned kind = 0; kind < G_N_ELEMENTS(exchanges); kind++) {
-            bool same = kind == 2; /* waits as long as the capture lasts */
             capture_t capture;
             capture_open(&capture);
             first_contact(&capture);
             confirm_first_link(&capture);
             play_step(&capture, &exchanges[kind][0]);
-            uint32_t psn = capture.roce.psn;
-            if (rows[row].acked) {
-                pause(&capture, rows[row].acked);
-                play_ack(&capture, CLIENT, psn);
-            }
+            pause(&capture, rows[row].acked);
+            if (rows[row].acked)
+                play_ack(&capture, CLIENT, capture.roce.psn);
             pause(&capture, rows[row].later);
             play_step(&capture, &exchanges[kind][1]);
+            bool same = kind == 2; /* is waited for as long as the capture lasts */
             bool crosses = rows[row].crosses || (same && !rows[row].acked);
             g_assert_cmpint(strstr(events(&capture), "COLLISION") != NULL, ==, crosses);
             capture_close(&capture);

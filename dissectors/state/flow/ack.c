@@ -54,8 +54,10 @@ smcr_ack_take(const smcr_arrival_t *arrival)
     smcr_psn_t taken = kind == SMCR_SYNDROME_ACK ? psn : psn - 1;
     settle_writes(arrival, receiver, taken);
     const smcr_seen_packet_t *answered = smcr_seen_find(&receiver->flow.seen, taken);
+    bool again = taken <= receiver->flow.taken; /* this has not been judged yet */
     if (kind == SMCR_SYNDROME_ACK && answered && arrival->when.time >= answered->time)
-        record->acks = (smcr_wait_t){answered->frame, arrival->when.time - answered->time};
+        record->acks = (smcr_wait_t){answered->frame,
+                                     again ? SMCR_NO_TIME : arrival->when.time - answered->time};
     const smcr_seen_packet_t *refused = smcr_seen_find(&receiver->flow.seen, psn);
     if (kind != SMCR_SYNDROME_ACK && refused)
         record->refuses = refused->frame;

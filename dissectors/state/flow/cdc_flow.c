@@ -319,13 +319,14 @@ static known_t
 what_is_known(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    const smcr_point_t *located = &conn->side[arrival->qp->side].located;
+    const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
+    const smcr_point_t *last = receiver->heard.qp ? &receiver->heard : &receiver->since;
     bool first = cdc->seq == 1 && conn->side[arrival->qp->side].since.qp && sender->announced.qp;
 
     return (known_t){
         .follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first,
         .current = smcr_conn_is_current(conn, !arrival->qp->side),
-        .placed = located->qp == arrival->qp && located->unplaced == arrival->qp->unplaced,
+        .placed = last->qp == arrival->qp && arrival->qp->unplaced_psn <= last->psn,
     };
 }
 
@@ -439,7 +440,7 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     side->cons = cdc->cons;
     take_update(arrival, side, &conn->side[qp->side], cdc);
     take_cursors(arrival, conn, cdc, known);
-    conn->side[qp->side].heard = (smcr_point_t){arrival->qp, arrival->psn, 0};
+    conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
     take_state(arrival, conn, side, cdc);

@@ -101,8 +101,13 @@ note_deleted_link(const smcr_arrival_t *arrival)
 static void
 note_unplaced(const smcr_arrival_t *arrival)
 {
-    arrival->qp->unplaced++;
-    arrival->qp->unplaced_psn = arrival->psn;
+    smcr_qp_t *qp = arrival->qp;
+
+    qp->unplaced++;
+    if (!qp->unplaced_psn || arrival->psn < qp->unplaced_from ||
+        arrival->psn > qp->unplaced_psn + SMCR_UNPLACED_NEAR)
+        qp->unplaced_from = arrival->psn;
+    qp->unplaced_psn = MAX(qp->unplaced_psn, arrival->psn);
 }
 
 /* The bytes of a repeat are known, unless nobody knew where the first packet belonged. */
@@ -289,7 +294,8 @@ take_response(smcr_arrival_t *arrival)
     smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
 
     smcr_ack_take(arrival);
-    judge(arrival);
+    if (judge(arrival).order == SMCR_PACKET_IS_COPY)
+        smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
     settle(arrival->state, receiver, receiver->flow.in_order);
 }
 

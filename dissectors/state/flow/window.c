@@ -86,7 +86,8 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     if (smcr_place_piece(place).rewritten < place->length)
         blocked = end_blocked(arrival, stream);
     if (arrival->record->place == place) { /* else its frame has gone by */
-        if (blocked.frame)
+        bool goes_on = arrival->sent.frame == arrival->when.frame; /* else it did so before */
+        if (blocked.frame && goes_on)
             smcr_place_more(arrival->state, place)->blocked = blocked;
         place->used = current && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed)
@@ -169,6 +170,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     smcr_cdc_view_t *view = arrival->record->view;
 
     settle_writes(stream, arrival->when, view);
+    if (!placed) /* there may be more */
+        view->writes = 0;
     note_blocked(arrival, stream, blocked);
     if (view->len == 0)
         return;

@@ -395,11 +395,11 @@ smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *
 static bool
 is_gap_seen(const smcr_arrival_t *arrival)
 {
-    enum { NEAR = 1024 }; /* packets */
     const smcr_qp_t *qp = arrival->qp;
 
-    return qp->unplaced_psn && arrival->psn > qp->unplaced_psn &&
-           arrival->psn - qp->unplaced_psn < NEAR && smcr_qp_peer(arrival->qp)->flow.carried > 0;
+    return qp->unplaced_psn && arrival->psn > qp->unplaced_from &&
+           arrival->psn < qp->unplaced_psn + SMCR_UNPLACED_NEAR &&
+           smcr_qp_peer(arrival->qp)->flow.carried > 0;
 }
 
 void

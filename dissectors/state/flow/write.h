@@ -60,4 +60,7 @@ void smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_strea
 /* The receiver has taken the packet at `place` in; its position is known. */
 void smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
+/* Packets without a place that are further apart have nothing to do with each other. */
+#define SMCR_UNPLACED_NEAR 1024
+
 #endif /* SMCR_STATE_FLOW_WRITE_H */

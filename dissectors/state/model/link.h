@@ -39,6 +39,7 @@ typedef struct {
     smcr_psn_t send_psn;   /* with this PSN */
     uint32_t unplaced;     /* WRITE packets of which it is not known where in a stream they go */
     smcr_psn_t unplaced_psn; /* of the last of them; 0: there has been none */
+    smcr_psn_t unplaced_from; /* of the first one of those that lie close together */
     smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received (write.h) */
     uint32_t write_count;
     bool has_likely;       /* of some of them it is likely whose they are, but not sure */

@@ -35,8 +35,10 @@ struct smcr_exchange {
 /* How long somebody has waited, and since which frame; 0: nobody has. */
 typedef struct {
     uint32_t frame;
-    uint64_t time; /* nanoseconds */
+    uint64_t time; /* nanoseconds; SMCR_NO_TIME: not known */
 } smcr_wait_t;
+
+#define SMCR_NO_TIME UINT64_MAX
 
 /* What turns out later about a WRITE that came before anything named its connection. */
 typedef struct {
@@ -152,7 +154,8 @@ typedef struct smcr_event {
     MEMBER(smcr_exchange_t *, asks)     /* the exchange that this message begins */ \
     MEMBER(smcr_exchange_t *, answers)  /* the one that it ends; a message may do both */ \
     MEMBER(smcr_event_t *, events)      /* in order */ \
-    MEMBER(smcr_wait_t, acks)           /* ACK: the packet that it answers, how long that took */ \
+    MEMBER(smcr_wait_t, acks)           /* ACK: the packet that it answers; how long that took,
+                                           unless it was acknowledged before */ \
     MEMBER(uint32_t, refuses)           /* NAK, RNR NAK: frame that first had its PSN */ \
     MEMBER(smcr_step_back_t *, step)    /* that the packet belongs to */ \
     MEMBER(uint32_t *, discarded)       /* behind a gap: see smcr_verdict_t */ \
