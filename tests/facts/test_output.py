@@ -171,3 +171,31 @@ def test_window_means_what_tcp_means(tshark, name):
     for info, offered in rows_with_info(tshark, name, "smcr.cdc", "smcr.window.offered"):
         shown = re.search(r" Win=(\d+)", info)
         assert (shown[1] if shown else "") == offered
+
+
+def test_bytes_without_write(tshark, scratch):
+    """A capture of one host's packets that lacks an RDMA WRITE: the next CDC message announces its 100 bytes."""
+    one_host, lacking = scratch / "one-host.pcapng", scratch / "lacking.pcapng"
+    scratch.chmod(0o777)
+    tshark.show("6.1-v2-a-first-contact-ipv4", "-Y", "frame.number < 10 or ip.src == 10.0.0.1", "-w", one_host)
+    first = tshark.frames(one_host, "smcr.write")[0]
+    subprocess.run(["editcap", one_host, lacking, str(first)], check=True)
+    lacking.chmod(0o644)
+    item = "smcr.cdc.unseen_data"
+    assert tshark.frames(one_host, item) == []
+    assert tshark.frames(lacking, item) == [first]
+
+
+def test_packet_above_the_mtu(tshark, scratch):
+    """Both ends announce 512 bytes in place of 1024; the longer packets break that."""
+    data = bytearray(tshark.bed.capture("6.1-v2-a-first-contact-ipv4").read_bytes())
+    for kind in (2, 3):  # Accept, Confirm
+        at = data.index(bytes.fromhex("e2d4c3d9") + bytes([kind]))
+        assert data[at + 50] & 0x0F == 3
+        data[at + 50] -= 1
+    path = scratch / "smaller.pcapng"
+    path.write_bytes(data)
+    path.chmod(0o644)
+    item = "smcr.packet_above_mtu"
+    assert tshark.frames(path, item) == tshark.frames(path, "smcr.write.len > 512") != []
+    assert tshark.frames("6.1-v2-a-first-contact-ipv4", item) == []
