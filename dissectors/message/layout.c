@@ -139,13 +139,27 @@ remember(const smcr_walk_t *walk, proto_item *item)
     *walk->shown = shown;
 }
 
+/* The flags that are set, in the line of all bits. */
+static void
+name_flags(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, proto_item *item)
+{
+    uint64_t value = read_integer(row, walk, offset);
+
+    for (int *const *hf = row->bits; *hf; hf++) {
+        const header_field_info *field = proto_registrar_get_nth((unsigned)**hf);
+        if (field->type == FT_BOOLEAN && !field->strings && value & field->bitmask)
+            proto_item_append_text(item, ", %s", field->name);
+    }
+}
+
 static proto_item *
 show_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 {
     proto_item *item =
         proto_tree_add_bitmask_with_flags(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
-                                          row->bits, ENC_BIG_ENDIAN, BMT_NO_INT);
+                                          row->bits, ENC_BIG_ENDIAN, BMT_NO_APPEND);
 
+    name_flags(row, walk, offset, item);
     for (proto_item *bit = item->first_child; bit; bit = bit->next)
         remember(walk, bit);
     for (unsigned i = reserved_bits(row, walk, offset); i > 0; i--)
