@@ -57,8 +57,12 @@ that: use `tshark -2` or the window. The same holds for an RDMA WRITE that was c
 connection.
 """
 
-SEVERITIES = {"ERROR": "bytes that break the format, or data overwritten", "WARN": "a broken rule, or a stall",
-              "NOTE": "fallback, loss, missing context", "CHAT": "normal milestones"}
+SEVERITIES = {
+    "ERROR": "bytes that break the format, or data overwritten",
+    "WARN": "a broken rule, or what somebody should look at: abort, lost link, silent peer, NAK, writer blocked for long",
+    "NOTE": "fallback, retransmission, full window, missing context",
+    "CHAT": "milestones, and what is normal",
+}
 
 
 def cell(text):

@@ -354,21 +354,23 @@ find_answered_before(const smcr_topic_t *topic)
     return NULL;
 }
 
+/*
+ * A peer that has accepted ADD LINK, and then rejects it, takes that back. Of other messages nobody
+ * knows whether they answer again, or answer a request that the capture lacks.
+ */
 static bool
 is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
-    const request_t *before = find_answered_before(topic);
+    const request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
 
-    if (!before)
+    if (!before || before->rejected)
         return false;
     smcr_exchange_t *again = smcr_state_alloc0(arrival->state, sizeof *again);
     again->request_frame = before->exchange.request_frame;
     again->request_time = before->exchange.request_time;
     smcr_exchange_close(arrival, again);
     smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
-                   topic->rejects && !before->rejected
-                       ? "Second answer to frame %u: takes back the acceptance in frame %u"
-                       : "Second answer to frame %u, which frame %u has answered",
+                   "Second answer to frame %u: takes back the acceptance in frame %u",
                    before->exchange.request_frame, before->exchange.response_frame);
     return true;
 }
