@@ -6,6 +6,11 @@
 
 #include "info.h"
 
+#include <string.h>
+
+#include <epan/addr_resolv.h>
+#include <wsutil/utf8_entities.h>
+
 #include "values.h"
 #include "wire/wire.h"
 
@@ -20,11 +25,38 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
+/* Writes the number, returns where it ends. */
+static char *
+put_number(char *to, unsigned number)
+{
+    char digits[10];
+    unsigned count = 0;
+
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while (number /= 10);
+    while (count)
+        *to++ = digits[--count];
+    return to;
+}
+
+/* As col_append_ports() does, which is slow for what every frame has, where ports have no names. */
 static void
 add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
 {
-    col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[sender], conn->port[!sender]);
-    col_append_str(pinfo->cinfo, COL_INFO, " ");
+    static const char arrow[] = " " UTF8_RIGHTWARDS_ARROW " ";
+    char text[24], *end = text;
+
+    if (gbl_resolv_flags.transport_name) {
+        col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[sender], conn->port[!sender]);
+        col_append_str(pinfo->cinfo, COL_INFO, " ");
+        return;
+    }
+    end = put_number(end, conn->port[sender]);
+    memcpy(end, arrow, sizeof arrow - 1);
+    end = put_number(end + sizeof arrow - 1, conn->port[!sender]);
+    memcpy(end, " ", 2);
+    col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
 /* The ports where TCP is known; else what tells the packet from those of others. */
