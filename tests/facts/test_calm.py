@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import pytest
-from bed import TOP
+from bed import TOP, wireshark_version
 
 pytestmark = pytest.mark.skipif(
     "with Lua" not in subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout,
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 SCRIPT = TOP / "tests" / "facts" / "colour_rules.lua"
 PAYLOAD_OFF = ("-o", "smcr.dissect_payload:FALSE")
-TTL = "TTL low or unexpected"  # soft-RoCE sends with 1
+TTL = ("" if wireshark_version() == "4.0" else "IPv4 ") + "TTL low or unexpected"  # soft-RoCE sends with 1
 
 # Each with rules that paint something of it, so that the test could fail.
 CAPTURES = {
