@@ -8,6 +8,7 @@
 #include "rdma_write.h"
 
 #include "fields.h"
+#include "generated.h"
 #include "message/message.h"
 #include "wire/wire.h"
 
@@ -29,29 +30,21 @@ part_name(uint8_t opcode)
 }
 
 static void
-generated(proto_item *item)
-{
-    proto_item_set_generated(item);
-}
-
-static void
 show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->place;
     smcr_piece_t piece = smcr_place_piece(place);
 
     if (place->index) {
-        generated(proto_tree_add_uint(tree, hf_smcr_rmb_index, data, 0, 0, place->index));
-        generated(proto_tree_add_uint(tree, hf_smcr_write_offset, data, 0, 0, place->offset));
+        smcr_generated_uint(tree, hf_smcr_rmb_index, data, place->index);
+        smcr_generated_uint(tree, hf_smcr_write_offset, data, place->offset);
     }
     if (piece.known)
-        generated(proto_tree_add_uint64(tree, hf_smcr_stream_offset, data, 0, 0,
-                                        piece.position));
+        smcr_generated_uint64(tree, hf_smcr_stream_offset, data, piece.position);
     if (piece.rewritten && record->fate == SMCR_FATE_TAKE) /* else it has turned out later */
-        generated(proto_tree_add_uint(tree, hf_smcr_stream_rewritten, data, 0, 0,
-                                      piece.rewritten));
+        smcr_generated_uint(tree, hf_smcr_stream_rewritten, data, piece.rewritten);
     if (piece.gap && !place->more->gap_is_seen)
-        generated(proto_tree_add_uint64(tree, hf_smcr_stream_gap, data, 0, 0, piece.gap));
+        smcr_generated_uint64(tree, hf_smcr_stream_gap, data, piece.gap);
 }
 
 static void
@@ -65,10 +58,10 @@ show_fields(tvbuff_t *data, proto_tree *below, const smcr_roce_t *roce,
     if (record->place->index)
         proto_item_append_text(top, " to offset %u of the RMB element", record->place->offset);
     smcr_item_kind(below, hf_smcr_write, data);
-    generated(proto_tree_add_uint(below, hf_smcr_write_len, data, 0, 0, length));
+    smcr_generated_uint(below, hf_smcr_write_len, data, length);
     show_place(data, below, record);
     if (roce->has_reth)
-        generated(proto_tree_add_uint(below, hf_smcr_rkey, data, 0, 0, roce->rkey));
+        smcr_generated_uint(below, hf_smcr_rkey, data, roce->rkey);
 }
 
 proto_tree *
@@ -87,11 +80,8 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", place->length, " ");
     if (place->index)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Offset", place->offset, " ");
-    if (captured < place->length) {
-        proto_item *cut =
-            proto_tree_add_uint(below, hf_smcr_write_cut, data, 0, 0, captured);
-        generated(cut);
-        expert_add_info(pinfo, cut, &ei_smcr_cut_short);
-    }
+    if (captured < place->length)
+        expert_add_info(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, data, captured),
+                        &ei_smcr_cut_short);
     return below;
 }
