@@ -7,7 +7,7 @@
 #ifndef SMCR_FABRIC_FABRIC_H
 #define SMCR_FABRIC_FABRIC_H
 
-#include "flow.h"
+#include "traffic.h"
 #include "unacked.h"
 
 #endif /* SMCR_FABRIC_FABRIC_H */

@@ -59,8 +59,8 @@ begin_again(smcr_flow_t *flow, uint32_t psn)
     begin(flow, psn);
 }
 
-static bool
-is_far(const smcr_flow_t *flow, uint32_t psn)
+bool
+smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn)
 {
     int32_t distance = smcr_psn_distance((uint32_t)(flow->highest & SMCR_PSN_MASK), psn);
 
@@ -70,7 +70,7 @@ is_far(const smcr_flow_t *flow, uint32_t psn)
 bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
-    return flow->seen.used && is_far(flow, psn);
+    return flow->seen.used && smcr_flow_is_far(flow, psn);
 }
 
 /* ---- identification ---- */
@@ -172,8 +172,8 @@ take_response(smcr_flow_t *flow, const smcr_sent_t *packet)
         return;
     flow->acknowledged = true;
     if (!flow->first)
-        flow->early = (smcr_early_t){true, packet->syndrome, packet->psn, packet->when.frame};
-    if (!flow->first || is_far(flow, packet->psn))
+        flow->early = (smcr_early_t){true, packet->syndrome, packet->psn, packet->when};
+    if (!flow->first || smcr_flow_is_far(flow, packet->psn))
         return;
     smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
     cover(flow, kind == SMCR_SYNDROME_ACK ? psn : psn - 1);
@@ -181,7 +181,7 @@ take_response(smcr_flow_t *flow, const smcr_sent_t *packet)
         return;
     int code = smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
     smcr_steps_nak(&flow->steps, psn, kind == SMCR_SYNDROME_RNR_NAK,
-                   kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE);
+                   kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE, packet->when);
     prove_discarded(flow, psn, packet->when.frame);
 }
 
@@ -189,7 +189,7 @@ static void
 take_early(smcr_flow_t *flow)
 {
     smcr_sent_t packet = {
-        .when = {flow->early.frame, 0},
+        .when = flow->early.when,
         .opcode = SMCR_RC_ACK,
         .has_aeth = true,
         .syndrome = flow->early.syndrome,
@@ -372,7 +372,7 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
     if (!flow->first) {
         begin(flow, packet->psn);
         take_early(flow);
-    } else if (is_far(flow, packet->psn)) {
+    } else if (smcr_flow_is_far(flow, packet->psn)) {
         begin_again(flow, packet->psn);
         take_id(&flow->ids, packet);
     }

@@ -67,7 +67,7 @@ typedef struct {
     bool known;
     uint8_t syndrome;
     uint32_t psn;
-    uint32_t frame;
+    smcr_when_t when;
 } smcr_early_t;
 
 /* All zeros: nothing has been sent. */
@@ -103,6 +103,9 @@ smcr_verdict_t smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allo
 
 /* Whether a request with `psn` begins a new life of the queue pair: it is far from all others. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
+
+/* Whether a packet with `psn` is too far from the flow's requests to belong to them. */
+bool smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn);
 
 /* The request with `psn` as it was first sent, NULL when it has not been seen or was long ago. */
 const smcr_seen_packet_t *smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn);

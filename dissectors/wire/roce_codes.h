@@ -31,12 +31,20 @@ enum smcr_opcode {
     SMCR_RC_READ_REQUEST = 12,
     SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
     SMCR_RC_READ_RESPONSE_MIDDLE = 14,
+    SMCR_RC_READ_RESPONSE_LAST = 15,
+    SMCR_RC_READ_RESPONSE_ONLY = 16,
     SMCR_RC_ACK = 17,
     SMCR_RC_ATOMIC_ACK = 18,
+    SMCR_RC_CMP_SWAP = 19,
+    SMCR_RC_FETCH_ADD = 20,
     SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
     SMCR_UC = 0x20,
+    SMCR_RD = 0x40,
+    SMCR_UD = 0x60,
+    SMCR_UD_SEND_ONLY = 0x64,
+    SMCR_XRC = 0xa0,
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
 #define SMCR_MASK_SERVICE 0xe0
@@ -77,6 +85,24 @@ smcr_is_full(uint8_t opcode)
            opcode == SMCR_RC_READ_RESPONSE_FIRST || opcode == SMCR_RC_READ_RESPONSE_MIDDLE;
 }
 
+/* The first packet of a message, or the only one; of requests. */
+static inline bool
+smcr_begins_message(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST ||
+           opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE || opcode == SMCR_RC_WRITE_ONLY ||
+           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE || opcode == SMCR_RC_READ_REQUEST ||
+           opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD;
+}
+
+/* The last packet of a message, or the only one; of requests. */
+static inline bool
+smcr_ends_message(uint8_t opcode)
+{
+    return !smcr_is_full(opcode);
+}
+
 /* Bytes of the headers */
 #define SMCR_LRH_LENGTH 8
 #define SMCR_GRH_LENGTH 40
@@ -84,6 +110,11 @@ smcr_is_full(uint8_t opcode)
 #define SMCR_RETH_LENGTH 16
 #define SMCR_AETH_LENGTH 4
 #define SMCR_IMMEDIATE_LENGTH 4
+#define SMCR_ATOMIC_LENGTH 28     /* AtomicETH */
+#define SMCR_ATOMIC_ACK_LENGTH 8  /* AtomicAckETH */
+#define SMCR_RDETH_LENGTH 4
+#define SMCR_DETH_LENGTH 8
+#define SMCR_XRCETH_LENGTH 4
 #define SMCR_ICRC_LENGTH 4
 #define SMCR_VCRC_LENGTH 2 /* InfiniBand only */
 
@@ -91,6 +122,8 @@ smcr_is_full(uint8_t opcode)
 #define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_lrh_next */
 #define SMCR_GRH_NEXT_BTH 0x1b    /* byte 6 of the GRH */
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
+#define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: congestion on the way of this packet */
+#define SMCR_MASK_BTH_BECN 0x40   /* likewise: on the way of the packets that it answers */
 enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */

@@ -19,7 +19,8 @@ typedef enum {
     SMCR_PACKET_LLC,
     SMCR_PACKET_CDC,
     SMCR_PACKET_WRITE,
-    SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK, CNP */
+    SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK */
+    SMCR_PACKET_CNP, /* congestion notification */
 } smcr_packet_kind_t;
 
 /* ---- what records lead to ---- */
@@ -135,8 +136,8 @@ typedef struct smcr_event {
     MEMBER(uint8_t, order, : 3, SMCR_PACKET_IS_NEXT)    /* smcr_order_t */ \
     MEMBER(bool, taken, : 1, false)                     /* a repeat of what was acknowledged */ \
     MEMBER(bool, refused, : 1, false)                   /* a repeat of what was discarded */ \
-    MEMBER(int8_t, sender, , SMCR_SIDE_UNKNOWN)         /* side of the link group */ \
-    MEMBER(int8_t, direction, , SMCR_SIDE_UNKNOWN)      /* 0 client to server, 1 the reverse */ \
+    MEMBER(int8_t, sender, : 2, SMCR_SIDE_UNKNOWN)      /* side of the link group */ \
+    MEMBER(int8_t, direction, : 2, SMCR_SIDE_UNKNOWN)   /* 0 client to server, 1 the reverse */ \
     MEMBER(uint8_t, fate, : 2, SMCR_FATE_TAKE)          /* smcr_fate_t */ \
     MEMBER(bool, lgr_proven, : 1, false)                /* the link group has an index */ \
     MEMBER(bool, sender_known, : 1, false)              /* the queue pair that sent it is */ \
@@ -162,7 +163,12 @@ typedef struct smcr_event {
     MEMBER(uint32_t, first_frame)       /* that had this PSN before; 0: none */ \
     MEMBER(uint32_t, missing)           /* packets that are absent before this one */ \
     MEMBER(uint32_t, gap_frame)         /* behind a gap: the first packet behind it */ \
-    MEMBER(smcr_part_t, part)           /* SEND in several packets */
+    MEMBER(smcr_part_t, part)           /* SEND in several packets */ \
+    MEMBER(const smcr_message_t *, completes) /* response: messages that it completes */ \
+    MEMBER(const smcr_ce_t *, ce)       /* the packet has the ECN codepoint CE */ \
+    MEMBER(const smcr_cnp_t *, cnp)     /* SMCR_PACKET_CNP */ \
+    MEMBER(const smcr_rdma_flow_t *, rdma) /* not of a link: the flow that the packet is in */ \
+    MEMBER(const smcr_cm_note_t *, cm)  /* a message of RDMA-CM */
 
 #define SMCR_DECLARE_ALWAYS(type, name, width, value) type name width;
 #define SMCR_DECLARE_SOMETIMES(type, name) type name;
