@@ -7,6 +7,8 @@
 #ifndef SMCR_FABRIC_FABRIC_H
 #define SMCR_FABRIC_FABRIC_H
 
+#include "cm.h"
+#include "cm_message.h"
 #include "flow.h"
 #include "unacked.h"
 
