@@ -1,5 +1,5 @@
 /* fabric.h
- * How packets fared, and which RDMA connections there are: what other rooms include.
+ * How the packets of a queue pair fared: what other rooms include.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,9 +7,6 @@
 #ifndef SMCR_FABRIC_FABRIC_H
 #define SMCR_FABRIC_FABRIC_H
 
-#include "cm.h"
-#include "cm_message.h"
-#include "rdma.h"
 #include "traffic.h"
 #include "unacked.h"
 

@@ -430,3 +430,9 @@ smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn)
 {
     return flow->first ? smcr_seen_find(&flow->seen, smcr_psn_near(flow->highest, psn)) : NULL;
 }
+
+bool
+smcr_flow_is_within_read(const smcr_flow_t *flow, uint32_t psn)
+{
+    return flow->first && smcr_reads_find(flow->reads, smcr_psn_near(flow->highest, psn));
+}

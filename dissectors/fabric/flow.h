@@ -110,4 +110,7 @@ bool smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn);
 /* The request with `psn` as it was first sent, NULL when it has not been seen or was long ago. */
 const smcr_seen_packet_t *smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn);
 
+/* Whether a READ of the flow takes `psn`. */
+bool smcr_flow_is_within_read(const smcr_flow_t *flow, uint32_t psn);
+
 #endif /* SMCR_FABRIC_FLOW_H */

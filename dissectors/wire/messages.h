@@ -31,6 +31,11 @@ typedef struct {
     uint8_t pad; /* bytes of padding after the payload, 0..3 */
     uint32_t psn;  /* 24 bits */
     int32_t ip_id; /* identification of the IPv4 packet; negative: it has none */
+    uint8_t ecn;   /* enum smcr_ecn, of the IP header or GRH; 0 where there is none */
+    uint16_t port; /* UDP source port; 0: it has none */
+    bool fecn, becn; /* of the BTH */
+    bool has_src_qpn; /* the next one is there: datagrams */
+    uint32_t src_qpn; /* 24 bits */
     bool has_reth; /* the next three are there */
     uint64_t va;
     uint32_t rkey;

@@ -142,6 +142,26 @@ enum smcr_syndrome_kind {
     ROW(SMCR_NAK_INVALID_RD_REQUEST, 4, "invalid RD request")
 enum smcr_nak_code { SMCR_NAK_CODES(SMCR_ENUM_ROW) };
 
+/* ECN codepoints of IP (RFC 3168, RFC 8311) */
+#define SMCR_ECN_CODEPOINTS(ROW) \
+    ROW(SMCR_ECN_NOT_ECT, 0, "Not-ECT") \
+    ROW(SMCR_ECN_ECT_1, 1, "ECT(1)") \
+    ROW(SMCR_ECN_ECT_0, 2, "ECT(0)") \
+    ROW(SMCR_ECN_CE, 3, "CE")
+enum smcr_ecn { SMCR_ECN_CODEPOINTS(SMCR_ENUM_ROW) };
+
+/* What the source queue pair of a flow is known from; codes of our own */
+#define SMCR_GROUNDS(ROW) \
+    ROW(SMCR_GROUND_CLC, 1, "CLC") \
+    ROW(SMCR_GROUND_LLC, 2, "LLC") \
+    ROW(SMCR_GROUND_CM, 3, "RDMA-CM") \
+    ROW(SMCR_GROUND_DETH, 4, "DETH") \
+    ROW(SMCR_GROUND_PORT, 5, "UDP source port")
+enum smcr_ground {
+    SMCR_GROUND_NONE = 0,
+    SMCR_GROUNDS(SMCR_ENUM_ROW)
+};
+
 /* Why packets are sent again; codes of our own */
 #define SMCR_CAUSES(ROW) \
     ROW(SMCR_CAUSE_UNKNOWN, 1, "unknown") \

@@ -53,9 +53,11 @@ smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 {
     smcr_record_t *record = arrival->record;
     smcr_sent_t sent = smcr_fare_sent(arrival);
-    smcr_answer_t answer = smcr_traffic_answer(requests, arrival->state->scope, &sent);
+    smcr_answer_t answer = {.taken = 0};
 
     note_nak(arrival);
+    if (requests)
+        answer = smcr_traffic_answer(requests, arrival->state->scope, &sent);
     if (answer.acks.frame)
         record->acks = (smcr_wait_t){answer.acks.frame,
                                      answer.again ? SMCR_NO_TIME

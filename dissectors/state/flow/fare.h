@@ -13,8 +13,8 @@
 /* The packet, as fabric/ wants it. */
 smcr_sent_t smcr_fare_sent(const smcr_arrival_t *arrival);
 
-/* A response to `requests`: what it acknowledges, refuses and completes. Asked before
- * smcr_fare_judge(). */
+/* A response to `requests`, NULL where these are not known: what it acknowledges, refuses and
+ * completes. Asked before smcr_fare_judge(). */
 smcr_answer_t smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);
 
 /* A request or response in `traffic`; `reverse` is what the peer receives, NULL where that is not

@@ -13,6 +13,7 @@
 #define SMCR_STATE_MODEL_RECORD_H
 
 #include "conn.h"
+#include "fabric/peers/peers.h"
 
 typedef enum {
     SMCR_PACKET_OTHER, /* on an SMC-R queue pair, but none of the below; or a CLC message */
@@ -21,6 +22,7 @@ typedef enum {
     SMCR_PACKET_WRITE,
     SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK */
     SMCR_PACKET_CNP, /* congestion notification */
+    SMCR_PACKET_CM,  /* message of RDMA-CM */
 } smcr_packet_kind_t;
 
 /* ---- what records lead to ---- */
@@ -110,6 +112,17 @@ typedef struct {
     uint32_t number;      /* of this one, from 0 */
 } smcr_part_t;
 
+/* A message of RDMA-CM, and the state of its connection after it. */
+typedef struct {
+    const smcr_cm_conn_t *conn;
+    uint8_t attribute;  /* enum smcr_cm_attribute */
+    uint8_t sender;     /* side */
+    uint8_t states[2];  /* by side, where they are known: enum smcr_cm_state */
+    bool known[2];
+    uint16_t reason;    /* REJ: enum smcr_cm_reason */
+    uint32_t repeat_of; /* frame of the first packet of the same message; 0: this is the first */
+} smcr_cm_note_t;
+
 typedef enum {
     SMCR_EVENT_NONE,
 #define SMCR_EVENT(id, expert, info) id,
@@ -168,7 +181,7 @@ typedef struct smcr_event {
     MEMBER(const smcr_ce_t *, ce)       /* the packet has the ECN codepoint CE */ \
     MEMBER(const smcr_cnp_t *, cnp)     /* SMCR_PACKET_CNP */ \
     MEMBER(const smcr_rdma_flow_t *, rdma) /* not of a link: the flow that the packet is in */ \
-    MEMBER(const smcr_cm_note_t *, cm)  /* a message of RDMA-CM */
+    MEMBER(const smcr_cm_note_t *, cm)  /* with `rdma`: of its connection, so far */
 
 #define SMCR_DECLARE_ALWAYS(type, name, width, value) type name width;
 #define SMCR_DECLARE_SOMETIMES(type, name) type name;

@@ -18,8 +18,9 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
+#include "fabric/fabric.h"
+
 #include "cm_message.h"
-#include "sent.h"
 
 typedef struct smcr_cm smcr_cm_t; /* what is known of one capture */
 

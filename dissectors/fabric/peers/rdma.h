@@ -12,35 +12,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_RDMA_H
-#define SMCR_FABRIC_RDMA_H
+#ifndef SMCR_FABRIC_PEERS_RDMA_H
+#define SMCR_FABRIC_PEERS_RDMA_H
 
-#include "cm.h"
-#include "traffic.h"
+#include "rdma_flow.h"
 
 typedef struct smcr_rdma smcr_rdma_t; /* of one capture */
-typedef struct smcr_rdma_flow smcr_rdma_flow_t;
-typedef struct smcr_port_pair smcr_port_pair_t;
-
-/* Read by all; written by rdma.c in the first pass only. */
-struct smcr_rdma_flow {
-    struct {
-        uint8_t source[SMCR_GID_LENGTH];
-        smcr_qp_key_t target;
-    } key;
-    uint32_t index;          /* within the capture, from 0 */
-    smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet */
-    uint32_t src_qpn;        /* with `ground`: the queue pair that sends the flow */
-    uint8_t ground;          /* enum smcr_ground */
-    bool mixed;              /* several queue pairs send it: datagrams */
-    bool crossed;            /* its pair turned out to be none */
-    uint16_t port;           /* UDP source port, 0: none is known */
-    smcr_cm_conn_t *conn;    /* of communication management; NULL: none is known */
-    uint32_t conn_messages;  /* messages that there had been when `conn` was looked up */
-    smcr_port_pair_t *pair;  /* flows with the same port; NULL: none */
-    smcr_sent_t first;       /* its first packet */
-    smcr_traffic_t *traffic; /* NULL: only the first packet has come, and it is not judged yet */
-};
 
 /* Headers of a packet, beside smcr_sent_t. */
 typedef struct {
@@ -49,6 +26,7 @@ typedef struct {
     uint32_t src_qpn;             /* with `has_src_qpn`: of the DETH */
     bool has_src_qpn;
     uint16_t port;                /* UDP source port; 0: none */
+    bool is_marked;               /* it is a congestion notification, or has the codepoint CE */
 } smcr_rdma_headers_t;
 
 /* No connections. Lives as long as the scope. */
@@ -68,4 +46,4 @@ smcr_traffic_t *smcr_rdma_reverse(const smcr_rdma_flow_t *flow);
 /* A message of communication management. */
 smcr_cm_verdict_t smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet);
 
-#endif /* SMCR_FABRIC_RDMA_H */
+#endif /* SMCR_FABRIC_PEERS_RDMA_H */
