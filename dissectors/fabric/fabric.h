@@ -8,6 +8,7 @@
 #define SMCR_FABRIC_FABRIC_H
 
 #include "flow.h"
+#include "icrc.h"
 #include "unacked.h"
 
 #endif /* SMCR_FABRIC_FABRIC_H */

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "ip_header.h"
+
 static bool
 has_reth(uint8_t opcode)
 {
@@ -61,32 +63,25 @@ find_bth(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start, smcr_
     if (tvb_captured_length_remaining(tvb, offset) < SMCR_GRH_LENGTH ||
         tvb_get_uint8(tvb, offset + 6) != SMCR_GRH_NEXT_BTH)
         return -1;
+    roce->has_ecn = true; /* of the traffic class, which lies across the first two bytes */
+    roce->ecn = tvb_get_uint8(tvb, offset + 1) >> 4 & SMCR_MASK_ECN;
     tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
     tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
     return offset + SMCR_GRH_LENGTH;
 }
 
-/*
- * The identification of the IPv4 packet whose UDP payload begins at `offset`, which may lie before
- * the buffer; -1 when there is none. IP's dissector tells nobody. So its header is looked for right
- * before UDP's: it is there unless IP has put fragments together.
- */
-static int32_t
-ip_id_before(tvbuff_t *tvb, int offset, const packet_info *pinfo)
+/* What IP's header says, of the packet whose BTH is at `offset`. */
+static void
+read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_roce_t *roce)
 {
-    enum { UDP_LENGTH = 8, IP_MIN = 20, IP_MAX = 60, IP_UDP = 17 };
-    tvbuff_t *frame = tvb_get_ds_tvb(tvb);
-    int end = tvb_raw_offset(tvb) + offset - UDP_LENGTH;
+    smcr_ip_header_t ip;
 
-    if (pinfo->net_src.type != AT_IPv4 || end > (int)tvb_captured_length(frame))
-        return -1;
-    for (int length = IP_MIN; length <= MIN(IP_MAX, end); length += 4) {
-        const uint8_t *ip = tvb_get_ptr(frame, end - length, IP_MIN);
-        if (ip[0] == (0x40 | length / 4) && ip[9] == IP_UDP &&
-            memcmp(ip + 12, pinfo->net_src.data, 4) == 0)
-            return ip[4] << 8 | ip[5];
-    }
-    return -1;
+    roce->ip_id = -1;
+    if (!smcr_ip_before(tvb, offset, pinfo, &ip))
+        return;
+    roce->ip_id = ip.id;
+    roce->has_ecn = true;
+    roce->ecn = ip.traffic_class & SMCR_MASK_ECN;
 }
 
 /* Bytes of the headers from the BTH on. */
@@ -163,7 +158,9 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     roce->psn = get_24(bth + 9);
 
     roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, roce);
-    roce->ip_id = start == SMCR_ROCE_BTH ? ip_id_before(tvb, offset, pinfo) : -1;
+    roce->ip_id = -1;
+    if (start == SMCR_ROCE_BTH)
+        read_ip(tvb, offset, pinfo, roce);
     int trailer = roce->pad + SMCR_ICRC_LENGTH + (start == SMCR_ROCE_LRH ? SMCR_VCRC_LENGTH : 0);
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
     roce->payload_length = has_payload(roce->opcode) ? MAX(length, 0) : 0;
@@ -186,5 +183,5 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
     roce->rkey = infiniband->reth_remote_key;
     roce->dma_length = infiniband->reth_dma_length;
     roce->payload_length = MAX((int)tvb_reported_length(payload) - roce->pad, 0);
-    roce->ip_id = ip_id_before(payload, -header_length(roce->opcode), pinfo);
+    read_ip(payload, -header_length(roce->opcode), pinfo, roce);
 }

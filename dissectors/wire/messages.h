@@ -37,6 +37,9 @@ typedef struct {
     uint32_t dma_length; /* bytes of the whole request */
     bool has_aeth;       /* the next one is there */
     uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
+    bool has_ecn;        /* the next one is known */
+    uint8_t ecn;         /* of IP or of the GRH, 0..3: not capable, ECT(1), ECT(0), CE */
+    bool corrupt;        /* the ICRC is wrong, so that the receiver drops the packet */
     int payload;         /* offset of the payload in the packet */
     int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
 } smcr_roce_t;

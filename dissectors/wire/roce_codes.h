@@ -91,6 +91,7 @@ smcr_is_full(uint8_t opcode)
 #define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_lrh_next */
 #define SMCR_GRH_NEXT_BTH 0x1b    /* byte 6 of the GRH */
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
+#define SMCR_MASK_ECN 0x03        /* of IP's type of service or traffic class, and the GRH's */
 enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */
