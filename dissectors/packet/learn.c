@@ -14,6 +14,12 @@
 
 #define CLC_LAYERS 0x100 /* of records of CLC messages, above those of packets */
 
+static bool
+is_first_pass(const packet_info *pinfo)
+{
+    return !pinfo->fd->visited;
+}
+
 /* ---- first pass ---- */
 
 static smcr_arrival_t
@@ -46,9 +52,11 @@ claim(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
     *arrival = arrive(pinfo, &packet->record);
     arrival->roce = &packet->roce;
-    return smcr_state_packet(arrival) ||
-           (recognise(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
-           smcr_state_stranger(arrival);
+    if (smcr_state_packet(arrival))
+        return true;
+    return !packet->roce.corrupt && /* it proves nothing */
+           ((recognise(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
+            smcr_state_stranger(arrival));
 }
 
 static void
@@ -90,7 +98,7 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
 bool
 smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
-    bool first_pass = !pinfo->fd->visited;
+    bool first_pass = is_first_pass(pinfo);
     smcr_arrival_t arrival;
     bool found = first_pass ? claim(pinfo, packet, &arrival)
                             : smcr_record_find(smcr_capture_state(), pinfo->num,
@@ -101,12 +109,29 @@ smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
     if (first_pass) {
-        if (message && packet->record.link)
+        if (message && packet->record.link && packet->record.kind != SMCR_PACKET_CORRUPT)
             learn_message(pinfo, message, &arrival);
         smcr_record_keep(&arrival, packet->layer);
     }
     packet->record = smcr_record_now(&packet->record);
     return packet->record.link != NULL;
+}
+
+/* ---- the ICRC ---- */
+
+void
+smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
+{
+    if (is_first_pass(pinfo))
+        smcr_senders_count(smcr_capture_learn(pinfo), icrc, pinfo->num);
+    const smcr_state_t *state = smcr_capture_state();
+    uint32_t doubted = icrc->status == SMCR_ICRC_BAD ? smcr_senders_doubted(state, icrc) : 0;
+
+    if (doubted) {
+        icrc->status = SMCR_ICRC_UNVERIFIED;
+        icrc->doubted = doubted == pinfo->num;
+    }
+    packet->roce.corrupt = icrc->status == SMCR_ICRC_BAD && smcr_senders_trust(state, icrc);
 }
 
 /* ---- CLC ---- */

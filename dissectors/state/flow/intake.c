@@ -250,6 +250,7 @@ judge(smcr_arrival_t *arrival)
         .payload_length = (uint32_t)roce->payload_length,
         .dma_length = roce->dma_length,
         .ip_id = roce->ip_id,
+        .corrupt = roce->corrupt,
     };
     smcr_verdict_t verdict = smcr_flow_take(&qp->flow, &smcr_qp_peer(qp)->flow,
                                             arrival->state->scope, &sent);
@@ -265,8 +266,22 @@ judge(smcr_arrival_t *arrival)
     record->step = verdict.step;
     record->discarded = verdict.discarded;
     arrival->psn = verdict.psn;
+    arrival->replaces = verdict.replaces;
     arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
     return verdict;
+}
+
+/* A packet that its receiver drops, since its ICRC is wrong. Any of its bytes may be what is wrong:
+ * nothing is learned from it but how it fared. */
+static void
+take_corrupt(smcr_arrival_t *arrival)
+{
+    smcr_record_t *record = arrival->record;
+    smcr_verdict_t verdict = judge(arrival);
+
+    record->kind = SMCR_PACKET_CORRUPT;
+    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    note_order(arrival, &verdict);
 }
 
 static void
@@ -318,7 +333,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_ROCE_CNP)
         return false;
-    if (!qp && roce->opcode == SMCR_RC_ACK)
+    if (!qp && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
         qp = smcr_link_of_ack(arrival->state, roce, arrival->when);
     if (!qp)
         return false;
@@ -328,10 +343,12 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (is_of_other_life(qp, roce))
         return false;
 
-    qp->link->packet_count++;
+    qp->link->packet_count += !roce->corrupt;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, other->side);
-    if (roce->opcode == SMCR_ROCE_CNP) {
+    if (roce->corrupt) {
+        take_corrupt(arrival);
+    } else if (roce->opcode == SMCR_ROCE_CNP) {
         arrival->record->kind = SMCR_PACKET_ACK;
         smcr_event_add(arrival, SMCR_EVENT_CNP, NULL);
     } else if (smcr_is_response(roce->opcode)) {
@@ -344,11 +361,14 @@ smcr_state_packet(smcr_arrival_t *arrival)
 
 /* ---- messages ---- */
 
-/* Whether the capture has had the packet before. */
+/* Whether the capture has had the packet before. One with a wrong ICRC tells nothing. */
 static bool
-is_known(const smcr_record_t *record)
+is_known(const smcr_arrival_t *arrival)
 {
-    return record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY;
+    uint8_t order = arrival->record->order;
+
+    return order == SMCR_PACKET_IS_COPY ||
+           (order == SMCR_PACKET_IS_REPEAT && !arrival->replaces);
 }
 
 void
@@ -361,7 +381,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (!llc->complete || !smcr_llc_is_known(llc->type))
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
-    bool requested = is_known(arrival->record) || smcr_llc_exchange(arrival, llc);
+    bool requested = is_known(arrival) || smcr_llc_exchange(arrival, llc);
     take_in(arrival, &(smcr_content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
