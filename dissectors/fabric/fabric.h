@@ -7,6 +7,7 @@
 #ifndef SMCR_FABRIC_FABRIC_H
 #define SMCR_FABRIC_FABRIC_H
 
+#include "icrc.h"
 #include "traffic.h"
 #include "unacked.h"
 

@@ -124,6 +124,7 @@ smcr_ends_message(uint8_t opcode)
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
 #define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: congestion on the way of this packet */
 #define SMCR_MASK_BTH_BECN 0x40   /* likewise: on the way of the packets that it answers */
+#define SMCR_MASK_ECN 0x03        /* of IP's type of service or traffic class, and the GRH's */
 enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */

@@ -76,6 +76,13 @@ find(const smcr_rdma_t *rdma, const uint8_t *source, const uint8_t *target, uint
     return g_hash_table_lookup(rdma->flows, &sought);
 }
 
+smcr_rdma_flow_t *
+smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
+               const smcr_qp_key_t *target)
+{
+    return find(rdma, source, target->gid, target->qpn);
+}
+
 static smcr_rdma_flow_t *
 begin(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
 {

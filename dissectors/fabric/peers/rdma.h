@@ -40,6 +40,10 @@ void smcr_rdma_free(smcr_rdma_t *rdma);
 smcr_rdma_flow_t *smcr_rdma_take(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers,
                                  const smcr_sent_t *packet);
 
+/* The newest flow of `source` to `target`; NULL: there is none. */
+smcr_rdma_flow_t *smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
+                                 const smcr_qp_key_t *target);
+
 /* What `flow` receives in the other direction; NULL: not known. */
 smcr_traffic_t *smcr_rdma_reverse(const smcr_rdma_flow_t *flow);
 

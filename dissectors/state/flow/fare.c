@@ -23,6 +23,7 @@ smcr_fare_sent(const smcr_arrival_t *arrival)
         .payload_length = (uint32_t)roce->payload_length,
         .dma_length = roce->dma_length,
         .ip_id = roce->ip_id,
+        .corrupt = roce->corrupt,
     };
 }
 
@@ -87,6 +88,7 @@ smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t
     record->step = verdict.step;
     record->discarded = verdict.discarded;
     arrival->psn = verdict.psn;
+    arrival->replaces = verdict.replaces;
     arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
     if (verdict.order == SMCR_PACKET_IS_COPY)
         smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);

@@ -86,28 +86,26 @@ take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 /* ---- data and acknowledgements ---- */
 
 static void
-note_repeat(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
+judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {
-    if (verdict->order == SMCR_PACKET_IS_REPEAT && !smcr_is_response(arrival->roce->opcode))
+    smcr_verdict_t verdict = smcr_fare_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
+
+    if (verdict.order == SMCR_PACKET_IS_REPEAT && !smcr_is_response(arrival->roce->opcode))
         smcr_event_add(arrival, SMCR_EVENT_RETRANSMISSION, NULL);
-    if (verdict->silent)
+    if (verdict.silent)
         smcr_event_add(arrival, SMCR_EVENT_SILENT, NULL);
 }
 
 /* A packet of a reliable or unreliable connection. */
 static void
-take_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow, smcr_traffic_t *reverse)
+take_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {
-    smcr_verdict_t verdict;
-
     if (smcr_is_response(arrival->roce->opcode)) {
         arrival->record->kind = SMCR_PACKET_ACK;
-        smcr_fare_answer(arrival, reverse);
+        smcr_fare_answer(arrival, smcr_rdma_reverse(flow));
     }
-    if (!flow->traffic)
-        return;
-    verdict = smcr_fare_judge(arrival, flow->traffic, reverse);
-    note_repeat(arrival, &verdict);
+    if (flow->traffic)
+        judge(arrival, flow);
 }
 
 static smcr_rdma_flow_t *
@@ -127,24 +125,43 @@ take_flow(const smcr_arrival_t *arrival)
     return smcr_rdma_take(rdma_of(arrival->state), &headers, &sent);
 }
 
+/* Any byte of the packet may be what is wrong: nothing is learned from it but how it fared. */
+static void
+take_corrupt(smcr_arrival_t *arrival)
+{
+    const smcr_roce_t *roce = arrival->roce;
+    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma_of(arrival->state), roce->source, &roce->target);
+
+    if (!flow)
+        return;
+    arrival->record->kind = SMCR_PACKET_CORRUPT;
+    arrival->record->rdma = flow;
+    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    if (flow->traffic && roce->opcode < SMCR_RD)
+        judge(arrival, flow);
+}
+
 void
 smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {
     smcr_state_learns(arrival->state, arrival->when.frame);
+    if (arrival->roce->corrupt) {
+        take_corrupt(arrival);
+        return;
+    }
     if (message)
         take_message(arrival, message);
     smcr_rdma_flow_t *flow = take_flow(arrival);
-    smcr_traffic_t *reverse = smcr_rdma_reverse(flow);
 
     arrival->record->rdma = flow;
     if (flow->conn && !arrival->record->cm)
         arrival->record->cm = *note_of(arrival->state, flow->conn);
     if (arrival->roce->opcode == SMCR_ROCE_CNP) {
-        smcr_fare_cnp(arrival, flow->traffic, reverse);
+        smcr_fare_cnp(arrival, flow->traffic, smcr_rdma_reverse(flow));
         return;
     }
     if (flow->traffic)
         smcr_fare_marks(arrival, flow->traffic);
     if (arrival->roce->opcode < SMCR_RD)
-        take_packet(arrival, flow, reverse);
+        take_packet(arrival, flow);
 }

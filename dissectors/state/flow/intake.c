@@ -228,6 +228,19 @@ check_initial_psn(const smcr_arrival_t *arrival)
                        arrival->roce->psn, announced);
 }
 
+/* A packet that its receiver drops, since its ICRC is wrong. Any of its bytes may be what is wrong:
+ * nothing is learned from it but how it fared. */
+static void
+take_corrupt(smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_verdict_t verdict = smcr_fare_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+
+    arrival->record->kind = SMCR_PACKET_CORRUPT;
+    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    note_repeat(arrival, &verdict);
+}
+
 static void
 take_request(smcr_arrival_t *arrival)
 {
@@ -277,7 +290,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_ROCE_CNP)
         return false;
-    if (!qp && roce->opcode == SMCR_RC_ACK)
+    if (!qp && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
         qp = smcr_link_of_ack(arrival->state, roce, arrival->when);
     if (!qp)
         return false;
@@ -287,9 +300,13 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (is_of_other_life(qp, roce))
         return false;
 
-    qp->link->packet_count++;
+    qp->link->packet_count += !roce->corrupt;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, other->side);
+    if (roce->corrupt) {
+        take_corrupt(arrival);
+        return true;
+    }
     if (roce->opcode == SMCR_ROCE_CNP) {
         smcr_fare_cnp(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
         return true;
@@ -304,11 +321,14 @@ smcr_state_packet(smcr_arrival_t *arrival)
 
 /* ---- messages ---- */
 
-/* Whether the capture has had the packet before. */
+/* Whether the capture has had the packet before. One with a wrong ICRC tells nothing. */
 static bool
-is_known(const smcr_record_t *record)
+is_known(const smcr_arrival_t *arrival)
 {
-    return record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY;
+    uint8_t order = arrival->record->order;
+
+    return order == SMCR_PACKET_IS_COPY ||
+           (order == SMCR_PACKET_IS_REPEAT && !arrival->replaces);
 }
 
 void
@@ -321,7 +341,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (!llc->complete || !smcr_llc_is_known(llc->type))
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
-    bool requested = is_known(arrival->record) || smcr_llc_exchange(arrival, llc);
+    bool requested = is_known(arrival) || smcr_llc_exchange(arrival, llc);
     take_in(arrival, &(smcr_content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }

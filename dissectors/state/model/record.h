@@ -23,6 +23,7 @@ typedef enum {
     SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK */
     SMCR_PACKET_CNP, /* congestion notification */
     SMCR_PACKET_CM,  /* message of RDMA-CM */
+    SMCR_PACKET_CORRUPT, /* any of these, but its ICRC is wrong: it was sent, but not received */
 } smcr_packet_kind_t;
 
 /* ---- what records lead to ---- */
@@ -240,6 +241,7 @@ typedef struct {
     smcr_qp_t *qp;         /* the queue pair that receives it; NULL: none that is known */
     smcr_psn_t psn;          /* with `qp` */
     smcr_when_t when;
+    bool replaces;           /* its PSN was sent before, but with wrong ICRCs only */
     smcr_when_t sent;        /* first of all; frame 0 where that is not known */
     smcr_record_t *record;   /* gets what is found out about the packet */
 } smcr_arrival_t;

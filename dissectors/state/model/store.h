@@ -49,6 +49,8 @@ struct smcr_state {
     /* orphan.c */
     wmem_map_t *strangers; /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
     uint64_t full_strangers[SMCR_FULL_STRANGERS]; /* smcr_target() of some that are full */
+    /* ../senders.c */
+    wmem_map_t *senders; /* GID -> what its ICRCs were; NULL: none has been checked */
 };
 
 typedef struct smcr_state smcr_state_t;
