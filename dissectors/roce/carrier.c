@@ -224,15 +224,43 @@ ignore(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
     return true;
 }
 
+/* The same, and the user wants to know of which RDMA connection it is, also where InfiniBand's
+ * dissector gives up. */
+static int
+dissect_foreign_rdma(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                     void *data, const smcr_packet_t *packet)
+{
+    volatile int used = 0;
+
+    TRY {
+        used = dissect_foreign(start, tvb, pinfo, tree, data);
+    }
+    FINALLY {
+        smcr_show_foreign(tvb, pinfo, tree, packet);
+    }
+    ENDTRY;
+    return used;
+}
+
+/* A packet whose payload has to be known before it is shown. */
+static bool
+has_message(const smcr_roce_t *roce)
+{
+    return smcr_is_send(roce->opcode) ||
+           (roce->opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce);
+}
+
 /* A packet whose headers have been read. */
 static int
 dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
              void *data, smcr_packet_t *packet)
 {
-    if (smcr_is_send(packet->roce.opcode))
+    if (has_message(&packet->roce))
         packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
     if (!smcr_learn_packet(pinfo, packet))
-        return dissect_foreign(start, tvb, pinfo, tree, data);
+        return packet->record.rdma
+                   ? dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet)
+                   : dissect_foreign(start, tvb, pinfo, tree, data);
     if (packet->roce.opcode == SMCR_RC_ACK)
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
     current_t current = {.packet = packet};

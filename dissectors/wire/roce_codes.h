@@ -135,6 +135,18 @@ enum smcr_syndrome_kind {
     SMCR_SYNDROME_RNR_NAK = 1,
     SMCR_SYNDROME_NAK = 3,
 };
+/* Milliseconds of the RNR timer `code`, 0 to 31 (InfiniBand volume 1, table 45) */
+static inline double
+smcr_rnr_timer_ms(unsigned code)
+{
+    static const uint16_t hundredths[] = {
+        0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128, 192,
+        256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+        49152};
+
+    return code % 32 ? hundredths[code % 32] / 100.0 : 655.36;
+}
+
 #define SMCR_NAK_CODES(ROW) \
     ROW(SMCR_NAK_PSN_SEQUENCE, 0, "PSN sequence error") \
     ROW(SMCR_NAK_INVALID_REQUEST, 1, "invalid request") \
