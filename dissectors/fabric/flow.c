@@ -393,15 +393,16 @@ unwrap(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_verdict_t *verdict)
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
 
-/* Whether the PSN can be believed: that of a corrupt request, if it comes next. */
+/* Whether `psn` comes behind the highest, or, in what is sent again, behind the request before. */
 static bool
-is_plausible(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 {
-    smcr_psn_t before = flow->steps.before; /* the last request */
+    smcr_psn_t before = flow->steps.before;
+    smcr_psn_t read = smcr_reads_find(flow->reads, before);
 
-    return !packet->corrupt ||
-           (flow->first && (psn == flow->highest + 1 || (before < flow->highest &&
-                                                         psn == before + 1)));
+    return flow->first &&
+           (psn == flow->highest + 1 || (before < flow->highest && psn == before + 1 &&
+                                         !(read && smcr_reads_find(flow->reads, psn) == read)));
 }
 
 /* A request that is no copy. */
@@ -436,10 +437,10 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
         verdict->order = SMCR_PACKET_IS_COPY;
         verdict->fate = SMCR_FATE_DROP;
         verdict->first = (smcr_when_t){copied, seen->time};
-    } else if (is_plausible(flow, packet, verdict->psn)) {
-        take_own(flow, reverse, scope, packet, verdict);
+    } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
+        verdict->fate = SMCR_FATE_DROP; /* its PSN may be what is wrong */
     } else {
-        verdict->fate = SMCR_FATE_DROP; /* nothing is known of it */
+        take_own(flow, reverse, scope, packet, verdict);
     }
 }
 

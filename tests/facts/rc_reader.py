@@ -261,7 +261,8 @@ class Life:
             return True
         last = next((each for each in reversed(self.events) if isinstance(each, Request)), None)
         return (transport(request.header) == RC and last is not None and last.start < self.highest
-                and request.start == last.start + 1)
+                and request.start == last.start + 1
+                and self.taker.get(request.start) is not self.taker.get(last.start))
 
     def take(self, request, end):
         request.end = max(request.end, end)
