@@ -10,6 +10,7 @@ smcr_preferences_t smcr_preferences = {
     .dissect_payload = true,
     .desegment = true,
     .builtin_too = false,
+    .roce = false,
 };
 
 void
@@ -31,4 +32,8 @@ smcr_preferences_register(int proto)
         "Show each CLC, LLC and CDC message also as Wireshark's built-in dissector does, so that "
         "existing smc.* filters go on working",
         &smcr_preferences.builtin_too);
+    prefs_register_bool_preference(
+        module, "roce", "Analyse other RoCE packets, too",
+        "Analyse RoCE packets that are not SMC-R's, and recognise them whatever their source port",
+        &smcr_preferences.roce);
 }

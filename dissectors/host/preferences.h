@@ -13,6 +13,7 @@ typedef struct {
     ws_bool dissect_payload; /* the application's bytes go to the dissectors above TCP */
     ws_bool desegment;       /* and may be put together there */
     ws_bool builtin_too; /* also run Wireshark's own `smc` dissector, for smc.* filters */
+    ws_bool roce;        /* also analyse RoCE packets that are not SMC-R's */
 } smcr_preferences_t;
 
 extern smcr_preferences_t smcr_preferences;

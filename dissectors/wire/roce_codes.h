@@ -33,6 +33,7 @@ enum smcr_opcode {
     SMCR_RC_READ_RESPONSE_MIDDLE = 14,
     SMCR_RC_ACK = 17,
     SMCR_RC_ATOMIC_ACK = 18,
+    SMCR_RC_UNUSED = 21, /* RESYNC, of another service */
     SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
@@ -40,6 +41,7 @@ enum smcr_opcode {
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
 #define SMCR_MASK_SERVICE 0xe0
+enum smcr_service { SMCR_RC = 0x00, SMCR_UD = 0x60, SMCR_XRC = 0xa0 }; /* and SMCR_UC */
 
 static inline bool
 smcr_is_send(uint8_t opcode)
@@ -91,6 +93,9 @@ smcr_is_full(uint8_t opcode)
 #define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_lrh_next */
 #define SMCR_GRH_NEXT_BTH 0x1b    /* byte 6 of the GRH */
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
+#define SMCR_MASK_BTH_VERSION 0x0f /* byte 1 of the BTH */
+#define SMCR_MASK_BTH_RESERVED 0x3f /* byte 4 of the BTH, next to FECN and BECN */
+#define SMCR_MASK_BTH_RESERVED_8 0x7f /* byte 8 of the BTH, next to the request to acknowledge */
 enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */
