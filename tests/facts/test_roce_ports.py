@@ -8,6 +8,7 @@ import io
 import re
 
 import pytest
+import sharkd
 from bed import TOP
 from scapy.layers.dns import DNS, DNSRR
 from scapy.layers.inet import ICMP, IP, UDP, IPerror, UDPerror
@@ -238,3 +239,20 @@ def test_disabled(tshark, tshark_without, scratch, passes):
     capture = write(scratch, "disabled", with_port(smcr("6.1-v2-c-three-conns"), 69))
     off = ("--disable-protocol", "smcr")
     assert tshark.show(capture, *off, *ON, *passes, "-V") == tshark_without.show(capture, *passes, "-V")
+
+
+def test_file_after_file(tshark, scratch):
+    """What the preference or SMC-R in one file has changed is gone with the next file."""
+    other = write(scratch, "other", with_port(foreign("cm-rping"), 69))
+    ours = write(scratch, "ours", with_port(smcr("6.1-v2-c-three-conns"), 69))
+    counts = []
+    for capture, value in ((other, "FALSE"), (ours, "FALSE"), (other, "FALSE"), (other, "TRUE"), (other, "FALSE"),
+                           (ours, "TRUE"), (ours, "FALSE")):
+        requests = [("setconf", {"name": "smcr.roce", "value": value}), sharkd.load(capture),
+                    sharkd.columns(["infiniband.bth.opcode"])]
+        counts.append(requests)
+    answers = sharkd.ask(tshark, sum(counts, []))[2::3]
+    reached = [sum(bool(opcode) for opcode, in sharkd.values(answer).values()) for answer in answers]
+    every, smcr_packets = (sum(map(is_roce, each)) for each in (foreign("cm-rping"), smcr("6.1-v2-c-three-conns")))
+    assert reached == [reached[0], smcr_packets, reached[0], every, reached[0], smcr_packets, smcr_packets]
+    assert reached[0] < every
