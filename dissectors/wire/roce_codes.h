@@ -14,7 +14,7 @@
 #include "codes.h"
 
 /* Opcodes of the reliable connection service (RC). Its upper three bits are zero; those of the
- * unreliable one (UC) are SMCR_UC, and the lower five mean the same. */
+ * other services are enum smcr_service, and the lower five mean the same. */
 enum smcr_opcode {
     SMCR_RC_SEND_FIRST = 0,
     SMCR_RC_SEND_MIDDLE = 1,
@@ -41,15 +41,17 @@ enum smcr_opcode {
     SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
-    SMCR_UC = 0x20,
-    SMCR_RD = 0x40,
-    SMCR_UD = 0x60,
     SMCR_UD_SEND_ONLY = 0x64,
-    SMCR_XRC = 0xa0,
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
 #define SMCR_MASK_SERVICE 0xe0
-enum smcr_service { SMCR_RC = 0x00, SMCR_UD = 0x60, SMCR_XRC = 0xa0 }; /* and SMCR_UC */
+enum smcr_service {
+    SMCR_RC = 0x00,
+    SMCR_UC = 0x20,
+    SMCR_RD = 0x40,
+    SMCR_UD = 0x60,
+    SMCR_XRC = 0xa0,
+};
 
 static inline bool
 smcr_is_send(uint8_t opcode)
