@@ -62,7 +62,7 @@ def test_real_captures(tshark, scratch, name):
     others, with and without the plugin.
     """
     capture, truth = find_capture(name, scratch)
-    wrong = truth.get("icrc_wrong_frames", [])
+    wrong = [each["frame"] for each in truth.get("icrc_wrong_frames", [])]
     for passes in [(), ("-2",)] if wrong else [()]:
         found = statuses(tshark, capture, *passes)
         assert [frame for frame, status in found if status == BAD] == wrong
