@@ -10,7 +10,10 @@
 
 #include <stddef.h>
 
-#include "cm.h"
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "cm_conn.h"
 
 /* The connection of an end, and its other end. */
 static inline smcr_cm_conn_t *
