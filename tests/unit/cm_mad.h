@@ -63,54 +63,71 @@ put_rep(uint8_t *body, const mad_fields_t *fields)
     body[27] = 4 << 5 | 1 << 4;          /* RNR retry count, SRQ */
 }
 
+static inline void
+put_reason(uint8_t *body, const mad_fields_t *fields)
+{
+    body[8] = (uint8_t)(fields->answered << 6 | 0x3f);
+    if (fields->attribute == SMCR_CM_MRA)
+        body[9] = 17 << 3 | 7;
+    else
+        put_number(body + 10, 2, fields->reason);
+}
+
+static inline void
+put_sidr_rep(uint8_t *body, const mad_fields_t *fields)
+{
+    body[4] = fields->status;
+    put_number(body + 8, 3, fields->qpn);
+    put_number(body + 12, 8, fields->service_id);
+    put_number(body + 20, 4, 0x01234567);
+}
+
+/* What follows the IDs. */
+static inline void
+put_body(uint8_t *body, const mad_fields_t *fields)
+{
+    switch (fields->attribute) {
+    case SMCR_CM_REQ:
+        put_req(body, fields);
+        break;
+    case SMCR_CM_MRA:
+    case SMCR_CM_REJ:
+        put_reason(body, fields);
+        break;
+    case SMCR_CM_REP:
+        put_rep(body, fields);
+        break;
+    case SMCR_CM_DREQ:
+        put_number(body + 8, 3, fields->qpn);
+        break;
+    case SMCR_CM_SIDR_REQ:
+        put_number(body + 8, 8, fields->service_id);
+        break;
+    case SMCR_CM_SIDR_REP:
+        put_sidr_rep(body, fields);
+        break;
+    case SMCR_CM_LAP:
+        put_number(body + 12, 3, fields->qpn);
+        break;
+    }
+}
+
 /* Writes the 256 bytes of a MAD. */
 static inline void
 put_mad(uint8_t mad[256], const mad_fields_t *fields)
 {
     uint8_t *body = mad + 24;
+    bool pair = fields->attribute != SMCR_CM_REQ && fields->attribute != SMCR_CM_SIDR_REQ &&
+                fields->attribute != SMCR_CM_SIDR_REP;
 
     memset(mad, 0, 256);
     put_number(mad, 4, 0x01070203); /* base version, class, class version, Send */
     put_number(mad + 8, 8, fields->tid);
     put_number(mad + 16, 2, fields->attribute);
     put_number(body, 4, fields->local_id);
-    if (fields->attribute != 0x10 && fields->attribute < 0x17)
+    if (pair)
         put_number(body + 4, 4, fields->remote_id);
-    switch (fields->attribute) {
-    case 0x10:
-        put_req(body, fields);
-        break;
-    case 0x11:
-        body[8] = (uint8_t)(fields->answered << 6 | 0x3f);
-        body[9] = 17 << 3 | 7;
-        break;
-    case 0x12:
-        body[8] = (uint8_t)(fields->answered << 6 | 0x3f);
-        put_number(body + 10, 2, fields->reason);
-        break;
-    case 0x13:
-        put_rep(body, fields);
-        break;
-    case 0x15:
-        put_number(body + 8, 3, fields->qpn);
-        break;
-    case 0x17:
-        put_number(body + 8, 8, fields->service_id);
-        break;
-    case 0x18:
-        body[4] = fields->status;
-        put_number(body + 8, 3, fields->qpn);
-        put_number(body + 12, 8, fields->service_id);
-        put_number(body + 20, 4, 0x01234567);
-        break;
-    case 0x19:
-        put_number(body + 4, 4, fields->remote_id);
-        put_number(body + 12, 3, fields->qpn);
-        break;
-    case 0x1a:
-        put_number(body + 4, 4, fields->remote_id);
-        break;
-    }
+    put_body(body, fields);
 }
 
 /* The GID of a device, which has the name of a character; from x on those of IPv6. */

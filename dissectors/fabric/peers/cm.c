@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cm_state.h"
+#include "cm_conn.h"
 #include "cm_table.h"
 #include "wire/wire.h"
 
@@ -148,7 +148,9 @@ fits(smcr_cm_end_t *end, const sending_t *sending, bool exactly)
     const smcr_cm_conn_t *conn = smcr_cm_conn_of(end);
     uint32_t own = end->id, other = smcr_cm_peer_of(end)->id;
 
-    if (conn->roles_known && sending->role != NO_SIDE && sending->role != (int)end->side)
+    bool certain = conn->roles_known || sending->event == SMCR_CM_EVENT_REP;
+
+    if (certain && sending->role != NO_SIDE && sending->role != (int)end->side)
         return false;
     if (own == sending->own_id && other == sending->other_id)
         return true;

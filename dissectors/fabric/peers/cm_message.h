@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_CM_MESSAGE_H
-#define SMCR_FABRIC_CM_MESSAGE_H
+#ifndef SMCR_FABRIC_PEERS_CM_MESSAGE_H
+#define SMCR_FABRIC_PEERS_CM_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,4 +61,4 @@ typedef struct {
  */
 bool smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length);
 
-#endif /* SMCR_FABRIC_CM_MESSAGE_H */
+#endif /* SMCR_FABRIC_PEERS_CM_MESSAGE_H */

@@ -5,12 +5,15 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_CM_TABLE_H
-#define SMCR_FABRIC_CM_TABLE_H
+#ifndef SMCR_FABRIC_PEERS_CM_TABLE_H
+#define SMCR_FABRIC_PEERS_CM_TABLE_H
 
 #include <stddef.h>
 
-#include "cm.h"
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "cm_conn.h"
 
 /* The connection of an end, and its other end. */
 static inline smcr_cm_conn_t *
@@ -57,4 +60,4 @@ void smcr_cm_table_put(smcr_cm_table_t *table, wmem_allocator_t *scope, smcr_cm_
 /* Takes this very end out, if it is in the table. */
 void smcr_cm_table_remove(smcr_cm_table_t *table, smcr_cm_end_t *end);
 
-#endif /* SMCR_FABRIC_CM_TABLE_H */
+#endif /* SMCR_FABRIC_PEERS_CM_TABLE_H */

@@ -1,11 +1,13 @@
-/* cm_state.c
+/* cm_conn.c
  * Rules for sending and receiving, and what a message proves where no rule applies. A capture may
  * lack messages, and it may have those that cross on the wire in another order than their senders.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cm_state.h"
+#include "cm_conn.h"
+
+#include <wireshark.h>
 
 #define NOTHING 0xff /* is proved */
 #define STAY 0xfe    /* in the same state */
@@ -191,11 +193,13 @@ smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
     bool ruled = !known || next != NOTHING;
     uint8_t proof = proved[event].received;
 
-    end->before = end->state;
-    end->heard = known ? (uint8_t)event : SMCR_CM_EVENT_NONE;
     /* Messages are missing that took it on; one that is idle has ended. */
     if (!ruled && end->state != TO(IDLE) && proof != NOTHING && proof > end->state)
         next = proof;
+    if (next != NOTHING && next != end->state) {
+        end->before = end->state;
+        end->heard = known ? (uint8_t)event : SMCR_CM_EVENT_NONE;
+    }
     enter(end, next);
     return ruled ? SMCR_CM_AS_RULED : SMCR_CM_UNEXPECTED;
 }
