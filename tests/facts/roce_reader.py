@@ -110,7 +110,8 @@ def unpack(path):
 
 def packets(frames):
     """The RoCE packets of frames, numbered as they come."""
-    found = (packet(position, pcapng.time(frame) * 1000, pcapng.data(frame)) for position, frame in enumerate(frames, 1))
+    found = (packet(position, pcapng.time(frame) * 1000, pcapng.data(frame))
+             for position, frame in enumerate(frames, 1))
     return [each for each in found if each]
 
 

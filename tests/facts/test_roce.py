@@ -40,7 +40,7 @@ CM = ["smcr.cm.client_state", "smcr.cm.server_state", "smcr.cm.service_id", "smc
 FIELDS = ["infiniband.bth.opcode", "smcr", *RDMA, *CONGESTION, *REFUSALS, *ORDER, *CM, "smcr.icrc.status"]
 LATER = {"smcr.rdma.peer", "smcr.src_qpn", "smcr.rdma.src_qpn_from", "smcr.ecn.cnp_in", "smcr.resent.cause"}
 BAD = "0"  # of smcr.icrc.status
-HERE, OTHER_SIDE = "smcr.cm.client_state", "smcr.cm.server_state"
+STATES = ("smcr.cm.client_state", "smcr.cm.server_state")
 TOLERANCE = 1e-9  # seconds
 
 every = pytest.mark.parametrize("name", PATHS)
@@ -170,7 +170,8 @@ def counted(pairs):
 def test_reader_counts(name):
     found, expected = packets(name), truth(name)
     assert len(unpacked(name)[1]) == expected["frames"]
-    assert expected["roce_opcodes"] == counted((direction_of(each), roce_reader.opcode_name(each.opcode)) for each in found)
+    assert expected["roce_opcodes"] == counted(
+        (direction_of(each), roce_reader.opcode_name(each.opcode)) for each in found)
     assert expected["roce_ecn"] == counted((direction_of(each), roce_reader.ECN[each.ecn]) for each in found)
     assert expected["aeth"] == counted((direction_of(each), roce_reader.meaning(each.syndrome)) for each in found
                                        if each.syndrome is not None)
@@ -296,7 +297,8 @@ def test_every_roce_packet_is_shown(tshark, name):
     missing = [each.frame for each in packets(name) if "smcr.rdma" not in rows[each.frame] and name not in SMC]
     assert not missing
     others = set(rows) - {each.frame for each in packets(name)}
-    assert not [frame for frame in others if any(field in rows[frame] for field in [*RDMA, *CONGESTION, *REFUSALS, *CM])]
+    own = {*RDMA, *CONGESTION, *REFUSALS, *CM}
+    assert not [frame for frame in others if own & set(rows[frame])]
 
 
 @every
@@ -432,9 +434,9 @@ def lives(name):
 def test_naks(tshark, name):
     rows = shown(tshark, name)
     assert_same(integers(rows, "smcr.nak"), {each.frame: each.syndrome & 31 for each in packets(name) if is_nak(each)})
-    timers = {frame: round(float(one(row, "smcr.rnr.timer")), 6) for frame, row in rows.items() if "smcr.rnr.timer" in row}
-    assert_same(timers, {each.frame: roce_reader.RNR_TIMERS[each.syndrome & 31] for each in packets(name)
-                         if is_rnr_nak(each)})
+    timers = seconds(rows, "smcr.rnr.timer")  # in milliseconds
+    assert_same({frame: round(timer, 6) for frame, timer in timers.items()}, {
+        each.frame: roce_reader.RNR_TIMERS[each.syndrome & 31] for each in packets(name) if is_rnr_nak(each)})
 
 
 def refused(name):
@@ -518,12 +520,18 @@ def test_packets_sent_again(tshark, name):
 
 @sound_captures
 def test_acknowledgements(tshark, name):
-    rows, acks = shown(tshark, name), judged(name).by_frame
-    told = {frame: value for frame, value in integers(rows, "smcr.acks").items()
-            if acks[frame].opcode & 31 == rc_reader.ACKNOWLEDGE}
-    assert_same(told, exactly(name, "smcr.acks"))
-    times = {frame: value for frame, value in seconds(rows, "smcr.ack_time").items() if frame in told}
-    assert_times(times, exactly(name, "smcr.ack_time"))
+    """A NAK or RNR NAK need not say what it acknowledges: it refuses. No more need a READ response."""
+    rows, by_frame = shown(tshark, name), judged(name).by_frame
+    acks, times, said = exactly(name, "smcr.acks"), exactly(name, "smcr.ack_time"), integers(rows, "smcr.acks")
+    plain = {frame for frame in by_frame if is_plain_ack(by_frame[frame])}
+    assert_same({frame: of for frame, of in said.items() if frame in plain or frame in acks and of != acks[frame]},
+                {frame: of for frame, of in acks.items() if frame in plain})
+    assert_times({frame: time for frame, time in seconds(rows, "smcr.ack_time").items() if frame in plain},
+                 {frame: time for frame, time in times.items() if frame in plain})
+
+
+def is_plain_ack(header):
+    return header.opcode & 31 == rc_reader.ACKNOWLEDGE and not rc_reader.is_negative(header)
 
 
 ONLY, FIRST, LAST = {4, 5, 10, 11, 23}, {0, 6}, {2, 3, 8, 9, 22}  # SENDs and WRITEs
@@ -606,8 +614,8 @@ def test_repeated_messages(tshark, name):
 
 @every
 def test_reasons(tshark, name):
-    assert_same(integers(shown(tshark, name), "smcr.cm.reject_reason"),
-                {each.frame: each.fields["reason"] for each in roce_reader.messages(packets(name)) if each.attr == "REJ"})
+    assert_same(integers(shown(tshark, name), "smcr.cm.reject_reason"), {
+        each.frame: each.fields["reason"] for each in roce_reader.messages(packets(name)) if each.attr == "REJ"})
 
 
 @every
@@ -615,7 +623,7 @@ def test_states(tshark, name):
     rows, wrong = shown(tshark, name), []
     for each in all_connections(name):
         for message, client, server in roce_reader.states(each):
-            told = [integer(rows[message.frame], field) for field in ("smcr.cm.client_state", "smcr.cm.server_state")]
+            told = [integer(rows[message.frame], field) for field in STATES]
             if not (told[0] in client and told[1] in server or not each.request and told == [None, None]):
                 wrong.append((message.frame, message.attr, told, client, server))
     assert not wrong, f"{len(wrong)} wrong (frame, message, shown, right): {wrong[:15]}"
@@ -628,14 +636,13 @@ def test_states_of_data(tshark, name):
     for each in opened(name):
         flows = {(each.client, each.server, each.reply.fields["local_qpn"]),
                  (each.server, each.client, each.request.fields["local_qpn"])} if each.reply else set()
-        frames = {attr: [message.frame for message in each.messages if message.attr == attr] for attr in ("RTU", "DREQ")}
-        if not (flows and frames["RTU"] and frames["DREQ"]):
-            continue
+        opens, closes = (next((message.frame for message in each.messages if message.attr == attr), None)
+                         for attr in ("RTU", "DREQ"))
         number_of = integer(rows[each.request.frame], "smcr.cm.connection")
-        for packet in sound(name):
-            if flow_of(packet) in flows and frames["RTU"][0] < packet.frame < frames["DREQ"][0]:
+        for packet in sound(name) if flows and opens and closes else []:
+            if flow_of(packet) in flows and opens < packet.frame < closes:
                 row = rows[packet.frame]
-                assert (one(row, HERE), one(row, OTHER_SIDE)) == (state, state), packet.frame
+                assert [one(row, field) for field in STATES] == [state, state], packet.frame
                 assert integer(row, "smcr.cm.connection") == number_of, packet.frame
 
 
@@ -675,6 +682,16 @@ def test_off_means_off(tshark, tshark_without, name):
     found, expected = (each.show(path, "-V", *count).splitlines() for each in (tshark, tshark_without))
     different = [(here, there) for here, there in zip(found, expected) if here != there]
     assert not different and len(found) == len(expected), different[:5]
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_on_only_adds(tshark, tshark_without, name):
+    """With the preference, the text of Wireshark's own dissectors is the same as without the plugin."""
+    path = whole_file(tshark.bed, name)
+    found = iter(tshark.show(path, *ON, "-V").splitlines())
+    missing = [line for line in tshark_without.show(path, "-V").splitlines()
+               if "[Protocols in frame:" not in line and line not in found]
+    assert not missing, missing[0]
 
 
 # ---- captures that were altered ----
@@ -731,7 +748,7 @@ def assert_states(found, rows):
     """The states do not contradict the message, and each number stands for one connection."""
     messages, numbers = roce_reader.messages(found), {}
     for each in messages:
-        told = {integer(rows[each.frame], field) for field in ("smcr.cm.client_state", "smcr.cm.server_state")}
+        told = {integer(rows[each.frame], field) for field in STATES}
         assert told - {None} <= roce_reader.possible_states(each), (each, told)
     for each in roce_reader.connections(messages):
         for message in each.messages:
