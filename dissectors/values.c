@@ -22,6 +22,11 @@ TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
 TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
 TEXTS(smcr_causes, SMCR_CAUSES)
 TEXTS(smcr_nak_codes, SMCR_NAK_CODES)
+TEXTS(smcr_ecn_codepoints, SMCR_ECN_CODEPOINTS)
+TEXTS(smcr_grounds, SMCR_GROUNDS)
+TEXTS(smcr_cm_attributes, SMCR_CM_ATTRIBUTES)
+TEXTS(smcr_cm_states, SMCR_CM_STATES)
+TEXTS(smcr_cm_reasons, SMCR_CM_REASONS)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
 
 const value_string smcr_clc_types[] = {

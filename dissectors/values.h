@@ -23,6 +23,11 @@ extern const value_string smcr_no_eyecatcher[];
 extern const value_string smcr_directions[];
 extern const value_string smcr_causes[];
 extern const value_string smcr_nak_codes[];
+extern const value_string smcr_ecn_codepoints[];
+extern const value_string smcr_grounds[];
+extern const value_string smcr_cm_attributes[];
+extern const value_string smcr_cm_states[];
+extern const value_string smcr_cm_reasons[];
 extern const true_false_string smcr_tfs_direct;
 
 /*

@@ -7,7 +7,8 @@
 #ifndef SMCR_FABRIC_FABRIC_H
 #define SMCR_FABRIC_FABRIC_H
 
-#include "flow.h"
+#include "icrc.h"
+#include "traffic.h"
 #include "unacked.h"
 
 #endif /* SMCR_FABRIC_FABRIC_H */

@@ -22,6 +22,8 @@ remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_
         seen->frame = seen->last_frame = packet->when.frame;
         seen->time = packet->when.time;
         seen->ids[0] = seen->ids[1] = (uint16_t)packet->ip_id;
+        seen->corrupt = packet->corrupt;
+        seen->arrived = !packet->corrupt;
     }
     return seen;
 }
@@ -49,6 +51,7 @@ static void
 begin_again(smcr_flow_t *flow, uint32_t psn)
 {
     flow->gaps.count = 0;
+    flow->gaps.corrupt = 0;
     flow->steps = (smcr_steps_t){0};
     flow->seen = (smcr_seen_t){0};
     flow->reads = NULL;
@@ -59,8 +62,8 @@ begin_again(smcr_flow_t *flow, uint32_t psn)
     begin(flow, psn);
 }
 
-static bool
-is_far(const smcr_flow_t *flow, uint32_t psn)
+bool
+smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn)
 {
     int32_t distance = smcr_psn_distance((uint32_t)(flow->highest & SMCR_PSN_MASK), psn);
 
@@ -70,39 +73,20 @@ is_far(const smcr_flow_t *flow, uint32_t psn)
 bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
-    return flow->seen.used && is_far(flow, psn);
+    return flow->seen.used && smcr_flow_is_far(flow, psn);
 }
 
 /* ---- identification ---- */
 
-static void
-take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
+/* The frame of which a packet is a copy; 0: of none. */
+static uint32_t
+copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
-    uint16_t id = (uint16_t)packet->ip_id;
-
-    if (packet->ip_id < 0)
-        return;
-    if (ids->started) {
-        ids->differ |= ids->id != id;
-        ids->same |= ids->id == id && (ids->psn != packet->psn || ids->opcode != packet->opcode);
-    }
-    ids->psn = packet->psn;
-    ids->opcode = packet->opcode;
-    ids->id = id;
-    ids->started = true;
-}
-
-static bool
-changes(const smcr_ids_t *ids)
-{
-    return ids->differ && !ids->same;
-}
-
-static bool
-is_copy(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
-{
-    return changes(&flow->ids) && packet->ip_id >= 0 &&
-           (seen->ids[0] == packet->ip_id || seen->ids[1] == packet->ip_id);
+    if (!seen || !smcr_ids_change(&flow->ids) || packet->ip_id < 0)
+        return 0;
+    if (!seen->corrupt && seen->ids[0] == packet->ip_id)
+        return seen->frame;
+    return seen->arrived && seen->ids[1] == packet->ip_id ? seen->last_frame : 0;
 }
 
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
@@ -172,8 +156,8 @@ take_response(smcr_flow_t *flow, const smcr_sent_t *packet)
         return;
     flow->acknowledged = true;
     if (!flow->first)
-        flow->early = (smcr_early_t){true, packet->syndrome, packet->psn, packet->when.frame};
-    if (!flow->first || is_far(flow, packet->psn))
+        flow->early = (smcr_early_t){true, packet->syndrome, packet->psn, packet->when};
+    if (!flow->first || smcr_flow_is_far(flow, packet->psn))
         return;
     smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
     cover(flow, kind == SMCR_SYNDROME_ACK ? psn : psn - 1);
@@ -181,7 +165,7 @@ take_response(smcr_flow_t *flow, const smcr_sent_t *packet)
         return;
     int code = smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
     smcr_steps_nak(&flow->steps, psn, kind == SMCR_SYNDROME_RNR_NAK,
-                   kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE);
+                   kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE, packet->when);
     prove_discarded(flow, psn, packet->when.frame);
 }
 
@@ -189,7 +173,7 @@ static void
 take_early(smcr_flow_t *flow)
 {
     smcr_sent_t packet = {
-        .when = {flow->early.frame, 0},
+        .when = flow->early.when,
         .opcode = SMCR_RC_ACK,
         .has_aeth = true,
         .syndrome = flow->early.syndrome,
@@ -236,8 +220,10 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     bool behind = verdict->gap_frame != 0;
     verdict->order = behind ? SMCR_PACKET_IS_BEHIND : SMCR_PACKET_IS_NEXT;
     flow->highest = psn;
+    if (packet->corrupt)
+        smcr_gaps_corrupt(&flow->gaps, psn);
     smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);
-    if (behind && seen) {
+    if (behind && seen && !packet->corrupt) {
         verdict->discarded = seen->proof = wmem_new0(scope, uint32_t);
         flow->unproven = flow->unproven ? flow->unproven : psn;
     }
@@ -250,12 +236,13 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
           smcr_verdict_t *verdict)
 {
     verdict->order = SMCR_PACKET_IS_LATE;
-    smcr_gaps_fill(&flow->gaps, verdict->psn);
+    if (!packet->corrupt)
+        smcr_gaps_fill(&flow->gaps, verdict->psn);
     verdict->original = false;
     smcr_seen_packet_t *seen = remember(flow, scope, verdict->psn, packet);
     if (seen)
         seen->late = true;
-    if (packet->opcode != SMCR_RC_READ_REQUEST)
+    if (packet->opcode != SMCR_RC_READ_REQUEST || packet->corrupt)
         return;
     smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, verdict->psn, packet->dma_length,
                                           flow->mtu);
@@ -293,6 +280,20 @@ taker_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return smcr_seen_find(&flow->seen, read ? read : psn);
 }
 
+/* The first packet with its PSN, or with those of its READ, that has a right ICRC. */
+static void
+arrive_at_last(smcr_flow_t *flow, smcr_seen_packet_t *seen)
+{
+    smcr_psn_t end = seen->psn;
+
+    seen->arrived = true;
+    do
+        smcr_gaps_fill(&flow->gaps, end++);
+    while (end <= flow->highest && smcr_reads_find(flow->reads, end) == seen->psn);
+    if (flow->gaps.corrupt && flow->gaps.corrupt < end)
+        flow->gaps.corrupt = end <= flow->highest ? end : 0;
+}
+
 static void
 take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
             const smcr_sent_t *packet, smcr_verdict_t *verdict)
@@ -311,8 +312,13 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
     if (seen->proof && !*seen->proof && !verdict->taken)
         *seen->proof = packet->when.frame;
     verdict->refused = seen->proof && *seen->proof;
-    seen->ids[1] = (uint16_t)packet->ip_id;
-    seen->last_frame = packet->when.frame;
+    verdict->replaces = !seen->arrived && !packet->corrupt;
+    if (verdict->replaces)
+        arrive_at_last(flow, seen);
+    if (!packet->corrupt) {
+        seen->ids[1] = (uint16_t)packet->ip_id;
+        seen->last_frame = packet->when.frame;
+    }
     verdict->silent = packet->opcode < SMCR_RC_OPCODES && is_silence(flow, reverse, seen);
 }
 
@@ -323,11 +329,13 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
 static smcr_fate_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_verdict_t *verdict)
 {
-    bool is_known = verdict->order == SMCR_PACKET_IS_REPEAT;
+    bool is_known = verdict->order == SMCR_PACKET_IS_REPEAT && !verdict->replaces;
     bool reliable = packet->opcode < SMCR_RC_OPCODES;
     bool is_next = verdict->order == SMCR_PACKET_IS_NEXT; /* so there is no gap before it */
     bool waits = !is_next && (verdict->psn > flow->in_order || gap_before(flow, verdict->psn));
 
+    if (packet->corrupt)
+        return SMCR_FATE_DROP;
     if (verdict->psn < flow->in_order)
         return is_known ? SMCR_FATE_DROP : SMCR_FATE_TOO_LATE;
     if (reliable && waits)
@@ -352,7 +360,7 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
         .guess = repeat && seen ? seen->guess : 0,
         .repeat = repeat,
         .late = verdict->order == SMCR_PACKET_IS_LATE,
-        .proven = repeat && verdict->first.frame && packet->ip_id >= 0 && changes(&flow->ids),
+        .proven = repeat && verdict->first.frame && packet->ip_id >= 0 && smcr_ids_change(&flow->ids),
         .read = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != 0,
         .within = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != verdict->psn,
         .heard = reverse && reverse->carried,
@@ -365,28 +373,44 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
     }
 }
 
+/* Finds the place of a request among those of the flow, or begins anew with it. */
 static void
-take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-             const smcr_sent_t *packet, smcr_verdict_t *verdict)
+unwrap(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_verdict_t *verdict)
 {
+    if (packet->corrupt) {
+        verdict->psn = flow->first ? smcr_psn_near(flow->highest, packet->psn) : 0;
+        return;
+    }
     if (!flow->first) {
         begin(flow, packet->psn);
         take_early(flow);
-    } else if (is_far(flow, packet->psn)) {
+    } else if (smcr_flow_is_far(flow, packet->psn)) {
         begin_again(flow, packet->psn);
-        take_id(&flow->ids, packet);
+        smcr_ids_take(&flow->ids, packet);
     }
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+}
 
-    if (seen && is_copy(flow, seen, packet)) {
-        verdict->order = SMCR_PACKET_IS_COPY;
-        verdict->fate = SMCR_FATE_DROP;
-        verdict->first = (smcr_when_t){
-            seen->ids[0] == packet->ip_id ? seen->frame : seen->last_frame, seen->time};
-        return;
-    }
+/* Whether the PSN can be believed: that of a corrupt request, if it comes next. */
+static bool
+is_plausible(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+{
+    smcr_psn_t before = flow->steps.before; /* the last request */
+
+    return !packet->corrupt ||
+           (flow->first && (psn == flow->highest + 1 || (before < flow->highest &&
+                                                         psn == before + 1)));
+}
+
+/* A request that is no copy. */
+static void
+take_own(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
+         const smcr_sent_t *packet, smcr_verdict_t *verdict)
+{
     smcr_psn_t highest = flow->highest;
+
+    if (!packet->corrupt)
+        smcr_gaps_close(&flow->gaps, scope, verdict->psn, highest, packet->when.frame);
     if (verdict->psn > highest)
         take_new(flow, scope, packet, verdict);
     else if (is_late(flow, verdict->psn))
@@ -398,7 +422,33 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
     verdict->fate = fate_of(flow, packet, verdict);
 }
 
+static void
+take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
+             const smcr_sent_t *packet, smcr_verdict_t *verdict)
+{
+    unwrap(flow, packet, verdict);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+    uint32_t copied = copied_frame(flow, seen, packet);
+
+    if (copied) {
+        verdict->order = SMCR_PACKET_IS_COPY;
+        verdict->fate = SMCR_FATE_DROP;
+        verdict->first = (smcr_when_t){copied, seen->time};
+    } else if (is_plausible(flow, packet, verdict->psn)) {
+        take_own(flow, reverse, scope, packet, verdict);
+    } else {
+        verdict->fate = SMCR_FATE_DROP; /* nothing is known of it */
+    }
+}
+
 /* ---- packets ---- */
+
+static bool
+is_request(uint8_t opcode)
+{
+    return opcode < SMCR_UC + SMCR_RC_OPCODES &&
+           !smcr_is_response(opcode & (uint8_t)~SMCR_MASK_SERVICE);
+}
 
 smcr_verdict_t
 smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
@@ -407,11 +457,15 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     smcr_verdict_t verdict = {.first = packet->when, .original = true};
     bool copy;
 
-    take_id(&flow->ids, packet);
-    learn_mtu(flow, reverse, packet);
-    if (smcr_is_response(packet->opcode)) {
+    if (!packet->corrupt) {
+        smcr_ids_take(&flow->ids, packet);
+        learn_mtu(flow, reverse, packet);
+    }
+    if (packet->corrupt && !is_request(packet->opcode)) {
+        verdict.fate = SMCR_FATE_DROP; /* it answers nothing */
+    } else if (smcr_is_response(packet->opcode)) {
         uint32_t before = smcr_responses_take(&flow->responses, scope, packet,
-                                              changes(&flow->ids), &copy);
+                                              smcr_ids_change(&flow->ids), &copy);
         if (before) {
             verdict.order = copy ? SMCR_PACKET_IS_COPY : SMCR_PACKET_IS_REPEAT;
             verdict.first = (smcr_when_t){before, 0};
@@ -421,7 +475,7 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     } else {
         take_request(flow, reverse, scope, packet, &verdict);
     }
-    flow->carried += verdict.order != SMCR_PACKET_IS_COPY;
+    flow->carried += verdict.order != SMCR_PACKET_IS_COPY && !packet->corrupt;
     return verdict;
 }
 
@@ -429,4 +483,10 @@ const smcr_seen_packet_t *
 smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn)
 {
     return flow->first ? smcr_seen_find(&flow->seen, smcr_psn_near(flow->highest, psn)) : NULL;
+}
+
+bool
+smcr_flow_is_within_read(const smcr_flow_t *flow, uint32_t psn)
+{
+    return flow->first && smcr_reads_find(flow->reads, smcr_psn_near(flow->highest, psn));
 }

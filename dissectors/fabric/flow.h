@@ -14,6 +14,7 @@
 #define SMCR_FABRIC_FLOW_H
 
 #include "gaps.h"
+#include "ids.h"
 #include "reads.h"
 #include "responses.h"
 #include "seen.h"
@@ -48,26 +49,19 @@ typedef struct {
     uint32_t absent;         /* packets that the capture lacks before this one, said once */
     bool taken;              /* repeat: an acknowledgement had covered it before */
     bool refused;            /* repeat: the first packet came behind a gap, and was discarded */
+    bool replaces;           /* repeat: all packets with the PSN so far had wrong ICRCs */
     bool silent;             /* the peer has stopped answering; said once */
     smcr_step_back_t *step;  /* to which it belongs; NULL: to none */
     uint32_t *discarded;     /* behind a gap: frame that proves that the receiver discarded it; 0
                                 until then. NULL: it is not behind one */
 } smcr_verdict_t;
 
-/* Whose identifications change from packet to packet can be told from copies. */
-typedef struct {
-    uint32_t psn;
-    uint8_t opcode;
-    uint16_t id;
-    bool started, differ, same; /* two successive packets had different ones, or the same */
-} smcr_ids_t;
-
 /* An acknowledgement that the capture has before the first request. */
 typedef struct {
     bool known;
     uint8_t syndrome;
     uint32_t psn;
-    uint32_t frame;
+    smcr_when_t when;
 } smcr_early_t;
 
 /* All zeros: nothing has been sent. */
@@ -96,7 +90,7 @@ void smcr_flow_start(smcr_flow_t *flow, uint32_t psn);
 
 /*
  * The next packet of a flow in the capture. `reverse` is what the peer sends, NULL when that is not
- * known; an acknowledgement changes it. What the verdict points to lives as long as `scope`.
+ * known; an acknowledgement changes it. A corrupt packet was sent, but is not received. What the verdict points to lives as long as `scope`.
  */
 smcr_verdict_t smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                               const smcr_sent_t *packet);
@@ -104,7 +98,13 @@ smcr_verdict_t smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allo
 /* Whether a request with `psn` begins a new life of the queue pair: it is far from all others. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 
+/* Whether a packet with `psn` is too far from the flow's requests to belong to them. */
+bool smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn);
+
 /* The request with `psn` as it was first sent, NULL when it has not been seen or was long ago. */
 const smcr_seen_packet_t *smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn);
+
+/* Whether a READ of the flow takes `psn`. */
+bool smcr_flow_is_within_read(const smcr_flow_t *flow, uint32_t psn);
 
 #endif /* SMCR_FABRIC_FLOW_H */

@@ -99,3 +99,25 @@ smcr_gaps_count(const smcr_gaps_t *gaps, smcr_psn_t from, smcr_psn_t to)
     }
     return count;
 }
+
+/* ---- wrong ICRCs ---- */
+
+void
+smcr_gaps_corrupt(smcr_gaps_t *gaps, smcr_psn_t psn)
+{
+    if (!gaps->corrupt)
+        gaps->corrupt = psn;
+}
+
+void
+smcr_gaps_close(smcr_gaps_t *gaps, wmem_allocator_t *scope, smcr_psn_t psn, smcr_psn_t highest,
+                uint32_t frame)
+{
+    smcr_psn_t from = gaps->corrupt;
+
+    if (!from || psn < from)
+        return;
+    if (from < psn)
+        smcr_gaps_add(gaps, scope, from, MIN(psn, highest + 1), frame);
+    gaps->corrupt = psn < highest ? psn + 1 : 0;
+}

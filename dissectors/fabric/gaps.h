@@ -20,6 +20,7 @@
 typedef struct {
     struct smcr_gap *list; /* NULL: there has been none */
     unsigned count;
+    smcr_psn_t corrupt; /* from here on all requests had wrong ICRCs; 0: the last one had not */
 } smcr_gaps_t;
 
 /* The PSNs from `from` to the one before `to` are absent; they are above all others. `frame` is the
@@ -39,5 +40,13 @@ uint32_t smcr_gaps_frame(const smcr_gaps_t *gaps, smcr_psn_t from, smcr_psn_t to
 
 /* Absent PSNs from `from` to the one before `to`. */
 uint64_t smcr_gaps_count(const smcr_gaps_t *gaps, smcr_psn_t from, smcr_psn_t to);
+
+/* A request with a wrong ICRC has `psn`, which is above all others: its receiver lacks it. */
+void smcr_gaps_corrupt(smcr_gaps_t *gaps, smcr_psn_t psn);
+
+/* A request with a right ICRC has `psn`, and `highest` is the highest so far. Those with wrong ones
+ * before it become a gap, and `frame` is the first packet behind it. */
+void smcr_gaps_close(smcr_gaps_t *gaps, wmem_allocator_t *scope, smcr_psn_t psn, smcr_psn_t highest,
+                     uint32_t frame);
 
 #endif /* SMCR_FABRIC_GAPS_H */

@@ -22,9 +22,12 @@ typedef struct {
     uint32_t frame;        /* of its first packet */
     uint32_t step : 23;    /* number of the step back in which it was sent last; 0: in none */
     uint32_t late : 1;     /* its first packet in the capture was: others may have gone before */
-    uint32_t repeats : 8;  /* since the reverse flow was heard last */
+    uint32_t corrupt : 1;  /* its first packet has a wrong ICRC */
+    uint32_t arrived : 1;  /* one with a right ICRC has come */
+    uint32_t repeats : 6;  /* since the reverse flow was heard last */
     uint32_t heard;        /* packets of the reverse flow at that time */
-    uint16_t ids[2];       /* IPv4 identification of its first and its last packet */
+    uint16_t ids[2];       /* IPv4 identification of its first packet, and of its last
+                              that is not corrupt */
     uint32_t last_frame;   /* of the latter */
     uint32_t guess;        /* number of the step in which it was sent last, if that is one */
 } smcr_seen_packet_t;

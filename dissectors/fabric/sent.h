@@ -27,6 +27,7 @@ typedef struct {
     uint32_t payload_length; /* bytes, without padding */
     uint32_t dma_length;     /* of the RETH, bytes; 0: it has none */
     int32_t ip_id;           /* IPv4 identification, or SMCR_NO_IP_ID */
+    bool corrupt;            /* its ICRC is wrong: it was sent, but not received */
 } smcr_sent_t;
 
 #endif /* SMCR_FABRIC_SENT_H */

@@ -20,7 +20,7 @@ nak_of(smcr_steps_t *steps, smcr_psn_t psn)
 }
 
 void
-smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence)
+smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence, smcr_when_t when)
 {
     smcr_nak_t *nak = nak_of(steps, psn);
 
@@ -34,6 +34,8 @@ smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence)
     *nak = all;
     nak->step = steps->number;
     nak->arrival = ++steps->arrivals;
+    if (rnr || !nak->rnr)
+        nak->when = when;
     nak->rnr |= rnr;
     nak->sequence |= sequence;
     nak->fresh = true;
@@ -118,8 +120,15 @@ new_step(wmem_allocator_t *scope, uint32_t frame, smcr_cause_t cause)
 {
     smcr_step_back_t *step = wmem_new(scope, smcr_step_back_t);
 
-    *step = (smcr_step_back_t){frame, (uint8_t)cause};
+    *step = (smcr_step_back_t){.frame = frame, .cause = (uint8_t)cause};
     return step;
+}
+
+/* When the NAK came that asks for this very request. */
+static smcr_when_t
+asked_at(const smcr_nak_t *nak, const smcr_request_t *request)
+{
+    return nak && nak->psn == request->psn ? nak->when : (smcr_when_t){0, 0};
 }
 
 /* Nothing but the sender's going on from here can prove a late packet to be sent again, or a repeat
@@ -142,6 +151,7 @@ guess(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *reques
         .begin = nak ? nak->psn : request->psn,
         .cause = (uint8_t)cause,
     };
+    steps->guess.step->nak = asked_at(nak, request);
     return steps->guess.lone;
 }
 
@@ -158,6 +168,7 @@ start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *reques
     if (request->late || !(nak || request->read || request->proven))
         return guess(steps, scope, request);
     smcr_step_back_t *step = new_step(scope, request->frame, cause_of(request, nak));
+    step->nak = asked_at(nak, request);
     begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn);
     follow_naks(steps, steps->first, steps->arrivals);
     steps->end = request->highest;
@@ -180,6 +191,7 @@ check_guess(smcr_steps_t *steps, const smcr_request_t *request)
         if (!request->repeat)
             return step;
         guessed->lone->cause = step->cause = guessed->cause;
+        guessed->lone->nak = step->nak;
         begin(steps, step, guessed->number, guessed->begin);
         follow_naks(steps, steps->first, guessed->naks);
         steps->end = request->highest;

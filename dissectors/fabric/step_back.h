@@ -15,14 +15,16 @@
 #include <wsutil/wmem/wmem.h>
 
 #include "psn.h"
+#include "sent.h"
 #include "wire/wire.h"
 
 typedef enum smcr_cause smcr_cause_t;
 
 /* What records point to: the cause may be found out later. */
 typedef struct {
-    uint32_t frame; /* of the first packet */
-    uint8_t cause;  /* smcr_cause_t */
+    uint32_t frame;  /* of the first packet */
+    uint8_t cause;   /* smcr_cause_t */
+    smcr_when_t nak; /* the last NAK that asked for it, with `rnr` the last RNR NAK; frame 0: none */
 } smcr_step_back_t;
 
 /* A NAK that the sender has not followed yet. */
@@ -32,6 +34,7 @@ typedef struct {
     uint32_t step;      /* number of the step in which it came */
     uint32_t arrival;   /* NAKs of the flow so far, with it */
     bool rnr, sequence; /* RNR NAK; NAK with code PSN sequence error */
+    smcr_when_t when;   /* the last RNR NAK, or, if there is none, the last NAK */
     bool fresh;         /* it came behind the flow's last request */
 } smcr_nak_t;
 
@@ -76,7 +79,8 @@ typedef struct {
 } smcr_request_t;
 
 /* A NAK (`rnr`: an RNR NAK; `sequence`: a NAK with code PSN sequence error) names `psn`. */
-void smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence);
+void smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence,
+                    smcr_when_t when);
 
 /* The step back that the request belongs to; NULL: to none. The numbers in the request become those
  * of the step in which it is sent, and of the one that this may turn out to be. */

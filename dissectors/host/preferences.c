@@ -10,6 +10,8 @@ smcr_preferences_t smcr_preferences = {
     .dissect_payload = true,
     .desegment = true,
     .builtin_too = false,
+    .check_icrc = false,
+    .roce = false,
 };
 
 void
@@ -31,4 +33,13 @@ smcr_preferences_register(int proto)
         "Show each CLC, LLC and CDC message also as Wireshark's built-in dissector does, so that "
         "existing smc.* filters go on working",
         &smcr_preferences.builtin_too);
+    prefs_register_bool_preference(
+        module, "check_icrc", "Check the invariant CRC of RoCE packets",
+        "Check the invariant CRC (ICRC) of all RoCE and InfiniBand packets. A packet with a wrong "
+        "one counts as sent, but not as received",
+        &smcr_preferences.check_icrc);
+    prefs_register_bool_preference(
+        module, "roce", "Analyse other RoCE packets, too",
+        "Add an \"RDMA connection\" to RoCE packets that are not SMC-R",
+        &smcr_preferences.roce);
 }

@@ -12,6 +12,8 @@
 typedef struct {
     ws_bool dissect_payload; /* the application's bytes go to the dissectors above TCP */
     ws_bool desegment;       /* and may be put together there */
+    ws_bool check_icrc;  /* of all RoCE packets */
+    ws_bool roce;        /* RoCE packets that are not SMC-R are of interest, too */
     ws_bool builtin_too; /* also run Wireshark's own `smc` dissector, for smc.* filters */
 } smcr_preferences_t;
 

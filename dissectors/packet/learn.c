@@ -14,6 +14,12 @@
 
 #define CLC_LAYERS 0x100 /* of records of CLC messages, above those of packets */
 
+static bool
+is_first_pass(const packet_info *pinfo)
+{
+    return !pinfo->fd->visited;
+}
+
 /* ---- first pass ---- */
 
 static smcr_arrival_t
@@ -46,9 +52,11 @@ claim(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
     *arrival = arrive(pinfo, &packet->record);
     arrival->roce = &packet->roce;
-    return smcr_state_packet(arrival) ||
-           (recognise(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
-           smcr_state_stranger(arrival);
+    if (smcr_state_packet(arrival))
+        return true;
+    return !packet->roce.corrupt && /* it proves nothing */
+           ((recognise(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
+            smcr_state_stranger(arrival));
 }
 
 static void
@@ -66,6 +74,30 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
         smcr_llc_decode(message, pinfo, &llc);
         smcr_state_llc(arrival, &llc);
     }
+}
+
+/* The message of RDMA-CM that the packet carries. Returns false when it carries none. */
+static bool
+parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
+{
+    const smcr_roce_t *roce = &packet->roce;
+
+    if (roce->opcode != SMCR_UD_SEND_ONLY || roce->target.qpn != SMCR_GSI_QPN ||
+        !smcr_packet_has_bytes(packet))
+        return false;
+    size_t length = tvb_captured_length(packet->payload);
+    return smcr_cm_message_parse(message, tvb_get_ptr(packet->payload, 0, (int)length), length);
+}
+
+/* Returns whether there is a record of it. */
+static bool
+learn_foreign(const smcr_packet_t *packet, smcr_arrival_t *arrival)
+{
+    smcr_cm_message_t message;
+    bool manages = parse_management(packet, &message);
+
+    smcr_state_foreign(arrival, manages ? &message : NULL);
+    return arrival->record->rdma != NULL;
 }
 
 /* ---- every pass ---- */
@@ -90,23 +122,42 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
 bool
 smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
-    bool first_pass = !pinfo->fd->visited;
+    bool first_pass = is_first_pass(pinfo);
     smcr_arrival_t arrival;
     bool found = first_pass ? claim(pinfo, packet, &arrival)
                             : smcr_record_find(smcr_capture_state(), pinfo->num,
                                                packet->layer, &packet->record);
 
     packet->parts = NULL;
+    if (first_pass && smcr_preferences.roce && !packet->record.link)
+        found |= learn_foreign(packet, &arrival);
     if (!found)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
     if (first_pass) {
-        if (message && packet->record.link)
+        if (message && packet->record.link && packet->record.kind != SMCR_PACKET_CORRUPT)
             learn_message(pinfo, message, &arrival);
         smcr_record_keep(&arrival, packet->layer);
     }
     packet->record = smcr_record_now(&packet->record);
     return packet->record.link != NULL;
+}
+
+/* ---- the ICRC ---- */
+
+void
+smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
+{
+    if (is_first_pass(pinfo))
+        smcr_senders_count(smcr_capture_learn(pinfo), icrc, pinfo->num);
+    const smcr_state_t *state = smcr_capture_state();
+    uint32_t doubted = icrc->status == SMCR_ICRC_BAD ? smcr_senders_doubted(state, icrc) : 0;
+
+    if (doubted) {
+        icrc->status = SMCR_ICRC_UNVERIFIED;
+        icrc->doubted = doubted == pinfo->num;
+    }
+    packet->roce.corrupt = icrc->status == SMCR_ICRC_BAD && smcr_senders_trust(state, icrc);
 }
 
 /* ---- CLC ---- */

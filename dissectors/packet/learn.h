@@ -33,9 +33,17 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
 
 /*
  * Fills in the rest: in the first pass by learning from the packet, later from what was kept.
- * Returns whether the packet is SMC-R, as far as is known now.
+ * Returns whether the packet is SMC-R, as far as is known now. If it is not, and the user wants to
+ * know more of other RDMA connections, the record tells of which one it is.
  */
 bool smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet);
+
+/*
+ * What the packet's ICRC means, as its bytes have it: nothing where its sender's mean nothing. The
+ * packet is corrupt when it is wrong and the sender has sent right ones before. Called before
+ * smcr_learn_packet().
+ */
+void smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* First pass: learns from the CLC message that is number `nth` in the frame, from 0. `from_server`:
  * which side of the TCP connection sent it. */

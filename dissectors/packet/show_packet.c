@@ -72,7 +72,7 @@ smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
         return false;
     smcr_info_begin(pinfo, record);
     proto_tree *below = show_payload(pinfo, tree, packet);
-    smcr_annotate_packet(packet->payload, pinfo, below, record);
+    smcr_annotate_packet(packet->payload, pinfo, below, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
     tap(pinfo, packet);
     if (write)
@@ -90,6 +90,8 @@ answer_text(packet_info *pinfo, const smcr_packet_t *packet)
     bool refuses = packet->roce.has_aeth && smcr_bits(packet->roce.syndrome,
                                                       SMCR_MASK_SYNDROME_KIND) != SMCR_SYNDROME_ACK;
 
+    if (record->kind == SMCR_PACKET_CNP)
+        return ", congestion notification";
     if (refuses)
         return ", NAK";
     if (record->acks.frame)
@@ -108,9 +110,17 @@ smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
     if (record->has_number)
         proto_item_append_text(item, ", link %u", record->link->number);
     pinfo->current_proto = "SMC-R";
-    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record);
+    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record,
+                         &packet->roce);
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
+    tap(pinfo, packet);
+}
+
+void
+smcr_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+{
+    smcr_rdma_show(tvb, pinfo, tree, &packet->record, &packet->roce);
     tap(pinfo, packet);
 }

@@ -20,4 +20,8 @@ bool smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t 
 void smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      const smcr_packet_t *packet);
 
+/* Shows of which RDMA connection a packet is that is not SMC-R; its record has a flow. */
+void smcr_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                       const smcr_packet_t *packet);
+
 #endif /* SMCR_PACKET_SHOW_PACKET_H */

@@ -13,6 +13,7 @@
 #include "fields.h"
 #include "headers.h"
 #include "host/host.h"
+#include "icrc_check.h"
 #include "message/message.h"
 #include "packet/packet.h"
 
@@ -213,13 +214,79 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 static bool
 ignore(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
 {
-    if (start != SMCR_ROCE_BTH || tvb_captured_length(tvb) < SMCR_BTH_LENGTH)
+    if (smcr_preferences.check_icrc || smcr_preferences.roce || start != SMCR_ROCE_BTH ||
+        tvb_captured_length(tvb) < SMCR_BTH_LENGTH)
         return false;
     const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_BTH_LENGTH);
     if (!is_of_no_interest(pinfo, bth[0], smcr_roce_qpn(bth)))
         return false;
     smcr_hooks_ignore(pinfo);
     return true;
+}
+
+/* The same, and the user wants to know of which RDMA connection it is, also where InfiniBand's
+ * dissector gives up. */
+static int
+dissect_foreign_rdma(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                     void *data, const smcr_packet_t *packet)
+{
+    volatile int used = 0;
+
+    TRY {
+        used = dissect_foreign(start, tvb, pinfo, tree, data);
+    }
+    FINALLY {
+        smcr_show_foreign(tvb, pinfo, tree, packet);
+    }
+    ENDTRY;
+    return used;
+}
+
+/* A packet whose payload has to be known before it is shown. */
+static bool
+has_message(const smcr_roce_t *roce)
+{
+    return smcr_is_send(roce->opcode) ||
+           (roce->opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce);
+}
+
+/* A packet whose headers have been read. */
+static int
+dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+             void *data, smcr_packet_t *packet)
+{
+    if (has_message(&packet->roce))
+        packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
+    if (!smcr_learn_packet(pinfo, packet))
+        return packet->record.rdma
+                   ? dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet)
+                   : dissect_foreign(start, tvb, pinfo, tree, data);
+    if (packet->roce.opcode == SMCR_RC_ACK)
+        return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
+    current_t current = {.packet = packet};
+    call_t call = {.start = start, .data = data};
+    with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
+    return call.used;
+}
+
+/* The same, with its ICRC, which is shown even where InfiniBand's dissector gives up. */
+static int
+dissect_checked(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                void *data, smcr_packet_t *packet)
+{
+    smcr_icrc_t icrc = smcr_roce_check_icrc(tvb, pinfo, start, &packet->roce);
+    volatile int used = 0;
+
+    smcr_learn_icrc(pinfo, packet, &icrc);
+    TRY {
+        used = dissect_read(start, tvb, pinfo, tree, data, packet);
+    }
+    FINALLY {
+        icrc.told = packet->record.link && packet->record.kind == SMCR_PACKET_CORRUPT;
+        smcr_icrc_show(tvb, pinfo, tree, &icrc);
+    }
+    ENDTRY;
+    return used;
 }
 
 int
@@ -237,17 +304,9 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
         return dissect_foreign(start, tvb, pinfo, tree, data);
     if (!smcr_roce_read(tvb, pinfo, start, &packet.roce))
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
-    if (smcr_is_send(packet.roce.opcode))
-        packet.payload = smcr_roce_payload(tvb, packet.roce.payload, &packet.roce);
-    if (!smcr_learn_packet(pinfo, &packet))
-        return dissect_foreign(start, tvb, pinfo, tree, data);
-
-    if (packet.roce.opcode == SMCR_RC_ACK)
-        return dissect_acknowledgement(start, tvb, pinfo, tree, data, &packet);
-    current_t current = {.packet = &packet};
-    call_t call = {.start = start, .data = data};
-    with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
-    return call.used;
+    if (smcr_preferences.check_icrc)
+        return dissect_checked(start, tvb, pinfo, tree, data, &packet);
+    return dissect_read(start, tvb, pinfo, tree, data, &packet);
 }
 
 /* ---- without it ---- */

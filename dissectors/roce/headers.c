@@ -10,11 +10,21 @@
 
 #include <string.h>
 
+#include "ip_header.h"
+
 static bool
 has_reth(uint8_t opcode)
 {
     return opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_ONLY ||
-           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
+           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE || opcode == SMCR_RC_READ_REQUEST;
+}
+
+static bool
+has_aeth(uint8_t opcode)
+{
+    return opcode == SMCR_RC_ACK || opcode == SMCR_RC_ATOMIC_ACK ||
+           (opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY &&
+            opcode != SMCR_RC_READ_RESPONSE_MIDDLE);
 }
 
 /* Immediate data or, of the same length, the RKey of SEND with invalidate */
@@ -26,10 +36,20 @@ has_immediate(uint8_t opcode)
            opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
+/* `opcode`: without its service. */
 static bool
 has_payload(uint8_t opcode)
 {
-    return smcr_is_send(opcode) || smcr_is_write(opcode);
+    return smcr_is_send(opcode) || smcr_is_write(opcode) ||
+           (opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY);
+}
+
+/* The opcode without its service; of a congestion notification, which has no payload, none that
+ * has. */
+static uint8_t
+operation_of(uint8_t opcode)
+{
+    return opcode == SMCR_ROCE_CNP ? opcode : opcode & (uint8_t)~SMCR_MASK_SERVICE;
 }
 
 /* Skips LRH and GRH. Returns the offset of the BTH, -1 when there is none. */
@@ -61,35 +81,28 @@ find_bth(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start, smcr_
     if (tvb_captured_length_remaining(tvb, offset) < SMCR_GRH_LENGTH ||
         tvb_get_uint8(tvb, offset + 6) != SMCR_GRH_NEXT_BTH)
         return -1;
+    roce->has_ecn = true; /* of the traffic class, which lies across the first two bytes */
+    roce->ecn = tvb_get_uint8(tvb, offset + 1) >> 4 & SMCR_MASK_ECN;
     tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
     tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
     return offset + SMCR_GRH_LENGTH;
 }
 
-/*
- * The identification of the IPv4 packet whose UDP payload begins at `offset`, which may lie before
- * the buffer; -1 when there is none. IP's dissector tells nobody. So its header is looked for right
- * before UDP's: it is there unless IP has put fragments together.
- */
-static int32_t
-ip_id_before(tvbuff_t *tvb, int offset, const packet_info *pinfo)
+/* What IP's header says, of the packet whose BTH is at `offset`. */
+static void
+read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_roce_t *roce)
 {
-    enum { UDP_LENGTH = 8, IP_MIN = 20, IP_MAX = 60, IP_UDP = 17 };
-    tvbuff_t *frame = tvb_get_ds_tvb(tvb);
-    int end = tvb_raw_offset(tvb) + offset - UDP_LENGTH;
+    smcr_ip_header_t ip;
 
-    if (pinfo->net_src.type != AT_IPv4 || end > (int)tvb_captured_length(frame))
-        return -1;
-    for (int length = IP_MIN; length <= MIN(IP_MAX, end); length += 4) {
-        const uint8_t *ip = tvb_get_ptr(frame, end - length, IP_MIN);
-        if (ip[0] == (0x40 | length / 4) && ip[9] == IP_UDP &&
-            memcmp(ip + 12, pinfo->net_src.data, 4) == 0)
-            return ip[4] << 8 | ip[5];
-    }
-    return -1;
+    roce->ip_id = -1;
+    if (!smcr_ip_before(tvb, offset, pinfo, &ip))
+        return;
+    roce->ip_id = ip.id;
+    roce->has_ecn = true;
+    roce->ecn = ip.traffic_class & SMCR_MASK_ECN;
 }
 
-/* Bytes of the headers from the BTH on. */
+/* Bytes of the headers from the BTH on, of SEND and RDMA WRITE. */
 static int
 header_length(uint8_t opcode)
 {
@@ -97,11 +110,33 @@ header_length(uint8_t opcode)
            (has_immediate(opcode) ? SMCR_IMMEDIATE_LENGTH : 0);
 }
 
-/* Reads the headers that follow the BTH. Returns the offset after them. */
+/* Reads the headers of a service other than RC that come before those which all services have.
+ * Returns the offset after them. */
 static int
-read_extended_headers(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
+read_service(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
 {
-    if (has_reth(roce->opcode)) {
+    uint8_t service = roce->opcode & SMCR_MASK_SERVICE;
+
+    if (service == SMCR_XRC)
+        return offset + SMCR_XRCETH_LENGTH;
+    if (service == SMCR_RD)
+        offset += SMCR_RDETH_LENGTH;
+    if (service != SMCR_RD && service != SMCR_UD)
+        return offset;
+    roce->has_src_qpn = tvb_captured_length_remaining(tvb, offset) >= SMCR_DETH_LENGTH;
+    if (roce->has_src_qpn)
+        roce->src_qpn = tvb_get_ntoh24(tvb, offset + 5);
+    return offset + SMCR_DETH_LENGTH;
+}
+
+/* Reads the headers that follow the BTH. `opcode`: without its service. Returns the offset after
+ * them. */
+static int
+read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_roce_t *roce)
+{
+    if (roce->opcode >= SMCR_RD)
+        offset = read_service(tvb, offset, roce);
+    if (has_reth(opcode)) {
         roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_RETH_LENGTH;
         if (roce->has_reth) {
             roce->va = tvb_get_ntoh64(tvb, offset);
@@ -110,13 +145,17 @@ read_extended_headers(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
         }
         offset += SMCR_RETH_LENGTH;
     }
-    if (roce->opcode == SMCR_RC_ACK) {
+    if (opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD)
+        offset += SMCR_ATOMIC_LENGTH;
+    if (has_aeth(opcode)) {
         roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= SMCR_AETH_LENGTH;
         if (roce->has_aeth)
             roce->syndrome = tvb_get_uint8(tvb, offset);
         offset += SMCR_AETH_LENGTH;
     }
-    if (has_immediate(roce->opcode))
+    if (opcode == SMCR_RC_ATOMIC_ACK)
+        offset += SMCR_ATOMIC_ACK_LENGTH;
+    if (has_immediate(opcode))
         offset += SMCR_IMMEDIATE_LENGTH;
     return offset;
 }
@@ -127,7 +166,7 @@ smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce)
     int length = roce->payload_length;
     int captured = (int)tvb_captured_length(tvb);
 
-    if (!has_payload(roce->opcode))
+    if (!has_payload(operation_of(roce->opcode)))
         return NULL;
     if (offset == 0 && captured == length && (int)tvb_reported_length(tvb) == length)
         return tvb;
@@ -162,11 +201,18 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     roce->target.qpn = smcr_roce_qpn(bth);
     roce->psn = get_24(bth + 9);
 
-    roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, roce);
-    roce->ip_id = start == SMCR_ROCE_BTH ? ip_id_before(tvb, offset, pinfo) : -1;
+    roce->fecn = (bth[4] & SMCR_MASK_BTH_FECN) != 0;
+    roce->becn = (bth[4] & SMCR_MASK_BTH_BECN) != 0;
+    uint8_t operation = operation_of(roce->opcode);
+    roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, operation, roce);
+    roce->ip_id = -1;
+    if (start == SMCR_ROCE_BTH)
+        read_ip(tvb, offset, pinfo, roce);
+    if (pinfo->ptype == PT_UDP && start == SMCR_ROCE_BTH)
+        roce->port = (uint16_t)pinfo->srcport;
     int trailer = roce->pad + SMCR_ICRC_LENGTH + (start == SMCR_ROCE_LRH ? SMCR_VCRC_LENGTH : 0);
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
-    roce->payload_length = has_payload(roce->opcode) ? MAX(length, 0) : 0;
+    roce->payload_length = has_payload(operation) ? MAX(length, 0) : 0;
     return true;
 }
 
@@ -186,5 +232,5 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
     roce->rkey = infiniband->reth_remote_key;
     roce->dma_length = infiniband->reth_dma_length;
     roce->payload_length = MAX((int)tvb_reported_length(payload) - roce->pad, 0);
-    roce->ip_id = ip_id_before(payload, -header_length(roce->opcode), pinfo);
+    read_ip(payload, -header_length(roce->opcode), pinfo, roce);
 }

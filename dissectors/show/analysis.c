@@ -11,11 +11,14 @@
 #include "generated.h"
 #include "host/host.h"
 #include "message/message.h"
+#include "wire/wire.h"
 
 /* The subtree, which is there as soon as it has something to hold. */
 typedef struct {
     tvbuff_t *tvb;
+    packet_info *pinfo;
     proto_tree *tree; /* that it is in */
+    const char *title;
     proto_tree *own;  /* NULL: not there yet */
 } analysis_t;
 
@@ -24,7 +27,7 @@ own_tree(analysis_t *analysis)
 {
     if (!analysis->own)
         analysis->own = smcr_generated_tree(analysis->tree, hf_smcr_analysis, ett_smcr_analysis,
-                                            analysis->tvb, "SMC-R analysis");
+                                            analysis->tvb, analysis->title);
     return analysis->own;
 }
 
@@ -41,6 +44,15 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_wait_t *wai
 {
     if (wait->frame)
         smcr_generated_wait(own_tree(analysis), hf_frame, hf_time, analysis->tvb, wait);
+}
+
+/* How long ago that was. */
+static smcr_wait_t
+since(const analysis_t *analysis, const smcr_when_t *then)
+{
+    uint64_t now = smcr_when(analysis->pinfo).time;
+
+    return (smcr_wait_t){then->frame, now > then->time ? now - then->time : 0};
 }
 
 /* ---- how the packet fared ---- */
@@ -61,6 +73,10 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
         add(analysis, hf_smcr_resent_cause, step->cause);
         add(analysis, hf_smcr_resent_from, step->frame);
     }
+    if (step && step->nak.frame && step->frame == analysis->pinfo->num) {
+        smcr_wait_t wait = since(analysis, &step->nak);
+        add_wait(analysis, hf_smcr_resent_nak, hf_smcr_resent_wait, &wait);
+    }
 }
 
 /* Why it was sent again, and that it was discarded, may turn out later. */
@@ -77,37 +93,106 @@ add_order(analysis_t *analysis, const smcr_record_t *record)
 /* ---- what became of its data ---- */
 
 static void
-add_acked(analysis_t *analysis, const packet_info *pinfo, const smcr_when_t *acked)
+add_acked(analysis_t *analysis, const smcr_when_t *acked)
 {
-    uint64_t sent = smcr_when(pinfo).time;
+    uint64_t sent = smcr_when(analysis->pinfo).time;
     smcr_wait_t wait = {acked->frame, acked->time > sent ? acked->time - sent : 0};
 
     add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &wait);
 }
 
 static void
-add_write(analysis_t *analysis, const packet_info *pinfo, const smcr_place_t *place)
+add_write(analysis_t *analysis, const smcr_place_t *place)
 {
     add(analysis, hf_smcr_window_written, place->used);
     add(analysis, hf_smcr_announced_in, place->announced_in);
     if (place->acked)
-        add_acked(analysis, pinfo, place->acked);
+        add_acked(analysis, place->acked);
     if (place->more)
         add_wait(analysis, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
                  &place->more->blocked);
+}
+
+/* ---- what a response says ---- */
+
+static void
+add_refusal(analysis_t *analysis, const smcr_roce_t *roce)
+{
+    unsigned kind = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    if (kind == SMCR_SYNDROME_NAK)
+        smcr_generated_uint(own_tree(analysis), hf_smcr_nak_code, analysis->tvb, code);
+    else if (kind == SMCR_SYNDROME_RNR_NAK)
+        proto_item_set_generated(proto_tree_add_double_format_value(
+            own_tree(analysis), hf_smcr_rnr_timer, analysis->tvb, 0, 0, smcr_rnr_timer_ms(code),
+            "%g ms", smcr_rnr_timer_ms(code)));
+}
+
+static void
+add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_roce_t *roce)
+{
+    const smcr_message_t *message = record->completes;
+
+    if (roce && roce->has_aeth)
+        add_refusal(analysis, roce);
+    add(analysis, hf_smcr_refuses, record->refuses);
+    add_wait(analysis, hf_smcr_acks, hf_smcr_ack_time, &record->acks);
+    while (message && message->next)
+        message = message->next;
+    if (message) {
+        smcr_wait_t wait = since(analysis, &message->begin);
+        add_wait(analysis, hf_smcr_completes, hf_smcr_completion_time, &wait);
+    }
+}
+
+/* ---- congestion ---- */
+
+static void
+add_flag(analysis_t *analysis, int hf, bool value)
+{
+    proto_item_set_generated(
+        proto_tree_add_boolean(own_tree(analysis), hf, analysis->tvb, 0, 0, value));
+}
+
+static void
+add_cnp(analysis_t *analysis, const smcr_cnp_t *cnp)
+{
+    smcr_wait_t ce = since(analysis, &cnp->ce), before = since(analysis, &cnp->before);
+
+    smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb);
+    add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);
+    if (before.frame)
+        smcr_item_time(own_tree(analysis), hf_smcr_cnp_interval, analysis->tvb, before.time);
+}
+
+static void
+add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_roce_t *roce)
+{
+    add(analysis, hf_smcr_ecn, roce->ecn);
+    if (record->ce)
+        add(analysis, hf_smcr_ce_cnp_in, record->ce->cnp.frame);
+    if (record->cnp || roce->fecn || roce->becn) {
+        add_flag(analysis, hf_smcr_fecn, roce->fecn);
+        add_flag(analysis, hf_smcr_becn, roce->becn);
+    }
+    if (record->cnp)
+        add_cnp(analysis, record->cnp);
 }
 
 /* ---- all packets ---- */
 
 void
 smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                   const smcr_record_t *record)
+                   const smcr_record_t *record, const smcr_roce_t *roce)
 {
-    analysis_t analysis = {tvb, tree, NULL};
+    const char *title = record->link || !roce ? "SMC-R analysis" : "RDMA analysis";
+    analysis_t analysis = {tvb, pinfo, tree, title, NULL};
 
     add_order(&analysis, record);
     if (record->place)
-        add_write(&analysis, pinfo, record->place);
-    add_wait(&analysis, hf_smcr_acks, hf_smcr_ack_time, &record->acks);
-    add(&analysis, hf_smcr_refuses, record->refuses);
+        add_write(&analysis, record->place);
+    add_response(&analysis, record, roce);
+    if (roce)
+        add_congestion(&analysis, record, roce);
 }

@@ -1,5 +1,5 @@
 /* analysis.h
- * The subtree [SMC-R analysis]: how the packet fared on its way, what became of its data, and what
+ * The subtree [SMC-R analysis], [RDMA analysis] on other connections: how the packet fared on its way, what became of its data, and what
  * an acknowledgement answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -11,8 +11,9 @@
 #include "compat.h"
 #include "state/state.h"
 
-/* Below `tree`; nothing where there is nothing to say. */
+/* Below `tree`; nothing where there is nothing to say. `roce`: headers of the packet, NULL: TCP
+ * carries it. */
 void smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                        const smcr_record_t *record);
+                        const smcr_record_t *record, const smcr_roce_t *roce);
 
 #endif /* SMCR_SHOW_ANALYSIS_H */

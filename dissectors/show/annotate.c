@@ -102,16 +102,15 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
                                   smcr_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-/* One end of the link: its own fields, and the either-of ones, hidden. */
-static void
-show_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_t *qp, int hf_qpn, int hf_gid)
+void
+smcr_annotate_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key, int hf_qpn, int hf_gid)
 {
     ws_in6_addr gid;
 
-    memcpy(&gid, qp->key.gid, sizeof gid);
-    smcr_generated_uint(tree, hf_qpn, tvb, qp->key.qpn);
+    memcpy(&gid, key->gid, sizeof gid);
+    smcr_generated_uint(tree, hf_qpn, tvb, key->qpn);
     proto_item_set_generated(proto_tree_add_ipv6(tree, hf_gid, tvb, 0, 0, &gid));
-    hidden(proto_tree_add_uint(tree, hf_smcr_qpn, tvb, 0, 0, qp->key.qpn));
+    hidden(proto_tree_add_uint(tree, hf_smcr_qpn, tvb, 0, 0, key->qpn));
     hidden(proto_tree_add_ipv6(tree, hf_smcr_gid, tvb, 0, 0, &gid));
 }
 
@@ -143,9 +142,11 @@ show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record
     if (record->lgr_proven)
         smcr_generated_uint(below, hf_smcr_lgr, tvb, link->lgr->index);
     if (record->sender_known)
-        show_qp(tvb, below, &link->qp[record->sender], hf_smcr_src_qpn, hf_smcr_src_gid);
+        smcr_annotate_qp(tvb, below, &link->qp[record->sender].key, hf_smcr_src_qpn,
+                         hf_smcr_src_gid);
     if (record->receiver_known)
-        show_qp(tvb, below, &link->qp[!record->sender], hf_smcr_dst_qpn, hf_smcr_dst_gid);
+        smcr_annotate_qp(tvb, below, &link->qp[!record->sender].key, hf_smcr_dst_qpn,
+                         hf_smcr_dst_gid);
     frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
@@ -160,8 +161,8 @@ show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
     smcr_item_time(tree, hf_smcr_response_time, tvb, nanoseconds);
 }
 
-static void
-show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
+void
+smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
 {
 #define SMCR_EVENT(id, expert, info) [id] = &expert,
     static expert_field *const experts[] = {
@@ -188,7 +189,8 @@ check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
 }
 
 static void
-show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
+            const smcr_roce_t *roce)
 {
     if (record->conn)
         smcr_annotate_conn(tvb, pinfo, tree, record->conn);
@@ -202,24 +204,24 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
         smcr_generated_uint(tree, hf_smcr_response_in, tvb, record->asks->response_frame);
     if (record->view)
         smcr_cdc_view_show(tvb, pinfo, tree, record);
-    smcr_analysis_show(tvb, pinfo, tree, record);
+    smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 
 void
 smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                     const smcr_record_t *record)
+                     const smcr_record_t *record, const smcr_roce_t *roce)
 {
     proto_item *item = proto_tree_get_parent(tree);
 
     if (record->view)
         smcr_cdc_view_summarize(pinfo, record->view);
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
-        show_fields(tvb, pinfo, tree, record);
+        show_fields(tvb, pinfo, tree, record, roce);
     /* What answers this message is known in the second pass only. */
     if (record->asks && pinfo->fd->visited &&
         smcr_exchange_is_unanswered(smcr_capture_state(), record->asks))
         expert_add_info(pinfo, item, &ei_smcr_no_response);
-    show_events(pinfo, item, record);
+    smcr_annotate_events(pinfo, item, record);
     if (record->conn && record->conn->confirm_frame == pinfo->num)
         check_roce(pinfo, item, record->conn);
 }

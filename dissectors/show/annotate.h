@@ -14,8 +14,16 @@
 void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_conn_t *conn);
 
-/* All that the record says, below `tree`, with its events at the item of `tree`. */
+/* All that the record says, below `tree`, with its events at the item of `tree`. `roce`: headers of
+ * the packet, NULL: TCP carries it. */
 void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                          const smcr_record_t *record);
+                          const smcr_record_t *record, const smcr_roce_t *roce);
+
+/* One end of an RDMA connection: its own fields, and the either-of ones, hidden. */
+void smcr_annotate_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key, int hf_qpn,
+                      int hf_gid);
+
+/* The expert items of the record's events, at `item`. */
+void smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
 
 #endif /* SMCR_SHOW_ANNOTATE_H */

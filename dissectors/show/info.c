@@ -112,13 +112,24 @@ add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *
         col_append_fstr(pinfo->cinfo, COL_INFO, "%s PSN %u", verb, roce->psn);
 }
 
+/* InfiniBand's dissector has no name for it. */
+static void
+set_cnp(packet_info *pinfo, const smcr_cnp_t *cnp, const smcr_roce_t *roce)
+{
+    col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->target.qpn);
+    if (cnp->ce.frame)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", cnp->ce.frame);
+}
+
 void
 smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce)
 {
     int kind = roce->has_aeth ? (int)smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) : -1;
     unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
-    if (kind == SMCR_SYNDROME_NAK)
+    if (record->cnp)
+        set_cnp(pinfo, record->cnp, roce);
+    else if (kind == SMCR_SYNDROME_NAK)
         add_refusal(pinfo, record, roce,
                     wmem_strdup_printf(pinfo->pool, "NAK: %s",
                                        val_to_str_const(code, smcr_nak_codes, "unknown reason")),

@@ -6,6 +6,7 @@
 
 #include "state.h"
 
+#include "state/flow/foreign.h"
 #include "state/flow/orphan.h"
 #include "state/model/store.h"
 
@@ -27,4 +28,5 @@ smcr_state_free(smcr_state_t *state)
 {
     smcr_rmb_end(state);
     smcr_conn_end(state);
+    smcr_foreign_end(state);
 }

@@ -9,9 +9,11 @@
 #define SMCR_STATE_STATE_H
 
 #include "state/flow/clc_flow.h"
+#include "state/flow/foreign.h"
 #include "state/flow/intake.h"
 #include "state/flow/tcp_flow.h"
 #include "state/model/record.h"
+#include "state/senders.h"
 
 /* The state of a capture file. `scope` owns almost everything. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);

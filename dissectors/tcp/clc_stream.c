@@ -165,7 +165,7 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
     proto_tree *below = smcr_clc_dissect(message, pinfo, tree, release, &clc);
 
     if (learned) {
-        smcr_annotate_packet(message, pinfo, below, &record);
+        smcr_annotate_packet(message, pinfo, below, &record, NULL);
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
     }
     if (clc.header.type == SMCR_CLC_DECLINE)

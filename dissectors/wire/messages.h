@@ -31,12 +31,19 @@ typedef struct {
     uint8_t pad; /* bytes of padding after the payload, 0..3 */
     uint32_t psn;  /* 24 bits */
     int32_t ip_id; /* identification of the IPv4 packet; negative: it has none */
+    uint16_t port; /* UDP source port; 0: it has none */
+    bool fecn, becn; /* of the BTH */
+    bool has_src_qpn; /* the next one is there: datagrams */
+    uint32_t src_qpn; /* 24 bits */
     bool has_reth; /* the next three are there */
     uint64_t va;
     uint32_t rkey;
     uint32_t dma_length; /* bytes of the whole request */
     bool has_aeth;       /* the next one is there */
     uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
+    bool has_ecn;        /* the next one is known */
+    uint8_t ecn;         /* enum smcr_ecn, of IP or of the GRH */
+    bool corrupt;        /* the ICRC is wrong, so that the receiver drops the packet */
     int payload;         /* offset of the payload in the packet */
     int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
 } smcr_roce_t;

@@ -31,12 +31,20 @@ enum smcr_opcode {
     SMCR_RC_READ_REQUEST = 12,
     SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
     SMCR_RC_READ_RESPONSE_MIDDLE = 14,
+    SMCR_RC_READ_RESPONSE_LAST = 15,
+    SMCR_RC_READ_RESPONSE_ONLY = 16,
     SMCR_RC_ACK = 17,
     SMCR_RC_ATOMIC_ACK = 18,
+    SMCR_RC_CMP_SWAP = 19,
+    SMCR_RC_FETCH_ADD = 20,
     SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
     SMCR_UC = 0x20,
+    SMCR_RD = 0x40,
+    SMCR_UD = 0x60,
+    SMCR_UD_SEND_ONLY = 0x64,
+    SMCR_XRC = 0xa0,
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
 #define SMCR_MASK_SERVICE 0xe0
@@ -77,6 +85,24 @@ smcr_is_full(uint8_t opcode)
            opcode == SMCR_RC_READ_RESPONSE_FIRST || opcode == SMCR_RC_READ_RESPONSE_MIDDLE;
 }
 
+/* The first packet of a message, or the only one; of requests. */
+static inline bool
+smcr_begins_message(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST ||
+           opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE || opcode == SMCR_RC_WRITE_ONLY ||
+           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE || opcode == SMCR_RC_READ_REQUEST ||
+           opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD;
+}
+
+/* The last packet of a message, or the only one; of requests. */
+static inline bool
+smcr_ends_message(uint8_t opcode)
+{
+    return !smcr_is_full(opcode);
+}
+
 /* Bytes of the headers */
 #define SMCR_LRH_LENGTH 8
 #define SMCR_GRH_LENGTH 40
@@ -84,6 +110,11 @@ smcr_is_full(uint8_t opcode)
 #define SMCR_RETH_LENGTH 16
 #define SMCR_AETH_LENGTH 4
 #define SMCR_IMMEDIATE_LENGTH 4
+#define SMCR_ATOMIC_LENGTH 28     /* AtomicETH */
+#define SMCR_ATOMIC_ACK_LENGTH 8  /* AtomicAckETH */
+#define SMCR_RDETH_LENGTH 4
+#define SMCR_DETH_LENGTH 8
+#define SMCR_XRCETH_LENGTH 4
 #define SMCR_ICRC_LENGTH 4
 #define SMCR_VCRC_LENGTH 2 /* InfiniBand only */
 
@@ -91,6 +122,9 @@ smcr_is_full(uint8_t opcode)
 #define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_lrh_next */
 #define SMCR_GRH_NEXT_BTH 0x1b    /* byte 6 of the GRH */
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
+#define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: congestion on the way of this packet */
+#define SMCR_MASK_BTH_BECN 0x40   /* likewise: on the way of the packets that it answers */
+#define SMCR_MASK_ECN 0x03        /* of IP's type of service or traffic class, and the GRH's */
 enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */
@@ -101,6 +135,18 @@ enum smcr_syndrome_kind {
     SMCR_SYNDROME_RNR_NAK = 1,
     SMCR_SYNDROME_NAK = 3,
 };
+/* Milliseconds of the RNR timer `code`, 0 to 31 (InfiniBand volume 1, table 45) */
+static inline double
+smcr_rnr_timer_ms(unsigned code)
+{
+    static const uint16_t hundredths[] = {
+        0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128, 192,
+        256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+        49152};
+
+    return code % 32 ? hundredths[code % 32] / 100.0 : 655.36;
+}
+
 #define SMCR_NAK_CODES(ROW) \
     ROW(SMCR_NAK_PSN_SEQUENCE, 0, "PSN sequence error") \
     ROW(SMCR_NAK_INVALID_REQUEST, 1, "invalid request") \
@@ -108,6 +154,26 @@ enum smcr_syndrome_kind {
     ROW(SMCR_NAK_REMOTE_OPERATION, 3, "remote operational error") \
     ROW(SMCR_NAK_INVALID_RD_REQUEST, 4, "invalid RD request")
 enum smcr_nak_code { SMCR_NAK_CODES(SMCR_ENUM_ROW) };
+
+/* ECN codepoints of IP (RFC 3168, RFC 8311) */
+#define SMCR_ECN_CODEPOINTS(ROW) \
+    ROW(SMCR_ECN_NOT_ECT, 0, "Not-ECT") \
+    ROW(SMCR_ECN_ECT_1, 1, "ECT(1)") \
+    ROW(SMCR_ECN_ECT_0, 2, "ECT(0)") \
+    ROW(SMCR_ECN_CE, 3, "CE")
+enum smcr_ecn { SMCR_ECN_CODEPOINTS(SMCR_ENUM_ROW) };
+
+/* What the source queue pair of a flow is known from; codes of our own */
+#define SMCR_GROUNDS(ROW) \
+    ROW(SMCR_GROUND_CLC, 1, "CLC") \
+    ROW(SMCR_GROUND_LLC, 2, "LLC") \
+    ROW(SMCR_GROUND_CM, 3, "RDMA-CM") \
+    ROW(SMCR_GROUND_DETH, 4, "DETH") \
+    ROW(SMCR_GROUND_PORT, 5, "UDP source port")
+enum smcr_ground {
+    SMCR_GROUND_NONE = 0,
+    SMCR_GROUNDS(SMCR_ENUM_ROW)
+};
 
 /* Why packets are sent again; codes of our own */
 #define SMCR_CAUSES(ROW) \

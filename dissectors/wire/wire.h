@@ -9,6 +9,7 @@
 
 #include "cdc_codes.h"
 #include "clc_codes.h"
+#include "cm_codes.h"
 #include "gid.h"
 #include "llc_codes.h"
 #include "messages.h"

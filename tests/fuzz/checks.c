@@ -145,7 +145,7 @@ check_record(capture_t *capture)
 {
     const smcr_record_t *packet = &capture->record;
 
-    require(packet->kind <= SMCR_PACKET_ACK);
+    require(packet->kind <= SMCR_PACKET_CORRUPT);
     require(packet->sender >= -1 && packet->sender <= 1);
     require(packet->direction >= -1 && packet->direction <= 1);
     require(!capture->known || packet->link);

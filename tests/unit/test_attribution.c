@@ -96,7 +96,7 @@ static void
 lose(capture_t *capture, int side, uint32_t packets)
 {
     smcr_qp_key_t target = qp_of_side(!side);
-    smcr_flow_t *flow = &smcr_qp_find(capture->state, &target)->flow;
+    smcr_flow_t *flow = &smcr_qp_find(capture->state, &target)->traffic.flow;
 
     flow->in_order += packets; /* from which play() takes the next PSN */
 }

@@ -107,7 +107,7 @@ play_step(capture_t *capture, const smcr_conn_t *conn, const step_t *step)
         play_cdc_on(capture, step->side == CLIENT ? 0x11 : 0x12,
                     step->side == CLIENT ? SERVER_2 : CLIENT_2, AUTO_PSN, cdc);
     } else if (step->behind_gap) {
-        uint32_t next = target->flow.in_order & SMCR_PSN_MASK;
+        uint32_t next = target->traffic.flow.in_order & SMCR_PSN_MASK;
         play_ack(capture, !step->side, next - 1);
         play_cdc_on(capture, HOST(step->side), qp_of_side(!step->side), next + 1, cdc);
     } else {

@@ -125,7 +125,7 @@ static void
 learn_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
     if (clc->complete || !clc->cut_psn)
-        smcr_flow_start(&smcr_qp_peer(qp)->flow, clc->u.accept.psn);
+        smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
 }
 
 /* The server's queue pair: of the link that the Accept names, a new one in a first contact. */

@@ -57,11 +57,11 @@ is_first_answer(const smcr_arrival_t *arrival, const request_t *request)
     const smcr_qp_t *qp = arrival->qp;
 
     if (request->answered.qp == qp && !request->answered.psn) /* its sender's first packet */
-        return arrival->psn == qp->flow.first;
+        return arrival->psn == qp->traffic.flow.first;
     if (request->answered.qp == qp)
         return smcr_point_absent(&request->answered, qp, arrival->psn) == 0;
     /* over another link */
-    return smcr_point_holds(&request->answered) && qp->flow.gaps.count == 0;
+    return smcr_point_holds(&request->answered) && qp->traffic.flow.gaps.count == 0;
 }
 
 /* Whether nobody waits any more at `now` for the other half of what came at `time`. */

@@ -14,6 +14,7 @@
 #include "cdc_flow.h"
 #include "cost.h"
 #include "deferred.h"
+#include "fare.h"
 #include "llc_flow.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
@@ -166,7 +167,7 @@ note_silence(const smcr_arrival_t *arrival)
 }
 
 static void
-note_order(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
+note_repeat(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -174,13 +175,6 @@ note_order(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_SENT_TO_NOBODY : SMCR_EVENT_RETRANSMISSION,
                        NULL);
-    else if (verdict->order == SMCR_PACKET_IS_COPY)
-        smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
-    if (verdict->absent)
-        smcr_event_add(arrival, SMCR_EVENT_ABSENT,
-                       verdict->absent == 1 ? "The packet before this one has not come yet"
-                                            : "%u packets before this one have not come yet",
-                       verdict->absent);
     if (verdict->silent && !lgr->ended_frame)
         note_silence(arrival);
 }
@@ -223,7 +217,7 @@ check_mtu(const smcr_arrival_t *arrival)
 static void
 check_initial_psn(const smcr_arrival_t *arrival)
 {
-    const smcr_flow_t *flow = &arrival->qp->flow;
+    const smcr_flow_t *flow = &arrival->qp->traffic.flow;
     uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
 
     int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
@@ -234,39 +228,17 @@ check_initial_psn(const smcr_arrival_t *arrival)
                        arrival->roce->psn, announced);
 }
 
-/* How the packet fared, for the record and for what follows. */
-static smcr_verdict_t
-judge(smcr_arrival_t *arrival)
+/* A packet that its receiver drops, since its ICRC is wrong. Any of its bytes may be what is wrong:
+ * nothing is learned from it but how it fared. */
+static void
+take_corrupt(smcr_arrival_t *arrival)
 {
-    const smcr_roce_t *roce = arrival->roce;
     smcr_qp_t *qp = arrival->qp;
-    smcr_record_t *record = arrival->record;
-    smcr_sent_t sent = {
-        .when = arrival->when,
-        .opcode = roce->opcode,
-        .syndrome = roce->syndrome,
-        .has_aeth = roce->has_aeth,
-        .psn = roce->psn,
-        .payload_length = (uint32_t)roce->payload_length,
-        .dma_length = roce->dma_length,
-        .ip_id = roce->ip_id,
-    };
-    smcr_verdict_t verdict = smcr_flow_take(&qp->flow, &smcr_qp_peer(qp)->flow,
-                                            arrival->state->scope, &sent);
-    bool before = verdict.order == SMCR_PACKET_IS_REPEAT || verdict.order == SMCR_PACKET_IS_COPY;
+    smcr_verdict_t verdict = smcr_fare_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
 
-    record->order = verdict.order & 0x7;
-    record->fate = verdict.fate & 0x3;
-    record->taken = verdict.taken;
-    record->refused = verdict.refused;
-    record->first_frame = before ? verdict.first.frame : 0;
-    record->missing = verdict.absent;
-    record->gap_frame = verdict.gap_frame;
-    record->step = verdict.step;
-    record->discarded = verdict.discarded;
-    arrival->psn = verdict.psn;
-    arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
-    return verdict;
+    arrival->record->kind = SMCR_PACKET_CORRUPT;
+    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    note_repeat(arrival, &verdict);
 }
 
 static void
@@ -274,8 +246,9 @@ take_request(smcr_arrival_t *arrival)
 {
     check_initial_psn(arrival);
     check_mtu(arrival);
-    smcr_verdict_t verdict = judge(arrival);
-    note_order(arrival, &verdict);
+    smcr_qp_t *qp = arrival->qp;
+    smcr_verdict_t verdict = smcr_fare_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    note_repeat(arrival, &verdict);
     if (verdict.fate == SMCR_FATE_TAKE) {
         settle(arrival->state, arrival->qp, arrival->psn);
         drop(arrival->state, arrival->qp, arrival->psn);
@@ -294,9 +267,8 @@ take_response(smcr_arrival_t *arrival)
     smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
 
     smcr_ack_take(arrival);
-    if (judge(arrival).order == SMCR_PACKET_IS_COPY)
-        smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
-    settle(arrival->state, receiver, receiver->flow.in_order);
+    smcr_fare_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
+    settle(arrival->state, receiver, receiver->traffic.flow.in_order);
 }
 
 /* Whether the packet is of another life of the queue pair than what the state knows. */
@@ -304,7 +276,7 @@ static bool
 is_of_other_life(smcr_qp_t *qp, const smcr_roce_t *roce)
 {
     const smcr_flow_t *requests =
-        smcr_is_response(roce->opcode) ? &smcr_qp_peer(qp)->flow : &qp->flow;
+        smcr_is_response(roce->opcode) ? &smcr_qp_peer(qp)->traffic.flow : &qp->traffic.flow;
 
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
@@ -318,7 +290,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_ROCE_CNP)
         return false;
-    if (!qp && roce->opcode == SMCR_RC_ACK)
+    if (!qp && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
         qp = smcr_link_of_ack(arrival->state, roce, arrival->when);
     if (!qp)
         return false;
@@ -328,27 +300,35 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (is_of_other_life(qp, roce))
         return false;
 
-    qp->link->packet_count++;
+    qp->link->packet_count += !roce->corrupt;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, other->side);
-    if (roce->opcode == SMCR_ROCE_CNP) {
-        arrival->record->kind = SMCR_PACKET_ACK;
-        smcr_event_add(arrival, SMCR_EVENT_CNP, NULL);
-    } else if (smcr_is_response(roce->opcode)) {
-        take_response(arrival);
-    } else {
-        take_request(arrival);
+    if (roce->corrupt) {
+        take_corrupt(arrival);
+        return true;
     }
+    if (roce->opcode == SMCR_ROCE_CNP) {
+        smcr_fare_cnp(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+        return true;
+    }
+    smcr_fare_marks(arrival, &qp->traffic);
+    if (smcr_is_response(roce->opcode))
+        take_response(arrival);
+    else
+        take_request(arrival);
     return true;
 }
 
 /* ---- messages ---- */
 
-/* Whether the capture has had the packet before. */
+/* Whether the capture has had the packet before. One with a wrong ICRC tells nothing. */
 static bool
-is_known(const smcr_record_t *record)
+is_known(const smcr_arrival_t *arrival)
 {
-    return record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY;
+    uint8_t order = arrival->record->order;
+
+    return order == SMCR_PACKET_IS_COPY ||
+           (order == SMCR_PACKET_IS_REPEAT && !arrival->replaces);
 }
 
 void
@@ -361,7 +341,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (!llc->complete || !smcr_llc_is_known(llc->type))
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
-    bool requested = is_known(arrival->record) || smcr_llc_exchange(arrival, llc);
+    bool requested = is_known(arrival) || smcr_llc_exchange(arrival, llc);
     take_in(arrival, &(smcr_content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }

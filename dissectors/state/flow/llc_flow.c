@@ -242,7 +242,7 @@ take_new_qp(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *ad
     memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
     smcr_qp_set(flow->arrival->state, link, qp->side, &key);
     qp->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
-    smcr_flow_start(&smcr_qp_peer(qp)->flow, add->psn);
+    smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
     take_new_rtokens(flow, link);
 }
 

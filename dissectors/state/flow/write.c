@@ -89,7 +89,7 @@ is_sure(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t o
 
     /* who has not sent yet may choose any link of the group */
     if (!writer->cdc_frame && reader->sure.qp != qp)
-        return qp->flow.gaps.count == 0 && smcr_point_holds(&reader->sure);
+        return qp->traffic.flow.gaps.count == 0 && smcr_point_holds(&reader->sure);
     if (psn <= reader->sure.psn) /* sent before that */
         return reader->sure.qp == qp && smcr_point_is_before(&reader->since, qp, psn);
     if (absent == 0)
@@ -124,7 +124,7 @@ unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
     uint64_t absent = smcr_point_absent(point, qp, psn);
 
     /* from one link to another, and the capture lacks nothing of either */
-    if (point->qp != qp && smcr_point_holds(point) && qp->flow.gaps.count == 0)
+    if (point->qp != qp && smcr_point_holds(point) && qp->traffic.flow.gaps.count == 0)
         return 0;
     return absent == UINT64_MAX ? absent
                                 : (absent + qp->unplaced - point->unplaced) * smcr_qp_mtu(qp);
@@ -186,7 +186,7 @@ static void
 note_unknown(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry)
 {
     smcr_qp_t *qp = arrival->qp;
-    bool all = smcr_qp_peer(qp)->flow.gaps.count == 0 && has_all_links(qp->link->lgr);
+    bool all = smcr_qp_peer(qp)->traffic.flow.gaps.count == 0 && has_all_links(qp->link->lgr);
 
     if (arrival->record->fate != SMCR_FATE_TAKE)
         return;
@@ -399,7 +399,7 @@ is_gap_seen(const smcr_arrival_t *arrival)
 
     return qp->unplaced_psn && arrival->psn > qp->unplaced_from &&
            arrival->psn < qp->unplaced_psn + SMCR_UNPLACED_NEAR &&
-           smcr_qp_peer(arrival->qp)->flow.carried > 0;
+           smcr_qp_peer(arrival->qp)->traffic.flow.carried > 0;
 }
 
 void

@@ -166,7 +166,7 @@ smcr_conn_is_current(const smcr_conn_t *conn, int side)
     const smcr_conn_side_t *receiver = &conn->side[side];
     const smcr_point_t *last = receiver->heard.qp ? &receiver->heard : &receiver->since;
 
-    return smcr_point_holds(last) && last->qp->flow.carried > 0;
+    return smcr_point_holds(last) && last->qp->traffic.flow.carried > 0;
 }
 
 /*

@@ -69,7 +69,7 @@ smcr_qp_mtu(const smcr_qp_t *qp)
     const smcr_qp_t *peer = &qp->link->qp[!qp->side];
     uint32_t agreed = (uint32_t)smcr_mtu_bytes(MIN(qp->mtu, peer->mtu));
 
-    return agreed ? MAX(agreed, qp->flow.mtu) : MTU_MAX;
+    return agreed ? MAX(agreed, qp->traffic.flow.mtu) : MTU_MAX;
 }
 
 /* ---- link groups and links ---- */
@@ -161,7 +161,7 @@ smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 smcr_point_t
 smcr_point_now(smcr_qp_t *qp)
 {
-    return smcr_point_at(qp, qp->flow.highest);
+    return smcr_point_at(qp, qp->traffic.flow.highest);
 }
 
 bool
@@ -175,15 +175,15 @@ smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn
 {
     if (!point->qp || point->qp != qp)
         return UINT64_MAX;
-    if (!point->psn && !qp->flow.announced) /* before the first packet that the capture has */
+    if (!point->psn && !qp->traffic.flow.announced) /* before the first packet that the capture has */
         return UINT64_MAX;
-    return smcr_gaps_count(&qp->flow.gaps, point->psn + 1, psn);
+    return smcr_gaps_count(&qp->traffic.flow.gaps, point->psn + 1, psn);
 }
 
 bool
 smcr_point_holds(const smcr_point_t *point)
 {
-    return point->qp && smcr_point_absent(point, point->qp, point->qp->flow.highest) == 0;
+    return point->qp && smcr_point_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
 }
 
 /* ---- links between queue pairs ---- */
@@ -330,7 +330,7 @@ acknowledges(smcr_link_t *link, const smcr_roce_t *roce, smcr_when_t when)
 
     if (missing->known || !missing->gid_known)
         return false;
-    const smcr_seen_packet_t *sent = smcr_flow_seen(&known->flow, roce->psn);
+    const smcr_seen_packet_t *sent = smcr_flow_seen(&known->traffic.flow, roce->psn);
     return sent && when.time - sent->time < ACK_TIME &&
            memcmp(missing->key.gid, roce->target.gid, SMCR_GID_LENGTH) == 0 &&
            memcmp(known->key.gid, roce->source, SMCR_GID_LENGTH) == 0;

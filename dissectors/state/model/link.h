@@ -34,7 +34,7 @@ typedef struct {
     bool gid_known;
     smcr_qp_key_t key;
     uint8_t mtu;           /* code that it announced, 0: none */
-    smcr_flow_t flow;      /* that it receives */
+    smcr_traffic_t traffic; /* that it receives */
     bool send_open;        /* a SEND in several packets has begun */
     smcr_psn_t send_psn;   /* with this PSN */
     uint32_t unplaced;     /* WRITE packets of which it is not known where in a stream they go */

@@ -62,13 +62,15 @@ static const struct {
 
 /* What every packed record has; the members that are there follow it. */
 struct packed {
-    uint16_t has;   /* bit n: sometimes[n]; HAS_NEXT */
-    uint16_t layer; /* tells the packets of one frame apart */
+    uint32_t has : 20;   /* bit n: sometimes[n]; HAS_NEXT */
+    uint32_t layer : 12; /* tells the packets of one frame apart */
     smcr_record_always_t always;
 };
 
-#define HAS_NEXT 0x8000 /* the frame has another packet: the number of its record comes first */
-_Static_assert(G_N_ELEMENTS(sometimes) < 16, "a record has more members than bits for them");
+#define HAS_NEXT 0x80000U /* the frame has another packet: the number of its record comes first */
+#define HAS_MASK 0xfffffU
+#define LAYER_MASK 0xfffU
+_Static_assert(G_N_ELEMENTS(sometimes) < 20, "a record has more members than bits for them");
 _Static_assert(sizeof(packed_t) == UNIT, "members must begin right behind what all records have");
 
 static const smcr_record_t nothing = {
@@ -97,11 +99,12 @@ static uint32_t
 pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
     size_t size = sizeof(packed_t) + (next ? UNIT : 0);
-    packed_t head = {.has = next ? HAS_NEXT : 0, .layer = layer, .always = record->always};
+    packed_t head = {
+        .has = next ? HAS_NEXT : 0, .layer = layer & LAYER_MASK, .always = record->always};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
         if (is_known(record, i)) {
-            head.has |= (uint16_t)(1 << i);
+            head.has |= (1U << i) & HAS_MASK;
             size += sometimes[i].size;
         }
     uint32_t number = new_packed(state, size);
@@ -113,7 +116,7 @@ pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t 
         to += UNIT;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (head.has & 1 << i) {
+        if (head.has & 1U << i) {
             memcpy(to, (const uint8_t *)record + sometimes[i].at, sometimes[i].size);
             to += sometimes[i].size;
         }
@@ -128,7 +131,7 @@ unpack(const packed_t *packed, smcr_record_t *record)
     *record = nothing;
     record->always = packed->always;
     for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (packed->has & 1 << i) {
+        if (packed->has & 1U << i) {
             memcpy((uint8_t *)record + sometimes[i].at, from, sometimes[i].size);
             from += sometimes[i].size;
         }
@@ -202,7 +205,7 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
     const uint32_t *slot = slot_of(state, frame);
     const packed_t *packed = slot ? packed_at(state, *slot) : NULL;
 
-    while (packed && packed->layer != layer && (layer != SMCR_OUTERMOST || next_of(state, packed)))
+    while (packed && packed->layer != (layer & LAYER_MASK) && (layer != SMCR_OUTERMOST || next_of(state, packed)))
         packed = next_of(state, packed);
     if (packed)
         unpack(packed, record);

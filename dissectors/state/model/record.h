@@ -13,13 +13,17 @@
 #define SMCR_STATE_MODEL_RECORD_H
 
 #include "conn.h"
+#include "fabric/peers/peers.h"
 
 typedef enum {
     SMCR_PACKET_OTHER, /* on an SMC-R queue pair, but none of the below; or a CLC message */
     SMCR_PACKET_LLC,
     SMCR_PACKET_CDC,
     SMCR_PACKET_WRITE,
-    SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK, CNP */
+    SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK */
+    SMCR_PACKET_CNP, /* congestion notification */
+    SMCR_PACKET_CM,  /* message of RDMA-CM */
+    SMCR_PACKET_CORRUPT, /* any of these, but its ICRC is wrong: it was sent, but not received */
 } smcr_packet_kind_t;
 
 /* ---- what records lead to ---- */
@@ -109,6 +113,17 @@ typedef struct {
     uint32_t number;      /* of this one, from 0 */
 } smcr_part_t;
 
+/* A message of RDMA-CM, and the state of its connection after it. */
+typedef struct {
+    const smcr_cm_conn_t *conn;
+    uint8_t attribute;  /* enum smcr_cm_attribute */
+    uint8_t sender;     /* side */
+    uint8_t states[2];  /* by side, where they are known: enum smcr_cm_state */
+    bool known[2];
+    uint16_t reason;    /* REJ: enum smcr_cm_reason */
+    uint32_t repeat_of; /* frame of the first packet of the same message; 0: this is the first */
+} smcr_cm_note_t;
+
 typedef enum {
     SMCR_EVENT_NONE,
 #define SMCR_EVENT(id, expert, info) id,
@@ -135,8 +150,8 @@ typedef struct smcr_event {
     MEMBER(uint8_t, order, : 3, SMCR_PACKET_IS_NEXT)    /* smcr_order_t */ \
     MEMBER(bool, taken, : 1, false)                     /* a repeat of what was acknowledged */ \
     MEMBER(bool, refused, : 1, false)                   /* a repeat of what was discarded */ \
-    MEMBER(int8_t, sender, , SMCR_SIDE_UNKNOWN)         /* side of the link group */ \
-    MEMBER(int8_t, direction, , SMCR_SIDE_UNKNOWN)      /* 0 client to server, 1 the reverse */ \
+    MEMBER(int8_t, sender, : 2, SMCR_SIDE_UNKNOWN)      /* side of the link group */ \
+    MEMBER(int8_t, direction, : 2, SMCR_SIDE_UNKNOWN)   /* 0 client to server, 1 the reverse */ \
     MEMBER(uint8_t, fate, : 2, SMCR_FATE_TAKE)          /* smcr_fate_t */ \
     MEMBER(bool, lgr_proven, : 1, false)                /* the link group has an index */ \
     MEMBER(bool, sender_known, : 1, false)              /* the queue pair that sent it is */ \
@@ -162,7 +177,12 @@ typedef struct smcr_event {
     MEMBER(uint32_t, first_frame)       /* that had this PSN before; 0: none */ \
     MEMBER(uint32_t, missing)           /* packets that are absent before this one */ \
     MEMBER(uint32_t, gap_frame)         /* behind a gap: the first packet behind it */ \
-    MEMBER(smcr_part_t, part)           /* SEND in several packets */
+    MEMBER(smcr_part_t, part)           /* SEND in several packets */ \
+    MEMBER(const smcr_message_t *, completes) /* response: messages that it completes */ \
+    MEMBER(const smcr_ce_t *, ce)       /* the packet has the ECN codepoint CE */ \
+    MEMBER(const smcr_cnp_t *, cnp)     /* SMCR_PACKET_CNP */ \
+    MEMBER(const smcr_rdma_flow_t *, rdma) /* not of a link: the flow that the packet is in */ \
+    MEMBER(const smcr_cm_note_t *, cm)  /* with `rdma`: of its connection, so far */
 
 #define SMCR_DECLARE_ALWAYS(type, name, width, value) type name width;
 #define SMCR_DECLARE_SOMETIMES(type, name) type name;
@@ -221,6 +241,7 @@ typedef struct {
     smcr_qp_t *qp;         /* the queue pair that receives it; NULL: none that is known */
     smcr_psn_t psn;          /* with `qp` */
     smcr_when_t when;
+    bool replaces;           /* its PSN was sent before, but with wrong ICRCs only */
     smcr_when_t sent;        /* first of all; frame 0 where that is not known */
     smcr_record_t *record;   /* gets what is found out about the packet */
 } smcr_arrival_t;

@@ -43,9 +43,14 @@ struct smcr_state {
     uint32_t conn_count;
     GHashTable *tokens;        /* of connections, by link group, side and token */
     GHashTable *conversations; /* smcr_conn_t, by conversation */
+    /* foreign.c */
+    struct smcr_rdma *rdma;   /* NULL: nobody has asked */
+    wmem_array_t *cm_notes;   /* const smcr_cm_note_t *, the last one of each connection, by index */
     /* orphan.c */
     wmem_map_t *strangers; /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
     uint64_t full_strangers[SMCR_FULL_STRANGERS]; /* smcr_target() of some that are full */
+    /* ../senders.c */
+    wmem_map_t *senders; /* GID -> what its ICRCs were; NULL: none has been checked */
 };
 
 typedef struct smcr_state smcr_state_t;

@@ -1,0 +1,82 @@
+/* icrc.c
+ * The CRC-32 of Ethernet over the packet. What may change on its way counts as ones.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "icrc.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include <zlib.h>
+
+enum { UDP_LENGTH = 8, UDP_CHECKSUM = 6, BTH_CONGESTION = 4 };
+
+/* Sets `count` bytes to ones. */
+static void
+mask(uint8_t *bytes, size_t count)
+{
+    memset(bytes, 0xff, count);
+}
+
+static void
+mask_ipv4(uint8_t *ip)
+{
+    mask(ip + 1, 1);  /* type of service: DSCP and ECN */
+    mask(ip + 8, 1);  /* time to live */
+    mask(ip + 10, 2); /* header checksum */
+}
+
+/* The headers of IPv6 and the GRH have the same form. */
+static void
+mask_global(uint8_t *header)
+{
+    header[0] |= 0x0f; /* traffic class and flow label, to byte 3 */
+    mask(header + 1, 3);
+    mask(header + 7, 1); /* hop limit */
+}
+
+/* A router makes a new LRH; within a subnet the virtual lane alone changes. */
+static void
+mask_local(uint8_t *lrh, bool global)
+{
+    if (!global) {
+        lrh[0] |= 0xf0;
+        return;
+    }
+    mask(lrh, SMCR_LRH_LENGTH);
+    mask_global(lrh + SMCR_LRH_LENGTH);
+}
+
+static void
+mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
+{
+    if (start == SMCR_ICRC_IPV4)
+        mask_ipv4(headers);
+    else if (start == SMCR_ICRC_LRH)
+        mask_local(headers, bth > SMCR_LRH_LENGTH);
+    else
+        mask_global(headers);
+    if (start == SMCR_ICRC_IPV4 || start == SMCR_ICRC_IPV6)
+        mask(headers + bth - UDP_LENGTH + UDP_CHECKSUM, 2);
+    mask(headers + bth + BTH_CONGESTION, 1);
+}
+
+uint32_t
+smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth, size_t length)
+{
+    static const uint8_t no_lrh[SMCR_LRH_LENGTH] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    uint8_t headers[SMCR_ICRC_HEADERS_MAX];
+    size_t count = bth + SMCR_BTH_LENGTH;
+
+    assert(count <= sizeof headers && count <= length);
+    memcpy(headers, packet, count);
+    mask_headers(start, headers, bth);
+    uLong crc = crc32(0, NULL, 0);
+    if (start != SMCR_ICRC_LRH) /* in its place */
+        crc = crc32(crc, no_lrh, sizeof no_lrh);
+    crc = crc32(crc, headers, (uInt)count);
+    crc = crc32(crc, packet + count, (uInt)(length - count));
+    return (uint32_t)((crc & 0xff) << 24 | (crc & 0xff00) << 8 | (crc >> 8 & 0xff00) | crc >> 24);
+}

@@ -1,0 +1,58 @@
+/* icrc.h
+ * The invariant CRC of a RoCE or InfiniBand packet: it covers all that no switch or router changes
+ * (InfiniBand Architecture Specification, volume 1, 7.8.1; RoCEv2 annex A17.9).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FABRIC_ICRC_H
+#define SMCR_FABRIC_ICRC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+/* Which header the ICRC covers first. */
+typedef enum {
+    SMCR_ICRC_IPV4, /* RoCEv2: IPv4 with its options, UDP */
+    SMCR_ICRC_IPV6, /* RoCEv2: IPv6 without extension headers, UDP */
+    SMCR_ICRC_GRH,  /* RoCEv1 */
+    SMCR_ICRC_LRH,  /* InfiniBand, with a GRH or without */
+} smcr_icrc_start_t;
+
+/* Most bytes from the first header to the end of the BTH: IPv4 with options, UDP, BTH. */
+#define SMCR_ICRC_HEADERS_MAX (60 + 8 + SMCR_BTH_LENGTH)
+
+/* The values of Wireshark's proto_checksum_vals. */
+typedef enum {
+    SMCR_ICRC_BAD = 0,
+    SMCR_ICRC_GOOD = 1,
+    SMCR_ICRC_UNVERIFIED = 2, /* it cannot be checked, or its sender's mean nothing */
+} smcr_icrc_status_t;
+
+/* The ICRC of a packet. */
+typedef struct {
+    smcr_icrc_status_t status;
+    uint8_t sender[SMCR_GID_LENGTH]; /* GID; of local InfiniBand packets the LID, in the last two */
+    uint32_t computed; /* bytes in the order of the wire, first one highest; not where unverified */
+    uint32_t found;    /* in the packet, likewise */
+    int offset;        /* of it in the packet's buffer, negative: it is not there */
+    bool told;         /* an event of the packet's record tells that it is wrong */
+    bool doubted;      /* with this packet its sender's turn out to mean nothing */
+} smcr_icrc_t;
+
+/*
+ * Computes the ICRC of a packet.
+ *
+ * start: the header that `packet` begins with. bth: offset of the BTH, at most
+ * SMCR_ICRC_HEADERS_MAX - SMCR_BTH_LENGTH. length: bytes from the first header to the one before
+ * the ICRC, the BTH among them.
+ *
+ * Returns it as Wireshark shows infiniband.invariant.crc: the first byte on the wire is the highest.
+ */
+uint32_t smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth,
+                           size_t length);
+
+#endif /* SMCR_FABRIC_ICRC_H */

@@ -1,0 +1,43 @@
+/* marks.h
+ * Congestion marks: a switch sets the ECN codepoint CE in a packet (RFC 3168), and its receiver
+ * asks the sender to slow down, with a congestion notification packet (CNP; RoCEv2, InfiniBand
+ * Architecture Specification, annex A17). One CNP answers all marks since the one before.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FABRIC_MARKS_H
+#define SMCR_FABRIC_MARKS_H
+
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "sent.h"
+
+/* Packets with CE that have the same answer. */
+typedef struct {
+    smcr_when_t first; /* of them */
+    smcr_when_t cnp;   /* that answers them; frame 0: none has */
+} smcr_ce_t;
+
+/* Of what one queue pair receives. All zeros: nothing. */
+typedef struct {
+    smcr_ce_t *open;  /* CE that no CNP has answered; NULL: none */
+    smcr_when_t cnp;  /* the last one that the queue pair has received; frame 0: none */
+} smcr_marks_t;
+
+/* What is said of a CNP. */
+typedef struct {
+    smcr_when_t ce;     /* the first packet with CE that no CNP had answered; frame 0: not known */
+    smcr_when_t before; /* the CNP before, of the same sender; frame 0: none */
+} smcr_cnp_t;
+
+/* The queue pair receives a packet with CE. Returns what it has in common with others; that lives
+ * as long as the scope. */
+const smcr_ce_t *smcr_marks_ce(smcr_marks_t *marks, wmem_allocator_t *scope, smcr_when_t when);
+
+/* The queue pair receives a CNP. `answered`: of what its peer receives, NULL where that is not
+ * known. */
+smcr_cnp_t smcr_marks_cnp(smcr_marks_t *marks, smcr_marks_t *answered, smcr_when_t when);
+
+#endif /* SMCR_FABRIC_MARKS_H */

@@ -1,0 +1,464 @@
+/* cm.c
+ * Finds the connection of a message, by tables of communication IDs and of queue pairs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "cm.h"
+
+#include <string.h>
+
+#include "cm_state.h"
+#include "cm_table.h"
+#include "wire/wire.h"
+
+#define SLAB_CONNS 64 /* connections that are allocated together */
+#define DIGEST_MASK 0x7fffffffU
+#define NO_SIDE (-1)
+
+struct smcr_cm {
+    wmem_allocator_t *scope;
+    uint32_t count;
+    smcr_cm_conn_t **slabs; /* of connections; room for a power of two of them */
+    smcr_cm_table_t ids;    /* newest end with an ID, between two GIDs */
+    smcr_cm_table_t qps;    /* newest end with a queue pair */
+};
+
+/* A message, and who sends it. */
+typedef struct {
+    const smcr_cm_packet_t *packet;
+    const smcr_cm_message_t *message;
+    smcr_cm_event_t event;
+    uint32_t own_id, other_id; /* of the sender, of the receiver; 0: not told */
+    bool sidr;
+    int role;                  /* of the sender: enum smcr_cm_side, or NO_SIDE: not told */
+} sending_t;
+
+/* ---- tables ---- */
+
+smcr_cm_t *
+smcr_cm_new(wmem_allocator_t *scope)
+{
+    smcr_cm_t *cm = wmem_new0(scope, smcr_cm_t);
+
+    cm->scope = scope;
+    cm->ids.key = &smcr_cm_by_id;
+    cm->qps.key = &smcr_cm_by_qp;
+    return cm;
+}
+
+/* From now on the ID names this end. */
+static void
+take_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
+{
+    if (!id || end->id == id)
+        return;
+    if (end->id)
+        smcr_cm_table_remove(&cm->ids, end);
+    end->id = id;
+    smcr_cm_table_put(&cm->ids, cm->scope, end);
+}
+
+static void
+take_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
+{
+    if (end->qpn_known)
+        smcr_cm_table_remove(&cm->qps, end);
+    end->qpn = qpn;
+    end->qpn_known = true;
+    smcr_cm_table_put(&cm->qps, cm->scope, end);
+}
+
+/* ---- which connection ---- */
+
+static int
+role_of(smcr_cm_event_t event)
+{
+    switch (event) {
+    case SMCR_CM_EVENT_REQ:
+    case SMCR_CM_EVENT_RTU:
+    case SMCR_CM_EVENT_MRA_REP:
+    case SMCR_CM_EVENT_REJ_REP:
+    case SMCR_CM_EVENT_STALE_REP:
+    case SMCR_CM_EVENT_SIDR_REQ:
+        return SMCR_CM_CLIENT;
+    case SMCR_CM_EVENT_REP:
+    case SMCR_CM_EVENT_MRA_REQ:
+    case SMCR_CM_EVENT_REJ_REQ:
+    case SMCR_CM_EVENT_STALE_REQ:
+    case SMCR_CM_EVENT_SIDR_REP:
+        return SMCR_CM_SERVER;
+    default:
+        return NO_SIDE;
+    }
+}
+
+static sending_t
+sending_of(const smcr_cm_packet_t *packet)
+{
+    const smcr_cm_message_t *message = packet->message;
+    bool answer = message->attribute == SMCR_CM_SIDR_REP; /* it names the ID of the request */
+    sending_t sending = {
+        .packet = packet,
+        .message = message,
+        .event = smcr_cm_event_of(message),
+        .own_id = answer ? 0 : message->local_id,
+        .other_id = answer ? message->local_id : message->remote_id,
+        .sidr = answer || message->attribute == SMCR_CM_SIDR_REQ,
+    };
+
+    sending.role = role_of(sending.event);
+    return sending;
+}
+
+static bool
+is_request(const sending_t *sending)
+{
+    return sending->event == SMCR_CM_EVENT_REQ || sending->event == SMCR_CM_EVENT_SIDR_REQ;
+}
+
+/* It has the transaction ID of the REQ. */
+static bool
+is_same_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
+{
+    return conn->tid_known && conn->tid == sending->message->tid;
+}
+
+static bool
+has_state(const smcr_cm_end_t *end, unsigned state)
+{
+    return end->state_known && end->state == state;
+}
+
+/* A REP with another ID than one before: the client may not have taken the former. */
+static bool
+is_new_answer(const smcr_cm_conn_t *conn, const sending_t *sending)
+{
+    const smcr_cm_end_t *client = &conn->ends[SMCR_CM_CLIENT];
+
+    return sending->event == SMCR_CM_EVENT_REP && is_same_transaction(conn, sending) &&
+           (has_state(client, SMCR_CM_STATE_REQ_SENT) ||
+            has_state(client, SMCR_CM_STATE_MRA_REQ_RCVD));
+}
+
+/* Whether `side` of the connection may be who sends: by the IDs that the message names. */
+static bool
+fits(const smcr_cm_conn_t *conn, int side, const sending_t *sending, bool exactly)
+{
+    uint32_t own = conn->ends[side].id, other = conn->ends[!side].id;
+
+    if (conn->roles_known && sending->role != NO_SIDE && sending->role != side)
+        return false;
+    if (own == sending->own_id && other == sending->other_id)
+        return true;
+    if (exactly)
+        return false;
+    if (other && sending->other_id && other != sending->other_id)
+        return false;
+    if (own && sending->own_id && own != sending->own_id)
+        return is_new_answer(conn, sending);
+    if (!conn->tid_known || is_same_transaction(conn, sending))
+        return true;
+    bool answer = sending->event == SMCR_CM_EVENT_REP || sending->event == SMCR_CM_EVENT_SIDR_REP;
+    return !answer && !has_state(&conn->ends[0], SMCR_CM_STATE_IDLE);
+}
+
+/* The end that sends an answer; NULL: its connection is not known. */
+static smcr_cm_end_t *
+find_sender(const smcr_cm_t *cm, const sending_t *sending)
+{
+    const smcr_cm_packet_t *packet = sending->packet;
+    smcr_cm_end_t *found[] = {
+        smcr_cm_table_find_id(&cm->ids, packet->target, packet->source, sending->other_id, sending->sidr),
+        smcr_cm_table_find_id(&cm->ids, packet->source, packet->target, sending->own_id, sending->sidr),
+    };
+
+    if (found[0])
+        found[0] = smcr_cm_peer_of(found[0]);
+    for (unsigned i = 0; i < 4; i++) {
+        smcr_cm_end_t *end = found[i & 1];
+        if (end && fits(smcr_cm_conn_of(end), end->side, sending, i < 2))
+            return end;
+    }
+    return NULL;
+}
+
+static unsigned kind_of(uint8_t attribute);
+
+/* The end that has sent this very REQ before, or whose REQ the capture lacked until now. */
+static smcr_cm_end_t *
+find_requester(const smcr_cm_t *cm, const sending_t *sending)
+{
+    const smcr_cm_packet_t *packet = sending->packet;
+    smcr_cm_end_t *end = smcr_cm_table_find_id(&cm->ids, packet->source, packet->target, sending->own_id,
+                                 sending->sidr);
+
+    if (!end || !smcr_cm_conn_of(end)->roles_known || end->side != SMCR_CM_CLIENT)
+        return NULL;
+    const smcr_cm_conn_t *conn = smcr_cm_conn_of(end);
+    const smcr_cm_first_t *first = &conn->first[0][kind_of(sending->message->attribute)];
+
+    if (first->frame)
+        return first->digest == (sending->message->digest & DIGEST_MASK) ? end : NULL;
+    return is_same_transaction(conn, sending) ? end : NULL;
+}
+
+static smcr_cm_conn_t *
+alloc_conn(smcr_cm_t *cm)
+{
+    uint32_t slab = cm->count / SLAB_CONNS;
+
+    if (cm->count % SLAB_CONNS == 0) {
+        if ((slab & (slab - 1)) == 0) /* as many as there is room for */
+            cm->slabs = wmem_realloc(cm->scope, cm->slabs, sizeof *cm->slabs * MAX(slab * 2, 1));
+        cm->slabs[slab] = wmem_alloc0_array(cm->scope, smcr_cm_conn_t, SLAB_CONNS);
+    }
+    cm->count++;
+    return smcr_cm_conn(cm, cm->count - 1);
+}
+
+/* A new connection; returns its end that sends. */
+static smcr_cm_end_t *
+begin(smcr_cm_t *cm, const sending_t *sending)
+{
+    smcr_cm_conn_t *conn = alloc_conn(cm);
+    int side = sending->role == SMCR_CM_SERVER ? SMCR_CM_SERVER : SMCR_CM_CLIENT;
+
+    conn->index = cm->count - 1;
+    conn->sidr = sending->sidr;
+    conn->roles_known = sending->role != NO_SIDE;
+    conn->ends[1].side = 1;
+    memcpy(conn->ends[side].gid, sending->packet->source, SMCR_GID_LENGTH);
+    memcpy(conn->ends[!side].gid, sending->packet->target, SMCR_GID_LENGTH);
+    return &conn->ends[side];
+}
+
+/* ---- what a message tells ---- */
+
+static void
+learn_service(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
+{
+    if (!message->has_service || conn->service_known)
+        return;
+    conn->service_known = true;
+    conn->service_id = message->service_id;
+    conn->port_known = message->has_port;
+    conn->port_space = message->port_space;
+    conn->port = message->port;
+}
+
+static void
+learn_req(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
+{
+    conn->req_known = true;
+    conn->transport = message->transport;
+    conn->mtu = message->mtu;
+    conn->retry_count = message->retry_count;
+    conn->local_ack_timeout = message->local_ack_timeout;
+    conn->flow_label = message->flow_label;
+}
+
+/* A DREQ takes a queue pair from no connection but one that has ended. */
+static bool
+is_free(const smcr_cm_end_t *end)
+{
+    return !end || has_state(end, SMCR_CM_STATE_TIMEWAIT) || has_state(end, SMCR_CM_STATE_IDLE);
+}
+
+static void
+learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
+{
+    if (other->qpn_known)
+        return;
+    if (is_free(smcr_cm_table_find_qp(&cm->qps, other->gid, qpn))) {
+        take_qp(cm, other, qpn);
+    } else {
+        other->qpn = qpn;
+        other->qpn_known = true;
+    }
+}
+
+/* The numbers of the sender's queue pair, and those that it gives the receiver to send with. */
+static void
+learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
+           const smcr_cm_message_t *message)
+{
+    if (message->has_qpn)
+        take_qp(cm, end, message->qpn);
+    if (message->has_psn) {
+        other->psn = message->starting_psn;
+        other->rnr_retry_count = message->rnr_retry_count;
+        other->psn_known = other->rnr_known = true;
+    }
+    if (message->has_remote_qpn)
+        learn_remote_qpn(cm, other, message->remote_qpn);
+}
+
+static void
+learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
+{
+    const smcr_cm_message_t *message = sending->message;
+    smcr_cm_conn_t *conn = smcr_cm_conn_of(end);
+    smcr_cm_end_t *other = smcr_cm_peer_of(end);
+
+    if (sending->role == (int)end->side)
+        conn->roles_known = true;
+    if (sending->role != NO_SIDE && !conn->tid_known) {
+        conn->tid_known = true;
+        conn->tid = message->tid;
+    }
+    take_id(cm, end, sending->own_id);
+    take_id(cm, other, sending->other_id);
+    learn_ends(cm, end, other, message);
+    learn_service(conn, message);
+    if (message->attribute == SMCR_CM_REQ)
+        learn_req(conn, message);
+    if (message->attribute == SMCR_CM_SIDR_REP) {
+        conn->status_known = true;
+        conn->status = message->status;
+    }
+    if (message->attribute == SMCR_CM_REJ && !conn->rejected) {
+        conn->rejected = true;
+        conn->rejected_by = end->side;
+        conn->reason = message->reason;
+    }
+}
+
+/* ---- messages ---- */
+
+/* Index in smcr_cm_conn_t.first; REQ and REP of SIDR are in the place of the others. */
+static unsigned
+kind_of(uint8_t attribute)
+{
+    static const uint8_t kinds[] = {
+        [SMCR_CM_REQ - SMCR_CM_REQ] = 0,      [SMCR_CM_REP - SMCR_CM_REQ] = 0,
+        [SMCR_CM_SIDR_REQ - SMCR_CM_REQ] = 0, [SMCR_CM_SIDR_REP - SMCR_CM_REQ] = 0,
+        [SMCR_CM_MRA - SMCR_CM_REQ] = 1,      [SMCR_CM_REJ - SMCR_CM_REQ] = 2,
+        [SMCR_CM_RTU - SMCR_CM_REQ] = 3,      [SMCR_CM_DREQ - SMCR_CM_REQ] = 4,
+        [SMCR_CM_DREP - SMCR_CM_REQ] = 5,     [SMCR_CM_LAP - SMCR_CM_REQ] = 6,
+        [SMCR_CM_APR - SMCR_CM_REQ] = 6,
+    };
+
+    return kinds[attribute - SMCR_CM_REQ];
+}
+
+/* Linux drops a DREQ that names another queue pair than the receiver's. */
+static bool
+names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
+{
+    return message->attribute == SMCR_CM_DREQ && message->has_remote_qpn &&
+           receiver->qpn_known && receiver->qpn != message->remote_qpn;
+}
+
+static void
+take_first(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
+           smcr_cm_verdict_t *verdict)
+{
+    smcr_cm_move_t sent = smcr_cm_end_sends(end, sending->event);
+
+    verdict->unexpected_sent = sent == SMCR_CM_UNEXPECTED;
+    if (!sending->packet->received)
+        return;
+    if (names_other_qp(other, sending->message))
+        verdict->unexpected_received = true;
+    else if (smcr_cm_end_receives(other, sending->event) == SMCR_CM_UNEXPECTED)
+        verdict->unexpected_received = sent != SMCR_CM_CROSSED;
+}
+
+static void
+take_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending, bool lost)
+{
+    smcr_cm_end_sends_again(end, sending->event);
+    if (!sending->packet->received || names_other_qp(other, sending->message))
+        return;
+    if (lost)
+        smcr_cm_end_receives(other, sending->event);
+    else
+        smcr_cm_end_receives_again(other, sending->event);
+}
+
+static smcr_cm_end_t *
+sender_of(smcr_cm_t *cm, const sending_t *sending)
+{
+    smcr_cm_end_t *end = is_request(sending) ? find_requester(cm, sending)
+                                             : find_sender(cm, sending);
+
+    return end ? end : begin(cm, sending);
+}
+
+smcr_cm_verdict_t
+smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
+{
+    sending_t sending = sending_of(packet);
+    smcr_cm_verdict_t verdict = {.conn = NULL};
+
+    if (!sending.own_id && (!sending.other_id || is_request(&sending)))
+        return verdict; /* it names nobody */
+    smcr_cm_end_t *end = sender_of(cm, &sending);
+    smcr_cm_conn_t *conn = verdict.conn = smcr_cm_conn_of(end);
+    smcr_cm_end_t *other = smcr_cm_peer_of(end);
+    smcr_cm_first_t *first = &conn->first[end->side][kind_of(packet->message->attribute)];
+    uint32_t digest = packet->message->digest;
+
+    if (first->frame && first->digest == (digest & DIGEST_MASK)) {
+        verdict.repeat_of = first->frame;
+        take_again(end, other, &sending, !first->received);
+        first->received |= packet->received;
+    } else {
+        learn(cm, end, &sending);
+        take_first(end, other, &sending, &verdict);
+        *first = (smcr_cm_first_t){packet->when.frame, digest & DIGEST_MASK, packet->received};
+    }
+    verdict.sender = end->side;
+    for (unsigned i = 0; i < G_N_ELEMENTS(conn->ends); i++) {
+        verdict.known[i] = conn->ends[i].state_known;
+        verdict.states[i] = verdict.known[i] ? conn->ends[i].state : 0;
+    }
+    return verdict;
+}
+
+/* ---- questions ---- */
+
+smcr_cm_conn_t *
+smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+{
+    smcr_cm_end_t *end = smcr_cm_table_find_qp(&cm->qps, gid, qpn);
+
+    return end ? smcr_cm_conn_of(end) : NULL;
+}
+
+int
+smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+{
+    for (int i = 0; i < 2; i++)
+        if (conn->ends[i].qpn_known && conn->ends[i].qpn == qpn &&
+            memcmp(conn->ends[i].gid, gid, SMCR_GID_LENGTH) == 0)
+            return i;
+    return NO_SIDE;
+}
+
+uint32_t
+smcr_cm_count(const smcr_cm_t *cm)
+{
+    return cm->count;
+}
+
+smcr_cm_conn_t *
+smcr_cm_conn(const smcr_cm_t *cm, uint32_t index)
+{
+    return &cm->slabs[index / SLAB_CONNS][index % SLAB_CONNS];
+}
+
+uint32_t
+smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
+{
+    bool request = attribute == SMCR_CM_REQ || attribute == SMCR_CM_SIDR_REQ;
+    bool reply = attribute == SMCR_CM_REP || attribute == SMCR_CM_SIDR_REP;
+    bool sidr = attribute == SMCR_CM_SIDR_REQ || attribute == SMCR_CM_SIDR_REP;
+
+    if (attribute < SMCR_CM_REQ || attribute > SMCR_CM_DREP + (sidr ? 3 : 0))
+        return 0;
+    if ((request || reply) && (conn->sidr != sidr || side != (reply ? 1 : 0)))
+        return 0;
+    return conn->first[side][kind_of(attribute)].frame;
+}

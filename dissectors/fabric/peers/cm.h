@@ -1,0 +1,126 @@
+/* cm.h
+ * Which connections the communication management of a capture sets up and ends, and the state of
+ * both their ends (InfiniBand Architecture Specification, volume 1, chapter 12; states move as in
+ * Linux 6.1, drivers/infiniband/core/cm.c).
+ *
+ * A connection is known by the two GIDs that its messages go between, and by the communication IDs
+ * of its ends. IDs are used again: a REQ that is no repeat begins a new connection.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FABRIC_CM_H
+#define SMCR_FABRIC_CM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "fabric/fabric.h"
+
+#include "cm_message.h"
+
+typedef struct smcr_cm smcr_cm_t; /* what is known of one capture */
+
+enum smcr_cm_side { SMCR_CM_CLIENT = 0, SMCR_CM_SERVER = 1 };
+
+/* The newest message of a kind that one end has sent: when it came first. */
+typedef struct {
+    uint32_t frame;         /* 0: there has been none */
+    uint32_t digest : 31;
+    uint32_t received : 1;  /* one of its packets reached the other end */
+} smcr_cm_first_t;
+#define SMCR_CM_KINDS 7
+
+/* One end of a connection. */
+typedef struct {
+    uint8_t gid[SMCR_GID_LENGTH];
+    uint32_t id;            /* communication ID; SIDR: the request ID (client). 0: not known */
+    uint32_t qpn;           /* with `qpn_known` */
+    uint32_t psn;           /* with `psn_known`: first that this end *sends* with */
+    uint8_t rnr_retry_count; /* with `rnr_known`: that this end sends with */
+    uint8_t state;          /* with `state_known`: enum smcr_cm_state, after the last message */
+    uint8_t before;         /* state before the last message that it received */
+    uint8_t heard;          /* that message; 0: it has sent another since. See cm_state.h */
+    uint8_t side : 1;       /* of the connection */
+    uint8_t qpn_known : 1;
+    uint8_t psn_known : 1;
+    uint8_t rnr_known : 1;
+    uint8_t state_known : 1;
+} smcr_cm_end_t;
+
+typedef struct {
+    uint32_t index;         /* of all connections of the capture, from 0 */
+    uint32_t flow_label;    /* with `req_known`: of the primary path */
+    uint64_t tid;           /* of the REQ, and of its answers; see `tid_known` */
+    uint64_t service_id;    /* with `service_known` */
+    uint16_t port;          /* with `port_known`: the service ID is one of RDMA-CM */
+    uint8_t port_space;     /* likewise */
+    uint8_t status;         /* with `status_known`: of the SIDR_REP */
+    uint16_t reason;        /* with `rejected`: of the REJ */
+    uint8_t transport, mtu, retry_count, local_ack_timeout; /* with `req_known`: as in a REQ */
+    uint8_t sidr : 1;       /* it is no connection: SIDR asks for a UD queue pair */
+    uint8_t roles_known : 1; /* ends[0] is the client; else it is who was seen first */
+    uint8_t tid_known : 1;
+    uint8_t req_known : 1;  /* the capture has its REQ */
+    uint8_t service_known : 1;
+    uint8_t port_known : 1;
+    uint8_t status_known : 1;
+    uint8_t rejected : 1;   /* there has been a REJ */
+    uint8_t rejected_by : 1; /* side that sent the first REJ */
+    smcr_cm_end_t ends[2];  /* client: who sends the REQ; server */
+    smcr_cm_first_t first[2][SMCR_CM_KINDS]; /* by side: use smcr_cm_frame() */
+} smcr_cm_conn_t;
+
+/* A message on its way. */
+typedef struct {
+    smcr_when_t when;
+    const uint8_t *source, *target; /* GIDs, 16 bytes: IP addresses of the packet, IPv4 mapped */
+    const smcr_cm_message_t *message;
+    bool received; /* false: it was sent, but cannot arrive, since its ICRC is wrong */
+} smcr_cm_packet_t;
+
+/* What is said of a message. */
+typedef struct {
+    smcr_cm_conn_t *conn; /* lives as long as the registry; NULL: nothing can be said, and all else
+                             is zero */
+    uint8_t sender;       /* side: ends[sender] sent it */
+    uint8_t states[2];    /* by side, after the message: enum smcr_cm_state; 0 when not known */
+    bool known[2];        /* whether that state is */
+    uint32_t repeat_of;   /* frame of the first packet of the same message; 0: this is the first */
+    bool unexpected_sent; /* the sender, in the state that the capture shows, would not send it:
+                             the capture lacks messages, or it is an error. Never for a repeat */
+    bool unexpected_received; /* the receiver, likewise, would not take it */
+} smcr_cm_verdict_t;
+
+/* A registry without connections. It is freed with `scope`. */
+smcr_cm_t *smcr_cm_new(wmem_allocator_t *scope);
+
+/* The next message of the capture. Frames come in order. */
+smcr_cm_verdict_t smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
+
+/*
+ * The newest connection one of whose ends has this GID and queue pair; NULL: there is none. A REQ,
+ * a REP or a SIDR_REP that names the queue pair again takes it over. Which of its ends it is:
+ * smcr_cm_side_of_qp().
+ */
+smcr_cm_conn_t *smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
+                              uint32_t qpn);
+
+/* The side of a connection that has this GID and queue pair, -1: neither has. */
+int smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH],
+                       uint32_t qpn);
+
+/* Connections so far, and the one with an index below that number. */
+uint32_t smcr_cm_count(const smcr_cm_t *cm);
+smcr_cm_conn_t *smcr_cm_conn(const smcr_cm_t *cm, uint32_t index);
+
+/*
+ * The frame in which a side first sent the message `attribute` (enum smcr_cm_attribute); where it
+ * sent several that differ, the last of these. 0: the capture has none.
+ */
+uint32_t smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute);
+
+#endif /* SMCR_FABRIC_CM_H */

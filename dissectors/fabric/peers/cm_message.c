@@ -1,0 +1,241 @@
+/* cm_message.c
+ * Takes the members of a message out of its MAD. Offsets are those of the tables, behind the header.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "cm_message.h"
+
+#include <string.h>
+
+#include "wire/wire.h"
+
+#define AT_CLASS 1 /* of the header */
+#define AT_VERSION 2
+#define AT_METHOD 3
+#define AT_TID 8
+#define AT_ATTRIBUTE 16
+
+/* Bits of the bytes behind the header */
+#define BITS_TIMEOUT 0xf8       /* 4.096 us x 2^n */
+#define BITS_TRANSPORT 0x06
+#define BITS_EXTENDED 0x07
+#define BITS_MTU 0xf0
+#define BITS_RETRIES 0x07
+#define BITS_RNR_OF_REQ 0x07
+#define BITS_RNR_OF_REP 0xe0
+#define BITS_ANSWERED 0xc0
+#define EXTENDED_XRC 1 /* of the extended transport type */
+
+static uint64_t
+number(const uint8_t *bytes, unsigned length)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < length; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static uint32_t
+number24(const uint8_t *bytes)
+{
+    return (uint32_t)number(bytes, 3);
+}
+
+static uint32_t
+number32(const uint8_t *bytes)
+{
+    return (uint32_t)number(bytes, 4);
+}
+
+/* FNV-1a: no more is asked of it than that other bytes hardly ever have the same. */
+static uint32_t
+digest_of(const uint8_t *bytes, size_t length)
+{
+    uint64_t digest = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < length; i++)
+        digest = (digest ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return (uint32_t)(digest ^ digest >> 32);
+}
+
+/* ---- members that several messages have ---- */
+
+static void
+take_qpn(smcr_cm_message_t *message, uint32_t qpn)
+{
+    message->has_qpn = qpn != 0;
+    message->qpn = qpn;
+}
+
+static void
+take_psn(smcr_cm_message_t *message, uint32_t psn)
+{
+    message->has_psn = true;
+    message->starting_psn = psn;
+}
+
+static void
+take_qkey(smcr_cm_message_t *message, uint32_t qkey)
+{
+    message->has_qkey = true;
+    message->qkey = qkey;
+}
+
+static void
+take_remote_qpn(smcr_cm_message_t *message, uint32_t qpn)
+{
+    message->has_remote_qpn = qpn != 0;
+    message->remote_qpn = qpn;
+}
+
+static void
+take_service(smcr_cm_message_t *message, uint64_t service)
+{
+    message->has_service = true;
+    message->service_id = service;
+    message->has_port = service >> 24 == SMCR_CM_IP_SERVICE;
+    if (message->has_port) {
+        message->port_space = (uint8_t)(service >> 16);
+        message->port = (uint16_t)service;
+    }
+}
+
+/* ---- messages; `body` is what follows the header ---- */
+
+static uint8_t
+transport_of(unsigned type, unsigned extended)
+{
+    if (type < SMCR_CM_TRANSPORT_XRC)
+        return (uint8_t)type;
+    return extended == EXTENDED_XRC ? SMCR_CM_TRANSPORT_XRC : SMCR_CM_TRANSPORT_OTHER;
+}
+
+static void
+take_req(smcr_cm_message_t *message, const uint8_t *body)
+{
+    take_service(message, number(body + 8, 8));
+    take_qkey(message, number32(body + 28));
+    take_qpn(message, number24(body + 32));
+    take_psn(message, number24(body + 44));
+    message->transport = transport_of(smcr_bits(body[43], BITS_TRANSPORT),
+                                      smcr_bits(body[51], BITS_EXTENDED));
+    message->retry_count = smcr_bits(body[47], BITS_RETRIES);
+    message->mtu = smcr_bits(body[50], BITS_MTU);
+    message->rnr_retry_count = smcr_bits(body[50], BITS_RNR_OF_REQ);
+    memcpy(message->local_gid, body + 56, SMCR_GID_LENGTH);
+    memcpy(message->remote_gid, body + 72, SMCR_GID_LENGTH);
+    message->flow_label = number24(body + 88) >> 4;
+    message->local_ack_timeout = smcr_bits(body[95], BITS_TIMEOUT);
+}
+
+static void
+take_rep(smcr_cm_message_t *message, const uint8_t *body)
+{
+    uint32_t qpn = number24(body + 12), context = number24(body + 16);
+
+    message->remote_id = number32(body + 4);
+    take_qkey(message, number32(body + 8));
+    take_qpn(message, qpn ? qpn : context);
+    take_psn(message, number24(body + 20));
+    message->rnr_retry_count = smcr_bits(body[27], BITS_RNR_OF_REP);
+}
+
+static void
+take_mra(smcr_cm_message_t *message, const uint8_t *body)
+{
+    message->remote_id = number32(body + 4);
+    message->answered = smcr_bits(body[8], BITS_ANSWERED);
+    message->service_timeout = smcr_bits(body[9], BITS_TIMEOUT);
+}
+
+static void
+take_rej(smcr_cm_message_t *message, const uint8_t *body)
+{
+    message->remote_id = number32(body + 4);
+    message->answered = smcr_bits(body[8], BITS_ANSWERED);
+    message->reason = (uint16_t)number(body + 10, 2);
+}
+
+static void
+take_dreq(smcr_cm_message_t *message, const uint8_t *body)
+{
+    message->remote_id = number32(body + 4);
+    take_remote_qpn(message, number24(body + 8));
+}
+
+static void
+take_lap(smcr_cm_message_t *message, const uint8_t *body)
+{
+    message->remote_id = number32(body + 4);
+    take_remote_qpn(message, number24(body + 12));
+}
+
+static void
+take_ids(smcr_cm_message_t *message, const uint8_t *body)
+{
+    message->remote_id = number32(body + 4);
+}
+
+static void
+take_sidr_req(smcr_cm_message_t *message, const uint8_t *body)
+{
+    take_service(message, number(body + 8, 8));
+}
+
+static void
+take_sidr_rep(smcr_cm_message_t *message, const uint8_t *body)
+{
+    message->status = body[4];
+    take_qpn(message, number24(body + 8));
+    take_service(message, number(body + 12, 8));
+    take_qkey(message, number32(body + 20));
+}
+
+/* In the order of the attributes. */
+static const struct {
+    size_t needed; /* bytes behind the header */
+    void (*take)(smcr_cm_message_t *message, const uint8_t *body);
+} layouts[] = {
+    [SMCR_CM_REQ - SMCR_CM_REQ] = {96, take_req},
+    [SMCR_CM_MRA - SMCR_CM_REQ] = {10, take_mra},
+    [SMCR_CM_REJ - SMCR_CM_REQ] = {12, take_rej},
+    [SMCR_CM_REP - SMCR_CM_REQ] = {28, take_rep},
+    [SMCR_CM_RTU - SMCR_CM_REQ] = {8, take_ids},
+    [SMCR_CM_DREQ - SMCR_CM_REQ] = {11, take_dreq},
+    [SMCR_CM_DREP - SMCR_CM_REQ] = {8, take_ids},
+    [SMCR_CM_SIDR_REQ - SMCR_CM_REQ] = {16, take_sidr_req},
+    [SMCR_CM_SIDR_REP - SMCR_CM_REQ] = {24, take_sidr_rep},
+    [SMCR_CM_LAP - SMCR_CM_REQ] = {15, take_lap},
+    [SMCR_CM_APR - SMCR_CM_REQ] = {8, take_ids},
+};
+
+static bool
+is_cm(const uint8_t *mad)
+{
+    uint64_t attribute = number(mad + AT_ATTRIBUTE, 2);
+
+    return mad[0] == SMCR_MAD_BASE_VERSION && mad[AT_CLASS] == SMCR_MAD_CLASS_CM &&
+           mad[AT_VERSION] == SMCR_MAD_CM_VERSION && mad[AT_METHOD] == SMCR_MAD_METHOD_SEND &&
+           attribute >= SMCR_CM_REQ && attribute <= SMCR_CM_APR;
+}
+
+bool
+smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length)
+{
+    *message = (smcr_cm_message_t){.attribute = 0};
+    if (length < SMCR_MAD_HEADER_LENGTH || !is_cm(mad))
+        return false;
+    uint8_t attribute = mad[AT_ATTRIBUTE + 1];
+    const uint8_t *body = mad + SMCR_MAD_HEADER_LENGTH;
+
+    if (length - SMCR_MAD_HEADER_LENGTH < layouts[attribute - SMCR_CM_REQ].needed)
+        return false;
+    message->attribute = attribute;
+    message->tid = number(mad + AT_TID, 8);
+    message->local_id = number32(body);
+    message->digest = digest_of(mad, length < SMCR_MAD_LENGTH ? length : SMCR_MAD_LENGTH);
+    layouts[attribute - SMCR_CM_REQ].take(message, body);
+    return true;
+}

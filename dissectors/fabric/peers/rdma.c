@@ -1,0 +1,292 @@
+/* rdma.c
+ * Finds the flow of a packet, begins new ones, and brings opposite flows together.
+ *
+ * Most captures of many flows have few packets of each. So the first packet of a flow is kept as it
+ * is, and judged when the second one comes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rdma.h"
+
+#include <string.h>
+
+#include "port_pairs.h"
+#include "wire/wire.h"
+
+struct smcr_rdma {
+    wmem_allocator_t *scope;
+    GHashTable *flows;  /* smcr_rdma_flow_t, by its key; the newest */
+    smcr_port_pairs_t *pairs;
+    smcr_cm_t *cm;
+    uint32_t messages;  /* of communication management so far */
+    uint32_t count;     /* of flows */
+};
+
+static unsigned
+hash_flow(const void *data)
+{
+    const smcr_rdma_flow_t *flow = data;
+    uint32_t from, to;
+
+    memcpy(&from, flow->key.source + SMCR_GID_LENGTH - sizeof from, sizeof from);
+    memcpy(&to, flow->key.target.gid + SMCR_GID_LENGTH - sizeof to, sizeof to);
+    return ((flow->key.target.qpn * 2654435761U) ^ from) * 2654435761U ^ to;
+}
+
+static gboolean
+equal_flows(const void *one, const void *other)
+{
+    const smcr_rdma_flow_t *a = one, *b = other;
+
+    return a->key.target.qpn == b->key.target.qpn &&
+           memcmp(a->key.source, b->key.source, SMCR_GID_LENGTH) == 0 &&
+           memcmp(a->key.target.gid, b->key.target.gid, SMCR_GID_LENGTH) == 0;
+}
+
+smcr_rdma_t *
+smcr_rdma_new(wmem_allocator_t *scope)
+{
+    smcr_rdma_t *rdma = wmem_new0(scope, smcr_rdma_t);
+
+    rdma->scope = scope;
+    rdma->flows = g_hash_table_new(hash_flow, equal_flows);
+    rdma->pairs = smcr_port_pairs_new(scope);
+    rdma->cm = smcr_cm_new(scope);
+    return rdma;
+}
+
+void
+smcr_rdma_free(smcr_rdma_t *rdma)
+{
+    g_hash_table_destroy(rdma->flows);
+    smcr_port_pairs_free(rdma->pairs);
+}
+
+/* ---- flows ---- */
+
+static smcr_rdma_flow_t *
+find(const smcr_rdma_t *rdma, const uint8_t *source, const uint8_t *target, uint32_t qpn)
+{
+    smcr_rdma_flow_t sought;
+
+    memcpy(sought.key.source, source, SMCR_GID_LENGTH);
+    memcpy(sought.key.target.gid, target, SMCR_GID_LENGTH);
+    sought.key.target.qpn = qpn;
+    return g_hash_table_lookup(rdma->flows, &sought);
+}
+
+smcr_rdma_flow_t *
+smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
+               const smcr_qp_key_t *target)
+{
+    return find(rdma, source, target->gid, target->qpn);
+}
+
+static smcr_rdma_flow_t *
+begin(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
+{
+    smcr_rdma_flow_t *flow = wmem_new0(rdma->scope, smcr_rdma_flow_t);
+
+    memcpy(flow->key.source, headers->source, SMCR_GID_LENGTH);
+    flow->key.target = *headers->target;
+    flow->index = rdma->count++;
+    flow->first = *packet;
+    flow->conn_messages = UINT32_MAX;
+    g_hash_table_replace(rdma->flows, flow, flow);
+    return flow;
+}
+
+/* Packets of services that have the PSNs of requests and responses: RC and UC. */
+static bool
+is_judged(const smcr_sent_t *packet)
+{
+    return packet->opcode < SMCR_RD;
+}
+
+/* Gives the flow its traffic, and judges its first packet. */
+static void
+judge_first(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, bool has_come)
+{
+    const smcr_cm_conn_t *conn = flow->conn;
+    int side = conn ? smcr_cm_side_of_qp(conn, flow->key.target.gid, flow->key.target.qpn) : -1;
+
+    if (flow->traffic)
+        return;
+    flow->traffic = wmem_new0(rdma->scope, smcr_traffic_t);
+    if (side >= 0 && conn->ends[!side].psn_known)
+        smcr_flow_start(&flow->traffic->flow, conn->ends[!side].psn);
+    if (has_come && is_judged(&flow->first))
+        smcr_traffic_take(flow->traffic, NULL, rdma->scope, &flow->first);
+}
+
+smcr_traffic_t *
+smcr_rdma_reverse(const smcr_rdma_flow_t *flow)
+{
+    return flow->peer ? flow->peer->traffic : NULL;
+}
+
+/* ---- source queue pairs ---- */
+
+/* The flow is sent by `qpn`. Its opposite flow is one that its own peer sends. */
+static void
+name_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
+{
+    flow->src_qpn = qpn;
+    flow->ground = ground;
+    smcr_rdma_flow_t *opposite = find(rdma, flow->key.target.gid, flow->key.source, qpn);
+    if (!opposite || opposite->ground != ground || opposite->conn != flow->conn ||
+        opposite->src_qpn != flow->key.target.qpn)
+        return;
+    flow->peer = opposite;
+    opposite->peer = flow;
+}
+
+static void
+pair_up(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
+{
+    flow->peer = opposite;
+    opposite->peer = flow;
+    flow->src_qpn = opposite->key.target.qpn;
+    opposite->src_qpn = flow->key.target.qpn;
+    flow->ground = opposite->ground = SMCR_GROUND_PORT;
+}
+
+/* The datagram header names the sender of each packet. */
+static void
+take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
+{
+    if (flow->ground == SMCR_GROUND_DETH && flow->src_qpn != qpn) {
+        flow->mixed = true;
+        flow->ground = SMCR_GROUND_NONE;
+        flow->peer = NULL;
+    }
+    if (flow->ground == SMCR_GROUND_NONE && !flow->mixed)
+        name_source(rdma, flow, qpn, SMCR_GROUND_DETH);
+}
+
+/* ---- communication management ---- */
+
+static uint32_t
+frame_of(const smcr_cm_conn_t *conn, uint8_t attribute)
+{
+    return MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, attribute),
+               smcr_cm_frame(conn, SMCR_CM_SERVER, attribute));
+}
+
+/* Whether the connection was over before the frame. */
+static bool
+was_over(const smcr_cm_conn_t *conn, uint32_t frame)
+{
+    uint32_t ended = MAX(frame_of(conn, SMCR_CM_DREQ), frame_of(conn, SMCR_CM_REJ));
+
+    return ended && ended < frame;
+}
+
+/* The connection between the two addresses that the queue pair belongs to; NULL: none is known. */
+static smcr_cm_conn_t *
+find_conn(const smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers)
+{
+    const smcr_qp_key_t *target = headers->target;
+    smcr_cm_conn_t *conn = smcr_cm_of_qp(rdma->cm, target->gid, target->qpn);
+    int side = conn && !conn->sidr ? smcr_cm_side_of_qp(conn, target->gid, target->qpn) : -1;
+
+    if (side < 0 || memcmp(conn->ends[!side].gid, headers->source, SMCR_GID_LENGTH) != 0)
+        return NULL;
+    return conn;
+}
+
+/* Whether the connection began when the flow had packets already: its queue pair number is used
+ * again. */
+static bool
+is_newer(const smcr_cm_conn_t *conn, const smcr_rdma_flow_t *flow)
+{
+    uint32_t began = MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_CM_REQ),
+                         smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_CM_REP));
+
+    return conn != flow->conn && began > flow->first.when.frame;
+}
+
+/* What communication management says of the flow. */
+static void
+take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
+{
+    if (!conn || was_over(conn, flow->first.when.frame))
+        return;
+    int side = smcr_cm_side_of_qp(conn, flow->key.target.gid, flow->key.target.qpn);
+    const smcr_cm_end_t *sender = &conn->ends[!side];
+
+    flow->conn = conn;
+    if (sender->qpn_known && flow->ground != SMCR_GROUND_CM) {
+        smcr_port_pairs_leave(flow);
+        name_source(rdma, flow, sender->qpn, SMCR_GROUND_CM);
+    }
+}
+
+smcr_cm_verdict_t
+smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
+{
+    rdma->messages++;
+    return smcr_cm_take(rdma->cm, packet);
+}
+
+/* ---- packets ---- */
+
+/* A connection that is over does not change its port: somebody uses its queue pair again. */
+static bool
+is_used_again(const smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *headers,
+              const smcr_sent_t *packet)
+{
+    return flow->conn && is_judged(packet) && headers->port && flow->port &&
+           headers->port != flow->port && was_over(flow->conn, packet->when.frame);
+}
+
+static smcr_rdma_flow_t *
+flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
+{
+    const smcr_qp_key_t *target = headers->target;
+    smcr_rdma_flow_t *flow = find(rdma, headers->source, target->gid, target->qpn);
+    bool is_known = flow && flow->conn_messages == rdma->messages;
+    smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, headers);
+
+    if (!flow || is_used_again(flow, headers, packet) || (conn && is_newer(conn, flow)))
+        flow = begin(rdma, headers, packet);
+    if (flow->conn_messages != rdma->messages)
+        take_conn(rdma, flow, conn);
+    flow->conn_messages = rdma->messages;
+    return flow;
+}
+
+/* The port of the flow, and the opposite flow that has the same. */
+static void
+take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *headers,
+          const smcr_sent_t *packet)
+{
+    if (!headers->port || !is_judged(packet))
+        return;
+    flow->port = headers->port;
+    if (flow->ground != SMCR_GROUND_NONE || flow->conn)
+        return;
+    smcr_rdma_flow_t *opposite = smcr_port_pairs_join(rdma->pairs, flow);
+    if (!opposite || !smcr_is_response(packet->opcode))
+        return;
+    judge_first(rdma, opposite, true);
+    if (smcr_port_pairs_prove(flow, opposite, packet))
+        pair_up(flow, opposite);
+}
+
+smcr_rdma_flow_t *
+smcr_rdma_take(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
+{
+    smcr_rdma_flow_t *flow = flow_of(rdma, headers, packet);
+    bool is_first = flow->first.when.frame == packet->when.frame;
+
+    if (headers->has_src_qpn)
+        take_datagram(rdma, flow, headers->src_qpn);
+    take_port(rdma, flow, headers, packet);
+    if (flow->peer || headers->is_marked || (!is_first && is_judged(packet)))
+        judge_first(rdma, flow, !is_first);
+    if (flow->peer)
+        judge_first(rdma, flow->peer, true);
+    return flow;
+}

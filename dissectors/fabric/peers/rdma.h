@@ -1,0 +1,53 @@
+/* rdma.h
+ * The RDMA connections of a capture: which flow is opposite to which, and which queue pair sends
+ * it. RoCE packets carry the number of the queue pair that receives them only.
+ *
+ * A flow is what goes from one address to a queue pair of another. Its source queue pair is known
+ * from communication management (cm.h), from the datagram header (DETH), or from the UDP source
+ * port: Linux (rdma_get_udp_sport()) gives both flows of a connection the same one. Two opposite
+ * flows, alone with their port, are a pair when one answers a PSN of the other.
+ *
+ * A queue pair number that communication management sets up again begins new flows.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FABRIC_PEERS_RDMA_H
+#define SMCR_FABRIC_PEERS_RDMA_H
+
+#include "rdma_flow.h"
+
+typedef struct smcr_rdma smcr_rdma_t; /* of one capture */
+
+/* Headers of a packet, beside smcr_sent_t. */
+typedef struct {
+    const uint8_t *source;        /* GID of the sender */
+    const smcr_qp_key_t *target;  /* queue pair that receives it */
+    uint32_t src_qpn;             /* with `has_src_qpn`: of the DETH */
+    bool has_src_qpn;
+    uint16_t port;                /* UDP source port; 0: none */
+    bool is_marked;               /* it is a congestion notification, or has the codepoint CE */
+} smcr_rdma_headers_t;
+
+/* No connections. Lives as long as the scope. */
+smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
+
+/* Frees what the scope does not own; before the scope goes. */
+void smcr_rdma_free(smcr_rdma_t *rdma);
+
+/* The flow of the next packet of the capture. Its traffic, and that of its peer, are there when
+ * they are needed to judge the packet; else the traffic is NULL. */
+smcr_rdma_flow_t *smcr_rdma_take(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers,
+                                 const smcr_sent_t *packet);
+
+/* The newest flow of `source` to `target`; NULL: there is none. */
+smcr_rdma_flow_t *smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
+                                 const smcr_qp_key_t *target);
+
+/* What `flow` receives in the other direction; NULL: not known. */
+smcr_traffic_t *smcr_rdma_reverse(const smcr_rdma_flow_t *flow);
+
+/* A message of communication management. */
+smcr_cm_verdict_t smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet);
+
+#endif /* SMCR_FABRIC_PEERS_RDMA_H */

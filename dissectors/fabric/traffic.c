@@ -1,0 +1,78 @@
+/* traffic.c
+ * Takes packets in, and tells what responses say of requests.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#include "wire/wire.h"
+
+static smcr_when_t
+sent_at(const smcr_seen_packet_t *seen)
+{
+    return seen ? (smcr_when_t){seen->frame, seen->time} : (smcr_when_t){0, 0};
+}
+
+/* The request that a response with `psn` answers: of one within a READ, the READ. */
+static const smcr_seen_packet_t *
+request_of(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    smcr_psn_t read = smcr_reads_find(flow->reads, psn);
+
+    return smcr_seen_find(&flow->seen, read ? read : psn);
+}
+
+/* The messages that the response completes. */
+static const smcr_message_t *
+settle(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet,
+       smcr_psn_t psn, smcr_psn_t taken)
+{
+    bool of_read = packet->opcode >= SMCR_RC_READ_RESPONSE_FIRST &&
+                   packet->opcode <= SMCR_RC_READ_RESPONSE_ONLY;
+    bool ends = packet->opcode == SMCR_RC_READ_RESPONSE_LAST ||
+                packet->opcode == SMCR_RC_READ_RESPONSE_ONLY;
+
+    return smcr_messages_settle(&requests->messages, scope, taken,
+                                of_read ? smcr_reads_find(requests->flow.reads, psn) : 0, ends);
+}
+
+smcr_answer_t
+smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet)
+{
+    const smcr_flow_t *flow = &requests->flow;
+    bool plain = packet->opcode == SMCR_RC_ACK;
+    int kind = plain ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND) : SMCR_SYNDROME_ACK;
+    smcr_answer_t answer = {.taken = 0};
+
+    if (!flow->first || (plain && !packet->has_aeth) || smcr_flow_is_far(flow, packet->psn))
+        return answer;
+    smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
+    answer.taken = kind == SMCR_SYNDROME_ACK ? psn : psn - 1;
+    answer.again = answer.taken <= flow->taken;
+    if (kind == SMCR_SYNDROME_ACK)
+        answer.acks = sent_at(request_of(flow, psn));
+    else
+        answer.refuses = sent_at(request_of(flow, psn));
+    if (packet->when.time < answer.acks.time)
+        answer.acks = (smcr_when_t){0, 0};
+    answer.completes = settle(requests, scope, packet, psn, answer.taken);
+    return answer;
+}
+
+smcr_verdict_t
+smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
+                  const smcr_sent_t *packet)
+{
+    bool anew = !smcr_is_response(packet->opcode) && smcr_flow_begins_anew(&traffic->flow,
+                                                                           packet->psn);
+    smcr_verdict_t verdict = smcr_flow_take(&traffic->flow, reverse ? &reverse->flow : NULL, scope,
+                                            packet);
+    bool is_new = verdict.order == SMCR_PACKET_IS_NEXT || verdict.order == SMCR_PACKET_IS_BEHIND;
+
+    if (anew)
+        traffic->messages = (smcr_messages_t){.count = 0};
+    if (is_new && packet->opcode < SMCR_RC_OPCODES && !smcr_is_response(packet->opcode))
+        smcr_messages_sent(&traffic->messages, scope, packet, verdict.psn);
+    return verdict;
+}

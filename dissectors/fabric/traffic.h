@@ -1,0 +1,39 @@
+/* traffic.h
+ * All that is known of what one queue pair receives from its peer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FABRIC_TRAFFIC_H
+#define SMCR_FABRIC_TRAFFIC_H
+
+#include "flow.h"
+#include "marks.h"
+#include "messages.h"
+
+/* All zeros: nothing has been received. */
+typedef struct {
+    smcr_flow_t flow;
+    smcr_messages_t messages; /* of the requests in it, those that wait for their completion */
+    smcr_marks_t marks;
+} smcr_traffic_t;
+
+/* What a response says of requests. */
+typedef struct {
+    smcr_when_t acks;        /* the newest request that it acknowledges; frame 0: not known */
+    bool again;              /* that was acknowledged before */
+    smcr_when_t refuses;     /* the request that a NAK or RNR NAK refuses; frame 0: not known */
+    smcr_psn_t taken;        /* everything up to this PSN is acknowledged; 0: nothing */
+    const smcr_message_t *completes; /* the messages that are complete now; NULL: none */
+} smcr_answer_t;
+
+/* A response to `requests`; asked before smcr_traffic_take() judges the packet. What the answer
+ * points to lives as long as `scope`. */
+smcr_answer_t smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope,
+                                  const smcr_sent_t *packet);
+
+/* The next packet, as smcr_flow_take() has it. */
+smcr_verdict_t smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
+                                 wmem_allocator_t *scope, const smcr_sent_t *packet);
+
+#endif /* SMCR_FABRIC_TRAFFIC_H */

@@ -1,0 +1,149 @@
+/* icrc_check.c
+ * Finds what the ICRC of a packet covers. IP's header lies before the packet's buffer, in the
+ * buffer of the frame.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "icrc_check.h"
+
+#include <string.h>
+
+#include "fields.h"
+#include "ip_header.h"
+#include "wire/wire.h"
+
+#define LRH_WORDS_MASK 0x07ff /* bytes 4 and 5 of the LRH: length in words of 4 bytes */
+#define UDP_LENGTH 8
+
+/* ---- what it covers ---- */
+
+/* Where the bytes are that it covers. */
+typedef struct {
+    smcr_icrc_start_t start;
+    tvbuff_t *tvb;
+    int offset; /* of the first header */
+    int bth;    /* of the BTH, from there */
+    int length; /* bytes from there to the ICRC's end; 0: not known */
+} cover_t;
+
+static bool
+find_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
+{
+    smcr_ip_header_t ip;
+
+    if (!smcr_ip_before(tvb, 0, pinfo, &ip) || ip.is_fragment)
+        return false;
+    *cover = (cover_t){
+        .start = ip.version == 4 ? SMCR_ICRC_IPV4 : SMCR_ICRC_IPV6,
+        .tvb = tvb_get_ds_tvb(tvb),
+        .offset = ip.offset,
+        .bth = ip.header_length + UDP_LENGTH,
+        .length = ip.length,
+    };
+    return true;
+}
+
+/* smcr_roce_read() has seen that the headers are there. */
+static bool
+find_headers(tvbuff_t *tvb, smcr_roce_start_t start, cover_t *cover)
+{
+    *cover = (cover_t){.tvb = tvb};
+    if (start == SMCR_ROCE_GRH) {
+        cover->start = SMCR_ICRC_GRH;
+        cover->bth = SMCR_GRH_LENGTH;
+        cover->length = SMCR_GRH_LENGTH + tvb_get_ntohs(tvb, 4);
+        return true;
+    }
+    bool global = smcr_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT) == SMCR_LRH_NEXT_GRH;
+    cover->start = SMCR_ICRC_LRH;
+    cover->bth = SMCR_LRH_LENGTH + (global ? SMCR_GRH_LENGTH : 0);
+    cover->length = (tvb_get_ntohs(tvb, 4) & LRH_WORDS_MASK) * 4;
+    return true;
+}
+
+static bool
+is_whole(const cover_t *cover)
+{
+    int captured = (int)tvb_captured_length(cover->tvb) - cover->offset;
+
+    return cover->length >= cover->bth + SMCR_BTH_LENGTH + SMCR_ICRC_LENGTH &&
+           cover->length <= captured;
+}
+
+/* Who has sent it. LIDs are the addresses of packets without GIDs. */
+static void
+set_sender(smcr_icrc_t *icrc, tvbuff_t *tvb, const cover_t *cover, const smcr_roce_t *roce)
+{
+    memcpy(icrc->sender, roce->source, SMCR_GID_LENGTH);
+    if (cover->start == SMCR_ICRC_LRH && cover->bth == SMCR_LRH_LENGTH)
+        tvb_memcpy(tvb, icrc->sender + SMCR_GID_LENGTH - 2, 6, 2);
+}
+
+smcr_icrc_t
+smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
+                     const smcr_roce_t *roce)
+{
+    smcr_icrc_t icrc = {.status = SMCR_ICRC_UNVERIFIED, .offset = -1};
+    cover_t cover;
+    bool found = start == SMCR_ROCE_BTH ? find_ip(tvb, pinfo, &cover)
+                                        : find_headers(tvb, start, &cover);
+
+    if (!found || !is_whole(&cover))
+        return icrc;
+    int end = cover.length - SMCR_ICRC_LENGTH;
+    icrc.computed = smcr_icrc_compute(cover.start, tvb_get_ptr(cover.tvb, cover.offset, end),
+                                      (size_t)cover.bth, (size_t)end);
+    icrc.found = tvb_get_ntohl(cover.tvb, cover.offset + end);
+    icrc.status = icrc.computed == icrc.found ? SMCR_ICRC_GOOD : SMCR_ICRC_BAD;
+    icrc.offset = end - (start == SMCR_ROCE_BTH ? cover.bth : 0);
+    set_sender(&icrc, tvb, &cover, roce);
+    return icrc;
+}
+
+/* ---- showing ---- */
+
+/* The item of its status, over the packet's bytes where these are in the buffer. */
+static proto_item *
+add_status(tvbuff_t *tvb, proto_tree *tree, const smcr_icrc_t *icrc, const char *text)
+{
+    bool there = icrc->offset >= 0 &&
+                 tvb_captured_length_remaining(tvb, icrc->offset) >= SMCR_ICRC_LENGTH;
+    proto_item *item = proto_tree_add_uint_format(
+        tree, hf_smcr_icrc_status, tvb, there ? icrc->offset : 0, there ? SMCR_ICRC_LENGTH : 0,
+        icrc->status, "Invariant CRC: %s", text);
+
+    proto_item_set_generated(item);
+    return item;
+}
+
+static void
+show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
+{
+    const char *text = wmem_strdup_printf(pinfo->pool, "incorrect, should be 0x%08x",
+                                          icrc->computed);
+    proto_item *item = add_status(tvb, tree, icrc, text);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr_icrc);
+
+    proto_item_set_generated(proto_tree_add_uint(below, hf_smcr_icrc_calculated, tvb, 0, 0,
+                                                 icrc->computed));
+    if (!icrc->told)
+        expert_add_info(pinfo, item, &ei_smcr_icrc_bad);
+}
+
+void
+smcr_icrc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
+{
+    const char *protocol = pinfo->current_proto; /* under which expert items are listed */
+
+    pinfo->current_proto = "SMC-R";
+    if (icrc->status == SMCR_ICRC_BAD)
+        show_bad(tvb, pinfo, tree, icrc);
+    else if (icrc->status == SMCR_ICRC_GOOD)
+        add_status(tvb, tree, icrc, "correct");
+    else if (icrc->doubted)
+        expert_add_info(pinfo, add_status(tvb, tree, icrc, "unverified"), &ei_smcr_icrc_doubted);
+    else
+        add_status(tvb, tree, icrc, "unverified");
+    pinfo->current_proto = protocol;
+}

@@ -1,0 +1,142 @@
+/* rdma.c
+ * "RDMA connection": who talks to whom, the state of its communication management, how the packet
+ * fared.
+ *
+ * What communication management knows is said as it was when the packet went by. The opposite flow
+ * and the source queue pair are those of the whole capture: they do not change.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rdma.h"
+
+#include "analysis.h"
+#include "annotate.h"
+#include "fields.h"
+#include "generated.h"
+#include "info.h"
+
+/* The queue pair that sends the packet, and how that is known. */
+typedef struct {
+    uint32_t qpn;
+    uint8_t ground; /* enum smcr_ground */
+} source_t;
+
+static source_t
+source_of(const smcr_record_t *record, const smcr_roce_t *roce)
+{
+    const smcr_rdma_flow_t *flow = record->rdma;
+
+    if (roce->has_src_qpn)
+        return (source_t){roce->src_qpn, SMCR_GROUND_DETH};
+    return (source_t){flow->src_qpn, flow->ground};
+}
+
+static proto_tree *
+begin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_roce_t *roce,
+      const source_t *source)
+{
+    const char *title =
+        source->ground ? wmem_strdup_printf(pinfo->pool,
+                                            "RDMA connection, queue pair 0x%06x to 0x%06x",
+                                            source->qpn, roce->target.qpn)
+                       : wmem_strdup_printf(pinfo->pool, "RDMA connection, to queue pair 0x%06x",
+                                            roce->target.qpn);
+
+    return smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma, tvb, title);
+}
+
+static void
+show_peers(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record, const smcr_roce_t *roce,
+           const source_t *source)
+{
+    const smcr_rdma_flow_t *flow = record->rdma;
+    smcr_qp_key_t sender = {.qpn = source->qpn};
+
+    memcpy(sender.gid, roce->source, SMCR_GID_LENGTH);
+    smcr_generated_uint(tree, hf_smcr_rdma_flow, tvb, flow->index);
+    if (flow->peer)
+        smcr_generated_uint(tree, hf_smcr_rdma_peer, tvb, flow->peer->index);
+    if (source->ground) {
+        smcr_annotate_qp(tvb, tree, &sender, hf_smcr_src_qpn, hf_smcr_src_gid);
+        smcr_generated_uint(tree, hf_smcr_src_qpn_from, tvb, source->ground);
+    }
+    smcr_annotate_qp(tvb, tree, &roce->target, hf_smcr_dst_qpn, hf_smcr_dst_gid);
+}
+
+/* ---- communication management ---- */
+
+/* States of an end whose role the capture does not tell are not said. */
+static void
+show_states(tvbuff_t *tvb, proto_tree *tree, const smcr_cm_note_t *note)
+{
+    if (note->known[SMCR_CM_CLIENT])
+        smcr_generated_uint(tree, hf_smcr_cm_client_state, tvb, note->states[SMCR_CM_CLIENT]);
+    if (note->known[SMCR_CM_SERVER])
+        smcr_generated_uint(tree, hf_smcr_cm_server_state, tvb, note->states[SMCR_CM_SERVER]);
+}
+
+/* The frame in which the connection's end sent the message, if that was before this one. */
+static void
+show_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *conn,
+           unsigned side, uint8_t attribute)
+{
+    uint32_t frame = smcr_cm_frame(conn, side, attribute);
+
+    if (frame && frame < pinfo->num)
+        smcr_generated_uint(tree, hf, tvb, frame);
+}
+
+static void
+show_service(tvbuff_t *tvb, proto_tree *tree, const smcr_cm_conn_t *conn)
+{
+    if (conn->service_known)
+        smcr_generated_uint64(tree, hf_smcr_cm_service_id, tvb, conn->service_id);
+    if (conn->port_known)
+        smcr_generated_uint(tree, hf_smcr_cm_port, tvb, conn->port);
+}
+
+static void
+show_management(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+{
+    const smcr_cm_note_t *note = record->cm;
+    const smcr_cm_conn_t *conn = note->conn;
+    proto_tree *below = proto_item_add_subtree(
+        smcr_generated_uint(tree, hf_smcr_cm_connection, tvb, conn->index), ett_smcr_cm);
+
+    if (record->kind == SMCR_PACKET_CM) {
+        smcr_generated_uint(below, hf_smcr_cm_message, tvb, note->attribute);
+        if (note->repeat_of)
+            smcr_generated_uint(below, hf_smcr_cm_repeat_of, tvb, note->repeat_of);
+        if (note->attribute == SMCR_CM_REJ)
+            smcr_generated_uint(below, hf_smcr_cm_reason, tvb, note->reason);
+    }
+    if (conn->roles_known)
+        show_states(tvb, below, note);
+    show_service(tvb, below, conn);
+    show_frame(tvb, pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_CM_REQ);
+    show_frame(tvb, pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_CM_REP);
+}
+
+/* ---- all of it ---- */
+
+void
+smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
+               const smcr_roce_t *roce)
+{
+    const char *protocol = pinfo->current_proto; /* under which expert items are listed */
+    source_t source = source_of(record, roce);
+    proto_tree *below = begin(tvb, pinfo, tree, roce, &source);
+
+    pinfo->current_proto = "SMC-R";
+    if (proto_field_is_referenced(tree, proto_smcr)) {
+        show_peers(tvb, below, record, roce, &source);
+        if (record->cm)
+            show_management(tvb, pinfo, below, record);
+        smcr_analysis_show(tvb, pinfo, below, record, roce);
+    }
+    smcr_annotate_events(pinfo, proto_tree_get_parent(below), record);
+    pinfo->current_proto = protocol;
+    smcr_info_answer(pinfo, record, roce);
+    smcr_info_trouble(pinfo, record);
+}

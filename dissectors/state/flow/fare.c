@@ -1,0 +1,121 @@
+/* fare.c
+ * From the verdicts of fabric/ to records and events.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fare.h"
+
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+smcr_sent_t
+smcr_fare_sent(const smcr_arrival_t *arrival)
+{
+    const smcr_roce_t *roce = arrival->roce;
+
+    return (smcr_sent_t){
+        .when = arrival->when,
+        .opcode = roce->opcode,
+        .syndrome = roce->syndrome,
+        .has_aeth = roce->has_aeth,
+        .psn = roce->psn,
+        .payload_length = (uint32_t)roce->payload_length,
+        .dma_length = roce->dma_length,
+        .ip_id = roce->ip_id,
+        .corrupt = roce->corrupt,
+    };
+}
+
+/* ---- responses ---- */
+
+static void
+note_nak(const smcr_arrival_t *arrival)
+{
+    int kind = smcr_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    if (arrival->roce->opcode != SMCR_RC_ACK || !arrival->roce->has_aeth)
+        return;
+    if (kind == SMCR_SYNDROME_NAK)
+        smcr_event_add(arrival, SMCR_EVENT_NAK,
+                       code == SMCR_NAK_PSN_SEQUENCE
+                           ? "NAK, PSN sequence error: the receiver waits for PSN %u"
+                           : "NAK: the receiver refuses the packet with PSN %u",
+                       arrival->roce->psn);
+    else if (kind == SMCR_SYNDROME_RNR_NAK)
+        smcr_event_add(arrival, SMCR_EVENT_RNR_NAK,
+                       "RNR NAK: the receiver has no receive buffer for PSN %u",
+                       arrival->roce->psn);
+}
+
+smcr_answer_t
+smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
+{
+    smcr_record_t *record = arrival->record;
+    smcr_sent_t sent = smcr_fare_sent(arrival);
+    smcr_answer_t answer = {.taken = 0};
+
+    note_nak(arrival);
+    if (requests)
+        answer = smcr_traffic_answer(requests, arrival->state->scope, &sent);
+    if (answer.acks.frame)
+        record->acks = (smcr_wait_t){answer.acks.frame,
+                                     answer.again ? SMCR_NO_TIME
+                                                  : arrival->when.time - answer.acks.time};
+    record->refuses = answer.refuses.frame;
+    record->completes = answer.completes;
+    return answer;
+}
+
+/* ---- order ---- */
+
+smcr_verdict_t
+smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
+{
+    smcr_record_t *record = arrival->record;
+    smcr_sent_t sent = smcr_fare_sent(arrival);
+    smcr_verdict_t verdict = smcr_traffic_take(traffic, reverse, arrival->state->scope, &sent);
+    bool before = verdict.order == SMCR_PACKET_IS_REPEAT || verdict.order == SMCR_PACKET_IS_COPY;
+
+    record->order = verdict.order & 0x7;
+    record->fate = verdict.fate & 0x3;
+    record->taken = verdict.taken;
+    record->refused = verdict.refused;
+    record->first_frame = before ? verdict.first.frame : 0;
+    record->missing = verdict.absent;
+    record->gap_frame = verdict.gap_frame;
+    record->step = verdict.step;
+    record->discarded = verdict.discarded;
+    arrival->psn = verdict.psn;
+    arrival->replaces = verdict.replaces;
+    arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
+    if (verdict.order == SMCR_PACKET_IS_COPY)
+        smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
+    if (verdict.absent)
+        smcr_event_add(arrival, SMCR_EVENT_ABSENT,
+                       verdict.absent == 1 ? "The packet before this one has not come yet"
+                                           : "%u packets before this one have not come yet",
+                       verdict.absent);
+    return verdict;
+}
+
+/* ---- congestion ---- */
+
+void
+smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic)
+{
+    if (arrival->roce->ecn == SMCR_ECN_CE)
+        arrival->record->ce = smcr_marks_ce(&traffic->marks, arrival->state->scope, arrival->when);
+}
+
+void
+smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *answered)
+{
+    smcr_cnp_t *cnp = smcr_state_alloc0(arrival->state, sizeof *cnp);
+
+    *cnp = smcr_marks_cnp(&traffic->marks, answered ? &answered->marks : NULL, arrival->when);
+    arrival->record->kind = SMCR_PACKET_CNP;
+    arrival->record->cnp = cnp;
+    smcr_event_add(arrival, SMCR_EVENT_CNP, NULL);
+}

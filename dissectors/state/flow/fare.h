@@ -1,0 +1,32 @@
+/* fare.h
+ * How packets fared, for their records: what fabric/ says of a packet, whatever RDMA connection it
+ * belongs to.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_FLOW_FARE_H
+#define SMCR_STATE_FLOW_FARE_H
+
+#include "state/model/record.h"
+
+/* The packet, as fabric/ wants it. */
+smcr_sent_t smcr_fare_sent(const smcr_arrival_t *arrival);
+
+/* A response to `requests`, NULL where these are not known: what it acknowledges, refuses and
+ * completes. Asked before smcr_fare_judge(). */
+smcr_answer_t smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);
+
+/* A request or response in `traffic`; `reverse` is what the peer receives, NULL where that is not
+ * known. Writes the verdict to the record, to `arrival->psn` and `arrival->sent`. */
+smcr_verdict_t smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                               smcr_traffic_t *reverse);
+
+/* A congestion notification for the sender of `answered`, NULL where that is not known. */
+void smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                   smcr_traffic_t *answered);
+
+/* What every packet but a congestion notification may have: the mark of a switch. */
+void smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic);
+
+#endif /* SMCR_STATE_FLOW_FARE_H */

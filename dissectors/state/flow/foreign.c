@@ -1,0 +1,167 @@
+/* foreign.c
+ * Takes in what fabric/ says of RDMA connections that are not SMC-R.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "foreign.h"
+
+#include "fare.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+static smcr_rdma_t *
+rdma_of(smcr_state_t *state)
+{
+    if (!state->rdma) {
+        state->rdma = smcr_rdma_new(state->scope);
+        state->cm_notes = wmem_array_new(state->scope, sizeof(const smcr_cm_note_t *));
+    }
+    return state->rdma;
+}
+
+void
+smcr_foreign_end(smcr_state_t *state)
+{
+    if (state->rdma)
+        smcr_rdma_free(state->rdma);
+    state->rdma = NULL;
+}
+
+/* ---- RDMA-CM ---- */
+
+static void
+note_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message,
+             const smcr_cm_verdict_t *verdict)
+{
+    if (verdict->repeat_of)
+        smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, "The message of frame %u is sent again",
+                       verdict->repeat_of);
+    else if (message->attribute == SMCR_CM_REJ)
+        smcr_event_add(arrival, SMCR_EVENT_CM_REJECTED, NULL);
+    if (verdict->unexpected_sent || verdict->unexpected_received)
+        smcr_event_add(arrival, SMCR_EVENT_CM_UNEXPECTED, NULL);
+}
+
+/* The last note of a connection. Returns where its place is. */
+static const smcr_cm_note_t **
+note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
+{
+    const smcr_cm_note_t *none = NULL;
+
+    while (wmem_array_get_count(state->cm_notes) <= conn->index)
+        wmem_array_append_one(state->cm_notes, none);
+    return wmem_array_index(state->cm_notes, conn->index);
+}
+
+static void
+take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
+{
+    smcr_cm_packet_t packet = {
+        .when = arrival->when,
+        .source = arrival->roce->source,
+        .target = arrival->roce->target.gid,
+        .message = message,
+        .received = true,
+    };
+    smcr_cm_verdict_t verdict = smcr_rdma_manage(rdma_of(arrival->state), &packet);
+
+    arrival->record->kind = SMCR_PACKET_CM;
+    if (!verdict.conn)
+        return;
+    smcr_cm_note_t *note = smcr_state_alloc0(arrival->state, sizeof *note);
+    *note = (smcr_cm_note_t){
+        .conn = verdict.conn,
+        .attribute = message->attribute,
+        .sender = verdict.sender,
+        .states = {verdict.states[0], verdict.states[1]},
+        .known = {verdict.known[0], verdict.known[1]},
+        .reason = message->reason,
+        .repeat_of = verdict.repeat_of,
+    };
+    arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;
+    note_message(arrival, message, &verdict);
+}
+
+/* ---- data and acknowledgements ---- */
+
+static void
+judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
+{
+    smcr_verdict_t verdict = smcr_fare_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
+
+    if (verdict.order == SMCR_PACKET_IS_REPEAT && !smcr_is_response(arrival->roce->opcode))
+        smcr_event_add(arrival, SMCR_EVENT_RETRANSMISSION, NULL);
+    if (verdict.silent)
+        smcr_event_add(arrival, SMCR_EVENT_SILENT, NULL);
+}
+
+/* A packet of a reliable or unreliable connection. */
+static void
+take_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
+{
+    if (smcr_is_response(arrival->roce->opcode)) {
+        arrival->record->kind = SMCR_PACKET_ACK;
+        smcr_fare_answer(arrival, smcr_rdma_reverse(flow));
+    }
+    if (flow->traffic)
+        judge(arrival, flow);
+}
+
+static smcr_rdma_flow_t *
+take_flow(const smcr_arrival_t *arrival)
+{
+    const smcr_roce_t *roce = arrival->roce;
+    smcr_sent_t sent = smcr_fare_sent(arrival);
+    smcr_rdma_headers_t headers = {
+        .source = roce->source,
+        .target = &roce->target,
+        .src_qpn = roce->src_qpn,
+        .has_src_qpn = roce->has_src_qpn,
+        .port = roce->port,
+        .is_marked = roce->ecn == SMCR_ECN_CE || roce->opcode == SMCR_ROCE_CNP,
+    };
+
+    return smcr_rdma_take(rdma_of(arrival->state), &headers, &sent);
+}
+
+/* Any byte of the packet may be what is wrong: nothing is learned from it but how it fared. */
+static void
+take_corrupt(smcr_arrival_t *arrival)
+{
+    const smcr_roce_t *roce = arrival->roce;
+    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma_of(arrival->state), roce->source, &roce->target);
+
+    if (!flow)
+        return;
+    arrival->record->kind = SMCR_PACKET_CORRUPT;
+    arrival->record->rdma = flow;
+    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    if (flow->traffic && roce->opcode < SMCR_RD)
+        judge(arrival, flow);
+}
+
+void
+smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
+{
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    if (arrival->roce->corrupt) {
+        take_corrupt(arrival);
+        return;
+    }
+    if (message)
+        take_message(arrival, message);
+    smcr_rdma_flow_t *flow = take_flow(arrival);
+
+    arrival->record->rdma = flow;
+    if (flow->conn && !arrival->record->cm)
+        arrival->record->cm = *note_of(arrival->state, flow->conn);
+    if (arrival->roce->opcode == SMCR_ROCE_CNP) {
+        smcr_fare_cnp(arrival, flow->traffic, smcr_rdma_reverse(flow));
+        return;
+    }
+    if (flow->traffic)
+        smcr_fare_marks(arrival, flow->traffic);
+    if (arrival->roce->opcode < SMCR_RD)
+        take_packet(arrival, flow);
+}
