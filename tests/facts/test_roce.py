@@ -29,16 +29,16 @@ LONG, FRAMES_OF_LONG = "cm-capture-starts-late", 1500  # its text is large
 ALTERED = ["cm-loss", "cm-many", "cnp-np-cm", "nocm-psn-wrap", "rnr-nak", "uc-ud"]
 
 ON = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
-RDMA = ["smcr.rdma", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.src_qpn", "smcr.dst_qpn", "smcr.rdma.src_qpn_from"]
+RDMA = ["smcr.rdma", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.src_qpn", "smcr.dst_qpn", "smcr.src_qpn_from"]
 CONGESTION = ["smcr.ecn", "smcr.fecn", "smcr.becn", "smcr.cnp", "smcr.cnp.ce_in", "smcr.cnp.ce_time",
               "smcr.cnp.interval", "smcr.ecn.cnp_in"]
-REFUSALS = ["smcr.nak", "smcr.rnr.timer", "smcr.refuses", "smcr.resent.nak_in", "smcr.resent.wait"]
+REFUSALS = ["smcr.nak.code", "smcr.rnr.timer", "smcr.refuses", "smcr.resent.nak_in", "smcr.resent.wait"]
 ORDER = ["smcr.retransmission", "smcr.resent.cause", "smcr.missing", "smcr.acks", "smcr.ack_time", "smcr.completes",
          "smcr.completion_time"]
-CM = ["smcr.cm.client_state", "smcr.cm.server_state", "smcr.cm.service_id", "smcr.cm.port", "smcr.cm.reject_reason",
-      "smcr.cm.repeat_of", "smcr.cm.connection"]
+CM = ["smcr.cm.message", "smcr.cm.client_state", "smcr.cm.server_state", "smcr.cm.service_id", "smcr.cm.port",
+      "smcr.cm.reject_reason", "smcr.cm.repeat_of", "smcr.cm.connection"]
 FIELDS = ["infiniband.bth.opcode", "smcr", *RDMA, *CONGESTION, *REFUSALS, *ORDER, *CM, "smcr.icrc.status"]
-LATER = {"smcr.rdma.peer", "smcr.src_qpn", "smcr.rdma.src_qpn_from", "smcr.ecn.cnp_in", "smcr.resent.cause"}
+LATER = {"smcr.rdma.peer", "smcr.src_qpn", "smcr.src_qpn_from", "smcr.ecn.cnp_in", "smcr.resent.cause"}
 BAD = "0"  # of smcr.icrc.status
 STATES = ("smcr.cm.client_state", "smcr.cm.server_state")
 TOLERANCE = 1e-9  # seconds
@@ -358,11 +358,11 @@ def test_peers_are_mutual(tshark, name):
 @every
 def test_source_of_the_sender(tshark, name):
     """What tells the sender: of UD the packet; else SMC-R's messages, RDMA-CM or the UDP source port."""
-    texts = values_of(tshark, "smcr.rdma.src_qpn_from")
+    texts = values_of(tshark, "smcr.src_qpn_from")
     by_cm = {(each["src"], each["dst"], each["dqpn"]) for each in truth(name)["flows"] if each["src_qp_from_cm"]}
     rows, wrong = shown(tshark, name), []
     for each in sound(name):
-        told = one(rows[each.frame], "smcr.rdma.src_qpn_from")
+        told = one(rows[each.frame], "smcr.src_qpn_from")
         text = told and texts.get(told, told)
         right = ({"DETH"} if each.sender is not None else {"RDMA-CM"} if flow_of(each) in by_cm
                  else {"CLC", "LLC", "UDP source port"} if name in SMC else {"UDP source port", "RDMA-CM"})
@@ -433,7 +433,7 @@ def lives(name):
 @every
 def test_naks(tshark, name):
     rows = shown(tshark, name)
-    assert_same(integers(rows, "smcr.nak"), {each.frame: each.syndrome & 31 for each in packets(name) if is_nak(each)})
+    assert_same(integers(rows, "smcr.nak.code"), {each.frame: each.syndrome & 31 for each in packets(name) if is_nak(each)})
     timers = seconds(rows, "smcr.rnr.timer")  # in milliseconds
     assert_same({frame: round(timer, 6) for frame, timer in timers.items()}, {
         each.frame: roce_reader.RNR_TIMERS[each.syndrome & 31] for each in packets(name) if is_rnr_nak(each)})
@@ -582,6 +582,13 @@ def test_completion(tshark, name):
 
 def all_connections(name):
     return roce_reader.connections(roce_reader.messages(packets(name)))
+
+
+@every
+def test_messages(tshark, name):
+    numbers = {attr: code for code, attr in roce_reader.ATTRIBUTES.items()}
+    assert_same(integers(shown(tshark, name), "smcr.cm.message"), {
+        each.frame: numbers[each.attr] for each in roce_reader.messages(packets(name))})
 
 
 @every
