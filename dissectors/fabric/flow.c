@@ -216,14 +216,15 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         verdict->absent = (uint32_t)(psn - flow->highest - 1);
         smcr_gaps_add(&flow->gaps, scope, flow->highest + 1, psn, packet->when.frame);
     }
-    verdict->gap_frame = packet->opcode < SMCR_RC_OPCODES ? gap_before(flow, psn) : 0;
+    if (packet->opcode < SMCR_RC_OPCODES && !packet->corrupt)
+        verdict->gap_frame = gap_before(flow, psn);
     bool behind = verdict->gap_frame != 0;
     verdict->order = behind ? SMCR_PACKET_IS_BEHIND : SMCR_PACKET_IS_NEXT;
     flow->highest = psn;
     if (packet->corrupt)
         smcr_gaps_corrupt(&flow->gaps, psn);
     smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);
-    if (behind && seen && !packet->corrupt) {
+    if (behind && seen) {
         verdict->discarded = seen->proof = wmem_new0(scope, uint32_t);
         flow->unproven = flow->unproven ? flow->unproven : psn;
     }
@@ -280,18 +281,18 @@ taker_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return smcr_seen_find(&flow->seen, read ? read : psn);
 }
 
-/* The first packet with its PSN, or with those of its READ, that has a right ICRC. */
+/* A packet with a right ICRC repeats `psn`, and the rest of the READ that has it: it may be the first
+ * such one. */
 static void
-arrive_at_last(smcr_flow_t *flow, smcr_seen_packet_t *seen)
+arrive(smcr_flow_t *flow, smcr_psn_t psn)
 {
-    smcr_psn_t end = seen->psn;
+    smcr_psn_t read = smcr_reads_find(flow->reads, psn);
 
-    seen->arrived = true;
     do
-        smcr_gaps_fill(&flow->gaps, end++);
-    while (end <= flow->highest && smcr_reads_find(flow->reads, end) == seen->psn);
-    if (flow->gaps.corrupt && flow->gaps.corrupt < end)
-        flow->gaps.corrupt = end <= flow->highest ? end : 0;
+        smcr_gaps_fill(&flow->gaps, psn++);
+    while (read && psn <= flow->highest && smcr_reads_find(flow->reads, psn) == read);
+    if (flow->gaps.corrupt && flow->gaps.corrupt < psn)
+        flow->gaps.corrupt = psn <= flow->highest ? psn : 0;
 }
 
 static void
@@ -305,6 +306,8 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
     verdict->taken = flow->taken >= verdict->psn;
     verdict->first = taker ? (smcr_when_t){taker->frame, taker->time} : (smcr_when_t){0, 0};
     verdict->original = taker && taker == seen && !seen->late;
+    if (!packet->corrupt && (!seen || !seen->arrived))
+        arrive(flow, verdict->psn);
     if (!seen) { /* within a READ: from now on it has a slot of its own */
         remember(flow, scope, verdict->psn, packet);
         return;
@@ -313,9 +316,8 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
         *seen->proof = packet->when.frame;
     verdict->refused = seen->proof && *seen->proof;
     verdict->replaces = !seen->arrived && !packet->corrupt;
-    if (verdict->replaces)
-        arrive_at_last(flow, seen);
     if (!packet->corrupt) {
+        seen->arrived = true;
         seen->ids[1] = (uint16_t)packet->ip_id;
         seen->last_frame = packet->when.frame;
     }
@@ -391,15 +393,16 @@ unwrap(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_verdict_t *verdict)
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
 
-/* Whether the PSN can be believed: that of a corrupt request, if it comes next. */
+/* Whether `psn` comes behind the highest, or, in what is sent again, behind the request before. */
 static bool
-is_plausible(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 {
-    smcr_psn_t before = flow->steps.before; /* the last request */
+    smcr_psn_t before = flow->steps.before;
+    smcr_psn_t read = smcr_reads_find(flow->reads, before);
 
-    return !packet->corrupt ||
-           (flow->first && (psn == flow->highest + 1 || (before < flow->highest &&
-                                                         psn == before + 1)));
+    return flow->first &&
+           (psn == flow->highest + 1 || (before < flow->highest && psn == before + 1 &&
+                                         !(read && smcr_reads_find(flow->reads, psn) == read)));
 }
 
 /* A request that is no copy. */
@@ -434,10 +437,10 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
         verdict->order = SMCR_PACKET_IS_COPY;
         verdict->fate = SMCR_FATE_DROP;
         verdict->first = (smcr_when_t){copied, seen->time};
-    } else if (is_plausible(flow, packet, verdict->psn)) {
-        take_own(flow, reverse, scope, packet, verdict);
+    } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
+        verdict->fate = SMCR_FATE_DROP; /* its PSN may be what is wrong */
     } else {
-        verdict->fate = SMCR_FATE_DROP; /* nothing is known of it */
+        take_own(flow, reverse, scope, packet, verdict);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "wire/wire.h"
 
 #define CLC_LAYERS 0x100 /* of records of CLC messages, above those of packets */
+#define CLC_MAX 1024     /* messages in one frame; nobody sends as many */
 
 static bool
 is_first_pass(const packet_info *pinfo)
@@ -169,6 +170,8 @@ smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *cl
     smcr_record_t record;
     smcr_arrival_t arrival = arrive(pinfo, &record);
 
+    if (nth >= CLC_MAX)
+        return;
     smcr_state_clc(&arrival, conn, clc, from_server);
     smcr_record_keep(&arrival, (uint16_t)(CLC_LAYERS + nth));
 }
@@ -176,6 +179,6 @@ smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *cl
 bool
 smcr_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
 {
-    return smcr_record_find(smcr_capture_state(), pinfo->num, (uint16_t)(CLC_LAYERS + nth),
-                            record);
+    return nth < CLC_MAX && smcr_record_find(smcr_capture_state(), pinfo->num,
+                                             (uint16_t)(CLC_LAYERS + nth), record);
 }

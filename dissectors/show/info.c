@@ -137,6 +137,7 @@ smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roc
     else if (kind == SMCR_SYNDROME_RNR_NAK)
         add_refusal(pinfo, record, roce, "RNR NAK", "is not ready for");
     else if (record->acks.frame)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "ACK of frame %u%s", record->acks.frame,
+        col_append_fstr(pinfo->cinfo, COL_INFO, "%s frame %u%s",
+                        roce->opcode == SMCR_RC_ACK ? "ACK of" : "answers", record->acks.frame,
                         record->acks.time == SMCR_NO_TIME ? ", again" : "");
 }

@@ -15,6 +15,7 @@
 #include "fields.h"
 #include "generated.h"
 #include "info.h"
+#include "values.h"
 
 /* The queue pair that sends the packet, and how that is known. */
 typedef struct {
@@ -118,6 +119,17 @@ show_management(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
     show_frame(tvb, pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_CM_REP);
 }
 
+/* A REJ says why the connection does not come about, or ends. */
+static void
+show_rejection(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
+{
+    const char *reason = val_to_str_const(note->reason, smcr_cm_reasons, "unknown reason");
+
+    expert_add_info_format(pinfo, item, &ei_smcr_cm_rejected, "The connection is rejected: %s",
+                           reason);
+    col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
+}
+
 /* ---- all of it ---- */
 
 void
@@ -136,6 +148,9 @@ smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_r
         smcr_analysis_show(tvb, pinfo, below, record, roce);
     }
     smcr_annotate_events(pinfo, proto_tree_get_parent(below), record);
+    if (record->kind == SMCR_PACKET_CM && record->cm && record->cm->attribute == SMCR_CM_REJ &&
+        !record->cm->repeat_of)
+        show_rejection(pinfo, proto_tree_get_parent(below), record->cm);
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, roce);
     smcr_info_trouble(pinfo, record);

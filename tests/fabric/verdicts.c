@@ -2,10 +2,10 @@
  * Prints what the room fabric/ says of packets. Each line of the input is a packet of a reliable or
  * unreliable connection, in decimal numbers:
  *
- *     frame time_ns flow reverse_flow opcode psn dma_length payload_length syndrome ip_id
+ *     frame time_ns flow reverse_flow opcode psn dma_length payload_length syndrome ip_id corrupt
  *
- * `reverse_flow` is -1 where it is not known, `syndrome` where there is none, `ip_id` likewise. For
- * each it prints, when the input has ended:
+ * `reverse_flow` is -1 where it is not known, `syndrome` where there is none, `ip_id` likewise;
+ * `corrupt` is 1 where the ICRC is wrong. For each it prints, when the input has ended:
  *
  *     frame verdict frame_before absent taken discarded cause step_first silent
  *
@@ -61,14 +61,16 @@ main(void)
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     smcr_sent_t sent = {0};
     unsigned opcode;
-    int flow, reverse, syndrome;
+    int flow, reverse, syndrome, corrupt;
 
-    while (scanf("%" SCNu32 "%" SCNu64 "%d%d%u%" SCNu32 "%" SCNu32 "%" SCNu32 "%d%" SCNd32,
+    while (scanf("%" SCNu32 "%" SCNu64 "%d%d%u%" SCNu32 "%" SCNu32 "%" SCNu32 "%d%" SCNd32 "%d",
                  &sent.when.frame, &sent.when.time, &flow, &reverse, &opcode, &sent.psn,
-                 &sent.dma_length, &sent.payload_length, &syndrome, &sent.ip_id) == 10) {
+                 &sent.dma_length, &sent.payload_length, &syndrome, &sent.ip_id,
+                 &corrupt) == 11) {
         if (!flow_of(scope, flow))
             return 1;
         sent.opcode = (uint8_t)opcode;
+        sent.corrupt = corrupt != 0;
         sent.has_aeth = syndrome >= 0;
         sent.syndrome = (uint8_t)syndrome;
         judged_t judged = {sent.when.frame, sent.opcode,

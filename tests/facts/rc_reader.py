@@ -32,7 +32,8 @@ NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
 
 Frame = collections.namedtuple("Frame", "number time source target udp_source qpn opcode psn dma_length payload_length"
                                         " syndrome ip_id")
-Header = collections.namedtuple("Header", "frame time flow reverse opcode psn dma_length payload_length syndrome ip_id")
+Header = collections.namedtuple("Header", "frame time flow reverse opcode psn dma_length payload_length syndrome ip_id"
+                                          " corrupt", defaults=[0])
 Verdict = collections.namedtuple("Verdict", "frame verdict of absent taken discarded cause step silent")
 
 
@@ -219,10 +220,12 @@ class Twins:
 
     def find(self, psn, ip_id):
         """The frame of which a packet is a copy, if the flow's identifications change; 0 if there is none."""
-        return next((each.frame for each in self.packets.get(psn, []) if each.ip_id == ip_id), 0)
+        return next((each.frame for each in self.packets.get(psn, []) if each.ip_id == ip_id and not each.corrupt), 0)
 
     def add(self, psn, header):
-        self.packets[psn] = [self.packets.get(psn, [header])[0], header]
+        """Of packets with a wrong ICRC, the first one only takes the place of another."""
+        first, latest = self.packets.get(psn, [header, header])
+        self.packets[psn] = [first, latest if header.corrupt else header]
 
 
 class Answer:
@@ -251,6 +254,15 @@ class Life:
 
     def unwrap(self, psn):
         return self.highest + distance(psn, self.highest)
+
+    def comes_next(self, request):
+        """Has it the PSN behind the highest, or, sent again, that behind the request before it?"""
+        if request.start == self.highest + 1:
+            return True
+        last = next((each for each in reversed(self.events) if isinstance(each, Request)), None)
+        return (transport(request.header) == RC and last is not None and last.start < self.highest
+                and request.start == last.start + 1
+                and self.taker.get(request.start) is not self.taker.get(last.start))
 
     def take(self, request, end):
         request.end = max(request.end, end)
@@ -323,7 +335,9 @@ class Reader:
         self.requests = {}  # {position: request}
 
     def read(self, position, header):
-        if is_request(header):
+        if header.corrupt:
+            self.read_corrupt(position, header)
+        elif is_request(header):
             self.read_request(position, header)
         else:
             self.read_response(position, header)
@@ -389,6 +403,33 @@ class Reader:
         life.take(request, request.start)
         self.note_path_mtu(header)
         if is_read(header):
+            life.take(request, request.start + psns_of_read(header.dma_length, life.path_mtu or PATH_MTUS[0]) - 1)
+            if not life.path_mtu:
+                life.open_reads.append(request)
+
+    def read_corrupt(self, position, header):
+        """A packet with a wrong ICRC: a request that comes next was sent, and nobody else hears of any."""
+        flow = self.flows[header.flow]
+        life = flow.life
+        self.responses[position] = Verdict(header.frame, "next", 0, 0, 0, 0, "-", 0, 0)
+        if not is_request(header) or not life:
+            return
+        request = Request(header, life.unwrap(header.psn))
+        request.highest = life.highest
+        request.identified = header.ip_id >= 0 and flow.different and not flow.same
+        self.judge(life, request)
+        if request.verdict != "copy" and not life.comes_next(request):
+            return
+        del self.responses[position]
+        self.requests[position] = request
+        if request.verdict == "copy":
+            return
+        if request.start > life.highest:
+            life.settle(request.start)
+        life.twins.add(request.start, header)
+        life.events.append(request)
+        life.take(request, request.start)
+        if is_read(header) and request.verdict != "late":
             life.take(request, request.start + psns_of_read(header.dma_length, life.path_mtu or PATH_MTUS[0]) - 1)
             if not life.path_mtu:
                 life.open_reads.append(request)
@@ -473,7 +514,7 @@ class Steps:
         self.carried = life.carried  # has the reverse flow carried a packet?
         self.acknowledged = False  # has it carried an acknowledgement that says something?
         self.naks = []  # the last ones: [PSN, is one of them an RNR NAK?]; PSN is None where it counts no more
-        self.absent = set()
+        self.absent, self.arrived = set(), set()
         self.previous = None  # the request directly before
         self.named = set()  # the PSNs that NAKs of a step have named since
 
@@ -509,15 +550,24 @@ class Steps:
         elif transport(request.header) == RC:
             self.again(position, request)
         request.taken = request.verdict == "repeat" and request.start <= self.covered
-        self.absent -= set(range(request.start, request.end + 1))
+        self.arrive(request)
         self.previous, self.named = request, set()
+
+    def arrive(self, request):
+        """A PSN is absent until a packet with a right ICRC has had it."""
+        psns = set(range(request.start, request.end + 1))
+        if not request.header.corrupt:
+            self.absent -= psns
+            self.arrived |= psns
+        else:
+            self.absent |= psns - self.arrived
 
     def ahead(self, request):
         """A request above the highest."""
         jumped = range(request.highest + 1, request.start)
         request.absent = len(jumped)
         self.absent = {psn for psn in self.absent | set(jumped) if psn > self.covered}
-        if self.absent and self.acknowledged and transport(request.header) == RC:
+        if self.absent and self.acknowledged and transport(request.header) == RC and not request.header.corrupt:
             request.verdict = "behind"
         if self.step and request.start > self.step.end:
             self.step.passed = True

@@ -177,6 +177,14 @@ def no_reverse(headers, _):
     return [header._replace(reverse=-1) for header in headers]
 
 
+def corrupt(headers, chance):
+    """Every twentieth packet or so has a wrong ICRC, and some of these a wrong PSN."""
+    def spoiled(header):
+        wrong = chance.choice([0, 0, 0, 1, -1, 70, 1 << 23])
+        return header._replace(corrupt=1, psn=(header.psn + wrong) % rc_reader.PSNS)
+    return [spoiled(header) if chance.random() < 0.05 else header for header in headers]
+
+
 def no_identification(headers, _):
     return [header._replace(ip_id=-1) for header in headers]
 
@@ -206,13 +214,26 @@ def mixed_one_way(headers, chance):
     return one_way(everything(headers, chance), chance)
 
 
+def mixed_corrupt(headers, chance):
+    return corrupt(everything(headers, chance), chance)
+
+
+def mixed_corrupt_without_identification(headers, chance):
+    return no_identification(mixed_corrupt(headers, chance), chance)
+
+
+def corrupt_one_way(headers, chance):
+    return one_way(corrupt(headers, chance), chance)
+
+
 def mixed_lives(headers, chance):
     return everything(another_life(headers, chance), chance)
 
 
 ALTERATIONS = [lose, swap, double, everything, one_way, other_way, no_requests, begins_late, no_reverse,
                no_identification, one_identification, another_life, mixed_without_identification,
-               mixed_with_one_identification, mixed_without_reverse, mixed_one_way, mixed_lives]
+               mixed_with_one_identification, mixed_without_reverse, mixed_one_way, mixed_lives, corrupt,
+               mixed_corrupt, mixed_corrupt_without_identification, corrupt_one_way]
 
 
 def altered(name, alteration, seed):

@@ -201,8 +201,8 @@ test_values(void)
     g_assert_cmpuint(conn->confirm_frame, ==, 2);
     g_assert_cmpuint(lgr->peer_id[CLIENT][0], ==, 0xc0);
     g_assert_cmpuint(lgr->peer_id[SERVER][0], ==, 0xc1);
-    g_assert_cmpuint(link->qp[CLIENT].flow.first & SMCR_PSN_MASK, ==, SERVER_PSN);
-    g_assert_cmpuint(link->qp[SERVER].flow.first & SMCR_PSN_MASK, ==, CLIENT_PSN);
+    g_assert_cmpuint(link->qp[CLIENT].traffic.flow.first & SMCR_PSN_MASK, ==, SERVER_PSN);
+    g_assert_cmpuint(link->qp[SERVER].traffic.flow.first & SMCR_PSN_MASK, ==, CLIENT_PSN);
     g_assert_cmpint(link->state, ==, SMCR_LINK_ANNOUNCED);
     capture_close(&capture);
 }

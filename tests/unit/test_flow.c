@@ -19,6 +19,7 @@
 /* One packet; they are numbered from 1. Those from A are requests, those from B answer them. */
 typedef enum { END, SEND, READ, ACK, NAK, RNR, OTHER, UC_WRITE, MTU, START } what_t;
 enum { NEXT, REPEAT, LATE, BEHIND, COPY }; /* as smcr_order_t */
+enum { TAKE = 1, WAIT, DROP, TOO_LATE }; /* one more than smcr_fate_t */
 enum { NONE, UNKNOWN, BY_RNR, BY_NAK, BY_READ, TIMEOUT }; /* as smcr_cause_t */
 
 typedef struct {
@@ -30,6 +31,8 @@ typedef struct {
     int cause;        /* when all packets have come */
     uint32_t proof;   /* likewise: packet that proves it discarded */
     bool taken, silent;
+    bool corrupt;     /* its ICRC is wrong */
+    int fate;         /* as smcr_fate_t, 0: not looked at */
     uint32_t id;      /* 0: the next one; SAME_ID + n: that of packet n */
     uint32_t length;  /* READ: of what is read; MTU: the MTU */
 } step_t;
@@ -139,6 +142,55 @@ static const struct {
      .steps = {{SEND, 5}, {SEND, 6}, {SEND, 5, REPEAT, 1, .cause = UNKNOWN},
          {SEND, 5, REPEAT, 1, .cause = UNKNOWN},
                {SEND, 5, REPEAT, 1, .cause = UNKNOWN}}},
+    {.name = "a wrong ICRC is sent, but not received",
+     .steps = {{SEND, 5, .fate = TAKE}, {ACK, 5}, {SEND, 6, .corrupt = true, .fate = DROP},
+               {SEND, 7, BEHIND, .proof = 5, .fate = WAIT}, {NAK, 6},
+               {SEND, 6, REPEAT, 3, .cause = BY_NAK, .fate = TAKE},
+               {SEND, 7, REPEAT, 4, .cause = BY_NAK, .fate = TAKE}, {SEND, 8, .fate = TAKE}}},
+    {.name = "a wrong ICRC of the last packet, and a timeout",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 6, .corrupt = true},
+               {SEND, 6, REPEAT, 3, .cause = TIMEOUT, .fate = TAKE}, {SEND, 7, .fate = TAKE}}},
+    {.name = "several wrong ICRCs in a row",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 6, .corrupt = true}, {SEND, 7, .corrupt = true},
+               {SEND, 8, BEHIND, .proof = 6}, {NAK, 6},
+               {SEND, 6, REPEAT, 3, .cause = BY_NAK, .fate = TAKE},
+               {SEND, 7, REPEAT, 4, .cause = BY_NAK, .corrupt = true, .fate = DROP},
+               {SEND, 8, REPEAT, 5, .cause = BY_NAK, .fate = DROP}, {NAK, 7},
+               {SEND, 7, REPEAT, 4, .cause = BY_NAK, .fate = TAKE},
+               {SEND, 8, REPEAT, 5, .cause = BY_NAK, .fate = TAKE}, {SEND, 9, .fate = TAKE}}},
+    {.name = "a wrong ICRC without the reverse flow", .one_way = true,
+     .steps = {{SEND, 5}, {SEND, 6, .corrupt = true}, {SEND, 7, .fate = TAKE},
+               {SEND, 6, REPEAT, 2, .cause = UNKNOWN, .fate = TOO_LATE}}},
+    {.name = "an acknowledgement covers what had a wrong ICRC",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 6, .corrupt = true, .fate = DROP}, {ACK, 6},
+               {SEND, 7, .fate = TAKE}}},
+    {.name = "a wrong PSN is not believed",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 40, .corrupt = true, .fate = DROP},
+               {SEND, 2, .corrupt = true, .fate = DROP}, {SEND, 0x800000, .corrupt = true},
+               {SEND, 6, .fate = TAKE}, {SEND, 7, .fate = TAKE}}},
+    {.name = "a wrong ICRC begins no flow",
+     .steps = {{SEND, 5, .corrupt = true, .fate = DROP}, {SEND, 9, .fate = TAKE}, {SEND, 10}}},
+    {.name = "a response with a wrong ICRC covers nothing",
+     .steps = {{SEND, 5}, {ACK, 5, .corrupt = true}, {SEND, 6}, {ACK, 4},
+               {SEND, 5, REPEAT, 1, .cause = TIMEOUT}}},
+    {.name = "a NAK with a wrong ICRC refuses nothing",
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, {NAK, 5, .corrupt = true},
+               {SEND, 5, REPEAT, 1, .cause = TIMEOUT}}},
+    {.name = "no copy of a wrong ICRC",
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 6, .corrupt = true},
+               {SEND, 6, REPEAT, 3, .cause = TIMEOUT, .id = SAME_ID + 3, .fate = TAKE},
+               {SEND, 6, COPY, 4, .id = SAME_ID + 3}}},
+    {.name = "a copy with a wrong ICRC",
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 6, COPY, 2, .id = SAME_ID + 2, .corrupt = true},
+               {SEND, 7, .fate = TAKE}}},
+    {.name = "a READ with a wrong ICRC",
+     .steps = {{MTU, 4, .length = 1024}, {ACK, 4}, {READ, 5, .length = 3000, .corrupt = true},
+               {SEND, 8, BEHIND, .proof = 5}, {NAK, 5},
+               {READ, 5, REPEAT, 3, .cause = BY_NAK, .length = 3000},
+               {SEND, 8, REPEAT, 4, .cause = BY_NAK, .fate = DROP}, {SEND, 9}}},
+    {.name = "UC loses what has a wrong ICRC",
+     .steps = {{UC_WRITE, 5}, {UC_WRITE, 6, .corrupt = true, .fate = DROP},
+               {UC_WRITE, 7, .fate = TAKE}}},
     {.name = "a new life", .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6}, {SEND, 0x800000},
      {SEND, 0x800001}, {SEND, 5}}},
 };
@@ -185,6 +237,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
                     : step->what == RNR ? SYNDROME_RNR
                                         : SYNDROME_ACK,
         .psn = step->psn,
+        .corrupt = step->corrupt,
         .payload_length = step->what == MTU ? step->length : 0,
         .dma_length = step->what == READ ? step->length : 0,
         .ip_id = cases[case_number].no_id     ? SMCR_NO_IP_ID
@@ -210,6 +263,8 @@ check(const step_t *step, const smcr_verdict_t *verdict)
     g_assert_cmpuint(verdict->discarded ? *verdict->discarded : 0, ==, step->proof);
     g_assert_cmpint(verdict->taken, ==, step->taken);
     g_assert_cmpint(verdict->silent, ==, step->silent);
+    if (step->fate)
+        g_assert_cmpint((int)verdict->fate, ==, step->fate - TAKE);
 }
 
 static void

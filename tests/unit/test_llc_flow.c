@@ -455,7 +455,7 @@ test_deferred(void)
     const smcr_conn_t *conn = first_contact(&capture);
     confirm_first_link(&capture);
     const smcr_qp_t *owner = &conn->side[SERVER].link->qp[SERVER];
-    uint32_t next = conn->side[CLIENT].link->qp[CLIENT].flow.in_order & SMCR_PSN_MASK;
+    uint32_t next = conn->side[CLIENT].link->qp[CLIENT].traffic.flow.in_order & SMCR_PSN_MASK;
     play_ack(&capture, CLIENT, next - 1);
     for (unsigned i = 0; i < G_N_ELEMENTS(sent); i++) {
         smcr_rtoken_t rkey = {.rkey = sent[i].rkey};

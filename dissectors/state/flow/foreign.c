@@ -31,14 +31,11 @@ smcr_foreign_end(smcr_state_t *state)
 /* ---- RDMA-CM ---- */
 
 static void
-note_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message,
-             const smcr_cm_verdict_t *verdict)
+note_message(const smcr_arrival_t *arrival, const smcr_cm_verdict_t *verdict)
 {
     if (verdict->repeat_of)
         smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, "The message of frame %u is sent again",
                        verdict->repeat_of);
-    else if (message->attribute == SMCR_CM_REJ)
-        smcr_event_add(arrival, SMCR_EVENT_CM_REJECTED, NULL);
     if (verdict->unexpected_sent || verdict->unexpected_received)
         smcr_event_add(arrival, SMCR_EVENT_CM_UNEXPECTED, NULL);
 }
@@ -80,7 +77,7 @@ take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
         .repeat_of = verdict.repeat_of,
     };
     arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;
-    note_message(arrival, message, &verdict);
+    note_message(arrival, &verdict);
 }
 
 /* ---- data and acknowledgements ---- */

@@ -62,15 +62,15 @@ static const struct {
 
 /* What every packed record has; the members that are there follow it. */
 struct packed {
-    uint32_t has : 20;   /* bit n: sometimes[n]; HAS_NEXT */
-    uint32_t layer : 12; /* tells the packets of one frame apart */
+    uint32_t has : 21;   /* bit n: sometimes[n]; HAS_NEXT */
+    uint32_t layer : 11; /* tells the packets of one frame apart */
     smcr_record_always_t always;
 };
 
-#define HAS_NEXT 0x80000U /* the frame has another packet: the number of its record comes first */
-#define HAS_MASK 0xfffffU
-#define LAYER_MASK 0xfffU
-_Static_assert(G_N_ELEMENTS(sometimes) < 20, "a record has more members than bits for them");
+#define HAS_NEXT 0x100000U /* the frame has another packet: the number of its record comes first */
+#define HAS_MASK 0x1fffffU
+#define LAYER_MASK 0x7ffU
+_Static_assert(G_N_ELEMENTS(sometimes) <= 20, "a record has more members than bits for them");
 _Static_assert(sizeof(packed_t) == UNIT, "members must begin right behind what all records have");
 
 static const smcr_record_t nothing = {

@@ -150,8 +150,8 @@ typedef struct smcr_event {
     MEMBER(uint8_t, order, : 3, SMCR_PACKET_IS_NEXT)    /* smcr_order_t */ \
     MEMBER(bool, taken, : 1, false)                     /* a repeat of what was acknowledged */ \
     MEMBER(bool, refused, : 1, false)                   /* a repeat of what was discarded */ \
-    MEMBER(int8_t, sender, : 2, SMCR_SIDE_UNKNOWN)      /* side of the link group */ \
-    MEMBER(int8_t, direction, : 2, SMCR_SIDE_UNKNOWN)   /* 0 client to server, 1 the reverse */ \
+    MEMBER(int8_t, sender, , SMCR_SIDE_UNKNOWN)         /* side of the link group */ \
+    MEMBER(int8_t, direction, , SMCR_SIDE_UNKNOWN)      /* 0 client to server, 1 the reverse */ \
     MEMBER(uint8_t, fate, : 2, SMCR_FATE_TAKE)          /* smcr_fate_t */ \
     MEMBER(bool, lgr_proven, : 1, false)                /* the link group has an index */ \
     MEMBER(bool, sender_known, : 1, false)              /* the queue pair that sent it is */ \
