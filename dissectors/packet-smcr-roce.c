@@ -36,6 +36,7 @@ smcr_roce_register(void)
     static const dissector_t wrappers[SMCR_ROCE_STARTS] = {dissect_bth, dissect_grh, dissect_lrh};
 
     smcr_hooks_register(wrappers);
+    smcr_udp_ports_register();
 }
 
 void
@@ -43,4 +44,5 @@ smcr_roce_handoff(void)
 {
     smcr_carrier_handoff();
     smcr_hooks_handoff(smcr_carrier_payload, smcr_carrier_builtin);
+    smcr_udp_ports_handoff();
 }

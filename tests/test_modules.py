@@ -184,6 +184,7 @@ def test_first_pass_is_asked_once_in_each_dissector():
     assert {name: count for name, count in asks.items() if count} == {
         "packet-smcr-tcpopt.c": 1, "clc_stream.c": 1, "learn.c": 1,  # the three dissectors
         "capture.c": 1,  # asserts it
+        "udp_ports.c": 1,  # marks frames
         "as_tcp.c": 1,  # TCP's table of messages
         "annotate.c": 2}  # known in the second pass
 

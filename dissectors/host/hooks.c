@@ -79,10 +79,8 @@ collect_entry(const char *table _U_, ftenum_t type, void *key, void *value, void
     wmem_array_append_one(search->entries, entry);
 }
 
-/* Puts `with` in the places of all handles of a protocol in one table. Returns the last of what was
- * there, NULL when there was none. */
-static dissector_handle_t
-replace_in_table(const char *table, int protocol, dissector_handle_t with)
+dissector_handle_t
+smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with)
 {
     search_t search = {protocol, wmem_array_new(NULL, sizeof(entry_t))};
     dissector_handle_t replaced = NULL;
@@ -109,7 +107,7 @@ wrap(void)
     for (unsigned i = 0; i < array_length(ways_in); i++) {
         smcr_roce_start_t start = ways_in[i].start;
         dissector_handle_t replaced =
-            replace_in_table(ways_in[i].table, infiniband, hooks.wrapper[start]);
+            smcr_hooks_replace(ways_in[i].table, infiniband, hooks.wrapper[start]);
         if (replaced)
             hooks.original[start] = replaced;
     }
@@ -122,7 +120,7 @@ step_aside(void)
     int observer = dissector_handle_get_protocol_index(hooks.wrapper[0]);
 
     for (unsigned i = 0; i < array_length(ways_in); i++)
-        replace_in_table(ways_in[i].table, observer, hooks.original[ways_in[i].start]);
+        smcr_hooks_replace(ways_in[i].table, observer, hooks.original[ways_in[i].start]);
     hooks.is_wrapped = false;
 }
 
@@ -153,6 +151,13 @@ smcr_hooks_original(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, 
                     void *data)
 {
     return call_dissector_only(hooks.original[start], tvb, pinfo, tree, data);
+}
+
+bool
+smcr_hooks_takes_bth(dissector_handle_t handle)
+{
+    return handle && (handle == hooks.wrapper[SMCR_ROCE_BTH] ||
+                      handle == hooks.original[SMCR_ROCE_BTH]);
 }
 
 /* ---- the built-in dissector ---- */

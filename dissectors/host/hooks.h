@@ -25,6 +25,10 @@ void smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS]);
  * asked in the place of the one of the built-in dissector `smc`. */
 void smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front);
 
+/* Puts `with` in the places of all handles of a protocol in one table. Returns the last of what was
+ * there, NULL when there was none. */
+dissector_handle_t smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with);
+
 /* Whether the user has disabled neither SMC-R nor our heuristic. Fixed while a file is open. */
 bool smcr_hooks_enabled(void);
 
@@ -40,6 +44,9 @@ void smcr_hooks_note_cut(const packet_info *pinfo);
 /* Calls the dissector of InfiniBand's that a wrapper stands in front of. */
 int smcr_hooks_original(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                         proto_tree *tree, void *data);
+
+/* Whether it is the dissector of InfiniBand's for RoCEv2, or our wrapper in front of it. */
+bool smcr_hooks_takes_bth(dissector_handle_t handle);
 
 /* Asks the built-in's heuristic, as it was before us. */
 ws_bool smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);

@@ -14,5 +14,6 @@
 #include "heuristic.h"
 #include "hooks.h"
 #include "preferences.h"
+#include "udp_ports.h"
 
 #endif /* SMCR_HOST_HOST_H */

@@ -261,6 +261,7 @@ dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_t
         return packet->record.rdma
                    ? dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet)
                    : dissect_foreign(start, tvb, pinfo, tree, data);
+    smcr_udp_ports_watch();
     if (packet->roce.opcode == SMCR_RC_ACK)
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
     current_t current = {.packet = packet};
@@ -339,6 +340,7 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     if (!smcr_learn_packet(pinfo, &packet))
         return false;
     smcr_hooks_watch();
+    smcr_udp_ports_watch();
     current_t current = {.packet = &packet};
     with_current(dissect_unwrapped, tvb, pinfo, tree, NULL, &current);
     return current.shown;

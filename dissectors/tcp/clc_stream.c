@@ -129,6 +129,7 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn)
         smcr_clc_decode(message, pinfo, &clc);
         smcr_learn_clc(pinfo, conn, &clc, nth, from_server);
         smcr_hooks_watch();
+        smcr_udp_ports_watch();
         offset += (int)tvb_reported_length(message);
         if (clc.header.type == SMCR_CLC_DECLINE)
             break;

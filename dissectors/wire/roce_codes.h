@@ -14,7 +14,7 @@
 #include "codes.h"
 
 /* Opcodes of the reliable connection service (RC). Its upper three bits are zero; those of the
- * unreliable one (UC) are SMCR_UC, and the lower five mean the same. */
+ * other services are enum smcr_service, and the lower five mean the same. */
 enum smcr_opcode {
     SMCR_RC_SEND_FIRST = 0,
     SMCR_RC_SEND_MIDDLE = 1,
@@ -37,17 +37,21 @@ enum smcr_opcode {
     SMCR_RC_ATOMIC_ACK = 18,
     SMCR_RC_CMP_SWAP = 19,
     SMCR_RC_FETCH_ADD = 20,
+    SMCR_RC_UNUSED = 21, /* RESYNC, of another service */
     SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
-    SMCR_UC = 0x20,
-    SMCR_RD = 0x40,
-    SMCR_UD = 0x60,
     SMCR_UD_SEND_ONLY = 0x64,
-    SMCR_XRC = 0xa0,
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
 #define SMCR_MASK_SERVICE 0xe0
+enum smcr_service {
+    SMCR_RC = 0x00,
+    SMCR_UC = 0x20,
+    SMCR_RD = 0x40,
+    SMCR_UD = 0x60,
+    SMCR_XRC = 0xa0,
+};
 
 static inline bool
 smcr_is_send(uint8_t opcode)
@@ -125,6 +129,9 @@ smcr_ends_message(uint8_t opcode)
 #define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: congestion on the way of this packet */
 #define SMCR_MASK_BTH_BECN 0x40   /* likewise: on the way of the packets that it answers */
 #define SMCR_MASK_ECN 0x03        /* of IP's type of service or traffic class, and the GRH's */
+#define SMCR_MASK_BTH_VERSION 0x0f /* byte 1 of the BTH */
+#define SMCR_MASK_BTH_RESERVED 0x3f /* byte 4 of the BTH, next to FECN and BECN */
+#define SMCR_MASK_BTH_RESERVED_8 0x7f /* byte 8 of the BTH, next to the request to acknowledge */
 enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */

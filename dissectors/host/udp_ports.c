@@ -1,0 +1,257 @@
+/* udp_ports.c
+ * Some adapters use the number of their queue pair as UDP source port. UDP's dissector asks the
+ * owner of the lower port first: port 69 is TFTP's. But before any port it asks the dissector of
+ * the conversation. So a wrapper in front of UDP's dissector looks for such packets, and gives the
+ * conversation that UDP is about to find a dissector, which hands them to the owner of the
+ * destination port. It hands on nothing else: other packets of the conversation go their old way.
+ *
+ * The conversation has both addresses and both ports. One with wildcards would not do: UDP would
+ * take it for the stream of all RoCE packets to an address.
+ *
+ * The wrapper is there only while it is needed: in a file with SMC-R from the first sign of it on,
+ * or when the user wants other RoCE packets, too. It works in the first pass only. The second one
+ * finds the conversations, and the frames that have been marked.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "udp_ports.h"
+
+#include "capture.h"
+#include "endpoints.h"
+#include "hooks.h"
+#include "preferences.h"
+#include "wire/wire.h"
+
+#define UDP_LENGTH 8
+#define SEEN_LENGTH (UDP_LENGTH + SMCR_BTH_LENGTH) /* that has to be captured */
+
+/* Handles live as long as the process; `is_wrapped` is as the open file has it. */
+static struct {
+    int udp;      /* protocol */
+    int observer; /* in name only below UDP: owns the wrapper, and the marks of frames */
+    dissector_table_t table;
+    dissector_handle_t wrapper, original;
+    dissector_handle_t conversation;
+    bool is_wrapped;
+} ports;
+
+/* ---- what a packet is ---- */
+
+/* UDP's header and the base transport header behind it. */
+typedef struct {
+    uint16_t source, destination;
+    int length; /* of UDP's payload, bytes */
+    const uint8_t *bth;
+} datagram_t;
+
+static bool
+read_datagram(tvbuff_t *tvb, datagram_t *datagram)
+{
+    if (tvb_captured_length(tvb) < SEEN_LENGTH)
+        return false;
+    const uint8_t *bytes = tvb_get_ptr(tvb, 0, SEEN_LENGTH);
+    *datagram = (datagram_t){
+        .source = (uint16_t)(bytes[0] << 8 | bytes[1]),
+        .destination = (uint16_t)(bytes[2] << 8 | bytes[3]),
+        .length = (bytes[4] << 8 | bytes[5]) - UDP_LENGTH,
+        .bth = bytes + UDP_LENGTH,
+    };
+    return datagram->length <= (int)tvb_reported_length(tvb) - UDP_LENGTH;
+}
+
+/* Opcodes of the services that RoCE has. */
+static bool
+is_opcode(uint8_t opcode)
+{
+    uint8_t operation = opcode % SMCR_RC_OPCODES;
+
+    switch (opcode & SMCR_MASK_SERVICE) {
+    case SMCR_RC:
+    case SMCR_XRC:
+        return operation <= SMCR_RC_SEND_ONLY_INVALIDATE && operation != SMCR_RC_UNUSED;
+    case SMCR_UC:
+        return operation <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
+    case SMCR_UD:
+        return operation == SMCR_RC_SEND_ONLY || operation == SMCR_RC_SEND_ONLY_IMMEDIATE;
+    }
+    return opcode == SMCR_ROCE_CNP;
+}
+
+/* Whether a base transport header begins the payload. All that follows it, with the padding, comes
+ * in words of four bytes. */
+static bool
+is_roce(const datagram_t *datagram)
+{
+    const uint8_t *bth = datagram->bth;
+    int padding = smcr_bits(bth[1], SMCR_MASK_BTH_PAD);
+
+    return !(bth[1] & SMCR_MASK_BTH_VERSION) && !(bth[4] & SMCR_MASK_BTH_RESERVED) &&
+           !(bth[8] & SMCR_MASK_BTH_RESERVED_8) && is_opcode(bth[0]) &&
+           datagram->length % 4 == 0 &&
+           datagram->length >= SMCR_BTH_LENGTH + padding + SMCR_ICRC_LENGTH;
+}
+
+/* Devices for RoCE have the default partition only. Other protocols hardly ever have its bytes. */
+static bool
+has_default_partition(const datagram_t *datagram)
+{
+    return (datagram->bth[2] & 0x7f) == 0x7f && datagram->bth[3] == 0xff;
+}
+
+/* Whether the state knows the queue pair that the packet is for. */
+static bool
+is_for_smcr(const packet_info *pinfo, const datagram_t *datagram)
+{
+    const uint8_t *qpn = datagram->bth + 5;
+    smcr_qp_key_t key = {.qpn = (uint32_t)qpn[0] << 16 | (uint32_t)qpn[1] << 8 | qpn[2]};
+
+    smcr_gid_from_address(&pinfo->dst, key.gid);
+    return smcr_qp_find(smcr_capture_state(), &key) != NULL;
+}
+
+/* ---- what UDP would do with it ---- */
+
+/* Whether UDP would ask another protocol first, though the destination port is InfiniBand's. It
+ * asks whom the user has chosen for one of the ports, else the owner of the lower one. The user's
+ * choice stays. */
+static bool
+would_be_lost(const datagram_t *datagram)
+{
+    if (datagram->source >= datagram->destination)
+        return false;
+    dissector_handle_t owner = dissector_get_uint_handle(ports.table, datagram->source);
+    return owner && !smcr_hooks_takes_bth(owner) &&
+           smcr_hooks_takes_bth(dissector_get_uint_handle(ports.table, datagram->destination)) &&
+           !dissector_is_uint_changed(ports.table, datagram->source) &&
+           !dissector_is_uint_changed(ports.table, datagram->destination);
+}
+
+/* ---- the conversation ---- */
+
+/* Whether somebody else has claimed the conversation. */
+static bool
+is_claimed(conversation_t *conversation, uint32_t frame)
+{
+    dissector_handle_t handle = conversation ? conversation_get_dissector(conversation, frame)
+                                             : NULL;
+
+    return handle && handle != ports.conversation;
+}
+
+/* Leads the packet to InfiniBand. That of an unknown queue pair has to leave a conversation alone
+ * that is somebody else's. */
+static void
+lead(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
+{
+    conversation_t *conversation =
+        find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
+                          datagram->destination, datagram->source, 0);
+
+    if (!is_smcr && is_claimed(conversation, pinfo->num))
+        return;
+    if (!conversation || (conversation->options & (NO_ADDR2 | NO_PORT2)))
+        conversation = conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_UDP,
+                                        datagram->source, datagram->destination, 0);
+    if (conversation_get_dissector(conversation, pinfo->num) != ports.conversation)
+        conversation_set_dissector_from_frame_number(conversation, pinfo->num, ports.conversation);
+    /* UDP is going to be the next layer */
+    p_add_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num + 1, &ports);
+}
+
+/* A packet that is not marked: whom UDP would have asked. Others who claim a conversation do so for
+ * all of its frames. Without one, it was exported from another file under our name. */
+static int
+dissect_unmarked(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    conversation_t *conversation =
+        find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP, pinfo->destport,
+                          pinfo->srcport, 0);
+
+    if (!conversation)
+        return dissector_try_uint(ports.table, pinfo->destport, tvb, pinfo, tree);
+    dissector_handle_t other = conversation_get_dissector(conversation, 0);
+    if (!other || other == ports.conversation)
+        return 0;
+    return call_dissector_only(other, tvb, pinfo, tree, data);
+}
+
+static int
+dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    if (!p_get_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num))
+        return dissect_unmarked(tvb, pinfo, tree, data);
+    return dissector_try_uint(ports.table, pinfo->destport, tvb, pinfo, tree);
+}
+
+/* ---- the wrapper ---- */
+
+/* In front of UDP's dissector, first pass: the cheap questions come first. */
+static void
+look_at(tvbuff_t *tvb, packet_info *pinfo)
+{
+    datagram_t datagram;
+
+    if (!smcr_hooks_enabled() || !read_datagram(tvb, &datagram) || !is_roce(&datagram) ||
+        !would_be_lost(&datagram))
+        return;
+    bool is_smcr = is_for_smcr(pinfo, &datagram);
+    if (is_smcr || (smcr_preferences.roce && has_default_partition(&datagram)))
+        lead(pinfo, &datagram, is_smcr);
+}
+
+/* A packet that ICMP quotes is none on the wire. */
+static int
+dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    if (!pinfo->fd->visited && !pinfo->flags.in_error_pkt)
+        look_at(tvb, pinfo);
+    return call_dissector_only(ports.original, tvb, pinfo, tree, data);
+}
+
+static void
+wrap(void)
+{
+    dissector_handle_t replaced = smcr_hooks_replace("ip.proto", ports.udp, ports.wrapper);
+
+    if (replaced)
+        ports.original = replaced;
+    ports.is_wrapped = true;
+}
+
+void
+smcr_udp_ports_watch(void)
+{
+    if (!ports.is_wrapped)
+        wrap();
+}
+
+/* Before each file, and before one is dissected anew, since the user has changed a preference. */
+static void
+start_file(void)
+{
+    if (ports.is_wrapped)
+        smcr_hooks_replace("ip.proto", ports.observer, ports.original);
+    ports.is_wrapped = false;
+    if (smcr_preferences.roce)
+        wrap();
+}
+
+/* Export PDU writes the name of the dissector of a conversation. */
+void
+smcr_udp_ports_register(void)
+{
+    ports.udp = proto_get_id_by_filter_name("udp");
+    ports.observer = proto_register_protocol_in_name_only(
+        "UDP (observed by SMC-R)", "UDP/SMC-R", "smcr.udp", ports.udp, FT_BYTES);
+    proto_set_cant_toggle(ports.observer);
+    ports.wrapper = create_dissector_handle(dissect_udp, ports.observer);
+    ports.conversation = register_dissector("smcr.udp", dissect_conversation, ports.observer);
+}
+
+void
+smcr_udp_ports_handoff(void)
+{
+    ports.table = find_dissector_table("udp.port");
+    register_init_routine(start_file);
+}
