@@ -15,7 +15,6 @@ typedef struct {
     ws_bool check_icrc;  /* of all RoCE packets */
     ws_bool roce;        /* RoCE packets that are not SMC-R are of interest, too */
     ws_bool builtin_too; /* also run Wireshark's own `smc` dissector, for smc.* filters */
-    ws_bool roce;        /* also analyse RoCE packets that are not SMC-R's */
 } smcr_preferences_t;
 
 extern smcr_preferences_t smcr_preferences;
