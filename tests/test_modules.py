@@ -20,8 +20,9 @@ DISSECTORS = TOP / "dissectors"
 ROOMS = {
     "wire": {"wire.h"},
     "fabric": {"fabric.h"},
+    "fabric/peers": {"peers.h"},
     "state/model": {"record.h", "store.h"},
-    "state/flow": {"clc_flow.h", "intake.h", "orphan.h", "tcp_flow.h"},
+    "state/flow": {"clc_flow.h", "foreign.h", "intake.h", "orphan.h", "tcp_flow.h"},
     "state": {"state.h"},
     "message": {"message.h"},
     "host": {"host.h"},
@@ -31,8 +32,8 @@ ROOMS = {
     "tcp": {"tcp.h"},
     "roce": {"roce.h"},
 }
-PLAIN = ("wire", "fabric", "state/model", "state/flow", "state")  # no epan
-FIELDS = {"fields.h", "values.h", "fields.def", "experts.def"}  # THE table: for all rooms from message/ on
+PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/flow", "state")  # no epan
+FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def"}  # THE table: for all rooms from message/ on
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 MOST_MODULES = 16  # of a folder
 LONGEST_ENTRY = 125  # lines

@@ -7,9 +7,9 @@
 #ifndef SMCR_FABRIC_TRAFFIC_H
 #define SMCR_FABRIC_TRAFFIC_H
 
+#include "completion.h"
 #include "flow.h"
 #include "marks.h"
-#include "messages.h"
 
 /* All zeros: nothing has been received. */
 typedef struct {

@@ -40,7 +40,7 @@ smcr_preferences_register(int proto)
         &smcr_preferences.check_icrc);
     prefs_register_bool_preference(
         module, "roce", "Analyse other RoCE packets, too",
-        "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE whatever "
-        "its UDP source port",
+        "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE "
+        "whatever its UDP source port",
         &smcr_preferences.roce);
 }

@@ -10,7 +10,7 @@
 #include "annotate.h"
 #include "fallback.h"
 #include "info.h"
-#include "rdma.h"
+#include "rdma_connection.h"
 #include "rdma_write.h"
 #include "tap.h"
 

@@ -141,13 +141,14 @@ is_new_answer(const smcr_cm_conn_t *conn, const sending_t *sending)
             has_state(client, SMCR_CM_STATE_MRA_REQ_RCVD));
 }
 
-/* Whether `side` of the connection may be who sends: by the IDs that the message names. */
+/* Whether the end may be who sends: by the IDs that the message names. */
 static bool
-fits(const smcr_cm_conn_t *conn, int side, const sending_t *sending, bool exactly)
+fits(smcr_cm_end_t *end, const sending_t *sending, bool exactly)
 {
-    uint32_t own = conn->ends[side].id, other = conn->ends[!side].id;
+    const smcr_cm_conn_t *conn = smcr_cm_conn_of(end);
+    uint32_t own = end->id, other = smcr_cm_peer_of(end)->id;
 
-    if (conn->roles_known && sending->role != NO_SIDE && sending->role != side)
+    if (conn->roles_known && sending->role != NO_SIDE && sending->role != (int)end->side)
         return false;
     if (own == sending->own_id && other == sending->other_id)
         return true;
@@ -159,28 +160,42 @@ fits(const smcr_cm_conn_t *conn, int side, const sending_t *sending, bool exactl
         return is_new_answer(conn, sending);
     if (!conn->tid_known || is_same_transaction(conn, sending))
         return true;
-    bool answer = sending->event == SMCR_CM_EVENT_REP || sending->event == SMCR_CM_EVENT_SIDR_REP;
+    bool answer = sending->event == SMCR_CM_EVENT_REP ||
+                  sending->event == SMCR_CM_EVENT_SIDR_REP;
     return !answer && !has_state(&conn->ends[0], SMCR_CM_STATE_IDLE);
 }
 
-/* The end that sends an answer; NULL: its connection is not known. */
+/* Which of two ends of different connections sends. An ID that a newer connection has is no longer
+ * that of the older one, unless both IDs and the transaction ID are. */
+static smcr_cm_end_t *
+more_likely(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sending)
+{
+    if (!fits(newer, sending, false))
+        return fits(older, sending, false) ? older : NULL;
+    if (fits(older, sending, true) && is_same_transaction(smcr_cm_conn_of(older), sending) &&
+        !is_same_transaction(smcr_cm_conn_of(newer), sending))
+        return older;
+    return newer;
+}
+
+/* The end that sends a message other than a request; NULL: its connection is not known. */
 static smcr_cm_end_t *
 find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {
-    const smcr_cm_packet_t *packet = sending->packet;
-    smcr_cm_end_t *found[] = {
-        smcr_cm_table_find_id(&cm->ids, packet->target, packet->source, sending->other_id, sending->sidr),
-        smcr_cm_table_find_id(&cm->ids, packet->source, packet->target, sending->own_id, sending->sidr),
-    };
+    const uint8_t *source = sending->packet->source, *target = sending->packet->target;
+    smcr_cm_end_t *receiver = smcr_cm_table_find_id(&cm->ids, target, source, sending->other_id,
+                                                    sending->sidr);
+    smcr_cm_end_t *one = receiver ? smcr_cm_peer_of(receiver) : NULL;
+    smcr_cm_end_t *other = smcr_cm_table_find_id(&cm->ids, source, target, sending->own_id,
+                                                 sending->sidr);
 
-    if (found[0])
-        found[0] = smcr_cm_peer_of(found[0]);
-    for (unsigned i = 0; i < 4; i++) {
-        smcr_cm_end_t *end = found[i & 1];
-        if (end && fits(smcr_cm_conn_of(end), end->side, sending, i < 2))
-            return end;
+    if (!one || !other || one == other) {
+        one = one ? one : other;
+        return one && fits(one, sending, false) ? one : NULL;
     }
-    return NULL;
+    if (smcr_cm_conn_of(one)->index > smcr_cm_conn_of(other)->index)
+        return more_likely(one, other, sending);
+    return more_likely(other, one, sending);
 }
 
 static unsigned kind_of(uint8_t attribute);
@@ -190,8 +205,8 @@ static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {
     const smcr_cm_packet_t *packet = sending->packet;
-    smcr_cm_end_t *end = smcr_cm_table_find_id(&cm->ids, packet->source, packet->target, sending->own_id,
-                                 sending->sidr);
+    smcr_cm_end_t *end = smcr_cm_table_find_id(&cm->ids, packet->source, packet->target,
+                                               sending->own_id, sending->sidr);
 
     if (!end || !smcr_cm_conn_of(end)->roles_known || end->side != SMCR_CM_CLIENT)
         return NULL;
@@ -307,6 +322,8 @@ learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
         conn->tid_known = true;
         conn->tid = message->tid;
     }
+    if (end->id && sending->own_id && end->id != sending->own_id) /* it has begun anew */
+        end->state_known = false;
     take_id(cm, end, sending->own_id);
     take_id(cm, other, sending->other_id);
     learn_ends(cm, end, other, message);

@@ -160,7 +160,7 @@ crosses(smcr_cm_end_t *end, smcr_cm_event_t event)
         return false;
     uint8_t then = when_received((smcr_cm_event_t)end->heard, next);
     end->before = next;
-    enter(end, then == NOTHING ? MAX(next, end->state) : then);
+    enter(end, then == NOTHING ? next : then);
     return true;
 }
 

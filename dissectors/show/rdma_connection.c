@@ -1,4 +1,4 @@
-/* rdma.c
+/* rdma_connection.c
  * "RDMA connection": who talks to whom, the state of its communication management, how the packet
  * fared.
  *
@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rdma.h"
+#include "rdma_connection.h"
 
 #include "analysis.h"
 #include "annotate.h"

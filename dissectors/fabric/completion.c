@@ -1,11 +1,11 @@
-/* messages.c
+/* completion.c
  * A queue of messages in the order of PSNs. Where the capture lacks the acknowledgements it is full
  * one day, and the oldest message is given up for each new one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "messages.h"
+#include "completion.h"
 
 #include "wire/wire.h"
 

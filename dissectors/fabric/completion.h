@@ -1,4 +1,4 @@
-/* messages.h
+/* completion.h
  * Messages on their way: SENDs, RDMA WRITEs, RDMA READs and atomics that have been sent and wait
  * for the response that completes them (InfiniBand Architecture Specification, volume 1, 9.7.5).
  * A message may need several packets: FIRST, MIDDLE and LAST.
@@ -6,8 +6,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_MESSAGES_H
-#define SMCR_FABRIC_MESSAGES_H
+#ifndef SMCR_FABRIC_COMPLETION_H
+#define SMCR_FABRIC_COMPLETION_H
 
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
@@ -44,4 +44,4 @@ void smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope,
 const smcr_message_t *smcr_messages_settle(smcr_messages_t *messages, wmem_allocator_t *scope,
                                            smcr_psn_t taken, smcr_psn_t read, bool ends);
 
-#endif /* SMCR_FABRIC_MESSAGES_H */
+#endif /* SMCR_FABRIC_COMPLETION_H */

@@ -1,11 +1,11 @@
-/* rdma.h
+/* rdma_connection.h
  * The RDMA connection of a packet that is not SMC-R, for users who ask for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_SHOW_RDMA_H
-#define SMCR_SHOW_RDMA_H
+#ifndef SMCR_SHOW_RDMA_CONNECTION_H
+#define SMCR_SHOW_RDMA_CONNECTION_H
 
 #include "compat.h"
 #include "state/state.h"
@@ -15,4 +15,4 @@
 void smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                     const smcr_record_t *record, const smcr_roce_t *roce);
 
-#endif /* SMCR_SHOW_RDMA_H */
+#endif /* SMCR_SHOW_RDMA_CONNECTION_H */
