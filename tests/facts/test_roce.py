@@ -28,6 +28,8 @@ FLIPPED = {name for name in PATHS if name.startswith("icrc-flipped")}
 LONG, FRAMES_OF_LONG = "cm-capture-starts-late", 1500  # its text is large
 ALTERED = ["cm-loss", "cm-many", "cnp-np-cm", "nocm-psn-wrap", "rnr-nak", "uc-ud"]
 
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+CALM = ("--disable-protocol", "rpcordma")
 ON = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 RDMA = ["smcr.rdma", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.src_qpn", "smcr.dst_qpn", "smcr.src_qpn_from"]
 CONGESTION = ["smcr.ecn", "smcr.fecn", "smcr.becn", "smcr.cnp", "smcr.cnp.ce_in", "smcr.cnp.ce_time",
@@ -96,7 +98,7 @@ def look(tshark, path, passes=("-2",), fields=FIELDS):
     arguments = ["-T", "fields", "-E", "separator=/t", "-E", "aggregator=;", "-E", "occurrence=a"]
     for field in fields:
         arguments += ["-e", field]
-    lines = tshark.show(path, *ON, *passes, *arguments).split("\n")[:-1]
+    lines = tshark.show(path, *ON, *CALM, *passes, *arguments).split("\n")[:-1]
     return {frame: {field: text.split(";") for field, text in zip(fields, line.split("\t"), strict=True) if text}
             for frame, line in enumerate(lines, 1)}
 
@@ -273,9 +275,14 @@ def reverse(name):
             if (flow[1], flow[0], sender) in known}
 
 
+def damaged(each, name):
+    """Has the packet a wrong ICRC, in a capture where any of its fields may be wrong?"""
+    return not each.icrc_right and name in FLIPPED
+
+
 def sound(name):
     """The packets of a capture whose fields are as they were sent."""
-    return [each for each in packets(name) if each.icrc_right or name not in FLIPPED]
+    return [each for each in packets(name) if not damaged(each, name)]
 
 
 def assert_senders(name, found, rows):
@@ -293,11 +300,14 @@ def assert_senders(name, found, rows):
 def test_every_roce_packet_is_shown(tshark, name):
     """In the subtree of its own, or as SMC-R; with the queue pair that it goes to. No other frame shows anything."""
     rows = shown(tshark, name)
-    assert_same(integers(rows, "smcr.dst_qpn"), {each.frame: each.qpn for each in packets(name)})
-    missing = [each.frame for each in packets(name) if "smcr.rdma" not in rows[each.frame] and name not in SMC]
+    shown_here = {each.frame: integer(rows[each.frame], "smcr.dst_qpn") for each in packets(name)}
+    assert_same(shown_here, {each.frame: shown_here[each.frame] and each.qpn if damaged(each, name) else each.qpn
+                             for each in packets(name)})
+    missing = [each.frame for each in packets(name) if "smcr.rdma" not in rows[each.frame]
+               and name not in SMC and not damaged(each, name)]
     assert not missing
     others = set(rows) - {each.frame for each in packets(name)}
-    own = {*RDMA, *CONGESTION, *REFUSALS, *CM}
+    own = {*RDMA, *CONGESTION, *REFUSALS, *CM} - {"smcr.src_qpn", "smcr.dst_qpn"}  # CLC has these
     assert not [frame for frame in others if own & set(rows[frame])]
 
 
@@ -416,9 +426,13 @@ def test_what_cnps_answer(tshark, name):
 
 @functools.cache
 def judged(name):
-    """The packets of a capture as the reader of docs/fabric.md judges them."""
+    """The packets of a capture as the reader of docs/fabric.md judges them, which is told of wrong ICRCs."""
     path = PATHS[name]
-    return proof_packets.Capture(path, path.parent / f"{name}.json")
+    capture, wrong = proof_packets.Capture(path, path.parent / f"{name}.json"), truth(name)["icrc_wrong_frames"]
+    frames = {each["frame"] for each in wrong}
+    capture.headers = [each._replace(corrupt=int(each.frame in frames)) for each in capture.headers]
+    capture.verdicts, capture.lives = proof_packets.judge(capture.headers)
+    return capture
 
 
 def reads_well(name):
@@ -433,7 +447,8 @@ def lives(name):
 @every
 def test_naks(tshark, name):
     rows = shown(tshark, name)
-    assert_same(integers(rows, "smcr.nak.code"), {each.frame: each.syndrome & 31 for each in packets(name) if is_nak(each)})
+    assert_same(integers(rows, "smcr.nak.code"),
+                {each.frame: each.syndrome & 31 for each in packets(name) if is_nak(each)})
     timers = seconds(rows, "smcr.rnr.timer")  # in milliseconds
     assert_same({frame: round(timer, 6) for frame, timer in timers.items()}, {
         each.frame: roce_reader.RNR_TIMERS[each.syndrome & 31] for each in packets(name) if is_rnr_nak(each)})
@@ -455,16 +470,19 @@ def refused(name):
 
 
 def resent_for(name):
-    """{first packet sent again because of a NAK or RNR NAK: (frame of the last that named its PSN, time since)}"""
+    """
+    {first packet sent again because of a NAK or RNR NAK: (frame of the last that named its PSN, time since)}. A sender
+    that waits because of an RNR NAK goes on waiting when a NAK names the same PSN.
+    """
     found = {}
     for life in lives(name):
         last = {}
         for event in life.events:
             if isinstance(event, rc_reader.Answer):
                 if event.psn is not None and rc_reader.is_negative(event.header):
-                    last[event.psn] = event.header
-            elif event.cause in ("nak", "rnr") and event.step == event.header.frame and event.start in last:
-                nak = last[event.start]
+                    last[event.psn, "rnr" if rc_reader.is_rnr(event.header.syndrome) else "nak"] = event.header
+            elif (event.start, event.cause) in last and event.step == event.header.frame:
+                nak = last[event.start, event.cause]
                 found[event.header.frame] = nak.frame, event.header.time - nak.time
     return found
 
@@ -511,9 +529,11 @@ def exactly(name, field):
 @sound_captures
 def test_packets_sent_again(tshark, name):
     rows = shown(tshark, name)
-    assert_same(integers(rows, "smcr.retransmission"), exactly(name, "smcr.retransmission"))
+    verdicts = judged(name).verdicts
+    assert_same(integers(rows, "smcr.retransmission"),
+                {frame: each.of for frame, each in verdicts.items() if each.verdict == "repeat"})
     assert_same(integers(rows, "smcr.missing"), exactly(name, "smcr.missing"))
-    causes = {frame: proof_packets.CAUSES[each.cause] for frame, each in judged(name).verdicts.items()
+    causes = {frame: proof_packets.CAUSES[each.cause] for frame, each in verdicts.items()
               if getattr(each, "cause", "-") != "-"}
     assert_same(integers(rows, "smcr.resent.cause"), causes)
 
@@ -523,11 +543,20 @@ def test_acknowledgements(tshark, name):
     """A NAK or RNR NAK need not say what it acknowledges: it refuses. No more need a READ response."""
     rows, by_frame = shown(tshark, name), judged(name).by_frame
     acks, times, said = exactly(name, "smcr.acks"), exactly(name, "smcr.ack_time"), integers(rows, "smcr.acks")
-    plain = {frame for frame in by_frame if is_plain_ack(by_frame[frame])}
+    plain = {frame for frame in by_frame if is_plain_ack(by_frame[frame])} - lone(name)
     assert_same({frame: of for frame, of in said.items() if frame in plain or frame in acks and of != acks[frame]},
                 {frame: of for frame, of in acks.items() if frame in plain})
     assert_times({frame: time for frame, time in seconds(rows, "smcr.ack_time").items() if frame in plain},
                  {frame: time for frame, time in times.items() if frame in plain})
+
+
+@functools.cache
+def lone(name):
+    """
+    The first packets of flows, where no message tells who sends them: that takes packets of both directions. What such
+    a packet acknowledges need not be known.
+    """
+    return {each["first_frame"] for each in truth(name)["flows"] if not each["src_qp_from_cm"]}
 
 
 def is_plain_ack(header):
@@ -573,6 +602,8 @@ def completions(name):
 @sound_captures
 def test_completion(tshark, name):
     rows, expected = shown(tshark, name), completions(name)
+    expected = {frame: each for frame, each in expected.items()
+                if frame not in lone(name) or "smcr.completes" in rows[frame]}
     assert_same(integers(rows, "smcr.completes"), {frame: first for frame, (first, _) in expected.items()})
     assert_times(seconds(rows, "smcr.completion_time"), {frame: time for frame, (_, time) in expected.items()})
 
@@ -647,7 +678,7 @@ def test_states_of_data(tshark, name):
                          for attr in ("RTU", "DREQ"))
         number_of = integer(rows[each.request.frame], "smcr.cm.connection")
         for packet in sound(name) if flows and opens and closes else []:
-            if flow_of(packet) in flows and opens < packet.frame < closes:
+            if flow_of(packet) in flows and opens < packet.frame < closes and packet.icrc_right:
                 row = rows[packet.frame]
                 assert [one(row, field) for field in STATES] == [state, state], packet.frame
                 assert integer(row, "smcr.cm.connection") == number_of, packet.frame
