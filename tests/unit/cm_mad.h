@@ -14,7 +14,7 @@
 
 #include <glib.h>
 
-#include "fabric/fabric.h"
+#include "fabric/peers/peers.h"
 #include "wire/wire.h"
 
 typedef struct {

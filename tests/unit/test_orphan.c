@@ -113,7 +113,8 @@ test_first_missing(void)
         capture_open(&capture);
         smcr_conn_t *conn = first_contact(&capture);
         confirm_first_link(&capture);
-        uint32_t psn = conn->side[SERVER].link->qp[SERVER].traffic.flow.in_order % (SMCR_PSN_MASK + 1) + 1;
+        const smcr_flow_t *flow = &conn->side[SERVER].link->qp[SERVER].traffic.flow;
+        uint32_t psn = flow->in_order % (SMCR_PSN_MASK + 1) + 1;
         play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn, middle);
         const smcr_place_t *second = capture.record.place;
         play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 1, last);

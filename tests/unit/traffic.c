@@ -134,7 +134,8 @@ static smcr_roce_t
 begin(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
 {
     const smcr_qp_t *qp = smcr_qp_find(capture->state, &target);
-    uint32_t next = qp && qp->traffic.flow.first ? (uint32_t)(qp->traffic.flow.in_order & SMCR_PSN_MASK) : 1;
+    const smcr_flow_t *flow = qp ? &qp->traffic.flow : NULL;
+    uint32_t next = flow && flow->first ? (uint32_t)(flow->in_order & SMCR_PSN_MASK) : 1;
 
     memcpy(roce.source, key_of(host, 0).gid, SMCR_GID_LENGTH);
     roce.target = target;

@@ -205,7 +205,8 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
     const uint32_t *slot = slot_of(state, frame);
     const packed_t *packed = slot ? packed_at(state, *slot) : NULL;
 
-    while (packed && packed->layer != (layer & LAYER_MASK) && (layer != SMCR_OUTERMOST || next_of(state, packed)))
+    while (packed && packed->layer != layer &&
+           (layer != SMCR_OUTERMOST || next_of(state, packed)))
         packed = next_of(state, packed);
     if (packed)
         unpack(packed, record);

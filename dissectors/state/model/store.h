@@ -45,7 +45,7 @@ struct smcr_state {
     GHashTable *conversations; /* smcr_conn_t, by conversation */
     /* foreign.c */
     struct smcr_rdma *rdma;   /* NULL: nobody has asked */
-    wmem_array_t *cm_notes;   /* const smcr_cm_note_t *, the last one of each connection, by index */
+    wmem_array_t *cm_notes;   /* const smcr_cm_note_t *: of each connection the last, by index */
     /* orphan.c */
     wmem_map_t *strangers; /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
     uint64_t full_strangers[SMCR_FULL_STRANGERS]; /* smcr_target() of some that are full */
