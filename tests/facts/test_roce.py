@@ -40,6 +40,7 @@ ORDER = ["smcr.retransmission", "smcr.resent.cause", "smcr.missing", "smcr.acks"
 CM = ["smcr.cm.message", "smcr.cm.client_state", "smcr.cm.server_state", "smcr.cm.service_id", "smcr.cm.port",
       "smcr.cm.reject_reason", "smcr.cm.repeat_of", "smcr.cm.connection"]
 FIELDS = ["infiniband.bth.opcode", "smcr", *RDMA, *CONGESTION, *REFUSALS, *ORDER, *CM, "smcr.icrc.status"]
+EXPERT_ITEM = "_ws.expert.message"
 LATER = {"smcr.rdma.peer", "smcr.src_qpn", "smcr.src_qpn_from", "smcr.ecn.cnp_in", "smcr.resent.cause"}
 BAD = "0"  # of smcr.icrc.status
 STATES = ("smcr.cm.client_state", "smcr.cm.server_state")
@@ -93,7 +94,7 @@ def whole_file(bed, name):
     return capture_file(bed, name, *unpacked(name))
 
 
-def look(tshark, path, passes=("-2",), fields=FIELDS):
+def look(tshark, path, passes=("-2",), fields=(*FIELDS, EXPERT_ITEM)):
     """{frame: {field: its values}}, without the fields that are not shown."""
     arguments = ["-T", "fields", "-E", "separator=/t", "-E", "aggregator=;", "-E", "occurrence=a"]
     for field in fields:
@@ -692,6 +693,12 @@ def test_icrc(tshark, name):
     rows = shown(tshark, name)
     assert [frame for frame, row in rows.items() if one(row, "smcr.icrc.status") == BAD] == [
         each["frame"] for each in truth(name)["icrc_wrong_frames"]]
+
+
+@every
+def test_no_item_twice(tshark, name):
+    items = {frame: row.get(EXPERT_ITEM, []) for frame, row in shown(tshark, name).items()}
+    assert {frame: told for frame, told in items.items() if len(told) > len(set(told))} == {}
 
 
 # ---- what depends on later frames, and what does not ----
