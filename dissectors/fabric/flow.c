@@ -281,8 +281,8 @@ taker_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return smcr_seen_find(&flow->seen, read ? read : psn);
 }
 
-/* A packet with a right ICRC repeats `psn`, and the rest of the READ that has it: it may be the first
- * such one. */
+/* A packet with a right ICRC repeats `psn`, and the rest of the READ that has it: it may be the
+ * first such one. */
 static void
 arrive(smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -362,7 +362,8 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
         .guess = repeat && seen ? seen->guess : 0,
         .repeat = repeat,
         .late = verdict->order == SMCR_PACKET_IS_LATE,
-        .proven = repeat && verdict->first.frame && packet->ip_id >= 0 && smcr_ids_change(&flow->ids),
+        .proven = repeat && verdict->first.frame && packet->ip_id >= 0 &&
+                  smcr_ids_change(&flow->ids),
         .read = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != 0,
         .within = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != verdict->psn,
         .heard = reverse && reverse->carried,

@@ -50,7 +50,8 @@ typedef struct {
  * SMCR_ICRC_HEADERS_MAX - SMCR_BTH_LENGTH. length: bytes from the first header to the one before
  * the ICRC, the BTH among them.
  *
- * Returns it as Wireshark shows infiniband.invariant.crc: the first byte on the wire is the highest.
+ * Returns it as Wireshark shows infiniband.invariant.crc: the first byte on the wire is the
+ * highest.
  */
 uint32_t smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth,
                            size_t length);

@@ -16,6 +16,7 @@
 #include "generated.h"
 #include "host/host.h"
 #include "message/message.h"
+#include "values.h"
 
 static void
 hidden(proto_item *item)
@@ -102,16 +103,37 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
                                   smcr_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-void
-smcr_annotate_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key, int hf_qpn, int hf_gid)
+/* One end of an RDMA connection: its own fields, and the either-of ones, hidden. Returns the item of
+ * the queue pair. */
+static proto_item *
+show_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key, int hf_qpn, int hf_gid)
 {
     ws_in6_addr gid;
 
     memcpy(&gid, key->gid, sizeof gid);
-    smcr_generated_uint(tree, hf_qpn, tvb, key->qpn);
+    proto_item *item = smcr_generated_uint(tree, hf_qpn, tvb, key->qpn);
     proto_item_set_generated(proto_tree_add_ipv6(tree, hf_gid, tvb, 0, 0, &gid));
     hidden(proto_tree_add_uint(tree, hf_smcr_qpn, tvb, 0, 0, key->qpn));
     hidden(proto_tree_add_ipv6(tree, hf_smcr_gid, tvb, 0, 0, &gid));
+    return item;
+}
+
+void
+smcr_annotate_source(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key,
+                     enum smcr_ground ground)
+{
+    proto_item *item = show_qp(tvb, tree, key, hf_smcr_src_qpn, hf_smcr_src_gid);
+
+    if (!ground)
+        return;
+    proto_item_append_text(item, ", known from %s", val_to_str_const(ground, smcr_grounds, ""));
+    hidden(proto_tree_add_uint(tree, hf_smcr_src_qpn_from, tvb, 0, 0, ground));
+}
+
+void
+smcr_annotate_target(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key)
+{
+    show_qp(tvb, tree, key, hf_smcr_dst_qpn, hf_smcr_dst_gid);
 }
 
 /* The link's line: its number on the wire, or, as long as that is not known, its index. */
@@ -142,11 +164,10 @@ show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record
     if (record->lgr_proven)
         smcr_generated_uint(below, hf_smcr_lgr, tvb, link->lgr->index);
     if (record->sender_known)
-        smcr_annotate_qp(tvb, below, &link->qp[record->sender].key, hf_smcr_src_qpn,
-                         hf_smcr_src_gid);
+        smcr_annotate_source(tvb, below, &link->qp[record->sender].key,
+                             link->qp[record->sender].ground);
     if (record->receiver_known)
-        smcr_annotate_qp(tvb, below, &link->qp[!record->sender].key, hf_smcr_dst_qpn,
-                         hf_smcr_dst_gid);
+        smcr_annotate_target(tvb, below, &link->qp[!record->sender].key);
     frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 

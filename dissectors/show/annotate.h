@@ -19,9 +19,12 @@ void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *record, const smcr_roce_t *roce);
 
-/* One end of an RDMA connection: its own fields, and the either-of ones, hidden. */
-void smcr_annotate_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key, int hf_qpn,
-                      int hf_gid);
+/* The queue pair that sends a packet, and what it is known from. */
+void smcr_annotate_source(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key,
+                          enum smcr_ground ground);
+
+/* The queue pair that receives it. */
+void smcr_annotate_target(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key);
 
 /* The expert items of the record's events, at `item`. */
 void smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);

@@ -58,11 +58,9 @@ show_peers(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record, const s
     smcr_generated_uint(tree, hf_smcr_rdma_flow, tvb, flow->index);
     if (flow->peer)
         smcr_generated_uint(tree, hf_smcr_rdma_peer, tvb, flow->peer->index);
-    if (source->ground) {
-        smcr_annotate_qp(tvb, tree, &sender, hf_smcr_src_qpn, hf_smcr_src_gid);
-        smcr_generated_uint(tree, hf_smcr_src_qpn_from, tvb, source->ground);
-    }
-    smcr_annotate_qp(tvb, tree, &roce->target, hf_smcr_dst_qpn, hf_smcr_dst_gid);
+    if (source->ground)
+        smcr_annotate_source(tvb, tree, &sender, source->ground);
+    smcr_annotate_target(tvb, tree, &roce->target);
 }
 
 /* ---- communication management ---- */

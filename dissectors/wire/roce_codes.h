@@ -176,7 +176,8 @@ enum smcr_ecn { SMCR_ECN_CODEPOINTS(SMCR_ENUM_ROW) };
     ROW(SMCR_GROUND_LLC, 2, "LLC") \
     ROW(SMCR_GROUND_CM, 3, "RDMA-CM") \
     ROW(SMCR_GROUND_DETH, 4, "DETH") \
-    ROW(SMCR_GROUND_PORT, 5, "UDP source port")
+    ROW(SMCR_GROUND_PORT, 5, "UDP source port") \
+    ROW(SMCR_GROUND_ACK, 6, "acknowledgement of a PSN")
 enum smcr_ground {
     SMCR_GROUND_NONE = 0,
     SMCR_GROUNDS(SMCR_ENUM_ROW)

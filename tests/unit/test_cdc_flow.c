@@ -88,7 +88,7 @@ add_second_link(capture_t *capture, const smcr_conn_t *conn)
     smcr_qp_key_t keys[] = {CLIENT_2, SERVER_2};
 
     for (int side = 0; side < 2; side++)
-        smcr_qp_set(capture->state, link, side, &keys[side]);
+        smcr_qp_set(capture->state, link, side, &keys[side], SMCR_GROUND_CLC);
     smcr_link_activate(link);
 }
 

@@ -16,8 +16,8 @@ new_link(capture_t *capture, smcr_lgr_t *lgr, smcr_qp_key_t client, smcr_qp_key_
 {
     smcr_link_t *link = smcr_link_new(capture->state, lgr);
 
-    smcr_qp_set(capture->state, link, CLIENT, &client);
-    smcr_qp_set(capture->state, link, SERVER, &server);
+    smcr_qp_set(capture->state, link, CLIENT, &client, SMCR_GROUND_CLC);
+    smcr_qp_set(capture->state, link, SERVER, &server, SMCR_GROUND_CLC);
     return link;
 }
 
@@ -86,12 +86,12 @@ test_reuse(void)
     new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(B, 1));
     smcr_link_t *link = smcr_link_new(capture.state, smcr_lgr_new(capture.state));
     smcr_qp_key_t again = key_of(B, 1);
-    smcr_qp_set(capture.state, link, SERVER, &again);
+    smcr_qp_set(capture.state, link, SERVER, &again, SMCR_GROUND_CLC);
     g_assert_true(find(&capture, key_of(B, 1)) == &link->qp[SERVER]);
     g_assert_null(find(&capture, key_of(A, 1)));
 
     again = key_of(A, 1);
-    smcr_qp_set(capture.state, link, CLIENT, &again);
+    smcr_qp_set(capture.state, link, CLIENT, &again, SMCR_GROUND_CLC);
     g_assert_true(find(&capture, key_of(A, 1)) == &link->qp[CLIENT]);
     g_assert_true(find(&capture, key_of(B, 1)) == &link->qp[SERVER]);
     capture_close(&capture);
@@ -106,7 +106,7 @@ test_end_stays(void)
 
     capture_open(&capture);
     smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(B, 1));
-    smcr_qp_set(capture.state, link, SERVER, &other);
+    smcr_qp_set(capture.state, link, SERVER, &other, SMCR_GROUND_CLC);
     g_assert_cmpuint(link->qp[SERVER].key.qpn, ==, 1);
     g_assert_null(find(&capture, other));
     capture_close(&capture);
@@ -145,8 +145,8 @@ test_pair(gconstpointer data)
     smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
     new_link(&capture, lgr, key_of(A, 1), key_of(B, 1));
     new_link(&capture, lgr, key_of(A, 2), key_of(B, 2));
-    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), SERVER, &b3);
-    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), CLIENT, &a4);
+    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), SERVER, &b3, SMCR_GROUND_CLC);
+    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), CLIENT, &a4, SMCR_GROUND_CLC);
 
     smcr_link_t *link = smcr_link_between(capture.state, pairs[i].from ? &from : NULL, &to);
     g_assert_cmpint(link ? (int)link->index : -1, ==, pairs[i].link);

@@ -23,8 +23,8 @@ set_up(group_t *group, gconstpointer data G_GNUC_UNUSED)
     group->link = smcr_link_new(group->capture.state, lgr);
     group->second = smcr_link_new(group->capture.state, lgr);
     for (int side = 0; side < 2; side++) {
-        smcr_qp_set(group->capture.state, group->link, side, &keys[side]);
-        smcr_qp_set(group->capture.state, group->second, side, &keys[2 + side]);
+        smcr_qp_set(group->capture.state, group->link, side, &keys[side], SMCR_GROUND_CLC);
+        smcr_qp_set(group->capture.state, group->second, side, &keys[2 + side], SMCR_GROUND_CLC);
     }
 }
 

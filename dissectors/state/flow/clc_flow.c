@@ -35,7 +35,7 @@ new_group(smcr_state_t *state, const smcr_qp_key_t *key, int side)
 
     lgr->server = 1;
     smcr_lgr_prove(state, lgr);
-    smcr_qp_set(state, link, side, key);
+    smcr_qp_set(state, link, side, key, SMCR_GROUND_CLC);
     return &link->qp[side];
 }
 
@@ -198,7 +198,7 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
     bool same_device = !expected->gid_known ||
                        memcmp(expected->key.gid, key->gid, SMCR_GID_LENGTH) == 0;
     if (same_device)
-        smcr_qp_set(state, link, expected->side, key);
+        smcr_qp_set(state, link, expected->side, key, SMCR_GROUND_CLC);
     if (smcr_qp_find(state, key) == expected)
         return expected;
     smcr_event_add(arrival, SMCR_EVENT_WRONG_LINK,

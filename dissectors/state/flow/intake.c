@@ -419,7 +419,7 @@ smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     memcpy(sender.gid, roce->source, SMCR_GID_LENGTH);
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &sender);
     if (qp && !smcr_qp_peer(qp)->known && !smcr_qp_find(arrival->state, &roce->target))
-        smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->target);
+        smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->target, SMCR_GROUND_LLC);
     else
         smcr_state_prove(arrival);
 }

@@ -159,7 +159,7 @@ take_confirm_link(const flow_t *flow)
     memcpy(key.gid, confirm->gid, SMCR_GID_LENGTH);
     bool same_device = !from->gid_known || memcmp(key.gid, from->key.gid, SMCR_GID_LENGTH) == 0;
     if (!from->known && same_device)
-        smcr_qp_set(flow->arrival->state, flow->link, from->side, &key);
+        smcr_qp_set(flow->arrival->state, flow->link, from->side, &key, SMCR_GROUND_LLC);
     else if (!same_device || key.qpn != from->key.qpn)
         smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
                        "The message names another queue pair than the link has at this end");
@@ -240,7 +240,7 @@ take_new_qp(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *ad
     smcr_qp_key_t key = {.qpn = add->qpn};
 
     memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
-    smcr_qp_set(flow->arrival->state, link, qp->side, &key);
+    smcr_qp_set(flow->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
     qp->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
     smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
     take_new_rtokens(flow, link);

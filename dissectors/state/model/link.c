@@ -128,7 +128,8 @@ forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
 }
 
 void
-smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key)
+smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key,
+            enum smcr_ground ground)
 {
     smcr_qp_t *qp = &link->qp[side];
     smcr_qp_t *before = smcr_qp_find(state, key);
@@ -140,6 +141,7 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_
     qp->known = true;
     qp->gid_known = true;
     qp->key = *key;
+    qp->ground = (uint8_t)ground;
     wmem_map_insert(state->qps, &qp->key, qp);
 }
 
@@ -194,8 +196,8 @@ new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_ke
     smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state));
 
     if (sender)
-        smcr_qp_set(state, link, 0, sender);
-    smcr_qp_set(state, link, 1, receiver);
+        smcr_qp_set(state, link, 0, sender, SMCR_GROUND_LLC);
+    smcr_qp_set(state, link, 1, receiver, SMCR_GROUND_LLC);
     return link;
 }
 
@@ -217,7 +219,7 @@ smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
     smcr_qp_t *missing = smcr_qp_peer(known);
     if (missing->known)
         return NULL;
-    smcr_qp_set(state, known->link, missing->side, from ? receiver : sender);
+    smcr_qp_set(state, known->link, missing->side, from ? receiver : sender, SMCR_GROUND_LLC);
     return known->link;
 }
 
@@ -353,7 +355,7 @@ smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when)
     if (!found)
         return NULL;
     smcr_qp_t *missing = smcr_qp_peer(known_qp(found));
-    smcr_qp_set(state, found, missing->side, &roce->target);
+    smcr_qp_set(state, found, missing->side, &roce->target, SMCR_GROUND_ACK);
     wmem_list_remove(state->half_known, found);
     return missing;
 }

@@ -33,6 +33,7 @@ typedef struct {
     bool known;            /* `qp` is; before, its GID may be */
     bool gid_known;
     smcr_qp_key_t key;
+    uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
     smcr_traffic_t traffic; /* that it receives */
     bool send_open;        /* a SEND in several packets has begun */
@@ -149,8 +150,9 @@ smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* The link's queue pair of `side` is `key`, unless it is known to be another, or `key` is its peer.
  * A queue pair that another link had has been set up anew: neither of that link's queue pairs is
- * found from now on. */
-void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key);
+ * found from now on. `ground`: how it is known. */
+void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key,
+                 enum smcr_ground ground);
 
 /*
  * The link between two queue pairs, made when there is none; `sender` may be NULL. A link of which
