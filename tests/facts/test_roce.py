@@ -308,7 +308,8 @@ def test_every_roce_packet_is_shown(tshark, name):
                and name not in SMC and not damaged(each, name)]
     assert not missing
     others = set(rows) - {each.frame for each in packets(name)}
-    own = {*RDMA, *CONGESTION, *REFUSALS, *CM} - {"smcr.src_qpn", "smcr.dst_qpn"}  # CLC has these
+    of_clc = {"smcr.src_qpn", "smcr.dst_qpn", "smcr.src_qpn_from"}
+    own = {*RDMA, *CONGESTION, *REFUSALS, *CM} - of_clc
     assert not [frame for frame in others if own & set(rows[frame])]
 
 
