@@ -6,10 +6,18 @@
 
 #include "marks.h"
 
-const smcr_ce_t *
-smcr_marks_ce(smcr_marks_t *marks, wmem_allocator_t *scope, smcr_when_t when)
+/* Whether an earlier CNP has answered the open marks: it came before the pair was known. */
+static bool
+is_answered(const smcr_marks_t *marked, const smcr_when_t *cnp)
 {
-    if (!marks->open) {
+    return marked->open && cnp->frame > marked->open->first.frame;
+}
+
+const smcr_ce_t *
+smcr_marks_ce(smcr_marks_t *marks, const smcr_marks_t *peer, wmem_allocator_t *scope,
+              smcr_when_t when)
+{
+    if (!marks->open || (peer && is_answered(marks, &peer->cnp))) {
         marks->open = wmem_new0(scope, smcr_ce_t);
         marks->open->first = when;
     }
@@ -17,15 +25,17 @@ smcr_marks_ce(smcr_marks_t *marks, wmem_allocator_t *scope, smcr_when_t when)
 }
 
 smcr_cnp_t
-smcr_marks_cnp(smcr_marks_t *marks, smcr_marks_t *answered, smcr_when_t when)
+smcr_marks_cnp(smcr_marks_t *marks, smcr_marks_t *peer, smcr_when_t when)
 {
     smcr_cnp_t cnp = {.before = marks->cnp};
 
     marks->cnp = when;
-    if (answered && answered->open) {
-        cnp.ce = answered->open->first;
-        answered->open->cnp = when;
-        answered->open = NULL;
+    if (!peer || !peer->open)
+        return cnp;
+    if (!is_answered(peer, &cnp.before)) { /* else it is not known which marks it answers */
+        cnp.ce = peer->open->first;
+        peer->open->cnp = when;
     }
+    peer->open = NULL;
     return cnp;
 }

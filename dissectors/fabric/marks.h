@@ -32,12 +32,12 @@ typedef struct {
     smcr_when_t before; /* the CNP before, of the same sender; frame 0: none */
 } smcr_cnp_t;
 
-/* The queue pair receives a packet with CE. Returns what it has in common with others; that lives
- * as long as the scope. */
-const smcr_ce_t *smcr_marks_ce(smcr_marks_t *marks, wmem_allocator_t *scope, smcr_when_t when);
+/* The queue pair receives a packet with CE. `peer`: of what its peer receives, NULL where that is
+ * not known. Returns what the packet has in common with others; that lives as long as the scope. */
+const smcr_ce_t *smcr_marks_ce(smcr_marks_t *marks, const smcr_marks_t *peer,
+                               wmem_allocator_t *scope, smcr_when_t when);
 
-/* The queue pair receives a CNP. `answered`: of what its peer receives, NULL where that is not
- * known. */
-smcr_cnp_t smcr_marks_cnp(smcr_marks_t *marks, smcr_marks_t *answered, smcr_when_t when);
+/* The queue pair receives a CNP, for what its peer receives: `peer`, NULL where that is not known. */
+smcr_cnp_t smcr_marks_cnp(smcr_marks_t *marks, smcr_marks_t *peer, smcr_when_t when);
 
 #endif /* SMCR_FABRIC_MARKS_H */

@@ -283,7 +283,7 @@ dissect_checked(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
         used = dissect_read(start, tvb, pinfo, tree, data, packet);
     }
     FINALLY {
-        icrc.told = packet->record.link && packet->record.kind == SMCR_PACKET_CORRUPT;
+        icrc.told = packet->record.kind == SMCR_PACKET_CORRUPT;
         smcr_icrc_show(tvb, pinfo, tree, &icrc);
     }
     ENDTRY;

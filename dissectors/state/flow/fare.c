@@ -103,18 +103,20 @@ smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t
 /* ---- congestion ---- */
 
 void
-smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic)
+smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                const smcr_traffic_t *reverse)
 {
     if (arrival->roce->ecn == SMCR_ECN_CE)
-        arrival->record->ce = smcr_marks_ce(&traffic->marks, arrival->state->scope, arrival->when);
+        arrival->record->ce = smcr_marks_ce(&traffic->marks, reverse ? &reverse->marks : NULL,
+                                            arrival->state->scope, arrival->when);
 }
 
 void
-smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *answered)
+smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
 {
     smcr_cnp_t *cnp = smcr_state_alloc0(arrival->state, sizeof *cnp);
 
-    *cnp = smcr_marks_cnp(&traffic->marks, answered ? &answered->marks : NULL, arrival->when);
+    *cnp = smcr_marks_cnp(&traffic->marks, reverse ? &reverse->marks : NULL, arrival->when);
     arrival->record->kind = SMCR_PACKET_CNP;
     arrival->record->cnp = cnp;
     smcr_event_add(arrival, SMCR_EVENT_CNP, NULL);

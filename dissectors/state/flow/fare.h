@@ -22,11 +22,11 @@ smcr_answer_t smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *re
 smcr_verdict_t smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                                smcr_traffic_t *reverse);
 
-/* A congestion notification for the sender of `answered`, NULL where that is not known. */
-void smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
-                   smcr_traffic_t *answered);
+/* A congestion notification in `traffic`; `reverse` as above. */
+void smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse);
 
-/* What every packet but a congestion notification may have: the mark of a switch. */
-void smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic);
+/* What every other packet may have: the mark of a switch. */
+void smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                     const smcr_traffic_t *reverse);
 
 #endif /* SMCR_STATE_FLOW_FARE_H */

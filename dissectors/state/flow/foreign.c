@@ -158,7 +158,7 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
         return;
     }
     if (flow->traffic)
-        smcr_fare_marks(arrival, flow->traffic);
+        smcr_fare_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
     if (arrival->roce->opcode < SMCR_RD)
         take_packet(arrival, flow);
 }

@@ -311,7 +311,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
         smcr_fare_cnp(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
         return true;
     }
-    smcr_fare_marks(arrival, &qp->traffic);
+    smcr_fare_marks(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     if (smcr_is_response(roce->opcode))
         take_response(arrival);
     else
