@@ -130,12 +130,12 @@ class Tshark:
         """What tshark prints about a capture (name or path)."""
         return self.run("-n", *PREFERENCES, "-r", self.bed.capture(capture), *arguments, **options)
 
-    def fields(self, capture, *names, where="", two_pass=False):
+    def fields(self, capture, *names, where="", two_pass=False, options=()):
         """
         Values of display fields: one row per frame that matches `where`, in it one list per name with all of the
-        field's values in the frame, as strings.
+        field's values in the frame, as strings. `options`: further arguments of tshark.
         """
-        arguments = ["-T", "fields", "-E", "separator=/t", "-E", "aggregator=;", "-E", "occurrence=a"]
+        arguments = [*options, "-T", "fields", "-E", "separator=/t", "-E", "aggregator=;", "-E", "occurrence=a"]
         for name in names:
             arguments += ["-e", name]
         if where:

@@ -22,12 +22,16 @@ that shows the item; the frame is the first one there. What no capture shows has
 
     tshark -2 -r FILE -Y FILTER -V
 
+Captures with a name in *italics* have RoCE that is not SMC-R. See their items:
+
+    tshark -2 -r FILE -o smcr.roce:TRUE -o smcr.check_icrc:TRUE -Y FILTER -V
+
 An item with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know that:
 use `tshark -2` or the window.
 """
 
 HEADER = ("filter", "severity", "what it says", "when it is raised", "capture", "frame")
-ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| `?(?P<capture>[^|`]+)`? \| (?P<frame>\d*) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| [`*]?(?P<capture>[^|`*]+)[`*]? \| (?P<frame>\d*) \|$", re.MULTILINE)
 COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\nEXPERT\(\w+, \"([^\"]+)\"")
 
 
@@ -39,6 +43,9 @@ def whens():
 
 # ---- where to see an item ----
 
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+FOREIGN = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE", "--disable-protocol", "rpcordma")
+
 
 def all_captures(bed):
     """{name: path that tshark can read} of all captures, in the order in which they are preferred."""
@@ -46,16 +53,30 @@ def all_captures(bed):
     for folder in ("real", "synthetic", "malformed"):
         names = sorted(captures(folder), key=lambda name: (bed.capture(name).stat().st_size, name))
         found.update({name: bed.capture(name) for name in names})
-    for path in sorted((TOP / "captures" / "fabric").glob("*smc*.pcapng.gz")):  # the others have nothing of SMC-R
-        found[path.name.removesuffix(".pcapng.gz")] = shutil.copyfile(path, bed.scratch / path.name)
+    for path in packed():
+        found[name_of(path)] = shutil.copyfile(path, bed.scratch / path.name)
     return found
+
+
+def packed():
+    """Captures of RoCE, those with SMC-R first. The others are of interest with the preferences of FOREIGN only."""
+    paths = [path for folder in ("fabric", "roce") for path in (TOP / "captures" / folder).glob("*.pcapng.gz")]
+    return sorted(paths, key=lambda path: ("smc" not in path.name, path.stat().st_size))
+
+
+def name_of(path):
+    return path.name.removesuffix(".pcapng.gz")
+
+
+def is_foreign(name):
+    return name in {name_of(path) for path in packed() if "smc" not in path.name}
 
 
 def items_of(tshark, path, items, where=""):
     """(filter, frame) of these items in a capture, in the order of its frames."""
     condition = " || ".join(items)
     rows = tshark.fields(path, "frame.number", *items, where=f"({condition}) && ({where})" if where else condition,
-                         two_pass=True)
+                         two_pass=True, options=FOREIGN if is_foreign(name_of(path)) else ())
     return [(item, int(number[0])) for number, *shown in rows
             for item, value in zip(items, shown, strict=True) if value]
 
@@ -94,6 +115,6 @@ def document(where):
     for each in fields.experts():
         name, frame = where.get(each.filter) or (test_of(each.filter), "")
         rows.append((fields.filter_cell(each.filter), each.severity, each.sentence, when.get(each.filter, ""),
-                     f"`{name}`", str(frame)))
+                     f"*{name}*" if is_foreign(name) else f"`{name}`", str(frame)))
     severities = [f"- {severity}: {meaning}" for severity, meaning in fields.SEVERITIES.items()]
     return "\n".join([INTRODUCTION, *severities, "", *fields.table(HEADER, rows)]) + "\n"
