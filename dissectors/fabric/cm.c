@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cm_conn.h"
+#include "cm_state.h"
 #include "cm_table.h"
 #include "wire/wire.h"
 

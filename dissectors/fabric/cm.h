@@ -18,7 +18,7 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-#include "cm_conn.h"
+#include "cm_state.h"
 #include "cm_message.h"
 #include "sent.h"
 
