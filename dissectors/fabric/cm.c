@@ -202,6 +202,14 @@ find_sender(const smcr_cm_t *cm, const sending_t *sending)
 
 static unsigned kind_of(uint8_t attribute);
 
+/* The end is neither established nor has it ended. */
+static bool
+is_opening(const smcr_cm_end_t *end)
+{
+    return !end->state_known ||
+           (end->state != SMCR_CM_STATE_IDLE && end->state < SMCR_CM_STATE_ESTABLISHED);
+}
+
 /* The end that has sent this very REQ before, or whose REQ the capture lacked until now. */
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
@@ -217,7 +225,8 @@ find_requester(const smcr_cm_t *cm, const sending_t *sending)
 
     if (first->frame)
         return first->digest == (sending->message->digest & DIGEST_MASK) ? end : NULL;
-    return is_same_transaction(conn, sending) ? end : NULL;
+    bool opening = is_opening(end) && is_opening(smcr_cm_peer_of(end));
+    return opening && is_same_transaction(conn, sending) ? end : NULL;
 }
 
 static smcr_cm_conn_t *
