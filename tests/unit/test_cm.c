@@ -114,7 +114,7 @@ static const struct {
     {"the server ends after its REP", {OPEN, {BA, REJ, {TIMEWAIT, TIMEWAIT}, .answered = 2}}},
     {"the server ends after its REP was lost", {{AB, REQ, {REQ_SENT, REQ_RCVD}},
         {BA, REP, {REQ_SENT, REP_SENT}, .flags = LOST},
-        {BA, REJ, {IDLE, TIMEWAIT}, .answered = 2}}},
+        {BA, REJ, {REQ_SENT, TIMEWAIT}, .answered = 2}}},
     {"a stale connection", {{AB, REQ, {REQ_SENT, REQ_RCVD}},
                             {BA, REJ_STALE, {TIMEWAIT, IDLE}, .local = ZERO}}},
     {"a stale REP", {OPEN, {AB, REJ_STALE, {REQ_SENT, TIMEWAIT}, .answered = 1}}},
