@@ -484,7 +484,7 @@ smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
     bool reply = attribute == SMCR_CM_REP || attribute == SMCR_CM_SIDR_REP;
     bool sidr = attribute == SMCR_CM_SIDR_REQ || attribute == SMCR_CM_SIDR_REP;
 
-    if (attribute < SMCR_CM_REQ || attribute > SMCR_CM_DREP + (sidr ? 3 : 0))
+    if (attribute < SMCR_CM_REQ || attribute > SMCR_CM_SIDR_REP)
         return 0;
     if ((request || reply) && (conn->sidr != sidr || side != (reply ? 1 : 0)))
         return 0;
