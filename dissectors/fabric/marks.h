@@ -37,7 +37,8 @@ typedef struct {
 const smcr_ce_t *smcr_marks_ce(smcr_marks_t *marks, const smcr_marks_t *peer,
                                wmem_allocator_t *scope, smcr_when_t when);
 
-/* The queue pair receives a CNP, for what its peer receives: `peer`, NULL where that is not known. */
+/* The queue pair receives a CNP, for what its peer receives: `peer`, NULL where that is not
+ * known. */
 smcr_cnp_t smcr_marks_cnp(smcr_marks_t *marks, smcr_marks_t *peer, smcr_when_t when);
 
 #endif /* SMCR_FABRIC_MARKS_H */

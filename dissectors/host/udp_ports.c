@@ -96,7 +96,7 @@ is_roce(const datagram_t *datagram)
 static bool
 has_default_partition(const datagram_t *datagram)
 {
-    return (datagram->bth[2] & 0x7f) == 0x7f && datagram->bth[3] == 0xff;
+    return ((datagram->bth[2] << 8 | datagram->bth[3]) & SMCR_PKEY_DEFAULT) == SMCR_PKEY_DEFAULT;
 }
 
 /* Whether the state knows the queue pair that the packet is for. */

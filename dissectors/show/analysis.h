@@ -1,6 +1,6 @@
 /* analysis.h
- * The subtree [SMC-R analysis], or [RDMA analysis] on other connections: how the packet fared on its
- * way, what became of its data, and what a response answers.
+ * The subtree [SMC-R analysis], or [RDMA analysis] on other connections: how the packet fared on
+ * its way, what became of its data, and what a response answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

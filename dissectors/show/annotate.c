@@ -103,8 +103,8 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
                                   smcr_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-/* One end of an RDMA connection: its own fields, and the either-of ones, hidden. Returns the item of
- * the queue pair. */
+/* One end of an RDMA connection: its own fields, and the either-of ones, hidden. Returns the item
+ * of the queue pair. */
 static proto_item *
 show_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key, int hf_qpn, int hf_gid)
 {

@@ -114,7 +114,7 @@ static const struct {
     {"the server ends after its REP", {OPEN, {BA, REJ, {TIMEWAIT, TIMEWAIT}, .answered = 2}}},
     {"the server ends after its REP was lost", {{AB, REQ, {REQ_SENT, REQ_RCVD}},
         {BA, REP, {REQ_SENT, REP_SENT}, .flags = LOST},
-        {BA, REJ, {IDLE, TIMEWAIT}, .answered = 2}}},
+        {BA, REJ, {REQ_SENT, TIMEWAIT}, .answered = 2}}},
     {"a stale connection", {{AB, REQ, {REQ_SENT, REQ_RCVD}},
                             {BA, REJ_STALE, {TIMEWAIT, IDLE}, .local = ZERO}}},
     {"a stale REP", {OPEN, {AB, REJ_STALE, {REQ_SENT, TIMEWAIT}, .answered = 1}}},
@@ -215,6 +215,9 @@ static const struct {
     {"REP first", {{BA, REP, {REP_RCVD, REP_SENT}}, {AB, RTU, {ESTABLISHED, ESTABLISHED}}}},
     {"REP first, then the REQ again", {{BA, REP, {NONE, REP_SENT}, .flags = LOST},
         {AB, REQ, {REQ_SENT, REP_SENT}}, {BA, REP, {REP_RCVD, REP_SENT}, 1}}},
+    {"RTU first, then the same ID and transaction again", {
+        {AB, RTU, {ESTABLISHED, ESTABLISHED}}, {AB, REQ, {REQ_SENT, REQ_RCVD}, .conn = 2},
+        {BA, REP, {REP_RCVD, REP_SENT}, .conn = 2}}},
     {"MRA first", {{BA, MRA, {MRA_REQ_RCVD, MRA_REQ_SENT}}, {BA, REP, {REP_RCVD, REP_SENT}}}},
     {"REJ first", {{BA, REJ, {IDLE, IDLE}, .local = ZERO}}},
     {"REJ of nothing first", {{BA, REJ, {NONE, NONE}, .answered = 2}}},

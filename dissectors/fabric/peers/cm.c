@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cm_conn.h"
+#include "cm_state.h"
 #include "cm_table.h"
 #include "wire/wire.h"
 
@@ -202,6 +202,14 @@ find_sender(const smcr_cm_t *cm, const sending_t *sending)
 
 static unsigned kind_of(uint8_t attribute);
 
+/* The end is neither established nor has it ended. */
+static bool
+is_opening(const smcr_cm_end_t *end)
+{
+    return !end->state_known ||
+           (end->state != SMCR_CM_STATE_IDLE && end->state < SMCR_CM_STATE_ESTABLISHED);
+}
+
 /* The end that has sent this very REQ before, or whose REQ the capture lacked until now. */
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
@@ -217,7 +225,8 @@ find_requester(const smcr_cm_t *cm, const sending_t *sending)
 
     if (first->frame)
         return first->digest == (sending->message->digest & DIGEST_MASK) ? end : NULL;
-    return is_same_transaction(conn, sending) ? end : NULL;
+    bool opening = is_opening(end) && is_opening(smcr_cm_peer_of(end));
+    return opening && is_same_transaction(conn, sending) ? end : NULL;
 }
 
 static smcr_cm_conn_t *
@@ -475,7 +484,7 @@ smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
     bool reply = attribute == SMCR_CM_REP || attribute == SMCR_CM_SIDR_REP;
     bool sidr = attribute == SMCR_CM_SIDR_REQ || attribute == SMCR_CM_SIDR_REP;
 
-    if (attribute < SMCR_CM_REQ || attribute > SMCR_CM_DREP + (sidr ? 3 : 0))
+    if (attribute < SMCR_CM_REQ || attribute > SMCR_CM_SIDR_REP)
         return 0;
     if ((request || reply) && (conn->sidr != sidr || side != (reply ? 1 : 0)))
         return 0;

@@ -20,8 +20,8 @@
 
 #include "fabric/fabric.h"
 
-#include "cm_conn.h"
 #include "cm_message.h"
+#include "cm_state.h"
 
 typedef struct smcr_cm smcr_cm_t; /* what is known of one capture */
 
@@ -43,7 +43,8 @@ typedef struct {
     uint32_t repeat_of;   /* frame of the first packet of the same message; 0: this is the first */
     bool unexpected_sent; /* the sender, in the state that the capture shows, would not send it:
                              the capture lacks messages, or it is an error. Never for a repeat */
-    bool unexpected_received; /* the receiver, likewise, would not take it */
+    bool unexpected_received; /* the receiver, likewise, would not take it; a DREQ also if it names
+                                 another queue pair. Never for one that does not arrive */
 } smcr_cm_verdict_t;
 
 /* A registry without connections. It is freed with `scope`. */
@@ -70,7 +71,7 @@ smcr_cm_conn_t *smcr_cm_conn(const smcr_cm_t *cm, uint32_t index);
 
 /*
  * The frame in which a side first sent the message `attribute` (enum smcr_cm_attribute); where it
- * sent several that differ, the last of these. 0: the capture has none.
+ * sent several that differ, the last of these. 0: the capture has none, or it is a LAP or an APR.
  */
 uint32_t smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute);
 

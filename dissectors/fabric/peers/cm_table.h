@@ -13,7 +13,7 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-#include "cm_conn.h"
+#include "cm_state.h"
 
 /* The connection of an end, and its other end. */
 static inline smcr_cm_conn_t *

@@ -1,11 +1,11 @@
-/* cm_conn.c
+/* cm_state.c
  * Rules for sending and receiving, and what a message proves where no rule applies. A capture may
  * lack messages, and it may have those that cross on the wire in another order than their senders.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cm_conn.h"
+#include "cm_state.h"
 
 #include <wireshark.h>
 
@@ -17,6 +17,7 @@
 #define TO(state) SMCR_CM_STATE_##state
 #define REJECTED (E(REJ_REQ) | E(REJ_REP) | E(REJ_OTHER))
 #define STALE (E(STALE_REQ) | E(STALE_REP) | E(STALE_OTHER))
+#define LATER (E(REJ_REP) | E(REJ_OTHER) | E(STALE_REP) | E(STALE_OTHER))
 #define ANY_STATE 0xffffU
 
 /* The first that fits is valid. */
@@ -56,11 +57,15 @@ static const rule_t received[] = {
     {E(MRA_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(MRA_REQ_RCVD)},
     {E(MRA_REP), S(REP_SENT) | S(MRA_REP_RCVD), TO(MRA_REP_RCVD)},
     {E(MRA_REP) | E(MRA_OTHER), S(ESTABLISHED), STAY},
-    {REJECTED, S(REQ_SENT) | S(MRA_REQ_RCVD) | S(REP_SENT) | S(MRA_REP_RCVD) | S(REQ_RCVD) |
-                   S(MRA_REQ_SENT), TO(IDLE)},
-    {REJECTED | STALE, S(REQ_SENT) | S(MRA_REQ_RCVD) | S(REP_SENT) | S(MRA_REP_RCVD) | S(REQ_RCVD) |
-                           S(MRA_REQ_SENT) | S(DREQ_SENT) | S(REP_RCVD) | S(MRA_REP_SENT) |
-                           S(ESTABLISHED), TO(TIMEWAIT)},
+    /* A client that has no answer yet takes none that names an ID of the server, and the reverse
+     * (cm_acquire_rejected_id()). */
+    {E(REJ_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(IDLE)},
+    {E(STALE_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(TIMEWAIT)},
+    {LATER, S(REQ_SENT) | S(MRA_REQ_RCVD), STAY},
+    {E(REJ_REP) | E(REJ_OTHER), S(REP_SENT) | S(MRA_REP_RCVD) | S(REQ_RCVD) | S(MRA_REQ_SENT),
+     TO(IDLE)},
+    {LATER, S(REP_SENT) | S(MRA_REP_RCVD) | S(REQ_RCVD) | S(MRA_REQ_SENT) | S(DREQ_SENT) |
+                S(REP_RCVD) | S(MRA_REP_SENT) | S(ESTABLISHED), TO(TIMEWAIT)},
     {E(REP), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(REP_RCVD)},
     {E(RTU), S(REP_SENT) | S(MRA_REP_RCVD), TO(ESTABLISHED)},
     {E(RTU), S(ESTABLISHED) | S(DREQ_SENT) | S(DREQ_RCVD) | S(TIMEWAIT), STAY},
@@ -86,7 +91,7 @@ static const struct {
     [SMCR_CM_EVENT_REJ_OTHER] = {NOTHING, NOTHING},
     [SMCR_CM_EVENT_STALE_REQ] = {TO(IDLE), TO(TIMEWAIT)},
     [SMCR_CM_EVENT_STALE_REP] = {NOTHING, TO(TIMEWAIT)},
-    [SMCR_CM_EVENT_STALE_OTHER] = {NOTHING, TO(TIMEWAIT)},
+    [SMCR_CM_EVENT_STALE_OTHER] = {NOTHING, NOTHING},
     [SMCR_CM_EVENT_REP] = {TO(REP_SENT), TO(REP_RCVD)},
     [SMCR_CM_EVENT_RTU] = {TO(ESTABLISHED), TO(ESTABLISHED)},
     [SMCR_CM_EVENT_DREQ] = {TO(DREQ_SENT), TO(DREQ_RCVD)},

@@ -1,4 +1,4 @@
-/* cm_conn.h
+/* cm_state.h
  * A connection that the communication management sets up: its two ends, and how the state of an end
  * moves with the messages that it sends and receives, as in Linux 6.1,
  * drivers/infiniband/core/cm.c. What timers do is not in a capture: an end stays in timewait.
@@ -6,8 +6,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_PEERS_CM_CONN_H
-#define SMCR_FABRIC_PEERS_CM_CONN_H
+#ifndef SMCR_FABRIC_PEERS_CM_STATE_H
+#define SMCR_FABRIC_PEERS_CM_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -108,4 +108,4 @@ void smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event);
 /* A message reaches the end again: one that was rejected takes a repeated request for a new one. */
 void smcr_cm_end_receives_again(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-#endif /* SMCR_FABRIC_PEERS_CM_CONN_H */
+#endif /* SMCR_FABRIC_PEERS_CM_STATE_H */
