@@ -133,7 +133,7 @@ static void
 name_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
 {
     flow->src_qpn = qpn;
-    flow->ground = ground;
+    flow->ground = (uint8_t)ground;
     smcr_rdma_flow_t *opposite = find(rdma, flow->key.target.gid, flow->key.source, qpn);
     if (!opposite || opposite->ground != ground || opposite->conn != flow->conn ||
         opposite->src_qpn != flow->key.target.qpn)
