@@ -10,6 +10,7 @@
 #include "wire/wire.h"
 
 #define WAITING_MAX 8192
+#define UNANSWERED_MAX 8 /* as long as nobody responds: the first responses tell who does */
 
 static smcr_message_t *
 take_oldest(smcr_messages_t *messages)
@@ -25,7 +26,8 @@ take_oldest(smcr_messages_t *messages)
 }
 
 static void
-append(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t last, bool read)
+append(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t last, bool read,
+       uint32_t most)
 {
     smcr_message_t *message = wmem_new0(scope, smcr_message_t);
 
@@ -35,13 +37,13 @@ append(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t last, bool
     else
         messages->oldest = message;
     messages->newest = message;
-    if (++messages->count > WAITING_MAX)
+    if (++messages->count > most)
         wmem_free(scope, take_oldest(messages));
 }
 
 void
 smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope, const smcr_sent_t *packet,
-                   smcr_psn_t psn)
+                   smcr_psn_t psn, bool answered)
 {
     bool goes_on = messages->begin.frame && psn == messages->expected;
 
@@ -53,7 +55,8 @@ smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope, const smc
     if (!smcr_ends_message(packet->opcode))
         return;
     if (messages->begin.frame)
-        append(messages, scope, psn, packet->opcode == SMCR_RC_READ_REQUEST);
+        append(messages, scope, psn, packet->opcode == SMCR_RC_READ_REQUEST,
+               answered ? WAITING_MAX : UNANSWERED_MAX);
     messages->begin = (smcr_when_t){0, 0};
 }
 

@@ -31,9 +31,9 @@ typedef struct {
     smcr_psn_t expected;             /* PSN of its next packet */
 } smcr_messages_t;
 
-/* A request packet with `psn`, above all before it. */
+/* A request packet with `psn`, above all before it. `answered`: it is known who responds. */
 void smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope,
-                        const smcr_sent_t *packet, smcr_psn_t psn);
+                        const smcr_sent_t *packet, smcr_psn_t psn, bool answered);
 
 /*
  * A response covers everything up to and with `taken`. `read` is the PSN of the READ that it

@@ -73,6 +73,6 @@ smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocat
     if (anew)
         traffic->messages = (smcr_messages_t){.count = 0};
     if (is_new && packet->opcode < SMCR_RC_OPCODES && !smcr_is_response(packet->opcode))
-        smcr_messages_sent(&traffic->messages, scope, packet, verdict.psn);
+        smcr_messages_sent(&traffic->messages, scope, packet, verdict.psn, reverse != NULL);
     return verdict;
 }
