@@ -24,6 +24,9 @@ remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_
         seen->id = (uint16_t)packet->ip_id;
         seen->corrupt = packet->corrupt;
         seen->arrived = !packet->corrupt;
+        seen->fetches = smcr_is_fetch(packet->opcode);
+        seen->begins = smcr_begins_message(packet->opcode);
+        seen->ends = smcr_ends_message(packet->opcode);
     }
     return seen;
 }

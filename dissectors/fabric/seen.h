@@ -35,6 +35,9 @@ typedef struct {
     bool late : 1;          /* its first packet in the capture was: others may have gone before */
     bool corrupt : 1;       /* its first packet has a wrong ICRC */
     bool arrived : 1;       /* one with a right ICRC has come */
+    bool begins : 1;        /* it is the first packet of a message */
+    bool ends : 1;          /* it is the last packet of one that an acknowledgement completes */
+    bool fetches : 1;       /* it is a READ or an atomic: its own response completes it */
 } smcr_seen_packet_t;
 
 typedef struct {
