@@ -24,12 +24,20 @@ take_oldest(smcr_messages_t *messages)
     return oldest;
 }
 
+/* Requests that are answered with data. */
+static bool
+fetches(uint8_t opcode)
+{
+    return opcode == SMCR_RC_READ_REQUEST || opcode == SMCR_RC_CMP_SWAP ||
+           opcode == SMCR_RC_FETCH_ADD;
+}
+
 static void
-append(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t last, bool read)
+append(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t last, bool fetch)
 {
     smcr_message_t *message = wmem_new0(scope, smcr_message_t);
 
-    *message = (smcr_message_t){.last = last, .begin = messages->begin, .read = read};
+    *message = (smcr_message_t){.last = last, .begin = messages->begin, .fetch = fetch};
     if (messages->newest)
         messages->newest->next = message;
     else
@@ -53,22 +61,22 @@ smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope, const smc
     if (!smcr_ends_message(packet->opcode))
         return;
     if (messages->begin.frame)
-        append(messages, scope, psn, packet->opcode == SMCR_RC_READ_REQUEST);
+        append(messages, scope, psn, fetches(packet->opcode));
     messages->begin = (smcr_when_t){0, 0};
 }
 
 const smcr_message_t *
 smcr_messages_settle(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t taken,
-                     smcr_psn_t read, bool ends)
+                     smcr_psn_t fetch, bool ends)
 {
     smcr_message_t *complete = NULL, **end = &complete;
 
     while (messages->oldest && messages->oldest->last <= taken) {
-        bool is_answered = messages->oldest->read && messages->oldest->last == read;
+        bool is_answered = messages->oldest->fetch && messages->oldest->last == fetch;
         if (is_answered && !ends)
             break;
         smcr_message_t *message = take_oldest(messages);
-        if (message->read && !is_answered) {
+        if (message->fetch && !is_answered) {
             wmem_free(scope, message);
             continue;
         }

@@ -20,7 +20,8 @@ typedef struct smcr_message {
     struct smcr_message *next; /* NULL: the last one */
     smcr_psn_t last;           /* PSN of its last packet; of a READ, of its request */
     smcr_when_t begin;         /* its first packet was sent first */
-    bool read;                 /* an RDMA READ: the last packet of its response completes it */
+    bool fetch;                /* an RDMA READ or an atomic: only the last packet of its own
+                                  response completes it */
 } smcr_message_t;
 
 /* All zeros: nothing has been sent. */
@@ -36,12 +37,12 @@ void smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope,
                         const smcr_sent_t *packet, smcr_psn_t psn);
 
 /*
- * A response covers everything up to and with `taken`. `read` is the PSN of the READ that it
- * answers, 0: none; `ends`: it is the last packet of that. Returns the messages that are complete
- * now, NULL when there is none; they live as long as the scope. READs that it passes over are
- * forgotten: the capture lacks their responses.
+ * A response covers everything up to and with `taken`. `fetch` is the PSN of the READ or atomic
+ * that it answers, 0: none; `ends`: it is the last packet of that. Returns the messages that are
+ * complete now, NULL when there is none; they live as long as the scope. READs and atomics that it
+ * passes over are forgotten: the capture lacks their responses.
  */
 const smcr_message_t *smcr_messages_settle(smcr_messages_t *messages, wmem_allocator_t *scope,
-                                           smcr_psn_t taken, smcr_psn_t read, bool ends);
+                                           smcr_psn_t taken, smcr_psn_t fetch, bool ends);
 
 #endif /* SMCR_FABRIC_COMPLETION_H */

@@ -28,13 +28,14 @@ static const smcr_message_t *
 settle(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet,
        smcr_psn_t psn, smcr_psn_t taken)
 {
+    bool of_atomic = packet->opcode == SMCR_RC_ATOMIC_ACK;
     bool of_read = packet->opcode >= SMCR_RC_READ_RESPONSE_FIRST &&
                    packet->opcode <= SMCR_RC_READ_RESPONSE_ONLY;
-    bool ends = packet->opcode == SMCR_RC_READ_RESPONSE_LAST ||
+    bool ends = of_atomic || packet->opcode == SMCR_RC_READ_RESPONSE_LAST ||
                 packet->opcode == SMCR_RC_READ_RESPONSE_ONLY;
+    smcr_psn_t read = of_read ? smcr_reads_find(requests->flow.reads, psn) : 0;
 
-    return smcr_messages_settle(&requests->messages, scope, taken,
-                                of_read ? smcr_reads_find(requests->flow.reads, psn) : 0, ends);
+    return smcr_messages_settle(&requests->messages, scope, taken, of_atomic ? psn : read, ends);
 }
 
 smcr_answer_t
@@ -60,19 +61,32 @@ smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smc
     return answer;
 }
 
+/* Whether the packet took PSNs above `before`, the highest until then. One with a wrong ICRC may have
+ * changed nothing (flow.h). */
+static bool
+is_new(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_verdict_t *verdict,
+       smcr_psn_t before)
+{
+    bool counts = !packet->corrupt || (verdict->psn > before && verdict->psn <= flow->highest);
+
+    return counts &&
+           (verdict->order == SMCR_PACKET_IS_NEXT || verdict->order == SMCR_PACKET_IS_BEHIND);
+}
+
 smcr_verdict_t
 smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                   const smcr_sent_t *packet)
 {
-    bool anew = !smcr_is_response(packet->opcode) && smcr_flow_begins_anew(&traffic->flow,
-                                                                           packet->psn);
+    smcr_psn_t before = traffic->flow.highest;
+    bool anew = !smcr_is_response(packet->opcode) && !packet->corrupt &&
+                smcr_flow_begins_anew(&traffic->flow, packet->psn);
     smcr_verdict_t verdict = smcr_flow_take(&traffic->flow, reverse ? &reverse->flow : NULL, scope,
                                             packet);
-    bool is_new = verdict.order == SMCR_PACKET_IS_NEXT || verdict.order == SMCR_PACKET_IS_BEHIND;
 
     if (anew)
         traffic->messages = (smcr_messages_t){.count = 0};
-    if (is_new && packet->opcode < SMCR_RC_OPCODES && !smcr_is_response(packet->opcode))
+    if (packet->opcode < SMCR_RC_OPCODES && !smcr_is_response(packet->opcode) &&
+        is_new(&traffic->flow, packet, &verdict, before))
         smcr_messages_sent(&traffic->messages, scope, packet, verdict.psn);
     return verdict;
 }
