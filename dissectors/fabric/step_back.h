@@ -24,7 +24,8 @@ typedef enum smcr_cause smcr_cause_t;
 typedef struct {
     uint32_t frame;  /* of the first packet */
     uint8_t cause;   /* smcr_cause_t */
-    smcr_when_t nak; /* that asked for it: the last RNR NAK, or else the last NAK; frame 0: none */
+    smcr_when_t nak; /* that named the PSN of the first packet: the last RNR NAK, or else the last
+                        NAK; frame 0: none did */
 } smcr_step_back_t;
 
 /* A NAK that the sender has not followed yet. */
