@@ -42,7 +42,9 @@ complete(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *p
 {
     smcr_psn_t from = MAX(requests->told, requests->flow.taken) + 1;
 
-    requests->told = MAX(requests->told, taken);
+    if (taken < from)
+        return NULL;
+    requests->told = taken;
     return smcr_completed(&requests->flow, scope, from, taken,
                           answered(&requests->flow, packet, psn));
 }
