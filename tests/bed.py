@@ -24,10 +24,14 @@ TIME_LIMIT = 300  # seconds for one run of tshark
 PREFERENCES = ("-o", "udp.ignore_ipv6_zero_checksum:TRUE")
 
 
+FOLDERS = ("real", "synthetic", "malformed")
+PACKED = ("fabric", "roce")  # tests of their own read them
+
+
 def captures(*folders):
-    """The captures of the project: {name: path}, of all folders or of those named."""
+    """The captures of the project: {name: path}, of all folders but the packed ones, or of those named."""
     found = {}
-    for folder in folders or ("real", "synthetic", "malformed"):
+    for folder in folders or FOLDERS:
         for path in sorted((TOP / "captures" / folder).glob("*.pcap*")):
             assert path.stem not in found, f"two captures have the name {path.stem}"
             found[path.stem] = path
@@ -63,7 +67,7 @@ class Bed:
             (self.root / name).mkdir(parents=True)
         for plugin in BUILDS.glob("*/smcr.so"):
             self.add_plugin(plugin, plugin.parent.name)
-        for name, path in captures().items():
+        for path in captures(*FOLDERS, *PACKED).values():
             copy = self.root / "captures" / path.relative_to(TOP / "captures")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)

@@ -77,6 +77,33 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 
 /* ---- trouble ---- */
 
+/* Why its sender has sent a packet again; NULL: not known. */
+static const char *
+cause_of(const smcr_record_t *record, smcr_event_id_t event)
+{
+    static const char *const causes[] = {
+        [SMCR_CAUSE_RNR] = "RNR NAK",
+        [SMCR_CAUSE_NAK] = "NAK",
+        [SMCR_CAUSE_READ] = "READ asked again",
+        [SMCR_CAUSE_TIMEOUT] = "timeout",
+    };
+    bool again = event == SMCR_EVENT_RETRANSMISSION || event == SMCR_EVENT_SENT_TO_NOBODY;
+
+    return again && record->step ? causes[record->step->cause] : NULL;
+}
+
+static void
+add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event,
+          const char *word)
+{
+    const char *cause = cause_of(record, event);
+
+    if (cause)
+        wmem_strbuf_append_printf(text, "[%s: %s] ", word, cause);
+    else
+        wmem_strbuf_append_printf(text, "[%s] ", word);
+}
+
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -91,7 +118,7 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 
     for (const smcr_event_t *event = record->events; event; event = event->next)
         if (words[event->id])
-            wmem_strbuf_append_printf(text, "[%s] ", words[event->id]);
+            add_event(text, record, event->id, words[event->id]);
     if (record->gap_frame && !record->missing)
         wmem_strbuf_append(text, "[Behind a gap] ");
     if (wmem_strbuf_get_len(text))
@@ -100,11 +127,14 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 
 /* ---- acknowledgements ---- */
 
-/* `verb`: what the receiver does with the packet that has the PSN. */
+/* `verb`: what the receiver does with the packet that has the PSN. InfiniBand's dissector may have
+ * written the reason behind its text: once is enough. */
 static void
 add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce,
             const char *reason, const char *verb)
 {
+    if (roce->opcode == SMCR_RC_ACK)
+        col_add_fstr(pinfo->cinfo, COL_INFO, "RC Acknowledge QP=0x%06x ", roce->target.qpn);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", reason);
     if (record->refuses)
         col_append_fstr(pinfo->cinfo, COL_INFO, "%s frame %u", verb, record->refuses);
@@ -135,7 +165,9 @@ smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roc
                                        val_to_str_const(code, smcr_nak_codes, "unknown reason")),
                     code == SMCR_NAK_PSN_SEQUENCE ? "expects" : "refuses");
     else if (kind == SMCR_SYNDROME_RNR_NAK)
-        add_refusal(pinfo, record, roce, "RNR NAK", "is not ready for");
+        add_refusal(pinfo, record, roce,
+                    wmem_strdup_printf(pinfo->pool, "RNR NAK: wait %g ms", smcr_rnr_timer_ms(code)),
+                    "is not ready for");
     else if (record->acks.frame)
         col_append_fstr(pinfo->cinfo, COL_INFO, "%s frame %u%s",
                         roce->opcode == SMCR_RC_ACK ? "ACK of" : "answers", record->acks.frame,

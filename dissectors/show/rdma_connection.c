@@ -33,18 +33,27 @@ source_of(const smcr_record_t *record, const smcr_roce_t *roce)
     return (source_t){flow->src_qpn, flow->ground};
 }
 
-static proto_tree *
-begin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_roce_t *roce,
-      const source_t *source)
+static bool
+is_message(const smcr_record_t *record)
 {
-    const char *title =
-        source->ground ? wmem_strdup_printf(pinfo->pool,
-                                            "RDMA connection, queue pair 0x%06x to 0x%06x",
-                                            source->qpn, roce->target.qpn)
-                       : wmem_strdup_printf(pinfo->pool, "RDMA connection, to queue pair 0x%06x",
-                                            roce->target.qpn);
+    return record->kind == SMCR_PACKET_CM && record->cm;
+}
 
-    return smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma, tvb, title);
+/* Messages of communication management all go from queue pair 1 to queue pair 1: what they are
+ * about says more. */
+static const char *
+title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce,
+         const source_t *source)
+{
+    if (is_message(record))
+        return wmem_strdup_printf(
+            pinfo->pool, "RDMA-CM connection %u, %s", record->cm->conn->index,
+            val_to_str_const(record->cm->attribute, smcr_cm_attributes, "unknown message"));
+    if (source->ground)
+        return wmem_strdup_printf(pinfo->pool, "RDMA connection, queue pair 0x%06x to 0x%06x",
+                                  source->qpn, roce->target.qpn);
+    return wmem_strdup_printf(pinfo->pool, "RDMA connection, to queue pair 0x%06x",
+                              roce->target.qpn);
 }
 
 static void
@@ -128,6 +137,20 @@ show_rejection(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
 }
 
+/* Which of the connections that are set up at the same time the message is about. */
+static void
+show_message(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
+{
+    const smcr_cm_conn_t *conn = note->conn;
+    bool asks = note->attribute == SMCR_CM_REQ || note->attribute == SMCR_CM_SIDR_REQ;
+
+    col_append_fstr(pinfo->cinfo, COL_INFO, " Connection=%u", conn->index);
+    if (asks && conn->port_known)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Port=%u", conn->port);
+    if (note->attribute == SMCR_CM_REJ && !note->repeat_of)
+        show_rejection(pinfo, item, note);
+}
+
 /* ---- all of it ---- */
 
 void
@@ -136,7 +159,8 @@ smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_r
 {
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     source_t source = source_of(record, roce);
-    proto_tree *below = begin(tvb, pinfo, tree, roce, &source);
+    proto_tree *below = smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma, tvb,
+                                            title_of(pinfo, record, roce, &source));
 
     pinfo->current_proto = "SMC-R";
     if (proto_field_is_referenced(tree, proto_smcr)) {
@@ -146,9 +170,8 @@ smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_r
         smcr_analysis_show(tvb, pinfo, below, record, roce);
     }
     smcr_annotate_events(pinfo, proto_tree_get_parent(below), record);
-    if (record->kind == SMCR_PACKET_CM && record->cm && record->cm->attribute == SMCR_CM_REJ &&
-        !record->cm->repeat_of)
-        show_rejection(pinfo, proto_tree_get_parent(below), record->cm);
+    if (is_message(record))
+        show_message(pinfo, proto_tree_get_parent(below), record->cm);
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, roce);
     smcr_info_trouble(pinfo, record);

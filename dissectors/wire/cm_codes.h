@@ -93,7 +93,7 @@ enum smcr_cm_answered { SMCR_CM_ANSWERED(SMCR_ENUM_ROW) };
     V(SMCR_CM_REASON_PORT_REDIRECT, 25, "redirected to another port") \
     V(SMCR_CM_REASON_INVALID_MTU, 26, "invalid path MTU") \
     V(SMCR_CM_REASON_INSUFFICIENT_RESP_RESOURCES, 27, "insufficient responder resources") \
-    V(SMCR_CM_REASON_CONSUMER_DEFINED, 28, "rejected by the application") \
+    V(SMCR_CM_REASON_CONSUMER_DEFINED, 28, "decision of the application") \
     V(SMCR_CM_REASON_INVALID_RNR_RETRY, 29, "RNR retry count rejected") \
     V(SMCR_CM_REASON_DUPLICATE_LOCAL_COMM_ID, 30, "duplicate local communication ID") \
     V(SMCR_CM_REASON_INVALID_CLASS_VERSION, 31, "unsupported class version") \
