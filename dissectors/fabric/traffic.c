@@ -61,8 +61,8 @@ smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smc
     return answer;
 }
 
-/* Whether the packet took PSNs above `before`, the highest until then. One with a wrong ICRC may have
- * changed nothing (flow.h). */
+/* Whether the packet took PSNs above `before`, the highest until then. One with a wrong ICRC may
+ * have changed nothing (flow.h). */
 static bool
 is_new(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_verdict_t *verdict,
        smcr_psn_t before)
