@@ -159,46 +159,35 @@ pick_headers(frames_headers_t *headers, input_t *input)
     headers->ip_id = last_id;
 }
 
+/* A packet from its BTH on; `kind` is below 16. Returns its length. */
+static size_t
+make(uint8_t *packet, unsigned kind, const frames_headers_t *headers, uint32_t qpn, input_t *input)
+{
+    if (kind < 3)
+        return make_message(packet, headers, qpn, input);
+    if (kind == 3)
+        return make_notification(packet, qpn);
+    if (kind == 4)
+        return make_datagram(packet, qpn, input);
+    if (kind == 5)
+        return make_packet(packet, input_byte(input), qpn, input);
+    if (kind == 6)
+        return make_packet(packet, SMCR_UC | (input_byte(input) & 0x1f), qpn, input);
+    if (kind < 10)
+        return make_packet(packet, SMCR_RC_ACK, qpn, input);
+    if (kind < 12)
+        return make_packet(packet, SMCR_RC_SEND_ONLY, qpn, input);
+    return make_packet(packet, input_byte(input) & 0x1f, qpn, input);
+}
+
 void
 rdma_send(input_t *input)
 {
     uint8_t packet[SMCR_BTH_LENGTH + HEADERS_MAX + PAYLOAD_MAX] = {0};
     uint8_t kind = input_byte(input);
     frames_headers_t headers;
-    size_t length;
 
     pick_headers(&headers, input);
-    uint32_t qpn = qpns[kind >> 5];
-    switch (kind & 0x0f) {
-    case 0:
-    case 1:
-    case 2:
-        length = make_message(packet, &headers, qpn, input);
-        break;
-    case 3:
-        length = make_notification(packet, qpn);
-        break;
-    case 4:
-        length = make_datagram(packet, qpn, input);
-        break;
-    case 5:
-        length = make_packet(packet, input_byte(input), qpn, input);
-        break;
-    case 6:
-        length = make_packet(packet, SMCR_UC | (input_byte(input) & 0x1f), qpn, input);
-        break;
-    case 7:
-    case 8:
-    case 9:
-        length = make_packet(packet, SMCR_RC_ACK, qpn, input);
-        break;
-    case 10:
-    case 11:
-        length = make_packet(packet, SMCR_RC_SEND_ONLY, qpn, input);
-        break;
-    default:
-        length = make_packet(packet, input_byte(input) & 0x1f, qpn, input);
-        break;
-    }
+    size_t length = make(packet, kind & 0x0f, &headers, qpns[kind >> 5], input);
     frames_rdma(&headers, (input_t){packet, length}, kind & 0x10 ? input_byte(input) & 0x3f : 0);
 }
