@@ -86,9 +86,59 @@ class Seeds:
             self.chain("write", record(how, message[reth:]) + message[:reth])
 
 
+# Packets of the harness "rdma" (rdma.c), by sender: 0 is the client, with the queue pair 0x11, 1 the server, with 0x21.
+QPN_OF = {0: 0 << 5, 1: 2 << 5}
+
+
+def cm(sender, message, headers=0):
+    return bytes([QPN_OF[sender] | 0, headers, sender, message, 0])
+
+
+def packet(sender, psn, opcode, value=0, length=8, headers=0):
+    return bytes([QPN_OF[not sender] | 12, headers, sender, opcode, psn, value, length])
+
+
+def ack(sender, psn, value=0x80, headers=0):
+    return bytes([QPN_OF[not sender] | 7, headers, sender, psn, value, 0])
+
+
+def cnp(sender):
+    return bytes([QPN_OF[not sender] | 3, 4, sender])
+
+
+def datagram(sender):
+    return bytes([QPN_OF[not sender] | 4, 0, sender, 0x10 * (0 if sender == 0 else 2)])
+
+
+REQ, REP, RTU, DREQ, DREP = range(5)
+FIRST, MIDDLE, LAST, ONLY, READ = 0, 1, 2, 4, 12
+MARKED, CORRUPT, FORMULA = 0x38, 0xC0, 2  # headers: CE; wrong ICRC; the port of Linux for the two queue pairs
+OPEN = (cm(0, REQ), cm(1, REP), cm(0, RTU))
+DATA = (packet(0, 0, ONLY), ack(1, 0), packet(0, 1, FIRST), packet(0, 2, MIDDLE), packet(0, 3, LAST), ack(1, 3))
+LOSS = (packet(0, 0, ONLY), ack(1, 0), packet(0, 1, ONLY), packet(0, 3, ONLY), ack(1, 2, 0x40), packet(0, 2, ONLY),
+        packet(0, 3, ONLY), ack(1, 3))
+READS = (packet(0, 0, READ, 12), packet(1, 0, 13), packet(1, 1, 14), packet(1, 2, 15), packet(0, 3, 19),
+         packet(1, 3, 18))
+EXCHANGES = (
+    OPEN, OPEN + DATA, OPEN + DATA + (cm(0, DREQ), cm(1, DREP)), OPEN + LOSS, OPEN + READS, DATA, LOSS, READS,
+    OPEN + (packet(0, 0, ONLY, headers=MARKED), cnp(1), packet(0, 1, ONLY, headers=MARKED), cnp(1)),
+    OPEN + (packet(0, 0, ONLY), packet(0, 1, ONLY, headers=CORRUPT), packet(0, 2, ONLY), ack(1, 1, 0x40)),
+    OPEN + DATA + (cm(1, DREQ), cm(0, DREP)) + OPEN + DATA,
+    tuple(packet(i % 2, i // 2, ONLY, headers=FORMULA) for i in range(4)) + (ack(1, 0, headers=FORMULA),),
+    (datagram(0), datagram(1), datagram(0), cnp(1)), (cm(0, DREQ), cm(1, DREP)))
+
+
+def exchanges(seeds):
+    """Alone, and in a capture with SMC-R."""
+    for exchange in EXCHANGES:
+        seeds.add("rdma", b"\0" + b"".join(exchange))
+        seeds.add("rdma", b"\1" + b"".join(b"\1" + each for each in exchange))
+
+
 def main(folder, one_of=1):
     """All seeds, or one of so many."""
     seeds = Seeds(folder, one_of)
+    exchanges(seeds)
     for path in bed.captures().values():
         linktype, frames = alter.read(path)
         for frame in frames[:FRAMES_MAX]:

@@ -6,6 +6,7 @@
 
 #include "frames.h"
 
+#include "fabric/fabric.h"
 #include "session.h"
 
 #define LENGTH_MAX 4096
@@ -49,19 +50,27 @@ replace_gids(uint8_t *bytes, size_t length)
 }
 
 static void
-put_ipv4(uint8_t *frame, uint8_t protocol, uint8_t net, bool from_server, size_t length)
+put_hosts(uint8_t *frame, uint8_t protocol, uint8_t net, const uint8_t hosts[2], size_t length)
 {
     uint8_t *ip = frame + ETHERNET;
 
     put(frame + 12, 2, 0x0800);
-    frame[5] = 2U - from_server;
-    frame[11] = 1U + from_server;
+    frame[5] = hosts[1];
+    frame[11] = hosts[0];
     ip[0] = 0x45;
     put(ip + 2, 2, (uint32_t)length - ETHERNET);
     ip[8] = 64;
     ip[9] = protocol;
-    put_address(ip + 12, net, 1U + from_server);
-    put_address(ip + 16, net, 2U - from_server);
+    put_address(ip + 12, net, hosts[0]);
+    put_address(ip + 16, net, hosts[1]);
+}
+
+static void
+put_ipv4(uint8_t *frame, uint8_t protocol, uint8_t net, bool from_server, size_t length)
+{
+    uint8_t hosts[] = {1U + from_server, 2U - from_server};
+
+    put_hosts(frame, protocol, net, hosts, length);
 }
 
 static void
@@ -136,6 +145,28 @@ frames_roce(bool from_server, input_t packet, frames_cut_t cut)
     put(udp + 4, 2, (uint32_t)length - ETHERNET - IPV4);
     memcpy(udp + UDP, packet.bytes, packet_length);
     replace_gids(udp + UDP, packet_length);
+    dissect(frame, length, cut);
+}
+
+void
+frames_rdma(const frames_headers_t *headers, input_t packet, frames_cut_t cut)
+{
+    uint8_t frame[LENGTH_MAX] = {0}, hosts[] = {headers->from, headers->to};
+    uint8_t *ip = frame + ETHERNET, *udp = ip + IPV4;
+    size_t packet_length = MIN(packet.left, LENGTH_MAX - ETHERNET - IPV4 - UDP - ICRC_LENGTH);
+    size_t covered = IPV4 + UDP + packet_length;
+    size_t length = ETHERNET + covered + ICRC_LENGTH;
+
+    put_hosts(frame, PROTOCOL_UDP, 10, hosts, length);
+    ip[1] = headers->ecn;
+    put(ip + 4, 2, headers->ip_id);
+    put(udp, 2, headers->port);
+    put(udp + 2, 2, ROCE_PORT);
+    put(udp + 4, 2, (uint32_t)length - ETHERNET - IPV4);
+    memcpy(udp + UDP, packet.bytes, packet_length);
+    replace_gids(udp + UDP, packet_length);
+    put(ip + covered, 4, smcr_icrc_compute(SMCR_ICRC_IPV4, ip, IPV4 + UDP, covered) ^
+                             headers->wrong_icrc);
     dissect(frame, length, cut);
 }
 

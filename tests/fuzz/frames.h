@@ -48,6 +48,18 @@ void frames_roce_v1(bool from_server, input_t packet, frames_cut_t cut);
 void frames_roce_packet(bool from_server, uint8_t opcode, uint8_t pad, input_t payload,
                         frames_cut_t cut);
 
+/* Headers of a packet between any hosts. */
+typedef struct {
+    uint8_t from, to;    /* hosts, from 1; the client is 1, the server 2 */
+    uint16_t port;       /* UDP source port */
+    uint8_t ecn;         /* IP's ECN codepoint */
+    uint16_t ip_id;
+    bool wrong_icrc;
+} frames_headers_t;
+
+/* A RoCEv2 packet, from its BTH on; the right ICRC is added, or a wrong one. */
+void frames_rdma(const frames_headers_t *headers, input_t packet, frames_cut_t cut);
+
 /* Accept or Confirm of version 1: 68 bytes. */
 void frames_announcement(bool server, uint8_t message[68]);
 

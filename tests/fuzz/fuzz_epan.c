@@ -9,12 +9,14 @@
  */
 
 #include "frames.h"
+#include "rdma.h"
 #include "session.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CUT = 0x01, SERVER = 0x02, FIX_LENGTH = 0x04, FIX_TRAILER = 0x08, SPLIT = 0x10 };
+enum { PACKETS_MAX = 20 }; /* what is said of most takes several others */
 enum { RECORDS_MAX = 8 }; /* else most inputs are a hundred frames without content */
 enum { SEND_FIRST = 0, SEND_MIDDLE = 1, SEND_LAST = 2, SEND_ONLY = 4, WRITE_ONLY = 10 };
 
@@ -211,6 +213,23 @@ play_clc(input_t *input, uint8_t type)
     send_segment(input);
 }
 
+/* RDMA connections, in a capture with SMC-R or without it. */
+static void
+play_rdma(input_t *input)
+{
+    bool mixed = input_byte(input) & 1;
+
+    if (mixed)
+        frames_link();
+    session_end_prelude();
+    rdma_begin();
+    for (unsigned count = 0; count < PACKETS_MAX && input->left > 0; count++)
+        if (mixed && input_pick(input, 8) == 0)
+            send_anything(input);
+        else
+            rdma_send(input);
+}
+
 /* Plays the input. Returns whether the layers below our messages are sound in every frame. */
 static bool
 play(const char *target, input_t *input)
@@ -229,6 +248,8 @@ play(const char *target, input_t *input)
     for (uint8_t type = 1; type < array_length(clc); type++)
         if (strcmp(target, clc[type]) == 0)
             play_clc(input, type);
+    if (strcmp(target, "rdma") == 0)
+        play_rdma(input);
     bool sound = strcmp(target, "llc") == 0 || strcmp(target, "cdc") == 0;
     for (unsigned i = 0; i < array_length(plays); i++) {
         if (strcmp(target, plays[i].target) != 0)
@@ -246,6 +267,10 @@ int
 LLVMFuzzerInitialize(int *argc _U_, char ***argv _U_)
 {
     session_start();
+    if (strcmp(TARGET, "rdma") == 0) {
+        session_prefer("smcr.roce:TRUE");
+        session_prefer("smcr.check_icrc:TRUE");
+    }
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* fuzz_flow.c
- * Fuzzes the order of packets: requests and responses of two flows in any order, against a model
- * that remembers every packet and knows what docs/fabric.md allows to say of it.
+ * Fuzzes the order of packets: requests and responses of two flows in any order, some with wrong
+ * ICRCs, against a model that remembers every packet and knows what docs/fabric.md allows to say of
+ * it, and what responses may say of requests.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,13 +15,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct {
-    smcr_flow_t flow[2];
+    smcr_traffic_t traffic[2];
     wmem_allocator_t *scope;
     uint32_t count; /* of packets; frames are numbered from 1 */
     struct {
         uint8_t flow, opcode;
         uint32_t psn, id;
         uint32_t length; /* READ: of what is read */
+        bool corrupt;
+        bool complete;   /* a response was said to complete the message that begins with it */
     } sent[STEPS_MAX + 1];
 } model_t;
 
@@ -70,7 +73,8 @@ check_before(const model_t *model, uint8_t from, uint32_t psn, const smcr_verdic
     uint32_t behind = (psn - model->sent[frame].psn) & SMCR_PSN_MASK;
     require(behind == 0 || (read && behind <= model->sent[frame].length / 256 + 1));
     if (verdict->order == SMCR_PACKET_IS_COPY)
-        require(behind == 0 && model->sent[frame].psn == psn);
+        require(behind == 0 && model->sent[frame].psn == psn &&
+                (!model->sent[frame].corrupt || model->sent[model->count].corrupt));
 }
 
 /* What is said of one packet does not contradict itself. */
@@ -85,13 +89,85 @@ check_said(const smcr_verdict_t *verdict)
     require(!verdict->absent || !late);
 }
 
+/* A corrupt packet is not received: it changes next to nothing. */
+static void
+check_corrupt(const smcr_flow_t *flow, const smcr_flow_t *before, const smcr_verdict_t *verdict)
+{
+    require(verdict->fate == SMCR_FATE_DROP && verdict->order != SMCR_PACKET_IS_BEHIND);
+    require(!verdict->absent && !verdict->replaces);
+    require(flow->first == before->first && flow->in_order == before->in_order);
+    require(flow->taken == before->taken && flow->acknowledged == before->acknowledged);
+    require(flow->mtu == before->mtu && flow->carried == before->carried);
+    require(flow->highest == before->highest || verdict->psn == before->highest + 1);
+}
+
+/* A request that a response speaks of: in the other flow, of the same PSN or a READ that has it. */
+static void
+check_spoken_of(const model_t *model, uint8_t from, uint32_t psn, uint32_t frame)
+{
+    uint32_t behind = (psn - model->sent[frame].psn) & SMCR_PSN_MASK;
+    bool read = model->sent[frame].opcode == SMCR_RC_READ_REQUEST;
+
+    if (frame == 0)
+        return;
+    require(frame < model->count && model->sent[frame].flow != from);
+    require(!smcr_is_response(model->sent[frame].opcode));
+    require(behind == 0 || (read && behind <= model->sent[frame].length / 256 + 1));
+}
+
+/* What a response says, before it is judged. */
+static void
+check_answer(model_t *model, uint8_t from, const smcr_sent_t *packet)
+{
+    smcr_answer_t answer = smcr_traffic_answer(&model->traffic[!from], model->scope, packet);
+    smcr_psn_t last = 0;
+
+    check_spoken_of(model, from, packet->psn, answer.acks.frame);
+    check_spoken_of(model, from, packet->psn, answer.refuses.frame);
+    require(!answer.acks.frame || !answer.refuses.frame);
+    for (const smcr_message_t *message = answer.completes; message; message = message->next) {
+        uint32_t frame = message->begin.frame;
+        require(frame && frame < model->count && model->sent[frame].flow != from);
+        require(smcr_begins_message(model->sent[frame].opcode) && !model->sent[frame].complete);
+        require(message->last > last && message->last <= answer.taken);
+        require(!message->fetch || packet->opcode != SMCR_RC_ACK);
+        model->sent[frame].complete = true;
+        last = message->last;
+    }
+}
+
+static void
+judge(model_t *model, uint8_t from, bool known, const smcr_sent_t *packet)
+{
+    smcr_traffic_t *traffic = &model->traffic[from], *reverse = &model->traffic[!from];
+    const smcr_flow_t *flow = &traffic->flow;
+    smcr_flow_t before = *flow, reverse_before = reverse->flow;
+    smcr_verdict_t verdict = smcr_traffic_take(traffic, known ? reverse : NULL, model->scope,
+                                               packet);
+
+    check_before(model, from, packet->psn, &verdict);
+    check_said(&verdict);
+    if (packet->corrupt) {
+        check_corrupt(flow, &before, &verdict);
+        require(memcmp(&reverse->flow, &reverse_before, sizeof reverse_before) == 0);
+    }
+    if (is_request(packet->opcode)) {
+        bool told = !packet->corrupt || before.first;
+        require(told ? (verdict.psn & SMCR_PSN_MASK) == packet->psn : verdict.psn == 0);
+        require(flow->first <= flow->highest + 1 && flow->in_order <= flow->highest + 1);
+        require(flow->gaps.count <= SMCR_GAPS_KEPT);
+        require(verdict.fate != SMCR_FATE_TAKE || flow->in_order == verdict.psn + 1);
+    }
+}
+
 static void
 step(model_t *model, input_t *input)
 {
     uint8_t from = (uint8_t)input_pick(input, 2);
     uint8_t opcode = opcodes[input_pick(input, sizeof opcodes)];
-    smcr_flow_t *flow = &model->flow[from], *reverse = &model->flow[!from];
-    bool known = input_pick(input, 16) != 0;
+    smcr_flow_t *flow = &model->traffic[from].flow, *reverse = &model->traffic[!from].flow;
+    uint8_t how = input_byte(input);
+    bool known = how % 16 != 0;
     uint32_t frame = ++model->count;
     uint32_t again = input_pick(input, 4) == 0 ? 1 + input_byte(input) : 0;
     smcr_sent_t packet = {
@@ -103,6 +179,7 @@ step(model_t *model, input_t *input)
         .payload_length = smcr_is_full(opcode) ? 256U << input_pick(input, 5) : 0,
         .dma_length = opcode == SMCR_RC_READ_REQUEST ? input_byte(input) * 64U : 0,
         .ip_id = (int32_t)frame,
+        .corrupt = how >= 0xe0,
     };
 
     if (again && again < frame && model->sent[frame - again].flow == from) { /* a copy */
@@ -116,15 +193,11 @@ step(model_t *model, input_t *input)
     model->sent[frame].psn = packet.psn;
     model->sent[frame].id = (uint32_t)packet.ip_id;
     model->sent[frame].length = packet.dma_length;
-    smcr_verdict_t verdict = smcr_flow_take(flow, known ? reverse : NULL, model->scope, &packet);
-    check_before(model, from, packet.psn, &verdict);
-    check_said(&verdict);
-    if (is_request(packet.opcode)) {
-        require((verdict.psn & SMCR_PSN_MASK) == packet.psn);
-        require(flow->first <= flow->highest + 1 && flow->in_order <= flow->highest + 1);
-        require(flow->gaps.count <= SMCR_GAPS_KEPT);
-        require(verdict.fate != SMCR_FATE_TAKE || flow->in_order == verdict.psn + 1);
-    }
+    model->sent[frame].corrupt = packet.corrupt;
+    model->sent[frame].complete = false;
+    if (known && !packet.corrupt && smcr_is_response(packet.opcode))
+        check_answer(model, from, &packet);
+    judge(model, from, known, &packet);
 }
 
 int
@@ -133,11 +206,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static model_t model;
     input_t input = {data, size};
 
-    memset(model.flow, 0, sizeof model.flow);
+    memset(model.traffic, 0, sizeof model.traffic);
     model.count = 0;
     model.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
     if (input_pick(&input, 2))
-        smcr_flow_start(&model.flow[0], input_number(&input, 3));
+        smcr_flow_start(&model.traffic[0].flow, input_number(&input, 3));
     while (input.left > 0 && model.count < STEPS_MAX)
         step(&model, &input);
     wmem_destroy_allocator(model.scope);

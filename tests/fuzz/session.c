@@ -78,6 +78,16 @@ session_start(void)
     taps_start();
 }
 
+void
+session_prefer(const char *preference)
+{
+    char *text = g_strdup(preference), *problem = NULL;
+
+    require(prefs_set_pref(text, &problem) == PREFS_SET_OK);
+    prefs_apply_all();
+    g_free(text);
+}
+
 static void
 renew_file(void)
 {

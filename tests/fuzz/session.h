@@ -15,6 +15,9 @@
 /* Starts the engine, once per process. */
 void session_start(void);
 
+/* Sets a preference, NAME:VALUE, for all captures. */
+void session_prefer(const char *preference);
+
 /* A new, empty capture; `tree`: its first pass makes a tree as the second does. What captures
  * before it have left in Wireshark is not seen as long as its addresses are others, so each has a
  * number to make them from: below 65536, and not that of a capture which may be remembered. */

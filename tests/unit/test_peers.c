@@ -17,7 +17,7 @@
 typedef enum { END, SEND, READ, UC_SEND, ACK, NAK, DATAGRAM, CNP, REQ, REP, REJ, DREQ } what_t;
 enum { UNKNOWN, CM = SMCR_GROUND_CM, DETH = SMCR_GROUND_DETH, PORT = SMCR_GROUND_PORT };
 
-/* Linux gives the queue pairs 0x11 and 0x22 the port P, and others to 0x12 and 0x22. Q is nobody's. */
+/* Linux gives the queue pairs 0x11 and 0x22 the port P. To none here it gives Q or OTHER. */
 enum { P = 0xc242, Q = 0xd001, OTHER = 0xd002 };
 
 typedef struct {
@@ -117,7 +117,8 @@ static const struct {
                                                      JUDGED},
         {"ab", DREQ, 0x22}, {"ab", SEND, 0x22, 101, Q, 1, CM, 0x11, 2, JUDGED},
         {"ab", SEND, 0x22, 700, OTHER, 3}, {"ab", SEND, 0x22, 701, OTHER, 3, JUDGED},
-        {"ba", ACK, 0x11, 700, OTHER, 4}, {"ba", ACK, 0x11, 701, OTHER, 4, PORT, 0x22, 3, JUDGED}}},
+        {"ba", ACK, 0x11, 700, OTHER, 4},
+        {"ba", ACK, 0x11, 701, OTHER, 4, PORT, 0x22, 3, JUDGED}}},
     {"a connection that is not over may have several ports", {OPEN,
         {"ab", SEND, 0x22, 100, Q, 1, CM, 0x11, 0},
         {"ab", SEND, 0x22, 101, OTHER, 1, CM, 0x11, 0, JUDGED}}},
@@ -139,7 +140,8 @@ static const struct {
         {"ab", DATAGRAM, 0x22, 1, Q, 1, UNKNOWN, 0x11, JUDGED},
         {"ba", DATAGRAM, 0x11, 1, Q, 2, DETH, 0x22, 0, JUDGED}}},
     {"a connection on the queue pair of a datagram", {OPEN,
-        {"ab", DATAGRAM, 0x22, 0, Q, 1, CM, 0x11}, {"ab", SEND, 0x22, 100, Q, 1, CM, 0x11, JUDGED}}},
+        {"ab", DATAGRAM, 0x22, 0, Q, 1, CM, 0x11},
+        {"ab", SEND, 0x22, 100, Q, 1, CM, 0x11, JUDGED}}},
     {"datagrams before RDMA-CM tells who sends", {{"ab", REQ, 0x11, 200},
         {"ba", DATAGRAM, 0x11, 0, Q, 1, DETH, 0x22}, {"ba", REP, 0x23, 100},
         {"ba", SEND, 0x11, 200, Q, 1, CM, 0x23, 0, JUDGED}}},
