@@ -1,79 +1,54 @@
 /* completion.c
- * A queue of messages in the order of PSNs. Where the capture lacks the acknowledgements it is full
- * one day, and the oldest message is given up for each new one.
+ * Looks for messages among the requests that a flow remembers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "completion.h"
 
-#include "wire/wire.h"
-
-#define WAITING_MAX 8192
-
-static smcr_message_t *
-take_oldest(smcr_messages_t *messages)
+/* The first packet of the message that ends with a request; NULL where the capture lacks it, or
+ * where it may have been sent before. */
+static const smcr_seen_packet_t *
+first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last)
 {
-    smcr_message_t *oldest = messages->oldest;
+    const smcr_seen_packet_t *packet = last;
 
-    messages->oldest = oldest->next;
-    if (!messages->oldest)
-        messages->newest = NULL;
-    messages->count--;
-    oldest->next = NULL;
-    return oldest;
+    while (packet && !packet->begins) {
+        packet = smcr_seen_find(&flow->seen, packet->psn - 1);
+        if (packet && (packet->ends || packet->fetches)) /* it is of another message */
+            return NULL;
+    }
+    return packet && !packet->late ? packet : NULL;
 }
 
-static void
-append(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t last, bool read)
+/* Appends a message to a list, of which `end` is where the next one goes. Returns the new end. */
+static smcr_message_t **
+append(smcr_message_t **end, wmem_allocator_t *scope, const smcr_seen_packet_t *first)
 {
-    smcr_message_t *message = wmem_new0(scope, smcr_message_t);
+    smcr_message_t *message = wmem_new(scope, smcr_message_t);
 
-    *message = (smcr_message_t){.last = last, .begin = messages->begin, .read = read};
-    if (messages->newest)
-        messages->newest->next = message;
-    else
-        messages->oldest = message;
-    messages->newest = message;
-    if (++messages->count > WAITING_MAX)
-        wmem_free(scope, take_oldest(messages));
-}
-
-void
-smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope, const smcr_sent_t *packet,
-                   smcr_psn_t psn)
-{
-    bool goes_on = messages->begin.frame && psn == messages->expected;
-
-    if (smcr_begins_message(packet->opcode))
-        messages->begin = packet->when;
-    else if (!goes_on)
-        messages->begin = (smcr_when_t){0, 0};
-    messages->expected = psn + 1;
-    if (!smcr_ends_message(packet->opcode))
-        return;
-    if (messages->begin.frame)
-        append(messages, scope, psn, packet->opcode == SMCR_RC_READ_REQUEST);
-    messages->begin = (smcr_when_t){0, 0};
+    *message = (smcr_message_t){.begin = {first->frame, first->time}};
+    *end = message;
+    return &message->next;
 }
 
 const smcr_message_t *
-smcr_messages_settle(smcr_messages_t *messages, wmem_allocator_t *scope, smcr_psn_t taken,
-                     smcr_psn_t read, bool ends)
+smcr_completed(const smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to,
+               smcr_psn_t fetch)
 {
     smcr_message_t *complete = NULL, **end = &complete;
+    const smcr_seen_packet_t *asked = fetch ? smcr_seen_find(&flow->seen, fetch) : NULL;
 
-    while (messages->oldest && messages->oldest->last <= taken) {
-        bool is_answered = messages->oldest->read && messages->oldest->last == read;
-        if (is_answered && !ends)
-            break;
-        smcr_message_t *message = take_oldest(messages);
-        if (message->read && !is_answered) {
-            wmem_free(scope, message);
-            continue;
-        }
-        *end = message;
-        end = &message->next;
+    to = MIN(to, flow->highest);
+    if (to >= flow->seen.size) /* what is older is forgotten */
+        from = MAX(from, to - flow->seen.size + 1);
+    for (smcr_psn_t psn = MAX(from, flow->first); psn <= to; psn++) {
+        const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, psn);
+        const smcr_seen_packet_t *first = last && last->ends ? first_packet(flow, last) : NULL;
+        if (first)
+            end = append(end, scope, first);
     }
+    if (asked && asked->fetches && !asked->late)
+        append(end, scope, asked);
     return complete;
 }

@@ -1,7 +1,8 @@
 /* completion.h
- * Messages on their way: SENDs, RDMA WRITEs, RDMA READs and atomics that have been sent and wait
- * for the response that completes them (InfiniBand Architecture Specification, volume 1, 9.7.5).
- * A message may need several packets: FIRST, MIDDLE and LAST.
+ * When a message is complete: a SEND or an RDMA WRITE, when its last packet is acknowledged; an
+ * RDMA READ or an atomic, when the last packet of its own response has come (InfiniBand
+ * Architecture Specification, volume 1, 9.7.5). A message may need several packets: FIRST, MIDDLE
+ * and LAST.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,39 +10,20 @@
 #ifndef SMCR_FABRIC_COMPLETION_H
 #define SMCR_FABRIC_COMPLETION_H
 
-#include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
+#include "flow.h"
 
-#include "psn.h"
-#include "sent.h"
-
-/* A message, in the order of PSNs. */
+/* A message that is complete. */
 typedef struct smcr_message {
-    struct smcr_message *next; /* NULL: the last one */
-    smcr_psn_t last;           /* PSN of its last packet; of a READ, of its request */
+    struct smcr_message *next; /* complete at the same time, in the order of PSNs; NULL: none */
     smcr_when_t begin;         /* its first packet was sent first */
-    bool read;                 /* an RDMA READ: the last packet of its response completes it */
 } smcr_message_t;
 
-/* All zeros: nothing has been sent. */
-typedef struct {
-    smcr_message_t *oldest, *newest; /* that wait; NULL: none does */
-    uint32_t count;                  /* of these */
-    smcr_when_t begin;               /* the message that is being sent; frame 0: not known */
-    smcr_psn_t expected;             /* PSN of its next packet */
-} smcr_messages_t;
-
-/* A request packet with `psn`, above all before it. */
-void smcr_messages_sent(smcr_messages_t *messages, wmem_allocator_t *scope,
-                        const smcr_sent_t *packet, smcr_psn_t psn);
-
 /*
- * A response covers everything up to and with `taken`. `read` is the PSN of the READ that it
- * answers, 0: none; `ends`: it is the last packet of that. Returns the messages that are complete
- * now, NULL when there is none; they live as long as the scope. READs that it passes over are
- * forgotten: the capture lacks their responses.
+ * The messages of `flow` whose last packet has a PSN from `from` to `to`, and the READ or atomic
+ * with the PSN `fetch` (0: none); others of these are left out. NULL: there is none. They live as
+ * long as the scope. A message of which the capture lacks a packet is left out, too.
  */
-const smcr_message_t *smcr_messages_settle(smcr_messages_t *messages, wmem_allocator_t *scope,
-                                           smcr_psn_t taken, smcr_psn_t read, bool ends);
+const smcr_message_t *smcr_completed(const smcr_flow_t *flow, wmem_allocator_t *scope,
+                                     smcr_psn_t from, smcr_psn_t to, smcr_psn_t fetch);
 
 #endif /* SMCR_FABRIC_COMPLETION_H */

@@ -19,11 +19,14 @@ remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_
     smcr_seen_packet_t *seen = smcr_seen_add(&flow->seen, scope, psn, under_way);
 
     if (seen) {
-        seen->frame = seen->last_frame = packet->when.frame;
+        seen->frame = packet->when.frame;
         seen->time = packet->when.time;
-        seen->ids[0] = seen->ids[1] = (uint16_t)packet->ip_id;
+        seen->id = (uint16_t)packet->ip_id;
         seen->corrupt = packet->corrupt;
         seen->arrived = !packet->corrupt;
+        seen->fetches = smcr_is_fetch(packet->opcode);
+        seen->begins = smcr_begins_message(packet->opcode);
+        seen->ends = smcr_ends_message(packet->opcode);
     }
     return seen;
 }
@@ -84,9 +87,10 @@ copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
 {
     if (!seen || !smcr_ids_change(&flow->ids) || packet->ip_id < 0)
         return 0;
-    if (!seen->corrupt && seen->ids[0] == packet->ip_id)
+    if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
-    return seen->arrived && seen->ids[1] == packet->ip_id ? seen->last_frame : 0;
+    return seen->arrived && smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last_frame(seen)
+                                                                     : 0;
 }
 
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
@@ -137,8 +141,8 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
     for (smcr_psn_t at = MAX(flow->unproven, psn + 1); flow->unproven && at <= flow->highest;
          at++) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, at);
-        if (seen && seen->proof && !*seen->proof)
-            *seen->proof = frame;
+        if (seen && seen->more && seen->more->proof && !*seen->more->proof)
+            *seen->more->proof = frame;
     }
     if (flow->unproven > psn)
         flow->unproven = 0;
@@ -146,7 +150,7 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 
 /* A response to the requests of `flow`. */
 static void
-take_response(smcr_flow_t *flow, const smcr_sent_t *packet)
+take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
     int kind = packet->opcode == SMCR_RC_ACK && packet->has_aeth
                    ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
@@ -164,13 +168,13 @@ take_response(smcr_flow_t *flow, const smcr_sent_t *packet)
     if (kind == SMCR_SYNDROME_ACK)
         return;
     int code = smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
-    smcr_steps_nak(&flow->steps, psn, kind == SMCR_SYNDROME_RNR_NAK,
+    smcr_steps_nak(&flow->steps, scope, psn, kind == SMCR_SYNDROME_RNR_NAK,
                    kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE, packet->when);
     prove_discarded(flow, psn, packet->when.frame);
 }
 
 static void
-take_early(smcr_flow_t *flow)
+take_early(smcr_flow_t *flow, wmem_allocator_t *scope)
 {
     smcr_sent_t packet = {
         .when = flow->early.when,
@@ -181,7 +185,7 @@ take_early(smcr_flow_t *flow)
     };
 
     if (flow->early.known)
-        take_response(flow, &packet);
+        take_response(flow, scope, &packet);
 }
 
 /* ---- order ---- */
@@ -225,7 +229,7 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         smcr_gaps_corrupt(&flow->gaps, psn);
     smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);
     if (behind && seen) {
-        verdict->discarded = seen->proof = wmem_new0(scope, uint32_t);
+        verdict->discarded = smcr_seen_more(seen, scope)->proof = wmem_new0(scope, uint32_t);
         flow->unproven = flow->unproven ? flow->unproven : psn;
     }
     if (packet->opcode == SMCR_RC_READ_REQUEST)
@@ -254,7 +258,7 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 
 /* Sent for the fourth time: three repeats without an answer since the first. */
 static bool
-is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_packet_t *seen)
+is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_more_t *seen)
 {
     enum { REPEATS = 3 };
 
@@ -312,16 +316,17 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
         remember(flow, scope, verdict->psn, packet);
         return;
     }
-    if (seen->proof && !*seen->proof && !verdict->taken)
-        *seen->proof = packet->when.frame;
-    verdict->refused = seen->proof && *seen->proof;
+    smcr_seen_more_t *more = smcr_seen_more(seen, scope);
+    if (more->proof && !*more->proof && !verdict->taken)
+        *more->proof = packet->when.frame;
+    verdict->refused = more->proof && *more->proof;
     verdict->replaces = !seen->arrived && !packet->corrupt;
     if (!packet->corrupt) {
         seen->arrived = true;
-        seen->ids[1] = (uint16_t)packet->ip_id;
-        seen->last_frame = packet->when.frame;
+        more->last_id = (uint16_t)packet->ip_id;
+        more->last_frame = packet->when.frame;
     }
-    verdict->silent = packet->opcode < SMCR_RC_OPCODES && is_silence(flow, reverse, seen);
+    verdict->silent = packet->opcode < SMCR_RC_OPCODES && is_silence(flow, reverse, more);
 }
 
 /* ---- what becomes of it ---- */
@@ -358,8 +363,8 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
         .highest = highest,
         .taken = flow->taken,
         .frame = packet->when.frame,
-        .step = repeat && seen ? seen->step : 0,
-        .guess = repeat && seen ? seen->guess : 0,
+        .step = repeat && seen && seen->more ? seen->more->step : 0,
+        .guess = repeat && seen && seen->more ? seen->more->guess : 0,
         .repeat = repeat,
         .late = verdict->order == SMCR_PACKET_IS_LATE,
         .proven = repeat && verdict->first.frame && packet->ip_id >= 0 &&
@@ -370,15 +375,16 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
     };
 
     verdict->step = smcr_steps_take(&flow->steps, scope, &request);
-    if (seen) {
-        seen->step = request.step & 0x7fffff;
-        seen->guess = request.guess;
+    if (seen && (seen->more || request.step || request.guess)) {
+        smcr_seen_more_t *more = smcr_seen_more(seen, scope);
+        more->step = request.step;
+        more->guess = request.guess;
     }
 }
 
 /* Finds the place of a request among those of the flow, or begins anew with it. */
 static void
-unwrap(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_verdict_t *verdict)
+unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet, smcr_verdict_t *verdict)
 {
     if (packet->corrupt) {
         verdict->psn = flow->first ? smcr_psn_near(flow->highest, packet->psn) : 0;
@@ -386,7 +392,7 @@ unwrap(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_verdict_t *verdict)
     }
     if (!flow->first) {
         begin(flow, packet->psn);
-        take_early(flow);
+        take_early(flow, scope);
     } else if (smcr_flow_is_far(flow, packet->psn)) {
         begin_again(flow, packet->psn);
         smcr_ids_take(&flow->ids, packet);
@@ -430,7 +436,7 @@ static void
 take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
              const smcr_sent_t *packet, smcr_verdict_t *verdict)
 {
-    unwrap(flow, packet, verdict);
+    unwrap(flow, scope, packet, verdict);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
     uint32_t copied = copied_frame(flow, seen, packet);
 
@@ -475,7 +481,7 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
             verdict.first = (smcr_when_t){before, 0};
         }
         if (reverse && !copy)
-            take_response(reverse, packet);
+            take_response(reverse, scope, packet);
     } else {
         take_request(flow, reverse, scope, packet, &verdict);
     }

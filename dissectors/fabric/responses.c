@@ -37,18 +37,20 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
 
     responses->highest = MAX(responses->highest, psn);
     if (seen) {
-        *copy = changes && packet->ip_id >= 0 && (seen->ids[0] == id || seen->ids[1] == id);
-        uint32_t before = *copy && seen->ids[0] != id ? seen->last_frame : seen->frame;
+        uint16_t last = smcr_seen_last_id(seen);
+        *copy = changes && packet->ip_id >= 0 && (seen->id == id || last == id);
+        uint32_t before = *copy && seen->id != id ? smcr_seen_last_frame(seen) : seen->frame;
         if (!*copy) {
-            seen->ids[1] = id;
-            seen->last_frame = packet->when.frame;
+            smcr_seen_more_t *more = smcr_seen_more(seen, scope);
+            more->last_id = id;
+            more->last_frame = packet->when.frame;
         }
         return before;
     }
     seen = smcr_seen_add(&responses->seen, scope, psn, 0);
     if (seen) {
-        seen->frame = seen->last_frame = packet->when.frame;
-        seen->ids[0] = seen->ids[1] = id;
+        seen->frame = packet->when.frame;
+        seen->id = id;
     }
     return 0;
 }

@@ -59,6 +59,30 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
     if (slot->psn > psn)
         return NULL;
     seen->used += !slot->psn;
+    wmem_free(scope, slot->more);
     *slot = (smcr_seen_packet_t){.psn = psn};
     return slot;
+}
+
+smcr_seen_more_t *
+smcr_seen_more(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
+{
+    if (!packet->more) {
+        packet->more = wmem_new0(scope, smcr_seen_more_t);
+        packet->more->last_frame = packet->frame;
+        packet->more->last_id = packet->id;
+    }
+    return packet->more;
+}
+
+uint32_t
+smcr_seen_last_frame(const smcr_seen_packet_t *packet)
+{
+    return packet->more ? packet->more->last_frame : packet->frame;
+}
+
+uint16_t
+smcr_seen_last_id(const smcr_seen_packet_t *packet)
+{
+    return packet->more ? packet->more->last_id : packet->id;
 }

@@ -15,21 +15,29 @@
 
 #include "psn.h"
 
+/* What few packets have: those that came behind a gap, and those that were sent again. */
 typedef struct {
-    smcr_psn_t psn;        /* 0: the slot is free */
-    uint64_t time;         /* of its first packet, nanoseconds since the epoch */
-    uint32_t *proof;       /* see smcr_verdict_t.discarded; NULL: it came in order */
-    uint32_t frame;        /* of its first packet */
-    uint32_t step : 23;    /* number of the step back in which it was sent last; 0: in none */
-    uint32_t late : 1;     /* its first packet in the capture was: others may have gone before */
-    uint32_t corrupt : 1;  /* its first packet has a wrong ICRC */
-    uint32_t arrived : 1;  /* one with a right ICRC has come */
-    uint32_t repeats : 6;  /* since the reverse flow was heard last */
-    uint32_t heard;        /* packets of the reverse flow at that time */
-    uint16_t ids[2];       /* IPv4 identification of its first packet, and of its last
-                              that is not corrupt */
-    uint32_t last_frame;   /* of the latter */
-    uint32_t guess;        /* number of the step in which it was sent last, if that is one */
+    uint32_t *proof;     /* see smcr_verdict_t.discarded; NULL: it came in order */
+    uint32_t last_frame; /* of its last packet that is not corrupt */
+    uint32_t step;       /* number of the step back in which it was sent last; 0: in none */
+    uint32_t guess;      /* number of the step in which it was sent last, if that is one */
+    uint32_t heard;      /* packets of the reverse flow when `repeats` began to count */
+    uint16_t last_id;    /* IPv4 identification of the last packet */
+    uint8_t repeats;     /* since the reverse flow was heard last */
+} smcr_seen_more_t;
+
+typedef struct {
+    smcr_psn_t psn;         /* 0: the slot is free */
+    uint64_t time;          /* of its first packet, nanoseconds since the epoch */
+    smcr_seen_more_t *more; /* NULL: nothing */
+    uint32_t frame;         /* of its first packet */
+    uint16_t id;            /* IPv4 identification of that */
+    bool late : 1;          /* its first packet in the capture was: others may have gone before */
+    bool corrupt : 1;       /* its first packet has a wrong ICRC */
+    bool arrived : 1;       /* one with a right ICRC has come */
+    bool begins : 1;        /* it is the first packet of a message */
+    bool ends : 1;          /* it is the last packet of one that an acknowledgement completes */
+    bool fetches : 1;       /* it is a READ or an atomic: its own response completes it */
 } smcr_seen_packet_t;
 
 typedef struct {
@@ -40,6 +48,13 @@ typedef struct {
 
 /* The packet with `psn`; NULL when it has not been seen, or was long ago. */
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
+
+/* What few packets have, made when it is first asked for. */
+smcr_seen_more_t *smcr_seen_more(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
+
+/* Frame and IPv4 identification of the last packet that is not corrupt. */
+uint32_t smcr_seen_last_frame(const smcr_seen_packet_t *packet);
+uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
 /* A slot for `psn`, all zeros but for the PSN; NULL when a newer PSN has it. What the last `needed`
  * PSNs had is kept. */

@@ -13,19 +13,22 @@
 static smcr_nak_t *
 nak_of(smcr_steps_t *steps, smcr_psn_t psn)
 {
-    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++)
+    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++)
         if (steps->naks[i].psn == psn)
             return &steps->naks[i];
     return NULL;
 }
 
 void
-smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence, smcr_when_t when)
+smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn, bool rnr,
+               bool sequence, smcr_when_t when)
 {
     smcr_nak_t *nak = nak_of(steps, psn);
 
     if (!rnr && !sequence)
         return;
+    if (!steps->naks)
+        steps->naks = wmem_alloc0_array(scope, smcr_nak_t, SMCR_NAKS_KEPT);
     smcr_nak_t all = nak ? *nak : (smcr_nak_t){.psn = psn};
     smcr_nak_t *out = nak ? nak : steps->naks; /* else the oldest */
     smcr_nak_t *last = &steps->naks[SMCR_NAKS_KEPT - 1];
@@ -57,7 +60,7 @@ find_nak(const smcr_steps_t *steps, const smcr_request_t *request)
 {
     const smcr_nak_t *found = NULL;
 
-    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++) {
+    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++) {
         const smcr_nak_t *nak = &steps->naks[i];
         bool open = nak->psn == request->psn || nak->psn > request->taken;
         if (nak->psn && nak->psn <= request->psn && open && (!found || nak->psn > found->psn))
@@ -85,7 +88,7 @@ is_in_step(smcr_steps_t *steps, const smcr_request_t *request)
 static void
 follow_naks(smcr_steps_t *steps, smcr_psn_t first, uint32_t followed)
 {
-    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++) {
+    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++) {
         smcr_nak_t *nak = &steps->naks[i];
         if (nak->arrival > followed)
             nak->step = steps->number;
@@ -231,7 +234,7 @@ smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_request_t *re
     else if (step && guessed->lone && (step == guessed->lone || step == guessed->step))
         request->guess = guessed->number;
     steps->before = request->psn;
-    for (unsigned i = 0; i < SMCR_NAKS_KEPT; i++)
+    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++)
         steps->naks[i].fresh = false;
     return step;
 }

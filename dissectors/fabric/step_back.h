@@ -24,7 +24,8 @@ typedef enum smcr_cause smcr_cause_t;
 typedef struct {
     uint32_t frame;  /* of the first packet */
     uint8_t cause;   /* smcr_cause_t */
-    smcr_when_t nak; /* that asked for it: the last RNR NAK, or else the last NAK; frame 0: none */
+    smcr_when_t nak; /* that named the PSN of the first packet: the last RNR NAK, or else the last
+                        NAK; frame 0: none did */
 } smcr_step_back_t;
 
 /* A NAK that the sender has not followed yet. */
@@ -52,7 +53,7 @@ typedef struct {
 
 /* The steps back of a flow. */
 typedef struct {
-    smcr_nak_t naks[SMCR_NAKS_KEPT]; /* the newest comes last */
+    smcr_nak_t *naks;        /* SMCR_NAKS_KEPT, the newest comes last; NULL: there has been none */
     uint32_t arrivals;       /* NAKs so far */
     uint32_t numbers;        /* of steps and guesses so far */
     smcr_step_back_t *step;  /* the last one; NULL: there has been none */
@@ -79,8 +80,8 @@ typedef struct {
 } smcr_request_t;
 
 /* A NAK (`rnr`: an RNR NAK; `sequence`: a NAK with code PSN sequence error) names `psn`. */
-void smcr_steps_nak(smcr_steps_t *steps, smcr_psn_t psn, bool rnr, bool sequence,
-                    smcr_when_t when);
+void smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn, bool rnr,
+                    bool sequence, smcr_when_t when);
 
 /* The step back that the request belongs to; NULL: to none. The numbers in the request become those
  * of the step in which it is sent, and of the one that this may turn out to be. */

@@ -23,18 +23,30 @@ request_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return smcr_seen_find(&flow->seen, read ? read : psn);
 }
 
-/* The messages that the response completes. */
-static const smcr_message_t *
-settle(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet,
-       smcr_psn_t psn, smcr_psn_t taken)
+/* The READ or atomic whose response ends with the packet; 0: none does. */
+static smcr_psn_t
+answered(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
-    bool of_read = packet->opcode >= SMCR_RC_READ_RESPONSE_FIRST &&
-                   packet->opcode <= SMCR_RC_READ_RESPONSE_ONLY;
     bool ends = packet->opcode == SMCR_RC_READ_RESPONSE_LAST ||
                 packet->opcode == SMCR_RC_READ_RESPONSE_ONLY;
 
-    return smcr_messages_settle(&requests->messages, scope, taken,
-                                of_read ? smcr_reads_find(requests->flow.reads, psn) : 0, ends);
+    if (packet->opcode == SMCR_RC_ATOMIC_ACK)
+        return psn;
+    return ends ? smcr_reads_find(flow->reads, psn) : 0;
+}
+
+/* The messages that the response completes. */
+static const smcr_message_t *
+complete(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet,
+         smcr_psn_t psn, smcr_psn_t taken)
+{
+    smcr_psn_t from = MAX(requests->told, requests->flow.taken) + 1;
+
+    if (taken < from)
+        return NULL;
+    requests->told = taken;
+    return smcr_completed(&requests->flow, scope, from, taken,
+                          answered(&requests->flow, packet, psn));
 }
 
 smcr_answer_t
@@ -56,7 +68,7 @@ smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smc
         answer.refuses = sent_at(request_of(flow, psn));
     if (packet->when.time < answer.acks.time)
         answer.acks = (smcr_when_t){0, 0};
-    answer.completes = settle(requests, scope, packet, psn, answer.taken);
+    answer.completes = complete(requests, scope, packet, psn, answer.taken);
     return answer;
 }
 
@@ -64,15 +76,12 @@ smcr_verdict_t
 smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                   const smcr_sent_t *packet)
 {
-    bool anew = !smcr_is_response(packet->opcode) && smcr_flow_begins_anew(&traffic->flow,
-                                                                           packet->psn);
+    bool anew = !smcr_is_response(packet->opcode) && !packet->corrupt &&
+                smcr_flow_begins_anew(&traffic->flow, packet->psn);
     smcr_verdict_t verdict = smcr_flow_take(&traffic->flow, reverse ? &reverse->flow : NULL, scope,
                                             packet);
-    bool is_new = verdict.order == SMCR_PACKET_IS_NEXT || verdict.order == SMCR_PACKET_IS_BEHIND;
 
     if (anew)
-        traffic->messages = (smcr_messages_t){.count = 0};
-    if (is_new && packet->opcode < SMCR_RC_OPCODES && !smcr_is_response(packet->opcode))
-        smcr_messages_sent(&traffic->messages, scope, packet, verdict.psn);
+        traffic->told = 0;
     return verdict;
 }

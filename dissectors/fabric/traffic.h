@@ -8,13 +8,12 @@
 #define SMCR_FABRIC_TRAFFIC_H
 
 #include "completion.h"
-#include "flow.h"
 #include "marks.h"
 
 /* All zeros: nothing has been received. */
 typedef struct {
     smcr_flow_t flow;
-    smcr_messages_t messages; /* of the requests in it, those that wait for their completion */
+    smcr_psn_t told;    /* responses have told of the completion of messages up to here */
     smcr_marks_t marks;
 } smcr_traffic_t;
 

@@ -26,7 +26,7 @@
 #define IGNORED_MAX 1000   /* packets, after which the wrappers step aside */
 #define TELLING_LENGTH 200 /* of frames; more than any with a message of SMC-R that is to be seen */
 
-/* Handles and heuristics live as long as the process; the last three are as the open file has
+/* Handles and heuristics live as long as the process; the last five are as the open file has
  * them. */
 static struct {
     dissector_handle_t wrapper[SMCR_ROCE_STARTS];
@@ -37,6 +37,7 @@ static struct {
     bool is_wrapped, enabled;
     bool has_cut;      /* the capture has cut a packet */
     unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
+    uint32_t aside;    /* frame in which the wrappers stepped aside last */
 } hooks;
 
 /* ---- wrapping ---- */
@@ -142,8 +143,16 @@ smcr_hooks_note_cut(const packet_info *pinfo)
 void
 smcr_hooks_ignore(const packet_info *pinfo)
 {
-    if (pinfo->fd->cap_len >= TELLING_LENGTH && ++hooks.ignored >= IGNORED_MAX && !hooks.has_cut)
-        step_aside();
+    if (pinfo->fd->cap_len < TELLING_LENGTH || ++hooks.ignored < IGNORED_MAX || hooks.has_cut)
+        return;
+    step_aside();
+    hooks.aside = pinfo->num;
+}
+
+bool
+smcr_hooks_stand_aside(const packet_info *pinfo)
+{
+    return !hooks.is_wrapped && pinfo->num != hooks.aside;
 }
 
 int

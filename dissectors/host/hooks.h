@@ -38,6 +38,9 @@ void smcr_hooks_watch(void);
 /* A packet is of no interest. After many the wrappers step aside. */
 void smcr_hooks_ignore(const packet_info *pinfo);
 
+/* Whether no wrapper can have seen a packet of this frame. */
+bool smcr_hooks_stand_aside(const packet_info *pinfo);
+
 /* The packet may have been cut by the capture: then our heuristic would not see it. */
 void smcr_hooks_note_cut(const packet_info *pinfo);
 

@@ -55,7 +55,7 @@ cell_of(packet_info *pinfo, bool make)
 static current_t *
 current_of(packet_info *pinfo)
 {
-    const cell_t *cell = cell_of(pinfo, false);
+    const cell_t *cell = smcr_hooks_stand_aside(pinfo) ? NULL : cell_of(pinfo, false);
 
     return cell ? cell->current : NULL;
 }

@@ -46,13 +46,13 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_wait_t *wai
         smcr_generated_wait(own_tree(analysis), hf_frame, hf_time, analysis->tvb, wait);
 }
 
-/* How long ago that was. */
+/* How long ago that was; not known where the clock of the capture goes back. */
 static smcr_wait_t
 since(const analysis_t *analysis, const smcr_when_t *then)
 {
     uint64_t now = smcr_when(analysis->pinfo).time;
 
-    return (smcr_wait_t){then->frame, now > then->time ? now - then->time : 0};
+    return (smcr_wait_t){then->frame, now >= then->time ? now - then->time : SMCR_NO_TIME};
 }
 
 /* ---- how the packet fared ---- */
@@ -162,7 +162,7 @@ add_cnp(analysis_t *analysis, const smcr_cnp_t *cnp)
 
     smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb);
     add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);
-    if (before.frame)
+    if (before.frame && before.time != SMCR_NO_TIME)
         smcr_item_time(own_tree(analysis), hf_smcr_cnp_interval, analysis->tvb, before.time);
 }
 

@@ -89,22 +89,29 @@ smcr_is_full(uint8_t opcode)
            opcode == SMCR_RC_READ_RESPONSE_FIRST || opcode == SMCR_RC_READ_RESPONSE_MIDDLE;
 }
 
-/* The first packet of a message, or the only one; of requests. */
+/* The first packet of a SEND or an RDMA WRITE, or the only one. */
 static inline bool
 smcr_begins_message(uint8_t opcode)
 {
     return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST ||
            opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE || opcode == SMCR_RC_WRITE_ONLY ||
-           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE || opcode == SMCR_RC_READ_REQUEST ||
-           opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD;
+           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
 }
 
-/* The last packet of a message, or the only one; of requests. */
+/* A request that is answered with data. */
+static inline bool
+smcr_is_fetch(uint8_t opcode)
+{
+    return opcode == SMCR_RC_READ_REQUEST || opcode == SMCR_RC_CMP_SWAP ||
+           opcode == SMCR_RC_FETCH_ADD;
+}
+
+/* The last packet of a SEND or an RDMA WRITE, or the only one. */
 static inline bool
 smcr_ends_message(uint8_t opcode)
 {
-    return !smcr_is_full(opcode);
+    return (smcr_is_send(opcode) || smcr_is_write(opcode)) && !smcr_is_full(opcode);
 }
 
 /* Bytes of the headers */

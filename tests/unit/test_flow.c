@@ -14,10 +14,11 @@
 #define SYNDROME_ACK 0x1f
 #define SYNDROME_NAK 0x60
 #define SYNDROME_RNR 0x20
+#define SYNDROME_ACCESS 0x62
 #define SAME_ID 0x10000 /* of the packet whose number is added */
 
 /* One packet; they are numbered from 1. Those from A are requests, those from B answer them. */
-typedef enum { END, SEND, READ, ACK, NAK, RNR, OTHER, UC_WRITE, MTU, START } what_t;
+typedef enum { END, SEND, READ, ACK, NAK, RNR, OTHER_NAK, OTHER, UC_WRITE, MTU, START } what_t;
 enum { NEXT, REPEAT, LATE, BEHIND, COPY }; /* as smcr_order_t */
 enum { TAKE = 1, WAIT, DROP, TOO_LATE }; /* one more than smcr_fate_t */
 enum { NONE, UNKNOWN, BY_RNR, BY_NAK, BY_READ, TIMEOUT }; /* as smcr_cause_t */
@@ -35,9 +36,11 @@ typedef struct {
     int fate;         /* as smcr_fate_t, 0: not looked at */
     uint32_t id;      /* 0: the next one; SAME_ID + n: that of packet n */
     uint32_t length;  /* READ: of what is read; MTU: the MTU */
+    uint32_t nak;     /* packet: the NAK that asked for the step; ABSENT: none; 0: not looked at */
 } step_t;
 
 #define MAX_STEPS 24
+#define ABSENT UINT32_MAX
 
 static const struct {
     const char *name;
@@ -191,6 +194,52 @@ static const struct {
     {.name = "UC loses what has a wrong ICRC",
      .steps = {{UC_WRITE, 5}, {UC_WRITE, 6, .corrupt = true, .fate = DROP},
                {UC_WRITE, 7, .fate = TAKE}}},
+    {.name = "the NAK that asked for a step",
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {ACK, 5}, {NAK, 6},
+               {SEND, 6, REPEAT, 2, .cause = BY_NAK, .nak = 5},
+               {SEND, 7, REPEAT, 3, .cause = BY_NAK, .nak = 5}}},
+    {.name = "the last of several NAKs",
+     .steps = {{SEND, 5}, {SEND, 6}, {NAK, 5}, {NAK, 5},
+               {SEND, 5, REPEAT, 1, .cause = BY_NAK, .nak = 4},
+               {SEND, 6, REPEAT, 2, .cause = BY_NAK, .nak = 4}, {NAK, 6},
+               {SEND, 6, REPEAT, 2, .cause = BY_NAK, .nak = 7}}},
+    {.name = "an RNR NAK, then a NAK of the packet behind",
+     .steps = {{SEND, 5}, {SEND, 6}, {RNR, 5}, {NAK, 5},
+               {SEND, 5, REPEAT, 1, .cause = BY_RNR, .nak = 3},
+               {SEND, 6, REPEAT, 2, .cause = BY_RNR, .nak = 3}}},
+    {.name = "a NAK, then an RNR NAK", .steps = {{SEND, 5}, {SEND, 6}, {NAK, 5}, {RNR, 5},
+               {SEND, 5, REPEAT, 1, .cause = BY_RNR, .nak = 4}}},
+    {.name = "an RNR NAK in each round",
+     .steps = {{SEND, 5}, {RNR, 5}, {SEND, 5, REPEAT, 1, .cause = BY_RNR, .nak = 2}, {RNR, 5},
+               {SEND, 5, REPEAT, 1, .cause = BY_RNR, .nak = 4}, {NAK, 5},
+               {SEND, 5, REPEAT, 1, .cause = BY_NAK, .nak = 6}}},
+    {.name = "the NAK names a packet that the capture lacks",
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {NAK, 5},
+               {SEND, 6, REPEAT, 2, .cause = BY_NAK, .nak = ABSENT},
+               {SEND, 7, REPEAT, 3, .cause = BY_NAK, .nak = ABSENT}}},
+    {.name = "no NAK", .steps = {{SEND, 5}, {SEND, 6}, {ACK, 5},
+               {SEND, 6, REPEAT, 2, .cause = TIMEOUT, .nak = ABSENT}}},
+    {.name = "an acknowledgement behind the NAK", .steps = {{SEND, 5}, {SEND, 6}, {NAK, 6}, {ACK, 6},
+               {SEND, 6, REPEAT, 2, .cause = BY_NAK, .taken = true, .nak = 3}}},
+    {.name = "another NAK does not ask", .steps = {{SEND, 5}, {SEND, 6}, {OTHER_NAK, 6},
+               {SEND, 6, REPEAT, 2, .cause = TIMEOUT, .nak = ABSENT}}},
+    {.name = "a NAK that came before the first request", .steps = {{NAK, 5}, {SEND, 5}, {SEND, 6},
+               {SEND, 5, REPEAT, 2, .cause = BY_NAK, .nak = 1}}},
+    {.name = "the NAK of what is sent late", .steps = {{SEND, 5}, {ACK, 5},
+     {SEND, 7, BEHIND, .absent = 1, .proof = 4}, {NAK, 6},
+               {SEND, 6, LATE, .cause = BY_NAK, .nak = 4},
+               {SEND, 7, REPEAT, 3, .cause = BY_NAK, .nak = 4}}},
+    {.name = "a late packet that only was reordered", .steps = {{SEND, 5}, {ACK, 5},
+     {SEND, 7, BEHIND, .absent = 1, .proof = 4}, {NAK, 6}, {SEND, 6, LATE, .nak = ABSENT},
+               {SEND, 8}}},
+    {.name = "the sender goes on behind a NAK, without identification", .no_id = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {ACK, 5}, {NAK, 6},
+               {SEND, 6, REPEAT, 2, .cause = BY_NAK, .nak = 5},
+               {SEND, 7, REPEAT, 3, .cause = BY_NAK, .nak = 5}}},
+    {.name = "the sender goes on from a timeout", .no_id = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {ACK, 4},
+               {SEND, 6, REPEAT, 2, .cause = TIMEOUT, .nak = ABSENT},
+               {SEND, 7, REPEAT, 3, .cause = TIMEOUT, .nak = ABSENT}}},
     {.name = "a new life", .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6}, {SEND, 0x800000},
      {SEND, 0x800001}, {SEND, 5}}},
 };
@@ -210,6 +259,7 @@ opcode_of(what_t what)
     case ACK:
     case NAK:
     case RNR:
+    case OTHER_NAK:
         return SMCR_RC_ACK;
     case UC_WRITE:
         return SMCR_UC + SMCR_RC_WRITE_ONLY;
@@ -235,6 +285,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
         .has_aeth = from_b,
         .syndrome = step->what == NAK   ? SYNDROME_NAK
                     : step->what == RNR ? SYNDROME_RNR
+                    : step->what == OTHER_NAK ? SYNDROME_ACCESS
                                         : SYNDROME_ACK,
         .psn = step->psn,
         .corrupt = step->corrupt,
@@ -251,6 +302,17 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
 }
 
 static void
+check_nak(const step_t *step, const smcr_verdict_t *verdict)
+{
+    uint32_t frame = step->nak == ABSENT ? 0 : step->nak;
+
+    if (!step->nak)
+        return;
+    g_assert_cmpuint(verdict->step ? verdict->step->nak.frame : 0, ==, frame);
+    g_assert_cmpuint(verdict->step ? verdict->step->nak.time : 0, ==, frame);
+}
+
+static void
 check(const step_t *step, const smcr_verdict_t *verdict)
 {
     bool known = step->order == REPEAT || step->order == COPY;
@@ -263,6 +325,7 @@ check(const step_t *step, const smcr_verdict_t *verdict)
     g_assert_cmpuint(verdict->discarded ? *verdict->discarded : 0, ==, step->proof);
     g_assert_cmpint(verdict->taken, ==, step->taken);
     g_assert_cmpint(verdict->silent, ==, step->silent);
+    check_nak(step, verdict);
     if (step->fate)
         g_assert_cmpint((int)verdict->fate, ==, step->fate - TAKE);
 }

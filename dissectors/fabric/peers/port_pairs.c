@@ -18,7 +18,7 @@ struct smcr_port_pair {
     uint16_t port;
     bool crowded;               /* there are more than two, or two with one direction */
     uint8_t answers;            /* responses that answer, so far */
-    uint32_t psn;               /* of the last one */
+    uint32_t psn, before;       /* of the last one, and of the one before */
     smcr_rdma_flow_t *flows[2]; /* sent by the lower address, by the other; NULL: none */
 };
 
@@ -175,7 +175,16 @@ smcr_port_pairs_prove(smcr_rdma_flow_t *flow, const smcr_rdma_flow_t *opposite,
     if (pair->answers && pair->psn == packet->psn)
         return false;
     pair->answers++;
+    pair->before = pair->psn;
     pair->psn = packet->psn;
     return pair->answers >= PROOF ||
            port_of(flow->key.target.qpn, opposite->key.target.qpn) == flow->port;
+}
+
+smcr_psn_t
+smcr_port_pairs_answered(const smcr_rdma_flow_t *flow, const smcr_flow_t *requests)
+{
+    const smcr_port_pair_t *pair = flow->pair;
+
+    return pair->answers > 1 ? smcr_psn_near(requests->highest, pair->before) : 0;
 }

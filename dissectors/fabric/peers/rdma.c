@@ -150,6 +150,15 @@ pair_up(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
     flow->src_qpn = opposite->key.target.qpn;
     opposite->src_qpn = flow->key.target.qpn;
     flow->ground = opposite->ground = SMCR_GROUND_PORT;
+    opposite->traffic->told = smcr_port_pairs_answered(flow, &opposite->traffic->flow);
+}
+
+static void
+forget_peer(smcr_rdma_flow_t *flow)
+{
+    if (flow->peer)
+        flow->peer->peer = NULL;
+    flow->peer = NULL;
 }
 
 /* The datagram header names the sender of each packet. */
@@ -159,7 +168,7 @@ take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
     if (flow->ground == SMCR_GROUND_DETH && flow->src_qpn != qpn) {
         flow->mixed = true;
         flow->ground = SMCR_GROUND_NONE;
-        flow->peer = NULL;
+        forget_peer(flow);
     }
     if (flow->ground == SMCR_GROUND_NONE && !flow->mixed)
         name_source(rdma, flow, qpn, SMCR_GROUND_DETH);
@@ -219,6 +228,7 @@ take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
     flow->conn = conn;
     if (sender->qpn_known && flow->ground != SMCR_GROUND_CM) {
         smcr_port_pairs_leave(flow);
+        forget_peer(flow);
         name_source(rdma, flow, sender->qpn, SMCR_GROUND_CM);
     }
 }
@@ -232,13 +242,16 @@ smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 
 /* ---- packets ---- */
 
-/* A connection that is over does not change its port: somebody uses its queue pair again. */
+/* A connection that is over does not change its port, and no more does one that is known by its
+ * port: somebody uses its queue pair again. */
 static bool
 is_used_again(const smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *headers,
               const smcr_sent_t *packet)
 {
-    return flow->conn && is_judged(packet) && headers->port && flow->port &&
-           headers->port != flow->port && was_over(flow->conn, packet->when.frame);
+    bool changes = is_judged(packet) && headers->port && flow->port && headers->port != flow->port;
+    bool is_over = flow->conn && was_over(flow->conn, packet->when.frame);
+
+    return changes && (is_over || flow->ground == SMCR_GROUND_PORT);
 }
 
 static smcr_rdma_flow_t *

@@ -7,7 +7,8 @@
  * port: Linux (rdma_get_udp_sport()) gives both flows of a connection the same one. Two opposite
  * flows, alone with their port, are a pair when one answers a PSN of the other.
  *
- * A queue pair number that communication management sets up again begins new flows.
+ * A queue pair number that communication management sets up again begins new flows. So does another
+ * port, where a pair is known by its port or communication management has ended the connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
