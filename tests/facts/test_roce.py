@@ -658,6 +658,16 @@ def test_reasons(tshark, name):
         each.frame: each.fields["reason"] for each in roce_reader.messages(packets(name)) if each.attr == "REJ"})
 
 
+def test_message_that_does_not_fit(tshark):
+    """Without the REP, nothing tells why the client sends an RTU."""
+    head, frames = unpacked("cm-verbs")
+    assert [each.attr for each in roce_reader.messages(packets("cm-verbs"))[:3]] == ["REQ", "REP", "RTU"]
+    path = capture_file(tshark.bed, "without-rep", head, [frames[0], *frames[2:]])
+    shown_of = tshark.show(path, *ON, "-Y", "smcr.cm.unexpected", "-T", "fields", "-e", "frame.number", "-e",
+                           "smcr.cm.message")
+    assert shown_of == "2\t0x14\n"
+
+
 @every
 def test_states(tshark, name):
     rows, wrong = shown(tshark, name), []
