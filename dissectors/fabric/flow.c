@@ -16,19 +16,8 @@ remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_
 {
     uint64_t under_way = flow->acknowledged ? flow->highest - MIN(flow->taken, flow->highest)
                                             : UINT64_MAX;
-    smcr_seen_packet_t *seen = smcr_seen_add(&flow->seen, scope, psn, under_way);
 
-    if (seen) {
-        seen->frame = packet->when.frame;
-        seen->time = packet->when.time;
-        seen->id = (uint16_t)packet->ip_id;
-        seen->corrupt = packet->corrupt;
-        seen->arrived = !packet->corrupt;
-        seen->fetches = smcr_is_fetch(packet->opcode);
-        seen->begins = smcr_begins_message(packet->opcode);
-        seen->ends = smcr_ends_message(packet->opcode);
-    }
-    return seen;
+    return smcr_seen_add(&flow->seen, scope, psn, under_way, packet);
 }
 
 /* ---- the beginning ---- */

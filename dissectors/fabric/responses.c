@@ -47,11 +47,7 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
         }
         return before;
     }
-    seen = smcr_seen_add(&responses->seen, scope, psn, 0);
-    if (seen) {
-        seen->frame = packet->when.frame;
-        seen->id = id;
-    }
+    smcr_seen_add(&responses->seen, scope, psn, 0, packet);
     return 0;
 }
 

@@ -6,6 +6,8 @@
 
 #include "seen.h"
 
+#include "wire/wire.h"
+
 #define SIZE_FIRST 4
 #define SIZE_ENOUGH 128 /* unless more is under way */
 #define SIZE_MAX_KEPT 8192 /* more than a sender has under way */
@@ -48,7 +50,8 @@ want_more(const smcr_seen_t *seen, uint64_t needed)
 }
 
 smcr_seen_packet_t *
-smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64_t needed)
+smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64_t needed,
+              const smcr_sent_t *packet)
 {
     smcr_seen_packet_t *slot = slot_of(seen, psn);
 
@@ -60,7 +63,17 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
         return NULL;
     seen->used += !slot->psn;
     wmem_free(scope, slot->more);
-    *slot = (smcr_seen_packet_t){.psn = psn};
+    *slot = (smcr_seen_packet_t){
+        .psn = psn,
+        .time = packet->when.time,
+        .frame = packet->when.frame,
+        .id = (uint16_t)packet->ip_id,
+        .corrupt = packet->corrupt,
+        .arrived = !packet->corrupt,
+        .fetches = smcr_is_fetch(packet->opcode),
+        .begins = smcr_begins_message(packet->opcode),
+        .ends = smcr_ends_message(packet->opcode),
+    };
     return slot;
 }
 

@@ -14,6 +14,7 @@
 #include <wsutil/wmem/wmem.h>
 
 #include "psn.h"
+#include "sent.h"
 
 /* What few packets have: those that came behind a gap, and those that were sent again. */
 typedef struct {
@@ -56,9 +57,9 @@ smcr_seen_more_t *smcr_seen_more(smcr_seen_packet_t *packet, wmem_allocator_t *s
 uint32_t smcr_seen_last_frame(const smcr_seen_packet_t *packet);
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
-/* A slot for `psn`, all zeros but for the PSN; NULL when a newer PSN has it. What the last `needed`
- * PSNs had is kept. */
+/* A slot for `psn`, which `packet` is the first to have; NULL when a newer PSN has it. What the last
+ * `needed` PSNs had is kept. */
 smcr_seen_packet_t *smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn,
-                                  uint64_t needed);
+                                  uint64_t needed, const smcr_sent_t *packet);
 
 #endif /* SMCR_FABRIC_SEEN_H */

@@ -822,3 +822,17 @@ def assert_refusals(found, rows):
     for frame, of in integers(rows, "smcr.resent.nak_in").items():
         assert of < frame and by_frame[of].psn == by_frame[frame].psn
         assert is_nak(by_frame[of]) or is_rnr_nak(by_frame[of])
+
+
+def test_messages_that_the_capture_lacks(tshark):
+    """Without the REP, the RTU does not fit what the capture shows. With it, every message does."""
+    head, frames = unpacked("cm-verbs")
+    kinds = [look_at(tshark, name, head, kept) for name, kept in
+             (("whole", frames), ("no-rep", alterations.left_out(frames, {2})))]
+    assert kinds == [[], [2]]
+
+
+def look_at(tshark, name, head, frames):
+    """Frames with a message of RDMA-CM that is unexpected."""
+    path = capture_file(tshark.bed, f"cm-verbs-{name}", head, frames)
+    return tshark.frames(path, "smcr.cm.unexpected", options=ON)
