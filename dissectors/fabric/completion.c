@@ -23,13 +23,25 @@ first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last)
 
 /* Appends a message to a list, of which `end` is where the next one goes. Returns the new end. */
 static smcr_message_t **
-append(smcr_message_t **end, wmem_allocator_t *scope, const smcr_seen_packet_t *first)
+append(smcr_message_t **end, wmem_allocator_t *scope, smcr_when_t begin)
 {
     smcr_message_t *message = wmem_new(scope, smcr_message_t);
 
-    *message = (smcr_message_t){.begin = {first->frame, first->time}};
+    *message = (smcr_message_t){.begin = begin};
     *end = message;
     return &message->next;
+}
+
+/* When a READ or atomic was sent first; frame 0: not known. */
+static smcr_when_t
+asked_at(const smcr_flow_t *flow, smcr_psn_t fetch)
+{
+    smcr_when_t read = smcr_reads_sent(flow->reads, fetch);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, fetch);
+
+    if (read.frame || !seen || !seen->fetches || seen->late)
+        return read;
+    return (smcr_when_t){seen->frame, seen->time};
 }
 
 const smcr_message_t *
@@ -37,7 +49,7 @@ smcr_completed(const smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from
                smcr_psn_t fetch)
 {
     smcr_message_t *complete = NULL, **end = &complete;
-    const smcr_seen_packet_t *asked = fetch ? smcr_seen_find(&flow->seen, fetch) : NULL;
+    smcr_when_t asked = asked_at(flow, fetch);
 
     to = MIN(to, flow->highest);
     if (to >= flow->seen.size) /* what is older is forgotten */
@@ -46,9 +58,9 @@ smcr_completed(const smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from
         const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, psn);
         const smcr_seen_packet_t *first = last && last->ends ? first_packet(flow, last) : NULL;
         if (first)
-            end = append(end, scope, first);
+            end = append(end, scope, (smcr_when_t){first->frame, first->time});
     }
-    if (asked && asked->fetches && !asked->late)
+    if (asked.frame)
         append(end, scope, asked);
     return complete;
 }

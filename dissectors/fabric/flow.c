@@ -222,7 +222,7 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         flow->unproven = flow->unproven ? flow->unproven : psn;
     }
     if (packet->opcode == SMCR_RC_READ_REQUEST)
-        rise_to(flow, smcr_reads_add(&flow->reads, scope, psn, packet->dma_length, flow->mtu));
+        rise_to(flow, smcr_reads_add(&flow->reads, scope, psn, packet, flow->mtu));
 }
 
 static void
@@ -238,8 +238,7 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         seen->late = true;
     if (packet->opcode != SMCR_RC_READ_REQUEST || packet->corrupt)
         return;
-    smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, verdict->psn, packet->dma_length,
-                                          flow->mtu);
+    smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, verdict->psn, packet, flow->mtu);
     for (smcr_psn_t psn = verdict->psn + 1; psn <= MIN(last, flow->highest); psn++)
         smcr_gaps_fill(&flow->gaps, psn);
     rise_to(flow, last);
@@ -373,7 +372,8 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
 
 /* Finds the place of a request among those of the flow, or begins anew with it. */
 static void
-unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet, smcr_verdict_t *verdict)
+unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+       smcr_verdict_t *verdict)
 {
     if (packet->corrupt) {
         verdict->psn = flow->first ? smcr_psn_near(flow->highest, packet->psn) : 0;

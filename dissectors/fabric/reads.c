@@ -15,32 +15,61 @@ packets(uint32_t length, uint32_t mtu)
     return length ? length / mtu + (length % mtu != 0) : 1;
 }
 
-smcr_psn_t
-smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t length,
-               uint32_t mtu)
+static smcr_read_t *
+newest(smcr_reads_t *reads)
 {
+    return &reads->kept[(reads->count - 1) % reads->size];
+}
+
+/* Makes room for one more: a larger ring, until that is large enough. */
+static void
+make_room(smcr_reads_t *reads, wmem_allocator_t *scope)
+{
+    enum { SIZE_FIRST = 4 };
+
+    if (reads->count < reads->size || reads->size == SMCR_READS_KEPT)
+        return;
+    reads->size = reads->size ? 2 * reads->size : SIZE_FIRST; /* it has not come round yet */
+    reads->kept = wmem_realloc(scope, reads->kept, reads->size * sizeof *reads->kept);
+}
+
+smcr_psn_t
+smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
+               const smcr_sent_t *packet, uint32_t mtu)
+{
+    uint32_t length = packet->dma_length;
+
     if (!*reads)
         *reads = wmem_new0(scope, smcr_reads_t);
     smcr_reads_t *all = *reads;
 
-    all->newest = (all->newest + 1) % SMCR_READS_KEPT;
+    make_room(all, scope);
+    all->count++;
     all->open = mtu || length <= MTU_MIN ? 0 : length;
-    all->kept[all->newest].first = psn;
-    all->kept[all->newest].last = psn + packets(length, mtu ? mtu : MTU_MAX) - 1;
-    return all->kept[all->newest].last;
+    *newest(all) = (smcr_read_t){
+        .first = psn,
+        .last = psn + packets(length, mtu ? mtu : MTU_MAX) - 1,
+        .sent = packet->when,
+    };
+    return newest(all)->last;
 }
 
 smcr_psn_t
-smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t length,
-                    uint32_t mtu)
+smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
+                    const smcr_sent_t *packet, uint32_t mtu)
 {
-    smcr_reads_t before = *reads ? **reads : (smcr_reads_t){.open = 0};
-    smcr_psn_t last = smcr_reads_add(reads, scope, psn, length, mtu);
+    bool is_only = !*reads;
+    uint32_t open = is_only ? 0 : (*reads)->open;
+    smcr_read_t before = is_only ? (smcr_read_t){.first = 0} : *newest(*reads);
+    smcr_psn_t last = smcr_reads_add(reads, scope, psn, packet, mtu);
     smcr_reads_t *all = *reads;
 
-    all->kept[before.newest] = all->kept[all->newest];
-    all->kept[all->newest] = before.kept[before.newest];
-    all->open = before.open;
+    newest(all)->sent = (smcr_when_t){0, 0};
+    if (!is_only) {
+        all->kept[(all->count - 2) % all->size] = *newest(all);
+        *newest(all) = before;
+    }
+    all->open = open;
     return last;
 }
 
@@ -49,8 +78,8 @@ smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu)
 {
     if (!reads || !reads->open)
         return 0;
-    smcr_psn_t last = reads->kept[reads->newest].first + packets(reads->open, mtu) - 1;
-    reads->kept[reads->newest].last = last;
+    smcr_psn_t last = newest(reads)->first + packets(reads->open, mtu) - 1;
+    newest(reads)->last = last;
     reads->open = 0;
     return last;
 }
@@ -63,20 +92,39 @@ smcr_reads_end(smcr_reads_t *reads, smcr_psn_t next)
     if (!reads || !reads->open)
         return 0;
     for (uint32_t mtu = MTU_MAX; mtu >= MTU_MIN; mtu /= 2) {
-        smcr_psn_t end = reads->kept[reads->newest].first + packets(reads->open, mtu);
+        smcr_psn_t end = newest(reads)->first + packets(reads->open, mtu);
         if (end <= next)
             last = end - 1;
     }
-    reads->kept[reads->newest].last = MAX(reads->kept[reads->newest].last, last);
+    newest(reads)->last = MAX(newest(reads)->last, last);
     reads->open = 0;
     return last;
+}
+
+/* The READ that has `psn`, NULL: none is known. */
+static const smcr_read_t *
+find(const smcr_reads_t *reads, smcr_psn_t psn)
+{
+    uint32_t count = reads ? MIN(reads->count, reads->size) : 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (reads->kept[i].first <= psn && psn <= reads->kept[i].last)
+            return &reads->kept[i];
+    return NULL;
 }
 
 smcr_psn_t
 smcr_reads_find(const smcr_reads_t *reads, smcr_psn_t psn)
 {
-    for (unsigned i = 0; reads && i < SMCR_READS_KEPT; i++)
-        if (reads->kept[i].first && reads->kept[i].first <= psn && psn <= reads->kept[i].last)
-            return reads->kept[i].first;
-    return 0;
+    const smcr_read_t *read = find(reads, psn);
+
+    return read ? read->first : 0;
+}
+
+smcr_when_t
+smcr_reads_sent(const smcr_reads_t *reads, smcr_psn_t psn)
+{
+    const smcr_read_t *read = find(reads, psn);
+
+    return read && read->first == psn ? read->sent : (smcr_when_t){0, 0};
 }

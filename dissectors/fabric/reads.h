@@ -15,25 +15,30 @@
 #include <wsutil/wmem/wmem.h>
 
 #include "psn.h"
+#include "sent.h"
 
 #define SMCR_READS_KEPT 32
 
 typedef struct {
-    struct {
-        smcr_psn_t first, last;
-    } kept[SMCR_READS_KEPT];
-    unsigned newest;
-    uint32_t open; /* length of the newest, bytes, while its last PSN is not known; 0: it is */
+    smcr_psn_t first, last;
+    smcr_when_t sent; /* first of all; frame 0: not known, since it came late */
+} smcr_read_t;
+
+typedef struct {
+    smcr_read_t *kept; /* ring */
+    uint32_t size;     /* of it: grows up to SMCR_READS_KEPT */
+    uint32_t count;    /* of all READs so far; the newest is at (count - 1) % size */
+    uint32_t open;     /* length of the newest, bytes, while its last PSN is not known; 0: it is */
 } smcr_reads_t;
 
-/* A new READ of `length` bytes (0 to 2^31). Returns its last PSN, as far as that is known: `mtu` is
- * in bytes, 0 where it is not known. */
+/* A new READ. Returns its last PSN, as far as that is known: `mtu` is in bytes, 0 where it is not
+ * known. */
 smcr_psn_t smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
-                          uint32_t length, uint32_t mtu);
+                          const smcr_sent_t *packet, uint32_t mtu);
 
 /* The same of one that has come late: another one is still the newest. */
 smcr_psn_t smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
-                               uint32_t length, uint32_t mtu);
+                               const smcr_sent_t *packet, uint32_t mtu);
 
 /* The path MTU is known now. Returns the last PSN of the newest READ, 0 when nothing changes. */
 smcr_psn_t smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu);
@@ -44,5 +49,8 @@ smcr_psn_t smcr_reads_end(smcr_reads_t *reads, smcr_psn_t next);
 
 /* The first PSN of the READ that has `psn`; 0: none is known. */
 smcr_psn_t smcr_reads_find(const smcr_reads_t *reads, smcr_psn_t psn);
+
+/* When the READ whose first PSN is `psn` was first sent; frame 0: not known. */
+smcr_when_t smcr_reads_sent(const smcr_reads_t *reads, smcr_psn_t psn);
 
 #endif /* SMCR_FABRIC_READS_H */

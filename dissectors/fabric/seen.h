@@ -57,8 +57,8 @@ smcr_seen_more_t *smcr_seen_more(smcr_seen_packet_t *packet, wmem_allocator_t *s
 uint32_t smcr_seen_last_frame(const smcr_seen_packet_t *packet);
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
-/* A slot for `psn`, which `packet` is the first to have; NULL when a newer PSN has it. What the last
- * `needed` PSNs had is kept. */
+/* A slot for `psn`, which `packet` is the first to have; NULL when a newer PSN has it. What the
+ * last `needed` PSNs had is kept. */
 smcr_seen_packet_t *smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn,
                                   uint64_t needed, const smcr_sent_t *packet);
 

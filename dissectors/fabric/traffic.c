@@ -8,19 +8,18 @@
 
 #include "wire/wire.h"
 
+/* When the request was sent that a response with `psn` answers: of one within a READ, the READ.
+ * Frame 0: not known. */
 static smcr_when_t
-sent_at(const smcr_seen_packet_t *seen)
-{
-    return seen ? (smcr_when_t){seen->frame, seen->time} : (smcr_when_t){0, 0};
-}
-
-/* The request that a response with `psn` answers: of one within a READ, the READ. */
-static const smcr_seen_packet_t *
 request_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
+    smcr_when_t sent = smcr_reads_sent(flow->reads, read);
 
-    return smcr_seen_find(&flow->seen, read ? read : psn);
+    if (sent.frame || !seen)
+        return sent;
+    return (smcr_when_t){seen->frame, seen->time};
 }
 
 /* The READ or atomic whose response ends with the packet; 0: none does. */
@@ -63,9 +62,9 @@ smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smc
     answer.taken = kind == SMCR_SYNDROME_ACK ? psn : psn - 1;
     answer.again = answer.taken <= flow->taken;
     if (kind == SMCR_SYNDROME_ACK)
-        answer.acks = sent_at(request_of(flow, psn));
+        answer.acks = request_of(flow, psn);
     else
-        answer.refuses = sent_at(request_of(flow, psn));
+        answer.refuses = request_of(flow, psn);
     if (packet->when.time < answer.acks.time)
         answer.acks = (smcr_when_t){0, 0};
     answer.completes = complete(requests, scope, packet, psn, answer.taken);
