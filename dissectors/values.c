@@ -27,6 +27,7 @@ TEXTS(smcr_grounds, SMCR_GROUNDS)
 TEXTS(smcr_cm_attributes, SMCR_CM_ATTRIBUTES)
 TEXTS(smcr_cm_states, SMCR_CM_STATES)
 TEXTS(smcr_cm_reasons, SMCR_CM_REASONS)
+TEXTS(smcr_cm_sidr_statuses, SMCR_CM_SIDR_STATUSES)
 static TEXTS(decline_codes, SMCR_DECLINE_CODES)
 
 const value_string smcr_clc_types[] = {

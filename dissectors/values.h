@@ -28,6 +28,7 @@ extern const value_string smcr_grounds[];
 extern const value_string smcr_cm_attributes[];
 extern const value_string smcr_cm_states[];
 extern const value_string smcr_cm_reasons[];
+extern const value_string smcr_cm_sidr_statuses[];
 extern const true_false_string smcr_tfs_direct;
 
 /*

@@ -118,6 +118,8 @@ show_management(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
             smcr_generated_uint(below, hf_smcr_cm_repeat_of, tvb, note->repeat_of);
         if (note->attribute == SMCR_CM_REJ)
             smcr_generated_uint(below, hf_smcr_cm_reason, tvb, note->reason);
+        if (note->attribute == SMCR_CM_SIDR_REP)
+            smcr_generated_uint(below, hf_smcr_cm_status, tvb, note->status);
     }
     if (conn->roles_known)
         show_states(tvb, below, note);
@@ -126,12 +128,24 @@ show_management(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
     show_frame(tvb, pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_CM_REP);
 }
 
-/* A REJ says why the connection does not come about, or ends. */
+/* Why a connection does not come about, or ends; NULL: the message does not say that it does. */
+static const char *
+rejection_of(const smcr_cm_note_t *note)
+{
+    if (note->attribute == SMCR_CM_REJ)
+        return val_to_str_const(note->reason, smcr_cm_reasons, "unknown reason");
+    if (note->attribute == SMCR_CM_SIDR_REP && note->status != SMCR_CM_SIDR_SUCCESS)
+        return val_to_str_const(note->status, smcr_cm_sidr_statuses, "unknown status");
+    return NULL;
+}
+
 static void
 show_rejection(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
 {
-    const char *reason = val_to_str_const(note->reason, smcr_cm_reasons, "unknown reason");
+    const char *reason = rejection_of(note);
 
+    if (!reason || note->repeat_of)
+        return;
     expert_add_info_format(pinfo, item, &ei_smcr_cm_rejected, "The connection is rejected: %s",
                            reason);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
@@ -147,8 +161,7 @@ show_message(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
     col_append_fstr(pinfo->cinfo, COL_INFO, " Connection=%u", conn->index);
     if (asks && conn->port_known)
         col_append_fstr(pinfo->cinfo, COL_INFO, " Port=%u", conn->port);
-    if (note->attribute == SMCR_CM_REJ && !note->repeat_of)
-        show_rejection(pinfo, item, note);
+    show_rejection(pinfo, item, note);
 }
 
 /* ---- all of it ---- */

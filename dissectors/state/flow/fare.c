@@ -29,9 +29,12 @@ smcr_fare_sent(const smcr_arrival_t *arrival)
 
 /* ---- responses ---- */
 
+#define TEXT_ROW(name, value, text) [value] = (text),
+
 static void
 note_nak(const smcr_arrival_t *arrival)
 {
+    static const char *const reasons[SMCR_MASK_SYNDROME_CODE + 1] = {SMCR_NAK_CODES(TEXT_ROW)};
     int kind = smcr_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     unsigned code = smcr_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
@@ -40,9 +43,9 @@ note_nak(const smcr_arrival_t *arrival)
     if (kind == SMCR_SYNDROME_NAK)
         smcr_event_add(arrival, SMCR_EVENT_NAK,
                        code == SMCR_NAK_PSN_SEQUENCE
-                           ? "NAK, PSN sequence error: the receiver waits for PSN %u"
-                           : "NAK: the receiver refuses the packet with PSN %u",
-                       arrival->roce->psn);
+                           ? "NAK, %s: the receiver waits for PSN %u"
+                           : "NAK, %s: the receiver refuses the packet with PSN %u",
+                       reasons[code] ? reasons[code] : "unknown reason", arrival->roce->psn);
     else if (kind == SMCR_SYNDROME_RNR_NAK)
         smcr_event_add(arrival, SMCR_EVENT_RNR_NAK,
                        "RNR NAK: the receiver has no receive buffer for PSN %u",

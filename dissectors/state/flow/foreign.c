@@ -74,6 +74,7 @@ take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
         .states = {verdict.states[0], verdict.states[1]},
         .known = {verdict.known[0], verdict.known[1]},
         .reason = message->reason,
+        .status = message->status,
         .repeat_of = verdict.repeat_of,
     };
     arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;

@@ -121,6 +121,7 @@ typedef struct {
     uint8_t states[2];  /* by side, where they are known: enum smcr_cm_state */
     bool known[2];
     uint16_t reason;    /* REJ: enum smcr_cm_reason */
+    uint8_t status;     /* SIDR_REP: enum smcr_cm_sidr_status */
     uint32_t repeat_of; /* frame of the first packet of the same message; 0: this is the first */
 } smcr_cm_note_t;
 
