@@ -190,7 +190,8 @@ test_no_acknowledgements(void)
     uint32_t number = 0;
 
     while (number < SENT) {
-        smcr_sent_t packet = {.when = {++number, number}, .opcode = SMCR_RC_SEND_ONLY};
+        number++;
+        smcr_sent_t packet = {.when = {number, number}, .opcode = SMCR_RC_SEND_ONLY};
         smcr_messages_sent(&messages, scope, &packet, number);
     }
     const smcr_message_t *message = smcr_messages_settle(&messages, scope, SENT, 0, false);

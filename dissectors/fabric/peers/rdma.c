@@ -169,8 +169,10 @@ take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
         flow->ground = SMCR_GROUND_NONE;
         forget_peer(flow);
     }
-    if (flow->ground == SMCR_GROUND_NONE && !flow->mixed)
+    if (flow->ground == SMCR_GROUND_NONE && !flow->mixed) {
+        smcr_port_pairs_leave(flow);
         name_source(rdma, flow, qpn, SMCR_GROUND_DETH);
+    }
 }
 
 /* ---- communication management ---- */
@@ -215,11 +217,12 @@ is_newer(const smcr_cm_conn_t *conn, const smcr_rdma_flow_t *flow)
     return conn != flow->conn && began > flow->first.when.frame;
 }
 
-/* What communication management says of the flow. */
+/* What communication management says of the flow. That stays with its connection: a newer one begins
+ * a new flow. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {
-    if (!conn || was_over(conn, flow->first.when.frame))
+    if (!conn || (flow->conn && flow->conn != conn) || was_over(conn, flow->first.when.frame))
         return;
     int side = smcr_cm_side_of_qp(conn, flow->key.target.gid, flow->key.target.qpn);
     const smcr_cm_end_t *sender = &conn->ends[!side];
@@ -277,7 +280,7 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *
     if (!headers->port || !is_judged(packet))
         return;
     flow->port = headers->port;
-    if (flow->ground != SMCR_GROUND_NONE || flow->conn)
+    if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
         return;
     smcr_rdma_flow_t *opposite = smcr_port_pairs_join(rdma->pairs, flow);
     if (!opposite || !smcr_is_response(packet->opcode))
