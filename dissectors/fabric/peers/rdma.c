@@ -217,8 +217,8 @@ is_newer(const smcr_cm_conn_t *conn, const smcr_rdma_flow_t *flow)
     return conn != flow->conn && began > flow->first.when.frame;
 }
 
-/* What communication management says of the flow. That stays with its connection: a newer one begins
- * a new flow. */
+/* What communication management says of the flow. That stays with its connection: a newer one
+ * begins a new flow. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {
@@ -247,11 +247,13 @@ smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 /* A connection that is over does not change its port, and no more does one that is known by its
  * port: somebody uses its queue pair again. */
 static bool
-is_used_again(const smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *headers,
-              const smcr_sent_t *packet)
+is_used_again(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
+              const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
 {
+    const smcr_cm_conn_t *own = flow->conn ? flow->conn : conn;
     bool changes = is_judged(packet) && headers->port && flow->port && headers->port != flow->port;
-    bool is_over = flow->conn && was_over(flow->conn, packet->when.frame);
+    bool is_over = own && was_over(own, packet->when.frame) &&
+                   !was_over(own, flow->first.when.frame);
 
     return changes && (is_over || flow->ground == SMCR_GROUND_PORT);
 }
@@ -264,7 +266,7 @@ flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t
     bool is_known = flow && flow->conn_messages == rdma->messages;
     smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, headers);
 
-    if (!flow || is_used_again(flow, headers, packet) || (conn && is_newer(conn, flow)))
+    if (!flow || is_used_again(flow, conn, headers, packet) || (conn && is_newer(conn, flow)))
         flow = begin(rdma, headers, packet);
     if (flow->conn_messages != rdma->messages)
         take_conn(rdma, flow, conn);
@@ -279,6 +281,8 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *
 {
     if (!headers->port || !is_judged(packet))
         return;
+    if (flow->port != headers->port)
+        smcr_port_pairs_leave(flow);
     flow->port = headers->port;
     if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
         return;
