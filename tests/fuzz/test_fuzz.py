@@ -12,7 +12,7 @@ import pytest
 from bed import BUILDS
 
 PROGRAMS = BUILDS / "fuzz" / "tests" / "fuzz"
-PLAIN = {"flow": 50_000, "cm": 50_000, "stream": 50_000, "state": 10_000, "layout": 30_000}  # executions
+PLAIN = {"flow": 50_000, "cm": 50_000, "peers": 50_000, "stream": 50_000, "state": 10_000, "layout": 30_000}  # executions
 EPAN = dict.fromkeys(
     ("option", "proposal", "accept", "confirm", "decline", "llc", "cdc", "write", "roce", "late", "rdma", "frames"), 600)
 SEEDS = 150

@@ -170,8 +170,10 @@ take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
         flow->ground = SMCR_GROUND_NONE;
         forget_peer(flow);
     }
-    if (flow->ground == SMCR_GROUND_NONE && !flow->mixed)
+    if (flow->ground == SMCR_GROUND_NONE && !flow->mixed) {
+        smcr_port_pairs_leave(flow);
         name_source(rdma, flow, qpn, SMCR_GROUND_DETH);
+    }
 }
 
 /* ---- communication management ---- */
@@ -216,11 +218,12 @@ is_newer(const smcr_cm_conn_t *conn, const smcr_rdma_flow_t *flow)
     return conn != flow->conn && began > flow->first.when.frame;
 }
 
-/* What communication management says of the flow. */
+/* What communication management says of the flow. That stays with its connection: a newer one
+ * begins a new flow. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {
-    if (!conn || was_over(conn, flow->first.when.frame))
+    if (!conn || (flow->conn && flow->conn != conn) || was_over(conn, flow->first.when.frame))
         return;
     int side = smcr_cm_side_of_qp(conn, flow->key.target.gid, flow->key.target.qpn);
     const smcr_cm_end_t *sender = &conn->ends[!side];
@@ -245,11 +248,13 @@ smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 /* A connection that is over does not change its port, and no more does one that is known by its
  * port: somebody uses its queue pair again. */
 static bool
-is_used_again(const smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *headers,
-              const smcr_sent_t *packet)
+is_used_again(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
+              const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
 {
+    const smcr_cm_conn_t *own = flow->conn ? flow->conn : conn;
     bool changes = is_judged(packet) && headers->port && flow->port && headers->port != flow->port;
-    bool is_over = flow->conn && was_over(flow->conn, packet->when.frame);
+    bool is_over = own && was_over(own, packet->when.frame) &&
+                   !was_over(own, flow->first.when.frame);
 
     return changes && (is_over || flow->ground == SMCR_GROUND_PORT);
 }
@@ -262,7 +267,7 @@ flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t
     bool is_known = flow && flow->conn_messages == rdma->messages;
     smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, headers);
 
-    if (!flow || is_used_again(flow, headers, packet) || (conn && is_newer(conn, flow)))
+    if (!flow || is_used_again(flow, conn, headers, packet) || (conn && is_newer(conn, flow)))
         flow = begin(rdma, headers, packet);
     if (flow->conn_messages != rdma->messages)
         take_conn(rdma, flow, conn);
@@ -277,8 +282,10 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *
 {
     if (!headers->port || !is_judged(packet))
         return;
+    if (flow->port != headers->port)
+        smcr_port_pairs_leave(flow);
     flow->port = headers->port;
-    if (flow->ground != SMCR_GROUND_NONE || flow->conn)
+    if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
         return;
     smcr_rdma_flow_t *opposite = smcr_port_pairs_join(rdma->pairs, flow);
     if (!opposite || !smcr_is_response(packet->opcode))
