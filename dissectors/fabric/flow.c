@@ -445,7 +445,7 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
 static bool
 is_request(uint8_t opcode)
 {
-    return opcode < SMCR_UC + SMCR_RC_OPCODES &&
+    return opcode < SMCR_RD &&
            !smcr_is_response(opcode & (uint8_t)~SMCR_MASK_SERVICE);
 }
 

@@ -41,6 +41,8 @@ enum smcr_opcode {
     SMCR_RC_SEND_LAST_INVALIDATE = 22,
     SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
+    SMCR_UC_SEND_ONLY = 0x24,
+    SMCR_UC_WRITE_ONLY = 0x2a,
     SMCR_UD_SEND_ONLY = 0x64,
     SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };

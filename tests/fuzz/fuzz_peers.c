@@ -34,7 +34,7 @@ static const uint8_t opcodes[] = {
     SMCR_RC_SEND_ONLY,   SMCR_RC_SEND_ONLY, SMCR_RC_SEND_FIRST, SMCR_RC_SEND_LAST,
     SMCR_RC_ACK,         SMCR_RC_ACK,       SMCR_RC_ACK,        SMCR_RC_READ_REQUEST,
     SMCR_RC_READ_RESPONSE_ONLY,             SMCR_ROCE_CNP,
-    SMCR_UC + SMCR_RC_SEND_ONLY,            SMCR_UD_SEND_ONLY,  SMCR_RC_ACK,
+    SMCR_UC_SEND_ONLY,            SMCR_UD_SEND_ONLY,  SMCR_RC_ACK,
 };
 
 static const uint8_t *

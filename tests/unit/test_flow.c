@@ -264,7 +264,7 @@ opcode_of(what_t what)
     case OTHER_NAK:
         return SMCR_RC_ACK;
     case UC_WRITE:
-        return SMCR_UC + SMCR_RC_WRITE_ONLY;
+        return SMCR_UC_WRITE_ONLY;
     case MTU:
         return SMCR_RC_WRITE_FIRST;
     default:

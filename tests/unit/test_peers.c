@@ -237,7 +237,7 @@ opcode_of(what_t what)
 {
     static const uint8_t opcodes[] = {
         [SEND] = SMCR_RC_SEND_ONLY, [READ] = SMCR_RC_READ_REQUEST,
-        [UC_SEND] = SMCR_UC + SMCR_RC_SEND_ONLY, [ACK] = SMCR_RC_ACK, [NAK] = SMCR_RC_ACK,
+        [UC_SEND] = SMCR_UC_SEND_ONLY, [ACK] = SMCR_RC_ACK, [NAK] = SMCR_RC_ACK,
         [DATAGRAM] = SMCR_UD_SEND_ONLY, [CNP] = SMCR_ROCE_CNP,
     };
 
