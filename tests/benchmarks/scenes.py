@@ -104,5 +104,17 @@ def storage(file, frames):
     return pcap.frames
 
 
+def flows(file, frames, packets=1):
+    """RoCE in one direction: flows of so many packets each, which take turns."""
+    pcap = Pcap(file)
+    links = [Link(pcap, number % 0x10000) for number in range(frames // packets)]
+    for number, link in enumerate(links):
+        link.qpn = (0x100 + number, 0x800000 + number)
+    for _ in range(packets):
+        for link in links:
+            link.request(CLIENT, roce.SEND_ONLY, bytes(32), ask=True)
+    return pcap.frames
+
+
 def nothing(file):
     return Pcap(file).frames
