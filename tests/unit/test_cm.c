@@ -31,7 +31,7 @@ enum {
 
 /* Between which devices: host A has two, A and A2; so has B. A6 and B6 have IPv6 addresses. */
 enum { AB, BA, A2B2, B2A2, A6B6, B6A6, AB2, B2A };
-static const char routes[][2] = {"ab", "ba", "AB", "BA", "xy", "yx", "aB", "Ba"};
+static const char *const routes[] = {"ab", "ba", "AB", "BA", "xy", "yx", "aB", "Ba"};
 
 enum { SENT = 1, RECEIVED = 2, LOST = 4 }; /* unexpected so; the message does not arrive */
 
