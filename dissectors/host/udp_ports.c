@@ -103,8 +103,7 @@ has_default_partition(const datagram_t *datagram)
 static bool
 is_for_smcr(const packet_info *pinfo, const datagram_t *datagram)
 {
-    const uint8_t *qpn = datagram->bth + 5;
-    smcr_qp_key_t key = {.qpn = (uint32_t)qpn[0] << 16 | (uint32_t)qpn[1] << 8 | qpn[2]};
+    smcr_qp_key_t key = {.qpn = smcr_bth_qpn(datagram->bth)};
 
     smcr_gid_from_address(&pinfo->dst, key.gid);
     return smcr_qp_find(smcr_capture_state(), &key) != NULL;

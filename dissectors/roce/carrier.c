@@ -218,7 +218,7 @@ ignore(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
         tvb_captured_length(tvb) < SMCR_BTH_LENGTH)
         return false;
     const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_BTH_LENGTH);
-    if (!is_of_no_interest(pinfo, bth[0], smcr_roce_qpn(bth)))
+    if (!is_of_no_interest(pinfo, bth[0], smcr_bth_qpn(bth)))
         return false;
     smcr_hooks_ignore(pinfo);
     return true;

@@ -174,18 +174,6 @@ smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce)
                                         CLAMP(captured - offset, 0, length), length);
 }
 
-static uint32_t
-get_24(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
-}
-
-uint32_t
-smcr_roce_qpn(const uint8_t *bth)
-{
-    return get_24(bth + 5);
-}
-
 bool
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
                smcr_roce_t *roce)
@@ -198,8 +186,8 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_BTH_LENGTH); /* checks once */
     roce->opcode = bth[0];
     roce->pad = smcr_bits(bth[1], SMCR_MASK_BTH_PAD);
-    roce->target.qpn = smcr_roce_qpn(bth);
-    roce->psn = get_24(bth + 9);
+    roce->target.qpn = smcr_bth_qpn(bth);
+    roce->psn = tvb_get_ntoh24(tvb, offset + 9);
 
     roce->fecn = (bth[4] & SMCR_MASK_BTH_FECN) != 0;
     roce->becn = (bth[4] & SMCR_MASK_BTH_BECN) != 0;

@@ -20,9 +20,6 @@
 bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
                     smcr_roce_t *roce);
 
-/* The queue pair that a base transport header is for. */
-uint32_t smcr_roce_qpn(const uint8_t *bth);
-
 /* The same from what Wireshark's dissector hands to heuristics, for encapsulations that we do not
  * wrap: `payload` has the padding, but not the ICRC. */
 void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,

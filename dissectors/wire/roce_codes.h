@@ -142,6 +142,14 @@ smcr_ends_message(uint8_t opcode)
 #define SMCR_MASK_BTH_VERSION 0x0f /* byte 1 of the BTH */
 #define SMCR_MASK_BTH_RESERVED 0x3f /* byte 4 of the BTH, next to FECN and BECN */
 #define SMCR_MASK_BTH_RESERVED_8 0x7f /* byte 8 of the BTH, next to the request to acknowledge */
+
+/* The queue pair that a base transport header is for. */
+static inline uint32_t
+smcr_bth_qpn(const uint8_t *bth)
+{
+    return (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7];
+}
+
 enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */

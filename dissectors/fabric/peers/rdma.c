@@ -65,22 +65,14 @@ smcr_rdma_free(smcr_rdma_t *rdma)
 
 /* ---- flows ---- */
 
-static smcr_rdma_flow_t *
-find(const smcr_rdma_t *rdma, const uint8_t *source, const uint8_t *target, uint32_t qpn)
-{
-    smcr_rdma_flow_t sought;
-
-    memcpy(sought.key.source, source, SMCR_GID_LENGTH);
-    memcpy(sought.key.target.gid, target, SMCR_GID_LENGTH);
-    sought.key.target.qpn = qpn;
-    return g_hash_table_lookup(rdma->flows, &sought);
-}
-
 smcr_rdma_flow_t *
 smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
                const smcr_qp_key_t *target)
 {
-    return find(rdma, source, target->gid, target->qpn);
+    smcr_rdma_flow_t sought = {.key.target = *target};
+
+    memcpy(sought.key.source, source, SMCR_GID_LENGTH);
+    return g_hash_table_lookup(rdma->flows, &sought);
 }
 
 static smcr_rdma_flow_t *
@@ -132,9 +124,12 @@ smcr_rdma_reverse(const smcr_rdma_flow_t *flow)
 static void
 name_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
 {
+    smcr_qp_key_t sender = {.qpn = qpn};
+
+    memcpy(sender.gid, flow->key.source, SMCR_GID_LENGTH);
     flow->src_qpn = qpn;
     flow->ground = (uint8_t)ground;
-    smcr_rdma_flow_t *opposite = find(rdma, flow->key.target.gid, flow->key.source, qpn);
+    smcr_rdma_flow_t *opposite = smcr_rdma_find(rdma, flow->key.target.gid, &sender);
     if (!opposite || opposite->ground != ground || opposite->conn != flow->conn ||
         opposite->src_qpn != flow->key.target.qpn)
         return;
@@ -262,8 +257,7 @@ is_used_again(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
 static smcr_rdma_flow_t *
 flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
 {
-    const smcr_qp_key_t *target = headers->target;
-    smcr_rdma_flow_t *flow = find(rdma, headers->source, target->gid, target->qpn);
+    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma, headers->source, headers->target);
     bool is_known = flow && flow->conn_messages == rdma->messages;
     smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, headers);
 
