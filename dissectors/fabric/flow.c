@@ -137,29 +137,39 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
         flow->unproven = 0;
 }
 
+smcr_coverage_t
+smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
+{
+    bool plain = packet->opcode == SMCR_RC_ACK;
+    uint8_t kind = plain ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
+                         : SMCR_SYNDROME_ACK;
+
+    if (!flow->first || (plain && !packet->has_aeth) || smcr_flow_is_far(flow, packet->psn))
+        return (smcr_coverage_t){.psn = 0};
+    smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
+    return (smcr_coverage_t){psn, kind == SMCR_SYNDROME_ACK ? psn : psn - 1, kind};
+}
+
 /* A response to the requests of `flow`. */
 static void
 take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
-    int kind = packet->opcode == SMCR_RC_ACK && packet->has_aeth
-                   ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
-                   : SMCR_SYNDROME_ACK;
+    smcr_coverage_t said = smcr_flow_coverage(flow, packet);
 
     if (packet->opcode == SMCR_RC_ACK && !packet->has_aeth)
         return;
     flow->acknowledged = true;
     if (!flow->first)
         flow->early = (smcr_early_t){true, packet->syndrome, packet->psn, packet->when};
-    if (!flow->first || smcr_flow_is_far(flow, packet->psn))
+    if (!said.psn)
         return;
-    smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
-    cover(flow, kind == SMCR_SYNDROME_ACK ? psn : psn - 1);
-    if (kind == SMCR_SYNDROME_ACK)
+    cover(flow, said.taken);
+    if (said.kind == SMCR_SYNDROME_ACK)
         return;
     int code = smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
-    smcr_steps_nak(&flow->steps, scope, psn, kind == SMCR_SYNDROME_RNR_NAK,
-                   kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE, packet->when);
-    prove_discarded(flow, psn, packet->when.frame);
+    smcr_steps_nak(&flow->steps, scope, said.psn, said.kind == SMCR_SYNDROME_RNR_NAK,
+                   said.kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE, packet->when);
+    prove_discarded(flow, said.psn, packet->when.frame);
 }
 
 static void
@@ -445,8 +455,7 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
 static bool
 is_request(uint8_t opcode)
 {
-    return opcode < SMCR_RD &&
-           !smcr_is_response(opcode & (uint8_t)~SMCR_MASK_SERVICE);
+    return opcode < SMCR_RD && !smcr_is_response(opcode & (uint8_t)~SMCR_MASK_SERVICE);
 }
 
 smcr_verdict_t

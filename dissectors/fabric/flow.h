@@ -99,6 +99,16 @@ smcr_verdict_t smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allo
 /* Whether a request with `psn` begins a new life of the queue pair: it is far from all others. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 
+/* What a response says of requests. */
+typedef struct {
+    smcr_psn_t psn;   /* that it names; 0: it says nothing */
+    smcr_psn_t taken; /* everything up to here has been taken in: a NAK covers what is before it */
+    uint8_t kind;     /* enum smcr_syndrome_kind */
+} smcr_coverage_t;
+
+/* What the response says of the requests of `flow`. */
+smcr_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet);
+
 /* Whether a packet with `psn` is too far from the flow's requests to belong to them. */
 bool smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn);
 

@@ -52,22 +52,19 @@ smcr_answer_t
 smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
     const smcr_flow_t *flow = &requests->flow;
-    bool plain = packet->opcode == SMCR_RC_ACK;
-    int kind = plain ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND) : SMCR_SYNDROME_ACK;
-    smcr_answer_t answer = {.taken = 0};
+    smcr_coverage_t said = smcr_flow_coverage(flow, packet);
+    smcr_answer_t answer = {.taken = said.taken};
 
-    if (!flow->first || (plain && !packet->has_aeth) || smcr_flow_is_far(flow, packet->psn))
+    if (!said.psn)
         return answer;
-    smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
-    answer.taken = kind == SMCR_SYNDROME_ACK ? psn : psn - 1;
-    answer.again = answer.taken <= flow->taken;
-    if (kind == SMCR_SYNDROME_ACK)
-        answer.acks = request_of(flow, psn);
+    answer.again = said.taken <= flow->taken;
+    if (said.kind == SMCR_SYNDROME_ACK)
+        answer.acks = request_of(flow, said.psn);
     else
-        answer.refuses = request_of(flow, psn);
+        answer.refuses = request_of(flow, said.psn);
     if (packet->when.time < answer.acks.time)
         answer.acks = (smcr_when_t){0, 0};
-    answer.completes = complete(requests, scope, packet, psn, answer.taken);
+    answer.completes = complete(requests, scope, packet, said.psn, said.taken);
     return answer;
 }
 
