@@ -31,8 +31,12 @@ ROOMS = {
     "packet": {"packet.h"},
     "tcp": {"tcp.h"},
     "roce": {"roce.h"},
+    "report/figures": {"entries.h"},
+    "report/collect": {"collection.h"},
+    "report/write": {"write.h"},
+    "report": {"report.h"},
 }
-PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/flow", "state")  # no epan
+PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/flow", "state", "report/figures")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def"}  # THE table: for all rooms from message/ on
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 MOST_MODULES = 16  # of a folder

@@ -1,0 +1,182 @@
+/* entries.c
+ * Describes the entries, and adds them up by their descriptions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "entries.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROW(entry, name, kind, time, of) \
+    {#name, time, SMCR_KIND_##kind, offsetof(smcr_##entry##_entry_t, name), of},
+#define DESCRIPTION(of) &smcr_##of##_description
+
+#define ENTRY(entry) static const smcr_member_t entry##_members[] = {
+#define COUNT(entry, name) ROW(entry, name, COUNT, NULL, NULL)
+#define SECONDS(entry, name) ROW(entry, name, SECONDS, NULL, NULL)
+#define SAMPLE(entry, name) ROW(entry, name, SAMPLE, NULL, NULL)
+#define SPREAD(entry, name) ROW(entry, name, SPREAD, NULL, NULL)
+#define LENGTHS(entry, name) ROW(entry, name, LENGTHS, NULL, NULL)
+#define NUMBER(entry, name) ROW(entry, name, NUMBER, NULL, NULL)
+#define TEXT(entry, name) ROW(entry, name, TEXT, NULL, NULL)
+#define BOOL(entry, name) ROW(entry, name, BOOL, NULL, NULL)
+#define WHEN(entry, name, time) ROW(entry, name, WHEN, #time, NULL)
+#define TIME(entry, name) ROW(entry, name, TIME, NULL, NULL)
+#define RATIO(entry, name) ROW(entry, name, RATIO, NULL, NULL)
+#define OPCODES(entry, name) ROW(entry, name, OPCODES, NULL, NULL)
+#define NUMBERS(entry, name) ROW(entry, name, NUMBERS, NULL, NULL)
+#define OBJECT(entry, name, of) ROW(entry, name, OBJECT, NULL, DESCRIPTION(of))
+#define MAYBE(entry, name, of) ROW(entry, name, MAYBE, NULL, DESCRIPTION(of))
+#define LIST(entry, name, of) ROW(entry, name, LIST, NULL, DESCRIPTION(of))
+#define SUMMARY(entry, name) {#name, NULL, SMCR_KIND_SUMMARY, 0, NULL},
+#define END(entry) \
+    }; \
+    const smcr_description_t smcr_##entry##_description = { \
+        sizeof(smcr_##entry##_entry_t), G_N_ELEMENTS(entry##_members), entry##_members};
+#include "entries.def"
+
+/* ---- building ---- */
+
+static void
+clear_member(const smcr_member_t *member, void *value)
+{
+    switch (member->kind) {
+    case SMCR_KIND_SAMPLE:
+    case SMCR_KIND_NUMBER:
+    case SMCR_KIND_TIME:
+        *(uint64_t *)value = SMCR_UNKNOWN;
+        break;
+    case SMCR_KIND_RATIO:
+        *(double *)value = NAN;
+        break;
+    case SMCR_KIND_OBJECT:
+        smcr_entry_clear(value, member->of);
+        break;
+    default:
+        break;
+    }
+}
+
+void
+smcr_entry_clear(void *entry, const smcr_description_t *description)
+{
+    memset(entry, 0, description->size);
+    for (unsigned i = 0; i < description->count; i++)
+        clear_member(&description->members[i],
+                     (uint8_t *)entry + description->members[i].offset);
+}
+
+void *
+smcr_list_add(smcr_list_t *list, wmem_allocator_t *scope, const smcr_description_t *description)
+{
+    void *entry = wmem_alloc(scope, description->size);
+
+    if (list->length == list->room) {
+        list->room = list->room ? 2 * list->room : 4;
+        list->entries = wmem_realloc(scope, list->entries, list->room * sizeof(void *));
+    }
+    smcr_entry_clear(entry, description);
+    list->entries[list->length++] = entry;
+    return entry;
+}
+
+static void
+count_opcode(smcr_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode, uint64_t count)
+{
+    for (unsigned i = 0; i < opcodes->length; i++) {
+        if (opcodes->counts[i].opcode == opcode) {
+            opcodes->counts[i].count += count;
+            return;
+        }
+    }
+    if (opcodes->length == UINT8_MAX)
+        return; /* most opcodes do not exist */
+    if (opcodes->length == opcodes->room) {
+        opcodes->room = opcodes->room > UINT8_MAX / 2 ? UINT8_MAX : 2 * opcodes->room + 2;
+        opcodes->counts = wmem_realloc(scope, opcodes->counts,
+                                       opcodes->room * sizeof(smcr_opcode_count_t));
+    }
+    opcodes->counts[opcodes->length++] = (smcr_opcode_count_t){opcode, count};
+}
+
+void
+smcr_opcodes_count(smcr_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode)
+{
+    count_opcode(opcodes, scope, opcode, 1);
+}
+
+void
+smcr_numbers_add(smcr_numbers_t *numbers, wmem_allocator_t *scope, uint64_t number)
+{
+    numbers->numbers =
+        wmem_realloc(scope, numbers->numbers, (numbers->length + 1) * sizeof(uint64_t));
+    numbers->numbers[numbers->length++] = number;
+}
+
+/* ---- adding up ---- */
+
+uint64_t
+smcr_sum(uint64_t one, uint64_t other)
+{
+    if (one == SMCR_UNKNOWN)
+        return other;
+    return other == SMCR_UNKNOWN ? one : one + other;
+}
+
+void
+smcr_opcodes_join(smcr_opcodes_t *opcodes, const smcr_opcodes_t *other, wmem_allocator_t *scope)
+{
+    for (unsigned i = 0; i < other->length; i++)
+        count_opcode(opcodes, scope, other->counts[i].opcode, other->counts[i].count);
+}
+
+static void
+join_maybe(const smcr_member_t *member, void **into, void *const *from, wmem_allocator_t *scope)
+{
+    if (!*from)
+        return;
+    if (!*into) {
+        *into = wmem_alloc(scope, member->of->size);
+        smcr_entry_clear(*into, member->of);
+    }
+    smcr_entry_join(*into, *from, member->of, scope);
+}
+
+static void
+join_member(const smcr_member_t *member, void *into, const void *from, wmem_allocator_t *scope)
+{
+    switch (member->kind) {
+    case SMCR_KIND_COUNT:
+    case SMCR_KIND_SECONDS:
+        *(uint64_t *)into = smcr_sum(*(uint64_t *)into, *(const uint64_t *)from);
+        break;
+    case SMCR_KIND_SPREAD:
+    case SMCR_KIND_LENGTHS:
+        smcr_distribution_join(into, from);
+        break;
+    case SMCR_KIND_OPCODES:
+        smcr_opcodes_join(into, from, scope);
+        break;
+    case SMCR_KIND_OBJECT:
+        smcr_entry_join(into, from, member->of, scope);
+        break;
+    case SMCR_KIND_MAYBE:
+        join_maybe(member, into, from, scope);
+        break;
+    default:
+        break;
+    }
+}
+
+void
+smcr_entry_join(void *into, const void *from, const smcr_description_t *description,
+                wmem_allocator_t *scope)
+{
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_member_t *member = &description->members[i];
+        join_member(member, (uint8_t *)into + member->offset,
+                    (const uint8_t *)from + member->offset, scope);
+    }
+}

@@ -1,0 +1,426 @@
+/* json.c
+ * Writes entries by their descriptions, so that nothing that they hold can be forgotten.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include <wsutil/json_dumper.h>
+
+#include "opcode_name.h"
+
+#define SECOND UINT64_C(1000000000) /* nanoseconds */
+
+typedef struct {
+    json_dumper dumper;
+    wmem_allocator_t *scope; /* of texts on their way */
+} writer_t;
+
+static void write_entry(writer_t *writer, const void *entry,
+                        const smcr_description_t *description);
+
+/* ---- values ---- */
+
+static void
+write_name(writer_t *writer, const char *name)
+{
+    json_dumper_set_member_name(&writer->dumper, name);
+}
+
+static void
+write_null(writer_t *writer)
+{
+    json_dumper_value_anyf(&writer->dumper, "null");
+}
+
+static void
+write_number(writer_t *writer, uint64_t number)
+{
+    if (number == SMCR_UNKNOWN)
+        write_null(writer);
+    else
+        json_dumper_value_anyf(&writer->dumper, "%" PRIu64, number);
+}
+
+static void
+write_seconds(writer_t *writer, uint64_t time)
+{
+    if (time == SMCR_UNKNOWN)
+        write_null(writer);
+    else
+        json_dumper_value_anyf(&writer->dumper, "%" PRIu64 ".%09" PRIu64, time / SECOND,
+                               time % SECOND);
+}
+
+static void
+write_text(writer_t *writer, const char *text)
+{
+    char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
+
+    json_dumper_value_string(&writer->dumper, valid);
+    g_free(valid);
+}
+
+/* A time of day: as a string, since few readers of JSON keep so many digits. */
+static void
+write_time(writer_t *writer, uint64_t time)
+{
+    if (time == SMCR_UNKNOWN)
+        write_null(writer);
+    else
+        json_dumper_value_anyf(&writer->dumper, "\"%" PRIu64 ".%09" PRIu64 "\"", time / SECOND,
+                               time % SECOND);
+}
+
+static void
+write_when(writer_t *writer, const smcr_when_t *when, const char *time_name)
+{
+    write_number(writer, when->frame ? when->frame : SMCR_UNKNOWN);
+    write_name(writer, time_name);
+    write_time(writer, when->frame ? when->time : SMCR_UNKNOWN);
+}
+
+static void
+write_bool(writer_t *writer, smcr_maybe_t value)
+{
+    static const char *const words[] = {
+        [SMCR_MAYBE] = "null", [SMCR_NO] = "false", [SMCR_YES] = "true"};
+
+    json_dumper_value_anyf(&writer->dumper, "%s", words[value]);
+}
+
+static void
+write_ratio(writer_t *writer, double value)
+{
+    json_dumper_value_double(&writer->dumper, value);
+}
+
+/* `unit`: nanoseconds for times, 1 for what has no unit. */
+static void
+write_spread(writer_t *writer, const smcr_distribution_t *spread, uint64_t unit)
+{
+    void (*write)(writer_t *writer, uint64_t value) = unit == 1 ? write_number : write_seconds;
+    bool any = spread->count > 0;
+
+    json_dumper_begin_object(&writer->dumper);
+    write_name(writer, "count");
+    write_number(writer, spread->count);
+    write_name(writer, "sum");
+    write(writer, spread->sum);
+    write_name(writer, "sum_of_squares");
+    write_ratio(writer, spread->sum_of_squares / ((double)unit * (double)unit));
+    write_name(writer, "min");
+    write(writer, any ? spread->min : SMCR_UNKNOWN);
+    write_name(writer, "max");
+    write(writer, any ? spread->max : SMCR_UNKNOWN);
+    json_dumper_end_object(&writer->dumper);
+}
+
+static void
+write_opcodes(writer_t *writer, const smcr_opcodes_t *opcodes)
+{
+    json_dumper_begin_object(&writer->dumper);
+    for (unsigned i = 0; i < opcodes->length; i++) {
+        write_name(writer, smcr_opcode_name(writer->scope, opcodes->counts[i].opcode));
+        write_number(writer, opcodes->counts[i].count);
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+static void
+write_numbers(writer_t *writer, const smcr_numbers_t *numbers)
+{
+    json_dumper_begin_array(&writer->dumper);
+    for (uint32_t i = 0; i < numbers->length; i++)
+        write_number(writer, numbers->numbers[i]);
+    json_dumper_end_array(&writer->dumper);
+}
+
+static void
+write_maybe(writer_t *writer, void *const *entry, const smcr_description_t *description)
+{
+    if (*entry)
+        write_entry(writer, *entry, description);
+    else
+        write_null(writer);
+}
+
+static void
+write_list(writer_t *writer, const smcr_list_t *list, const smcr_description_t *description)
+{
+    json_dumper_begin_array(&writer->dumper);
+    for (uint32_t i = 0; i < list->length; i++)
+        write_entry(writer, list->entries[i], description);
+    json_dumper_end_array(&writer->dumper);
+}
+
+/* ---- the summary ---- */
+
+static bool
+is_added_up(smcr_member_kind_t kind)
+{
+    switch (kind) {
+    case SMCR_KIND_COUNT:
+    case SMCR_KIND_SECONDS:
+    case SMCR_KIND_SAMPLE:
+    case SMCR_KIND_SPREAD:
+    case SMCR_KIND_LENGTHS:
+    case SMCR_KIND_OPCODES:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+has_sums(const smcr_description_t *description)
+{
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_member_t *member = &description->members[i];
+        bool within = member->kind == SMCR_KIND_OBJECT || member->kind == SMCR_KIND_MAYBE;
+
+        if (is_added_up(member->kind) || (within && has_sums(member->of)))
+            return true;
+    }
+    return false;
+}
+
+/* How the values at `offset` of the entries are spread. */
+static smcr_distribution_t
+spread_of(const smcr_list_t *list, size_t offset)
+{
+    smcr_distribution_t spread = {0};
+
+    for (uint32_t i = 0; i < list->length; i++) {
+        uint64_t value = *(const uint64_t *)((const uint8_t *)list->entries[i] + offset);
+        if (value != SMCR_UNKNOWN)
+            smcr_distribution_add(&spread, value);
+    }
+    return spread;
+}
+
+/* The sum of the values at `offset`; 0 where there are no entries, unknown where none is known. */
+static uint64_t
+sum_of(const smcr_list_t *list, size_t offset)
+{
+    uint64_t sum = list->length ? SMCR_UNKNOWN : 0;
+
+    for (uint32_t i = 0; i < list->length; i++)
+        sum = smcr_sum(sum, *(const uint64_t *)((const uint8_t *)list->entries[i] + offset));
+    return sum;
+}
+
+/* The entries within others at `offset`, as a list; those that are absent are left out. */
+static smcr_list_t
+entries_within(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member)
+{
+    smcr_list_t within = {.entries = wmem_alloc_array(writer->scope, void *, list->length + 1)};
+
+    for (uint32_t i = 0; i < list->length; i++) {
+        uint8_t *place = (uint8_t *)list->entries[i] + member->offset;
+        void *entry = member->kind == SMCR_KIND_MAYBE ? *(void **)(void *)place : place;
+        if (entry)
+            within.entries[within.length++] = entry;
+    }
+    return within;
+}
+
+static smcr_distribution_t
+joined_spread(const smcr_list_t *list, size_t offset)
+{
+    smcr_distribution_t spread = {0};
+
+    for (uint32_t i = 0; i < list->length; i++)
+        smcr_distribution_join(&spread, (const void *)((const uint8_t *)list->entries[i] + offset));
+    return spread;
+}
+
+static void
+write_opcode_sums(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member)
+{
+    smcr_rdma_entry_t sum = {.opcodes = {0}};
+
+    for (uint32_t i = 0; i < list->length; i++)
+        smcr_opcodes_join(&sum.opcodes,
+                          (const void *)((const uint8_t *)list->entries[i] + member->offset),
+                          writer->scope);
+    write_opcodes(writer, &sum.opcodes);
+}
+
+static void
+write_sum(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member)
+{
+    smcr_distribution_t spread;
+
+    write_name(writer, member->name);
+    switch (member->kind) {
+    case SMCR_KIND_COUNT:
+        write_number(writer, sum_of(list, member->offset));
+        break;
+    case SMCR_KIND_SECONDS:
+        write_seconds(writer, sum_of(list, member->offset));
+        break;
+    case SMCR_KIND_SAMPLE:
+        spread = spread_of(list, member->offset);
+        write_spread(writer, &spread, SECOND);
+        break;
+    case SMCR_KIND_SPREAD:
+    case SMCR_KIND_LENGTHS:
+        spread = joined_spread(list, member->offset);
+        write_spread(writer, &spread, member->kind == SMCR_KIND_SPREAD ? SECOND : 1);
+        break;
+    default:
+        write_opcode_sums(writer, list, member);
+        break;
+    }
+}
+
+static void
+write_sums(writer_t *writer, const smcr_list_t *list, const smcr_description_t *description)
+{
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_member_t *member = &description->members[i];
+        bool within = member->kind == SMCR_KIND_OBJECT || member->kind == SMCR_KIND_MAYBE;
+
+        if (is_added_up(member->kind))
+            write_sum(writer, list, member);
+        if (!within || !has_sums(member->of))
+            continue;
+        smcr_list_t inner = entries_within(writer, list, member);
+        write_name(writer, member->name);
+        json_dumper_begin_object(&writer->dumper);
+        write_sums(writer, &inner, member->of);
+        json_dumper_end_object(&writer->dumper);
+    }
+}
+
+/* Whether the entries have a count of their own: their sum says more than their number. */
+static bool
+counts_itself(const smcr_description_t *description)
+{
+    for (unsigned i = 0; i < description->count; i++)
+        if (description->members[i].kind == SMCR_KIND_COUNT &&
+            strcmp(description->members[i].name, "count") == 0)
+            return true;
+    return false;
+}
+
+static void
+write_summary(writer_t *writer, const void *entry, const smcr_description_t *description)
+{
+    json_dumper_begin_object(&writer->dumper);
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_member_t *member = &description->members[i];
+        const smcr_list_t *list = (const void *)((const uint8_t *)entry + member->offset);
+
+        if (member->kind != SMCR_KIND_LIST)
+            continue;
+        write_name(writer, member->name);
+        json_dumper_begin_object(&writer->dumper);
+        if (!counts_itself(member->of)) {
+            write_name(writer, "count");
+            write_number(writer, list->length);
+        }
+        write_sums(writer, list, member->of);
+        json_dumper_end_object(&writer->dumper);
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+/* ---- entries ---- */
+
+static void
+write_plain(writer_t *writer, const smcr_member_t *member, const void *value)
+{
+    switch (member->kind) {
+    case SMCR_KIND_COUNT:
+    case SMCR_KIND_NUMBER:
+        write_number(writer, *(const uint64_t *)value);
+        break;
+    case SMCR_KIND_SECONDS:
+    case SMCR_KIND_SAMPLE:
+        write_seconds(writer, *(const uint64_t *)value);
+        break;
+    case SMCR_KIND_TEXT:
+        write_text(writer, *(const char *const *)value);
+        break;
+    case SMCR_KIND_BOOL:
+        write_bool(writer, *(const smcr_maybe_t *)value);
+        break;
+    case SMCR_KIND_WHEN:
+        write_when(writer, value, member->time_name);
+        break;
+    case SMCR_KIND_TIME:
+        write_time(writer, *(const uint64_t *)value);
+        break;
+    default:
+        write_ratio(writer, *(const double *)value);
+        break;
+    }
+}
+
+static void
+write_member(writer_t *writer, const smcr_member_t *member, const void *value)
+{
+    switch (member->kind) {
+    case SMCR_KIND_SPREAD:
+        write_spread(writer, value, SECOND);
+        break;
+    case SMCR_KIND_LENGTHS:
+        write_spread(writer, value, 1);
+        break;
+    case SMCR_KIND_OPCODES:
+        write_opcodes(writer, value);
+        break;
+    case SMCR_KIND_NUMBERS:
+        write_numbers(writer, value);
+        break;
+    case SMCR_KIND_OBJECT:
+        write_entry(writer, value, member->of);
+        break;
+    case SMCR_KIND_MAYBE:
+        write_maybe(writer, value, member->of);
+        break;
+    case SMCR_KIND_LIST:
+        write_list(writer, value, member->of);
+        break;
+    default:
+        write_plain(writer, member, value);
+        break;
+    }
+}
+
+static void
+write_entry(writer_t *writer, const void *entry, const smcr_description_t *description)
+{
+    json_dumper_begin_object(&writer->dumper);
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_member_t *member = &description->members[i];
+
+        write_name(writer, member->name);
+        if (member->kind == SMCR_KIND_SUMMARY)
+            write_summary(writer, entry, description);
+        else
+            write_member(writer, member, (const uint8_t *)entry + member->offset);
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+void
+smcr_json_write(FILE *file, const smcr_report_entry_t *report)
+{
+    writer_t writer = {
+        .dumper = {.output_file = file, .flags = JSON_DUMPER_FLAGS_PRETTY_PRINT},
+        .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK),
+    };
+
+    write_entry(&writer, report, &smcr_report_description);
+    json_dumper_finish(&writer.dumper);
+    fputc('\n', file);
+    wmem_destroy_allocator(writer.scope);
+}

@@ -1,0 +1,12 @@
+/* write.h
+ * A report in words and as JSON: what other rooms include.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_WRITE_WRITE_H
+#define SMCR_REPORT_WRITE_WRITE_H
+
+#include "json.h"
+
+#endif /* SMCR_REPORT_WRITE_WRITE_H */
