@@ -94,7 +94,7 @@ count_opcode(smcr_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode, u
     if (opcodes->length == UINT8_MAX)
         return; /* most opcodes do not exist */
     if (opcodes->length == opcodes->room) {
-        opcodes->room = opcodes->room > UINT8_MAX / 2 ? UINT8_MAX : 2 * opcodes->room + 2;
+        opcodes->room = (uint8_t)MIN(2 * opcodes->room + 2, UINT8_MAX);
         opcodes->counts = wmem_realloc(scope, opcodes->counts,
                                        opcodes->room * sizeof(smcr_opcode_count_t));
     }
