@@ -1,0 +1,197 @@
+"""
+Figures of a report against the fields of the frames, which other tests hold against the bytes: what packets were sent
+again, how long requests, messages and marks waited, who waited for whom.
+"""
+
+import collections
+import functools
+
+import pytest
+import roce_reader
+from report_runs import (ALL, ALL_TWO, CALM, PATHS, copy_of, differences, fail_on, report)
+from test_report_roce import FLIPPED, add, address, as_text, key_of, whole_truth
+
+CAPTURES = ["6.1-v1-c-three-conns", "6.1-v1-d-bulk-slow-reader", "6.1-v1-h1-two-links-second-fails", "6.1-v1-n-lossy",
+            "6.1-v2-e-urgent", "6.1-v2-h6-late-second-link-asymmetric", "6.1-v2-n-lossy", "6.1-v2-q-forty-conns",
+            "7.2-v2-g5-device-removed", "rfc-failover-replay-same-seq", "rfc-failover-new-seq", "window-analysis",
+            "cdc-flags", "cm-verbs", "cm-odd", "cnp-np-cm", "cnp-smc", "nak-errors", "nak-loss-after-capture",
+            "nak-loss-smc", "nocm-psn-wrap", "rnr-nak", "uc-ud", "nvme-rdma"]
+FIELDS = ["frame.number", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.stream", "smcr.dir", "smcr.retransmission", "smcr.copy",
+          "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len", "smcr.cdc.seq",
+          "smcr.cdc.read_time", "smcr.window.blocked_time", "smcr.window.full_time", "smcr.resent.cause", "ip.src",
+          "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode"]
+WAYS = ("client_to_server", "server_to_client")
+
+every = pytest.mark.parametrize("name", CAPTURES)
+
+
+@functools.cache
+def rows(tshark, name):
+    """The fields of all frames in the second pass: [{field: first value}]."""
+    found = tshark.fields(copy_of(tshark, name), *FIELDS, two_pass=True, options=(*ALL, *CALM),
+                          where="infiniband && !icmp")
+    return [{field: values[0] for field, values in zip(FIELDS, row) if values} for row in found]
+
+
+def flow_of(row, back=False):
+    ends = address(row.get("ip.src") or row["ipv6.src"]), address(row.get("ip.dst") or row["ipv6.dst"])
+    return (*ends, int(row["infiniband.bth.destqp"], 0)) if not back else ends[::-1]
+
+
+def seconds(text):
+    return float(text)
+
+
+def distribution(samples):
+    return {"count": len(samples), "sum": sum(samples), "sum_of_squares": sum(each * each for each in samples),
+            "min": min(samples) if samples else None, "max": max(samples) if samples else None}
+
+
+def merged(flows, member):
+    """A distribution of several entries, added up."""
+    known = [flow[member] for flow in flows if flow[member]["count"]]
+    return {"count": sum(each["count"] for each in known), "sum": sum(each["sum"] for each in known),
+            "sum_of_squares": sum(each["sum_of_squares"] for each in known),
+            "min": min((each["min"] for each in known), default=None),
+            "max": max((each["max"] for each in known), default=None)}
+
+
+def by_key(flows, member):
+    groups = collections.defaultdict(list)
+    for flow in flows:
+        groups[key_of(flow)].append(flow)
+    return as_text({key: merged(every, member) for key, every in groups.items()})
+
+
+def keys_of_peers(tshark, name):
+    """{number of a flow, as the fields have it: key of the flow of its peer}"""
+    keys = {row["smcr.rdma.flow"]: flow_of(row) for row in rows(tshark, name) if "smcr.rdma.flow" in row}
+    return {row["smcr.rdma.flow"]: keys.get(row.get("smcr.rdma.peer")) for row in rows(tshark, name)
+            if "smcr.rdma.flow" in row}
+
+
+@pytest.mark.parametrize("member, field", [("ack_time_s", "smcr.ack_time"),
+                                           ("completion_time_s", "smcr.completion_time")])
+@every
+def test_times_of_responses(tshark, name, member, field):
+    """They stand with the flow whose requests were answered. Of ack_time_s, samples of repeats are left out."""
+    peers, samples = keys_of_peers(tshark, name), collections.defaultdict(list)
+    for row in rows(tshark, name):
+        if field in row and "smcr.rdma.flow" in row:
+            samples[peers[row["smcr.rdma.flow"]]].append(seconds(row[field]))
+    found = by_key(report(tshark, name, ALL_TWO)["rdma_flows"], member)
+    expected = as_text({key: distribution(samples[key]) for key in {key_of(flow) for flow in report(
+        tshark, name, ALL_TWO)["rdma_flows"]}})
+    wrong = []
+    for key, right in expected.items():
+        told = found[key]
+        exact = member != "ack_time_s" or not repeats(tshark, name)
+        if exact:
+            wrong += differences({key: told}, {key: right})
+        elif told["count"] > right["count"] or (told["max"] or 0) > (right["max"] or 0) + 1e-9:
+            wrong.append((key, told, right))
+    fail_on(wrong)
+
+
+def repeats(tshark, name):
+    return any("smcr.retransmission" in row for row in rows(tshark, name))
+
+
+@every
+def test_repeats_and_copies(tshark, name):
+    """Of all flows: what the fields say is sent again, doubled, absent; and the causes."""
+    found = collections.defaultdict(lambda: None)
+    for flow in report(tshark, name, ALL_TWO)["rdma_flows"]:
+        each = {member: flow[member] for member in ("repeated", "copies", "gaps", "missing")}
+        found[key_of(flow)] = add(found[key_of(flow)], each)
+    expected = {key: collections.Counter() for key in found}
+    for row in rows(tshark, name):
+        if "smcr.rdma.flow" in row:
+            each = expected[flow_of(row)]
+            each["repeated"] += "smcr.retransmission" in row and "smcr.copy" not in row
+            each["copies"] += "smcr.copy" in row
+            each["gaps"] += "smcr.missing" in row
+            each["missing"] += int(row.get("smcr.missing", 0))
+    fail_on([(f"{key}.{member}", counts[member], expected[key][member]) for key, counts in as_text(found).items()
+             for expected in [as_text(expected)] for member in counts
+             if counts[member] is not None and counts[member] != expected[key][member]])
+
+
+@pytest.mark.parametrize("name", [name for name in PATHS if PATHS[name].parent.name in ("fabric", "roce")
+                                  and name not in FLIPPED])
+def test_answers_to_marks(tshark, name):
+    """By definition, from the bytes: from the first mark that no CNP had answered to the next CNP."""
+    packets = roce_reader.packets(roce_reader.unpack(PATHS[name])[1])
+    pairs = [(each["qpn_A"], each["qpn_B"]) for each in whole_truth(name)["qp_pairs_from_hosts"]]
+    keys = {roce_reader.flow_of(each) for each in packets}
+    reverse = {}
+    for each in whole_truth(name)["truth_from_bytes"]["flows"]:
+        senders = {*each["src_qp_from_cm"], *each.get("src_qp_from_hosts", [])} or {
+            peer for pair in pairs for here, peer in (pair, pair[::-1]) if here == each["dqpn"]}
+        for sender in senders:
+            if (each["dst"], each["src"], sender) in keys:
+                reverse[each["src"], each["dst"], each["dqpn"]] = each["dst"], each["src"], sender
+    answers = roce_reader.congestion(packets, reverse)[0]
+    samples = collections.defaultdict(list)
+    for each in packets:
+        if each.frame in answers:
+            samples[reverse[roce_reader.flow_of(each)]].append(answers[each.frame][1] / 1e9)
+    flows = report(tshark, name, ALL_TWO)["rdma_flows"]
+    fail_on(differences(by_key(flows, "ce_to_cnp_s"),
+                        as_text({key_of(flow): distribution(samples[key_of(flow)]) for flow in flows})))
+
+
+# ---- connections ----
+
+
+def way_of(row, back=False):
+    """(connection, way) that a frame belongs to; `back`: the way of the data that the sender of the frame reads."""
+    if "smcr.stream" not in row or "smcr.dir" not in row:
+        return None
+    return int(row["smcr.stream"]), WAYS[int(row["smcr.dir"]) ^ back]
+
+
+def ways(tshark, name):
+    return {(each["stream"], way): each[way] for each in report(tshark, name, ALL_TWO)["connections"] for way in WAYS
+            if each["stream"] is not None}
+
+
+@every
+def test_read_times(tshark, name):
+    """They stand with the data that is read."""
+    samples = collections.defaultdict(list)
+    for row in rows(tshark, name):
+        if "smcr.cdc.read_time" in row and way_of(row):
+            samples[way_of(row, back=True)].append(seconds(row["smcr.cdc.read_time"]))
+    found = ways(tshark, name)
+    fail_on(differences({f"{stream}.{way}": each["read_time_s"] for (stream, way), each in found.items()},
+                        {f"{stream}.{way}": distribution(samples[stream, way]) for stream, way in found}))
+
+
+@every
+def test_waiting(tshark, name):
+    """A full window is told by the reader's message; a blocked writer by its own, again and again while it lasts."""
+    full = collections.Counter()
+    for row in rows(tshark, name):
+        if "smcr.window.full_time" in row and way_of(row):
+            full[way_of(row, back=True)] += seconds(row["smcr.window.full_time"])
+    fail_on([(f"{stream}.{way}.window_full_s", each["window_full_s"], full[stream, way])
+             for (stream, way), each in ways(tshark, name).items()
+             if abs(each["window_full_s"] - full[stream, way]) > 1e-8])
+
+
+@every
+def test_requests_and_messages(tshark, name):
+    """Packets that are sent again count apart."""
+    counts = collections.defaultdict(collections.Counter)
+    for row in rows(tshark, name):
+        way, again = way_of(row), "smcr.retransmission" in row
+        if way and "smcr.copy" not in row:
+            begins = "smcr.write.len" in row and int(row["infiniband.bth.opcode"]) & 31 in (6, 10, 11)
+            counts[way].update(writes=begins and not again, cdc="smcr.cdc.seq" in row and not again,
+                               repeated_packets=again,
+                               repeated_bytes=int(row.get("smcr.write.len", 0)) if again else 0)
+    fail_on([(f"{stream}.{way}.{member}", each[member], counts[stream, way][member])
+             for (stream, way), each in ways(tshark, name).items()
+             for member in ("writes", "cdc", "repeated_packets", "repeated_bytes")
+             if each[member] != counts[stream, way][member]])

@@ -1,0 +1,38 @@
+"""
+A report made in one pass, against the one made in two. The second pass knows at each frame what came later; a report
+may read late answers when it is printed. What may differ nevertheless is in a table here, and nothing else.
+"""
+
+import re
+
+import pytest
+from report_runs import ALL_ONE, ALL_TWO, ONE, PACKED_NAMES, TWO, UNPACKED, differences, fail_on, name_of, report
+
+# What may differ: (captures, members, why).
+MAY_DIFFER = [
+    (".*", r"capture\.passes", "the number of passes"),
+]
+
+PAIRS = [*((name, ONE, TWO) for name in UNPACKED), *((name, ALL_ONE, ALL_TWO) for name in PACKED_NAMES)]
+
+
+def may_differ(name):
+    members = [member for captures, member, _ in MAY_DIFFER if re.fullmatch(captures, name)]
+    return lambda path: any(re.fullmatch(member, re.sub(r"\[\d+\]", "[]", path)) for member in members)
+
+
+@pytest.mark.parametrize("name, one, two", PAIRS, ids=name_of)
+def test_one_pass_says_what_two_say(tshark, name, one, two):
+    fail_on(differences(report(tshark, name, one), report(tshark, name, two), may_differ(name)),
+            "one pass, two passes")
+
+
+def test_every_line_is_needed(tshark):
+    """No member is in the table that never differs."""
+    unused = []
+    for captures, member, _ in MAY_DIFFER:
+        names = [each for each in PAIRS if re.fullmatch(captures, each[0])]
+        if not any(re.fullmatch(member, re.sub(r"\[\d+\]", "[]", path)) for name, one, two in names
+                   for path, *_ in differences(report(tshark, name, one), report(tshark, name, two))):
+            unused.append((captures, member))
+    assert unused == []
