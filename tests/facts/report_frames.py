@@ -25,7 +25,8 @@ RC, UC, UD, CNP = 0, 1, 3, 0x81
 TRANSPORTS = {RC: "RC", UC: "UC", UD: "UD"}
 OPERATIONS = ("SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM WRITE_FIRST WRITE_MIDDLE"
               " WRITE_LAST WRITE_LAST_IMM WRITE_ONLY WRITE_ONLY_IMM READ_REQ READ_RESP_FIRST READ_RESP_MIDDLE"
-              " READ_RESP_LAST READ_RESP_ONLY ACK ATOMIC_ACK CMP_SWAP FETCH_ADD - SEND_LAST_INV SEND_ONLY_INV").split()
+              " READ_RESP_LAST READ_RESP_ONLY ACK ATOMIC_ACK CMP_SWAP FETCH_ADD - SEND_LAST_INV"
+              " SEND_ONLY_INV").split()
 RETH, AETH, IMMEDIATE, ATOMIC = {6, 10, 11, 12}, {13, 15, 16, 17, 18}, {3, 5, 9, 11, 22, 23}, {19, 20}
 ATOMIC_ACK, ACKNOWLEDGE, CNP_RESERVED, DETH = 18, 17, 16, 8
 
@@ -33,7 +34,8 @@ ATOMIC_ACK, ACKNOWLEDGE, CNP_RESERVED, DETH = 18, 17, 16, 8
 Frame = collections.namedtuple("Frame", "number time length linktype data")
 Ip = collections.namedtuple("Ip", "frame version src dst ecn length protocol offset")  # offset: of what it carries
 Segment = collections.namedtuple("Segment", "frame ends seq ack flags length options ecn ip_bytes payload")
-Roce = collections.namedtuple("Roce", "frame kind src dst ecn bytes opcode qpn psn payload_length syndrome sender icrc")
+Roce = collections.namedtuple("Roce", "frame kind src dst ecn bytes opcode qpn psn payload_length syndrome"
+                                      " sender icrc")
 
 
 def number(data, offset, size):

@@ -1,6 +1,6 @@
 """
-What a report says of a capture, by a reader of its own that knows neither the plugin nor Wireshark: the capture, IP, TCP
-(in report_tcp.py), RoCE by source, destination and destination queue pair, and the connections that CLC tells.
+What a report says of a capture, by a reader of its own that knows neither the plugin nor Wireshark: the capture, IP,
+RoCE by source, destination and destination queue pair, and the connections that CLC tells. TCP is in report_tcp.py.
 """
 
 import collections
@@ -115,7 +115,7 @@ def _clc_of(segments, client):
 
 
 def clc(flow):
-    """The CLC messages of a TCP connection, in the order of the frames. Without a SYN, the Proposal tells the client."""
+    """The client, and the CLC messages in the order of the frames. Without a SYN, the Proposal tells the client."""
     ways = [[each for each in flow.segments if (each.ends == flow.first.ends) == up] for up in (True, False)]
     client = flow.client or next((way[0].ends[0] for way in ways for each in _clc_of(way, None)
                                   if each.kind == PROPOSAL), None)

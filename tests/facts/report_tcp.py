@@ -1,6 +1,6 @@
 """
-What a report says of TCP connections (`tcp_flows`), by a reader of its own: how congestion was marked and echoed, what
-was acknowledged, sent again, and how long it took. The definitions are scetrace's, without its errors.
+What a report says of TCP connections (`tcp_flows`), by a reader of its own: how congestion was marked and echoed,
+what was acknowledged, sent again, and how long it took. The definitions are scetrace's, without its errors.
 """
 
 import collections
@@ -10,8 +10,8 @@ from report_frames import ACK, CWR, ECE, FIN, NS, RST, SYN, Segment, of_kind, te
 ECT_1, CE = 1, 3  # codepoints of ECN
 TIMESTAMPS, SACK = 8, 5
 SEQUENCES = 1 << 32
-COUNTS = ("packets", "segments", "data_segments", "ip_bytes", "acks", "acked_bytes", "sacked_bytes", "ce", "sce", "esce",
-          "ece", "cwr", "esce_acked_bytes", "repeated_segments", "late_segments", "gaps", "gap_bytes",
+COUNTS = ("packets", "segments", "data_segments", "ip_bytes", "acks", "acked_bytes", "sacked_bytes", "ce", "sce",
+          "esce", "ece", "cwr", "esce_acked_bytes", "repeated_segments", "late_segments", "gaps", "gap_bytes",
           "duplicate_acks")
 TIMES = ("rtt_s", "tsval_rtt_s", "ipg_s", "sce_ipg_s")
 

@@ -1,6 +1,6 @@
 """
-TCP conversations that no capture of the project has, frame by frame: losses with selective acknowledgements, congestion
-marks in odd places, sequence numbers that wrap, ports used again. Each scene returns frames and what counts of it, by
+TCP conversations that no capture of the project has, frame by frame: losses with selective acknowledgements,
+congestion marks in odd places, sequence numbers that wrap, ports used again. Each scene returns frames and what counts of it, by
 hand.
 """
 
@@ -108,7 +108,8 @@ def run_at_the_end():
     scene.open()
     for position in range(4):
         scene.tcp(A, B, 1001 + position, 5001, ACK, bytes(1), ecn=ECT_1)
-    return scene, {"up": {"sce": 4, "sce_run_length": {"count": 1, "sum": 4, "sum_of_squares": 16, "min": 4, "max": 4}}}
+    return scene, {"up": {"sce": 4, "sce_run_length": {"count": 1, "sum": 4, "sum_of_squares": 16, "min": 4,
+                                                      "max": 4}}}
 
 
 def selective():

@@ -1,6 +1,6 @@
 """
-`connections` and `link_groups` of a report: against the CLC messages as a reader of the bytes knows them, the bytes that
-the programs sent, and what the kernels said of their sockets, links and buffers.
+`connections` and `link_groups` of a report: against the CLC messages as a reader of the bytes knows them, the bytes
+that the programs sent, and what the kernels said of their sockets, links and buffers.
 """
 
 import collections
@@ -17,7 +17,8 @@ import traffic
 import wire
 from bed import TOP
 from report_reader import ACCEPT, CONFIRM, SMC_R
-from report_runs import ALL_ONE, ALL_TWO, MALFORMED, ONE, PATHS, REAL, RUNS, TWO, assert_same, fail_on, name_of, report
+from report_runs import (ALL_ONE, ALL_TWO, MALFORMED, ONE, PATHS, REAL, RUNS, TWO, assert_same, fail_on, name_of,
+                         report)
 
 LATE = "6.1-v1-c2-capture-starts-late"
 PARTS = {LATE, "6.1-v2-g1-server-killed"}  # captures that do not have all that was written
@@ -25,8 +26,8 @@ FALLEN = {"6.1-v1-f1-decline-server-no-device", "6.1-v2-f1-decline-server-no-dev
           "6.1-v1-f6-decline-confirm-link-timeout", "6.1-v2-f6-decline-confirm-link-timeout"}
 TCP = {"6.1-v1-f3-plain-tcp-server"}
 NOT_LISTED = {"6.1-v2-f4-plain-tcp-client"}  # no option in either direction
-HEALTHY = re.findall(r"^- (\S+)$", (TOP / "captures" / "README.md").read_text(encoding="utf-8").split("### Healthy")[1]
-                     .split("###")[0], re.MULTILINE)
+HEALTHY = re.findall(r"^- (\S+)$", (TOP / "captures" / "README.md").read_text(encoding="utf-8")
+                     .split("### Healthy")[1].split("###")[0], re.MULTILINE)
 SIDES = ("client", "server")
 WAYS = ("client_to_server", "server_to_client")
 MTUS = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
@@ -46,7 +47,7 @@ def by_stream(connections):
 
 @well_formed
 def test_handshakes(tshark, name, run):
-    """The connections with the option or CLC: addresses, first numbers, tokens, time of setup; the outcome if known."""
+    """The connections with the option or CLC: addresses, first numbers, tokens, time of setup, outcome."""
     found, wrong = by_stream(report(tshark, name, run)["connections"]), []
     expected = {each["tcp_stream"]: each for each in report_reader.connections(PATHS[name])}
     for stream in sorted({*found, *expected}):

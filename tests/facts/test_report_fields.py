@@ -9,17 +9,17 @@ import functools
 import pytest
 import roce_reader
 from report_runs import (ALL, ALL_TWO, CALM, PATHS, copy_of, differences, fail_on, report)
-from test_report_roce import FLIPPED, add, address, as_text, key_of, whole_truth
+from report_flows import FLIPPED, add, address, as_text, key_of, whole_truth
 
 CAPTURES = ["6.1-v1-c-three-conns", "6.1-v1-d-bulk-slow-reader", "6.1-v1-h1-two-links-second-fails", "6.1-v1-n-lossy",
             "6.1-v2-e-urgent", "6.1-v2-h6-late-second-link-asymmetric", "6.1-v2-n-lossy", "6.1-v2-q-forty-conns",
             "7.2-v2-g5-device-removed", "rfc-failover-replay-same-seq", "rfc-failover-new-seq", "window-analysis",
             "cdc-flags", "cm-verbs", "cm-odd", "cnp-np-cm", "cnp-smc", "nak-errors", "nak-loss-after-capture",
             "nak-loss-smc", "nocm-psn-wrap", "rnr-nak", "uc-ud", "nvme-rdma"]
-FIELDS = ["frame.number", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.stream", "smcr.dir", "smcr.retransmission", "smcr.copy",
-          "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len", "smcr.cdc.seq",
-          "smcr.cdc.read_time", "smcr.window.blocked_time", "smcr.window.full_time", "smcr.resent.cause", "ip.src",
-          "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode"]
+FIELDS = ["frame.number", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.stream", "smcr.dir", "smcr.retransmission",
+          "smcr.copy", "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len",
+          "smcr.cdc.seq", "smcr.cdc.read_time", "smcr.window.blocked_time", "smcr.window.full_time", "smcr.resent.cause",
+          "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode"]
 WAYS = ("client_to_server", "server_to_client")
 
 every = pytest.mark.parametrize("name", CAPTURES)

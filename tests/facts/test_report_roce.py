@@ -1,23 +1,19 @@
 """
-`rdma_flows` of a report, added up by source, destination and destination queue pair: against a reader of the bytes, the
-ground truth of the captures, and the queue pairs, states and repeats that other readers know.
+`rdma_flows` of a report, added up by source, destination and destination queue pair: against a reader of the bytes,
+the ground truth of the captures, and the queue pairs, states and repeats that other readers know.
 """
 
 import collections
 import functools
-import ipaddress
-import json
 
 import pytest
 import rc_reader
 import report_reader
 import roce_reader
-from report_runs import (ALL_ONE, ALL_TWO, PACKED_NAMES, PATHS, RUNS, TWO, differences, fail_on, name_of,
-                         report)
+from report_flows import COUNTS, FLIPPED, added_up, address, as_text, key_of, truth, whole_truth
+from report_runs import ALL_ONE, ALL_TWO, PACKED_NAMES, PATHS, RUNS, TWO, differences, fail_on, name_of, report
 
 NO_IP = ["exported-source"]  # what its frames carry has no IP header
-FLIPPED = [name for name in PACKED_NAMES if name.startswith("icrc-flipped")]
-COUNTS = ("packets", "bytes", "payload_bytes", "opcodes", "ecn", "nak", "rnr_nak", "cnp")
 ECN = {"not-ECT": "not_ect", "ECT(0)": "ect0", "ECT(1)": "ect1", "CE": "ce"}
 STATES = {roce_reader.IDLE: "idle", roce_reader.REQ_SENT: "req_sent", roce_reader.REQ_RCVD: "req_rcvd",
           roce_reader.MRA_REQ_SENT: "mra_req_sent", roce_reader.MRA_REQ_RCVD: "mra_req_rcvd",
@@ -30,41 +26,6 @@ STATES = {roce_reader.IDLE: "idle", roce_reader.REQ_SENT: "req_sent", roce_reade
 everything = pytest.mark.parametrize("name, run", [each for each in RUNS if each[1].everything], ids=name_of)
 with_truth = pytest.mark.parametrize("name", PACKED_NAMES)
 both = pytest.mark.parametrize("run", [ALL_ONE, ALL_TWO], ids=name_of)
-
-
-def address(text):
-    """An address in one form; a LID is a number."""
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        return text
-
-
-def key_of(flow):
-    return address(flow["src"]), address(flow["dst"]), flow["dst_qpn"]
-
-
-def add(one, other):
-    """Counts added up; None where both are."""
-    if isinstance(one, dict) or isinstance(other, dict):
-        one, other = one or {}, other or {}
-        return {name: add(one.get(name), other.get(name)) for name in {**one, **other}}
-    return other if one is None else one if other is None else one + other
-
-
-def added_up(flows, members=COUNTS):
-    """{key: counts} of entries of `rdma_flows`."""
-    found = {}
-    for flow in flows:
-        known = found.setdefault(key_of(flow), dict.fromkeys(members))
-        for name in members:
-            known[name] = add(known[name], flow[name])
-    return found
-
-
-def as_text(found):
-    """The same, with keys that messages can show."""
-    return {f"{src}>{dst} queue pair {qpn}": counts for (src, dst, qpn), counts in found.items()}
 
 
 def expected_of(name, members=COUNTS):
@@ -124,16 +85,6 @@ def test_only_smc_without_the_preference(tshark, name, run):
 
 
 # ---- against the ground truth ----
-
-
-@functools.cache
-def whole_truth(name):
-    path = PATHS[name]
-    return json.loads((path.parent / f"{name}.json").read_text(encoding="utf-8"))
-
-
-def truth(name):
-    return whole_truth(name)["truth_from_bytes"]
 
 
 @with_truth
@@ -271,8 +222,7 @@ def judged(name):
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in PACKED_NAMES if name not in FLIPPED and name != "icrc-wrong"
-                                  and name in {path.name.split(".")[0] for path in PATHS["cm-rping"].parent.iterdir()}])
+@pytest.mark.parametrize("name", [name for name in PACKED_NAMES if PATHS[name].parent.name == "fabric"])
 def test_repeats(tshark, name):
     """Requests and READ responses sent again; the causes of requests."""
     found = added_up(report(tshark, name, ALL_TWO)["rdma_flows"], ("repeated", "repeated_after", "gaps", "missing"))

@@ -1,4 +1,4 @@
-"""`tcp_flows` of a report, against a reader of the bytes (report_tcp.py), and against the rules that set the marks."""
+"""`tcp_flows` of a report: against a reader of the bytes (report_tcp.py), and the rules that set the marks."""
 
 import collections
 import functools
@@ -8,8 +8,8 @@ import report_reader
 import report_tcp
 import tcp_scenes
 from report_frames import CWR, ECE, FIN, SYN
-from report_runs import (ALL_TWO, ONE, PATHS, TWO, assert_same, differences, every_run, fail_on, name_of, parse, print_json,
-                         report)
+from report_runs import (ALL_TWO, ONE, PATHS, TWO, assert_same, differences, every_run, fail_on, name_of, parse,
+                         print_json, report)
 
 NO_IP = ["exported-source"]  # what its frames carry has no IP header
 ECN = "tcp-ecn"
@@ -91,7 +91,7 @@ def marked(segments, *, apart):
 
 @pytest.mark.parametrize("run", [ALL_TWO], ids=name_of)
 def test_marks_of_tcp_ecn(tshark, run):
-    """Of all connections together, with what a FIN carried or came behind it: as the rules marked and bits were set."""
+    """Of all connections together, with what a FIN carried or came behind it: as rules and bits were counted."""
     total = collections.defaultdict(collections.Counter)
     flows = report(tshark, ECN, run)["tcp_flows"]
     for flow in flows:
