@@ -8,7 +8,7 @@ import functools
 
 import report_frames
 import report_tcp
-from report_frames import Ip, Roce, Segment, frames, number, of_kind, packets, text_of_time
+from report_frames import Ip, Roce, Segment, frames, number, of_kind, text_of_time
 
 NAKS = ("psn_sequence", "invalid_request", "remote_access", "remote_operational", "invalid_rd")
 ECN = ("not_ect", "ect1", "ect0", "ce")
@@ -158,11 +158,6 @@ def connection(flow):
 def connections(path):
     found = map(connection, report_tcp.flows(path))
     return [each for each in found if each]
-
-
-def others(path):
-    """How many frames are nothing that the reader knows."""
-    return len(frames(path)) - len(packets(path))
 
 
 def segments(path):

@@ -1,7 +1,7 @@
 """
 TCP conversations that no capture of the project has, frame by frame: losses with selective acknowledgements,
-congestion marks in odd places, sequence numbers that wrap, ports used again. Each scene returns frames and what counts of it, by
-hand.
+congestion marks in odd places, sequence numbers that wrap, ports used again. Each scene returns frames and what counts
+of it, by hand.
 """
 
 import ipaddress

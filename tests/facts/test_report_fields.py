@@ -18,8 +18,8 @@ CAPTURES = ["6.1-v1-c-three-conns", "6.1-v1-d-bulk-slow-reader", "6.1-v1-h1-two-
             "nak-loss-smc", "nocm-psn-wrap", "rnr-nak", "uc-ud", "nvme-rdma"]
 FIELDS = ["frame.number", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.stream", "smcr.dir", "smcr.retransmission",
           "smcr.copy", "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len",
-          "smcr.cdc.seq", "smcr.cdc.read_time", "smcr.window.blocked_time", "smcr.window.full_time", "smcr.resent.cause",
-          "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode"]
+          "smcr.cdc.seq", "smcr.cdc.read_time", "smcr.window.blocked_time", "smcr.window.full_time",
+          "smcr.resent.cause", "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode"]
 WAYS = ("client_to_server", "server_to_client")
 
 every = pytest.mark.parametrize("name", CAPTURES)
