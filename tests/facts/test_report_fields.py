@@ -112,9 +112,8 @@ def test_repeats_and_copies(tshark, name):
             each["copies"] += "smcr.copy" in row
             each["gaps"] += "smcr.missing" in row
             each["missing"] += int(row.get("smcr.missing", 0))
-    fail_on([(f"{key}.{member}", counts[member], expected[key][member]) for key, counts in as_text(found).items()
-             for expected in [as_text(expected)] for member in counts
-             if counts[member] is not None and counts[member] != expected[key][member]])
+    fail_on([(f"{key}.{member}", count, expected[key][member]) for key, counts in found.items()
+             for member, count in counts.items() if count is not None and count != expected[key][member]])
 
 
 @pytest.mark.parametrize("name", [name for name in PATHS if PATHS[name].parent.name in ("fabric", "roce")
