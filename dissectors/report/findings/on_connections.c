@@ -65,30 +65,23 @@ filter(const smcr_finder_t *finder, const group_t *group, const char *what)
 
 /* ---- fallback ---- */
 
-static bool
-same_reason(const smcr_conn_fallback_entry_t *one, const smcr_conn_fallback_entry_t *other)
+/* Adds the connection to those with the same reason: each has a group, in the order of first ones. */
+static void
+add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
+             const smcr_connection_entry_t *conn)
 {
-    return one->code == other->code && is_text(one->by ? one->by : "", other->by ? other->by : "") &&
-           is_text(one->reason ? one->reason : "", other->reason ? other->reason : "");
-}
+    const smcr_conn_fallback_entry_t *fallback = conn->fallback;
+    const char *key = smcr_finder_text(finder, "%" PRIu64 " %s %s", fallback->code,
+                                       fallback->by ? fallback->by : "",
+                                       fallback->reason ? fallback->reason : "");
+    uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
-/* How many have this reason; 0: an earlier one has it, too. */
-static group_t
-fallbacks_like(const smcr_finder_t *finder, uint32_t index)
-{
-    const smcr_list_t *conns = &finder->report->connections;
-    const smcr_connection_entry_t *like = conns->entries[index];
-    group_t group = {.first = like};
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        if (!conn->fallback || !same_reason(conn->fallback, like->fallback))
-            continue;
-        if (i < index)
-            return (group_t){0};
-        group.count++;
+    if (!place) {
+        wmem_array_append_one(groups, ((group_t){.first = conn}));
+        place = wmem_array_get_count(groups);
+        wmem_map_insert(by_reason, key, (void *)place);
     }
-    return group;
+    ((group_t *)wmem_array_index(groups, (unsigned)place - 1))->count++;
 }
 
 /* Nothing is wrong with a peer that does not want SMC-R; a handshake that fails is trouble. */
@@ -101,31 +94,33 @@ severity_of_fallback(const smcr_conn_fallback_entry_t *fallback)
 }
 
 static void
-find_fallback(smcr_finder_t *finder, uint32_t index)
+find_fallback(smcr_finder_t *finder, const group_t *group)
 {
-    group_t group = fallbacks_like(finder, index);
-    const smcr_conn_fallback_entry_t *fallback;
-    smcr_finding_entry_t *finding;
+    const smcr_conn_fallback_entry_t *fallback = group->first->fallback;
+    smcr_finding_entry_t *finding =
+        smcr_finder_add(finder, severity_of_fallback(fallback), SMCR_BY_FALLBACK, "fallback",
+                        group->count, fallback->frame);
 
-    if (!group.count)
-        return;
-    fallback = group.first->fallback;
-    finding = smcr_finder_add(finder, severity_of_fallback(fallback), SMCR_BY_FALLBACK, "fallback",
-                              group.count, fallback->frame);
     finding->text = smcr_finder_text(
-        finder, "%s fell back to TCP: %s", name(finder, &group),
+        finder, "%s fell back to TCP: %s", name(finder, group),
         fallback->reason ? smcr_words_clean(finder->scope, fallback->reason) : "reason not known");
-    finding->filter = filter(finder, &group, "smcr.fallback");
+    finding->filter = filter(finder, group, "smcr.fallback");
 }
 
 static void
 find_fallbacks(smcr_finder_t *finder)
 {
     const smcr_list_t *conns = &finder->report->connections;
+    wmem_map_t *by_reason = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
+    wmem_array_t *groups = wmem_array_new(finder->scope, sizeof(group_t));
 
-    for (uint32_t i = 0; i < conns->length; i++)
-        if (((const smcr_connection_entry_t *)conns->entries[i])->fallback)
-            find_fallback(finder, i);
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (conn->fallback)
+            add_fallback(finder, by_reason, groups, conn);
+    }
+    for (unsigned i = 0; i < wmem_array_get_count(groups); i++)
+        find_fallback(finder, wmem_array_index(groups, i));
 }
 
 /* ---- no option ---- */

@@ -19,123 +19,29 @@ typedef struct {
     const smcr_link_entry_t *link;
 } place_t;
 
-/* What a failover has cost. */
-typedef struct {
-    unsigned moved;         /* connections that went to another link */
-    uint64_t to;            /* number of that link, SMCR_UNKNOWN: several, or not known */
-    uint64_t still;         /* nanoseconds without traffic of the one that took longest */
-    uint64_t bytes;         /* of theirs that were sent again */
-    smcr_when_t first_move;
-} move_t;
-
-static const smcr_rdma_entry_t *
-flow_of(const smcr_finder_t *finder, uint64_t index)
-{
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-
-    return index < flows->length ? flows->entries[index] : NULL;
-}
-
-/* When the link has last carried packets in both directions; 0: not known. */
-static uint64_t
-last_time(const place_t *place)
-{
-    uint64_t last = 0;
-
-    for (uint32_t i = 0; i < place->link->flows.length; i++) {
-        const smcr_rdma_entry_t *flow =
-            flow_of(place->finder, place->link->flows.numbers[i]);
-        if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
-            last = flow->last_frame.time;
-    }
-    return last;
-}
-
-/* Adds a connection whose `i`th link is the lost one, if it went on to the next. */
-static void
-add_move(const place_t *place, const smcr_connection_entry_t *conn, uint32_t i, move_t *move)
-{
-    const smcr_conn_link_entry_t *next;
-    uint64_t last = last_time(place);
-
-    if (i + 1 >= conn->links.length)
-        return;
-    next = conn->links.entries[i + 1];
-    move->to = !move->moved || move->to == next->number ? next->number : SMCR_UNKNOWN;
-    move->moved++;
-    move->first_move = smcr_when_earlier(move->first_move, next->from_frame);
-    if (last && next->from_frame.frame && next->from_frame.time > last)
-        move->still = MAX(move->still, next->from_frame.time - last);
-    move->bytes += conn->client_to_server.repeated_bytes + conn->server_to_client.repeated_bytes;
-}
-
-static move_t
-moves_from(const place_t *place)
-{
-    const smcr_list_t *conns = &place->finder->report->connections;
-    move_t move = {.to = SMCR_UNKNOWN};
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        if (conn->link_group != place->group->index)
-            continue;
-        for (uint32_t j = 0; j < conn->links.length; j++) {
-            const smcr_conn_link_entry_t *link = conn->links.entries[j];
-            if (link->number == place->link->number)
-                add_move(place, conn, j, &move);
-        }
-    }
-    return move;
-}
-
-static const char *
-move_text(const place_t *place, const move_t *move)
-{
-    wmem_allocator_t *scope = place->finder->scope;
-    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
-
-    if (!move->moved)
-        return "";
-    wmem_strbuf_append_printf(text, ": %s moved", smcr_words_things(scope, move->moved, "connection"));
-    if (move->to != SMCR_UNKNOWN)
-        wmem_strbuf_append_printf(text, " to link %" PRIu64, move->to);
-    if (move->still)
-        wmem_strbuf_append_printf(text, " after %s", smcr_words_duration(scope, move->still));
-    if (move->bytes)
-        wmem_strbuf_append_printf(text, ", %s sent again", smcr_words_bytes(scope, move->bytes));
-    return wmem_strbuf_finalize(text);
-}
-
-/* A link that has failed under connections, or that a side has given up as failed. */
-static bool
-is_lost(const smcr_link_entry_t *link)
-{
-    return (link->delete_reason && strstr(link->delete_reason, "lost path")) ||
-           (link->moved_from && link->moved_from != SMCR_UNKNOWN);
-}
-
 /* One link: where the notice is; of several, where each was deleted. */
 static smcr_when_t
-when_lost(const place_t *place, const move_t *move)
+when_lost(const place_t *place, const smcr_failover_t *failover)
 {
     smcr_notice_t notice = smcr_finder_notice(place->finder, "smcr.link.lost");
 
     if (notice.count == 1)
         return notice.first;
-    return place->link->deleted_frame.frame ? place->link->deleted_frame : move->first_move;
+    return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
 }
 
 static void
 find_lost(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    move_t move = moves_from(place);
+    smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
     smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST, "link_lost",
-                                                    1, when_lost(place, &move));
+                                                    1, when_lost(place, &failover));
 
-    finding->text = smcr_finder_text(finder, "The path of %s is lost%s",
+    finding->text = smcr_finder_text(finder, "The path of %s is lost%s%s",
                                      smcr_words_link(finder->scope, place->group, place->link),
-                                     move_text(place, &move));
+                                     failover.moved ? ": " : "",
+                                     smcr_words_failover(finder->scope, &failover));
     finding->filter = smcr_finder_text(
         finder,
         "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved)",
@@ -164,7 +70,7 @@ find_on_link(const place_t *place)
 {
     const char *state = place->link->state;
 
-    if (is_lost(place->link))
+    if (smcr_link_is_lost(place->link))
         find_lost(place);
     else if (state && strcmp(state, "unconfirmed") == 0)
         find_failed(place);

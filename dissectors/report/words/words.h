@@ -7,6 +7,7 @@
 #ifndef SMCR_REPORT_WORDS_WORDS_H
 #define SMCR_REPORT_WORDS_WORDS_H
 
+#include "failover.h"
 #include "names.h"
 #include "units.h"
 
