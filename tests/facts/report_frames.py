@@ -17,7 +17,7 @@ VLAN, IPV4, IPV6, ROCEV1 = (0x8100, 0x88A8), 0x0800, 0x86DD, 0x8915
 TCP, UDP, ROCE_PORT = 6, 17, 4791
 EXTENSIONS = (0, 43, 60)  # headers of IPv6 that tell their own length
 FRAGMENT = 44
-UDP_HEADER, GRH, LRH, ERF_HEADER, BTH, ICRC = 8, 40, 8, 16, 12, 4
+UDP_HEADER, GRH, LRH, ERF_HEADER, BTH, ICRC, VCRC = 8, 40, 8, 16, 12, 4, 2
 FIN, SYN, RST, ACK, ECE, CWR, NS = 0x001, 0x002, 0x004, 0x010, 0x040, 0x080, 0x100
 
 # OPERATION of an opcode, and the headers behind the BTH
@@ -52,7 +52,9 @@ def _pcap(data):
     while at < len(data):
         seconds, fraction, captured, length = struct.unpack_from(order + "IIII", data, at)
         position += 1
-        yield Frame(position, seconds * 10**9 + fraction * unit, length, linktype, data[at + 16:at + 16 + captured])
+        head = ERF_HEADER if linktype == ERF else 0  # tells of the frame, and is no part of it
+        yield Frame(position, seconds * 10**9 + fraction * unit, length - head, linktype,
+                    data[at + 16 + head:at + 16 + captured])
         at += 16 + captured
 
 
@@ -190,10 +192,8 @@ def _icrc_of(kind, whole, bth):
         covered[0] |= 0xF0
         covered[bth + 4] = 0xFF
         return zlib.crc32(bytes(covered))
-    elif kind == "infiniband":
-        covered[:LRH] = b"\xff" * LRH
     covered[bth + 4] = 0xFF
-    return zlib.crc32(b"\xff" * 8 + bytes(covered))
+    return zlib.crc32(b"\xff" * 8 + bytes(covered[grh:]))
 
 
 def _roce(frame, kind, start, bth, end, ends, ecn):
@@ -219,12 +219,12 @@ def _gids(data, grh):
 
 def _native(frame):
     """An InfiniBand packet in an ERF record."""
-    data, start = frame.data, ERF_HEADER
-    end = start + (number(data, start + 4, 2) & 0x7FF) * 4
-    if data[start + 1] & 3 == 3:
-        return _roce(frame, "infiniband", start, start + LRH + GRH, end, _gids(data, start + LRH), None)
-    lids = number(data, start + 6, 2), number(data, start + 2, 2)
-    return _roce(frame, "infiniband", start, start + LRH, end, lids, None)
+    data, end = frame.data, (number(frame.data, 4, 2) & 0x7FF) * 4
+    if data[1] & 3 == 3:
+        found = _roce(frame, "infiniband", 0, LRH + GRH, end, _gids(data, LRH), None)
+    else:
+        found = _roce(frame, "infiniband", 0, LRH, end, (number(data, 6, 2), number(data, 2, 2)), None)
+    return found and found._replace(bytes=end + VCRC)
 
 
 def packet(frame):

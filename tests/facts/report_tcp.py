@@ -40,7 +40,7 @@ class Way:
         self.fin = None  # its sequence number
         self.time = self.sce_time = None  # of the last segment, of the last one with SCE
         self.sce_run, self.runs = 0, []
-        self.sent_at, self.tsval_at = {}, {}
+        self.sent_at, self.tsval_at, self.echoed = {}, {}, set()
         self.acknowledged = self.first_ack = self.last_ack = None  # of this way's data, by the other end
         self.sacked = set()  # those bytes that were acknowledged selectively, and not otherwise yet
 
@@ -53,16 +53,14 @@ class Way:
         counts["segments"] += 1
         counts["data_segments"] += segment.length > 0
         counts["acks"] += bool(segment.flags & ACK)
-        if self.time is not None:
+        if self.time is not None and time >= self.time:
             self.note("ipg_s", time - self.time)
         self.time = time
-        if self.expected is None:
-            self.expected = segment.seq + bool(segment.flags & SYN)
         if segment.length > 0:
             self.sent_at[segment.seq] = time
+        self.order(segment)
         self.stamp(segment)
         if segment.flags & ACK and not segment.flags & (SYN | FIN) and not self.closed:
-            self.order(segment)
             self.marks(segment)
         if segment.flags & FIN:
             self.closed, self.fin = True, (segment.seq + segment.length) % SEQUENCES
@@ -71,23 +69,30 @@ class Way:
         stamps = timestamps(segment)
         if stamps is None:
             return
-        self.tsval_at[stamps[0]] = segment.frame.time
-        if self.highest_tsval is None:
+        if stamps[0] not in self.echoed:
+            self.tsval_at[stamps[0]] = segment.frame.time
+        if self.highest_tsval is not None and ahead(stamps[0], self.highest_tsval) < 0:
+            self.counts["late_segments"] += 1
+        else:
             self.highest_tsval = stamps[0]
 
     def order(self, segment):
+        """Is a segment where it was expected? What takes no sequence number repeats nothing, nor does a keep-alive."""
+        taken = segment.length + bool(segment.flags & SYN) + bool(segment.flags & FIN)
+        end = (segment.seq + taken) % SEQUENCES
+        if self.expected is None:
+            self.expected = end
+            return
         jump = ahead(segment.seq, self.expected)
-        if jump < 0:
-            self.counts["repeated_segments"] += 1
-        else:
-            self.counts["gaps"] += jump > 0
+        if jump > 0:
+            self.counts["gaps"] += 1
             self.counts["gap_bytes"] += jump
-            self.expected = (segment.seq + segment.length) % SEQUENCES
-        stamps = timestamps(segment)
-        if stamps is not None and ahead(stamps[0], self.highest_tsval) < 0:
-            self.counts["late_segments"] += 1
-        elif stamps is not None:
-            self.highest_tsval = stamps[0]
+        keep_alive = (taken == segment.length == 1 and end == self.expected and self.acknowledged is not None
+                      and ahead(end, self.acknowledged) <= 0)
+        if jump < 0 and taken and not keep_alive:
+            self.counts["repeated_segments"] += 1
+        if ahead(end, self.expected) > 0:
+            self.expected = end
 
     def marks(self, segment):
         for name, present in (("cwr", segment.flags & CWR), ("ece", segment.flags & ECE),
@@ -108,6 +113,7 @@ class Way:
         stamps = timestamps(segment)
         if stamps is not None and stamps[1] in self.tsval_at:
             self.note("tsval_rtt_s", segment.frame.time - self.tsval_at.pop(stamps[1]))
+            self.echoed.add(stamps[1])
         if segment.flags & ACK:
             new = self.acknowledge(segment, answerer)
             echoes = segment.flags & NS and not segment.flags & (SYN | FIN) and not answerer.closed
@@ -149,7 +155,8 @@ class Way:
         runs = [*self.runs, self.sce_run] if self.sce_run else self.runs
         elapsed = None if self.first_ack is None else (self.last_ack - self.first_ack) / 1e9
         acked, data = self.counts["acked_bytes"], self.counts["data_segments"]
-        return {**self.counts, **{name: distribution(self.samples[name]) for name in TIMES},
+        unknown = {"late_segments": None} if self.counts["segments"] and self.highest_tsval is None else {}
+        return {**self.counts, **unknown, **{name: distribution(self.samples[name]) for name in TIMES},
                 "sce_run_length": distribution(runs, 1), "ack_elapsed_s": elapsed,
                 "derived": {"sce_percent": 100 * self.counts["sce"] / data if data else None,
                             "ce_percent": 100 * self.counts["ce"] / data if data else None,

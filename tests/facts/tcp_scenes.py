@@ -175,7 +175,7 @@ def disorder():
     scene.tcp(A, B, 1301, 5001, ACK, bytes(100), timestamps(402, 301))
     scene.tcp(A, B, 1301, 5001, ACK, bytes(100), timestamps(403, 301), after=5 * MILLISECOND)
     scene.tcp(B, A, 5001, 1401, ACK, options=timestamps(304, 403))
-    return scene, {"up": {"gaps": 2, "gap_bytes": 300, "repeated_segments": 4, "late_segments": 1, "acked_bytes": 400,
+    return scene, {"up": {"gaps": 2, "gap_bytes": 300, "repeated_segments": 3, "late_segments": 1, "acked_bytes": 400,
                           "rtt_s": {"count": 2, "sum": 0.004, "sum_of_squares": 10e-6, "min": 0.001, "max": 0.003}},
                    "down": {"late_segments": 1, "duplicate_acks": 1, "gaps": 0}}
 
@@ -204,7 +204,7 @@ def answered_only():
     scene.tcp(A, B, 1001, 5001, ACK, bytes(10))
     scene.tcp(B, A, 5001, 1011, ACK)
     return scene, {"ecn_initiated": None, "ecn_accepted": False, "tcp_isn": {"client": None, "server": 5000},
-                   "src": B[0], "up": {"duplicate_acks": 1, "acked_bytes": 0}, "down": {"acked_bytes": 10, "acks": 2}}
+                   "src": B[0], "up": {"duplicate_acks": 1, "repeated_segments": 1, "acked_bytes": 0}, "down": {"acked_bytes": 10, "acks": 2}}
 
 
 def in_the_middle():
@@ -215,6 +215,40 @@ def in_the_middle():
     return scene, {"ecn_initiated": None, "ecn_accepted": None, "tcp_isn": {"client": None, "server": None},
                    "up": {"ece": 5, "ack_elapsed_s": None}, "down": {"acked_bytes": 80, "ack_elapsed_s": 0.004,
                                                                      "packets": 0}}
+
+
+def repeated_ends():
+    """SYN and FIN come again; a FIN comes behind a gap; a byte is sent again to keep the connection alive."""
+    scene = Scene()
+    scene.tcp(A, B, 1000, 0, SYN)
+    scene.open(flags=(SYN, SYN | ACK))
+    scene.tcp(A, B, 1001, 5001, ACK, bytes(10))
+    scene.tcp(B, A, 5001, 1011, ACK)
+    scene.tcp(A, B, 1010, 5001, ACK, bytes(1))  # keep-alive
+    scene.tcp(B, A, 5001, 1011, ACK)
+    for _ in range(3):
+        scene.tcp(A, B, 1031, 5001, FIN | ACK)
+    scene.tcp(B, A, 5001, 1011, ACK)
+    scene.tcp(A, B, 1006, 5001, ACK, bytes(25))  # the middle of what came before, and more
+    scene.tcp(B, A, 5001, 1032, ACK)
+    return scene, {"up": {"repeated_segments": 4, "gaps": 1, "gap_bytes": 20, "acked_bytes": 30, "late_segments": None},
+                   "down": {"repeated_segments": 0, "duplicate_acks": 2}}
+
+
+def echoes():
+    """One TSval in several segments: the last one before the first echo counts, and none behind it."""
+    scene = Scene()
+    scene.open(options=timestamps(10, 0))
+    for _ in range(3):
+        scene.tcp(A, B, 1001, 5001, ACK, bytes(10), timestamps(50, 10))
+    scene.tcp(B, A, 5001, 1011, ACK, options=timestamps(60, 50), after=4 * MILLISECOND)
+    scene.tcp(A, B, 1011, 5001, ACK, bytes(10), timestamps(50, 60))
+    scene.tcp(B, A, 5001, 1021, ACK, options=timestamps(61, 50), after=9 * MILLISECOND)
+    scene.tcp(A, B, 1021, 5001, ACK, options=timestamps(51, 60))
+    return scene, {"up": {"tsval_rtt_s": {"count": 1, "sum": 0.004, "sum_of_squares": 16e-6, "min": 0.004,
+                                          "max": 0.004}},
+                   "down": {"tsval_rtt_s": {"count": 2, "sum": 0.003, "sum_of_squares": 5e-6, "min": 0.001,
+                                            "max": 0.002}}}
 
 
 def bytes_of(scene, a, b, **options):
@@ -258,4 +292,4 @@ def cooked_2():
 
 
 SCENES = [marks, run_at_the_end, selective, selective_in_advance, wrapping, disorder, ports_again, answered_only,
-          in_the_middle, cut, over_ipv6, ipv6_with_extension, two_vlans, raw, cooked, cooked_2]
+          repeated_ends, echoes, in_the_middle, cut, over_ipv6, ipv6_with_extension, two_vlans, raw, cooked, cooked_2]

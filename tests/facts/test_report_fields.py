@@ -16,10 +16,12 @@ CAPTURES = ["6.1-v1-c-three-conns", "6.1-v1-d-bulk-slow-reader", "6.1-v1-h1-two-
             "7.2-v2-g5-device-removed", "rfc-failover-replay-same-seq", "rfc-failover-new-seq", "window-analysis",
             "cdc-flags", "cm-verbs", "cm-odd", "cnp-np-cm", "cnp-smc", "nak-errors", "nak-loss-after-capture",
             "nak-loss-smc", "nocm-psn-wrap", "rnr-nak", "uc-ud", "nvme-rdma"]
-FIELDS = ["frame.number", "smcr.rdma.flow", "smcr.rdma.peer", "smcr.stream", "smcr.dir", "smcr.retransmission",
+FIELDS = ["frame.number", "smcr.src_qpn", "smcr.stream", "smcr.dir", "smcr.retransmission",
           "smcr.copy", "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len",
           "smcr.cdc.seq", "smcr.cdc.read_time", "smcr.window.blocked_time", "smcr.window.full_time",
-          "smcr.resent.cause", "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.bth.destqp", "infiniband.bth.opcode"]
+          "smcr.resent.cause", "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.grh.sgid", "infiniband.grh.dgid",
+          "infiniband.bth.destqp", "infiniband.bth.opcode"]
+CDC_LENGTH = 44
 WAYS = ("client_to_server", "server_to_client")
 
 every = pytest.mark.parametrize("name", CAPTURES)
@@ -33,9 +35,10 @@ def rows(tshark, name):
     return [{field: values[0] for field, values in zip(FIELDS, row) if values} for row in found]
 
 
-def flow_of(row, back=False):
-    ends = address(row.get("ip.src") or row["ipv6.src"]), address(row.get("ip.dst") or row["ipv6.dst"])
-    return (*ends, int(row["infiniband.bth.destqp"], 0)) if not back else ends[::-1]
+def flow_of(row):
+    names = ("ip.src", "ipv6.src", "infiniband.grh.sgid"), ("ip.dst", "ipv6.dst", "infiniband.grh.dgid")
+    ends = (next(row[name] for name in each if name in row) for each in names)
+    return (*map(address, ends), int(row["infiniband.bth.destqp"], 0))
 
 
 def seconds(text):
@@ -63,22 +66,16 @@ def by_key(flows, member):
     return as_text({key: merged(every, member) for key, every in groups.items()})
 
 
-def keys_of_peers(tshark, name):
-    """{number of a flow, as the fields have it: key of the flow of its peer}"""
-    keys = {row["smcr.rdma.flow"]: flow_of(row) for row in rows(tshark, name) if "smcr.rdma.flow" in row}
-    return {row["smcr.rdma.flow"]: keys.get(row.get("smcr.rdma.peer")) for row in rows(tshark, name)
-            if "smcr.rdma.flow" in row}
-
-
 @pytest.mark.parametrize("member, field", [("ack_time_s", "smcr.ack_time"),
                                            ("completion_time_s", "smcr.completion_time")])
 @every
 def test_times_of_responses(tshark, name, member, field):
     """They stand with the flow whose requests were answered. Of ack_time_s, samples of repeats are left out."""
-    peers, samples = keys_of_peers(tshark, name), collections.defaultdict(list)
+    samples = collections.defaultdict(list)
     for row in rows(tshark, name):
-        if field in row and "smcr.rdma.flow" in row:
-            samples[peers[row["smcr.rdma.flow"]]].append(seconds(row[field]))
+        if field in row:
+            src, dst, _ = flow_of(row)
+            samples[dst, src, int(row["smcr.src_qpn"])].append(seconds(row[field]))
     found = by_key(report(tshark, name, ALL_TWO)["rdma_flows"], member)
     expected = as_text({key: distribution(samples[key]) for key in {key_of(flow) for flow in report(
         tshark, name, ALL_TWO)["rdma_flows"]}})
@@ -106,7 +103,7 @@ def test_repeats_and_copies(tshark, name):
         found[key_of(flow)] = add(found[key_of(flow)], each)
     expected = {key: collections.Counter() for key in found}
     for row in rows(tshark, name):
-        if "smcr.rdma.flow" in row:
+        if flow_of(row) in expected:
             each = expected[flow_of(row)]
             each["repeated"] += "smcr.retransmission" in row and "smcr.copy" not in row
             each["copies"] += "smcr.copy" in row
@@ -189,7 +186,7 @@ def test_requests_and_messages(tshark, name):
             begins = "smcr.write.len" in row and int(row["infiniband.bth.opcode"]) & 31 in (6, 10, 11)
             counts[way].update(writes=begins and not again, cdc="smcr.cdc.seq" in row and not again,
                                repeated_packets=again,
-                               repeated_bytes=int(row.get("smcr.write.len", 0)) if again else 0)
+                               repeated_bytes=int(row.get("smcr.write.len", CDC_LENGTH)) if again else 0)
     fail_on([(f"{stream}.{way}.{member}", each[member], counts[stream, way][member])
              for (stream, way), each in ways(tshark, name).items()
              for member in ("writes", "cdc", "repeated_packets", "repeated_bytes")
