@@ -117,8 +117,9 @@ def _clc_of(segments, client):
 def clc(flow):
     """The client, and the CLC messages in the order of the frames. Without a SYN, their kinds tell it."""
     ways = [[each for each in flow.segments if (each.ends == flow.first.ends) == up] for up in (True, False)]
-    client = flow.client or next((way[0].ends[each.kind == ACCEPT] for way in ways if way for each in _clc_of(way, None)
-                                  if each.kind in (PROPOSAL, ACCEPT, CONFIRM)), None)
+    told = (way[0].ends[each.kind == ACCEPT] for way in ways if way for each in _clc_of(way, None)
+            if each.kind in (PROPOSAL, ACCEPT, CONFIRM))
+    client = flow.client or next(told, None)
     found = [each for way in ways if way for each in _clc_of(way, way[0].ends[0] == client)]
     return client, sorted(found, key=lambda each: each.frame.number)
 

@@ -77,7 +77,7 @@ class Way:
             self.highest_tsval = stamps[0]
 
     def order(self, segment):
-        """Is a segment where it was expected? What takes no sequence number repeats nothing, nor does a keep-alive."""
+        """Is a segment where it was expected? One without sequence numbers repeats nothing, nor does a keep-alive."""
         taken = segment.length + bool(segment.flags & SYN) + bool(segment.flags & FIN)
         end = (segment.seq + taken) % SEQUENCES
         if self.expected is None:

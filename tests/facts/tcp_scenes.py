@@ -1,7 +1,7 @@
 """
 TCP conversations that no capture of the project has, frame by frame: losses with selective acknowledgements,
-congestion marks in odd places, sequence numbers that wrap, ports used again. Each scene returns frames and what counts
-of it, by hand.
+congestion marks in odd places, sequence numbers that wrap, ports used again. Each scene returns frames and what
+counts of it, by hand.
 """
 
 import ipaddress
@@ -204,7 +204,8 @@ def answered_only():
     scene.tcp(A, B, 1001, 5001, ACK, bytes(10))
     scene.tcp(B, A, 5001, 1011, ACK)
     return scene, {"ecn_initiated": None, "ecn_accepted": False, "tcp_isn": {"client": None, "server": 5000},
-                   "src": B[0], "up": {"duplicate_acks": 1, "repeated_segments": 1, "acked_bytes": 0}, "down": {"acked_bytes": 10, "acks": 2}}
+                   "src": B[0], "up": {"duplicate_acks": 1, "repeated_segments": 1, "acked_bytes": 0},
+                   "down": {"acked_bytes": 10, "acks": 2}}
 
 
 def in_the_middle():
@@ -231,7 +232,8 @@ def repeated_ends():
     scene.tcp(B, A, 5001, 1011, ACK)
     scene.tcp(A, B, 1006, 5001, ACK, bytes(25))  # the middle of what came before, and more
     scene.tcp(B, A, 5001, 1032, ACK)
-    return scene, {"up": {"repeated_segments": 4, "gaps": 1, "gap_bytes": 20, "acked_bytes": 30, "late_segments": None},
+    return scene, {"up": {"repeated_segments": 4, "gaps": 1, "gap_bytes": 20, "acked_bytes": 30,
+                          "late_segments": None},
                    "down": {"repeated_segments": 0, "duplicate_acks": 2}}
 
 

@@ -112,7 +112,8 @@ def test_fallback(tshark, name, run):
     for each in report(tshark, name, run)["connections"]:
         if each["outcome"] != "fallback":
             missing = each["outcome"] == "tcp" and each["fallback"] and each["fallback"]["code"] is None
-            wrong += [] if missing or not each["fallback"] else [(f"{each['stream']}.fallback", each["fallback"], None)]
+            if each["fallback"] and not missing:
+                wrong.append((f"{each['stream']}.fallback", each["fallback"], None))
         elif not each["fallback"] or codes and int(str(each["fallback"]["code"]), 0) not in codes:
             wrong.append((f"{each['stream']}.fallback", each["fallback"], [hex(code) for code in codes]))
     fail_on(wrong)

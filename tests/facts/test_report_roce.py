@@ -45,8 +45,8 @@ def assert_counts(found, expected, allow=lambda path: False):
     fail_on([each for each in differences(found, expected, allow) if not is_nothing(*each)])
 
 
-# Where any field may be wrong, a packet with a wrong ICRC begins no flow. These four do not count: one whose flow has no
-# packet before it, and three whose queue pair is wrong.
+# Where any field may be wrong, a packet with a wrong ICRC begins no flow. These four do not count: one whose flow has
+# no packet before it, and three whose queue pair is wrong.
 LOST = ("queue pair 16", "queue pair 17")
 LOST_PACKETS = 4
 
