@@ -33,8 +33,7 @@ take_frame(smcr_capture_entry_t *capture, const packet_info *pinfo)
     capture->frames++;
     capture->bytes += pinfo->fd->pkt_len;
     capture->cut_frames += pinfo->fd->cap_len < pinfo->fd->pkt_len ? 1 : 0;
-    if (pinfo->fd->visited)
-        capture->passes = 2;
+    capture->passes = smcr_capture_is_read() ? 2 : 1;
     if (!pinfo->fd->has_ts)
         return;
     if (capture->first_time == SMCR_UNKNOWN || time < capture->first_time)
