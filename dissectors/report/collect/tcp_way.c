@@ -214,7 +214,7 @@ take_sacks(smcr_tcp_way_t *data, wmem_allocator_t *scope, const smcr_tcp_segment
         uint64_t right = unwrap(data->acked, segment->sack[i].right);
 
         left = MAX(left, data->acked);
-        if (data->fin && right > data->fin)
+        if (data->fin && right == data->fin + 1)
             right = data->fin;
         if (right > left && !are_far(data->acked, right))
             bytes += smcr_byte_ranges_add(&data->sacked, scope, left, right);
