@@ -11,7 +11,7 @@
 #include "report/figures/entries.h"
 
 typedef struct {
-    smcr_capture_entry_t capture; /* frames, bytes, times, cut frames, passes; the rest is for others */
+    smcr_capture_entry_t capture; /* up to `passes`; the rest is for others */
     smcr_ip_entry_t ip;
     int proto_ip, proto_ipv6, proto_tcp, proto_infiniband, proto_icmp, proto_icmpv6;
 } smcr_totals_t;
