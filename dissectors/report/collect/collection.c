@@ -96,13 +96,15 @@ smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, ep
 }
 
 /* Whether somebody may ask when the frame was sent: for messages that change links or connections,
- * and for where a connection falls back. */
+ * for where a connection falls back, and for a link's first packet in a late capture. */
 static bool
-is_noted(const smcr_tap_t *packet)
+is_noted(const smcr_tap_t *packet, uint32_t frame)
 {
     uint8_t type = packet->llc ? packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2 : 0;
+    const smcr_link_t *link = packet->record->link;
 
-    return !packet->roce || (packet->llc && type != SMCR_LLC_TEST_LINK);
+    return !packet->roce || (packet->llc && type != SMCR_LLC_TEST_LINK) ||
+           (link && link->added_frame == frame);
 }
 
 void
@@ -112,7 +114,7 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     smcr_when_t when = smcr_when(pinfo);
 
     begin(collection);
-    if (is_noted(packet))
+    if (is_noted(packet, when.frame))
         smcr_frame_times_add(&collection->times, collection->scope, when);
     if (packet->roce)
         smcr_rdma_flows_take(collection->rdma, when, packet);
@@ -182,7 +184,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_rdma_flows_report(collection->rdma, state, &report->rdma_flows, scope);
     smcr_connections_report(collection->connections, &sources, &report->connections, scope);
     smcr_link_groups_report(collection->groups,
-                            &(smcr_link_group_sources_t){collection->connections,
+                            &(smcr_link_group_sources_t){state, collection->connections,
                                                          collection->rdma, collection->rmbs,
                                                          &collection->times},
                             &report->link_groups, scope);

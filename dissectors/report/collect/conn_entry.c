@@ -19,6 +19,18 @@ smcr_conn_client_side(const smcr_conn_t *conn)
     return conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN ? !conn->lgr->server : 0;
 }
 
+uint64_t
+smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
+{
+    const smcr_link_t *oldest = lgr->all_links;
+
+    if (lgr->index != SMCR_NO_INDEX || !oldest || !state)
+        return lgr->index;
+    while (oldest->next_of_group)
+        oldest = oldest->next_of_group;
+    return (uint64_t)smcr_lgr_count(state) + oldest->index;
+}
+
 /* ---- ends ---- */
 
 static void
@@ -233,8 +245,8 @@ smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *
     entry->version = version_text(counted);
     entry->outcome = outcome_of(counted);
     fill_fallback(entry, conn, sources->times, scope);
-    if (conn->lgr && conn->lgr->index != SMCR_NO_INDEX && !conn->fallback.kind)
-        entry->link_group = conn->lgr->index;
+    if (conn->lgr && !conn->fallback.kind)
+        entry->link_group = smcr_lgr_number(sources->state, conn->lgr);
     for (const smcr_link_use_t *use = counted->first_use; use; use = use->next) {
         smcr_conn_link_entry_t *used =
             smcr_list_add(&entry->links, scope, &smcr_conn_link_description);
