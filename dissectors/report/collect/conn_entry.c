@@ -184,7 +184,9 @@ static void
 fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
              const smcr_tcp_facts_t *tcp, unsigned role)
 {
-    uint64_t payload = tcp ? tcp->payload[tcp->client_is_up ? role : !role] : 0;
+    bool client_is_up = tcp && (tcp->client_known ? tcp->client_is_up
+                                                  : tcp->up_port == counted->conn->port[0]);
+    uint64_t payload = tcp ? tcp->payload[client_is_up ? role : !role] : 0;
     uint64_t clc = counted->clc_bytes[role];
 
     *entry = (smcr_conn_way_entry_t){.bytes = SMCR_UNKNOWN};
