@@ -175,6 +175,10 @@ fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int s
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
 
     *entry = way->figures;
+    if (entry->blocked_count && !way->blocked_known)
+        entry->blocked_s = SMCR_UNKNOWN;
+    if (entry->window_full_count && !way->full_known)
+        entry->window_full_s = SMCR_UNKNOWN;
     entry->unread_bytes = cost.known ? cost.unread : SMCR_UNKNOWN;
     entry->unannounced_bytes = cost.known ? cost.unannounced : SMCR_UNKNOWN;
 }

@@ -21,6 +21,7 @@ typedef struct {
     smcr_unacked_writes_t unacked;
     const smcr_link_t *link;      /* on which it went last */
     bool is_blocked;              /* the writer has said so last */
+    bool blocked_known, full_known; /* how long one time of them was is known */
 } smcr_counted_way_t;
 
 /* A link that the connection has used, from a frame on. */
