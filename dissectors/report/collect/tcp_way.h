@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "byte_ranges.h"
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "sent_times.h"
 
 /* Flags of TCP's header (RFC 9293, 3.1; RFC 3168, 6.1; RFC 3540, 9). */

@@ -8,7 +8,7 @@
 #define SMCR_REPORT_COLLECT_TOTALS_H
 
 #include "compat.h"
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 
 typedef struct {
     smcr_capture_entry_t capture; /* up to `passes`; the rest is for others */
