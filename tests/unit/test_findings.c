@@ -14,6 +14,7 @@
 #define ERROR 0x00800000
 #define PROTOCOL 0x09000000
 #define MALFORMED 0x07000000
+#define TIMEOUT 0x02010000          /* waiting for CONFIRM LINK */
 #define MOST_NOTICES 16
 
 /* A report in the making, and its notices. */
@@ -149,9 +150,14 @@ no_option(scene_t *scene)
 static void
 confirm_link_timeout(scene_t *scene)
 {
+    smcr_fallback_entry_t *sum;
+
     fallback(scene);
     for (unsigned i = 0; i < 2; i++)
-        ((smcr_connection_entry_t *)scene->report.connections.entries[i])->fallback->code = 0x02010000;
+        ((smcr_connection_entry_t *)scene->report.connections.entries[i])->fallback->code = TIMEOUT;
+    sum = smcr_list_add(&scene->report.fallbacks, scene->scope, &smcr_fallback_description);
+    sum->code = TIMEOUT;
+    sum->count = 2;
     notice(scene, "smcr.no_response", NOTE, 9);
     notice(scene, "smcr.no_roce", NOTE, 8);
 }
@@ -433,7 +439,7 @@ static const struct {
     {"RoCE does not get through", confirm_link_timeout, "warn fallback 2"},
     {"loss", loss, "warn loss 30"},
     {"rare loss", rare_loss, "note loss 30"},
-    {"repeat without a cause", lone_repeat, "note loss 1"},
+    {"repeat without a cause", lone_repeat, "chat repeats 1"},
     {"slow reader", slow_reader, "warn slow_reader 1"},
     {"window full for a moment", short_wait, ""},
     {"loss, then a blocked writer", loss_stops_writer, "warn loss 30, note slow_reader 1"},

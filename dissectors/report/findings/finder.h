@@ -88,6 +88,10 @@ const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ..
 /* Numbers of things in a sentence, of the scope of the finder. */
 const char *smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing);
 
+/* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout while waiting
+ * for CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */
+bool smcr_is_timeout(uint64_t code);
+
 /* ---- who finds ---- */
 
 void smcr_find_on_connections(smcr_finder_t *finder);

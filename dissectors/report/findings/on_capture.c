@@ -68,13 +68,28 @@ find_lack(smcr_finder_t *finder)
     }
 }
 
+/* Connections that gave up because RoCE did not get through. */
+static uint64_t
+timed_out(const smcr_finder_t *finder)
+{
+    const smcr_list_t *fallbacks = &finder->report->fallbacks;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < fallbacks->length; i++) {
+        const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
+        if (smcr_is_timeout(fallback->code))
+            count += fallback->count;
+    }
+    return count;
+}
+
 static void
 find_no_roce(smcr_finder_t *finder)
 {
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
     smcr_finding_entry_t *finding;
 
-    if (!notice.count)
+    if (notice.count <= timed_out(finder))
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count,
                               notice.first);

@@ -88,9 +88,7 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
 static smcr_severity_t
 severity_of_fallback(const smcr_conn_fallback_entry_t *fallback)
 {
-    bool failed = fallback->code == 0x02010000 || fallback->code == 0x02020000;
-
-    return failed ? SMCR_WARN : SMCR_NOTE;
+    return smcr_is_timeout(fallback->code) ? SMCR_WARN : SMCR_NOTE;
 }
 
 static void
@@ -102,7 +100,8 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
                         group->count, fallback->frame);
 
     finding->text = smcr_finder_text(
-        finder, "%s fell back to TCP: %s", name(finder, group),
+        finder, "%s %s: %s", name(finder, group),
+        is_text(group->first->outcome, "tcp") ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? smcr_words_clean(finder->scope, fallback->reason) : "reason not known");
     finding->filter = filter(finder, group, "smcr.fallback");
 }

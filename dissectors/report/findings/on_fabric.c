@@ -253,15 +253,17 @@ find_lost(smcr_finder_t *finder)
     trouble_t trouble = sum_up(finder, add_lost);
     smcr_notice_t nak = smcr_finder_notice(finder, "smcr.nak");
     smcr_notice_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted");
+    bool proven = *causes(finder);
     smcr_finding_entry_t *finding;
 
     if (!trouble.count)
         return;
-    finding = smcr_finder_add(finder, severity_of_loss(finder, &trouble), SMCR_BY_LOSS, "loss",
-                              trouble.count, smcr_when_earlier(nak.first, repeat.first));
+    finding = smcr_finder_add(finder, severity_of_loss(finder, &trouble), SMCR_BY_LOSS,
+                              proven ? "loss" : "repeats", trouble.count,
+                              smcr_when_earlier(nak.first, repeat.first));
     finding->text = smcr_finder_text(
-        finder, "Packets are lost%s: %s of %s sent again%s%s", between(finder, &trouble),
-        smcr_words_number(finder->scope, trouble.count),
+        finder, "%s%s: %s of %s sent again%s%s", proven ? "Packets are lost" : "Repeats without a known cause",
+        between(finder, &trouble), smcr_words_number(finder->scope, trouble.count),
         smcr_finder_things(finder, trouble.packets, "packet"), causes(finder),
         slowest(finder, &trouble));
     finding->filter = "smcr.nak || smcr.packet_retransmitted";
