@@ -391,12 +391,113 @@ unfinished(scene_t *scene)
     connection(scene)->outcome = "unknown";
 }
 
+/* CONFIRM LINK goes out again and again. */
 static void
 failed_link(scene_t *scene)
 {
-    link_of_group(scene, 2)->state = "unconfirmed";
+    smcr_rdma_entry_t *data = flow(scene, "10.0.0.2", "10.0.1.1");
+    smcr_link_entry_t *link = link_of_group(scene, 2);
+
+    data->packets = 39;
+    data->repeated = data->repeated_after.unknown = 38;
+    link->index = 1;
+    smcr_numbers_add(&link->flows, scene->scope, 0);
+    notice(scene, "smcr.packet_retransmitted", NOTE, 29);
     notice(scene, "smcr.link.delete_asked", NOTE, 30);
     notice(scene, "smcr.no_response", NOTE, 31);
+}
+
+static void
+unused_link(scene_t *scene)
+{
+    smcr_link_entry_t *link = link_of_group(scene, 2);
+
+    link->state = "deleted";
+    link->delete_reason = "lost path";
+    link->deleted_frame = at(36);
+    notice(scene, "smcr.link.delete_asked", NOTE, 36);
+    notice(scene, "smcr.llc.second_answer", NOTE, 38);
+}
+
+static void
+sent_to_nobody(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->repeated = flows.data->repeated_after.timeout = 1;
+    notice(scene, "smcr.packet_retransmitted.ended", 0x00200000, 90);
+}
+
+static void
+early_timer(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->packets = 31;
+    flows.data->repeated = flows.data->repeated_after.timeout = 6;
+    notice(scene, "smcr.packet_retransmitted", NOTE, 34);
+}
+
+static void
+late_message(scene_t *scene)
+{
+    early_timer(scene);
+    smcr_distribution_add(
+        &((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->completion_time_s, SECOND);
+}
+
+static void
+cm_repeats(scene_t *scene)
+{
+    notice(scene, "smcr.cm.repeat", NOTE, 8);
+}
+
+static void
+fallback_and_reset(scene_t *scene)
+{
+    confirm_link_timeout(scene);
+    ((smcr_connection_entry_t *)scene->report.connections.entries[0])->close = "reset";
+    notice(scene, "tcp.flags.reset == 1", 0, 20);
+}
+
+static void
+reset(scene_t *scene)
+{
+    connection(scene)->close = "reset";
+    notice(scene, "tcp.flags.reset == 1", 0, 20);
+}
+
+static void
+many_reasons(scene_t *scene)
+{
+    static const uint64_t codes[] = {0x03000000, 0x03010000, 0x03020000, TIMEOUT, 0x03030000};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(codes); i++) {
+        smcr_connection_entry_t *conn = connection(scene);
+        conn->outcome = "fallback";
+        conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
+        *conn->fallback = (smcr_conn_fallback_entry_t){NULL, codes[i], "server", at(6 + i)};
+    }
+}
+
+static void
+few_marks(scene_t *scene)
+{
+    pair(scene).data->ecn.ce = 2;
+    notice(scene, "smcr.ecn == 3", 0, 20);
+}
+
+static void
+silent_end(scene_t *scene)
+{
+    connection(scene)->close = "open";
+    scene->report.capture.last_time = 300 * SECOND / 10;
+}
+
+static void
+no_roce(scene_t *scene)
+{
+    notice(scene, "smcr.no_roce", NOTE, 9);
 }
 
 static void
@@ -460,7 +561,19 @@ static const struct {
     {"a rule that both sides break", one_notice_of_two_sides, "warn cdc_after_close 2"},
     {"rejected by RDMA-CM", rejected, "warn cm_rejected 1"},
     {"handshake without an end", unfinished, "note handshake_unfinished 1"},
-    {"link that never comes up", failed_link, "note link_failed 1"},
+    {"link that never comes up", failed_link, "warn link_failed 39"},
+    {"link that is given up unused", unused_link, "note link_failed 1"},
+    {"repeats after the end of a link group", sent_to_nobody, ""},
+    {"timer that ran out too early", early_timer, "note timeouts 6"},
+    {"timer that ran out, message late", late_message, "warn timeouts 6"},
+    {"repeated messages of RDMA-CM", cm_repeats, "note cm_repeat 1"},
+    {"fallback, then a reset", fallback_and_reset, "warn fallback 2, note tcp_reset 1"},
+    {"reset", reset, "warn reset 1"},
+    {"five reasons to fall back", many_reasons,
+     "warn fallback 1, note fallback 1, note fallback 1, note fallback 2"},
+    {"few marks", few_marks, "note congestion 2"},
+    {"open and silent", silent_end, "chat silent_end 1"},
+    {"connections without RoCE", no_roce, "note no_roce 1"},
     {"cut frames", cut, "chat cut_frames 12"},
     {"congestion of TCP", tcp_marks, "note tcp_congestion 7"},
     {"more than ten", many, "warn k 1, note a 1, note b 1, note c 1, note d 1, note e 1, note f 1, "

@@ -105,6 +105,17 @@ is_noted(const smcr_tap_t *packet)
     return !packet->roce || (packet->llc && type != SMCR_LLC_TEST_LINK);
 }
 
+/* What no expert item says of the packet, and a finding may name. */
+static void
+note_mark(smcr_collection_t *collection, smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_roce_t *roce = packet->roce;
+    bool reported = packet->record->link || smcr_preferences.roce;
+
+    if (reported && roce->has_ecn && roce->ecn == SMCR_ECN_CE && roce->opcode != SMCR_ROCE_CNP)
+        smcr_notices_note_packet(collection->notices, "smcr.ecn == 3", when);
+}
+
 void
 smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
                           const smcr_tap_t *packet)
@@ -116,6 +127,8 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
         smcr_frame_times_add(&collection->times, collection->scope, when);
     if (packet->roce)
         smcr_rdma_flows_take(collection->rdma, when, packet);
+    if (packet->roce)
+        note_mark(collection, when, packet);
     smcr_connections_take(collection->connections, when, packet);
     smcr_announced_rmbs_take(collection->rmbs, when, packet);
     smcr_link_groups_take(collection->groups, when, packet, pinfo->vlan_id);
@@ -167,6 +180,25 @@ count_fallbacks(smcr_report_entry_t *report, wmem_allocator_t *scope)
     }
 }
 
+/* The segments of TCP that a finding may name. */
+static void
+note_segments(const smcr_collection_t *collection, const smcr_report_entry_t *report)
+{
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        const smcr_connection_entry_t *entry = report->connections.entries[i];
+        if (g_strcmp0(entry->close, "reset") == 0)
+            smcr_notices_note_packet(
+                collection->notices, "tcp.flags.reset == 1",
+                smcr_tcp_flows_facts(collection->tcp, (uint32_t)entry->tcp_stream)->reset);
+    }
+    for (uint32_t i = 0; i < smcr_tcp_flows_count(collection->tcp); i++) {
+        const smcr_tcp_facts_t *facts = smcr_tcp_flows_facts(collection->tcp, i);
+        if (facts && facts->marked.frame)
+            smcr_notices_note_packet(collection->notices, "ip.dsfield.ecn == 3 && tcp",
+                                     facts->marked);
+    }
+}
+
 smcr_report_entry_t *
 smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope)
 {
@@ -189,6 +221,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     count_fallbacks(report, scope);
     smcr_notices_report_breaches(collection->notices, &report->breaches, scope);
     smcr_tcp_flows_report(collection->tcp, &report->tcp_flows, scope);
+    note_segments(collection, report);
     return report;
 }
 

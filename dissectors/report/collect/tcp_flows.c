@@ -140,6 +140,8 @@ take_facts(flow_t *flow, unsigned way, const smcr_tcp_segment_t *segment, smcr_w
 
     facts->last = when;
     facts->payload[way] = flow->way[way].payload;
+    if (segment->ecn == SMCR_ECN_CE && !facts->marked.frame)
+        facts->marked = when;
     if (segment->flags & SMCR_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
         return;

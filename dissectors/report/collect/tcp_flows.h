@@ -18,6 +18,7 @@ typedef struct {
     smcr_when_t first, last; /* segments */
     smcr_when_t syn;         /* first SYN without ACK; frame 0: none has been seen */
     smcr_when_t reset;       /* first RST; frame 0: none */
+    smcr_when_t marked;      /* first segment with CE; frame 0: none */
     smcr_when_t fin[2];      /* first FIN of the client (0) and of the server (1); frame 0: none */
     bool client_known;       /* by a SYN or a SYN-ACK; else the client is taken to send `up` */
     bool client_is_up;

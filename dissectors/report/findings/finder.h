@@ -30,12 +30,14 @@ typedef enum {
     SMCR_BY_RESET,
     SMCR_BY_FALLBACK,
     SMCR_BY_CM_REJECT,
+    SMCR_BY_CM_REPEAT,
     SMCR_BY_LINK_FAILED,   /* a link never comes up */
     SMCR_BY_CONGESTION,    /* CE, CNP */
     SMCR_BY_SLOW_READER,
     SMCR_BY_RULE,          /* messages that break a rule */
     SMCR_BY_TCP_LOSS,
     SMCR_BY_TCP_CONGESTION,
+    SMCR_BY_TCP_RESET,     /* of a connection that is not over RDMA */
     SMCR_BY_NO_OPTION,     /* one side does not offer SMC-R */
     SMCR_BY_UNFINISHED,    /* a handshake without end */
     SMCR_BY_NO_ROCE,       /* the capture lacks the path of RoCE */
@@ -43,6 +45,7 @@ typedef enum {
     SMCR_BY_LATE_START,    /* the capture begins late */
     SMCR_BY_NOTICE,        /* an expert item that nothing else speaks of */
     SMCR_BY_ICRC_DOUBTED,
+    SMCR_BY_SILENCE,       /* connections that go silent */
     SMCR_BY_CUT,           /* frames are cut */
     SMCR_PLACES
 } smcr_place_t;

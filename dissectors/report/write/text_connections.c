@@ -189,7 +189,10 @@ smcr_text_connections(const smcr_page_t *page)
 {
     smcr_page_heading(page, "Connections");
     if (!page->report->connections.length) {
-        smcr_page_line(page, 2, "none that speaks of SMC-R");
+        smcr_page_line(page, 2, "%s",
+                       smcr_page_list(page, "; ", "none with SMC-R",
+                                      smcr_page_things(page, page->report->tcp_flows.length,
+                                                       "plain TCP connection"), NULL));
         return;
     }
     write_outcomes(page);

@@ -67,6 +67,8 @@ time_and_count(const smcr_page_t *page, uint64_t count, uint64_t time)
 {
     if (!smcr_page_known(count))
         return "-";
+    if (!smcr_page_known(time)) /* the end of none is known */
+        return smcr_page_text(page, "(%s×)", smcr_words_number(page->scope, count));
     return smcr_page_text(page, "%s (%s×)", smcr_words_duration(page->scope, smcr_page_known(time)),
                           smcr_words_number(page->scope, count));
 }
