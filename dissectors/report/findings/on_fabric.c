@@ -346,9 +346,10 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, tro
 static smcr_severity_t
 severity_of_congestion(const trouble_t *marked, const trouble_t *notified)
 {
-    return marked->count * 100 >= marked->packets || notified->count * 100 >= notified->packets
-               ? SMCR_WARN
-               : SMCR_NOTE;
+    bool many = (marked->count && marked->count * 100 >= marked->packets) ||
+                (notified->count && notified->count * 100 >= notified->packets);
+
+    return many ? SMCR_WARN : SMCR_NOTE;
 }
 
 static void

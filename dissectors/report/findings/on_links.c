@@ -154,6 +154,7 @@ static void
 find_dead_peer(smcr_finder_t *finder)
 {
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
+    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
     uint64_t silence = 0;
     const smcr_rdma_entry_t *flow = silent_flow(finder, &silence);
     smcr_finding_entry_t *finding;
@@ -165,7 +166,8 @@ find_dead_peer(smcr_finder_t *finder)
     finding->filter = "smcr.peer_silent || smcr.packet_retransmitted";
     if (flow)
         finding->text = smcr_finder_text(
-            finder, "%s stopped answering: %s from %s sent again, no answer for %s", flow->dst,
+            finder, "%s stopped answering%s: %s from %s sent again, no answer for %s", flow->dst,
+            reset.frame && reset.frame < notice.first.frame ? " after a TCP reset" : "",
             smcr_finder_things(finder, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence));
     else

@@ -68,7 +68,8 @@ smcr_text_findings(const smcr_page_t *page)
     write_breaches(page);
     smcr_page_heading(page, "Look at");
     if (is_healthy(findings))
-        smcr_page_line(page, 2, "Nothing: as far as this capture shows, all is well.");
+        smcr_page_line(page, 2, "Nothing is wrong, as far as this capture shows.%s",
+                       findings->length ? " But:" : "");
     for (uint32_t i = 0; i < findings->length; i++)
         write_finding(page, i + 1, findings->entries[i]);
 }
