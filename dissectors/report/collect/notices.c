@@ -116,18 +116,6 @@ count(smcr_notices_t *notices, const pending_t *pending)
 }
 
 void
-smcr_notices_note_packet(smcr_notices_t *notices, const char *filter, smcr_when_t when)
-{
-    pending_t packet = {.filter = filter, .text = "", .when = when};
-    smcr_notice_t *notice = find(notices, &packet);
-
-    if (!notice)
-        count(notices, &packet);
-    else if (when.frame < notice->first.frame)
-        notice->first = when;
-}
-
-void
 smcr_notices_end_frame(smcr_notices_t *notices)
 {
     for (unsigned i = 0; i < notices->pending_count; i++)

@@ -21,10 +21,6 @@ void smcr_notices_take(smcr_notices_t *notices, smcr_when_t when, const expert_i
 /* The packet or message that the items since the last one are about. */
 void smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet);
 
-/* A packet that no expert item is about, but that a finding may name: `filter` is the display filter
- * that selects such packets. Only the first one counts. */
-void smcr_notices_note_packet(smcr_notices_t *notices, const char *filter, smcr_when_t when);
-
 /* The frame is done with. */
 void smcr_notices_end_frame(smcr_notices_t *notices);
 

@@ -251,10 +251,11 @@ find_aborted(smcr_finder_t *finder)
     finding->filter = filter(finder, &group, "smcr.conn.aborted");
 }
 
+/* `notice`: of all resets. */
 static const char *
-reset_filter(const smcr_finder_t *finder, const group_t *group)
+reset_filter(const smcr_finder_t *finder, const group_t *group, const smcr_notice_t *notice)
 {
-    if (group->count != 1 || group->first->tcp_stream == SMCR_UNKNOWN)
+    if (group->count != 1 || notice->count != 1 || group->first->tcp_stream == SMCR_UNKNOWN)
         return "tcp.flags.reset == 1";
     return smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.reset == 1",
                             group->first->tcp_stream);
@@ -273,7 +274,7 @@ find_reset(smcr_finder_t *finder)
     finding->text =
         smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
                          name(finder, &group), losses(finder, is_reset));
-    finding->filter = reset_filter(finder, &group);
+    finding->filter = reset_filter(finder, &group, &notice);
 }
 
 static void
@@ -288,7 +289,7 @@ find_tcp_reset(smcr_finder_t *finder)
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_RESET, "tcp_reset", group.count,
                               finder->has[SMCR_BY_RESET] ? (smcr_when_t){0} : notice.first);
     finding->text = smcr_finder_text(finder, "%s, over TCP, ended with a reset", name(finder, &group));
-    finding->filter = reset_filter(finder, &group);
+    finding->filter = reset_filter(finder, &group, &notice);
 }
 
 /* ---- handshakes ---- */
