@@ -50,6 +50,7 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
     flow->port[DOWN] = tcp->th_dport;
     flow->facts.first = when;
     flow->facts.client_is_up = true;
+    flow->facts.up_port = tcp->th_sport;
     flow->facts.isn[CLIENT] = flow->facts.isn[SERVER] = SMCR_UNKNOWN;
     return flow;
 }
@@ -140,6 +141,8 @@ take_facts(flow_t *flow, unsigned way, const smcr_tcp_segment_t *segment, smcr_w
 
     facts->last = when;
     facts->payload[way] = flow->way[way].payload;
+    if (!facts->ce.frame && flow->way[way].counts.ce)
+        facts->ce = when;
     if (segment->flags & SMCR_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
         return;
@@ -151,7 +154,7 @@ take_facts(flow_t *flow, unsigned way, const smcr_tcp_segment_t *segment, smcr_w
 }
 
 void
-smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo, epan_dissect_t *edt _U_,
+smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo, epan_dissect_t *edt,
                     const struct tcpheader *tcp)
 {
     smcr_when_t when = smcr_when(pinfo);
@@ -159,6 +162,7 @@ smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo, epan_diss
     smcr_tcp_segment_t segment;
     unsigned way;
 
+    (void)edt;
     if (!flow)
         return;
     way = way_of(flow, tcp);
