@@ -33,8 +33,10 @@ find_late_start(smcr_finder_t *finder)
     if (!count)
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
-    finding->text = smcr_finder_text(finder, "%s began before the capture: what came first is not known",
-                                     count == 1 ? smcr_words_connection(finder->scope, last) : smcr_finder_things(finder, count, "connection"));
+    finding->text =
+        smcr_finder_text(finder, "%s began before the capture: what came first is not known",
+                         count == 1 ? smcr_words_connection(finder->scope, last)
+                                    : smcr_finder_things(finder, count, "connection"));
     finding->filter = "smcr.conn.began_before";
 }
 
@@ -69,8 +71,9 @@ find_lack(smcr_finder_t *finder)
     if (smcr_known(finder->report->dropped)) {
         finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "capture_dropped",
                                   finder->report->dropped, (smcr_when_t){0});
-        finding->text = smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
-                                         smcr_finder_things(finder, finder->report->dropped, "packet"));
+        finding->text =
+            smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
+                             smcr_finder_things(finder, finder->report->dropped, "packet"));
     }
 }
 
@@ -97,10 +100,11 @@ find_no_roce(smcr_finder_t *finder)
 
     if (notice.count <= timed_out(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count,
-                              notice.first);
-    finding->text = smcr_finder_text(finder, "The capture has no RoCE packet of %s: was the right port captured?",
-                                     smcr_finder_things(finder, notice.count, "SMC-R connection"));
+    finding =
+        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count, notice.first);
+    finding->text = smcr_finder_text(
+        finder, "The capture has no RoCE packet of %s: was the right port captured?",
+        smcr_finder_things(finder, notice.count, "SMC-R connection"));
     finding->filter = "smcr.no_roce";
 }
 

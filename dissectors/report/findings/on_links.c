@@ -34,7 +34,8 @@ when_lost(const place_t *place, const smcr_failover_t *failover)
 static const char *
 name_of(const place_t *place)
 {
-    char *name = wmem_strdup(place->finder->scope, smcr_words_link(place->finder->scope, place->group, place->link));
+    char *name = wmem_strdup(place->finder->scope,
+                             smcr_words_link(place->finder->scope, place->group, place->link));
 
     name[0] = g_ascii_toupper(name[0]);
     return name;
@@ -45,12 +46,12 @@ find_lost(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
-    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST, "link_lost",
-                                                    1, when_lost(place, &failover));
+    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST,
+                                                    "link_lost", 1, when_lost(place, &failover));
 
-    finding->text = smcr_finder_text(finder, "%s is lost%s%s", name_of(place),
-                                     failover.moved ? ": " : "",
-                                     smcr_words_failover(finder->scope, &failover));
+    finding->text =
+        smcr_finder_text(finder, "%s is lost%s%s", name_of(place), failover.moved ? ": " : "",
+                         smcr_words_failover(finder->scope, &failover));
     finding->filter = smcr_finder_text(
         finder,
         "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved)",
@@ -91,14 +92,15 @@ static void
 find_unused(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_finding_entry_t *finding = smcr_finder_add(
-        finder, SMCR_NOTE, SMCR_BY_LINK_FAILED, "link_failed", 1, place->link->deleted_frame);
+    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_FAILED,
+                                                    "link_failed", 1, place->link->deleted_frame);
 
-    finding->text = smcr_finder_text(finder,
-                                     "%s never came up: it carried no packet, then was deleted (%s)",
-                                     name_of(place), place->link->delete_reason);
-    finding->filter = smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
-                                       place->group->index, place->link->number);
+    finding->text =
+        smcr_finder_text(finder, "%s never came up: it carried no packet, then was deleted (%s)",
+                         name_of(place), place->link->delete_reason);
+    finding->filter =
+        smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
+                         place->group->index, place->link->number);
 }
 
 static void
@@ -124,8 +126,8 @@ find_group_lost(smcr_finder_t *finder)
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_GROUP_LOST, "link_group_lost", notice.count,
-                              notice.first);
+    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_GROUP_LOST, "link_group_lost",
+                              notice.count, notice.first);
     finding->text = notice.text;
     finding->filter = "smcr.lgr.connections_lost";
 }

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-
 const char *
 smcr_words_clean(wmem_allocator_t *scope, const char *text)
 {
@@ -32,8 +31,8 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_entry_t *endpoi
 
     if (endpoint->port == SMCR_UNKNOWN)
         return addr;
-    return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr,
-                              colons ? "]" : "", endpoint->port);
+    return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr, colons ? "]" : "",
+                              endpoint->port);
 }
 
 const char *

@@ -12,7 +12,7 @@
 
 #include "report/words/words.h"
 
-#define INDENT 2
+#define INDENT  2
 #define BETWEEN 2 /* columns of a table */
 
 static glong
