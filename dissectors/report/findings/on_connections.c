@@ -310,13 +310,12 @@ find_unfinished(smcr_finder_t *finder)
     if (!group.count)
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_UNFINISHED, "handshake_unfinished",
-                              group.count, group.first->last_frame);
+                              group.count, group.first->first_frame);
     finding->text = smcr_finder_text(
         finder, "%s: the capture does not show how the handshake ended", name(finder, &group));
-    finding->filter =
-        group.count == 1
-            ? smcr_finder_text(finder, "tcp.stream == %" PRIu64, group.first->tcp_stream)
-            : "smcr.clc || smcr.option || tcp.flags.reset == 1 || tcp.flags.fin == 1";
+    finding->filter = group.count == 1 ? smcr_finder_text(finder, "tcp.stream == %" PRIu64,
+                                                          group.first->tcp_stream)
+                                       : "smcr.clc || smcr.option || tcp.flags.syn == 1";
 }
 
 void

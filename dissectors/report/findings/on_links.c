@@ -41,6 +41,22 @@ name_of(const place_t *place)
     return name;
 }
 
+/* Connections go to another link, and nobody says why. */
+static void
+find_left(const place_t *place)
+{
+    smcr_finder_t *finder = place->finder;
+    smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
+    smcr_finding_entry_t *finding =
+        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_LOST, "failover",
+                        smcr_known(place->link->moved_from), failover.first_move);
+
+    finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
+                                     smcr_words_failover(finder->scope, &failover));
+    finding->filter =
+        smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.conn.moved", place->group->index);
+}
+
 static void
 find_lost(const place_t *place)
 {
@@ -106,16 +122,18 @@ find_unused(const place_t *place)
 static void
 find_on_link(const place_t *place)
 {
+    const smcr_link_entry_t *link = place->link;
     const smcr_rdma_entry_t *flow = dead_end(place);
+    bool unused = !link->flows.length && !smcr_link_is_left(link);
 
     if (flow)
         find_dead_end(place, flow);
-    else if (!smcr_link_is_lost(place->link))
-        return;
-    else if (!place->link->flows.length && !smcr_known(place->link->moved_from))
+    else if (smcr_link_is_lost(link) && unused)
         find_unused(place);
-    else
+    else if (smcr_link_is_lost(link))
         find_lost(place);
+    else if (smcr_link_is_left(link))
+        find_left(place);
 }
 
 static void

@@ -14,8 +14,13 @@
 bool
 smcr_link_is_lost(const smcr_link_entry_t *link)
 {
-    return (link->delete_reason && strstr(link->delete_reason, "lost path")) ||
-           (link->moved_from && link->moved_from != SMCR_UNKNOWN);
+    return link->delete_reason && strstr(link->delete_reason, "lost path");
+}
+
+bool
+smcr_link_is_left(const smcr_link_entry_t *link)
+{
+    return link->moved_from && link->moved_from != SMCR_UNKNOWN;
 }
 
 static const smcr_rdma_entry_t *

@@ -17,8 +17,9 @@ typedef struct {
     smcr_when_t first_move;
 } smcr_failover_t;
 
-/* Whether the link has failed under connections, or a side has given it up as failed. */
+/* Whether a side has given the link up since its path is lost; whether connections have left it. */
 bool smcr_link_is_lost(const smcr_link_entry_t *link);
+bool smcr_link_is_left(const smcr_link_entry_t *link);
 
 /* The connections that left the link, and where they went. */
 smcr_failover_t smcr_failover_of(const smcr_report_entry_t *report,

@@ -112,7 +112,7 @@ write_failovers(const smcr_page_t *page)
         const smcr_link_group_entry_t *group = groups->entries[i];
         for (uint32_t j = 0; j < group->links.length; j++) {
             const smcr_link_entry_t *link = group->links.entries[j];
-            if (!smcr_link_is_lost(link))
+            if (!smcr_link_is_lost(link) && !smcr_link_is_left(link))
                 continue;
             if (!count)
                 smcr_page_heading(page, "Failovers");
