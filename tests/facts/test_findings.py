@@ -108,8 +108,8 @@ CAUSES = {
         each["frame"] for each in truth(name)["cm_messages"] if each["attr"].startswith("REJ"))),
     # RDMA-CM messages are lost
     "cm-loss": ("cm_repeat", "note", None),
-    # a connection is older than the capture, and nothing is wrong with it
-    "6.1-v1-c2-capture-starts-late": ("late_start", "note", first("udp.dstport == 4791")),
+    # a connection is older than the capture, and nothing is wrong with it: its first CDC message
+    "6.1-v1-c2-capture-starts-late": ("late_start", "note", first(f"{SEND_IPV6} && frame[74:2] == fe:2c")),
 }
 
 

@@ -53,8 +53,10 @@ find_left(const place_t *place)
 
     finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
                                      smcr_words_failover(finder->scope, &failover));
-    finding->filter =
-        smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.conn.moved", place->group->index);
+    finding->filter = smcr_finder_text(finder, "smcr.lgr == %" PRIu64, place->group->index);
+    if (failover.to != SMCR_UNKNOWN)
+        finding->filter = smcr_finder_text(finder, "%s && smcr.link.number == %" PRIu64,
+                                           finding->filter, failover.to);
 }
 
 static void
@@ -108,8 +110,10 @@ static void
 find_unused(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_FAILED,
-                                                    "link_failed", 1, place->link->deleted_frame);
+    smcr_when_t asked = smcr_finder_notice(finder, "smcr.link.delete_asked").first;
+    smcr_finding_entry_t *finding =
+        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_FAILED, "link_failed", 1,
+                        smcr_when_earlier(place->link->deleted_frame, asked));
 
     finding->text =
         smcr_finder_text(finder, "%s never came up: it carried no packet, then was deleted (%s)",
