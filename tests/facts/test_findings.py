@@ -167,3 +167,14 @@ def test_filters_select_the_frames(tshark, findings, name):
     counts = [int(cell) for cell in row.split("|")[2:-1:1] if cell.strip().isdigit()][::2]
     assert len(counts) == len(filters)
     assert [where for where, count in zip(filters, counts, strict=True) if count == 0] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_is_one_page(tshark, findings, name):
+    """Lines fit, and so does the page where a capture holds one story."""
+    path = tshark.bed.root / "captures" / NAMES[name].relative_to(TOP / "captures")
+    text = tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,report")
+    lines = text.splitlines()
+    assert [line for line in lines if len(line) > 100 or line != line.rstrip()] == []
+    assert len(lines) <= (60 if len(findings(name)) <= 5 else 75)
+    assert "\ufffd" not in text.replace("\n", "") or "malformed" in str(path)

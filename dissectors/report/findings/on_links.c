@@ -59,6 +59,18 @@ find_left(const place_t *place)
                                            finding->filter, failover.to);
 }
 
+/* What the connections wrote again, of all links. */
+static const char *
+rewritten(const smcr_finder_t *finder)
+{
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.stream.rewritten");
+
+    if (!notice.count)
+        return "";
+    return smcr_finder_text(finder, ", %s written again",
+                            smcr_words_bytes(finder->scope, notice.count));
+}
+
 static void
 find_lost(const place_t *place)
 {
@@ -68,8 +80,9 @@ find_lost(const place_t *place)
                                                     "link_lost", 1, when_lost(place, &failover));
 
     finding->text =
-        smcr_finder_text(finder, "%s is lost%s%s", name_of(place), failover.moved ? ": " : "",
-                         smcr_words_failover(finder->scope, &failover));
+        smcr_finder_text(finder, "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
+                         smcr_words_failover(finder->scope, &failover),
+                         failover.moved ? rewritten(finder) : "");
     finding->filter = smcr_finder_text(
         finder,
         "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved)",

@@ -13,7 +13,6 @@ typedef struct {
     unsigned moved; /* connections that went to another link */
     uint64_t to;    /* number of that link; SMCR_UNKNOWN: several, or not known */
     uint64_t still; /* nanoseconds without traffic of the one that took longest; 0: not known */
-    uint64_t bytes; /* of these connections that were sent again */
     smcr_when_t first_move;
 } smcr_failover_t;
 
@@ -26,8 +25,7 @@ smcr_failover_t smcr_failover_of(const smcr_report_entry_t *report,
                                  const smcr_link_group_entry_t *group,
                                  const smcr_link_entry_t *link);
 
-/* "3 connections moved to link 1, 4.1 ms after it last worked, 2,300 bytes sent again"; "" where
- * none has moved. */
+/* "3 connections moved to link 1, 4.1 ms after it last worked"; "" where none has moved. */
 const char *smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover);
 
 #endif /* SMCR_REPORT_WORDS_FAILOVER_H */

@@ -172,6 +172,41 @@ add_connection(smcr_table_t *table, const smcr_connection_entry_t *conn)
     smcr_table_cell(table, end_of(page, conn));
 }
 
+/* All of them: their bytes, from the first frame to the last one. */
+static smcr_connection_entry_t
+add_up(const smcr_page_t *page)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    smcr_connection_entry_t sum;
+
+    smcr_entry_clear(&sum, &smcr_connection_description);
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        smcr_entry_join(&sum, conn, &smcr_connection_description, page->scope);
+        if (!sum.first_frame.frame || conn->first_frame.frame < sum.first_frame.frame)
+            sum.first_frame = conn->first_frame;
+        if (conn->last_frame.frame > sum.last_frame.frame)
+            sum.last_frame = conn->last_frame;
+    }
+    return sum;
+}
+
+static void
+add_sum(smcr_table_t *table)
+{
+    const smcr_page_t *page = table->page;
+    smcr_connection_entry_t sum = add_up(page);
+    uint64_t time = time_of(&sum);
+
+    smcr_table_cell(table, "all");
+    smcr_table_cell(table, size_of(page, &sum.client_to_server));
+    smcr_table_cell(table, size_of(page, &sum.server_to_client));
+    smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
+    smcr_table_cell(table, rate_of(page, &sum.client_to_server, time));
+    smcr_table_cell(table, rate_of(page, &sum.server_to_client, time));
+    smcr_table_cell(table, "");
+}
+
 static void
 write_busiest(const smcr_page_t *page)
 {
@@ -185,6 +220,8 @@ write_busiest(const smcr_page_t *page)
         smcr_table_cell(&table, headings[i]);
     for (uint32_t i = 0; i < count; i++)
         add_connection(&table, busiest[i]);
+    if (page->report->connections.length > 1)
+        add_sum(&table);
     smcr_table_write(&table);
     smcr_page_more(page, page->report->connections.length, " with less data");
 }

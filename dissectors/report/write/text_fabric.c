@@ -19,12 +19,10 @@ count(const smcr_page_t *page, uint64_t number, const char *what)
 }
 
 static void
-row(smcr_table_t *table, const char *name, const char *text)
+row(const smcr_page_t *page, const char *name, const char *text)
 {
-    if (!text || !*text)
-        return;
-    smcr_table_cell(table, name);
-    smcr_table_cell(table, text);
+    if (*text)
+        smcr_page_item(page, smcr_page_text(page, "  %-10s  ", name), text);
 }
 
 static const char *
@@ -189,19 +187,18 @@ void
 smcr_text_fabric(const smcr_page_t *page)
 {
     smcr_rdma_entry_t sum = add_up(page);
-    smcr_table_t table = smcr_table_new(page, "ll");
 
     if (!page->report->rdma_flows.length)
         return;
     smcr_page_heading(page, "RDMA on the wire");
-    row(&table, "traffic", traffic(page, &sum));
-    row(&table, "sent again", repeats(page, &sum));
-    row(&table, "NAKs", refusals(page, &sum));
-    row(&table, "absent", absent(page, &sum));
-    row(&table, "copies", smcr_page_things(page, sum.copies, "packet"));
-    row(&table, "congestion", congestion(page, &sum));
-    row(&table, "ICRC", checks(page, &sum));
-    row(&table, "messages",
+    row(page, "traffic", traffic(page, &sum));
+    row(page, "sent again", repeats(page, &sum));
+    row(page, "NAKs", refusals(page, &sum));
+    row(page, "absent", absent(page, &sum));
+    row(page, "copies", smcr_page_things(page, sum.copies, "packet"));
+    row(page, "congestion", congestion(page, &sum));
+    row(page, "ICRC", checks(page, &sum));
+    row(page, "messages",
         sum.completion_time_s.count ? smcr_page_text(page, "complete after %s",
                                                      smcr_page_spread(page, &sum.completion_time_s))
                                     : "");
