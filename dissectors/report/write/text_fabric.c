@@ -202,6 +202,5 @@ smcr_text_fabric(const smcr_page_t *page)
         sum.completion_time_s.count ? smcr_page_text(page, "complete after %s",
                                                      smcr_page_spread(page, &sum.completion_time_s))
                                     : "");
-    smcr_table_write(&table);
     write_others(page);
 }
