@@ -1,0 +1,425 @@
+# Adds the reports of files that follow each other, such as those of a ring, into one report of the same schema.
+#
+#     jq -s -f docs/add-reports.jq first.json second.json ...
+#
+# docs/scale.md says which entries are the same, how each member is added up, and what the sum cannot know.
+#
+# Numbers hold within one file only. So an entry on its way is a part: it has `file`, the number of its report, and
+# is known by its `name`, "FILE/NUMBER". The state of a long `reduce` is flat and changes by plain assignments, one a
+# step, for jq would copy all of it otherwise.
+#
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+# ---- one member: the input is the list of its values, in the order of the files ----
+
+def known: map(select(. != null));
+def first_known: known | .[0];
+def last_known: known | .[-1];
+def total: known | add;
+def same: unique | if length == 1 then .[0] else null end;
+def highest($ranks):
+    map(. as $value | $ranks | index([$value])) | known | max as $rank
+    | if $rank == null then null else $ranks[$rank] end;
+
+# Times are strings. The longer one is later; of two as long, the greater.
+def instant: [length, .];
+def earliest: known | min_by(instant);
+def latest: known | max_by(instant);
+
+def distribution:
+    {count: (map(.count) | add // 0), sum: (map(.sum) | add // 0),
+     sum_of_squares: (map(.sum_of_squares) | add // 0),
+     min: (map(.min) | known | min), max: (map(.max) | known | max)};
+
+# Counts, sums, distributions, and objects of them.
+def added:
+    known
+    | if length == 0 then null
+      elif .[0] | type != "object" then add
+      elif length == 1 then .[0] | del(.derived)
+      elif .[0] | has("sum_of_squares") then distribution
+      else . as $values
+          | (.[0] | keys_unsorted) as $first
+          | $first + ((map(keys_unsorted) | add | unique) - $first) - ["derived"]
+          | map({key: ., value: (. as $key | $values | map(.[$key]) | added)})
+          | from_entries
+      end;
+
+# The input is a list of entries: their members of these names, added up.
+def members($names):
+    . as $entries
+    | $names
+    | map({key: ., value: (. as $name | $entries | map(.[$name]) | added)})
+    | from_entries;
+
+# An object whose members are the first known ones.
+def first_members:
+    . as $objects | .[0] | with_entries(.key as $key | .value = ($objects | map(.[$key]) | first_known));
+
+# ---- parts ----
+
+# All entries of a list of the reports.
+def parts_of(list; number):
+    [to_entries[] | .key as $file | .value | list[] | .file = $file | .name = "\($file)/\(number)"];
+
+def name_of($number): if $number == null then null else "\(.file)/\($number)" end;
+
+# Lists of parts, in the order in which they begin; those without a time come first.
+def in_order: sort_by([(map(.first_time) | earliest | instant), .[0].file]);
+
+# Lists of parts -> {name of a part: number of its list}
+def numbers: to_entries | map(.key as $number | .value[] | {key: .name, value: $number}) | from_entries;
+
+# Parts with the same key, in order -> lists of parts that are the same. `continues` gets {run, part, newest}.
+# A part joins the last list without a part of its own file that it continues.
+def runs(continues):
+    reduce .[] as $part ([];
+        ([to_entries[] | select(.value[-1].file < $part.file)] | reverse) as $earlier
+        | ([$earlier | to_entries[]
+            | select({run: .value.value, part: $part, newest: (.key == 0)} | continues) | .value.key] | .[0]) as $at
+        | if $at == null then . + [[$part]] else .[$at] += [$part] end);
+
+# Parts with `marks` [{key, client, begins, ended}] -> {name: {to: name of the first part, turned}}. Two parts are the
+# same if they share a mark, unless it ended in the earlier file and begins in the later one. `turned`: their `client`
+# differs.
+def joined_by_marks:
+    def steps:
+        .[] | {file, name, marks}, (.file as $file | .name as $name | .marks[] | {file: $file, name: $name, note: .});
+    reduce steps as $step ({};
+        if $step.marks then
+            ([.["mark \($step.marks[] | .key)"]] | [., $step.marks] | transpose
+             | map(select(.[0] != null and .[0].file < $step.file and ((.[0].ended and .[1].begins) | not))
+                   | {to: .[0].to, turned: (.[0].client != .[1].client)})
+             | .[0] // {to: $step.name, turned: false}) as $joined
+            | .["part \($step.name)"] = $joined
+        else
+            .["part \($step.name)"] as $joined
+            | .["mark \($step.note.key)"] = {to: $joined.to, file: $step.file, ended: $step.note.ended,
+                client: (if $joined.turned then $step.note.server else $step.note.client end)}
+        end)
+    | with_entries(select(.key | startswith("part ")) | .key |= ltrimstr("part "));
+
+# ---- sides: a file that begins late may take the client for the server ----
+
+def other_side: if . == "client" then "server" elif . == "server" then "client" else . end;
+def turned: .client as $client | .client = .server | .server = $client;
+
+def turned_group:
+    .peers |= turned
+    | .type |= (if . == "asymmetric-local" then "asymmetric-peer"
+                elif . == "asymmetric-peer" then "asymmetric-local" else . end)
+    | .links |= map(turned)
+    | .rmbs |= map(.owner |= other_side);
+
+def turned_connection:
+    turned
+    | .tcp_isn |= turned
+    | .tokens |= turned
+    | (if .fallback then .fallback.by |= other_side else . end)
+    | .client_to_server as $there | .client_to_server = .server_to_client | .server_to_client = $there;
+
+def turned_tcp:
+    [.src, .src_port] as [$addr, $port]
+    | .src = .dst | .src_port = .dst_port | .dst = $addr | .dst_port = $port
+    | .up as $up | .up = .down | .down = $up;
+
+# ---- TCP flows ----
+
+# TCP connections with the same addresses and ports are the same, unless a SYN came between.
+def continues_tcp:
+    .part.tcp_isn as $isn
+    | (.run | map(.tcp_isn.client) | first_known) as $client
+    | (.run | map(.tcp_isn.server) | first_known) as $server
+    | ($isn.client == null or $isn.client == $client)
+      and ($isn.server == null or $isn.server == $server or ($server == null and $client != null));
+
+def joined_tcp:
+    parts_of(.tcp_flows; .tcp_stream)
+    | group_by([[.src, .src_port], [.dst, .dst_port]] | sort)
+    | map(runs(continues_tcp)[]
+          | [.[0].src, .[0].src_port] as $source
+          | map(if [.src, .src_port] == $source then . else turned_tcp end))
+    | in_order;
+
+def tcp_flow($number):
+    {tcp_stream: $number, tcp_isn: (map(.tcp_isn) | first_members)}
+    + (.[0] | {src, dst, src_port, dst_port})
+    + {first_time: (map(.first_time) | earliest), ecn_initiated: (map(.ecn_initiated) | first_known),
+       ecn_accepted: (map(.ecn_accepted) | first_known)}
+    + members(["up", "down"]);
+
+# ---- link groups, links, RMBs ----
+
+def end_name: if .gid == null or .qpn == null then null else "\(.gid) \(.qpn)" end;
+
+# Both queue pairs of each link.
+def group_marks:
+    [.links[] | {client: (.client | end_name), server: (.server | end_name), begins: (.added_time != null),
+                 ended: (.deleted_time != null)}
+     | select(.client != null and .server != null) | .key = ([.client, .server] | sort | join(", "))];
+
+# Each queue pair of a link, within its group.
+def link_marks($group):
+    [(.client, .server | end_name | select(. != null)) as $one_end
+     | {key: "\($group) \($one_end)", client: null, server: null, begins: (.added_time != null),
+        ended: (.deleted_time != null)}];
+
+# Each RKey of an RMB, within its group.
+def rmb_marks($group; $links):
+    [.rkeys[] as $each | select($each.link != null and $each.rkey != null)
+     | {key: "\($group) \(.owner) \($links[name_of($each.link)]) \($each.rkey)", client: null, server: null,
+        begins: (.confirmed_time != null), ended: (.deleted_time != null)}];
+
+def names_its_sides: .peers.client.peer_id != null or .peers.server.peer_id != null;
+
+# The sides are those of the first file that knows which is the client.
+def joined_groups:
+    parts_of(.link_groups; .index)
+    | map(.marks = group_marks)
+    | joined_by_marks as $joined
+    | map(. + $joined[.name])
+    | group_by(.to)
+    | map((map(select(names_its_sides)) | .[0].turned // false) as $turned
+          | map(.turned = (.turned != $turned) | if .turned then turned_group else . end))
+    | in_order;
+
+# Lists of parts of links, each with `group`, the number of its group.
+def joined_links($groups):
+    [$groups | to_entries[] | .key as $group | .value[] | .file as $file | .links[]
+     | .file = $file | .group = $group | .name = "\($file)/\(.index)" | .marks = link_marks($group)]
+    | joined_by_marks as $joined
+    | map(. + $joined[.name])
+    | group_by(.to)
+    | sort_by([.[0].file, .[0].index]);
+
+def joined_rmbs($groups; $links):
+    [$groups | to_entries[] | .key as $group | .value[] | .file as $file | .index as $index | .rmbs | to_entries[]
+     | .key as $number | .value
+     | .file = $file | .group = $group | .name = "\($file)/\($index)/\($number)" | .marks = rmb_marks($group; $links)]
+    | joined_by_marks as $joined
+    | map(. + $joined[.name])
+    | group_by(.to)
+    | sort_by([.[0].file, (.[0].name | split("/") | map(tonumber))]);
+
+def link($number; $flows):
+    {number: (map(.number) | first_known), index: $number,
+     state: (map(.state) | highest(["unconfirmed", "active", "rejected", "deleted"])),
+     mtu_bytes: (map(.mtu_bytes) | first_known), client: (map(.client) | first_members),
+     server: (map(.server) | first_members), added_frame: null, added_time: (map(.added_time) | first_known),
+     deleted_frame: null, deleted_time: (map(.deleted_time) | last_known),
+     delete_reason: (map(.delete_reason) | first_known)}
+    + members(["moved_from", "moved_to"])
+    + {flows: [.[] | $flows[name_of(.flows[])]] | known | unique};
+
+def rmb($links; $streams):
+    {owner: (map(.owner) | first_known), size_bytes: (map(.size_bytes) | first_known),
+     rkeys: (map(.file as $file | .rkeys[] | .link = $links["\($file)/\(.link)"]) | unique),
+     va: (map(.va) | first_known), confirmed_frame: null, confirmed_time: (map(.confirmed_time) | first_known),
+     deleted_frame: null, deleted_time: (map(.deleted_time) | last_known),
+     streams: ([.[] | $streams[name_of(.streams[])]] | known | unique)};
+
+# `links` and `rmbs`: those of this group, ready.
+def link_group($number; $links; $rmbs):
+    {index: $number, version: (map(.version) | first_known), type: (map(.type) | last_known),
+     peers: {client: (map(.peers.client) | first_members), server: (map(.peers.server) | first_members)},
+     eid: (map(.eid) | first_known), vlan: (map(.vlan) | first_known), first_frame: null,
+     first_time: (map(.first_time) | earliest), ended_frame: null, ended_time: (map(.ended_time) | last_known),
+     links: $links, rmbs: $rmbs};
+
+# ---- connections ----
+
+def socket: [.client.addr, .client.port, .server.addr, .server.port] | if all(. != null) then tostring else null end;
+
+# What names a connection in its link group.
+def tokens_in($group):
+    if $group == null or .tokens.client == null or .tokens.server == null then null
+    else "\($group) \(.tokens.client) \(.tokens.server)" end;
+
+def is_closed: any(.[]; .close == "normal" or .close == "abort" or .close == "reset");
+
+# A part without addresses goes on with the newest connection that has its tokens, if that is still open.
+def continues_tokens:
+    if .part.socket then (.run | map(.socket) | first_known) == .part.socket and continues_tcp
+    else .newest and .part.began_before and (.run | is_closed | not) end;
+
+# All parts of a list get the addresses of that which knows them.
+def named:
+    (map(select(.socket)) | .[0]) as $knows
+    | if $knows then map(if .socket then . else . + ($knows | {socket, client, server, tcp_isn}) end)
+      else .[0].name as $name | map(.socket = $name) end;
+
+def joined_connections($groups; $turned):
+    parts_of(.connections; .stream)
+    | map(.group = $groups[name_of(.link_group) // ""]
+          | (if $turned[name_of(.link_group) // ""] then turned_connection else . end)
+          | .socket = socket
+          | .key = (tokens_in(.group) // .name))
+    | group_by(.key)
+    | map(runs(continues_tokens)[] | named[])
+    | group_by(.socket)
+    | map(sort_by(.file) | runs(continues_tcp)[])
+    | in_order;
+
+def direction:
+    members(["bytes", "writes", "cdc", "repeated_packets", "repeated_bytes", "blocked_count", "blocked_s",
+             "window_full_count", "window_full_s", "ack_time_s", "read_time_s", "urgent_count"])
+    + {unread_bytes: (map(.unread_bytes) | last_known), unannounced_bytes: (map(.unannounced_bytes) | last_known)};
+
+def links_of_connection:
+    [.[].links[] | .from_frame = null]
+    | reduce .[] as $link ([]; if .[-1].number == $link.number and length > 0 then . else . + [$link] end);
+
+def connection($number; $tcp):
+    {stream: $number, tcp_stream: (map($tcp[name_of(.tcp_stream) // ""]) | first_known),
+     tcp_isn: (map(.tcp_isn) | first_members), tokens: (map(.tokens) | first_members),
+     client: (map(.client) | first_members), server: (map(.server) | first_members),
+     version: (map(.version) | first_known),
+     outcome: (map(.outcome) | highest(["unknown", "tcp", "smc-d", "smc-r", "fallback"])),
+     fallback: (map(.fallback) | first_known | if . then .frame = null else . end),
+     link_group: (map(.group) | first_known), links: links_of_connection, setup_s: (map(.setup_s) | first_known),
+     first_frame: null, first_time: (map(.first_time) | earliest), last_frame: null,
+     last_time: (map(.last_time) | latest), began_before: .[0].began_before, goes_on: .[-1].goes_on,
+     close: (map(.close) | highest(["unknown", "open", "normal", "reset", "abort"])),
+     client_to_server: (map(.client_to_server) | direction), server_to_client: (map(.server_to_client) | direction)};
+
+# ---- RDMA flows ----
+
+def no_conflict($one; $other): $one == null or $other == null or $one == $other;
+def in_setup: [.client_state, .server_state] | any(. != null and test("^(mra_)?re[qp]_"));
+
+# The same link, or none known; the same source. A REQ begins a new connection, unless one is being set up.
+def continues_flow:
+    .part as $part
+    | no_conflict(.run | map(.src_qpn) | first_known; $part.src_qpn)
+      and no_conflict(.run | map(.link) | first_known; $part.link)
+      and ($part.cm.service_id == null
+           or (.run | map(.cm | select(. != null)) | length == 0 or (.[-1] | in_setup)));
+
+# `$links`: {name of a flow: number of its link}
+def joined_flows($links):
+    parts_of(.rdma_flows; .index)
+    | map(.link = $links[.name])
+    | group_by([.src, .dst, .dst_qpn])
+    | map(if .[0] | .src and .dst and .dst_qpn then runs(continues_flow)[] else .[] | [.] end)
+    | in_order;
+
+def cm_of_flow:
+    known
+    | if length == 0 then null
+      else {client_state: (map(.client_state) | last_known), server_state: (map(.server_state) | last_known),
+            service_id: (map(.service_id) | first_known), port: (map(.port) | first_known),
+            reject_reason: (map(.reject_reason) | first_known)} end;
+
+def flow_counts: ["packets", "bytes", "payload_bytes", "goodput_bytes", "opcodes", "ecn", "nak", "rnr_nak", "cnp",
+                  "repeated", "repeated_after", "copies", "gaps", "missing", "icrc", "ack_time_s",
+                  "completion_time_s", "ce_to_cnp_s"];
+
+def flow($number; $flows):
+    {index: $number, peer: (map($flows[name_of(.peer) // ""]) | first_known), src: .[0].src, dst: .[0].dst,
+     src_qpn: (map(.src_qpn) | first_known),
+     src_qpn_from: (map(.src_qpn_from) | highest(["ack", "port", "deth", "cm", "llc", "clc"])),
+     dst_qpn: .[0].dst_qpn, kind: (map(.kind) | highest(["other", "cm", "smc-r"])), cm: (map(.cm) | cm_of_flow),
+     first_frame: null, first_time: (map(.first_time) | earliest), last_frame: null,
+     last_time: (map(.last_time) | latest)}
+    + members(flow_counts);
+
+# ---- lists by kind ----
+
+def joined_fallbacks:
+    [.[].fallbacks[]]
+    | group_by([.code, .reason, .by])
+    | map(.[0] + {count: (map(.count) | total)})
+    | sort_by(-.count);
+
+def joined_breaches:
+    [.[].breaches[]]
+    | group_by([.kind, .by])
+    | map(.[0] + {count: (map(.count) | total), frame: null, time: (map(.time) | earliest)})
+    | sort_by(-.count);
+
+def severities: ["chat", "note", "warn", "error"];
+
+# A filter with a number that holds in its file only says nothing of the sum.
+def holds_in_one_file:
+    test("\\b(frame\\.number|(tcp|udp|smcr)\\.stream|smcr\\.(lgr|link\\.index|rdma\\.(flow|peer)|cm\\.connection))"
+         + " *(==|!=|<|>|in\\b)");
+
+def finding:
+    (max_by([.count])) as $worst
+    | {severity: (map(.severity) | highest(severities)), kind: $worst.kind,
+       text: (if length == 1 then $worst.text else "\($worst.text) (one of \(length) such findings)" end),
+       frame: null, time: (map(.time) | earliest),
+       filter: (map(.filter) | same | if . and holds_in_one_file then null else . end),
+       count: (map(.count) | total)};
+
+def joined_findings:
+    [.[].findings[]]
+    | to_entries
+    | group_by(.value.kind)
+    | sort_by(.[0].key)
+    | map(map(.value) | finding)
+    | sort_by(.severity as $severity | -(severities | index($severity)))
+    | .[:10];
+
+# ---- the whole ----
+
+def capture:
+    map(.capture)
+    | {frames: (map(.frames) | total), bytes: (map(.bytes) | total), first_time: (map(.first_time) | earliest),
+       last_time: (map(.last_time) | latest), cut_frames: (map(.cut_frames) | total), passes: (map(.passes) | same),
+       filter: (map(.filter) | same), wireshark: (map(.wireshark) | same), plugin: (map(.plugin) | same),
+       smcr_roce: (map(.smcr_roce) | same), check_icrc: (map(.check_icrc) | same)};
+
+# A single time, as a distribution.
+def sample: {count: 1, sum: ., sum_of_squares: (. * .), min: ., max: .};
+
+# `$of_first`: the summary of the first file, whose sums of nothing are those of all.
+def summary($of_first):
+    {connections: (if .connections == [] then $of_first.connections
+                   else .connections
+                       | {count: length, setup_s: (map(.setup_s) | known | map(sample) | distribution)}
+                         + members(["client_to_server", "server_to_client"]) end),
+     link_groups: {count: (.link_groups | length)},
+     fallbacks: {count: (.fallbacks | map(.count) | add // 0)},
+     breaches: {count: (.breaches | map(.count) | add // 0)},
+     findings: {count: (.findings | map(.count) | total // 0)},
+     rdma_flows: (if .rdma_flows == [] then $of_first.rdma_flows
+                  else .rdma_flows | {count: length} + members(flow_counts) end),
+     tcp_flows: (if .tcp_flows == [] then $of_first.tcp_flows
+                 else .tcp_flows | {count: length} + members(["up", "down"]) end)};
+
+# {name of a flow: number of its link}
+def links_of_flows:
+    [to_entries[] | .key as $link | .value[] | name_of(.flows[]) | {key: ., value: $link}] | from_entries;
+
+def whole:
+    .[0].summary as $of_first
+    | joined_tcp as $tcp
+    | ($tcp | numbers) as $tcp_numbers
+    | joined_groups as $groups
+    | ($groups | numbers) as $group_numbers
+    | ($groups | map(.[] | {key: .name, value: .turned}) | from_entries) as $turned
+    | joined_links($groups) as $links
+    | ($links | numbers) as $link_numbers
+    | joined_connections($group_numbers; $turned) as $connections
+    | ($connections | numbers) as $streams
+    | joined_flows($links | links_of_flows) as $flows
+    | ($flows | numbers) as $flow_numbers
+    | ($links | to_entries | map(.key as $number | .value | {group: .[0].group, it: link($number; $flow_numbers)})
+       | group_by(.group) | map({key: "\(.[0].group)", value: map(.it)}) | from_entries) as $links_by_group
+    | (joined_rmbs($groups; $link_numbers) | map({group: .[0].group, it: rmb($link_numbers; $streams)})
+       | group_by(.group) | map({key: "\(.[0].group)", value: map(.it)}) | from_entries) as $rmbs_by_group
+    | {schema: "smcr-report/1", capture: capture, ip: (map(.ip) | added), dropped: (map(.dropped) | total),
+       summary: null,
+       connections: [$connections | to_entries[] | .key as $number | .value | connection($number; $tcp_numbers)],
+       link_groups: [$groups | to_entries[] | .key as $number | .value
+                     | link_group($number; $links_by_group["\($number)"] // []; $rmbs_by_group["\($number)"] // [])],
+       fallbacks: joined_fallbacks, breaches: joined_breaches, findings: joined_findings,
+       rdma_flows: [$flows | to_entries[] | .key as $number | .value | flow($number; $flow_numbers)],
+       tcp_flows: [$tcp | to_entries[] | .key as $number | .value | tcp_flow($number)]}
+    | .summary = summary($of_first);
+
+if length == 0 or any(.[]; type != "object" or .schema != "smcr-report/1") then
+    error("add-reports.jq: please name files that tshark -q -z smcr,json has written; jq needs -s")
+elif length == 1 then .[0]
+else sort_by(.capture.first_time | instant) | whole end
