@@ -59,6 +59,20 @@ typedef gboolean ws_bool;
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
+/* 4.6 wants to know whether a statistic of the command line could begin. Ends the function that
+ * begins it. */
+#if WS_AT_LEAST(4, 6)
+typedef bool compat_stat_result;
+#define compat_end_stat_init(began) return (began)
+#else
+typedef void compat_stat_result;
+#define compat_end_stat_init(began) \
+    do { \
+        if (!(began)) \
+            exit(EXIT_FAILURE); \
+    } while (0)
+#endif
+
 /* For programs that dissect without Wireshark or tshark, as in tests/fuzz. 4.6 asks GLib for the
  * name of the program, and finds a frame's bytes in its record, which has a name as well. */
 #if WS_AT_LEAST(4, 6)

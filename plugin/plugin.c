@@ -13,6 +13,7 @@
 #include "message/message.h"
 #include "packet-smcr.h"
 #include "packet/packet.h"
+#include "report/report.h"
 #include "show/show.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = SMCR_VERSION;
@@ -35,6 +36,7 @@ register_parts(void)
     smcr_parts_register();
     smcr_follow_register(proto_smcr);
     smcr_export_register(proto_smcr);
+    smcr_report_register();
 }
 
 /* Called once, after all protocols have registered. */
@@ -45,6 +47,7 @@ register_handoffs(void)
     smcr_clc_handoff();
     smcr_roce_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
+    smcr_report_handoff();
 }
 
 void

@@ -22,7 +22,7 @@ ROOMS = {
     "fabric": {"fabric.h"},
     "fabric/peers": {"peers.h"},
     "state/model": {"record.h", "store.h"},
-    "state/flow": {"clc_flow.h", "foreign.h", "intake.h", "orphan.h", "tcp_flow.h"},
+    "state/flow": {"clc_flow.h", "cost.h", "foreign.h", "intake.h", "orphan.h", "tcp_flow.h"},
     "state": {"state.h"},
     "message": {"message.h"},
     "host": {"host.h"},

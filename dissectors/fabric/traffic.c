@@ -48,6 +48,15 @@ complete(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *p
                           answered(&requests->flow, packet, psn));
 }
 
+static bool
+was_sent_again(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    smcr_psn_t read = smcr_reads_find(flow->reads, psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
+
+    return seen && smcr_seen_last_frame(seen) != seen->frame;
+}
+
 smcr_answer_t
 smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
@@ -58,6 +67,7 @@ smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smc
     if (!said.psn)
         return answer;
     answer.again = said.taken <= flow->taken;
+    answer.sent_again = was_sent_again(flow, said.psn);
     if (said.kind == SMCR_SYNDROME_ACK)
         answer.acks = request_of(flow, said.psn);
     else

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
     smcr_when_t acks;        /* the newest request that it acknowledges; frame 0: not known */
     bool again;              /* that was acknowledged before */
+    bool sent_again;         /* that was sent more than once */
     smcr_when_t refuses;     /* the request that a NAK or RNR NAK refuses; frame 0: not known */
     smcr_psn_t taken;        /* everything up to this PSN is acknowledged; 0: nothing */
     const smcr_message_t *completes; /* the messages that are complete now; NULL: none */

@@ -43,7 +43,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
 static const smcr_row_t smcr_v1_rows[] = {SMCR_ROWS};
 static const smcr_row_t smcr_v2_rows[] = {
     SMCR_ROWS,
-    TEXT(hf_smcr_eid, 64, 32),
+    KEEP_TEXT(hf_smcr_eid, 64, SMCR_EID_LENGTH, smcr_clc_accept_t, eid),
     SHOW(hf_smcr_reserved, 96, 8),
 };
 SMCR_LAYOUT(smcr_v1, "SMC Accept", smcr_v1_rows, 64);
@@ -88,7 +88,7 @@ static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
     first_byte_, \
     KEEP_BITS(hf_smcr_clc_os_release, 1, 1, os_bits, smcr_clc_accept_t, os_release), \
     SHOW(hf_smcr_reserved, 2, 2), \
-    TEXT(hf_smcr_clc_hostname, 4, 32)
+    KEEP_TEXT(hf_smcr_clc_hostname, 4, SMCR_HOST_NAME_LENGTH, smcr_clc_accept_t, host_name)
 
 static const smcr_row_t fce_smcr_rows[] = {
     FCE_ROWS(BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits))};

@@ -158,6 +158,7 @@ smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *ic
         icrc->status = SMCR_ICRC_UNVERIFIED;
         icrc->doubted = doubted == pinfo->num;
     }
+    packet->roce.icrc = (uint8_t)(1 + icrc->status);
     packet->roce.corrupt = icrc->status == SMCR_ICRC_BAD && smcr_senders_trust(state, icrc);
 }
 

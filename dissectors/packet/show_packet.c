@@ -12,22 +12,27 @@
 #include "show/show.h"
 #include "wire/wire.h"
 
-/* Returns the message's subtree. */
-static proto_tree *
-show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree)
-{
+/* The message that a packet has carried. */
+typedef struct {
+    bool is_cdc, is_llc; /* neither: none */
     smcr_cdc_t cdc;
     smcr_llc_t llc;
+} carried_t;
 
-    return smcr_llc_type_is_cdc(tvb_get_uint8(message, 0))
-               ? smcr_cdc_dissect(message, pinfo, tree, &cdc)
-               : smcr_llc_dissect(message, pinfo, tree, &llc);
+/* Returns the message's subtree. */
+static proto_tree *
+show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t *carried)
+{
+    carried->is_cdc = smcr_llc_type_is_cdc(tvb_get_uint8(message, 0));
+    carried->is_llc = !carried->is_cdc;
+    return carried->is_cdc ? smcr_cdc_dissect(message, pinfo, tree, &carried->cdc)
+                           : smcr_llc_dissect(message, pinfo, tree, &carried->llc);
 }
 
 /* A packet of a message that is longer than the path MTU. Returns the subtree of the message in its
  * last packet, of the part in the others. */
 static proto_tree *
-show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
     proto_item *item = smcr_item_top(tree, packet->payload, "SMC-R");
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
@@ -35,28 +40,30 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
     col_append_str(pinfo->cinfo, COL_INFO, "Part of a message");
     proto_item_append_text(item, ", part of a message");
     tvbuff_t *message = smcr_parts_show(packet->parts, packet->payload, pinfo, below);
-    return message ? show_message(message, pinfo, tree) : below;
+    return message ? show_message(message, pinfo, tree, carried) : below;
 }
 
 /* Returns the subtree into which goes what was learned. */
 static proto_tree *
-show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
     if (packet->record.kind == SMCR_PACKET_WRITE)
         return smcr_rdma_write_dissect(packet->payload, pinfo, tree, &packet->roce,
                                        &packet->record);
     if (smcr_is_whole_send(packet->roce.opcode))
-        return show_message(packet->payload, pinfo, tree);
-    return show_part(pinfo, tree, packet);
+        return show_message(packet->payload, pinfo, tree, carried);
+    return show_part(pinfo, tree, packet, carried);
 }
 
 static void
-tap(packet_info *pinfo, const smcr_packet_t *packet)
+tap(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
 {
     bool write = packet->record.kind == SMCR_PACKET_WRITE;
 
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
                                          .roce = &packet->roce,
+                                         .llc = carried && carried->is_llc ? &carried->llc : NULL,
+                                         .cdc = carried && carried->is_cdc ? &carried->cdc : NULL,
                                          .data = write ? packet->payload : NULL});
 }
 
@@ -71,10 +78,12 @@ smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     if (!packet->payload || (!write && (!send || !smcr_packet_has_bytes(packet))))
         return false;
     smcr_info_begin(pinfo, record);
-    proto_tree *below = show_payload(pinfo, tree, packet);
+    carried_t carried;
+    carried.is_cdc = carried.is_llc = false;
+    proto_tree *below = show_payload(pinfo, tree, packet, &carried);
     smcr_annotate_packet(packet->payload, pinfo, below, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    tap(pinfo, packet);
+    tap(pinfo, packet, &carried);
     if (write)
         smcr_stream_dissect(packet->payload, pinfo, tree, below, record);
     else
@@ -115,12 +124,12 @@ smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    tap(pinfo, packet);
+    tap(pinfo, packet, NULL);
 }
 
 void
 smcr_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     smcr_rdma_show(tvb, pinfo, tree, &packet->record, &packet->roce);
-    tap(pinfo, packet);
+    tap(pinfo, packet, NULL);
 }

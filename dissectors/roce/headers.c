@@ -12,6 +12,8 @@
 
 #include "ip_header.h"
 
+enum { IPV4_AND_UDP = 28, IPV6_AND_UDP = 48 };
+
 static bool
 has_reth(uint8_t opcode)
 {
@@ -100,6 +102,18 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_roce_t *roce)
     roce->ip_id = ip.id;
     roce->has_ecn = true;
     roce->ecn = ip.traffic_class & SMCR_MASK_ECN;
+    if (ip.length)
+        roce->length = (uint32_t)ip.length;
+}
+
+/* Bytes of the packet in `tvb`, where IP's header does not tell. */
+static uint32_t
+length_of(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start)
+{
+    bool ip = start == SMCR_ROCE_BTH && pinfo->ptype == PT_UDP;
+    uint32_t before = pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
+
+    return tvb_reported_length(tvb) + (ip ? before : 0);
 }
 
 /* Bytes of the headers from the BTH on, of SEND and RDMA WRITE. */
@@ -194,6 +208,7 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     uint8_t operation = operation_of(roce->opcode);
     roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, operation, roce);
     roce->ip_id = -1;
+    roce->length = length_of(tvb, pinfo, start);
     if (start == SMCR_ROCE_BTH)
         read_ip(tvb, offset, pinfo, roce);
     if (pinfo->ptype == PT_UDP && start == SMCR_ROCE_BTH)
@@ -220,5 +235,7 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
     roce->rkey = infiniband->reth_remote_key;
     roce->dma_length = infiniband->reth_dma_length;
     roce->payload_length = MAX((int)tvb_reported_length(payload) - roce->pad, 0);
+    roce->length = (uint32_t)(header_length(roce->opcode) + roce->payload_length + roce->pad +
+                              SMCR_ICRC_LENGTH);
     read_ip(payload, -header_length(roce->opcode), pinfo, roce);
 }

@@ -52,7 +52,8 @@ since(const analysis_t *analysis, const smcr_when_t *then)
 {
     uint64_t now = smcr_when(analysis->pinfo).time;
 
-    return (smcr_wait_t){then->frame, now >= then->time ? now - then->time : SMCR_NO_TIME};
+    return (smcr_wait_t){.frame = then->frame,
+                         .time = now >= then->time ? now - then->time : SMCR_NO_TIME};
 }
 
 /* ---- how the packet fared ---- */
@@ -96,7 +97,8 @@ static void
 add_acked(analysis_t *analysis, const smcr_when_t *acked)
 {
     uint64_t sent = smcr_when(analysis->pinfo).time;
-    smcr_wait_t wait = {acked->frame, acked->time > sent ? acked->time - sent : 0};
+    smcr_wait_t wait = {.frame = acked->frame,
+                        .time = acked->time > sent ? acked->time - sent : 0};
 
     add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &wait);
 }

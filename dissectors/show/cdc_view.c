@@ -86,7 +86,7 @@ static void
 show_received(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 {
     proto_item *item = proto_tree_get_parent(tree);
-    smcr_wait_t read = {view->read_of, view->read_time};
+    smcr_wait_t read = {.frame = view->read_of, .time = view->read_time};
 
     if (view->has_len) {
         proto_item_append_text(item, ": %u bytes read", view->read);

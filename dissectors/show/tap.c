@@ -34,6 +34,12 @@ keep(const packet_info *pinfo, const smcr_tap_t *packet)
     kept->record = wmem_memdup(pinfo->pool, packet->record, sizeof *packet->record);
     if (packet->roce)
         kept->roce = wmem_memdup(pinfo->pool, packet->roce, sizeof *packet->roce);
+    if (packet->clc)
+        kept->clc = wmem_memdup(pinfo->pool, packet->clc, sizeof *packet->clc);
+    if (packet->llc)
+        kept->llc = wmem_memdup(pinfo->pool, packet->llc, sizeof *packet->llc);
+    if (packet->cdc)
+        kept->cdc = wmem_memdup(pinfo->pool, packet->cdc, sizeof *packet->cdc);
     return kept;
 }
 

@@ -17,6 +17,9 @@
 typedef struct {
     const smcr_record_t *record; /* never NULL */
     const smcr_roce_t *roce;     /* headers of the packet; NULL: TCP carries it */
+    const smcr_clc_t *clc;       /* the message, if it is one of CLC */
+    const smcr_llc_t *llc;       /* likewise, of LLC; it may have come before */
+    const smcr_cdc_t *cdc;       /* likewise, of CDC */
     tvbuff_t *data;              /* RDMA WRITE: the application's bytes, as far as captured */
     const smcr_conn_t *falls_back; /* goes back to TCP in this frame; NULL: none does */
 } smcr_tap_t;

@@ -9,6 +9,7 @@
 #define SMCR_STATE_STATE_H
 
 #include "state/flow/clc_flow.h"
+#include "state/flow/cost.h"
 #include "state/flow/foreign.h"
 #include "state/flow/intake.h"
 #include "state/flow/tcp_flow.h"

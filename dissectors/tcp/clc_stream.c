@@ -167,7 +167,7 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
 
     if (learned) {
         smcr_annotate_packet(message, pinfo, below, &record, NULL);
-        smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
+        smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
     }
     if (clc.header.type == SMCR_CLC_DECLINE)
         show_decline(message, pinfo, below, conn);

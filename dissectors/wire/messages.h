@@ -43,7 +43,9 @@ typedef struct {
     uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
     bool has_ecn;        /* the next one is known */
     uint8_t ecn;         /* enum smcr_ecn, of IP or of the GRH */
+    uint8_t icrc;        /* 0: not checked; else 1 + smcr_icrc_status_t */
     bool corrupt;        /* the ICRC is wrong, so that the receiver drops the packet */
+    uint32_t length;     /* bytes from the header of IP, or else the LRH or GRH, to the end */
     int payload;         /* offset of the payload in the packet */
     int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
 } smcr_roce_t;
@@ -85,6 +87,8 @@ typedef struct {
     uint64_t va;
     uint32_t psn; /* 24 bits */
     uint8_t os_release; /* of the first contact extension: operating system << 4 | release */
+    uint8_t host_name[SMCR_HOST_NAME_LENGTH]; /* likewise; padded with blanks or zeros */
+    uint8_t eid[SMCR_EID_LENGTH];        /* of version 2, likewise padded */
     uint8_t gid_count;
 } smcr_clc_accept_t;
 

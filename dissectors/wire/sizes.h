@@ -14,6 +14,7 @@
 #define SMCR_MAC_LENGTH 6
 #define SMCR_PEER_ID_LENGTH 8
 #define SMCR_EID_LENGTH 32
+#define SMCR_HOST_NAME_LENGTH 32
 #define SMCR_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */
 
 #define SMCR_LINKS_MAX 8       /* of a link group (A.3.5) */

@@ -7,29 +7,38 @@
 
 #include "cost.h"
 
-/* Adds the bytes on their way to `side`. */
-static void
-add_direction(const smcr_conn_t *conn, int side, smcr_cost_t *cost)
+smcr_cost_t
+smcr_cost_of_direction(const smcr_conn_t *conn, int side)
 {
     const smcr_stream_t *in = &conn->side[side].in;
 
-    cost->known &= in->known && smcr_conn_is_current(conn, side);
-    if (in->announced > in->consumed)
-        cost->unread += in->announced - in->consumed;
-    if (in->written > in->announced)
-        cost->unannounced += in->written - in->announced;
+    return (smcr_cost_t){
+        .known = in->known && smcr_conn_is_current(conn, side),
+        .unread = in->announced > in->consumed ? in->announced - in->consumed : 0,
+        .unannounced = in->written > in->announced ? in->written - in->announced : 0,
+    };
+}
+
+static void
+add_cost(smcr_cost_t *sum, const smcr_cost_t *cost)
+{
+    sum->known &= cost->known;
+    sum->unread += cost->unread;
+    sum->unannounced += cost->unannounced;
 }
 
 smcr_cost_t
 smcr_cost_of_conn(const smcr_conn_t *conn)
 {
-    smcr_cost_t cost = {.known = true};
+    smcr_cost_t sum = {.known = true};
 
-    cost.open = !smcr_conn_side_has_ended(&conn->side[0]) &&
-                !smcr_conn_side_has_ended(&conn->side[1]);
-    for (int side = 0; side < 2; side++)
-        add_direction(conn, side, &cost);
-    return cost;
+    sum.open = !smcr_conn_side_has_ended(&conn->side[0]) &&
+               !smcr_conn_side_has_ended(&conn->side[1]);
+    for (int side = 0; side < 2; side++) {
+        smcr_cost_t cost = smcr_cost_of_direction(conn, side);
+        add_cost(&sum, &cost);
+    }
+    return sum;
 }
 
 smcr_cost_t
@@ -42,9 +51,7 @@ smcr_cost_of_group(const smcr_lgr_t *lgr)
         if (conn->lgr != lgr || conn->fallback.kind || !cost.open)
             continue;
         sum.open++;
-        sum.known &= cost.known;
-        sum.unread += cost.unread;
-        sum.unannounced += cost.unannounced;
+        add_cost(&sum, &cost);
     }
     return sum;
 }

@@ -16,6 +16,9 @@ typedef struct {
     uint64_t unannounced; /* bytes written and not announced */
 } smcr_cost_t;
 
+/* Of what one connection sends to `side`; `open` says nothing. */
+smcr_cost_t smcr_cost_of_direction(const smcr_conn_t *conn, int side);
+
 /* Of one connection, and of all open ones of a group. */
 smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
 smcr_cost_t smcr_cost_of_group(const smcr_lgr_t *lgr);

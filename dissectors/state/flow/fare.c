@@ -63,9 +63,11 @@ smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
     if (requests)
         answer = smcr_traffic_answer(requests, arrival->state->scope, &sent);
     if (answer.acks.frame)
-        record->acks = (smcr_wait_t){answer.acks.frame,
-                                     answer.again ? SMCR_NO_TIME
-                                                  : arrival->when.time - answer.acks.time};
+        record->acks = (smcr_wait_t){
+            .frame = answer.acks.frame,
+            .is_ambiguous = answer.sent_again,
+            .time = answer.again ? SMCR_NO_TIME : arrival->when.time - answer.acks.time,
+        };
     record->refuses = answer.refuses.frame;
     record->completes = answer.completes;
     return answer;

@@ -132,6 +132,7 @@ note_lost(const flow_t *flow, smcr_link_t *link)
     if (lost && !link->lost && link->state == SMCR_LINK_ACTIVE)
         smcr_event_add(flow->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
     link->lost |= lost;
+    link->delete_reason = flow->llc->u.delete_link.reason;
 }
 
 static void
@@ -290,8 +291,10 @@ end_group(const flow_t *flow)
     bool alive = !lgr->ended_frame;
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
+        smcr_link_t *link = wmem_list_frame_data(at);
         next = wmem_list_frame_next(at);
-        smcr_link_delete(wmem_list_frame_data(at), flow->arrival->when.frame);
+        link->delete_reason = flow->llc->u.delete_link.reason;
+        smcr_link_delete(link, flow->arrival->when.frame);
     }
     lgr->ended_frame = flow->arrival->when.frame;
     if (!alive)

@@ -49,7 +49,7 @@ waited(smcr_when_t from, smcr_when_t to, uint64_t absent)
 {
     if (!from.frame || !to.frame || absent || to.time < from.time)
         return (smcr_wait_t){0};
-    return (smcr_wait_t){from.frame, to.time - from.time};
+    return (smcr_wait_t){.frame = from.frame, .time = to.time - from.time};
 }
 
 /* Whether the message announces the last bytes that the element has room for. */

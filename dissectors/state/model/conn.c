@@ -83,6 +83,17 @@ smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *convers
     g_hash_table_add(state->conversations, conn);
 }
 
+void
+smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data), void *data)
+{
+    GHashTableIter at;
+    void *conn;
+
+    g_hash_table_iter_init(&at, state->conversations);
+    while (g_hash_table_iter_next(&at, &conn, NULL))
+        visit(conn, data);
+}
+
 uint32_t
 smcr_conn_count(const smcr_state_t *state)
 {

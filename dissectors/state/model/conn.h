@@ -112,6 +112,10 @@ void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *co
 /* Connections so far; their indices are 0 to this minus 1. */
 uint32_t smcr_conn_count(const smcr_state_t *state);
 
+/* Calls `visit` with each connection whose TCP connection is known. */
+void smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data),
+                    void *data);
+
 /* The connection that CDC messages to `side` of the group mean by `token`; NULL: none known. */
 smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side,
                             uint32_t token);

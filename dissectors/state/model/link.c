@@ -108,6 +108,9 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 
     link->index = state->link_count++;
     link->lgr = lgr;
+    link->added_frame = state->last_frame;
+    link->next_of_group = lgr->all_links;
+    lgr->all_links = link;
     for (int side = 0; side < 2; side++) {
         link->qp[side].link = link;
         link->qp[side].side = side;

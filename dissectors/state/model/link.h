@@ -65,8 +65,11 @@ struct smcr_link {
     smcr_link_state_t state;
     bool lost;        /* a side has said so */
     uint32_t packet_count;    /* of both directions, in the capture */
+    uint32_t added_frame;     /* in which it was announced, or first proven */
     uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
+    uint32_t delete_reason;   /* of that; 0: none has been told */
+    smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
 };
 
 /* A point in the flow to a queue pair: what was known then holds while no packet is absent behind
@@ -97,6 +100,7 @@ struct smcr_lgr {
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;
     wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
+    smcr_link_t *all_links; /* the last one of all, deleted or not */
     wmem_list_t *pending; /* LLC requests without response (exchange.c) */
     wmem_list_t *answered; /* the last ones that have one */
     smcr_unasked_t unasked[4]; /* the last ones */

@@ -39,6 +39,7 @@ struct smcr_exchange {
 /* How long somebody has waited, and since which frame; 0: nobody has. */
 typedef struct {
     uint32_t frame;
+    bool is_ambiguous; /* of an acknowledgement: what it answers was sent more than once */
     uint64_t time; /* nanoseconds; SMCR_NO_TIME: not known */
 } smcr_wait_t;
 

@@ -1,0 +1,199 @@
+/* collection.c
+ * Hands what the taps bring to the collectors, and puts their reports together.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "collection.h"
+
+#include <string.h>
+
+#include "connections.h"
+#include "frame_times.h"
+#include "host/host.h"
+#include "link_groups.h"
+#include "rdma_flows.h"
+#include "rmbs.h"
+#include "tcp_flows.h"
+#include "totals.h"
+#include "wire/wire.h"
+
+#define SCHEMA "smcr-report/1"
+
+struct smcr_collection {
+    wmem_allocator_t *scope; /* of all that is collected; NULL: nothing has come yet */
+    smcr_totals_t totals;
+    smcr_frame_times_t times;
+    smcr_tcp_flows_t *tcp;
+    smcr_rdma_flows_t *rdma;
+    smcr_connections_t *connections;
+    smcr_announced_rmbs_t *rmbs;
+    smcr_link_groups_t *groups;
+    smcr_notices_t *notices;
+};
+
+smcr_collection_t *
+smcr_collection_new(void)
+{
+    return g_new0(smcr_collection_t, 1);
+}
+
+void
+smcr_collection_empty(smcr_collection_t *collection)
+{
+    if (collection->scope)
+        wmem_destroy_allocator(collection->scope);
+    memset(collection, 0, sizeof *collection);
+}
+
+void
+smcr_collection_free(smcr_collection_t *collection)
+{
+    smcr_collection_empty(collection);
+    g_free(collection);
+}
+
+static void
+begin(smcr_collection_t *collection)
+{
+    if (collection->scope)
+        return;
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    collection->scope = scope;
+    smcr_totals_init(&collection->totals);
+    collection->tcp = smcr_tcp_flows_new(scope);
+    collection->rdma = smcr_rdma_flows_new(scope);
+    collection->connections = smcr_connections_new(scope);
+    collection->rmbs = smcr_announced_rmbs_new(scope);
+    collection->groups = smcr_link_groups_new(scope);
+    collection->notices = smcr_notices_new(scope);
+}
+
+/* ---- taking ---- */
+
+void
+smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt,
+                         const struct tcpheader *tcp)
+{
+    begin(collection);
+    smcr_tcp_flows_take(collection->tcp, pinfo, edt, tcp);
+}
+
+void
+smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
+                            const expert_info_t *item)
+{
+    begin(collection);
+    smcr_notices_take(collection->notices, smcr_when(pinfo), item);
+}
+
+void
+smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt)
+{
+    begin(collection);
+    smcr_totals_take(&collection->totals, pinfo, edt);
+    smcr_notices_end_frame(collection->notices);
+}
+
+/* Whether somebody may ask when the frame was sent: for messages that change links or connections,
+ * and for where a connection falls back. */
+static bool
+is_noted(const smcr_tap_t *packet)
+{
+    uint8_t type = packet->llc ? packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2 : 0;
+
+    return !packet->roce || (packet->llc && type != SMCR_LLC_TEST_LINK);
+}
+
+void
+smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
+                          const smcr_tap_t *packet)
+{
+    smcr_when_t when = smcr_when(pinfo);
+
+    begin(collection);
+    if (is_noted(packet))
+        smcr_frame_times_add(&collection->times, collection->scope, when);
+    if (packet->roce)
+        smcr_rdma_flows_take(collection->rdma, when, packet);
+    smcr_connections_take(collection->connections, when, packet);
+    smcr_announced_rmbs_take(collection->rmbs, when, packet);
+    smcr_link_groups_take(collection->groups, when, packet, pinfo->vlan_id);
+    smcr_notices_blame(collection->notices, packet);
+}
+
+/* ---- reporting ---- */
+
+static void
+fill_capture(smcr_report_entry_t *report, const smcr_collection_t *collection, const char *filter)
+{
+    smcr_capture_entry_t *capture = &report->capture;
+
+    *capture = collection->totals.capture;
+    capture->filter = filter;
+    capture->wireshark = epan_get_version();
+    capture->plugin = SMCR_VERSION;
+    capture->smcr_roce = smcr_preferences.roce ? SMCR_YES : SMCR_NO;
+    capture->check_icrc = smcr_preferences.check_icrc ? SMCR_YES : SMCR_NO;
+    report->ip = collection->totals.ip;
+}
+
+/* Fallbacks of a kind. There are few kinds. */
+static smcr_fallback_entry_t *
+fallback_of(smcr_report_entry_t *report, const smcr_conn_fallback_entry_t *fallback,
+            wmem_allocator_t *scope)
+{
+    for (uint32_t i = 0; i < report->fallbacks.length; i++) {
+        smcr_fallback_entry_t *entry = report->fallbacks.entries[i];
+        if (entry->code == fallback->code && g_strcmp0(entry->by, fallback->by) == 0 &&
+            g_strcmp0(entry->reason, fallback->reason) == 0)
+            return entry;
+    }
+    smcr_fallback_entry_t *entry =
+        smcr_list_add(&report->fallbacks, scope, &smcr_fallback_description);
+    entry->code = fallback->code;
+    entry->by = fallback->by;
+    entry->reason = fallback->reason;
+    return entry;
+}
+
+static void
+count_fallbacks(smcr_report_entry_t *report, wmem_allocator_t *scope)
+{
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        const smcr_connection_entry_t *entry = report->connections.entries[i];
+        if (entry->fallback)
+            fallback_of(report, entry->fallback, scope)->count++;
+    }
+}
+
+smcr_report_entry_t *
+smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope)
+{
+    smcr_report_entry_t *report = wmem_new(scope, smcr_report_entry_t);
+    const smcr_state_t *state = smcr_capture_state();
+    smcr_connection_sources_t sources;
+
+    begin(collection);
+    smcr_entry_clear(report, &smcr_report_description);
+    report->schema = SCHEMA;
+    fill_capture(report, collection, filter);
+    sources = (smcr_connection_sources_t){state, collection->tcp, &collection->times};
+    smcr_rdma_flows_report(collection->rdma, state, &report->rdma_flows, scope);
+    smcr_connections_report(collection->connections, &sources, &report->connections, scope);
+    smcr_link_groups_report(collection->groups,
+                            &(smcr_link_group_sources_t){collection->connections,
+                                                         collection->rdma, collection->rmbs,
+                                                         &collection->times},
+                            &report->link_groups, scope);
+    count_fallbacks(report, scope);
+    smcr_notices_report_breaches(collection->notices, &report->breaches, scope);
+    smcr_tcp_flows_report(collection->tcp, &report->tcp_flows, scope);
+    return report;
+}
+
+const smcr_notice_t *
+smcr_collection_notices(const smcr_collection_t *collection, uint32_t *count)
+{
+    return smcr_notices_all(collection->notices, count);
+}

@@ -1,0 +1,43 @@
+/* collection.h
+ * All that a report has seen of a capture, and the report that is made of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_COLLECT_COLLECTION_H
+#define SMCR_REPORT_COLLECT_COLLECTION_H
+
+#include "notices.h"
+#include "report/figures/entries.h"
+#include "show/show.h"
+
+typedef struct smcr_collection smcr_collection_t;
+
+/* Nothing has been seen. Freed by smcr_collection_free(). */
+smcr_collection_t *smcr_collection_new(void);
+void smcr_collection_free(smcr_collection_t *collection);
+
+/* Forgets everything: the frames come again, or another file does. */
+void smcr_collection_empty(smcr_collection_t *collection);
+
+/* What Wireshark's taps of the same names hand over; that of `frame` comes last for each frame. */
+void smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo,
+                              epan_dissect_t *edt, const struct tcpheader *tcp);
+void smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
+                                 const expert_info_t *item);
+void smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo,
+                                epan_dissect_t *edt);
+
+/* What our own tap does. */
+void smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
+                               const smcr_tap_t *packet);
+
+/* What has been seen, as a report without findings, and `notices`, of which there are `*count`. All
+ * of it lives as long as `scope`, and no longer than until more is taken or forgotten. `filter`: of
+ * what was seen; NULL: everything. */
+smcr_report_entry_t *smcr_collection_report(smcr_collection_t *collection, const char *filter,
+                                            wmem_allocator_t *scope);
+const smcr_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
+                                             uint32_t *count);
+
+#endif /* SMCR_REPORT_COLLECT_COLLECTION_H */

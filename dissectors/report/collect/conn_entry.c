@@ -1,0 +1,246 @@
+/* conn_entry.c
+ * Says of a connection who its ends are, how it came about and how it ended.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "conn_entry.h"
+
+#include <string.h>
+
+#include "host/host.h"
+#include "report/figures/texts.h"
+#include "show/show.h"
+#include "wire/wire.h"
+
+int
+smcr_conn_client_side(const smcr_conn_t *conn)
+{
+    return conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN ? !conn->lgr->server : 0;
+}
+
+/* ---- ends ---- */
+
+static void
+fill_endpoint(smcr_endpoint_entry_t *entry, const smcr_conn_t *conn, unsigned role,
+              wmem_allocator_t *scope)
+{
+    address addr;
+
+    if (!conn->conversation)
+        return;
+    smcr_endpoint_tcp_address(conn, role, &addr);
+    entry->addr = address_to_str(scope, &addr);
+    entry->port = conn->port[role];
+}
+
+static const char *
+token_text(const smcr_conn_side_t *side, wmem_allocator_t *scope)
+{
+    return side->has_token ? smcr_hex_text(scope, side->token, 4) : NULL;
+}
+
+static void
+fill_ends(smcr_connection_entry_t *entry, const smcr_conn_t *conn, const smcr_tcp_facts_t *tcp,
+          wmem_allocator_t *scope)
+{
+    int client = smcr_conn_client_side(conn);
+
+    fill_endpoint(&entry->client, conn, 0, scope);
+    fill_endpoint(&entry->server, conn, 1, scope);
+    entry->tokens.client = token_text(&conn->side[client], scope);
+    entry->tokens.server = token_text(&conn->side[!client], scope);
+    if (conn->conversation)
+        entry->tcp_stream = conn->tcp_stream;
+    if (tcp) {
+        entry->tcp_isn.client = tcp->isn[0];
+        entry->tcp_isn.server = tcp->isn[1];
+    }
+}
+
+/* ---- how it came about ---- */
+
+/* What Accept or Confirm say; else what the link group has agreed on. */
+static const char *
+version_text(const smcr_counted_conn_t *counted)
+{
+    const smcr_lgr_t *lgr = counted->conn->lgr;
+    unsigned release = counted->release ? counted->release : lgr ? lgr->release : 0;
+
+    if (counted->version < 2)
+        return counted->version ? "SMC-R" : NULL;
+    return release ? "SMC-Rv2.1" : "SMC-Rv2";
+}
+
+/* Who is to blame for it. */
+static const char *
+fallback_by(const smcr_fallback_t *fallback)
+{
+    switch (fallback->kind) {
+    case SMCR_FALLBACK_DECLINED:
+        return fallback->by_server ? "server" : "client";
+    case SMCR_FALLBACK_NO_OPTION:
+        return "server";
+    case SMCR_FALLBACK_NO_ANSWER:
+        return fallback->step == SMCR_CLC_ACCEPT ? "client" : "server";
+    default:
+        return NULL;
+    }
+}
+
+static void
+fill_fallback(smcr_connection_entry_t *entry, const smcr_conn_t *conn,
+              const smcr_frame_times_t *times, wmem_allocator_t *scope)
+{
+    const smcr_fallback_t *fallback = &conn->fallback;
+
+    if (!fallback->kind)
+        return;
+    entry->fallback = wmem_new(scope, smcr_conn_fallback_entry_t);
+    smcr_entry_clear(entry->fallback, &smcr_conn_fallback_description);
+    entry->fallback->reason = smcr_fallback_reason(scope, fallback);
+    if (fallback->kind == SMCR_FALLBACK_DECLINED)
+        entry->fallback->code = fallback->code;
+    entry->fallback->by = fallback_by(fallback);
+    entry->fallback->frame = smcr_frame_times_find(times, fallback->frame);
+}
+
+/* CLC that never began is no fallback: the connection stayed what it was. */
+static const char *
+outcome_of(const smcr_counted_conn_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    switch (conn->fallback.kind) {
+    case SMCR_FALLBACK_NO_OPTION:
+    case SMCR_FALLBACK_NO_CLC:
+        return "tcp";
+    case SMCR_FALLBACK_NONE:
+        break;
+    default:
+        return "fallback";
+    }
+    if (counted->is_smcd)
+        return "smc-d";
+    return conn->confirm_frame || counted->on_roce ? "smc-r" : "unknown";
+}
+
+/* ---- how it ended ---- */
+
+static const char *
+close_of_tcp(const smcr_tcp_facts_t *tcp)
+{
+    if (!tcp)
+        return "unknown";
+    if (tcp->reset.frame)
+        return "reset";
+    return tcp->fin[0].frame && tcp->fin[1].frame ? "normal" : "open";
+}
+
+/* The two ends of SMC-R close by CDC, and then TCP. */
+static const char *
+close_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
+{
+    const smcr_conn_side_t *side = counted->conn->side;
+    const char *below = close_of_tcp(tcp);
+
+    if (side[0].abort_frame || side[1].abort_frame)
+        return "abort";
+    if (side[0].closed_frame && side[1].closed_frame)
+        return "normal";
+    if (!counted->on_roce && strcmp(below, "open") == 0 && counted->conn->confirm_frame &&
+        !counted->conn->fallback.kind)
+        return "unknown";
+    return counted->on_roce && !tcp ? "open" : below;
+}
+
+/* ---- what it carried ---- */
+
+static void
+fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int sender)
+{
+    const smcr_counted_way_t *way = &counted->way[sender];
+    smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
+
+    *entry = way->figures;
+    entry->unread_bytes = cost.known ? cost.unread : SMCR_UNKNOWN;
+    entry->unannounced_bytes = cost.known ? cost.unannounced : SMCR_UNKNOWN;
+}
+
+/* Over TCP. `role`: of the sender. */
+static void
+fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
+             const smcr_tcp_facts_t *tcp, unsigned role)
+{
+    uint64_t payload = tcp ? tcp->payload[tcp->client_is_up ? role : !role] : 0;
+    uint64_t clc = counted->clc_bytes[role];
+
+    *entry = (smcr_conn_way_entry_t){.bytes = SMCR_UNKNOWN};
+    if (tcp && !counted->is_smcd)
+        entry->bytes = payload > clc ? payload - clc : 0;
+    entry->unread_bytes = entry->unannounced_bytes = SMCR_UNKNOWN;
+}
+
+static void
+fill_ways(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
+          const smcr_tcp_facts_t *tcp)
+{
+    int client = smcr_conn_client_side(counted->conn);
+
+    if (strcmp(entry->outcome, "smc-r") == 0) {
+        fill_way(&entry->client_to_server, counted, client);
+        fill_way(&entry->server_to_client, counted, !client);
+        return;
+    }
+    fill_tcp_way(&entry->client_to_server, counted, tcp, 0);
+    fill_tcp_way(&entry->server_to_client, counted, tcp, 1);
+}
+
+static smcr_when_t
+earlier(smcr_when_t one, smcr_when_t other)
+{
+    return other.frame && (!one.frame || other.frame < one.frame) ? other : one;
+}
+
+static void
+fill_times(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
+           const smcr_tcp_facts_t *tcp)
+{
+    bool began_before = !tcp || !tcp->syn.frame;
+
+    entry->first_frame = tcp ? earlier(counted->first, tcp->first) : counted->first;
+    entry->last_frame = counted->last;
+    if (tcp && tcp->last.frame > counted->last.frame)
+        entry->last_frame = tcp->last;
+    entry->began_before = began_before ? SMCR_YES : SMCR_NO;
+    if (!began_before && counted->confirm.time >= tcp->syn.time && counted->confirm.frame)
+        entry->setup_s = counted->confirm.time - tcp->syn.time;
+    entry->close = close_of(counted, tcp);
+    if (strcmp(entry->close, "unknown") != 0)
+        entry->goes_on = strcmp(entry->close, "open") == 0 ? SMCR_YES : SMCR_NO;
+}
+
+void
+smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
+                     const smcr_connection_sources_t *sources, wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+    const smcr_tcp_facts_t *tcp =
+        conn->conversation ? smcr_tcp_flows_facts(sources->tcp, conn->tcp_stream) : NULL;
+
+    entry->stream = conn->index;
+    fill_ends(entry, conn, tcp, scope);
+    entry->version = version_text(counted);
+    entry->outcome = outcome_of(counted);
+    fill_fallback(entry, conn, sources->times, scope);
+    if (conn->lgr && conn->lgr->index != SMCR_NO_INDEX && !conn->fallback.kind)
+        entry->link_group = conn->lgr->index;
+    for (const smcr_link_use_t *use = counted->first_use; use; use = use->next) {
+        smcr_conn_link_entry_t *link =
+            smcr_list_add(&entry->links, scope, &smcr_conn_link_description);
+        link->number = use->link->has_number ? use->link->number : SMCR_UNKNOWN;
+        link->from_frame = use->from;
+    }
+    fill_times(entry, counted, tcp);
+    fill_ways(entry, counted, tcp);
+}

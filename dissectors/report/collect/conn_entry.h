@@ -1,0 +1,57 @@
+/* conn_entry.h
+ * What has been counted of a connection, and the entry that is made of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_COLLECT_CONN_ENTRY_H
+#define SMCR_REPORT_COLLECT_CONN_ENTRY_H
+
+#include "byte_ranges.h"
+#include "frame_times.h"
+#include "report/figures/entries.h"
+#include "state/state.h"
+#include "tcp_flows.h"
+#include "unacked_writes.h"
+
+/* One direction. */
+typedef struct {
+    smcr_conn_way_entry_t figures;
+    smcr_byte_ranges_t positions; /* of the stream that have been seen */
+    smcr_unacked_writes_t unacked;
+    const smcr_link_t *link;      /* on which it went last */
+    bool is_blocked;              /* the writer has said so last */
+} smcr_counted_way_t;
+
+/* A link that the connection has used, from a frame on. */
+typedef struct smcr_link_use {
+    struct smcr_link_use *next; /* later */
+    const smcr_link_t *link;
+    smcr_when_t from;
+} smcr_link_use_t;
+
+typedef struct {
+    const smcr_conn_t *conn;
+    smcr_when_t first, last, confirm; /* frame 0: not seen */
+    smcr_counted_way_t way[2];        /* by the side that sends */
+    smcr_link_use_t *first_use, *last_use;
+    uint64_t clc_bytes[2];            /* by role: client, server */
+    uint8_t version, release;         /* of SMC, that both agree on; 0: not known */
+    bool is_smcd, on_roce;            /* agreed on; it has a packet there */
+} smcr_counted_conn_t;
+
+/* What else tells of connections. */
+typedef struct {
+    const smcr_state_t *state;
+    const smcr_tcp_flows_t *tcp;
+    const smcr_frame_times_t *times;
+} smcr_connection_sources_t;
+
+/* Fills in the entry, whose texts live as long as `scope`. */
+void smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
+                          const smcr_connection_sources_t *sources, wmem_allocator_t *scope);
+
+/* The side of the connection's client; side 0 where that is not known. */
+int smcr_conn_client_side(const smcr_conn_t *conn);
+
+#endif /* SMCR_REPORT_COLLECT_CONN_ENTRY_H */

@@ -1,0 +1,286 @@
+/* connections.c
+ * Counts what the packets of a connection carry. Whatever names a role, an outcome or an end comes
+ * from the state when the report is made (conn_entry.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "connections.h"
+
+#include <stdlib.h>
+
+#include "wire/wire.h"
+
+struct smcr_connections {
+    wmem_allocator_t *scope;
+    wmem_map_t *by_conn; /* smcr_conn_t -> smcr_counted_conn_t */
+};
+
+smcr_connections_t *
+smcr_connections_new(wmem_allocator_t *scope)
+{
+    smcr_connections_t *connections = wmem_new0(scope, smcr_connections_t);
+
+    connections->scope = scope;
+    connections->by_conn = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    return connections;
+}
+
+static smcr_counted_conn_t *
+get(smcr_connections_t *connections, const smcr_conn_t *conn)
+{
+    smcr_counted_conn_t *counted = wmem_map_lookup(connections->by_conn, conn);
+
+    if (counted)
+        return counted;
+    counted = wmem_new0(connections->scope, smcr_counted_conn_t);
+    counted->conn = conn;
+    wmem_map_insert(connections->by_conn, conn, counted);
+    return counted;
+}
+
+/* ---- links ---- */
+
+/* What `side` sends goes on this link now. */
+static void
+note_link(smcr_connections_t *connections, smcr_counted_conn_t *counted, int side,
+          const smcr_link_t *link, smcr_when_t when)
+{
+    if (!link || counted->way[side].link == link)
+        return;
+    counted->way[side].link = link;
+    if (counted->last_use && counted->last_use->link == link)
+        return;
+    smcr_link_use_t *use = wmem_new0(connections->scope, smcr_link_use_t);
+    use->link = link;
+    use->from = when;
+    if (counted->last_use)
+        counted->last_use->next = use;
+    else
+        counted->first_use = use;
+    counted->last_use = use;
+}
+
+/* ---- packets ---- */
+
+/* What a WRITE packet carries. Where the place is not known, a repeat may be any of those before. */
+static void
+count_bytes(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr_place_t *place,
+            bool repeat)
+{
+    smcr_piece_t piece = smcr_place_piece(place);
+
+    if (piece.known)
+        way->figures.bytes += smcr_byte_ranges_add(&way->positions, connections->scope,
+                                                   piece.position, piece.position + place->length);
+    else if (!repeat)
+        way->figures.bytes += place->length;
+}
+
+static void
+count_write(smcr_connections_t *connections, smcr_counted_way_t *way, smcr_when_t when,
+            const smcr_tap_t *packet)
+{
+    const smcr_place_t *place = packet->record->place;
+    uint8_t opcode = packet->roce->opcode;
+
+    way->figures.writes += smcr_begins_message(opcode);
+    if (!place)
+        return;
+    count_bytes(connections, way, place, false);
+    if (place->length)
+        way->is_blocked = false;
+    if (smcr_ends_message(opcode))
+        smcr_unacked_writes_add(&way->unacked, connections->scope, when, place);
+    if (place->more && place->more->blocked.frame)
+        way->figures.blocked_s += place->more->blocked.time;
+}
+
+static bool
+has_event(const smcr_record_t *record, smcr_event_id_t id)
+{
+    for (const smcr_event_t *event = record->events; event; event = event->next)
+        if (event->id == id)
+            return true;
+    return false;
+}
+
+/* `way`: of the sender; `reverse`: whose data it says it has read. */
+static void
+count_cdc(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    const smcr_cdc_view_t *view = record->view;
+    bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
+
+    way->figures.cdc++;
+    way->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL);
+    if (packet->cdc && packet->cdc->complete) {
+        way->figures.blocked_count += blocked && !way->is_blocked;
+        way->is_blocked = blocked;
+    }
+    if (!view)
+        return;
+    way->figures.urgent_count += view->urgent;
+    if (view->more && view->more->blocked.frame)
+        way->figures.blocked_s += view->more->blocked.time;
+    if (view->more && view->more->full.frame)
+        reverse->figures.window_full_s += view->more->full.time;
+    if (view->read_of)
+        smcr_distribution_add(&reverse->figures.read_time_s, view->read_time);
+}
+
+static void
+count_repeat(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+
+    way->figures.repeated_packets++;
+    way->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
+    smcr_unacked_writes_repeat(&way->unacked, record->first_frame);
+    if (record->kind == SMCR_PACKET_WRITE && record->place)
+        count_bytes(connections, way, record->place, true);
+}
+
+static void
+count_packet(smcr_connections_t *connections, smcr_counted_conn_t *counted, smcr_when_t when,
+             const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_counted_way_t *way = &counted->way[record->sender];
+
+    smcr_unacked_writes_settle(&way->unacked, connections->scope, when.frame,
+                               &way->figures.ack_time_s);
+    counted->on_roce = true;
+    if (record->order == SMCR_PACKET_IS_REPEAT)
+        count_repeat(connections, way, packet);
+    if (record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY)
+        return;
+    note_link(connections, counted, record->sender, record->link, when);
+    if (record->kind == SMCR_PACKET_WRITE)
+        count_write(connections, way, when, packet);
+    else if (record->kind == SMCR_PACKET_CDC)
+        count_cdc(way, &counted->way[!record->sender], packet);
+}
+
+/* ---- CLC ---- */
+
+static void
+count_clc(smcr_counted_conn_t *counted, smcr_when_t when, const smcr_clc_t *clc, bool from_server)
+{
+    bool agrees = clc->header.type == SMCR_CLC_ACCEPT || clc->header.type == SMCR_CLC_CONFIRM;
+
+    counted->clc_bytes[from_server] += clc->header.length;
+    if (!agrees)
+        return;
+    counted->version = smcr_bits(clc->header.flags, SMCR_MASK_VERSION);
+    counted->is_smcd = clc->smcd;
+    if (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT && !clc->smcd)
+        counted->release = smcr_bits(clc->u.accept.os_release, SMCR_MASK_RELEASE);
+    if (clc->header.type == SMCR_CLC_CONFIRM && !counted->confirm.frame)
+        counted->confirm = when;
+}
+
+void
+smcr_connections_take(smcr_connections_t *connections, smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
+
+    if (!conn)
+        return;
+    smcr_counted_conn_t *counted = get(connections, conn);
+    if (!counted->first.frame)
+        counted->first = when;
+    counted->last = when;
+    if (packet->clc)
+        count_clc(counted, when, packet->clc, record->direction == 1);
+    else if (packet->roce && record->sender >= 0)
+        count_packet(connections, counted, when, packet);
+}
+
+/* ---- moves ---- */
+
+typedef struct {
+    void (*visit)(const smcr_link_t *from, const smcr_link_t *to, void *data);
+    void *data;
+} visitor_t;
+
+static void
+visit_moves(void *key, void *value, void *data)
+{
+    const smcr_counted_conn_t *counted = value;
+    const visitor_t *visitor = data;
+
+    (void)key;
+    for (const smcr_link_use_t *use = counted->first_use; use && use->next; use = use->next)
+        visitor->visit(use->link, use->next->link, visitor->data);
+}
+
+void
+smcr_connections_moves(const smcr_connections_t *connections,
+                       void (*visit)(const smcr_link_t *from, const smcr_link_t *to, void *data),
+                       void *data)
+{
+    visitor_t visitor = {visit, data};
+
+    wmem_map_foreach(connections->by_conn, visit_moves, &visitor);
+}
+
+/* ---- reporting ---- */
+
+/* Connections are found by their TCP stream, too: one that falls back early is on no other tap. */
+typedef struct {
+    smcr_connections_t *connections;
+    const smcr_connection_sources_t *sources;
+} finder_t;
+
+static void
+find_by_stream(const smcr_conn_t *conn, void *data)
+{
+    const finder_t *finder = data;
+
+    if (smcr_tcp_flows_facts(finder->sources->tcp, conn->tcp_stream))
+        get(finder->connections, conn);
+}
+
+static int
+compare(const void *one, const void *other)
+{
+    uint32_t a = (*(const smcr_counted_conn_t *const *)one)->conn->index;
+    uint32_t b = (*(const smcr_counted_conn_t *const *)other)->conn->index;
+
+    return (a > b) - (a < b);
+}
+
+typedef struct {
+    const smcr_counted_conn_t **all;
+    uint32_t count;
+} gathered_t;
+
+static void
+gather(void *key, void *value, void *data)
+{
+    gathered_t *gathered = data;
+
+    (void)key;
+    gathered->all[gathered->count++] = value;
+}
+
+void
+smcr_connections_report(smcr_connections_t *connections, const smcr_connection_sources_t *sources,
+                        smcr_list_t *list, wmem_allocator_t *scope)
+{
+    finder_t finder = {connections, sources};
+    gathered_t gathered = {.count = 0};
+
+    if (sources->state)
+        smcr_conn_each(sources->state, find_by_stream, &finder);
+    gathered.all = wmem_alloc_array(scope, const smcr_counted_conn_t *,
+                                    wmem_map_size(connections->by_conn) + 1);
+    wmem_map_foreach(connections->by_conn, gather, &gathered);
+    qsort(gathered.all, gathered.count, sizeof *gathered.all, compare);
+    for (uint32_t i = 0; i < gathered.count; i++)
+        smcr_conn_entry_fill(smcr_list_add(list, scope, &smcr_connection_description),
+                             gathered.all[i], sources, scope);
+}

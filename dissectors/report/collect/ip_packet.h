@@ -1,0 +1,49 @@
+/* ip_packet.h
+ * Where a frame has its IP packet. Wireshark's dissector of IP has read its header before, but says
+ * little of it to others.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_COLLECT_IP_PACKET_H
+#define SMCR_REPORT_COLLECT_IP_PACKET_H
+
+#include "compat.h"
+
+typedef struct {
+    const uint8_t *bytes; /* NULL: none */
+    uint32_t length;      /* captured */
+} smcr_bytes_t;
+
+typedef struct {
+    uint32_t offset;       /* of the header, in the bytes */
+    uint32_t total_length; /* bytes of header and payload, as the header says; 0: it does not */
+    uint8_t header_length; /* bytes, with IPv4's options, without IPv6's extension headers */
+    uint8_t ecn;           /* two bits (RFC 3168, 5) */
+} smcr_ip_packet_t;
+
+/* What a buffer holds. */
+smcr_bytes_t smcr_bytes_of(tvbuff_t *tvb);
+
+/*
+ * All of these return whether there is a header; `ip` is not changed where there is none. Addresses
+ * of other kinds than IPv4 and IPv6 have none.
+ */
+
+/* A whole header at `offset`, with these addresses. */
+bool smcr_ip_packet_at(smcr_bytes_t bytes, uint32_t offset, const address *src,
+                       const address *dst, smcr_ip_packet_t *ip);
+
+/* The last one that ends at `end` or before; other headers may lie between. */
+bool smcr_ip_packet_before(smcr_bytes_t bytes, uint32_t end, const address *src,
+                           const address *dst, smcr_ip_packet_t *ip);
+
+/* The first one. */
+bool smcr_ip_packet_first(smcr_bytes_t bytes, const address *src, const address *dst,
+                          smcr_ip_packet_t *ip);
+
+/* An ICMP error quotes the packet whose header is at `quote`: the header of the error itself. It
+ * may have any addresses. */
+bool smcr_ip_packet_of_error(smcr_bytes_t bytes, uint32_t quote, smcr_ip_packet_t *ip);
+
+#endif /* SMCR_REPORT_COLLECT_IP_PACKET_H */

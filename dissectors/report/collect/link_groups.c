@@ -1,0 +1,339 @@
+/* link_groups.c
+ * Keeps of link groups what the state does not: who the peers say they are. All else is read from
+ * the state when the report is made.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "link_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/figures/texts.h"
+#include "values.h"
+#include "wire/wire.h"
+
+/* What one side says of itself. */
+typedef struct {
+    bool known;
+    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
+    uint8_t host_name[SMCR_HOST_NAME_LENGTH];
+    uint8_t os; /* enum smcr_os_type; SMCR_OS_UNSET: it does not */
+} person_t;
+
+typedef struct {
+    const smcr_lgr_t *lgr;
+    smcr_when_t first;
+    uint32_t vlan;    /* 0: none */
+    uint8_t version;  /* of SMC; 0: not known */
+    uint8_t release;
+    uint8_t eid[SMCR_EID_LENGTH];
+    person_t person[2]; /* by side */
+} gathered_group_t;
+
+struct smcr_link_groups {
+    wmem_allocator_t *scope;
+    wmem_map_t *groups; /* smcr_lgr_t -> gathered_group_t */
+    smcr_list_t list;   /* gathered_group_t */
+};
+
+smcr_link_groups_t *
+smcr_link_groups_new(wmem_allocator_t *scope)
+{
+    smcr_link_groups_t *groups = wmem_new0(scope, smcr_link_groups_t);
+
+    groups->scope = scope;
+    groups->groups = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    return groups;
+}
+
+/* ---- gathering ---- */
+
+static gathered_group_t *
+group_of(smcr_link_groups_t *groups, const smcr_lgr_t *lgr, smcr_when_t when)
+{
+    static const smcr_description_t size = {sizeof(gathered_group_t), 0, NULL};
+    gathered_group_t *group = wmem_map_lookup(groups->groups, lgr);
+
+    if (group)
+        return group;
+    group = smcr_list_add(&groups->list, groups->scope, &size);
+    group->lgr = lgr;
+    group->first = when;
+    wmem_map_insert(groups->groups, lgr, group);
+    return group;
+}
+
+static void
+take_clc(gathered_group_t *group, const smcr_tap_t *packet)
+{
+    const smcr_clc_accept_t *accept = &packet->clc->u.accept;
+    uint8_t flags = packet->clc->header.flags;
+    person_t *person = &group->person[packet->record->sender];
+    bool agrees = packet->clc->header.type == SMCR_CLC_ACCEPT ||
+                  packet->clc->header.type == SMCR_CLC_CONFIRM;
+
+    if (!agrees || packet->clc->smcd)
+        return;
+    group->version = smcr_bits(flags, SMCR_MASK_VERSION);
+    person->known = true;
+    memcpy(person->peer_id, accept->peer_id, sizeof person->peer_id);
+    if (group->version < 2)
+        return;
+    memcpy(group->eid, accept->eid, sizeof group->eid);
+    if (!(flags & SMCR_CLC_FLAG_FIRST_CONTACT))
+        return;
+    group->release = smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
+    person->os = smcr_bits(accept->os_release, SMCR_MASK_OS);
+    memcpy(person->host_name, accept->host_name, sizeof person->host_name);
+}
+
+void
+smcr_link_groups_take(smcr_link_groups_t *groups, smcr_when_t when, const smcr_tap_t *packet,
+                      uint32_t vlan)
+{
+    const smcr_record_t *record = packet->record;
+
+    if (!record->link)
+        return;
+    gathered_group_t *group = group_of(groups, record->link->lgr, when);
+    if (vlan && packet->roce)
+        group->vlan = vlan;
+    if (packet->clc && record->sender >= 0)
+        take_clc(group, packet);
+    if (packet->llc && !(packet->llc->type & SMCR_LLC_TYPE_V2) && !group->version)
+        group->version = 1;
+}
+
+/* ---- links ---- */
+
+static const char *
+state_text(const smcr_link_t *link)
+{
+    switch (link->state) {
+    case SMCR_LINK_ACTIVE:
+        return "active";
+    case SMCR_LINK_REJECTED:
+        return "rejected";
+    case SMCR_LINK_DELETED:
+        return "deleted";
+    default:
+        return "unconfirmed";
+    }
+}
+
+static void
+fill_queue_pair(smcr_queue_pair_entry_t *entry, const smcr_qp_t *qp, wmem_allocator_t *scope)
+{
+    if (qp->gid_known)
+        entry->gid = smcr_gid_text(scope, qp->key.gid);
+    if (qp->known)
+        entry->qpn = qp->key.qpn;
+}
+
+/* Connections that have moved away from a link, and to it. */
+typedef struct {
+    uint64_t from, to;
+} moves_t;
+
+typedef struct {
+    wmem_map_t *links; /* smcr_link_t -> moves_t */
+    wmem_allocator_t *scope;
+} all_moves_t;
+
+static moves_t *
+moves_of(const all_moves_t *all, const smcr_link_t *link)
+{
+    moves_t *moves = wmem_map_lookup(all->links, link);
+
+    if (!moves) {
+        moves = wmem_new0(all->scope, moves_t);
+        wmem_map_insert(all->links, link, moves);
+    }
+    return moves;
+}
+
+static void
+count_move(const smcr_link_t *from, const smcr_link_t *to, void *data)
+{
+    moves_of(data, from)->from++;
+    moves_of(data, to)->to++;
+}
+
+static int
+client_side(const smcr_lgr_t *lgr)
+{
+    return lgr->server == SMCR_SIDE_UNKNOWN ? 0 : !lgr->server;
+}
+
+/* What is read while groups are reported. */
+typedef struct {
+    const smcr_link_group_sources_t *sources;
+    all_moves_t moves;
+    wmem_allocator_t *scope;
+} reporter_t;
+
+static void
+fill_link(smcr_link_entry_t *entry, const smcr_link_t *link, const reporter_t *reporter)
+{
+    const smcr_link_group_sources_t *sources = reporter->sources;
+    wmem_allocator_t *scope = reporter->scope;
+    const moves_t *moves = wmem_map_lookup(reporter->moves.links, link);
+    int client = client_side(link->lgr);
+    uint8_t mtu = MIN(link->qp[0].mtu, link->qp[1].mtu);
+
+    entry->index = link->index;
+    if (link->has_number)
+        entry->number = link->number;
+    entry->state = state_text(link);
+    if (smcr_mtu_bytes(mtu))
+        entry->mtu_bytes = (uint64_t)smcr_mtu_bytes(mtu);
+    fill_queue_pair(&entry->client, &link->qp[client], scope);
+    fill_queue_pair(&entry->server, &link->qp[!client], scope);
+    entry->added_frame = smcr_frame_times_find(sources->times, link->added_frame);
+    entry->deleted_frame = smcr_frame_times_find(sources->times, link->deleted_frame);
+    if (link->deleted_frame && link->delete_reason)
+        entry->delete_reason =
+            val_to_str_const(link->delete_reason, smcr_delete_reasons, "unknown reason");
+    if (moves) {
+        entry->moved_from = moves->from;
+        entry->moved_to = moves->to;
+    }
+    for (unsigned side = 0; side < 2; side++) {
+        uint64_t flow = smcr_rdma_flows_index(sources->flows, &link->qp[side]);
+        if (flow != SMCR_UNKNOWN)
+            smcr_numbers_add(&entry->flows, scope, flow);
+    }
+}
+
+/* In the order in which they came. */
+static void
+fill_links(smcr_link_group_entry_t *entry, const smcr_lgr_t *lgr, const reporter_t *reporter)
+{
+    unsigned count = 0;
+
+    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        count++;
+    const smcr_link_t **links = wmem_alloc_array(reporter->scope, const smcr_link_t *, count + 1);
+    unsigned left = count;
+    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        links[--left] = link;
+    for (unsigned i = 0; i < count; i++)
+        fill_link(smcr_list_add(&entry->links, reporter->scope, &smcr_link_description), links[i],
+                  reporter);
+}
+
+/* ---- groups ---- */
+
+/* Whether the link carried traffic when the group ended, or does now. */
+static bool
+was_active(const smcr_link_t *link)
+{
+    const smcr_lgr_t *lgr = link->lgr;
+
+    return link->state == SMCR_LINK_ACTIVE ||
+           (lgr->ended_frame && link->deleted_frame == lgr->ended_frame && link->packet_count);
+}
+
+static bool
+share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
+{
+    return one->qp[side].gid_known && other->qp[side].gid_known &&
+           memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
+}
+
+/* The type in the words of smcr, as the client sees it; of a group that has ended, the last one. */
+static const char *
+type_text(const smcr_lgr_t *lgr)
+{
+    const smcr_link_t *first = NULL, *second = NULL;
+    int client = client_side(lgr);
+
+    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
+        if (!was_active(link))
+            continue;
+        second = first;
+        first = link;
+    }
+    if (!second)
+        return first ? "single" : "none";
+    if (share_device(first, second, client))
+        return "asymmetric-local";
+    return share_device(first, second, !client) ? "asymmetric-peer" : "symmetric";
+}
+
+static void
+fill_peer(smcr_peer_entry_t *entry, const person_t *person, wmem_allocator_t *scope)
+{
+    if (!person->known)
+        return;
+    entry->peer_id = smcr_bytes_text(scope, person->peer_id, SMCR_PEER_ID_LENGTH);
+    entry->host_name = smcr_padded_text(scope, person->host_name, SMCR_HOST_NAME_LENGTH);
+    if (person->os != SMCR_OS_UNSET)
+        entry->system = val_to_str_const(person->os, smcr_os_types, "unknown");
+}
+
+static const char *
+version_text(const gathered_group_t *group)
+{
+    unsigned release = group->release ? group->release : group->lgr->release;
+
+    if (group->version < 2)
+        return group->version ? "SMC-R" : NULL;
+    return release ? "SMC-Rv2.1" : "SMC-Rv2";
+}
+
+static void
+report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_list_t *list)
+{
+    const smcr_link_group_sources_t *sources = reporter->sources;
+    wmem_allocator_t *scope = reporter->scope;
+    const smcr_lgr_t *lgr = group->lgr;
+    smcr_link_group_entry_t *entry = smcr_list_add(list, scope, &smcr_link_group_description);
+    int client = client_side(lgr);
+
+    if (lgr->index != SMCR_NO_INDEX)
+        entry->index = lgr->index;
+    entry->version = version_text(group);
+    entry->type = type_text(lgr);
+    fill_peer(&entry->peers.client, &group->person[client], scope);
+    fill_peer(&entry->peers.server, &group->person[!client], scope);
+    entry->eid = smcr_padded_text(scope, group->eid, SMCR_EID_LENGTH);
+    if (group->vlan)
+        entry->vlan = group->vlan;
+    entry->first_frame = group->first;
+    entry->ended_frame = smcr_frame_times_find(sources->times, lgr->ended_frame);
+    fill_links(entry, lgr, reporter);
+    smcr_announced_rmbs_report(sources->rmbs, lgr, &entry->rmbs, scope);
+}
+
+static int
+compare(const void *one, const void *other)
+{
+    uint32_t a = (*(const gathered_group_t *const *)one)->lgr->index;
+    uint32_t b = (*(const gathered_group_t *const *)other)->lgr->index;
+
+    return (a > b) - (a < b);
+}
+
+void
+smcr_link_groups_report(const smcr_link_groups_t *groups,
+                        const smcr_link_group_sources_t *sources, smcr_list_t *list,
+                        wmem_allocator_t *scope)
+{
+    uint32_t count = groups->list.length;
+    reporter_t reporter = {
+        .sources = sources,
+        .moves = {wmem_map_new(scope, g_direct_hash, g_direct_equal), scope},
+        .scope = scope,
+    };
+
+    if (!count)
+        return;
+    smcr_connections_moves(sources->connections, count_move, &reporter.moves);
+    void **sorted = wmem_memdup(scope, groups->list.entries, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare);
+    for (uint32_t i = 0; i < count; i++)
+        report_group(sorted[i], &reporter, list);
+}

@@ -1,0 +1,36 @@
+/* notices.h
+ * The expert items of the plugin, counted by kind and by who has caused them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_COLLECT_NOTICES_H
+#define SMCR_REPORT_COLLECT_NOTICES_H
+
+#include "report/figures/entries.h"
+#include "report/figures/notice.h"
+#include "show/show.h"
+
+typedef struct smcr_notices smcr_notices_t; /* of one report */
+
+/* None. They live as long as the scope. */
+smcr_notices_t *smcr_notices_new(wmem_allocator_t *scope);
+
+/* An expert item; others than those of the plugin are left alone. */
+void smcr_notices_take(smcr_notices_t *notices, smcr_when_t when, const expert_info_t *item);
+
+/* The packet or message that the items since the last one are about. */
+void smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet);
+
+/* The frame is done with. */
+void smcr_notices_end_frame(smcr_notices_t *notices);
+
+/* All of them, in the order in which they came first; `*count`: how many. They live until the next
+ * one comes. */
+const smcr_notice_t *smcr_notices_all(const smcr_notices_t *notices, uint32_t *count);
+
+/* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */
+void smcr_notices_report_breaches(const smcr_notices_t *notices, smcr_list_t *list,
+                                  wmem_allocator_t *scope);
+
+#endif /* SMCR_REPORT_COLLECT_NOTICES_H */

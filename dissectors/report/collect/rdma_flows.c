@@ -1,0 +1,464 @@
+/* rdma_flows.c
+ * Counts the packets of RDMA flows. What a response says of requests counts for the flow that
+ * carried the requests.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rdma_flows.h"
+
+#include <string.h>
+
+#include "report/figures/texts.h"
+#include "values.h"
+#include "wire/wire.h"
+
+#define STEPS_KEPT 4 /* steps back whose cause may still turn out */
+
+/* Packets of one step back. */
+typedef struct {
+    const smcr_step_back_t *step; /* NULL: none */
+    uint64_t packets;
+} stepped_t;
+
+/* One of `to` and `foreign` says which flow it is. */
+typedef struct {
+    const smcr_qp_t *to;             /* queue pair of a link that receives it */
+    const smcr_rdma_flow_t *foreign; /* not of a link */
+    uint32_t index;                  /* in the last report */
+    bool merged;                     /* it was one of a link before that was known */
+    const smcr_cm_note_t *cm;        /* the last one */
+    smcr_rdma_entry_t figures;
+    smcr_icrcs_entry_t icrc;
+    stepped_t steps[STEPS_KEPT]; /* the newest first */
+} followed_t;
+
+struct smcr_rdma_flows {
+    wmem_allocator_t *scope;
+    wmem_map_t *flows; /* by the address of what it is */
+    smcr_list_t list;  /* followed_t, in the order of their first packets */
+};
+
+smcr_rdma_flows_t *
+smcr_rdma_flows_new(wmem_allocator_t *scope)
+{
+    smcr_rdma_flows_t *flows = wmem_new0(scope, smcr_rdma_flows_t);
+
+    flows->scope = scope;
+    flows->flows = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    return flows;
+}
+
+/* ---- finding ---- */
+
+static followed_t *
+follow(smcr_rdma_flows_t *flows, const void *which)
+{
+    static const smcr_description_t size = {sizeof(followed_t), 0, NULL};
+    followed_t *flow = wmem_map_lookup(flows->flows, which);
+
+    if (flow)
+        return flow;
+    flow = smcr_list_add(&flows->list, flows->scope, &size);
+    smcr_entry_clear(&flow->figures, &smcr_rdma_description);
+    wmem_map_insert(flows->flows, which, flow);
+    return flow;
+}
+
+/* The queue pair of its link to which the packet goes; NULL: not known. */
+static const smcr_qp_t *
+receiver_of(const smcr_tap_t *packet)
+{
+    const smcr_link_t *link = packet->record->link;
+
+    if (packet->record->sender >= 0)
+        return &link->qp[!packet->record->sender];
+    for (unsigned side = 0; side < 2; side++)
+        if (link->qp[side].known && link->qp[side].key.qpn == packet->roce->target.qpn)
+            return &link->qp[side];
+    return NULL;
+}
+
+/* The flow that the packet is in; NULL: none that is known. */
+static followed_t *
+flow_of(smcr_rdma_flows_t *flows, const smcr_tap_t *packet)
+{
+    const smcr_qp_t *to = packet->record->link ? receiver_of(packet) : NULL;
+    const smcr_rdma_flow_t *foreign = to ? NULL : packet->record->rdma;
+
+    if (!to && !foreign)
+        return NULL;
+    followed_t *flow = follow(flows, to ? (const void *)to : foreign);
+    flow->to = to;
+    flow->foreign = foreign;
+    return flow;
+}
+
+/* The opposite flow; NULL: not known. It is made when it has no packet yet. */
+static followed_t *
+opposite(smcr_rdma_flows_t *flows, const followed_t *flow)
+{
+    const smcr_rdma_flow_t *peer = flow->foreign ? flow->foreign->peer : NULL;
+    const smcr_qp_t *from = flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
+
+    if (!peer && !from)
+        return NULL;
+    followed_t *found = follow(flows, from ? (const void *)from : peer);
+    found->to = from;
+    found->foreign = peer;
+    return found;
+}
+
+/* ---- counting ---- */
+
+static void
+count_ecn(smcr_codepoints_entry_t *ecn, const smcr_roce_t *roce)
+{
+    if (!roce->has_ecn)
+        return;
+    switch (roce->ecn) {
+    case SMCR_ECN_CE:
+        ecn->ce++;
+        break;
+    case SMCR_ECN_ECT_0:
+        ecn->ect0++;
+        break;
+    case SMCR_ECN_ECT_1:
+        ecn->ect1++;
+        break;
+    default:
+        ecn->not_ect++;
+        break;
+    }
+}
+
+static void
+count_nak(smcr_rdma_entry_t *figures, const smcr_roce_t *roce)
+{
+    unsigned kind = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    uint64_t *const counts[] = {
+        [SMCR_NAK_PSN_SEQUENCE] = &figures->nak.psn_sequence,
+        [SMCR_NAK_INVALID_REQUEST] = &figures->nak.invalid_request,
+        [SMCR_NAK_REMOTE_ACCESS] = &figures->nak.remote_access,
+        [SMCR_NAK_REMOTE_OPERATION] = &figures->nak.remote_operational,
+        [SMCR_NAK_INVALID_RD_REQUEST] = &figures->nak.invalid_rd,
+    };
+    unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    if (!roce->has_aeth || roce->opcode != SMCR_RC_ACK)
+        return;
+    if (kind == SMCR_SYNDROME_RNR_NAK)
+        figures->rnr_nak++;
+    else if (kind == SMCR_SYNDROME_NAK && code < array_length(counts))
+        (*counts[code])++;
+}
+
+static void
+count_cause(smcr_causes_entry_t *causes, unsigned cause, uint64_t packets)
+{
+    switch (cause) {
+    case SMCR_CAUSE_NAK:
+        causes->nak += packets;
+        break;
+    case SMCR_CAUSE_RNR:
+        causes->rnr += packets;
+        break;
+    case SMCR_CAUSE_READ:
+        causes->read += packets;
+        break;
+    case SMCR_CAUSE_TIMEOUT:
+        causes->timeout += packets;
+        break;
+    default:
+        causes->unknown += packets;
+        break;
+    }
+}
+
+/* A packet that is sent again. The cause of its step may turn out later: the last steps wait. */
+static void
+count_repeat(followed_t *flow, const smcr_step_back_t *step)
+{
+    stepped_t *newest = &flow->steps[0];
+
+    flow->figures.repeated++;
+    if (!step) {
+        flow->figures.repeated_after.unknown++;
+        return;
+    }
+    if (newest->step != step) {
+        const stepped_t *oldest = &flow->steps[STEPS_KEPT - 1];
+        if (oldest->step)
+            count_cause(&flow->figures.repeated_after, oldest->step->cause, oldest->packets);
+        memmove(flow->steps + 1, flow->steps, sizeof flow->steps - sizeof *flow->steps);
+        *newest = (stepped_t){step, 0};
+    }
+    newest->packets++;
+}
+
+static void
+count_order(followed_t *flow, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_rdma_entry_t *figures = &flow->figures;
+
+    figures->gaps += record->missing > 0;
+    figures->missing += record->missing;
+    if (record->order == SMCR_PACKET_IS_COPY)
+        figures->copies++;
+    else if (record->order == SMCR_PACKET_IS_REPEAT)
+        count_repeat(flow, record->step);
+    else
+        figures->goodput_bytes += (uint64_t)packet->roce->payload_length;
+}
+
+static void
+count_icrc(smcr_icrcs_entry_t *icrc, uint8_t checked)
+{
+    uint64_t *const counts[] = {
+        [SMCR_ICRC_BAD] = &icrc->bad,
+        [SMCR_ICRC_GOOD] = &icrc->good,
+        [SMCR_ICRC_UNVERIFIED] = &icrc->unverified,
+    };
+
+    if (checked)
+        (*counts[checked - 1])++;
+}
+
+static void
+count_packet(smcr_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+             const smcr_tap_t *packet)
+{
+    const smcr_roce_t *roce = packet->roce;
+    smcr_rdma_entry_t *figures = &flow->figures;
+
+    if (!figures->first_frame.frame)
+        figures->first_frame = when;
+    figures->last_frame = when;
+    figures->packets++;
+    figures->bytes += roce->length;
+    figures->payload_bytes += (uint64_t)roce->payload_length;
+    figures->cnp += roce->opcode == SMCR_ROCE_CNP;
+    smcr_opcodes_count(&figures->opcodes, flows->scope, roce->opcode);
+    count_ecn(&figures->ecn, roce);
+    count_nak(figures, roce);
+    count_order(flow, packet);
+    count_icrc(&flow->icrc, roce->icrc);
+    if (packet->record->cm)
+        flow->cm = packet->record->cm;
+}
+
+/* ---- what it says of the opposite flow ---- */
+
+static void
+measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
+{
+    if (to >= from)
+        smcr_distribution_add(distribution, to - from);
+}
+
+static void
+count_answer(smcr_rdma_entry_t *requests, smcr_when_t when, const smcr_record_t *record)
+{
+    const smcr_wait_t *acks = &record->acks;
+
+    if (acks->frame && acks->time != SMCR_NO_TIME && !acks->is_ambiguous)
+        smcr_distribution_add(&requests->ack_time_s, acks->time);
+    for (const smcr_message_t *message = record->completes; message; message = message->next)
+        measure(&requests->completion_time_s, message->begin.time, when.time);
+    if (record->cnp && record->cnp->ce.frame)
+        measure(&requests->ce_to_cnp_s, record->cnp->ce.time, when.time);
+}
+
+void
+smcr_rdma_flows_take(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    followed_t *flow = flow_of(flows, packet);
+
+    if (!flow)
+        return;
+    count_packet(flows, flow, when, packet);
+    if (!record->acks.frame && !record->completes && !record->cnp)
+        return;
+    followed_t *requests = opposite(flows, flow);
+    if (requests)
+        count_answer(&requests->figures, when, record);
+}
+
+/* ---- reporting ---- */
+
+static const char *const grounds[] = {
+    [SMCR_GROUND_CLC] = "clc",   [SMCR_GROUND_LLC] = "llc",   [SMCR_GROUND_CM] = "cm",
+    [SMCR_GROUND_DETH] = "deth", [SMCR_GROUND_PORT] = "port", [SMCR_GROUND_ACK] = "ack",
+};
+
+static void
+name_source(smcr_rdma_entry_t *entry, uint32_t qpn, unsigned ground)
+{
+    if (ground == SMCR_GROUND_NONE || ground >= array_length(grounds))
+        return;
+    entry->src_qpn = qpn;
+    entry->src_qpn_from = grounds[ground];
+}
+
+static void
+name_link_flow(smcr_rdma_entry_t *entry, const smcr_qp_t *to, wmem_allocator_t *scope)
+{
+    const smcr_qp_t *from = &to->link->qp[!to->side];
+
+    entry->kind = "smc-r";
+    entry->src = smcr_gid_text(scope, from->key.gid);
+    entry->dst = smcr_gid_text(scope, to->key.gid);
+    entry->dst_qpn = to->known ? to->key.qpn : SMCR_UNKNOWN;
+    if (from->known)
+        name_source(entry, from->key.qpn, from->ground);
+}
+
+static const char *
+state_text(const smcr_cm_note_t *note, unsigned side)
+{
+    return note->known[side] ? val_to_str_const(note->states[side], smcr_cm_states, "unknown")
+                             : NULL;
+}
+
+static smcr_flow_cm_entry_t *
+describe_cm(const smcr_cm_note_t *note, wmem_allocator_t *scope)
+{
+    const smcr_cm_conn_t *conn = note->conn;
+    smcr_flow_cm_entry_t *entry = wmem_new(scope, smcr_flow_cm_entry_t);
+
+    smcr_entry_clear(entry, &smcr_flow_cm_description);
+    if (conn->roles_known) {
+        entry->client_state = state_text(note, SMCR_CM_CLIENT);
+        entry->server_state = state_text(note, SMCR_CM_SERVER);
+    }
+    if (conn->service_known)
+        entry->service_id = smcr_hex_text(scope, conn->service_id, 8);
+    if (conn->port_known)
+        entry->port = conn->port;
+    if (conn->rejected)
+        entry->reject_reason = conn->reason;
+    return entry;
+}
+
+static void
+name_foreign_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocator_t *scope)
+{
+    const smcr_rdma_flow_t *foreign = flow->foreign;
+    bool managed = foreign->conn || flow->cm || foreign->key.target.qpn == SMCR_GSI_QPN;
+
+    entry->kind = managed ? "cm" : "other";
+    entry->src = smcr_gid_text(scope, foreign->key.source);
+    entry->dst = smcr_gid_text(scope, foreign->key.target.gid);
+    entry->dst_qpn = foreign->key.target.qpn;
+    if (!foreign->mixed)
+        name_source(entry, foreign->src_qpn, foreign->ground);
+    if (flow->cm && foreign->key.target.qpn != SMCR_GSI_QPN)
+        entry->cm = describe_cm(flow->cm, scope);
+}
+
+/* Whether identifications tell copies from repeats. */
+static bool
+tells_copies(const followed_t *flow)
+{
+    const smcr_traffic_t *traffic = flow->to ? &flow->to->traffic : flow->foreign->traffic;
+
+    return traffic && smcr_ids_change(&traffic->flow.ids);
+}
+
+/* The queue pair that turned out to be one of a link whose beginning the capture lacks; NULL: the
+ * flow is of no link. */
+static const smcr_qp_t *
+link_of_foreign(const smcr_state_t *state, const smcr_rdma_flow_t *foreign)
+{
+    const smcr_qp_t *to = state ? smcr_qp_find(state, &foreign->key.target) : NULL;
+
+    if (!to || foreign->conn || to->link->lgr->from_start)
+        return NULL;
+    const smcr_qp_t *from = &to->link->qp[!to->side];
+    return memcmp(from->key.gid, foreign->key.source, SMCR_GID_LENGTH) == 0 ? to : NULL;
+}
+
+/* What such a flow counted before is the link's. */
+static void
+merge(smcr_rdma_flows_t *flows, const smcr_state_t *state, followed_t *flow)
+{
+    const smcr_qp_t *to = flow->foreign ? link_of_foreign(state, flow->foreign) : NULL;
+    followed_t *into = to ? wmem_map_lookup(flows->flows, to) : NULL;
+
+    flow->merged = flow->merged || into;
+    if (!into || !flow->figures.packets)
+        return;
+    smcr_entry_join(&into->figures, &flow->figures, &smcr_rdma_description, flows->scope);
+    if (!into->figures.first_frame.frame ||
+        flow->figures.first_frame.frame < into->figures.first_frame.frame)
+        into->figures.first_frame = flow->figures.first_frame;
+    smcr_entry_join(&into->icrc, &flow->icrc, &smcr_icrcs_description, flows->scope);
+    for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
+        count_cause(&into->figures.repeated_after, flow->steps[i].step->cause,
+                    flow->steps[i].packets);
+    smcr_entry_clear(&flow->figures, &smcr_rdma_description);
+    memset(flow->steps, 0, sizeof flow->steps);
+    memset(&flow->icrc, 0, sizeof flow->icrc);
+}
+
+static void
+report_flow(const smcr_rdma_flows_t *flows, followed_t *flow, smcr_list_t *list,
+            wmem_allocator_t *scope)
+{
+    smcr_rdma_entry_t *entry = smcr_list_add(list, scope, &smcr_rdma_description);
+
+    (void)flows;
+    *entry = flow->figures;
+    entry->index = flow->index = list->length - 1;
+    for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
+        count_cause(&entry->repeated_after, flow->steps[i].step->cause, flow->steps[i].packets);
+    if (!tells_copies(flow))
+        entry->copies = SMCR_UNKNOWN;
+    if (flow->icrc.good || flow->icrc.bad || flow->icrc.unverified)
+        entry->icrc = wmem_memdup(scope, &flow->icrc, sizeof flow->icrc);
+    if (flow->to)
+        name_link_flow(entry, flow->to, scope);
+    else
+        name_foreign_flow(entry, flow, scope);
+}
+
+/* Flows that only others speak of have no packet. */
+static bool
+is_reported(const followed_t *flow)
+{
+    return flow && !flow->merged && flow->figures.packets > 0;
+}
+
+void
+smcr_rdma_flows_report(smcr_rdma_flows_t *flows, const smcr_state_t *state, smcr_list_t *list,
+                       wmem_allocator_t *scope)
+{
+    for (uint32_t i = 0; i < flows->list.length; i++)
+        merge(flows, state, flows->list.entries[i]);
+    for (uint32_t i = 0; i < flows->list.length; i++)
+        if (is_reported(flows->list.entries[i]))
+            report_flow(flows, flows->list.entries[i], list, scope);
+    for (uint32_t i = 0; i < flows->list.length; i++) {
+        const followed_t *flow = flows->list.entries[i];
+        const followed_t *peer = NULL;
+
+        if (!is_reported(flow))
+            continue;
+        if (flow->to)
+            peer = wmem_map_lookup(flows->flows, &flow->to->link->qp[!flow->to->side]);
+        else if (flow->foreign->peer)
+            peer = wmem_map_lookup(flows->flows, flow->foreign->peer);
+        if (is_reported(peer))
+            ((smcr_rdma_entry_t *)list->entries[flow->index])->peer = peer->index;
+    }
+}
+
+uint64_t
+smcr_rdma_flows_index(const smcr_rdma_flows_t *flows, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(flows->flows, to);
+
+    return is_reported(flow) ? flow->index : SMCR_UNKNOWN;
+}

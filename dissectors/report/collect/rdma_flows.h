@@ -1,0 +1,31 @@
+/* rdma_flows.h
+ * How the packets of each RDMA flow fared: those of SMC-R's links, and, where the user wants to
+ * know of them, of all other RDMA connections.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_COLLECT_RDMA_FLOWS_H
+#define SMCR_REPORT_COLLECT_RDMA_FLOWS_H
+
+#include "report/figures/entries.h"
+#include "show/show.h"
+
+typedef struct smcr_rdma_flows smcr_rdma_flows_t; /* of one report */
+
+/* No flows. They live as long as the scope. */
+smcr_rdma_flows_t *smcr_rdma_flows_new(wmem_allocator_t *scope);
+
+/* A packet of RoCE or InfiniBand. */
+void smcr_rdma_flows_take(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_tap_t *packet);
+
+/* Adds the flows to `list`, each with its index and that of the other direction. What is added
+ * lives as long as `scope`. */
+void smcr_rdma_flows_report(smcr_rdma_flows_t *flows, const smcr_state_t *state,
+                            smcr_list_t *list, wmem_allocator_t *scope);
+
+/* The index of the flow to a queue pair of a link, as in the last report; SMCR_UNKNOWN: it has
+ * none. */
+uint64_t smcr_rdma_flows_index(const smcr_rdma_flows_t *flows, const smcr_qp_t *to);
+
+#endif /* SMCR_REPORT_COLLECT_RDMA_FLOWS_H */

@@ -1,0 +1,96 @@
+/* sent_times.c
+ * Keeps times by number. What has been answered stays in the list until there is no room.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "sent_times.h"
+
+#include <string.h>
+
+#define ANSWERED UINT64_MAX
+
+typedef struct smcr_sent_time {
+    uint64_t number;
+    uint64_t time; /* nanoseconds since the epoch; ANSWERED */
+} sent_t;
+
+/* Where `number` stands, or has to stand. */
+static uint32_t
+place_of(const smcr_sent_times_t *times, uint64_t number)
+{
+    uint32_t low = 0, high = times->count;
+
+    if (!high || times->list[high - 1].number < number)
+        return high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (times->list[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool
+stands_at(const smcr_sent_times_t *times, uint32_t place, uint64_t number)
+{
+    return place < times->count && times->list[place].number == number;
+}
+
+static void
+drop(smcr_sent_times_t *times, uint32_t oldest)
+{
+    if (!oldest)
+        return;
+    times->count -= oldest;
+    memmove(times->list, &times->list[oldest], times->count * sizeof(sent_t));
+}
+
+/* There will be room for one more: those below `answered` go; where too many are left, the table
+ * grows, or the older half goes as well. */
+static void
+make_room(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
+{
+    if (times->count < times->room)
+        return;
+    drop(times, place_of(times, answered));
+    if (times->count < times->room - times->room / 4)
+        return;
+    if (times->room == SMCR_SENT_TIMES_KEPT) {
+        drop(times, times->count / 2);
+        return;
+    }
+    times->room = times->room ? 2 * times->room : 2;
+    times->list = wmem_realloc(scope, times->list, times->room * sizeof(sent_t));
+}
+
+void
+smcr_sent_times_set(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t number,
+                    uint64_t time, uint64_t answered)
+{
+    uint32_t place = place_of(times, number);
+
+    if (stands_at(times, place, number)) {
+        times->list[place].time = time;
+        return;
+    }
+    make_room(times, scope, answered);
+    place = place_of(times, number);
+    memmove(&times->list[place + 1], &times->list[place], (times->count - place) * sizeof(sent_t));
+    times->list[place] = (sent_t){number, time};
+    times->count++;
+}
+
+bool
+smcr_sent_times_take(smcr_sent_times_t *times, uint64_t number, uint64_t *time)
+{
+    uint32_t place = place_of(times, number);
+
+    if (!stands_at(times, place, number) || times->list[place].time == ANSWERED)
+        return false;
+    *time = times->list[place].time;
+    times->list[place].time = ANSWERED;
+    return true;
+}

@@ -1,0 +1,221 @@
+/* tcp_flows.c
+ * Keeps the TCP connections of a capture by Wireshark's number of the stream.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcp_flows.h"
+
+#include "host/host.h"
+#include "tcp_segment.h"
+
+enum { UP, DOWN }; /* directions */
+enum { CLIENT, SERVER }; /* ends */
+
+typedef struct {
+    smcr_tcp_facts_t facts;
+    address end[2];        /* who sends up and down */
+    uint16_t port[2];
+    smcr_maybe_t ecn_initiated, ecn_accepted;
+    smcr_tcp_offsets_t offsets[2];
+    smcr_tcp_way_t way[2];
+} flow_t;
+
+struct smcr_tcp_flows {
+    wmem_allocator_t *scope;
+    flow_t **flows;        /* by number of the stream; NULL: no segment of it */
+    uint32_t count, room;
+};
+
+smcr_tcp_flows_t *
+smcr_tcp_flows_new(wmem_allocator_t *scope)
+{
+    smcr_tcp_flows_t *flows = wmem_new0(scope, smcr_tcp_flows_t);
+
+    flows->scope = scope;
+    return flows;
+}
+
+/* ---- finding ---- */
+
+/* A connection whose first segment this is. */
+static flow_t *
+new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
+{
+    flow_t *flow = wmem_new0(scope, flow_t);
+
+    copy_address_wmem(scope, &flow->end[UP], &tcp->ip_src);
+    copy_address_wmem(scope, &flow->end[DOWN], &tcp->ip_dst);
+    flow->port[UP] = tcp->th_sport;
+    flow->port[DOWN] = tcp->th_dport;
+    flow->facts.first = when;
+    flow->facts.client_is_up = true;
+    flow->facts.isn[CLIENT] = flow->facts.isn[SERVER] = SMCR_UNKNOWN;
+    return flow;
+}
+
+/* There will be a place for number `stream`. */
+static void
+make_room(smcr_tcp_flows_t *flows, uint32_t stream)
+{
+    uint32_t room = MAX(flows->room, 16);
+
+    while (room <= stream)
+        room *= 2;
+    if (room > flows->room)
+        flows->flows = wmem_realloc(flows->scope, flows->flows, room * sizeof(flow_t *));
+    flows->room = room;
+    while (flows->count <= stream)
+        flows->flows[flows->count++] = NULL;
+}
+
+static flow_t *
+get_flow(smcr_tcp_flows_t *flows, const struct tcpheader *tcp, smcr_when_t when)
+{
+    flow_t **flow;
+
+    if (tcp->th_stream > UINT32_MAX / 4)
+        return NULL;
+    make_room(flows, tcp->th_stream);
+    flow = &flows->flows[tcp->th_stream];
+    if (!*flow)
+        *flow = new_flow(flows->scope, tcp, when);
+    return *flow;
+}
+
+/* Which way a segment goes: the ports say so, but where they are the same. */
+static unsigned
+way_of(const flow_t *flow, const struct tcpheader *tcp)
+{
+    if (flow->port[UP] != flow->port[DOWN])
+        return tcp->th_sport == flow->port[UP] ? UP : DOWN;
+    return addresses_equal(&tcp->ip_src, &flow->end[UP]) ? UP : DOWN;
+}
+
+/* ---- facts ---- */
+
+static unsigned
+end_of(const smcr_tcp_facts_t *facts, unsigned way)
+{
+    return (way == UP) == facts->client_is_up ? CLIENT : SERVER;
+}
+
+/* It has become known which way the client sends. What was seen before stands with its end. */
+static void
+set_client(smcr_tcp_facts_t *facts, unsigned way)
+{
+    if (!facts->client_known && way != UP) {
+        smcr_when_t fin = facts->fin[CLIENT];
+        facts->fin[CLIENT] = facts->fin[SERVER];
+        facts->fin[SERVER] = fin;
+        facts->client_is_up = false;
+    }
+    facts->client_known = true;
+}
+
+/* A SYN that asks for ECN has ECE and CWR, one that agrees has ECE alone (RFC 3168, 6.1.1). */
+static void
+take_syn(flow_t *flow, unsigned way, uint16_t flags, uint32_t isn, smcr_when_t when)
+{
+    bool ece = flags & SMCR_TCP_ECE, cwr = flags & SMCR_TCP_CWR;
+    smcr_tcp_facts_t *facts = &flow->facts;
+
+    if (flags & SMCR_TCP_ACK) {
+        set_client(facts, way == UP ? DOWN : UP);
+        flow->ecn_accepted = MAX(flow->ecn_accepted, ece && !cwr ? SMCR_YES : SMCR_NO);
+    } else {
+        set_client(facts, way);
+        flow->ecn_initiated = MAX(flow->ecn_initiated, ece && cwr ? SMCR_YES : SMCR_NO);
+        if (!facts->syn.frame)
+            facts->syn = when;
+    }
+    if (facts->isn[end_of(facts, way)] == SMCR_UNKNOWN)
+        facts->isn[end_of(facts, way)] = isn;
+}
+
+static void
+take_facts(flow_t *flow, unsigned way, const smcr_tcp_segment_t *segment, smcr_when_t when)
+{
+    smcr_tcp_facts_t *facts = &flow->facts;
+
+    facts->last = when;
+    facts->payload[way] = flow->way[way].payload;
+    if (segment->flags & SMCR_TCP_RST) {
+        facts->reset = facts->reset.frame ? facts->reset : when;
+        return;
+    }
+    if (segment->flags & SMCR_TCP_SYN)
+        take_syn(flow, way, segment->flags, segment->seq, when);
+    if (segment->flags & SMCR_TCP_FIN && !facts->fin[end_of(facts, way)].frame)
+        facts->fin[end_of(facts, way)] = when;
+}
+
+void
+smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo, epan_dissect_t *edt _U_,
+                    const struct tcpheader *tcp)
+{
+    smcr_when_t when = smcr_when(pinfo);
+    flow_t *flow = get_flow(flows, tcp, when);
+    smcr_tcp_segment_t segment;
+    unsigned way;
+
+    if (!flow)
+        return;
+    way = way_of(flow, tcp);
+    segment = smcr_tcp_segment(pinfo, tcp, &flow->offsets[way]);
+    smcr_tcp_way_take(&flow->way[way], &flow->way[!way], flows->scope, &segment);
+    take_facts(flow, way, &segment, when);
+}
+
+/* ---- reporting ---- */
+
+uint32_t
+smcr_tcp_flows_count(const smcr_tcp_flows_t *flows)
+{
+    return flows->count;
+}
+
+static const flow_t *
+find_flow(const smcr_tcp_flows_t *flows, uint32_t stream)
+{
+    return stream < flows->count ? flows->flows[stream] : NULL;
+}
+
+const smcr_tcp_facts_t *
+smcr_tcp_flows_facts(const smcr_tcp_flows_t *flows, uint32_t tcp_stream)
+{
+    const flow_t *flow = find_flow(flows, tcp_stream);
+
+    return flow ? &flow->facts : NULL;
+}
+
+static void
+report_flow(const flow_t *flow, smcr_tcp_entry_t *entry, wmem_allocator_t *scope)
+{
+    entry->tcp_isn.client = flow->facts.isn[CLIENT];
+    entry->tcp_isn.server = flow->facts.isn[SERVER];
+    entry->src = address_to_str(scope, &flow->end[UP]);
+    entry->dst = address_to_str(scope, &flow->end[DOWN]);
+    entry->src_port = flow->port[UP];
+    entry->dst_port = flow->port[DOWN];
+    entry->first_time = flow->facts.first.time;
+    entry->ecn_initiated = flow->ecn_initiated;
+    entry->ecn_accepted = flow->ecn_accepted;
+    smcr_tcp_way_report(&flow->way[UP], &entry->up);
+    smcr_tcp_way_report(&flow->way[DOWN], &entry->down);
+}
+
+void
+smcr_tcp_flows_report(const smcr_tcp_flows_t *flows, smcr_list_t *list, wmem_allocator_t *scope)
+{
+    for (uint32_t stream = 0; stream < flows->count; stream++) {
+        const flow_t *flow = find_flow(flows, stream);
+        smcr_tcp_entry_t *entry;
+
+        if (!flow)
+            continue;
+        entry = smcr_list_add(list, scope, &smcr_tcp_description);
+        entry->tcp_stream = stream;
+        report_flow(flow, entry, scope);
+    }
+}

@@ -1,0 +1,207 @@
+/* tcp_segment.c
+ * Reads a segment's headers where they stand in the frame.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcp_segment.h"
+
+#include <string.h>
+
+#include "host/host.h"
+#include "ip_packet.h"
+
+#define SHORTEST 20 /* bytes of a header without options */
+#define PATTERN 12  /* bytes of ports, sequence number, acknowledgement */
+
+/* Options (RFC 9293, 3.1; RFC 7323, 3.2; RFC 2018, 3) */
+#define OPTION_END 0
+#define OPTION_NOP 1
+#define OPTION_SACK 5
+#define OPTION_TIMESTAMPS 8
+#define TIMESTAMPS_LENGTH 10
+#define SACK_BLOCK 8
+
+static uint32_t
+get_ntohl(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* ---- finding the header ---- */
+
+/* What a TCP header begins with. */
+typedef struct {
+    uint8_t bytes[PATTERN];
+    uint16_t flags; /* with the header's length before */
+} pattern_t;
+
+static void
+put_number(uint8_t *bytes, uint32_t number, unsigned length)
+{
+    while (length--) {
+        bytes[length] = (uint8_t)number;
+        number >>= 8;
+    }
+}
+
+static pattern_t
+pattern_of(const struct tcpheader *tcp)
+{
+    pattern_t pattern = {.flags = (uint16_t)(tcp->th_hlen / 4 << 12 | (tcp->th_flags & 0xfff))};
+
+    put_number(&pattern.bytes[0], tcp->th_sport, 2);
+    put_number(&pattern.bytes[2], tcp->th_dport, 2);
+    put_number(&pattern.bytes[4], tcp->th_rawseq, 4);
+    put_number(&pattern.bytes[8], tcp->th_rawack, 4);
+    return pattern;
+}
+
+static bool
+is_at(smcr_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
+{
+    const uint8_t *here = &bytes.bytes[offset];
+
+    return offset <= bytes.length && bytes.length - offset >= PATTERN + 2 &&
+           memcmp(here, pattern->bytes, PATTERN) == 0 &&
+           (here[PATTERN] << 8 | here[PATTERN + 1]) == pattern->flags;
+}
+
+/* Returns whether `offset` has been found; `try` is looked at first. */
+static bool
+find(smcr_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offset)
+{
+    *offset = try;
+    if (!bytes.bytes || is_at(bytes, try, pattern))
+        return bytes.bytes != NULL;
+    for (*offset = 0; *offset + PATTERN + 2 <= bytes.length; ++*offset) {
+        if (is_at(bytes, *offset, pattern))
+            return true;
+    }
+    return false;
+}
+
+/* Where the headers of a segment are. */
+typedef struct {
+    smcr_bytes_t bytes; /* that have the TCP header; none: it has not been found */
+    uint32_t tcp;       /* offset in them */
+    bool has_ip;
+    smcr_ip_packet_t ip;
+} headers_t;
+
+/* The IP header is before TCP's; where fragments have been put together, in the frame itself. */
+static void
+find_ip(headers_t *headers, smcr_bytes_t frame, const struct tcpheader *tcp, uint32_t try)
+{
+    const address *src = &tcp->ip_src, *dst = &tcp->ip_dst;
+
+    headers->has_ip =
+        (try < headers->tcp && smcr_ip_packet_at(headers->bytes, try, src, dst, &headers->ip)) ||
+        smcr_ip_packet_before(headers->bytes, headers->tcp, src, dst, &headers->ip) ||
+        smcr_ip_packet_first(frame, src, dst, &headers->ip);
+}
+
+/* Looks through the frame, then through what has been put together or decrypted. */
+static headers_t
+find_headers(const packet_info *pinfo, const struct tcpheader *tcp, smcr_tcp_offsets_t *offsets)
+{
+    pattern_t pattern = pattern_of(tcp);
+    smcr_bytes_t frame = {NULL, 0};
+    headers_t headers = {.bytes = {NULL, 0}};
+
+    for (const GSList *source = pinfo->data_src; source; source = source->next) {
+        smcr_bytes_t bytes = smcr_bytes_of(get_data_source_tvb(source->data));
+
+        if (source == pinfo->data_src)
+            frame = bytes;
+        if (!find(bytes, offsets->tcp, &pattern, &headers.tcp))
+            continue;
+        headers.bytes = bytes;
+        find_ip(&headers, frame, tcp, offsets->ip);
+        *offsets = (smcr_tcp_offsets_t){headers.ip.offset, headers.tcp};
+        break;
+    }
+    return headers;
+}
+
+/* ---- reading it ---- */
+
+static void
+read_sacks(smcr_tcp_segment_t *segment, const uint8_t *blocks, unsigned length)
+{
+    for (; length >= SACK_BLOCK && segment->sacks < SMCR_TCP_SACKS; length -= SACK_BLOCK) {
+        segment->sack[segment->sacks].left = get_ntohl(blocks);
+        segment->sack[segment->sacks].right = get_ntohl(blocks + 4);
+        segment->sacks++;
+        blocks += SACK_BLOCK;
+    }
+}
+
+static void
+read_option(smcr_tcp_segment_t *segment, const uint8_t *option, unsigned length)
+{
+    if (option[0] == OPTION_SACK) {
+        read_sacks(segment, option + 2, length - 2);
+    } else if (option[0] == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH) {
+        segment->timestamps = true;
+        segment->tsval = get_ntohl(option + 2);
+        segment->tsecr = get_ntohl(option + 6);
+    }
+}
+
+/* `length` bytes of options that are captured; broken ones end them. */
+static void
+read_options(smcr_tcp_segment_t *segment, const uint8_t *options, unsigned length)
+{
+    while (length && options[0] != OPTION_END) {
+        unsigned step = options[0] == OPTION_NOP ? 1 : length > 1 ? options[1] : 0;
+
+        if (!step || step > length || (step == 1 && options[0] != OPTION_NOP))
+            return;
+        if (step > 1)
+            read_option(segment, options, step);
+        options += step;
+        length -= step;
+    }
+}
+
+/* Total length of the IP packet: as its header says; else of the parts that are known. */
+static uint32_t
+ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
+{
+    uint32_t segment = tcp->th_hlen + length;
+
+    if (headers->has_ip && headers->ip.total_length)
+        return headers->ip.total_length;
+    if (headers->has_ip && headers->ip.offset < headers->tcp)
+        return headers->tcp - headers->ip.offset + segment;
+    return segment + (tcp->ip_src.type == AT_IPv6 ? 40 : tcp->ip_src.type == AT_IPv4 ? 20 : 0);
+}
+
+smcr_tcp_segment_t
+smcr_tcp_segment(const packet_info *pinfo, const struct tcpheader *tcp,
+                 smcr_tcp_offsets_t *offsets)
+{
+    headers_t headers = find_headers(pinfo, tcp, offsets);
+    uint32_t length = tcp->th_have_seglen ? tcp->th_seglen : 0;
+    smcr_tcp_segment_t segment = {
+        .time = smcr_when(pinfo).time,
+        .seq = tcp->th_rawseq,
+        .ack = tcp->th_rawack,
+        .length = length,
+        .ip_bytes = ip_bytes(&headers, tcp, length),
+        .flags = tcp->th_flags,
+        .ecn = headers.has_ip ? headers.ip.ecn : 0,
+        .no_length = !tcp->th_have_seglen,
+        .no_ecn = !headers.has_ip,
+        .ace = tcp->th_use_ace,
+    };
+
+    if (headers.bytes.bytes && tcp->th_hlen > SHORTEST) {
+        uint32_t options = headers.tcp + SHORTEST, end = headers.tcp + tcp->th_hlen;
+        end = MIN(end, headers.bytes.length);
+        if (options < end)
+            read_options(&segment, &headers.bytes.bytes[options], end - options);
+    }
+    return segment;
+}

@@ -1,0 +1,25 @@
+/* totals.h
+ * How much a capture holds, and how much of it is neither TCP nor RoCE.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_COLLECT_TOTALS_H
+#define SMCR_REPORT_COLLECT_TOTALS_H
+
+#include "compat.h"
+#include "report/figures/entries.h"
+
+typedef struct {
+    smcr_capture_entry_t capture; /* frames, bytes, times, cut frames, passes; the rest is for others */
+    smcr_ip_entry_t ip;
+    int proto_ip, proto_ipv6, proto_tcp, proto_infiniband, proto_icmp, proto_icmpv6;
+} smcr_totals_t;
+
+/* Nothing has been counted. Dissectors have registered before. */
+void smcr_totals_init(smcr_totals_t *totals);
+
+/* A frame, as Wireshark's tap `frame` hands it over, while it is dissected. */
+void smcr_totals_take(smcr_totals_t *totals, const packet_info *pinfo, epan_dissect_t *edt);
+
+#endif /* SMCR_REPORT_COLLECT_TOTALS_H */

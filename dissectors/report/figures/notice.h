@@ -1,0 +1,24 @@
+/* notice.h
+ * An expert item of the plugin, as counted over a capture.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_FIGURES_NOTICE_H
+#define SMCR_REPORT_FIGURES_NOTICE_H
+
+#include <stdint.h>
+
+#include "fabric/fabric.h"
+
+typedef struct {
+    const char *filter; /* "smcr.conn.aborted" */
+    int severity;       /* PI_NOTE and so on */
+    int group;          /* PI_SEQUENCE and so on */
+    const char *by;     /* "client", "server"; NULL: not known */
+    const char *text;   /* the sentence of the first one */
+    uint64_t count;
+    smcr_when_t first;
+} smcr_notice_t;
+
+#endif /* SMCR_REPORT_FIGURES_NOTICE_H */

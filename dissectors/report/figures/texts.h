@@ -1,0 +1,30 @@
+/* texts.h
+ * Addresses and numbers as a report writes them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_FIGURES_TEXTS_H
+#define SMCR_REPORT_FIGURES_TEXTS_H
+
+#include <stdint.h>
+
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "wire/wire.h"
+
+/* A GID: an IPv4 address where it maps one, else as an IPv6 address. NULL where it is all zeros. */
+const char *smcr_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]);
+
+/* "0x" and all digits of a number of `bytes` bytes, at most 8. */
+const char *smcr_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes);
+
+/* The same of `length` bytes, the first one first. */
+const char *smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
+
+/* A text that is padded with blanks or zeros to `length` bytes, without the padding; NULL where it
+ * is nothing else. */
+const char *smcr_padded_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
+
+#endif /* SMCR_REPORT_FIGURES_TEXTS_H */

@@ -1,0 +1,96 @@
+/* report.c
+ * The reports of the command line: -z smcr,report and -z smcr,json, each with a display filter
+ * behind another comma if that is wanted.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <epan/stat_tap_ui.h>
+
+#include "listeners.h"
+#include "window.h"
+#include "write/write.h"
+
+#define TEXT_OPTION "smcr,report"
+#define JSON_OPTION "smcr,json"
+
+static void
+print_text(const smcr_report_entry_t *report, void *context)
+{
+    GString *text = g_string_new(NULL);
+
+    (void)context;
+    smcr_text_write(text, report);
+    fputs(text->str, stdout);
+    g_string_free(text, TRUE);
+}
+
+static void
+print_json(const smcr_report_entry_t *report, void *context)
+{
+    (void)context;
+    smcr_json_write(stdout, report);
+}
+
+/* Behind `option` and a comma; NULL: nothing. */
+static const char *
+filter_of(const char *argument, const char *option)
+{
+    const char *rest = argument + strlen(option);
+
+    return rest[0] == ',' && rest[1] ? rest + 1 : NULL;
+}
+
+/* Returns whether it succeeded. */
+static bool
+begin(const char *filter, const char *option, smcr_draw_t *draw)
+{
+    char *error = NULL;
+
+    if (smcr_listeners_new(filter, draw, NULL, &error))
+        return true;
+    fprintf(stderr, "Couldn't register %s: %s\n", option, error);
+    g_free(error);
+    return false;
+}
+
+/* The listeners stay until the program ends. */
+static compat_stat_result
+begin_text(const char *argument, void *data)
+{
+    const char *filter = filter_of(argument, TEXT_OPTION);
+
+    (void)data;
+    compat_end_stat_init(smcr_window_open(filter) || begin(filter, TEXT_OPTION, print_text));
+}
+
+static compat_stat_result
+begin_json(const char *argument, void *data)
+{
+    (void)data;
+    compat_end_stat_init(begin(filter_of(argument, JSON_OPTION), JSON_OPTION, print_json));
+}
+
+void
+smcr_report_register(void)
+{
+    smcr_listeners_register();
+    smcr_window_register();
+}
+
+void
+smcr_report_handoff(void)
+{
+    static stat_tap_ui text = {
+        REGISTER_STAT_GROUP_UNSORTED, NULL, TEXT_OPTION, begin_text, 0, NULL};
+    static stat_tap_ui json = {
+        REGISTER_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL};
+
+    register_stat_tap_ui(&text, NULL);
+    register_stat_tap_ui(&json, NULL);
+}

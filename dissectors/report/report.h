@@ -1,0 +1,16 @@
+/* report.h
+ * What happened in a capture: as a page of text, in tshark and in a window, and as JSON.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_REPORT_H
+#define SMCR_REPORT_REPORT_H
+
+/* Called once, while Wireshark registers protocols. */
+void smcr_report_register(void);
+
+/* Called once, after all protocols have registered. */
+void smcr_report_handoff(void);
+
+#endif /* SMCR_REPORT_REPORT_H */
