@@ -31,12 +31,14 @@ ROOMS = {
     "packet": {"packet.h"},
     "tcp": {"tcp.h"},
     "roce": {"roce.h"},
-    "report/figures": {"entries.h"},
+    "report/figures": {"entries.h", "notice.h"},
+    "report/words": {"words.h"},
+    "report/findings": {"findings.h"},
     "report/collect": {"collection.h"},
     "report/write": {"write.h"},
     "report": {"report.h"},
 }
-PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/flow", "state", "report/figures")  # no epan
+PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def"}  # THE table: for all rooms from message/ on
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 MOST_MODULES = 16  # of a folder

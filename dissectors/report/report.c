@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compat.h" /* must come first */
+
 #include <epan/stat_tap_ui.h>
 
 #include "listeners.h"
@@ -87,9 +89,9 @@ void
 smcr_report_handoff(void)
 {
     static stat_tap_ui text = {
-        REGISTER_STAT_GROUP_UNSORTED, NULL, TEXT_OPTION, begin_text, 0, NULL};
+        REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, TEXT_OPTION, begin_text, 0, NULL};
     static stat_tap_ui json = {
-        REGISTER_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL};
+        REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL};
 
     register_stat_tap_ui(&text, NULL);
     register_stat_tap_ui(&json, NULL);

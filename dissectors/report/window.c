@@ -6,6 +6,8 @@
 
 #include "window.h"
 
+#include "compat.h" /* must come first */
+
 #include <epan/funnel.h>
 
 #include "listeners.h"
@@ -78,5 +80,5 @@ chosen(void *data)
 void
 smcr_window_register(void)
 {
-    funnel_register_menu(MENU, REGISTER_STAT_GROUP_UNSORTED, chosen, NULL, NULL, TRUE);
+    funnel_register_menu(MENU, REGISTER_PACKET_STAT_GROUP_UNSORTED, chosen, NULL, NULL, TRUE);
 }

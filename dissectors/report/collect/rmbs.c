@@ -147,13 +147,26 @@ take_clc(smcr_announced_rmbs_t *rmbs, const smcr_tap_t *packet)
     smcr_numbers_add(&rmb->streams, rmbs->scope, record->conn->index);
 }
 
+/* The link that the number named in that frame; NULL: none. */
+static const smcr_link_t *
+link_at(const smcr_lgr_t *lgr, uint8_t number, uint32_t frame)
+{
+    const smcr_link_t *link = lgr->all_links;
+
+    while (link && !(link->has_number && link->number == number && link->added_frame <= frame &&
+                     (!link->deleted_frame || link->deleted_frame >= frame) &&
+                     link->state != SMCR_LINK_REJECTED))
+        link = link->next_of_group;
+    return link;
+}
+
 /* RTokens of an RMB on other links of the group. */
 static void
 take_others(smcr_announced_rmbs_t *rmbs, announced_t *rmb, const smcr_lgr_t *lgr,
-            const smcr_llc_t *llc)
+            smcr_when_t when, const smcr_llc_t *llc)
 {
     for (unsigned i = 0; rmb && i < llc->rtoken_count; i++) {
-        const smcr_link_t *link = smcr_lgr_link(lgr, llc->rtokens[i].link);
+        const smcr_link_t *link = link_at(lgr, llc->rtokens[i].link, when.frame);
         if (link)
             add_rkey(rmbs, rmb, &link->qp[rmb->side], llc->rtokens[i].rkey);
     }
@@ -162,9 +175,9 @@ take_others(smcr_announced_rmbs_t *rmbs, announced_t *rmb, const smcr_lgr_t *lgr
 /* RTokens of the sender's RMBs on a link that is being added. */
 static void
 take_new_link(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, uint8_t number,
-              const smcr_llc_t *llc)
+              smcr_when_t when, const smcr_llc_t *llc)
 {
-    const smcr_link_t *link = smcr_lgr_link(owner->link->lgr, number);
+    const smcr_link_t *link = link_at(owner->link->lgr, number, when.frame);
 
     for (unsigned i = 0; link && i < llc->rtoken_count; i++) {
         announced_t *rmb = find(rmbs, owner, llc->rtokens[i].ref_rkey);
@@ -183,7 +196,7 @@ take_confirm_rkey(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, smcr_when
     if (!rmb->confirmed.frame)
         rmb->confirmed = when;
     group_of(rmbs, owner->link->lgr)->confirmed[owner->side] = rmb;
-    take_others(rmbs, rmb, owner->link->lgr, llc);
+    take_others(rmbs, rmb, owner->link->lgr, when, llc);
 }
 
 static void
@@ -207,16 +220,16 @@ take_llc(smcr_announced_rmbs_t *rmbs, smcr_when_t when, const smcr_tap_t *packet
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
 
     if (type == SMCR_LLC_ADD_LINK)
-        take_new_link(rmbs, owner, llc->u.add_link.link, llc);
+        take_new_link(rmbs, owner, llc->u.add_link.link, when, llc);
     else if (type == SMCR_LLC_ADD_LINK_CONT)
-        take_new_link(rmbs, owner, llc->u.add_link_cont.link, llc);
+        take_new_link(rmbs, owner, llc->u.add_link_cont.link, when, llc);
     if (response)
         return;
     if (type == SMCR_LLC_CONFIRM_RKEY)
         take_confirm_rkey(rmbs, owner, when, llc);
     else if (type == SMCR_LLC_CONFIRM_RKEY_CONT)
         take_others(rmbs, group_of(rmbs, owner->link->lgr)->confirmed[owner->side],
-                    owner->link->lgr, llc);
+                    owner->link->lgr, when, llc);
     else if (type == SMCR_LLC_DELETE_RKEY)
         take_delete_rkey(rmbs, owner, when, llc);
 }

@@ -13,6 +13,7 @@
 typedef struct {
     smcr_capture_entry_t capture; /* frames, bytes, times, cut frames, passes; the rest is for others */
     smcr_ip_entry_t ip;
+    const frame_data *record; /* Wireshark's, of the last frame; only compared */
     int proto_ip, proto_ipv6, proto_tcp, proto_infiniband, proto_icmp, proto_icmpv6;
 } smcr_totals_t;
 

@@ -293,6 +293,10 @@ write_sums(writer_t *writer, const smcr_list_t *list, const smcr_description_t *
             continue;
         smcr_list_t inner = entries_within(writer, list, member);
         write_name(writer, member->name);
+        if (member->kind == SMCR_KIND_MAYBE && !inner.length) {
+            write_null(writer);
+            continue;
+        }
         json_dumper_begin_object(&writer->dumper);
         write_sums(writer, &inner, member->of);
         json_dumper_end_object(&writer->dumper);

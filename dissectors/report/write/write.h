@@ -8,5 +8,6 @@
 #define SMCR_REPORT_WRITE_WRITE_H
 
 #include "json.h"
+#include "text.h"
 
 #endif /* SMCR_REPORT_WRITE_WRITE_H */

@@ -1,0 +1,101 @@
+/* finder.c
+ * Collects findings and orders them: by severity, then by place, then as they were found.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "report/words/words.h"
+
+static const char *const severities[] = {"chat", "note", "warn", "error"};
+
+smcr_finding_entry_t *
+smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_place_t place,
+                const char *kind, uint64_t count, smcr_when_t when)
+{
+    smcr_found_t found = {.severity = severity, .place = place};
+
+    found.turn = wmem_array_get_count(finder->found);
+    smcr_entry_clear(&found.entry, &smcr_finding_description);
+    found.entry.severity = severities[severity];
+    found.entry.kind = kind;
+    found.entry.count = count;
+    found.entry.frame = when;
+    finder->has[place] = true;
+    wmem_array_append_one(finder->found, found);
+    return &((smcr_found_t *)wmem_array_index(finder->found, found.turn))->entry;
+}
+
+static int
+compare_found(const void *one, const void *other)
+{
+    const smcr_found_t *a = one, *b = other;
+
+    if (a->severity != b->severity)
+        return a->severity > b->severity ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return a->turn < b->turn ? -1 : 1;
+}
+
+void
+smcr_finder_close(smcr_finder_t *finder)
+{
+    uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_MOST_FINDINGS);
+
+    wmem_array_sort(finder->found, compare_found);
+    for (uint32_t i = 0; i < count; i++) {
+        const smcr_found_t *found = wmem_array_index(finder->found, i);
+        smcr_finding_entry_t *entry = smcr_list_add(&finder->report->findings, finder->scope,
+                                                    &smcr_finding_description);
+        *entry = found->entry;
+    }
+}
+
+smcr_when_t
+smcr_when_earlier(smcr_when_t one, smcr_when_t other)
+{
+    if (!one.frame || (other.frame && other.frame < one.frame))
+        return other;
+    return one;
+}
+
+smcr_notice_t
+smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
+{
+    smcr_notice_t sum = {0};
+
+    for (uint32_t i = 0; i < finder->notice_count; i++) {
+        const smcr_notice_t *notice = &finder->notices[i];
+        uint64_t count = sum.count + notice->count;
+
+        if (strcmp(notice->filter, filter) != 0)
+            continue;
+        if (!sum.count || (notice->first.frame && notice->first.frame < sum.first.frame))
+            sum = *notice;
+        sum.count = count;
+    }
+    return sum;
+}
+
+const char *
+smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
+{
+    va_list arguments;
+    const char *text;
+
+    va_start(arguments, format);
+    text = wmem_strdup_vprintf(finder->scope, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+const char *
+smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing)
+{
+    return smcr_words_things(finder->scope, number, thing);
+}

@@ -1,0 +1,103 @@
+/* finder.h
+ * Findings on their way: a list in which each knows its severity and its place among others.
+ *
+ * A place stands for a kind of trouble. The places are in the order of causes: what is further down
+ * may follow from what is further up. Where two findings are equally severe, the cause comes first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_FINDINGS_FINDER_H
+#define SMCR_REPORT_FINDINGS_FINDER_H
+
+#include "report/figures/entries.h"
+#include "report/figures/notice.h"
+
+#define SMCR_MOST_FINDINGS 10
+
+typedef enum { SMCR_CHAT, SMCR_NOTE, SMCR_WARN, SMCR_ERROR } smcr_severity_t;
+
+typedef enum {
+    SMCR_BY_ICRC,          /* packets arrive damaged */
+    SMCR_BY_FORMAT,        /* messages that break their format */
+    SMCR_BY_OVERWRITTEN,   /* data is overwritten before it is read */
+    SMCR_BY_LINK_LOST,     /* a link of a group that goes on */
+    SMCR_BY_REFUSAL,       /* NAKs that end a queue pair */
+    SMCR_BY_DEAD_PEER,
+    SMCR_BY_GROUP_LOST,    /* a link group ends with open connections */
+    SMCR_BY_RNR,           /* no receive buffers */
+    SMCR_BY_LOSS,          /* packets are lost on their way */
+    SMCR_BY_ABORT,
+    SMCR_BY_RESET,
+    SMCR_BY_FALLBACK,
+    SMCR_BY_CM_REJECT,
+    SMCR_BY_LINK_FAILED,   /* a link never comes up */
+    SMCR_BY_CONGESTION,    /* CE, CNP */
+    SMCR_BY_SLOW_READER,
+    SMCR_BY_RULE,          /* messages that break a rule */
+    SMCR_BY_TCP_LOSS,
+    SMCR_BY_TCP_CONGESTION,
+    SMCR_BY_NO_OPTION,     /* one side does not offer SMC-R */
+    SMCR_BY_UNFINISHED,    /* a handshake without end */
+    SMCR_BY_NO_ROCE,       /* the capture lacks the path of RoCE */
+    SMCR_BY_LACK,          /* the capture lacks packets */
+    SMCR_BY_LATE_START,    /* the capture begins late */
+    SMCR_BY_NOTICE,        /* an expert item that nothing else speaks of */
+    SMCR_BY_ICRC_DOUBTED,
+    SMCR_BY_CUT,           /* frames are cut */
+    SMCR_PLACES
+} smcr_place_t;
+
+typedef struct {
+    smcr_finding_entry_t entry;
+    smcr_severity_t severity;
+    smcr_place_t place;
+    uint32_t turn; /* in which it was found */
+} smcr_found_t;
+
+typedef struct {
+    smcr_report_entry_t *report;
+    const smcr_notice_t *notices;
+    uint32_t notice_count;
+    wmem_allocator_t *scope;
+    wmem_array_t *found; /* smcr_found_t */
+    bool has[SMCR_PLACES];
+} smcr_finder_t;
+
+/*
+ * A finding; text and filter are the caller's to fill in, and valid until the next call.
+ * `kind`: a short word in snake_case. `when`: the first frame; frame 0: not known.
+ */
+smcr_finding_entry_t *smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity,
+                                      smcr_place_t place, const char *kind, uint64_t count,
+                                      smcr_when_t when);
+
+/* Orders the findings and puts the first ones into the report. */
+void smcr_finder_close(smcr_finder_t *finder);
+
+/* The notices with this filter added up, of whatever side; its text and side are those of the
+ * first. Its count is 0 where there are none. */
+smcr_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
+
+/* The earlier one of two; frame 0 is none. */
+smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
+
+/* A text of the scope. */
+const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Numbers of things in a sentence, of the scope of the finder. */
+const char *smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing);
+
+/* ---- who finds ---- */
+
+void smcr_find_on_connections(smcr_finder_t *finder);
+void smcr_find_on_readers(smcr_finder_t *finder);
+void smcr_find_on_links(smcr_finder_t *finder);
+void smcr_find_on_fabric(smcr_finder_t *finder);
+void smcr_find_on_tcp(smcr_finder_t *finder);
+void smcr_find_on_capture(smcr_finder_t *finder);
+
+/* After all others: notices that no finding so far explains. */
+void smcr_find_on_notices(smcr_finder_t *finder);
+
+#endif /* SMCR_REPORT_FINDINGS_FINDER_H */

@@ -1,0 +1,22 @@
+/* findings.h
+ * What somebody who has not seen the capture should look at: what other rooms include.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_FINDINGS_FINDINGS_H
+#define SMCR_REPORT_FINDINGS_FINDINGS_H
+
+#include "report/figures/entries.h"
+#include "report/figures/notice.h"
+
+/*
+ * Fills `findings` of the report, worst first, a cause before what follows from it. At most
+ * ten. `notices`: the plugin's expert items, and packets that a display filter
+ * selects (severity 0), such as "smcr.ecn == 3"; what they lack, no finding has a frame for.
+ * Texts are of the scope, or of the report and the notices.
+ */
+void smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices,
+                        uint32_t notice_count, wmem_allocator_t *scope);
+
+#endif /* SMCR_REPORT_FINDINGS_FINDINGS_H */

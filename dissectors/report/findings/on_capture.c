@@ -1,0 +1,110 @@
+/* on_capture.c
+ * What the capture lacks: its beginning, packets, the path of RoCE, the ends of frames. It limits
+ * what can be said.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include "flows.h"
+#include "report/words/words.h"
+
+static void
+find_late_start(smcr_finder_t *finder)
+{
+    const smcr_list_t *conns = &finder->report->connections;
+    smcr_when_t first = {0};
+    uint64_t count = 0;
+    smcr_finding_entry_t *finding;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (conn->began_before != SMCR_YES)
+            continue;
+        first = smcr_when_earlier(first, conn->first_frame);
+        count++;
+    }
+    if (!count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
+    finding->text = smcr_finder_text(finder, "%s began before the capture: what came before is not known",
+                                     smcr_finder_things(finder, count, "connection"));
+    finding->filter = "smcr.conn.began_before";
+}
+
+/* Packets are absent of which nobody says that he lacks them. */
+static uint64_t
+not_captured(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+{
+    const smcr_rdma_entry_t *peer = smcr_flow_peer(finder, flow);
+
+    if (!peer || smcr_known(flow->repeated) || smcr_known(peer->nak.psn_sequence))
+        return 0;
+    return smcr_known(flow->missing);
+}
+
+static void
+find_lack(smcr_finder_t *finder)
+{
+    const smcr_list_t *flows = &finder->report->rdma_flows;
+    smcr_finding_entry_t *finding;
+    uint64_t missing = 0;
+
+    for (uint32_t i = 0; i < flows->length; i++)
+        missing += not_captured(finder, flows->entries[i]);
+    if (missing) {
+        finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "not_captured", missing,
+                                  smcr_finder_notice(finder, "smcr.packet_ahead").first);
+        finding->text = smcr_finder_text(finder, "The capture lacks %s that nobody sent again",
+                                         smcr_finder_things(finder, missing, "RoCE packet"));
+        finding->filter = "smcr.packet_ahead";
+    }
+    if (smcr_known(finder->report->dropped)) {
+        finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "capture_dropped",
+                                  finder->report->dropped, (smcr_when_t){0});
+        finding->text = smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
+                                         smcr_finder_things(finder, finder->report->dropped, "packet"));
+    }
+}
+
+static void
+find_no_roce(smcr_finder_t *finder)
+{
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
+    smcr_finding_entry_t *finding;
+
+    if (!notice.count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count,
+                              notice.first);
+    finding->text = smcr_finder_text(finder, "The capture has no RoCE packet of %s: was the right port captured?",
+                                     smcr_finder_things(finder, notice.count, "SMC-R connection"));
+    finding->filter = "smcr.no_roce";
+}
+
+static void
+find_cut(smcr_finder_t *finder)
+{
+    const smcr_capture_entry_t *capture = &finder->report->capture;
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
+    smcr_finding_entry_t *finding;
+
+    if (!smcr_known(capture->cut_frames))
+        return;
+    finding = smcr_finder_add(finder, notice.count ? SMCR_NOTE : SMCR_CHAT, SMCR_BY_CUT,
+                              "cut_frames", capture->cut_frames, notice.first);
+    finding->text = smcr_finder_text(finder, "%s of %s cut: the capture has only their beginnings",
+                                     smcr_words_number(finder->scope, capture->cut_frames),
+                                     smcr_finder_things(finder, capture->frames, "frame"));
+    finding->filter = "frame.cap_len < frame.len";
+}
+
+void
+smcr_find_on_capture(smcr_finder_t *finder)
+{
+    find_late_start(finder);
+    find_no_roce(finder);
+    find_lack(finder);
+    find_cut(finder);
+}

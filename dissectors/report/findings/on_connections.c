@@ -1,0 +1,259 @@
+/* on_connections.c
+ * How connections began and ended: over TCP instead of RDMA, with an abort, with a reset, or with
+ * a handshake that leads nowhere.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "flows.h"
+#include "report/words/words.h"
+
+typedef bool is_t(const smcr_connection_entry_t *conn);
+
+/* Connections with the same trouble. */
+typedef struct {
+    uint32_t count;
+    const smcr_connection_entry_t *first;
+} group_t;
+
+static bool
+is_text(const char *text, const char *other)
+{
+    return text && strcmp(text, other) == 0;
+}
+
+static group_t
+all_that(const smcr_finder_t *finder, is_t *is)
+{
+    const smcr_list_t *conns = &finder->report->connections;
+    group_t group = {0};
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (!is(conn))
+            continue;
+        if (!group.first)
+            group.first = conn;
+        group.count++;
+    }
+    return group;
+}
+
+/* "10.0.0.1:46464 → 10.0.0.2:8080", "3 connections" */
+static const char *
+name(const smcr_finder_t *finder, const group_t *group)
+{
+    if (group->count == 1)
+        return smcr_words_connection(finder->scope, group->first);
+    return smcr_finder_things(finder, group->count, "connection");
+}
+
+/* The filter, of one connection where there is one. */
+static const char *
+filter(const smcr_finder_t *finder, const group_t *group, const char *what)
+{
+    if (group->count != 1)
+        return what;
+    return smcr_finder_text(finder, "%s && (%s)",
+                            smcr_words_connection_filter(finder->scope, group->first), what);
+}
+
+/* ---- fallback ---- */
+
+/* Adds the connection to those with the same reason: each has a group, in the order of first ones. */
+static void
+add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
+             const smcr_connection_entry_t *conn)
+{
+    const smcr_conn_fallback_entry_t *fallback = conn->fallback;
+    const char *key = smcr_finder_text(finder, "%" PRIu64 " %s %s", fallback->code,
+                                       fallback->by ? fallback->by : "",
+                                       fallback->reason ? fallback->reason : "");
+    uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
+
+    if (!place) {
+        wmem_array_append_one(groups, ((group_t){.first = conn}));
+        place = wmem_array_get_count(groups);
+        wmem_map_insert(by_reason, key, (void *)place);
+    }
+    ((group_t *)wmem_array_index(groups, (unsigned)place - 1))->count++;
+}
+
+/* Nothing is wrong with a peer that does not want SMC-R; a handshake that fails is trouble. */
+static smcr_severity_t
+severity_of_fallback(const smcr_conn_fallback_entry_t *fallback)
+{
+    bool failed = fallback->code == 0x02010000 || fallback->code == 0x02020000;
+
+    return failed ? SMCR_WARN : SMCR_NOTE;
+}
+
+static void
+find_fallback(smcr_finder_t *finder, const group_t *group)
+{
+    const smcr_conn_fallback_entry_t *fallback = group->first->fallback;
+    smcr_finding_entry_t *finding =
+        smcr_finder_add(finder, severity_of_fallback(fallback), SMCR_BY_FALLBACK, "fallback",
+                        group->count, fallback->frame);
+
+    finding->text = smcr_finder_text(
+        finder, "%s fell back to TCP: %s", name(finder, group),
+        fallback->reason ? smcr_words_clean(finder->scope, fallback->reason) : "reason not known");
+    finding->filter = filter(finder, group, "smcr.fallback");
+}
+
+static void
+find_fallbacks(smcr_finder_t *finder)
+{
+    const smcr_list_t *conns = &finder->report->connections;
+    wmem_map_t *by_reason = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
+    wmem_array_t *groups = wmem_array_new(finder->scope, sizeof(group_t));
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (conn->fallback)
+            add_fallback(finder, by_reason, groups, conn);
+    }
+    for (unsigned i = 0; i < wmem_array_get_count(groups); i++)
+        find_fallback(finder, wmem_array_index(groups, i));
+}
+
+/* ---- no option ---- */
+
+static bool
+is_plain_tcp(const smcr_connection_entry_t *conn)
+{
+    return is_text(conn->outcome, "tcp") && !conn->fallback;
+}
+
+static void
+find_plain(smcr_finder_t *finder)
+{
+    group_t group = all_that(finder, is_plain_tcp);
+    smcr_finding_entry_t *finding;
+
+    if (!group.count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_OPTION, "no_option", group.count,
+                              group.first->first_frame);
+    finding->text = smcr_finder_text(finder, "%s stayed on TCP: one side did not offer SMC-R",
+                                     name(finder, &group));
+    finding->filter = group.count == 1 && group.first->tcp_stream != SMCR_UNKNOWN
+                          ? smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.syn == 1",
+                                             group.first->tcp_stream)
+                          : "tcp.flags.syn == 1";
+}
+
+/* ---- ends ---- */
+
+static bool
+is_aborted(const smcr_connection_entry_t *conn)
+{
+    return is_text(conn->close, "abort");
+}
+
+static bool
+is_reset(const smcr_connection_entry_t *conn)
+{
+    return is_text(conn->close, "reset");
+}
+
+/* What readers have not read of what was announced, and what was not even announced. */
+static const char *
+losses(const smcr_finder_t *finder, is_t *is)
+{
+    const smcr_list_t *conns = &finder->report->connections;
+    uint64_t lost = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (is(conn))
+            lost += smcr_known(conn->client_to_server.unread_bytes) +
+                    smcr_known(conn->server_to_client.unread_bytes) +
+                    smcr_known(conn->client_to_server.unannounced_bytes) +
+                    smcr_known(conn->server_to_client.unannounced_bytes);
+    }
+    if (!lost)
+        return "";
+    return smcr_finder_text(finder, "; %s were never read",
+                            smcr_words_bytes(finder->scope, lost));
+}
+
+static void
+find_aborted(smcr_finder_t *finder)
+{
+    group_t group = all_that(finder, is_aborted);
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
+    smcr_finding_entry_t *finding;
+
+    if (!group.count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_ABORT, "abort", group.count, notice.first);
+    if (group.count == 1 && notice.by)
+        finding->text = smcr_finder_text(finder, "The %s aborted %s%s", notice.by,
+                                         name(finder, &group), losses(finder, is_aborted));
+    else
+        finding->text = smcr_finder_text(finder, "%s ended with an abort%s", name(finder, &group),
+                                         losses(finder, is_aborted));
+    finding->filter = filter(finder, &group, "smcr.conn.aborted");
+}
+
+static void
+find_reset(smcr_finder_t *finder)
+{
+    group_t group = all_that(finder, is_reset);
+    smcr_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
+    smcr_finding_entry_t *finding;
+
+    if (!group.count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_RESET, "reset", group.count, notice.first);
+    finding->text =
+        smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
+                         name(finder, &group), losses(finder, is_reset));
+    finding->filter = group.count == 1 && group.first->tcp_stream != SMCR_UNKNOWN
+                          ? smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.reset == 1",
+                                             group.first->tcp_stream)
+                          : "tcp.flags.reset == 1";
+}
+
+/* ---- handshakes ---- */
+
+static bool
+is_unfinished(const smcr_connection_entry_t *conn)
+{
+    return is_text(conn->outcome, "unknown") && conn->began_before != SMCR_YES &&
+           conn->tcp_stream != SMCR_UNKNOWN;
+}
+
+static void
+find_unfinished(smcr_finder_t *finder)
+{
+    group_t group = all_that(finder, is_unfinished);
+    smcr_finding_entry_t *finding;
+
+    if (!group.count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_UNFINISHED, "handshake_unfinished",
+                              group.count, group.first->last_frame);
+    finding->text = smcr_finder_text(finder, "%s: the capture does not show how the handshake ended",
+                                     name(finder, &group));
+    finding->filter = group.count == 1
+                          ? smcr_finder_text(finder, "tcp.stream == %" PRIu64, group.first->tcp_stream)
+                          : "smcr.clc || smcr.option || tcp.flags.reset == 1 || tcp.flags.fin == 1";
+}
+
+void
+smcr_find_on_connections(smcr_finder_t *finder)
+{
+    find_aborted(finder);
+    find_reset(finder);
+    find_fallbacks(finder);
+    find_plain(finder);
+    find_unfinished(finder);
+}

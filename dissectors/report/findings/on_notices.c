@@ -1,0 +1,199 @@
+/* on_notices.c
+ * Expert items that no finding speaks of yet. A table says which ones follow from what.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include <string.h>
+
+/* Severities and groups of Wireshark's expert items (epan/proto.h). */
+#define NOTE_ITEM 0x00400000
+#define WARN_ITEM 0x00600000
+#define ERROR_ITEM 0x00800000
+#define SEVERITY_MASK 0x00f00000
+#define PROTOCOL_GROUP 0x09000000
+#define MALFORMED_GROUP 0x07000000
+
+#define PREFIX "smcr."
+
+/* The item says what another finding says, or follows from it. SMCR_PLACES: figures say it. */
+static const struct {
+    const char *filter;
+    smcr_place_t cause;
+} consequences[] = {
+    /* what figures say, if it is worth a finding */
+    {"smcr.icrc.bad", SMCR_PLACES},
+    {"smcr.nak", SMCR_PLACES},
+    {"smcr.rnr_nak", SMCR_PLACES},
+    {"smcr.congestion", SMCR_PLACES},
+    {"smcr.packet_retransmitted", SMCR_PLACES},
+    {"smcr.packet_copied", SMCR_PLACES},
+    {"smcr.peer_silent", SMCR_PLACES},
+    {"smcr.cm.rejected", SMCR_PLACES},
+    {"smcr.window.writer_blocked", SMCR_PLACES},
+    {"smcr.window.full", SMCR_PLACES},
+    {"smcr.fallback", SMCR_PLACES},
+    {"smcr.conn.aborted", SMCR_PLACES},
+    {"smcr.lgr.connections_lost", SMCR_PLACES},
+    {"smcr.no_roce", SMCR_PLACES},
+    {"smcr.cut_short", SMCR_PLACES},
+    {"smcr.conn.began_before", SMCR_BY_LATE_START},
+    {"smcr.window.late_update", SMCR_BY_SLOW_READER},
+    {"smcr.window.late_update", SMCR_BY_LOSS},
+    {"smcr.window.small_update", SMCR_BY_SLOW_READER},
+    {"smcr.window.small_write", SMCR_BY_SLOW_READER},
+    /* a lost link */
+    {"smcr.link.lost", SMCR_BY_LINK_LOST},
+    {"smcr.link.deleted", SMCR_BY_LINK_LOST},
+    {"smcr.link.delete_asked", SMCR_BY_LINK_LOST},
+    {"smcr.conn.moved", SMCR_BY_LINK_LOST},
+    {"smcr.llc.collision", SMCR_BY_LINK_LOST},
+    {"smcr.no_response", SMCR_BY_LINK_LOST},
+    /* a link that never came up */
+    {"smcr.link.deleted", SMCR_BY_LINK_FAILED},
+    {"smcr.link.delete_asked", SMCR_BY_LINK_FAILED},
+    {"smcr.llc.second_answer", SMCR_BY_LINK_FAILED},
+    {"smcr.llc.collision", SMCR_BY_LINK_FAILED},
+    {"smcr.link.number_unknown", SMCR_BY_LINK_FAILED},
+    {"smcr.no_response", SMCR_BY_LINK_FAILED},
+    /* a peer that is gone */
+    {"smcr.no_response", SMCR_BY_DEAD_PEER},
+    {"smcr.tcp_reset_before", SMCR_BY_DEAD_PEER},
+    {"smcr.tcp_reset_before", SMCR_BY_RESET},
+    /* a fallback */
+    {"smcr.clc.declined", SMCR_BY_FALLBACK},
+    {"smcr.clc.out_of_sync_decline", SMCR_BY_FALLBACK},
+    {"smcr.no_response", SMCR_BY_FALLBACK},
+    {"smcr.no_roce", SMCR_BY_FALLBACK},
+    /* lost packets */
+    {"smcr.packet_ahead", SMCR_BY_LOSS},
+    {"smcr.write.no_start", SMCR_BY_LOSS},
+    {"smcr.cdc.sequence_gap", SMCR_BY_LOSS},
+    {"smcr.cdc.unseen_data", SMCR_BY_LOSS},
+    {"smcr.cdc.read_too_far", SMCR_BY_LOSS},
+    {"smcr.no_response", SMCR_BY_LOSS},
+    {"smcr.llc.late_response", SMCR_BY_LOSS},
+    {"smcr.cdc.unseen_data", SMCR_BY_ICRC},
+    {"smcr.cdc.sequence_gap", SMCR_BY_ICRC},
+    {"smcr.packet_ahead", SMCR_BY_ICRC},
+    /* a capture that lacks packets */
+    {"smcr.packet_ahead", SMCR_BY_LACK},
+    {"smcr.write.no_start", SMCR_BY_LACK},
+    {"smcr.cdc.sequence_gap", SMCR_BY_LACK},
+    {"smcr.cdc.unseen_data", SMCR_BY_LACK},
+    {"smcr.cdc.read_too_far", SMCR_BY_LACK},
+    {"smcr.cdc.token_unknown", SMCR_BY_LACK},
+    {"smcr.llc.no_request", SMCR_BY_LACK},
+    {"smcr.no_response", SMCR_BY_LACK},
+    {"smcr.cm.unexpected", SMCR_BY_LACK},
+    /* a capture that begins late */
+    {"smcr.cdc.token_unknown", SMCR_BY_LATE_START},
+    {"smcr.write.no_start", SMCR_BY_LATE_START},
+    {"smcr.cdc.unseen_data", SMCR_BY_LATE_START},
+    {"smcr.cdc.read_too_far", SMCR_BY_LATE_START},
+    {"smcr.llc.no_request", SMCR_BY_LATE_START},
+    {"smcr.cm.unexpected", SMCR_BY_LATE_START},
+    {"smcr.clc.confirm_without_accept", SMCR_BY_LATE_START},
+};
+
+static bool
+is_explained(const smcr_finder_t *finder, const smcr_notice_t *notice)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(consequences); i++) {
+        smcr_place_t cause = consequences[i].cause;
+        if (strcmp(consequences[i].filter, notice->filter) != 0)
+            continue;
+        if (cause == SMCR_PLACES || finder->has[cause])
+            return true;
+    }
+    return false;
+}
+
+static smcr_severity_t
+severity_of(const smcr_notice_t *notice)
+{
+    switch (notice->severity & SEVERITY_MASK) {
+    case ERROR_ITEM:
+        return SMCR_ERROR;
+    case WARN_ITEM:
+        return SMCR_WARN;
+    case NOTE_ITEM:
+        return SMCR_NOTE;
+    default:
+        return SMCR_CHAT;
+    }
+}
+
+static smcr_place_t
+place_of(const smcr_notice_t *notice)
+{
+    if (strcmp(notice->filter, "smcr.window.overwritten") == 0)
+        return SMCR_BY_OVERWRITTEN;
+    if (strcmp(notice->filter, "smcr.icrc.doubted") == 0)
+        return SMCR_BY_ICRC_DOUBTED;
+    if (severity_of(notice) < SMCR_WARN)
+        return SMCR_BY_NOTICE;
+    if (notice->group == MALFORMED_GROUP)
+        return SMCR_BY_FORMAT;
+    return notice->group == PROTOCOL_GROUP ? SMCR_BY_RULE : SMCR_BY_NOTICE;
+}
+
+/* The name of the item, as a word: "smcr.cdc.after_close" is "cdc_after_close". */
+static const char *
+kind_of(const smcr_finder_t *finder, const smcr_notice_t *notice)
+{
+    bool ours = strncmp(notice->filter, PREFIX, strlen(PREFIX)) == 0;
+    char *kind = wmem_strdup(finder->scope, notice->filter + (ours ? strlen(PREFIX) : 0));
+
+    return g_strdelimit(kind, ".", '_');
+}
+
+static const char *
+sender(const smcr_finder_t *finder, const smcr_notice_t *notice)
+{
+    bool rule = notice->group == MALFORMED_GROUP || notice->group == PROTOCOL_GROUP;
+
+    if (!rule || severity_of(notice) < SMCR_WARN)
+        return "";
+    return notice->by ? smcr_finder_text(finder, "The %s breaks a rule: ", notice->by)
+                      : "A rule is broken: ";
+}
+
+static void
+find_notice(smcr_finder_t *finder, const smcr_notice_t *notice)
+{
+    smcr_notice_t sum = smcr_finder_notice(finder, notice->filter);
+    smcr_finding_entry_t *finding =
+        smcr_finder_add(finder, severity_of(notice), place_of(notice), kind_of(finder, notice),
+                        sum.count, sum.first);
+
+    finding->text = smcr_finder_text(
+        finder, "%s%s%s", sender(finder, &sum), sum.text ? sum.text : notice->filter,
+        sum.count > 1
+            ? smcr_finder_text(finder, " (and %s more)",
+                               smcr_finder_things(finder, sum.count - 1, "time"))
+            : "");
+    finding->filter = notice->filter;
+}
+
+/* Whether a notice with this filter came before. */
+static bool
+is_second(const smcr_finder_t *finder, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(finder->notices[i].filter, finder->notices[index].filter) == 0)
+            return true;
+    return false;
+}
+
+void
+smcr_find_on_notices(smcr_finder_t *finder)
+{
+    for (uint32_t i = 0; i < finder->notice_count; i++) {
+        const smcr_notice_t *notice = &finder->notices[i];
+        if (severity_of(notice) > SMCR_CHAT && !is_explained(finder, notice) && !is_second(finder, i))
+            find_notice(finder, notice);
+    }
+}

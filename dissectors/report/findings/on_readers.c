@@ -1,0 +1,111 @@
+/* on_readers.c
+ * Writers that wait for readers. A writer is blocked, or has filled the RMB element, until the
+ * reader frees space.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include <string.h>
+
+#include "flows.h"
+#include "report/words/words.h"
+
+#define LATE UINT64_C(500000000) /* nanoseconds: an expert item says so, too */
+
+/* One direction of a connection, and how long its writer waited. */
+typedef struct {
+    const smcr_connection_entry_t *conn;
+    const smcr_conn_way_entry_t *way;
+    bool to_server;
+    uint64_t waited; /* nanoseconds */
+    uint64_t whole;  /* of the connection, nanoseconds */
+} wait_t;
+
+static wait_t
+wait_of(const smcr_connection_entry_t *conn, bool to_server)
+{
+    const smcr_conn_way_entry_t *way = to_server ? &conn->client_to_server : &conn->server_to_client;
+    wait_t wait = {.conn = conn, .way = way, .to_server = to_server};
+
+    if (smcr_known(way->blocked_count) || smcr_known(way->window_full_count))
+        wait.waited = MAX(smcr_known(way->blocked_s), smcr_known(way->window_full_s));
+    if (conn->last_frame.frame && conn->first_frame.frame)
+        wait.whole = conn->last_frame.time - conn->first_frame.time;
+    return wait;
+}
+
+static bool
+waits_long(const wait_t *wait)
+{
+    return wait->waited && (wait->waited * 10 >= wait->whole || wait->waited >= LATE);
+}
+
+static void
+add_wait(const wait_t *wait, wait_t *worst, uint32_t *count)
+{
+    if (!waits_long(wait))
+        return;
+    (*count)++;
+    if (wait->waited > worst->waited)
+        *worst = *wait;
+}
+
+/* The one that waited longest, and how many waited long. */
+static wait_t
+longest(const smcr_finder_t *finder, uint32_t *count)
+{
+    const smcr_list_t *conns = &finder->report->connections;
+    wait_t worst = {0};
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        wait_t to_server = wait_of(conns->entries[i], true);
+        wait_t to_client = wait_of(conns->entries[i], false);
+        add_wait(&to_server, &worst, count);
+        add_wait(&to_client, &worst, count);
+    }
+    return worst;
+}
+
+/* Where packets of the connection were sent again, the network may be what made it wait. */
+static smcr_severity_t
+severity_of(const wait_t *wait)
+{
+    bool lossy = smcr_known(wait->conn->client_to_server.repeated_packets) +
+                     smcr_known(wait->conn->server_to_client.repeated_packets) >
+                 0;
+
+    return !lossy && wait->waited * 2 >= wait->whole ? SMCR_WARN : SMCR_NOTE;
+}
+
+static const char *
+share(const smcr_finder_t *finder, const wait_t *wait)
+{
+    if (!wait->whole || wait->waited > wait->whole)
+        return "";
+    return smcr_finder_text(finder, " (%s of its time)",
+                            smcr_words_share(finder->scope, wait->waited, wait->whole));
+}
+
+void
+smcr_find_on_readers(smcr_finder_t *finder)
+{
+    uint32_t count = 0;
+    wait_t wait = longest(finder, &count);
+    smcr_when_t when = smcr_when_earlier(smcr_finder_notice(finder, "smcr.window.writer_blocked").first,
+                                         smcr_finder_notice(finder, "smcr.window.full").first);
+    smcr_finding_entry_t *finding;
+
+    if (!count)
+        return;
+    finding = smcr_finder_add(finder, severity_of(&wait), SMCR_BY_SLOW_READER, "slow_reader", count,
+                              when);
+    finding->text = smcr_finder_text(
+        finder, "The %s of %s reads slowly: the %s waited %s for space%s%s",
+        wait.to_server ? "server" : "client", smcr_words_connection(finder->scope, wait.conn),
+        wait.to_server ? "client" : "server", smcr_words_duration(finder->scope, wait.waited),
+        share(finder, &wait),
+        count > 1 ? smcr_finder_text(finder, ", and %u more directions", count - 1) : "");
+    finding->filter = "smcr.window.full || smcr.window.writer_blocked";
+}

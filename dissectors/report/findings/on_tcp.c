@@ -1,0 +1,91 @@
+/* on_tcp.c
+ * How TCP fared: segments sent again, marks of congestion.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include <inttypes.h>
+
+#include "flows.h"
+#include "report/words/words.h"
+
+typedef struct {
+    uint64_t segments, again, marked, echoed;
+    unsigned flows; /* with congestion */
+    const smcr_tcp_entry_t *first;
+} tcp_sum_t;
+
+static void
+add_way(tcp_sum_t *sum, const smcr_tcp_way_entry_t *way)
+{
+    sum->segments += smcr_known(way->data_segments);
+    sum->again += smcr_known(way->repeated_segments);
+    sum->marked += smcr_known(way->ce);
+    sum->echoed += smcr_known(way->ece);
+}
+
+static tcp_sum_t
+sum_up(const smcr_finder_t *finder)
+{
+    const smcr_list_t *flows = &finder->report->tcp_flows;
+    tcp_sum_t sum = {0};
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_tcp_entry_t *flow = flows->entries[i];
+        uint64_t before = sum.marked + sum.echoed;
+        add_way(&sum, &flow->up);
+        add_way(&sum, &flow->down);
+        if (sum.marked + sum.echoed == before)
+            continue;
+        sum.flows++;
+        if (!sum.first)
+            sum.first = flow;
+    }
+    return sum;
+}
+
+static void
+find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    smcr_notice_t notice = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp");
+    smcr_finding_entry_t *finding;
+
+    if (!sum->marked && !sum->echoed)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_CONGESTION, "tcp_congestion",
+                              sum->marked + sum->echoed, notice.first);
+    finding->text = smcr_finder_text(
+        finder, "Congestion on %s: %s of %s marked CE, %s echoed it (ECE)",
+        smcr_finder_things(finder, sum->flows, "TCP connection"),
+        smcr_words_number(finder->scope, sum->marked),
+        smcr_finder_things(finder, sum->segments, "data segment"),
+        smcr_finder_things(finder, sum->echoed, "segment"));
+    finding->filter = "tcp && (ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || "
+                      "(tcp.flags.ece == 1 && tcp.flags.syn == 0))";
+}
+
+static void
+find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    smcr_finding_entry_t *finding;
+
+    if (!sum->again || sum->again * 500 < sum->segments)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_LOSS, "tcp_loss", sum->again,
+                              smcr_finder_notice(finder, "tcp.analysis.retransmission").first);
+    finding->text = smcr_finder_text(finder, "TCP sent %s of %s again",
+                                     smcr_words_number(finder->scope, sum->again),
+                                     smcr_finder_things(finder, sum->segments, "data segment"));
+    finding->filter = "tcp.analysis.retransmission";
+}
+
+void
+smcr_find_on_tcp(smcr_finder_t *finder)
+{
+    tcp_sum_t sum = sum_up(finder);
+
+    find_repeats(finder, &sum);
+    find_congestion(finder, &sum);
+}

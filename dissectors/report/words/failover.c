@@ -1,0 +1,95 @@
+/* failover.c
+ * Compares when connections went on with when their link last carried packets in both directions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "failover.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "units.h"
+
+bool
+smcr_link_is_lost(const smcr_link_entry_t *link)
+{
+    return (link->delete_reason && strstr(link->delete_reason, "lost path")) ||
+           (link->moved_from && link->moved_from != SMCR_UNKNOWN);
+}
+
+static const smcr_rdma_entry_t *
+flow_of(const smcr_report_entry_t *report, uint64_t index)
+{
+    return index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
+}
+
+/* When the link has last carried packets in both directions; 0: not known. */
+static uint64_t
+last_time(const smcr_report_entry_t *report, const smcr_link_entry_t *link)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < link->flows.length; i++) {
+        const smcr_rdma_entry_t *flow = flow_of(report, link->flows.numbers[i]);
+        if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
+            last = flow->last_frame.time;
+    }
+    return last;
+}
+
+/* Adds a connection that has gone on to another link; `last`: when the old one was alive. */
+static void
+add_move(smcr_failover_t *failover, const smcr_connection_entry_t *conn,
+         const smcr_conn_link_entry_t *next, uint64_t last)
+{
+    bool first = !failover->first_move.frame || next->from_frame.frame < failover->first_move.frame;
+
+    failover->to = !failover->moved || failover->to == next->number ? next->number : SMCR_UNKNOWN;
+    failover->moved++;
+    if (next->from_frame.frame && first)
+        failover->first_move = next->from_frame;
+    if (last && next->from_frame.frame && next->from_frame.time > last)
+        failover->still = MAX(failover->still, next->from_frame.time - last);
+    failover->bytes = smcr_sum(failover->bytes, conn->client_to_server.repeated_bytes);
+    failover->bytes = smcr_sum(failover->bytes, conn->server_to_client.repeated_bytes);
+}
+
+smcr_failover_t
+smcr_failover_of(const smcr_report_entry_t *report, const smcr_link_group_entry_t *group,
+                 const smcr_link_entry_t *link)
+{
+    smcr_failover_t failover = {.to = SMCR_UNKNOWN};
+    uint64_t last = last_time(report, link);
+
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        const smcr_connection_entry_t *conn = report->connections.entries[i];
+        if (conn->link_group != group->index)
+            continue;
+        for (uint32_t j = 0; j + 1 < conn->links.length; j++) {
+            const smcr_conn_link_entry_t *from = conn->links.entries[j];
+            if (from->number == link->number)
+                add_move(&failover, conn, conn->links.entries[j + 1], last);
+        }
+    }
+    return failover;
+}
+
+const char *
+smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    if (!failover->moved)
+        return "";
+    wmem_strbuf_append_printf(text, "%s moved",
+                              smcr_words_things(scope, failover->moved, "connection"));
+    if (failover->to != SMCR_UNKNOWN)
+        wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
+    if (failover->still)
+        wmem_strbuf_append_printf(text, " after %s", smcr_words_duration(scope, failover->still));
+    if (failover->bytes)
+        wmem_strbuf_append_printf(text, ", %s sent again",
+                                  smcr_words_bytes(scope, failover->bytes));
+    return wmem_strbuf_finalize(text);
+}

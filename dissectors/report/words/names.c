@@ -1,0 +1,78 @@
+/* names.c
+ * Names connections by their addresses, as Wireshark's users know them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "names.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+
+const char *
+smcr_words_clean(wmem_allocator_t *scope, const char *text)
+{
+    char *valid = g_utf8_make_valid(text, -1);
+    wmem_strbuf_t *clean = wmem_strbuf_new(scope, "");
+
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar character = g_utf8_get_char(at);
+        wmem_strbuf_append_unichar(clean, g_unichar_isprint(character) ? character : '?');
+    }
+    g_free(valid);
+    return wmem_strbuf_finalize(clean);
+}
+
+const char *
+smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_entry_t *endpoint)
+{
+    const char *addr = endpoint->addr ? endpoint->addr : "?";
+    bool colons = strchr(addr, ':') != NULL;
+
+    if (endpoint->port == SMCR_UNKNOWN)
+        return addr;
+    return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr,
+                              colons ? "]" : "", endpoint->port);
+}
+
+const char *
+smcr_words_connection(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+{
+    if (conn->client.addr || conn->server.addr)
+        return wmem_strdup_printf(scope, "%s → %s", smcr_words_endpoint(scope, &conn->client),
+                                  smcr_words_endpoint(scope, &conn->server));
+    if (conn->stream != SMCR_UNKNOWN)
+        return wmem_strdup_printf(scope, "connection %" PRIu64, conn->stream);
+    return "a connection";
+}
+
+const char *
+smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+{
+    if (conn->stream != SMCR_UNKNOWN)
+        return wmem_strdup_printf(scope, "smcr.stream == %" PRIu64, conn->stream);
+    if (conn->tcp_stream != SMCR_UNKNOWN)
+        return wmem_strdup_printf(scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
+    return "smcr";
+}
+
+const char *
+smcr_words_link(wmem_allocator_t *scope, const smcr_link_group_entry_t *group,
+                const smcr_link_entry_t *link)
+{
+    const char *name = "a link";
+
+    if (link->number != SMCR_UNKNOWN)
+        name = wmem_strdup_printf(scope, "link %" PRIu64, link->number);
+    if (group->index == SMCR_UNKNOWN)
+        return name;
+    return wmem_strdup_printf(scope, "%s of link group %" PRIu64, name, group->index);
+}
+
+const char *
+smcr_words_flow(wmem_allocator_t *scope, const smcr_rdma_entry_t *flow)
+{
+    return wmem_strdup_printf(scope, "%s → %s", flow->src ? flow->src : "?",
+                              flow->dst ? flow->dst : "?");
+}

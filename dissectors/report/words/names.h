@@ -1,0 +1,34 @@
+/* names.h
+ * What a report calls connections, links and flows, and which display filter selects their frames.
+ * All texts are of the scope.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_REPORT_WORDS_NAMES_H
+#define SMCR_REPORT_WORDS_NAMES_H
+
+#include "report/figures/entries.h"
+
+/* What the capture or a peer says, made fit for a line of text: valid UTF-8 without control
+ * characters. `text`: not NULL. */
+const char *smcr_words_clean(wmem_allocator_t *scope, const char *text);
+
+/* "10.0.0.1:46464", "[fd00::1]:46464", "?" where it is not known. */
+const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_entry_t *endpoint);
+
+/* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" where the addresses are not known. */
+const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_connection_entry_t *conn);
+
+/* "smcr.stream == 3", "tcp.stream == 3". */
+const char *smcr_words_connection_filter(wmem_allocator_t *scope,
+                                         const smcr_connection_entry_t *conn);
+
+/* "link 2 of link group 0" */
+const char *smcr_words_link(wmem_allocator_t *scope, const smcr_link_group_entry_t *group,
+                            const smcr_link_entry_t *link);
+
+/* "10.0.0.1 → 10.0.0.2" */
+const char *smcr_words_flow(wmem_allocator_t *scope, const smcr_rdma_entry_t *flow);
+
+#endif /* SMCR_REPORT_WORDS_NAMES_H */

@@ -1,0 +1,48 @@
+/* text_capture.c
+ * What the capture is, and what limits what can be said of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "report/words/words.h"
+#include "text_page.h"
+
+static void
+write_span(const smcr_page_t *page, const smcr_capture_entry_t *capture)
+{
+    uint64_t first = capture->first_time, last = capture->last_time;
+
+    if (first == SMCR_UNKNOWN || last == SMCR_UNKNOWN)
+        return;
+    smcr_page_line(page, 2, "from %s to %s, %s", smcr_words_moment(page->scope, first),
+                   smcr_words_moment(page->scope, last),
+                   smcr_words_duration(page->scope, last > first ? last - first : 0));
+}
+
+static void
+write_limits(const smcr_page_t *page, const smcr_capture_entry_t *capture)
+{
+    if (capture->filter)
+        smcr_page_line(page, 2, "only frames that match: %s",
+                       smcr_words_clean(page->scope, capture->filter));
+    if (smcr_page_known(capture->cut_frames))
+        smcr_page_line(page, 2, "%s cut: the capture has only their beginnings",
+                       smcr_words_things(page->scope, capture->cut_frames, "frame"));
+    if (smcr_page_known(page->report->dropped))
+        smcr_page_line(page, 2, "%s dropped while capturing",
+                       smcr_words_things(page->scope, page->report->dropped, "packet"));
+    if (capture->passes == 1 && page->report->rdma_flows.length)
+        smcr_page_line(page, 2, "read in one pass: two (tshark -2) know more of causes");
+}
+
+void
+smcr_text_capture(const smcr_page_t *page)
+{
+    const smcr_capture_entry_t *capture = &page->report->capture;
+
+    g_string_append(page->text, "Capture\n");
+    smcr_page_line(page, 2, "%s, %s", smcr_words_things(page->scope, capture->frames, "frame"),
+                   smcr_words_bytes(page->scope, capture->bytes));
+    write_span(page, capture);
+    write_limits(page, capture);
+}

@@ -1,0 +1,186 @@
+/* text_connections.c
+ * Connections: how they came out, and what the busiest ones carried.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/words/words.h"
+#include "text_page.h"
+
+/* How many connections have the text in the member at `offset`. */
+static uint64_t
+count_of(const smcr_page_t *page, size_t offset, const char *text)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const char *value = *(const char *const *)((const uint8_t *)conns->entries[i] + offset);
+        count += value && strcmp(value, text) == 0;
+    }
+    return count;
+}
+
+#define OUTCOMES(page, text) \
+    count_of(page, offsetof(smcr_connection_entry_t, outcome), text)
+#define CLOSES(page, text) count_of(page, offsetof(smcr_connection_entry_t, close), text)
+
+/* "3 SMC-Rv2", of those that went over RDMA */
+static const char *
+count_version(const smcr_page_t *page, const char *version)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        bool rdma = conn->outcome && strcmp(conn->outcome, "smc-r") == 0;
+        count += rdma && strcmp(conn->version ? conn->version : "SMC-R of unknown version", version) == 0;
+    }
+    return count ? smcr_page_text(page, "%s %s", smcr_words_number(page->scope, count), version) : "";
+}
+
+static const char *
+count_text(const smcr_page_t *page, uint64_t count, const char *what)
+{
+    return count ? smcr_page_text(page, "%s %s", smcr_words_number(page->scope, count), what) : "";
+}
+
+static void
+write_outcomes(const smcr_page_t *page)
+{
+    smcr_page_line(
+        page, 2, "%s: %s", smcr_words_things(page->scope, page->report->connections.length, "connection"),
+        smcr_page_list(page, ", ", count_version(page, "SMC-R"), count_version(page, "SMC-Rv2"),
+                       count_version(page, "SMC-Rv2.1"), count_version(page, "SMC-R of unknown version"),
+                       count_text(page, OUTCOMES(page, "smc-d"), "SMC-D"),
+                       count_text(page, OUTCOMES(page, "fallback"), "fell back to TCP"),
+                       count_text(page, OUTCOMES(page, "tcp"), "stayed on TCP"),
+                       count_text(page, OUTCOMES(page, "unknown"), "with unknown outcome"), NULL));
+    smcr_page_line(page, 2, "%s",
+                   smcr_page_list(page, ", ", count_text(page, CLOSES(page, "normal"), "closed normally"),
+                                  count_text(page, CLOSES(page, "abort"), "aborted"),
+                                  count_text(page, CLOSES(page, "reset"), "reset"),
+                                  count_text(page, CLOSES(page, "open"), "still open at the end"),
+                                  count_text(page, CLOSES(page, "unknown"), "with unknown end"), NULL));
+}
+
+static void
+write_fallbacks(const smcr_page_t *page)
+{
+    const smcr_list_t *fallbacks = &page->report->fallbacks;
+
+    for (uint32_t i = 0; i < fallbacks->length && i < SMCR_PAGE_MOST; i++) {
+        const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
+        smcr_page_line(page, 2, "fell back to TCP, %s%s: %s",
+                       smcr_words_things(page->scope, fallback->count, "time"),
+                       fallback->by ? smcr_page_text(page, ", by the %s", fallback->by) : "",
+                       fallback->reason ? smcr_words_clean(page->scope, fallback->reason) : "reason not known");
+    }
+    smcr_page_more(page, fallbacks->length, " reasons");
+}
+
+/* ---- the busiest ---- */
+
+static uint64_t
+bytes_of(const smcr_connection_entry_t *conn)
+{
+    return smcr_page_known(conn->client_to_server.bytes) +
+           smcr_page_known(conn->server_to_client.bytes);
+}
+
+/* Puts a connection where it belongs among the busiest ones, the first of equals first. */
+static void
+insert(const smcr_connection_entry_t **busiest, uint32_t count, const smcr_connection_entry_t *conn)
+{
+    uint32_t i = count;
+
+    for (; i > 0 && bytes_of(busiest[i - 1]) < bytes_of(conn); i--)
+        if (i < SMCR_PAGE_MOST)
+            busiest[i] = busiest[i - 1];
+    if (i < SMCR_PAGE_MOST)
+        busiest[i] = conn;
+}
+
+static uint32_t
+find_busiest(const smcr_page_t *page, const smcr_connection_entry_t **busiest)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        insert(busiest, count, conns->entries[i]);
+        count = MIN(count + 1, SMCR_PAGE_MOST);
+    }
+    return count;
+}
+
+static uint64_t
+time_of(const smcr_connection_entry_t *conn)
+{
+    bool known = conn->first_frame.frame && conn->last_frame.frame;
+
+    return known ? conn->last_frame.time - conn->first_frame.time : 0;
+}
+
+static const char *
+size_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way)
+{
+    return way->bytes == SMCR_UNKNOWN ? "?" : smcr_words_size(page->scope, way->bytes);
+}
+
+/* Little data has no rate worth the name. */
+static const char *
+rate_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way, uint64_t time)
+{
+    return smcr_page_known(way->bytes) ? smcr_words_rate(page->scope, way->bytes, time) : "";
+}
+
+static void
+add_connection(smcr_table_t *table, const smcr_connection_entry_t *conn)
+{
+    const smcr_page_t *page = table->page;
+    uint64_t time = time_of(conn);
+
+    smcr_table_cell(table, smcr_words_connection(page->scope, conn));
+    smcr_table_cell(table, size_of(page, &conn->client_to_server));
+    smcr_table_cell(table, size_of(page, &conn->server_to_client));
+    smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
+    smcr_table_cell(table, rate_of(page, &conn->client_to_server, time));
+    smcr_table_cell(table, rate_of(page, &conn->server_to_client, time));
+    smcr_table_cell(table, conn->outcome);
+    smcr_table_cell(table, conn->close);
+}
+
+static void
+write_busiest(const smcr_page_t *page)
+{
+    static const char *const headings[] = {"client → server", "sent", "received", "time", "rate →",
+                                           "rate ←",          "over", "close"};
+    const smcr_connection_entry_t *busiest[SMCR_PAGE_MOST] = {NULL};
+    uint32_t count = find_busiest(page, busiest);
+    smcr_table_t table = smcr_table_new(page, "lrrrrrll");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
+        smcr_table_cell(&table, headings[i]);
+    for (uint32_t i = 0; i < count; i++)
+        add_connection(&table, busiest[i]);
+    smcr_table_write(&table);
+    smcr_page_more(page, page->report->connections.length, " with less data");
+}
+
+void
+smcr_text_connections(const smcr_page_t *page)
+{
+    smcr_page_heading(page, "Connections");
+    if (!page->report->connections.length) {
+        smcr_page_line(page, 2, "none that speaks of SMC-R");
+        return;
+    }
+    write_outcomes(page);
+    write_fallbacks(page);
+    write_busiest(page);
+}

@@ -1,0 +1,208 @@
+/* text_fabric.c
+ * How the packets of RDMA fared, in a few lines over all flows, and the flows of other programs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/words/words.h"
+#include "text_page.h"
+
+static const char *
+count(const smcr_page_t *page, uint64_t number, const char *what)
+{
+    if (!smcr_page_known(number))
+        return "";
+    return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
+}
+
+static void
+row(smcr_table_t *table, const char *name, const char *text)
+{
+    if (!text || !*text)
+        return;
+    smcr_table_cell(table, name);
+    smcr_table_cell(table, text);
+}
+
+static const char *
+traffic(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+{
+    return smcr_page_text(page, "%s, %s; payload %s, each byte once %s",
+                          smcr_words_things(page->scope, sum->packets, "packet"),
+                          smcr_words_size(page->scope, sum->bytes),
+                          smcr_words_size(page->scope, sum->payload_bytes),
+                          smcr_words_size(page->scope, sum->goodput_bytes));
+}
+
+static const char *
+repeats(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+{
+    const smcr_causes_entry_t *causes = &sum->repeated_after;
+
+    if (!sum->repeated)
+        return "none";
+    return smcr_page_text(
+        page, "%s (%s): %s", smcr_words_things(page->scope, sum->repeated, "packet"),
+        smcr_words_share(page->scope, sum->repeated, sum->packets),
+        smcr_page_list(page, ", ", count(page, causes->nak, "after a NAK"),
+                       count(page, causes->rnr, "after an RNR NAK"),
+                       count(page, causes->read, "as a READ was asked again"),
+                       count(page, causes->timeout, "after a timeout"),
+                       count(page, causes->unknown, "for an unknown cause"), NULL));
+}
+
+static const char *
+refusals(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+{
+    const smcr_naks_entry_t *nak = &sum->nak;
+
+    return smcr_page_list(page, ", ", count(page, nak->psn_sequence, "for a PSN sequence error"),
+                          count(page, nak->invalid_request, "for an invalid request"),
+                          count(page, nak->remote_access, "for a remote access error"),
+                          count(page, nak->remote_operational, "for a remote operational error"),
+                          count(page, nak->invalid_rd, "for an invalid RD request"),
+                          count(page, sum->rnr_nak, "for want of a receive buffer (RNR)"), NULL);
+}
+
+static const char *
+absent(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+{
+    if (!smcr_page_known(sum->missing))
+        return "";
+    return smcr_page_text(page, "%s in %s", smcr_words_things(page->scope, sum->missing, "packet"),
+                          smcr_words_things(page->scope, sum->gaps, "place"));
+}
+
+static const char *
+congestion(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+{
+    const smcr_codepoints_entry_t *ecn = &sum->ecn;
+
+    if (!ecn->ce && !sum->cnp)
+        return "";
+    return smcr_page_list(page, ", ",
+                          ecn->ce ? smcr_page_text(page, "%s marked CE (%s)",
+                                                   smcr_words_things(page->scope, ecn->ce, "packet"),
+                                                   smcr_words_share(page->scope, ecn->ce, sum->packets))
+                                  : "",
+                          smcr_page_things(page, sum->cnp, "CNP"),
+                          sum->ce_to_cnp_s.count
+                              ? smcr_page_text(page, "CNP after %s", smcr_page_spread(page, &sum->ce_to_cnp_s))
+                              : "",
+                          NULL);
+}
+
+static const char *
+checks(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+{
+    if (page->report->capture.check_icrc != SMCR_YES)
+        return "not checked (-o smcr.check_icrc:TRUE)";
+    if (!sum->icrc)
+        return "";
+    return smcr_page_list(page, ", ", count(page, sum->icrc->good, "right"),
+                          count(page, sum->icrc->bad, "wrong"),
+                          count(page, sum->icrc->unverified, "not verified"), NULL);
+}
+
+static smcr_rdma_entry_t
+add_up(const smcr_page_t *page)
+{
+    const smcr_list_t *flows = &page->report->rdma_flows;
+    smcr_rdma_entry_t sum = {0};
+
+    for (uint32_t i = 0; i < flows->length; i++)
+        smcr_entry_join(&sum, flows->entries[i], &smcr_rdma_description, page->scope);
+    return sum;
+}
+
+/* ---- flows of other programs ---- */
+
+static bool
+is_other(const smcr_rdma_entry_t *flow)
+{
+    return flow->kind && strcmp(flow->kind, "smc-r") != 0;
+}
+
+static const char *
+queue_pair(const smcr_page_t *page, const char *address, uint64_t qpn)
+{
+    const char *name = address ? address : "?";
+
+    return qpn == SMCR_UNKNOWN ? name : smcr_page_text(page, "%s QP %" PRIu64, name, qpn);
+}
+
+static void
+add_flow(smcr_table_t *table, const smcr_rdma_entry_t *flow)
+{
+    const smcr_page_t *page = table->page;
+
+    smcr_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, flow->src, flow->src_qpn),
+                                          queue_pair(page, flow->dst, flow->dst_qpn)));
+    smcr_table_cell(table, smcr_words_number(page->scope, flow->packets));
+    smcr_table_cell(table, smcr_words_size(page->scope, flow->payload_bytes));
+    smcr_table_cell(table, count(page, flow->repeated, ""));
+    smcr_table_cell(table, count(page, flow->ecn.ce, ""));
+    smcr_table_cell(table, flow->cm && flow->cm->client_state ? flow->cm->client_state : "");
+}
+
+static void
+insert(const smcr_rdma_entry_t **busiest, uint32_t count_, const smcr_rdma_entry_t *flow)
+{
+    uint32_t i = MIN(count_, SMCR_PAGE_MOST);
+
+    for (; i > 0 && smcr_page_known(busiest[i - 1]->packets) < smcr_page_known(flow->packets); i--)
+        if (i < SMCR_PAGE_MOST)
+            busiest[i] = busiest[i - 1];
+    if (i < SMCR_PAGE_MOST)
+        busiest[i] = flow;
+}
+
+static void
+write_others(const smcr_page_t *page)
+{
+    static const char *const headings[] = {"flow of another program", "packets", "payload", "again",
+                                           "CE", "RDMA-CM"};
+    const smcr_list_t *flows = &page->report->rdma_flows;
+    const smcr_rdma_entry_t *busiest[SMCR_PAGE_MOST];
+    smcr_table_t table = smcr_table_new(page, "lrrrrl");
+    uint32_t others = 0;
+
+    for (uint32_t i = 0; i < flows->length; i++)
+        if (is_other(flows->entries[i]))
+            insert(busiest, others++, flows->entries[i]);
+    if (!others)
+        return;
+    for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
+        smcr_table_cell(&table, headings[i]);
+    for (uint32_t i = 0; i < others && i < SMCR_PAGE_MOST; i++)
+        add_flow(&table, busiest[i]);
+    smcr_table_write(&table);
+    smcr_page_more(page, others, " flows with fewer packets");
+}
+
+void
+smcr_text_fabric(const smcr_page_t *page)
+{
+    smcr_rdma_entry_t sum = add_up(page);
+    smcr_table_t table = smcr_table_new(page, "ll");
+
+    if (!page->report->rdma_flows.length)
+        return;
+    smcr_page_heading(page, "RDMA on the wire");
+    row(&table, "traffic", traffic(page, &sum));
+    row(&table, "sent again", repeats(page, &sum));
+    row(&table, "NAKs", refusals(page, &sum));
+    row(&table, "absent", absent(page, &sum));
+    row(&table, "copies", smcr_page_things(page, sum.copies, "packet"));
+    row(&table, "congestion", congestion(page, &sum));
+    row(&table, "ICRC", checks(page, &sum));
+    row(&table, "messages", sum.completion_time_s.count
+                                ? smcr_page_text(page, "complete after %s",
+                                                 smcr_page_spread(page, &sum.completion_time_s))
+                                : "");
+    smcr_table_write(&table);
+    write_others(page);
+}

@@ -1,0 +1,65 @@
+/* text_findings.c
+ * Broken rules, and what to look at, worst first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/words/words.h"
+#include "text_page.h"
+
+static void
+write_breaches(const smcr_page_t *page)
+{
+    const smcr_list_t *breaches = &page->report->breaches;
+    smcr_table_t table = smcr_table_new(page, "rlll");
+
+    if (!breaches->length)
+        return;
+    smcr_page_heading(page, "Breaches of RFC 7609 and of formats");
+    for (uint32_t i = 0; i < breaches->length && i < SMCR_PAGE_MOST; i++) {
+        const smcr_breach_entry_t *breach = breaches->entries[i];
+        smcr_table_cell(&table, smcr_words_number(page->scope, breach->count));
+        smcr_table_cell(&table, smcr_page_text(page, "smcr.%s", breach->kind));
+        smcr_table_cell(&table, breach->by ? smcr_page_text(page, "by the %s", breach->by) : "");
+        smcr_table_cell(&table, smcr_page_when(page, &breach->frame));
+    }
+    smcr_table_write(&table);
+    smcr_page_more(page, breaches->length, " kinds: Analyze > Expert Information");
+}
+
+static bool
+is_healthy(const smcr_list_t *findings)
+{
+    for (uint32_t i = 0; i < findings->length; i++) {
+        const smcr_finding_entry_t *finding = findings->entries[i];
+        if (strcmp(finding->severity, "chat") != 0)
+            return false;
+    }
+    return true;
+}
+
+static void
+write_finding(const smcr_page_t *page, uint32_t number, const smcr_finding_entry_t *finding)
+{
+    const char *mark = smcr_page_text(page, "%2" PRIu32 ". %-5s ", number, finding->severity);
+    const char *when = smcr_page_when(page, &finding->frame);
+
+    smcr_page_item(page, mark, finding->text);
+    smcr_page_line(page, 10, "%s", smcr_page_list(page, ": ", when, finding->filter ? finding->filter : "", NULL));
+}
+
+void
+smcr_text_findings(const smcr_page_t *page)
+{
+    const smcr_list_t *findings = &page->report->findings;
+
+    write_breaches(page);
+    smcr_page_heading(page, "Look at");
+    if (is_healthy(findings))
+        smcr_page_line(page, 2, "Nothing: as far as this capture shows, all is well.");
+    for (uint32_t i = 0; i < findings->length; i++)
+        write_finding(page, i + 1, findings->entries[i]);
+}

@@ -1,0 +1,135 @@
+/* text_links.c
+ * Link groups, their links and what became of them, and failovers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/words/words.h"
+#include "text_page.h"
+
+static const char *
+number(const smcr_page_t *page, const char *before, uint64_t value)
+{
+    return value == SMCR_UNKNOWN ? "" : smcr_page_text(page, "%s%" PRIu64, before, value);
+}
+
+static const char *
+peer(const smcr_page_t *page, const char *role, const smcr_peer_entry_t *entry)
+{
+    if (!entry->host_name)
+        return "";
+    return smcr_page_text(page, "%s %s%s", role, smcr_words_clean(page->scope, entry->host_name),
+                          entry->system ? smcr_page_text(page, " (%s)", entry->system) : "");
+}
+
+static const char *
+end(const smcr_page_t *page, const smcr_link_group_entry_t *group)
+{
+    if (!group->ended_frame.frame)
+        return "";
+    return smcr_page_text(page, "ended in %s", smcr_page_when(page, &group->ended_frame));
+}
+
+static void
+write_group(const smcr_page_t *page, const smcr_link_group_entry_t *group)
+{
+    smcr_page_item(
+        page, smcr_page_text(page, "  %-3" PRIu64 " ", group->index),
+        smcr_page_list(page, ", ", group->version ? group->version : "", group->type ? group->type : "",
+                       number(page, "VLAN ", group->vlan),
+                       group->eid ? smcr_page_text(page, "EID %s", smcr_words_clean(page->scope, group->eid)) : "",
+                       peer(page, "client", &group->peers.client),
+                       peer(page, "server", &group->peers.server),
+                       smcr_page_things(page, group->rmbs.length, "RMB"), end(page, group), NULL));
+}
+
+static const char *
+queue_pair(const smcr_page_t *page, const smcr_queue_pair_entry_t *entry)
+{
+    return smcr_page_text(page, "%s%s", entry->gid ? entry->gid : "?", number(page, " QP ", entry->qpn));
+}
+
+static const char *
+fate(const smcr_page_t *page, const smcr_link_entry_t *link)
+{
+    const char *when = smcr_page_when(page, &link->deleted_frame);
+    const char *reason = link->delete_reason ? link->delete_reason : "";
+
+    return smcr_page_list(page, ", ", link->state ? link->state : "", reason, when, NULL);
+}
+
+static void
+add_link(smcr_table_t *table, const smcr_link_entry_t *link)
+{
+    const smcr_page_t *page = table->page;
+
+    smcr_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, &link->client),
+                                          queue_pair(page, &link->server)));
+    smcr_table_cell(table, number(page, "link ", link->number));
+    smcr_table_cell(table, number(page, "MTU ", link->mtu_bytes));
+    smcr_table_cell(table, fate(page, link));
+}
+
+static void
+write_links(const smcr_page_t *page, const smcr_link_group_entry_t *group)
+{
+    smcr_table_t table = smcr_table_new(page, "llll");
+
+    for (uint32_t i = 0; i < group->links.length && i < SMCR_PAGE_MOST; i++)
+        add_link(&table, group->links.entries[i]);
+    smcr_table_write(&table);
+    smcr_page_more(page, group->links.length, " links");
+}
+
+static void
+write_failover(const smcr_page_t *page, const smcr_link_group_entry_t *group,
+               const smcr_link_entry_t *link)
+{
+    smcr_failover_t failover = smcr_failover_of(page->report, group, link);
+
+    smcr_page_line(page, 2, "%s: %s", smcr_words_link(page->scope, group, link),
+                   smcr_page_list(page, "; ",
+                                  failover.moved ? smcr_words_failover(page->scope, &failover)
+                                                 : "no connection moved",
+                                  smcr_page_when(page, &failover.first_move), NULL));
+}
+
+static void
+write_failovers(const smcr_page_t *page)
+{
+    const smcr_list_t *groups = &page->report->link_groups;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < groups->length; i++) {
+        const smcr_link_group_entry_t *group = groups->entries[i];
+        for (uint32_t j = 0; j < group->links.length; j++) {
+            const smcr_link_entry_t *link = group->links.entries[j];
+            if (!smcr_link_is_lost(link))
+                continue;
+            if (!count)
+                smcr_page_heading(page, "Failovers");
+            if (count++ < SMCR_PAGE_MOST)
+                write_failover(page, group, link);
+        }
+    }
+    smcr_page_more(page, count, "");
+}
+
+void
+smcr_text_links(const smcr_page_t *page)
+{
+    const smcr_list_t *groups = &page->report->link_groups;
+
+    if (!groups->length)
+        return;
+    smcr_page_heading(page, "Link groups");
+    for (uint32_t i = 0; i < groups->length && i < SMCR_PAGE_MOST; i++) {
+        write_group(page, groups->entries[i]);
+        write_links(page, groups->entries[i]);
+    }
+    smcr_page_more(page, groups->length, " link groups");
+    write_failovers(page);
+}

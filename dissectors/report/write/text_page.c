@@ -1,0 +1,250 @@
+/* text_page.c
+ * Lines and tables of a page. Widths are those of characters, not of bytes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "text_page.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "report/words/words.h"
+
+#define TABLE_INDENT 2
+#define BETWEEN 2 /* columns of a table */
+
+static glong
+width(const char *text)
+{
+    return g_utf8_strlen(text, -1);
+}
+
+static void
+pad(GString *text, glong columns)
+{
+    for (; columns > 0; columns--)
+        g_string_append_c(text, ' ');
+}
+
+/* ---- lines ---- */
+
+void
+smcr_page_heading(const smcr_page_t *page, const char *heading)
+{
+    g_string_append_printf(page->text, "\n%s\n", heading);
+}
+
+/* Bytes of the longest beginning of the text that fits and ends before a space. */
+static size_t
+that_fits(const char *text, glong columns)
+{
+    const char *end = NULL, *at = text;
+
+    if (width(text) <= columns)
+        return strlen(text);
+    for (glong column = 0; column <= columns; column++, at = g_utf8_next_char(at))
+        if (*at == ' ' && at != text)
+            end = at;
+    return (size_t)((end ? end : g_utf8_prev_char(at)) - text);
+}
+
+void
+smcr_page_item(const smcr_page_t *page, const char *mark, const char *line)
+{
+    glong indent = width(mark), columns = SMCR_PAGE_WIDTH - indent;
+
+    g_string_append(page->text, mark);
+    for (bool first = true; *line; first = false) {
+        size_t length = that_fits(line, columns);
+        if (!first)
+            pad(page->text, indent);
+        g_string_append_len(page->text, line, (gssize)length);
+        g_string_append_c(page->text, '\n');
+        line += length;
+        while (*line == ' ')
+            line++;
+    }
+}
+
+void
+smcr_page_line(const smcr_page_t *page, unsigned indent, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    smcr_page_item(page, wmem_strdup_printf(page->scope, "%*s", (int)indent, ""),
+                   wmem_strdup_vprintf(page->scope, format, arguments));
+    va_end(arguments);
+}
+
+void
+smcr_page_more(const smcr_page_t *page, uint32_t count, const char *hint)
+{
+    if (count > SMCR_PAGE_MOST)
+        smcr_page_line(page, TABLE_INDENT, "and %s more%s",
+                       smcr_words_number(page->scope, count - SMCR_PAGE_MOST), hint);
+}
+
+/* ---- tables ---- */
+
+smcr_table_t
+smcr_table_new(const smcr_page_t *page, const char *alignment)
+{
+    return (smcr_table_t){.page = page,
+                          .cells = wmem_array_new(page->scope, sizeof(const char *)),
+                          .columns = (unsigned)strlen(alignment),
+                          .alignment = alignment};
+}
+
+void
+smcr_table_cell(smcr_table_t *table, const char *cell)
+{
+    const char *text = cell ? cell : "";
+
+    wmem_array_append_one(table->cells, text);
+}
+
+static const char *
+cell_of(const smcr_table_t *table, unsigned row, unsigned column)
+{
+    return *(const char **)wmem_array_index(table->cells, row * table->columns + column);
+}
+
+static unsigned
+rows_of(const smcr_table_t *table)
+{
+    return wmem_array_get_count(table->cells) / table->columns;
+}
+
+static glong
+column_width(const smcr_table_t *table, unsigned column)
+{
+    glong widest = 0;
+
+    for (unsigned row = 0; row < rows_of(table); row++)
+        widest = MAX(widest, width(cell_of(table, row, column)));
+    return widest;
+}
+
+/* What goes beyond is left out in the middle. */
+static const char *
+shorten(const smcr_table_t *table, const char *cell, glong columns)
+{
+    glong whole = width(cell), head = (columns - 1) / 2;
+    const char *tail;
+
+    if (whole <= columns)
+        return cell;
+    tail = g_utf8_offset_to_pointer(cell, whole - (columns - 1 - head));
+    return wmem_strdup_printf(table->page->scope, "%.*s…%s",
+                              (int)(g_utf8_offset_to_pointer(cell, head) - cell), cell, tail);
+}
+
+static void
+write_row(const smcr_table_t *table, unsigned row, const glong *widths)
+{
+    GString *text = table->page->text;
+
+    pad(text, TABLE_INDENT);
+    for (unsigned column = 0; column < table->columns; column++) {
+        const char *cell = shorten(table, cell_of(table, row, column), widths[column]);
+        glong space = widths[column] - width(cell);
+
+        if (!widths[column])
+            continue;
+        if (table->alignment[column] == 'r')
+            pad(text, space);
+        g_string_append(text, cell);
+        if (table->alignment[column] == 'l')
+            pad(text, space);
+        pad(text, BETWEEN);
+    }
+    while (text->len && text->str[text->len - 1] == ' ')
+        g_string_truncate(text, text->len - 1);
+    g_string_append_c(text, '\n');
+}
+
+void
+smcr_table_write(const smcr_table_t *table)
+{
+    glong *widths = wmem_alloc_array(table->page->scope, glong, table->columns);
+    glong sum = TABLE_INDENT;
+
+    for (unsigned column = 0; column < table->columns; column++) {
+        widths[column] = column_width(table, column);
+        sum += widths[column] ? widths[column] + (column ? BETWEEN : 0) : 0;
+    }
+    if (sum > SMCR_PAGE_WIDTH)
+        widths[0] = MAX(widths[0] - (sum - SMCR_PAGE_WIDTH), 9);
+    for (unsigned row = 0; row < rows_of(table); row++)
+        write_row(table, row, widths);
+}
+
+/* ---- parts of lines ---- */
+
+const char *
+smcr_page_list(const smcr_page_t *page, const char *separator, ...)
+{
+    wmem_strbuf_t *list = wmem_strbuf_new(page->scope, "");
+    const char *fact;
+    va_list facts;
+
+    va_start(facts, separator);
+    while ((fact = va_arg(facts, const char *)))
+        if (*fact)
+            wmem_strbuf_append_printf(list, "%s%s", wmem_strbuf_get_len(list) ? separator : "",
+                                      fact);
+    va_end(facts);
+    return wmem_strbuf_finalize(list);
+}
+
+const char *
+smcr_page_text(const smcr_page_t *page, const char *format, ...)
+{
+    va_list arguments;
+    const char *text;
+
+    va_start(arguments, format);
+    text = wmem_strdup_vprintf(page->scope, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+uint64_t
+smcr_page_known(uint64_t number)
+{
+    return number == SMCR_UNKNOWN ? 0 : number;
+}
+
+const char *
+smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing)
+{
+    return smcr_page_known(number) ? smcr_words_things(page->scope, number, thing) : "";
+}
+
+const char *
+smcr_page_spread(const smcr_page_t *page, const smcr_distribution_t *spread)
+{
+    if (!spread->count)
+        return "";
+    return smcr_page_text(page, "%s, at most %s",
+                          smcr_words_duration(page->scope, spread->sum / spread->count),
+                          smcr_words_duration(page->scope, spread->max));
+}
+
+const char *
+smcr_page_when(const smcr_page_t *page, const smcr_when_t *when)
+{
+    uint64_t first = page->report->capture.first_time;
+    uint64_t time;
+
+    if (!when->frame)
+        return "";
+    if (first == SMCR_UNKNOWN || when->time < first)
+        return smcr_page_text(page, "frame %" PRIu32, when->frame);
+    time = (when->time - first) / 1000;
+    return smcr_page_text(page, "frame %" PRIu32 ", %" PRIu64 ".%06" PRIu64 " s", when->frame,
+                          time / 1000000, time % 1000000);
+}

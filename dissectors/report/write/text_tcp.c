@@ -1,0 +1,71 @@
+/* text_tcp.c
+ * TCP's marks of congestion, where a connection uses ECN.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "report/words/words.h"
+#include "text_page.h"
+
+static bool
+uses_ecn(const smcr_tcp_entry_t *flow)
+{
+    bool agreed = flow->ecn_initiated == SMCR_YES && flow->ecn_accepted == SMCR_YES;
+
+    return agreed || flow->up.ce || flow->down.ce || flow->up.sce || flow->down.sce;
+}
+
+static void
+add_up(const smcr_page_t *page, smcr_tcp_way_entry_t *sum, uint32_t *users)
+{
+    const smcr_list_t *flows = &page->report->tcp_flows;
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_tcp_entry_t *flow = flows->entries[i];
+        if (!uses_ecn(flow))
+            continue;
+        (*users)++;
+        smcr_entry_join(sum, &flow->up, &smcr_tcp_way_description, page->scope);
+        smcr_entry_join(sum, &flow->down, &smcr_tcp_way_description, page->scope);
+    }
+}
+
+static const char *
+count(const smcr_page_t *page, uint64_t number, const char *what)
+{
+    if (!smcr_page_known(number))
+        return "";
+    return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
+}
+
+static void
+write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
+{
+    smcr_page_line(page, 2, "%s: %s", smcr_words_things(page->scope, sum->data_segments, "data segment"),
+                   sum->ce || sum->sce || sum->ece || sum->cwr || sum->esce
+                       ? smcr_page_list(page, ", ", count(page, sum->ce, "marked CE"),
+                                        count(page, sum->sce, "marked ECT(1)"),
+                                        count(page, sum->ece, "with ECE"), count(page, sum->cwr, "with CWR"),
+                                        count(page, sum->esce, "with NS"), NULL)
+                       : "no marks");
+    if (sum->rtt_s.count)
+        smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));
+    if (smcr_page_known(sum->repeated_segments))
+        smcr_page_line(page, 2, "sent again: %s",
+                       smcr_words_things(page->scope, sum->repeated_segments, "segment"));
+}
+
+void
+smcr_text_tcp(const smcr_page_t *page)
+{
+    smcr_tcp_way_entry_t sum = {0};
+    uint32_t users = 0;
+
+    add_up(page, &sum, &users);
+    if (!users)
+        return;
+    smcr_page_heading(page, "ECN of TCP");
+    smcr_page_line(page, 2, "%s of %s", smcr_words_number(page->scope, users),
+                   smcr_words_things(page->scope, page->report->tcp_flows.length, "TCP connection"));
+    write_marks(page, &sum);
+}

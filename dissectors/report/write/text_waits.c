@@ -1,0 +1,138 @@
+/* text_waits.c
+ * Who waited for whom: writers for readers, and both for the fabric.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "report/words/words.h"
+#include "text_page.h"
+
+typedef struct {
+    const smcr_connection_entry_t *conn;
+    const smcr_conn_way_entry_t *way;
+    bool to_server;
+    uint64_t waited; /* nanoseconds */
+} way_t;
+
+static way_t
+way_of(const smcr_connection_entry_t *conn, bool to_server)
+{
+    const smcr_conn_way_entry_t *way = to_server ? &conn->client_to_server : &conn->server_to_client;
+
+    return (way_t){conn, way, to_server,
+                   MAX(smcr_page_known(way->blocked_s), smcr_page_known(way->window_full_s))};
+}
+
+static bool
+has_waited(const way_t *way)
+{
+    return smcr_page_known(way->way->blocked_count) || smcr_page_known(way->way->window_full_count);
+}
+
+static void
+insert(way_t *worst, uint32_t count, const way_t *way)
+{
+    uint32_t i = count;
+
+    for (; i > 0 && worst[i - 1].waited < way->waited; i--)
+        if (i < SMCR_PAGE_MOST)
+            worst[i] = worst[i - 1];
+    if (i < SMCR_PAGE_MOST)
+        worst[i] = *way;
+}
+
+/* The directions that waited longest; returns how many waited at all. */
+static uint32_t
+find_worst(const smcr_page_t *page, way_t *worst)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        for (int to_server = 1; to_server >= 0; to_server--) {
+            way_t way = way_of(conns->entries[i], to_server);
+            if (!has_waited(&way))
+                continue;
+            insert(worst, MIN(count, SMCR_PAGE_MOST), &way);
+            count++;
+        }
+    }
+    return count;
+}
+
+static const char *
+count_and_time(const smcr_page_t *page, uint64_t count, uint64_t time)
+{
+    if (!smcr_page_known(count))
+        return "-";
+    return smcr_page_text(page, "%s, %s", smcr_words_things(page->scope, count, "time"),
+                          smcr_words_duration(page->scope, smcr_page_known(time)));
+}
+
+static void
+add_way(smcr_table_t *table, const way_t *way)
+{
+    const smcr_page_t *page = table->page;
+
+    smcr_table_cell(table, smcr_words_connection(page->scope, way->conn));
+    smcr_table_cell(table, way->to_server ? "client" : "server");
+    smcr_table_cell(table, count_and_time(page, way->way->blocked_count, way->way->blocked_s));
+    smcr_table_cell(table, count_and_time(page, way->way->window_full_count, way->way->window_full_s));
+    smcr_table_cell(table, way->to_server ? "server" : "client");
+    smcr_table_cell(table, smcr_page_spread(page, &way->way->read_time_s));
+}
+
+static void
+write_worst(const smcr_page_t *page)
+{
+    static const char *const headings[] = {"client → server", "writer", "blocked", "window full",
+                                           "reader",          "reads after"};
+    way_t worst[SMCR_PAGE_MOST];
+    uint32_t count = find_worst(page, worst);
+    smcr_table_t table = smcr_table_new(page, "llllll");
+
+    if (!count)
+        return;
+    for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
+        smcr_table_cell(&table, headings[i]);
+    for (uint32_t i = 0; i < count && i < SMCR_PAGE_MOST; i++)
+        add_way(&table, &worst[i]);
+    smcr_table_write(&table);
+    smcr_page_more(page, count, " directions that waited less");
+}
+
+static void
+join(const smcr_page_t *page, smcr_conn_way_entry_t *sum)
+{
+    const smcr_list_t *conns = &page->report->connections;
+
+    memset(sum, 0, sizeof *sum);
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        smcr_entry_join(sum, &conn->client_to_server, &smcr_conn_way_description, page->scope);
+        smcr_entry_join(sum, &conn->server_to_client, &smcr_conn_way_description, page->scope);
+    }
+}
+
+void
+smcr_text_waits(const smcr_page_t *page)
+{
+    smcr_conn_way_entry_t sum;
+    const char *acks, *reads;
+
+    join(page, &sum);
+    acks = smcr_page_spread(page, &sum.ack_time_s);
+    reads = smcr_page_spread(page, &sum.read_time_s);
+    if (!*acks && !*reads && !sum.blocked_count && !sum.window_full_count)
+        return;
+    smcr_page_heading(page, "Who waited for whom");
+    if (!sum.blocked_count && !sum.window_full_count)
+        smcr_page_line(page, 2, "no writer waited for a reader");
+    write_worst(page);
+    if (*acks)
+        smcr_page_line(page, 2, "WRITEs were acknowledged after %s", acks);
+    if (*reads)
+        smcr_page_line(page, 2, "announced data was read after %s", reads);
+}
