@@ -31,11 +31,11 @@ ROOMS = {
     "packet": {"packet.h"},
     "tcp": {"tcp.h"},
     "roce": {"roce.h"},
-    "report/figures": {"entries.h", "notice.h"},
+    "report/figures": {"figures.h"},
     "report/words": {"words.h"},
     "report/findings": {"findings.h"},
     "report/collect": {"collection.h"},
-    "report/write": {"write.h"},
+    "report/write": {"output.h"},
     "report": {"report.h"},
 }
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan

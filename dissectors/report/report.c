@@ -15,8 +15,8 @@
 #include <epan/stat_tap_ui.h>
 
 #include "listeners.h"
-#include "window.h"
-#include "write/write.h"
+#include "report_window.h"
+#include "write/output.h"
 
 #define TEXT_OPTION "smcr,report"
 #define JSON_OPTION "smcr,json"

@@ -8,7 +8,7 @@
 #define SMCR_REPORT_COLLECT_COLLECTION_H
 
 #include "notices.h"
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "show/show.h"
 
 typedef struct smcr_collection smcr_collection_t;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "report/figures/texts.h"
+#include "report/figures/figures.h"
 #include "show/show.h"
 #include "wire/wire.h"
 
@@ -236,10 +236,10 @@ smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *
     if (conn->lgr && conn->lgr->index != SMCR_NO_INDEX && !conn->fallback.kind)
         entry->link_group = conn->lgr->index;
     for (const smcr_link_use_t *use = counted->first_use; use; use = use->next) {
-        smcr_conn_link_entry_t *link =
+        smcr_conn_link_entry_t *used =
             smcr_list_add(&entry->links, scope, &smcr_conn_link_description);
-        link->number = use->link->has_number ? use->link->number : SMCR_UNKNOWN;
-        link->from_frame = use->from;
+        used->number = use->link->has_number ? use->link->number : SMCR_UNKNOWN;
+        used->from_frame = use->from;
     }
     fill_times(entry, counted, tcp);
     fill_ways(entry, counted, tcp);

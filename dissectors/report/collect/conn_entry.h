@@ -9,7 +9,7 @@
 
 #include "byte_ranges.h"
 #include "frame_times.h"
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "state/state.h"
 #include "tcp_flows.h"
 #include "unacked_writes.h"

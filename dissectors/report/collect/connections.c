@@ -63,7 +63,7 @@ note_link(smcr_connections_t *connections, smcr_counted_conn_t *counted, int sid
 
 /* ---- packets ---- */
 
-/* What a WRITE packet carries. Where the place is not known, a repeat may be any of those before. */
+/* What a WRITE packet carries. Where its place is not known, a repeat does not count. */
 static void
 count_bytes(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr_place_t *place,
             bool repeat)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/figures/texts.h"
+#include "report/figures/figures.h"
 #include "values.h"
 #include "wire/wire.h"
 

@@ -10,7 +10,7 @@
 #include "connections.h"
 #include "frame_times.h"
 #include "rdma_flows.h"
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "rmbs.h"
 #include "show/show.h"
 

@@ -7,8 +7,7 @@
 #ifndef SMCR_REPORT_COLLECT_NOTICES_H
 #define SMCR_REPORT_COLLECT_NOTICES_H
 
-#include "report/figures/entries.h"
-#include "report/figures/notice.h"
+#include "report/figures/figures.h"
 #include "show/show.h"
 
 typedef struct smcr_notices smcr_notices_t; /* of one report */

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "report/figures/texts.h"
+#include "report/figures/figures.h"
 #include "values.h"
 #include "wire/wire.h"
 

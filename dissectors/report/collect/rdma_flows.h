@@ -8,7 +8,7 @@
 #ifndef SMCR_REPORT_COLLECT_RDMA_FLOWS_H
 #define SMCR_REPORT_COLLECT_RDMA_FLOWS_H
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "show/show.h"
 
 typedef struct smcr_rdma_flows smcr_rdma_flows_t; /* of one report */

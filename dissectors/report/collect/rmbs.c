@@ -7,7 +7,7 @@
 
 #include "rmbs.h"
 
-#include "report/figures/texts.h"
+#include "report/figures/figures.h"
 #include "wire/wire.h"
 
 /* An RKey on the link of the owner's queue pair. */
@@ -72,24 +72,24 @@ static announced_t *
 find(const smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, uint32_t number)
 {
     rkey_t key = {NULL, owner, number};
-    announced_t *rmb = wmem_map_lookup(rmbs->rkeys, &key);
+    announced_t *buffer = wmem_map_lookup(rmbs->rkeys, &key);
 
-    return rmb && !rmb->deleted.frame ? rmb : NULL;
+    return buffer && !buffer->deleted.frame ? buffer : NULL;
 }
 
 static void
-add_rkey(smcr_announced_rmbs_t *rmbs, announced_t *rmb, const smcr_qp_t *owner, uint32_t number)
+add_rkey(smcr_announced_rmbs_t *rmbs, announced_t *buffer, const smcr_qp_t *owner, uint32_t number)
 {
-    if (find(rmbs, owner, number) == rmb)
+    if (find(rmbs, owner, number) == buffer)
         return;
     rkey_t *key = wmem_new(rmbs->scope, rkey_t);
     *key = (rkey_t){NULL, owner, number};
-    if (rmb->last_rkey)
-        rmb->last_rkey->next = key;
+    if (buffer->last_rkey)
+        buffer->last_rkey->next = key;
     else
-        rmb->first_rkey = key;
-    rmb->last_rkey = key;
-    wmem_map_insert(rmbs->rkeys, key, rmb);
+        buffer->first_rkey = key;
+    buffer->last_rkey = key;
+    wmem_map_insert(rmbs->rkeys, key, buffer);
 }
 
 static group_t *
@@ -110,22 +110,22 @@ static announced_t *
 announce(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, uint32_t number, uint64_t va,
          bool used_too)
 {
-    announced_t *rmb = find(rmbs, owner, number);
+    announced_t *buffer = find(rmbs, owner, number);
     group_t *group = group_of(rmbs, owner->link->lgr);
 
-    if (rmb && rmb->va == va && (used_too || !rmb->streams.length))
-        return rmb;
-    rmb = wmem_new0(rmbs->scope, announced_t);
-    rmb->side = owner->side;
-    rmb->va = va;
-    rmb->size = SMCR_UNKNOWN;
+    if (buffer && buffer->va == va && (used_too || !buffer->streams.length))
+        return buffer;
+    buffer = wmem_new0(rmbs->scope, announced_t);
+    buffer->side = owner->side;
+    buffer->va = va;
+    buffer->size = SMCR_UNKNOWN;
     if (group->last)
-        group->last->next = rmb;
+        group->last->next = buffer;
     else
-        group->first = rmb;
-    group->last = rmb;
-    add_rkey(rmbs, rmb, owner, number);
-    return rmb;
+        group->first = buffer;
+    group->last = buffer;
+    add_rkey(rmbs, buffer, owner, number);
+    return buffer;
 }
 
 /* ---- messages ---- */
@@ -141,10 +141,11 @@ take_clc(smcr_announced_rmbs_t *rmbs, const smcr_tap_t *packet)
     if (!agrees || clc->smcd || !(clc->complete || clc->cut_usable) || !record->link ||
         record->sender < 0)
         return;
-    announced_t *rmb = announce(rmbs, &record->link->qp[record->sender], accept->rkey, accept->va,
-                                accept->rmb_index > 1);
-    rmb->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    smcr_numbers_add(&rmb->streams, rmbs->scope, record->conn->index);
+    const smcr_qp_t *owner = &record->link->qp[record->sender];
+    announced_t *buffer =
+        announce(rmbs, owner, accept->rkey, accept->va, accept->rmb_index > 1);
+    buffer->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    smcr_numbers_add(&buffer->streams, rmbs->scope, record->conn->index);
 }
 
 /* The link that the number named in that frame; NULL: none. */
@@ -162,13 +163,13 @@ link_at(const smcr_lgr_t *lgr, uint8_t number, uint32_t frame)
 
 /* RTokens of an RMB on other links of the group. */
 static void
-take_others(smcr_announced_rmbs_t *rmbs, announced_t *rmb, const smcr_lgr_t *lgr,
+take_others(smcr_announced_rmbs_t *rmbs, announced_t *buffer, const smcr_lgr_t *lgr,
             smcr_when_t when, const smcr_llc_t *llc)
 {
-    for (unsigned i = 0; rmb && i < llc->rtoken_count; i++) {
+    for (unsigned i = 0; buffer && i < llc->rtoken_count; i++) {
         const smcr_link_t *link = link_at(lgr, llc->rtokens[i].link, when.frame);
         if (link)
-            add_rkey(rmbs, rmb, &link->qp[rmb->side], llc->rtokens[i].rkey);
+            add_rkey(rmbs, buffer, &link->qp[buffer->side], llc->rtokens[i].rkey);
     }
 }
 
@@ -180,9 +181,9 @@ take_new_link(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, uint8_t numbe
     const smcr_link_t *link = link_at(owner->link->lgr, number, when.frame);
 
     for (unsigned i = 0; link && i < llc->rtoken_count; i++) {
-        announced_t *rmb = find(rmbs, owner, llc->rtokens[i].ref_rkey);
-        if (rmb)
-            add_rkey(rmbs, rmb, &link->qp[owner->side], llc->rtokens[i].rkey);
+        announced_t *buffer = find(rmbs, owner, llc->rtokens[i].ref_rkey);
+        if (buffer)
+            add_rkey(rmbs, buffer, &link->qp[owner->side], llc->rtokens[i].rkey);
     }
 }
 
@@ -191,12 +192,12 @@ take_confirm_rkey(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, smcr_when
                   const smcr_llc_t *llc)
 {
     const smcr_llc_confirm_rkey_t *confirm = &llc->u.confirm_rkey;
-    announced_t *rmb = announce(rmbs, owner, confirm->rkey, confirm->va, false);
+    announced_t *buffer = announce(rmbs, owner, confirm->rkey, confirm->va, false);
 
-    if (!rmb->confirmed.frame)
-        rmb->confirmed = when;
-    group_of(rmbs, owner->link->lgr)->confirmed[owner->side] = rmb;
-    take_others(rmbs, rmb, owner->link->lgr, when, llc);
+    if (!buffer->confirmed.frame)
+        buffer->confirmed = when;
+    group_of(rmbs, owner->link->lgr)->confirmed[owner->side] = buffer;
+    take_others(rmbs, buffer, owner->link->lgr, when, llc);
 }
 
 static void
@@ -204,9 +205,9 @@ take_delete_rkey(const smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, smcr
                  const smcr_llc_t *llc)
 {
     for (unsigned i = 0; i < llc->rtoken_count; i++) {
-        announced_t *rmb = find(rmbs, owner, llc->rtokens[i].rkey);
-        if (rmb)
-            rmb->deleted = when;
+        announced_t *buffer = find(rmbs, owner, llc->rtokens[i].rkey);
+        if (buffer)
+            buffer->deleted = when;
     }
 }
 
@@ -249,19 +250,19 @@ smcr_announced_rmbs_take(smcr_announced_rmbs_t *rmbs, smcr_when_t when, const sm
 /* ---- reporting ---- */
 
 static void
-report_rmb(const announced_t *rmb, const smcr_lgr_t *lgr, smcr_list_t *list,
+report_rmb(const announced_t *buffer, const smcr_lgr_t *lgr, smcr_list_t *list,
            wmem_allocator_t *scope)
 {
     smcr_rmb_entry_t *entry = smcr_list_add(list, scope, &smcr_rmb_description);
 
     if (lgr->server != SMCR_SIDE_UNKNOWN)
-        entry->owner = rmb->side == lgr->server ? "server" : "client";
-    entry->size_bytes = rmb->size;
-    entry->va = smcr_hex_text(scope, rmb->va, 8);
-    entry->confirmed_frame = rmb->confirmed;
-    entry->deleted_frame = rmb->deleted;
-    entry->streams = rmb->streams;
-    for (const rkey_t *key = rmb->first_rkey; key; key = key->next) {
+        entry->owner = buffer->side == lgr->server ? "server" : "client";
+    entry->size_bytes = buffer->size;
+    entry->va = smcr_hex_text(scope, buffer->va, 8);
+    entry->confirmed_frame = buffer->confirmed;
+    entry->deleted_frame = buffer->deleted;
+    entry->streams = buffer->streams;
+    for (const rkey_t *key = buffer->first_rkey; key; key = key->next) {
         const smcr_link_t *link = key->owner->link;
         smcr_rmb_rkey_entry_t *rkey =
             smcr_list_add(&entry->rkeys, scope, &smcr_rmb_rkey_description);
@@ -276,6 +277,6 @@ smcr_announced_rmbs_report(const smcr_announced_rmbs_t *rmbs, const smcr_lgr_t *
 {
     const group_t *group = wmem_map_lookup(rmbs->groups, lgr);
 
-    for (const announced_t *rmb = group ? group->first : NULL; rmb; rmb = rmb->next)
-        report_rmb(rmb, lgr, list, scope);
+    for (const announced_t *buffer = group ? group->first : NULL; buffer; buffer = buffer->next)
+        report_rmb(buffer, lgr, list, scope);
 }

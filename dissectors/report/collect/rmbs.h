@@ -7,7 +7,7 @@
 #ifndef SMCR_REPORT_COLLECT_RMBS_H
 #define SMCR_REPORT_COLLECT_RMBS_H
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "show/show.h"
 
 typedef struct smcr_announced_rmbs smcr_announced_rmbs_t; /* of one report */

@@ -8,7 +8,7 @@
 #define SMCR_REPORT_COLLECT_TCP_FLOWS_H
 
 #include "compat.h"
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 
 typedef struct smcr_tcp_flows smcr_tcp_flows_t;
 

@@ -314,7 +314,7 @@ take_ends(smcr_tcp_way_t *way, place_t place, uint16_t flags)
         way->fin = place.to - 1;
 }
 
-/* `packets` and `ip_bytes` are of all segments, also of those with RST, which count nowhere else. */
+/* `packets` and `ip_bytes` are of all segments; those with RST count nowhere else. */
 void
 smcr_tcp_way_take(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, wmem_allocator_t *scope,
                   const smcr_tcp_segment_t *segment)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "byte_ranges.h"
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "sent_times.h"
 
 /* Flags of TCP's header (RFC 9293, 3.1; RFC 3168, 6.1; RFC 3540, 9). */
@@ -73,7 +73,8 @@ typedef struct {
     bool any_ecn, any_timestamps; /* a segment told */
 } smcr_tcp_way_t;
 
-/* `way` sends a segment, `reverse` is the other direction. What is kept lives as long as `scope`. */
+/* `way` sends a segment, `reverse` is the other direction. What is kept lives as long as
+ * `scope`. */
 void smcr_tcp_way_take(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, wmem_allocator_t *scope,
                        const smcr_tcp_segment_t *segment);
 

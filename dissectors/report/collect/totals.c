@@ -1,5 +1,5 @@
 /* totals.c
- * Counts frames.
+ * Counts frames and IP packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

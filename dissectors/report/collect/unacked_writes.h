@@ -9,7 +9,7 @@
 #ifndef SMCR_REPORT_COLLECT_UNACKED_WRITES_H
 #define SMCR_REPORT_COLLECT_UNACKED_WRITES_H
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 #include "state/state.h"
 
 typedef struct smcr_unacked_write smcr_unacked_write_t;

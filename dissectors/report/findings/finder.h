@@ -10,8 +10,7 @@
 #ifndef SMCR_REPORT_FINDINGS_FINDER_H
 #define SMCR_REPORT_FINDINGS_FINDER_H
 
-#include "report/figures/entries.h"
-#include "report/figures/notice.h"
+#include "report/figures/figures.h"
 
 #define SMCR_MOST_FINDINGS 10
 

@@ -7,8 +7,7 @@
 #ifndef SMCR_REPORT_FINDINGS_FINDINGS_H
 #define SMCR_REPORT_FINDINGS_FINDINGS_H
 
-#include "report/figures/entries.h"
-#include "report/figures/notice.h"
+#include "report/figures/figures.h"
 
 /*
  * Fills `findings` of the report, worst first, a cause before what follows from it. At most

@@ -7,7 +7,7 @@
 #ifndef SMCR_REPORT_WORDS_FAILOVER_H
 #define SMCR_REPORT_WORDS_FAILOVER_H
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 
 typedef struct {
     unsigned moved; /* connections that went to another link */

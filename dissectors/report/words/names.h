@@ -8,7 +8,7 @@
 #ifndef SMCR_REPORT_WORDS_NAMES_H
 #define SMCR_REPORT_WORDS_NAMES_H
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 
 /* What the capture or a peer says, made fit for a line of text: valid UTF-8 without control
  * characters. `text`: not NULL. */

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 
 /* Writes the report, and a newline. Strings become valid UTF-8, whatever the capture holds. */
 void smcr_json_write(FILE *file, const smcr_report_entry_t *report);

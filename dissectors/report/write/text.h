@@ -9,7 +9,7 @@
 
 #include <glib.h>
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 
 /* Appends the page: lines of at most 100 columns in UTF-8, whatever the capture holds. Times are
  * UTC, and nothing depends on the locale. */

@@ -9,7 +9,7 @@
 
 #include <glib.h>
 
-#include "report/figures/entries.h"
+#include "report/figures/figures.h"
 
 #define SMCR_PAGE_WIDTH 100 /* columns */
 #define SMCR_PAGE_MOST 6    /* rows of a list; what goes beyond is summed up */

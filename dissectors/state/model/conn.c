@@ -84,7 +84,8 @@ smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *convers
 }
 
 void
-smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data), void *data)
+smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data),
+               void *data)
 {
     GHashTableIter at;
     void *conn;

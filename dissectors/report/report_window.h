@@ -1,11 +1,11 @@
-/* window.h
+/* report_window.h
  * The report in a window of Wireshark.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_WINDOW_H
-#define SMCR_REPORT_WINDOW_H
+#ifndef SMCR_REPORT_REPORT_WINDOW_H
+#define SMCR_REPORT_REPORT_WINDOW_H
 
 #include <stdbool.h>
 
@@ -16,4 +16,4 @@ bool smcr_window_open(const char *filter);
 /* Puts it into the menu Statistics. Called once, while Wireshark registers protocols. */
 void smcr_window_register(void);
 
-#endif /* SMCR_REPORT_WINDOW_H */
+#endif /* SMCR_REPORT_REPORT_WINDOW_H */

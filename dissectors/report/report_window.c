@@ -1,17 +1,17 @@
-/* window.c
+/* report_window.c
  * A text window, which Wireshark draws anew while packets come in.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "window.h"
+#include "report_window.h"
 
 #include "compat.h" /* must come first */
 
 #include <epan/funnel.h>
 
 #include "listeners.h"
-#include "write/write.h"
+#include "write/output.h"
 
 #define TITLE "SMC-R report"
 #define MENU "SMC-R/Report"
