@@ -80,17 +80,18 @@ def runs(continues):
         | if $at == null then . + [[$part]] else .[$at] += [$part] end);
 
 # Parts with `marks` [{key, client, begins, ended}] -> {name: {to: name of the first part, turned}}. Two parts are the
-# same if they share a mark, unless it ended in the earlier file and begins in the later one. `turned`: their `client`
-# differs.
-def joined_by_marks:
+# same if they share a mark; `is_new` is asked with {before, now}, the mark in both files, whether it is another one by
+# now. `turned`: their `client` differs. `choose`: of several that are the same.
+def joined_by_marks(is_new; choose):
     def steps:
         .[] | {file, name, marks}, (.file as $file | .name as $name | .marks[] | {file: $file, name: $name, note: .});
     reduce steps as $step ({};
         if $step.marks then
             ([.["mark \($step.marks[] | .key)"]] | [., $step.marks] | transpose
-             | map(select(.[0] != null and .[0].file < $step.file and ((.[0].ended and .[1].begins) | not))
+             | map(select(.[0] != null and .[0].file < $step.file
+                          and ({before: .[0], now: .[1]} | is_new | not))
                    | {to: .[0].to, turned: (.[0].client != .[1].client)})
-             | .[0] // {to: $step.name, turned: false}) as $joined
+             | choose // {to: $step.name, turned: false}) as $joined
             | .["part \($step.name)"] = $joined
         else
             .["part \($step.name)"] as $joined
@@ -98,6 +99,8 @@ def joined_by_marks:
                 client: (if $joined.turned then $step.note.server else $step.note.client end)}
         end)
     | with_entries(select(.key | startswith("part ")) | .key |= ltrimstr("part "));
+
+def ended_and_begun: .before.ended and .now.begins;
 
 # ---- sides: a file that begins late may take the client for the server ----
 
@@ -152,22 +155,25 @@ def tcp_flow($number):
 
 def end_name: if .gid == null or .qpn == null then null else "\(.gid) \(.qpn)" end;
 
+# Whether the file has a message that announces the link: only these tell the MTU.
+def is_announced: .mtu_bytes != null;
+
 # Both queue pairs of each link.
 def group_marks:
-    [.links[] | {client: (.client | end_name), server: (.server | end_name), begins: (.added_time != null),
+    [.links[] | {client: (.client | end_name), server: (.server | end_name), begins: is_announced,
                  ended: (.deleted_time != null)}
      | select(.client != null and .server != null) | .key = ([.client, .server] | sort | join(", "))];
 
 # Each queue pair of a link, within its group.
 def link_marks($group):
     [(.client, .server | end_name | select(. != null)) as $one_end
-     | {key: "\($group) \($one_end)", client: null, server: null, begins: (.added_time != null),
+     | {key: "\($group) \($one_end)", client: null, server: null, begins: is_announced,
         ended: (.deleted_time != null)}];
 
 # Each RKey of an RMB, within its group.
-def rmb_marks($group; $links):
+def rmb_marks($group):
     [.rkeys[] as $each | select($each.link != null and $each.rkey != null)
-     | {key: "\($group) \(.owner) \($links[name_of($each.link)]) \($each.rkey)", client: null, server: null,
+     | {key: "\($group) \(.owner) \($each.link) \($each.rkey)", client: null, server: null,
         begins: (.confirmed_time != null), ended: (.deleted_time != null)}];
 
 def names_its_sides: .peers.client.peer_id != null or .peers.server.peer_id != null;
@@ -176,7 +182,7 @@ def names_its_sides: .peers.client.peer_id != null or .peers.server.peer_id != n
 def joined_groups:
     parts_of(.link_groups; .index)
     | map(.marks = group_marks)
-    | joined_by_marks as $joined
+    | joined_by_marks(ended_and_begun; .[0]) as $joined
     | map(. + $joined[.name])
     | group_by(.to)
     | map((map(select(names_its_sides)) | .[0].turned // false) as $turned
@@ -187,19 +193,19 @@ def joined_groups:
 def joined_links($groups):
     [$groups | to_entries[] | .key as $group | .value[] | .file as $file | .links[]
      | .file = $file | .group = $group | .name = "\($file)/\(.index)" | .marks = link_marks($group)]
-    | joined_by_marks as $joined
+    | joined_by_marks(ended_and_begun; .[0]) as $joined
     | map(. + $joined[.name])
     | group_by(.to)
     | sort_by([.[0].file, .[0].index]);
 
-def joined_rmbs($groups; $links):
+def joined_rmbs($groups):
     [$groups | to_entries[] | .key as $group | .value[] | .file as $file | .index as $index | .rmbs | to_entries[]
      | .key as $number | .value
-     | .file = $file | .group = $group | .name = "\($file)/\($index)/\($number)" | .marks = rmb_marks($group; $links)]
-    | joined_by_marks as $joined
+     | .file = $file | .group = $group | .name = "\($file)/\($index)/\($number)" | .marks = rmb_marks($group)]
+    | joined_by_marks(ended_and_begun; .[0]) as $joined
     | map(. + $joined[.name])
     | group_by(.to)
-    | sort_by([.[0].file, (.[0].name | split("/") | map(tonumber))]);
+    | sort_by(.[0].name | split("/") | map(tonumber? // -1));
 
 def link($number; $flows):
     {number: (map(.number) | first_known), index: $number,
@@ -211,9 +217,9 @@ def link($number; $flows):
     + members(["moved_from", "moved_to"])
     + {flows: [.[] | $flows[name_of(.flows[])]] | known | unique};
 
-def rmb($links; $streams):
+def rmb($streams):
     {owner: (map(.owner) | first_known), size_bytes: (map(.size_bytes) | first_known),
-     rkeys: (map(.file as $file | .rkeys[] | .link = $links["\($file)/\(.link)"]) | unique),
+     rkeys: ([.[].rkeys[]] | unique),
      va: (map(.va) | first_known), confirmed_frame: null, confirmed_time: (map(.confirmed_time) | first_known),
      deleted_frame: null, deleted_time: (map(.deleted_time) | last_known),
      streams: ([.[] | $streams[name_of(.streams[])]] | known | unique)};
@@ -230,40 +236,51 @@ def link_group($number; $links; $rmbs):
 
 def socket: [.client.addr, .client.port, .server.addr, .server.port] | if all(. != null) then tostring else null end;
 
-# What names a connection in its link group.
-def tokens_in($group):
-    if $group == null or .tokens.client == null or .tokens.server == null then null
-    else "\($group) \(.tokens.client) \(.tokens.server)" end;
+def is_closed: .close == "normal" or .close == "abort" or .close == "reset";
 
-def is_closed: any(.[]; .close == "normal" or .close == "abort" or .close == "reset");
+# The tokens of a connection, in its link group. A connection with addresses begins at its tokens, whoever had them.
+def token_marks:
+    if .group == null then []
+    else [{side: "client", token: .tokens.client}, {side: "server", token: .tokens.server} | select(.token != null)]
+        | map({key: "\(.side) \(.token)", client: null, server: null})
+    end;
+def connection_marks:
+    .group as $group | .socket as $socket | is_closed as $ended
+    | token_marks | map(. + {key: "\($group) \(.key)", begins: ($socket != null), ended: $ended});
 
-# A part without addresses goes on with the newest connection that has its tokens, if that is still open.
-def continues_tokens:
-    if .part.socket then (.run | map(.socket) | first_known) == .part.socket and continues_tcp
-    else .newest and .part.began_before and (.run | is_closed | not) end;
-
-# All parts of a list get the addresses of that which knows them.
-def named:
+# A list of parts that are the same by their tokens: one with addresses gives them to all.
+def one_of_tokens:
     (map(select(.socket)) | .[0]) as $knows
-    | if $knows then map(if .socket then . else . + ($knows | {socket, client, server, tcp_isn}) end)
-      else .[0].name as $name | map(.socket = $name) end;
+    | if $knows then {file: $knows.file, key: $knows.socket, tcp_isn: $knows.tcp_isn, parts: .}
+      else {file: .[0].file, key: .[0].name, tcp_isn: .[0].tcp_isn, parts: .} end;
 
 def joined_connections($groups; $turned):
     parts_of(.connections; .stream)
     | map(.group = $groups[name_of(.link_group) // ""]
           | (if $turned[name_of(.link_group) // ""] then turned_connection else . end)
           | .socket = socket
-          | .key = (tokens_in(.group) // .name))
+          | .marks = connection_marks)
+    | joined_by_marks(.before.ended or .now.begins; unique_by(.to) | if length == 1 then .[0] else null end)
+        as $joined
+    | map(. + $joined[.name])
+    | group_by(.to)
+    | map(one_of_tokens)
     | group_by(.key)
-    | map(runs(continues_tokens)[] | named[])
-    | group_by(.socket)
-    | map(sort_by(.file) | runs(continues_tcp)[])
+    | map(sort_by(.file) | runs(continues_tcp)[] | map(.parts[]) | sort_by(.file))
     | in_order;
 
-def direction:
-    members(["bytes", "writes", "cdc", "repeated_packets", "repeated_bytes", "blocked_count", "blocked_s",
+# What is left at the end is told by the last file only, and only if that sees the messages of both ends.
+def tells_the_end:
+    length == 1 or (.[-1].file != .[-2].file and .[-1].tokens.client != null and .[-1].tokens.server != null);
+def without_end: .unread_bytes = null | .unannounced_bytes = null;
+
+# The input: parts of a connection. Their direction `way`.
+def direction(way):
+    (if tells_the_end then . else .[-1] |= (way |= without_end) end)
+    | map(way)
+    | members(["bytes", "writes", "cdc", "repeated_packets", "repeated_bytes", "blocked_count", "blocked_s",
              "window_full_count", "window_full_s", "ack_time_s", "read_time_s", "urgent_count"])
-    + {unread_bytes: (map(.unread_bytes) | last_known), unannounced_bytes: (map(.unannounced_bytes) | last_known)};
+    + {unread_bytes: .[-1].unread_bytes, unannounced_bytes: .[-1].unannounced_bytes};
 
 def links_of_connection:
     [.[].links[] | .from_frame = null]
@@ -280,7 +297,7 @@ def connection($number; $tcp):
      first_frame: null, first_time: (map(.first_time) | earliest), last_frame: null,
      last_time: (map(.last_time) | latest), began_before: .[0].began_before, goes_on: .[-1].goes_on,
      close: (map(.close) | highest(["unknown", "open", "normal", "reset", "abort"])),
-     client_to_server: (map(.client_to_server) | direction), server_to_client: (map(.server_to_client) | direction)};
+     client_to_server: direction(.client_to_server), server_to_client: direction(.server_to_client)};
 
 # ---- RDMA flows ----
 
@@ -407,7 +424,7 @@ def whole:
     | ($flows | numbers) as $flow_numbers
     | ($links | to_entries | map(.key as $number | .value | {group: .[0].group, it: link($number; $flow_numbers)})
        | group_by(.group) | map({key: "\(.[0].group)", value: map(.it)}) | from_entries) as $links_by_group
-    | (joined_rmbs($groups; $link_numbers) | map({group: .[0].group, it: rmb($link_numbers; $streams)})
+    | (joined_rmbs($groups) | map({group: .[0].group, it: rmb($streams)})
        | group_by(.group) | map({key: "\(.[0].group)", value: map(.it)}) | from_entries) as $rmbs_by_group
     | {schema: "smcr-report/1", capture: capture, ip: (map(.ip) | added), dropped: (map(.dropped) | total),
        summary: null,

@@ -13,6 +13,7 @@ from bed import TIME_LIMIT, TOP
 SCHEMA = json.loads((TOP / "docs" / "report.schema.json").read_text(encoding="utf-8"))
 ADD_REPORTS = TOP / "docs" / "add-reports.jq"
 ALL_OF_IT = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
+CALM = ("--disable-protocol", "rpcordma")  # which takes what others send for its own
 
 
 @functools.cache
@@ -43,7 +44,7 @@ def lonely_frames(value, place=""):
 def report_of(tshark, capture, *arguments, filter=None):
     """The JSON that tshark prints about a capture (name or path)."""
     statistic = "smcr,json" if filter is None else f"smcr,json,{filter}"
-    return json.loads(tshark.show(capture, *arguments, "-q", "-z", statistic))
+    return json.loads(tshark.show(capture, *CALM, *arguments, "-q", "-z", statistic))
 
 
 def added(*reports):
