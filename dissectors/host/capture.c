@@ -11,6 +11,7 @@
 /* From the opening of a file to its end. */
 static struct {
     smcr_state_t *state;
+    bool is_read;
 } capture;
 
 const smcr_state_t *
@@ -33,6 +34,20 @@ end_file(void)
     if (capture.state)
         smcr_state_free(capture.state);
     capture.state = NULL;
+    capture.is_read = false;
+}
+
+/* The first pass over the frames of a file has come to its end. */
+static void
+end_pass(void)
+{
+    capture.is_read = true;
+}
+
+bool
+smcr_capture_is_read(void)
+{
+    return capture.is_read;
 }
 
 void
@@ -54,5 +69,6 @@ void
 smcr_capture_register(void)
 {
     register_init_routine(smcr_capture_begin);
+    register_postseq_cleanup_routine(end_pass);
     register_cleanup_routine(end_file);
 }

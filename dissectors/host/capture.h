@@ -20,6 +20,10 @@ smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
  * one file call it for each. */
 void smcr_capture_begin(void);
 
+/* Whether every frame of the file has been dissected once: taps then get what a second pass finds.
+ * It is false while a file is read, and in tshark with one pass. */
+bool smcr_capture_is_read(void);
+
 /* Number and time of this frame, for the state. */
 smcr_when_t smcr_when(const packet_info *pinfo);
 

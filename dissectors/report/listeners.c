@@ -91,7 +91,8 @@ draw(void *listener)
     smcr_report_entry_t *report =
         smcr_collection_report(listeners->collection, listeners->filter, scope);
     uint32_t count;
-    const smcr_notice_t *notices = smcr_collection_notices(listeners->collection, &count);
+    const smcr_notice_t *notices =
+        smcr_collection_notices(listeners->collection, report, scope, &count);
 
     smcr_findings_find(report, notices, count, scope);
     listeners->draw(report, listeners->context);

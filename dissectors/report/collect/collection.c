@@ -96,13 +96,15 @@ smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, ep
 }
 
 /* Whether somebody may ask when the frame was sent: for messages that change links or connections,
- * and for where a connection falls back. */
+ * for where a connection falls back, and for a link's first packet in a late capture. */
 static bool
-is_noted(const smcr_tap_t *packet)
+is_noted(const smcr_tap_t *packet, uint32_t frame)
 {
     uint8_t type = packet->llc ? packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2 : 0;
+    const smcr_link_t *link = packet->record->link;
 
-    return !packet->roce || (packet->llc && type != SMCR_LLC_TEST_LINK);
+    return !packet->roce || (packet->llc && type != SMCR_LLC_TEST_LINK) ||
+           (link && link->added_frame == frame);
 }
 
 void
@@ -112,7 +114,7 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     smcr_when_t when = smcr_when(pinfo);
 
     begin(collection);
-    if (is_noted(packet))
+    if (is_noted(packet, when.frame))
         smcr_frame_times_add(&collection->times, collection->scope, when);
     if (packet->roce)
         smcr_rdma_flows_take(collection->rdma, when, packet);
@@ -182,7 +184,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_rdma_flows_report(collection->rdma, state, &report->rdma_flows, scope);
     smcr_connections_report(collection->connections, &sources, &report->connections, scope);
     smcr_link_groups_report(collection->groups,
-                            &(smcr_link_group_sources_t){collection->connections,
+                            &(smcr_link_group_sources_t){state, collection->connections,
                                                          collection->rdma, collection->rmbs,
                                                          &collection->times},
                             &report->link_groups, scope);
@@ -192,8 +194,75 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     return report;
 }
 
-const smcr_notice_t *
-smcr_collection_notices(const smcr_collection_t *collection, uint32_t *count)
+/* ---- notices ---- */
+
+/* Packets that a display filter selects; none is noted where `first` has no frame. */
+static void
+note(wmem_array_t *notices, const char *filter, smcr_when_t first, uint64_t count)
 {
-    return smcr_notices_all(collection->notices, count);
+    smcr_notice_t notice = {.filter = filter, .count = count, .first = first};
+
+    if (first.frame)
+        wmem_array_append_one(notices, notice);
+}
+
+static smcr_when_t
+earlier(smcr_when_t one, smcr_when_t other)
+{
+    return other.frame && (!one.frame || other.frame < one.frame) ? other : one;
+}
+
+/* TCP connections of SMC-R that were reset. */
+static void
+note_resets(const smcr_collection_t *collection, const smcr_report_entry_t *report,
+            wmem_array_t *notices)
+{
+    smcr_when_t first = {0, 0};
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        const smcr_connection_entry_t *entry = report->connections.entries[i];
+        const smcr_tcp_facts_t *tcp =
+            entry->tcp_stream < UINT32_MAX
+                ? smcr_tcp_flows_facts(collection->tcp, (uint32_t)entry->tcp_stream)
+                : NULL;
+        if (!tcp || !tcp->reset.frame)
+            continue;
+        first = earlier(first, tcp->reset);
+        count++;
+    }
+    note(notices, "tcp.flags.reset == 1", first, count);
+}
+
+static void
+note_marks(const smcr_collection_t *collection, wmem_array_t *notices)
+{
+    smcr_when_t first = {0, 0};
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < smcr_tcp_flows_count(collection->tcp); i++) {
+        const smcr_tcp_facts_t *tcp = smcr_tcp_flows_facts(collection->tcp, i);
+        if (!tcp || !tcp->ce.frame)
+            continue;
+        first = earlier(first, tcp->ce);
+        count++;
+    }
+    note(notices, "ip.dsfield.ecn == 3 && tcp", first, count);
+    note(notices, "smcr.ecn == 3", smcr_rdma_flows_first_ce(collection->rdma), 1);
+}
+
+const smcr_notice_t *
+smcr_collection_notices(const smcr_collection_t *collection, const smcr_report_entry_t *report,
+                        wmem_allocator_t *scope, uint32_t *count)
+{
+    uint32_t items;
+    const smcr_notice_t *expert = smcr_notices_all(collection->notices, &items);
+    wmem_array_t *notices = wmem_array_new(scope, sizeof(smcr_notice_t));
+
+    if (items)
+        wmem_array_append(notices, expert, items);
+    note_resets(collection, report, notices);
+    note_marks(collection, notices);
+    *count = wmem_array_get_count(notices);
+    return wmem_array_get_raw(notices);
 }

@@ -32,12 +32,15 @@ void smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinf
 void smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
                                const smcr_tap_t *packet);
 
-/* What has been seen, as a report without findings, and `notices`, of which there are `*count`. All
- * of it lives as long as `scope`, and no longer than until more is taken or forgotten. `filter`: of
- * what was seen; NULL: everything. */
+/* What has been seen, as a report without findings. It lives as long as `scope`, and no longer than
+ * until more is taken or forgotten. `filter`: of what was seen; NULL: everything. */
 smcr_report_entry_t *smcr_collection_report(smcr_collection_t *collection, const char *filter,
                                             wmem_allocator_t *scope);
+
+/* The expert items of the plugin, and what else findings may be about, of which there are `*count`.
+ * `report`: made of the same collection. They live likewise. */
 const smcr_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
-                                             uint32_t *count);
+                                             const smcr_report_entry_t *report,
+                                             wmem_allocator_t *scope, uint32_t *count);
 
 #endif /* SMCR_REPORT_COLLECT_COLLECTION_H */

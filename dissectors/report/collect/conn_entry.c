@@ -19,6 +19,18 @@ smcr_conn_client_side(const smcr_conn_t *conn)
     return conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN ? !conn->lgr->server : 0;
 }
 
+uint64_t
+smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
+{
+    const smcr_link_t *oldest = lgr->all_links;
+
+    if (lgr->index != SMCR_NO_INDEX || !oldest || !state)
+        return lgr->index;
+    while (oldest->next_of_group)
+        oldest = oldest->next_of_group;
+    return (uint64_t)smcr_lgr_count(state) + oldest->index;
+}
+
 /* ---- ends ---- */
 
 static void
@@ -163,6 +175,10 @@ fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int s
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
 
     *entry = way->figures;
+    if (entry->blocked_count && !way->blocked_known)
+        entry->blocked_s = SMCR_UNKNOWN;
+    if (entry->window_full_count && !way->full_known)
+        entry->window_full_s = SMCR_UNKNOWN;
     entry->unread_bytes = cost.known ? cost.unread : SMCR_UNKNOWN;
     entry->unannounced_bytes = cost.known ? cost.unannounced : SMCR_UNKNOWN;
 }
@@ -172,7 +188,9 @@ static void
 fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
              const smcr_tcp_facts_t *tcp, unsigned role)
 {
-    uint64_t payload = tcp ? tcp->payload[tcp->client_is_up ? role : !role] : 0;
+    bool client_is_up = tcp && (tcp->client_known ? tcp->client_is_up
+                                                  : tcp->up_port == counted->conn->port[0]);
+    uint64_t payload = tcp ? tcp->payload[client_is_up ? role : !role] : 0;
     uint64_t clc = counted->clc_bytes[role];
 
     *entry = (smcr_conn_way_entry_t){.bytes = SMCR_UNKNOWN};
@@ -233,8 +251,8 @@ smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *
     entry->version = version_text(counted);
     entry->outcome = outcome_of(counted);
     fill_fallback(entry, conn, sources->times, scope);
-    if (conn->lgr && conn->lgr->index != SMCR_NO_INDEX && !conn->fallback.kind)
-        entry->link_group = conn->lgr->index;
+    if (conn->lgr && !conn->fallback.kind)
+        entry->link_group = smcr_lgr_number(sources->state, conn->lgr);
     for (const smcr_link_use_t *use = counted->first_use; use; use = use->next) {
         smcr_conn_link_entry_t *used =
             smcr_list_add(&entry->links, scope, &smcr_conn_link_description);

@@ -21,6 +21,7 @@ typedef struct {
     smcr_unacked_writes_t unacked;
     const smcr_link_t *link;      /* on which it went last */
     bool is_blocked;              /* the writer has said so last */
+    bool blocked_known, full_known; /* how long one time of them was is known */
 } smcr_counted_way_t;
 
 /* A link that the connection has used, from a frame on. */
@@ -50,6 +51,10 @@ typedef struct {
 /* Fills in the entry, whose texts live as long as `scope`. */
 void smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
                           const smcr_connection_sources_t *sources, wmem_allocator_t *scope);
+
+/* The number of a link group in the report: its index. Groups that are not proven to be one of their
+ * own come behind all others; the oldest link tells them apart. */
+uint64_t smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr);
 
 /* The side of the connection's client; side 0 where that is not known. */
 int smcr_conn_client_side(const smcr_conn_t *conn);

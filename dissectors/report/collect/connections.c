@@ -78,6 +78,15 @@ count_bytes(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr
 }
 
 static void
+count_wait(uint64_t *sum, const smcr_wait_t *wait, bool *known)
+{
+    if (!wait->frame)
+        return;
+    *sum += wait->time;
+    *known = true;
+}
+
+static void
 count_write(smcr_connections_t *connections, smcr_counted_way_t *way, smcr_when_t when,
             const smcr_tap_t *packet)
 {
@@ -92,8 +101,8 @@ count_write(smcr_connections_t *connections, smcr_counted_way_t *way, smcr_when_
         way->is_blocked = false;
     if (smcr_ends_message(opcode))
         smcr_unacked_writes_add(&way->unacked, connections->scope, when, place);
-    if (place->more && place->more->blocked.frame)
-        way->figures.blocked_s += place->more->blocked.time;
+    if (place->more)
+        count_wait(&way->figures.blocked_s, &place->more->blocked, &way->blocked_known);
 }
 
 static bool
@@ -122,10 +131,10 @@ count_cdc(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_tap_t
     if (!view)
         return;
     way->figures.urgent_count += view->urgent;
-    if (view->more && view->more->blocked.frame)
-        way->figures.blocked_s += view->more->blocked.time;
-    if (view->more && view->more->full.frame)
-        reverse->figures.window_full_s += view->more->full.time;
+    if (view->more) {
+        count_wait(&way->figures.blocked_s, &view->more->blocked, &way->blocked_known);
+        count_wait(&reverse->figures.window_full_s, &view->more->full, &reverse->full_known);
+    }
     if (view->read_of)
         smcr_distribution_add(&reverse->figures.read_time_s, view->read_time);
 }

@@ -293,8 +293,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_lis
     smcr_link_group_entry_t *entry = smcr_list_add(list, scope, &smcr_link_group_description);
     int client = client_side(lgr);
 
-    if (lgr->index != SMCR_NO_INDEX)
-        entry->index = lgr->index;
+    entry->index = smcr_lgr_number(sources->state, lgr);
     entry->version = version_text(group);
     entry->type = type_text(lgr);
     fill_peer(&entry->peers.client, &group->person[client], scope);

@@ -25,6 +25,7 @@ void smcr_link_groups_take(smcr_link_groups_t *groups, smcr_when_t when, const s
 
 /* What else tells of link groups. The flows have been reported before. */
 typedef struct {
+    const smcr_state_t *state;
     const smcr_connections_t *connections;
     const smcr_rdma_flows_t *flows;
     const smcr_announced_rmbs_t *rmbs;

@@ -37,6 +37,7 @@ struct smcr_rdma_flows {
     wmem_allocator_t *scope;
     wmem_map_t *flows; /* by the address of what it is */
     smcr_list_t list;  /* followed_t, in the order of their first packets */
+    smcr_when_t first_ce; /* packet with the mark CE; frame 0: none */
 };
 
 smcr_rdma_flows_t *
@@ -240,6 +241,8 @@ count_packet(smcr_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
     figures->payload_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_ROCE_CNP;
     smcr_opcodes_count(&figures->opcodes, flows->scope, roce->opcode);
+    if (roce->has_ecn && roce->ecn == SMCR_ECN_CE && !flows->first_ce.frame)
+        flows->first_ce = when;
     count_ecn(&figures->ecn, roce);
     count_nak(figures, roce);
     count_order(flow, packet);
@@ -453,6 +456,12 @@ smcr_rdma_flows_report(smcr_rdma_flows_t *flows, const smcr_state_t *state, smcr
         if (is_reported(peer))
             ((smcr_rdma_entry_t *)list->entries[flow->index])->peer = peer->index;
     }
+}
+
+smcr_when_t
+smcr_rdma_flows_first_ce(const smcr_rdma_flows_t *flows)
+{
+    return flows->first_ce;
 }
 
 uint64_t

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define ANSWERED UINT64_MAX
+#define FEW 64 /* entries: so many may be kept for nothing, since answers overtake each other */
 
 typedef struct smcr_sent_time {
     uint64_t number;
@@ -55,9 +56,11 @@ make_room(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
 {
     if (times->count < times->room)
         return;
-    drop(times, place_of(times, answered));
-    if (times->count < times->room - times->room / 4)
-        return;
+    if (times->room >= FEW) {
+        drop(times, place_of(times, answered));
+        if (times->count < times->room - times->room / 4)
+            return;
+    }
     if (times->room == SMCR_SENT_TIMES_KEPT) {
         drop(times, times->count / 2);
         return;

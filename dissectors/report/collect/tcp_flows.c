@@ -50,6 +50,7 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
     flow->port[DOWN] = tcp->th_dport;
     flow->facts.first = when;
     flow->facts.client_is_up = true;
+    flow->facts.up_port = tcp->th_sport;
     flow->facts.isn[CLIENT] = flow->facts.isn[SERVER] = SMCR_UNKNOWN;
     return flow;
 }
@@ -140,6 +141,8 @@ take_facts(flow_t *flow, unsigned way, const smcr_tcp_segment_t *segment, smcr_w
 
     facts->last = when;
     facts->payload[way] = flow->way[way].payload;
+    if (!facts->ce.frame && flow->way[way].counts.ce)
+        facts->ce = when;
     if (segment->flags & SMCR_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
         return;

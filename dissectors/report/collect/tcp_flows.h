@@ -21,6 +21,8 @@ typedef struct {
     smcr_when_t fin[2];      /* first FIN of the client (0) and of the server (1); frame 0: none */
     bool client_known;       /* by a SYN or a SYN-ACK; else the client is taken to send `up` */
     bool client_is_up;
+    uint16_t up_port;        /* from which `up` comes */
+    smcr_when_t ce;          /* first segment with the mark CE that counts; frame 0: none */
     uint64_t isn[2];         /* initial sequence numbers of client and server; SMCR_UNKNOWN */
     uint64_t payload[2];     /* bytes of the streams up (0) and down (1), each once */
 } smcr_tcp_facts_t;

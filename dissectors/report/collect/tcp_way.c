@@ -214,7 +214,7 @@ take_sacks(smcr_tcp_way_t *data, wmem_allocator_t *scope, const smcr_tcp_segment
         uint64_t right = unwrap(data->acked, segment->sack[i].right);
 
         left = MAX(left, data->acked);
-        if (data->fin && right > data->fin)
+        if (data->fin && right == data->fin + 1)
             right = data->fin;
         if (right > left && !are_far(data->acked, right))
             bytes += smcr_byte_ranges_add(&data->sacked, scope, left, right);
@@ -294,7 +294,7 @@ take_marks(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, const smcr_tcp_segment_
     take_sce(way, segment);
 }
 
-/* Marks count on segments with ACK, without SYN and FIN, that are not behind their sender's FIN. */
+/* Marks count on segments with ACK, without SYN and FIN, not behind their sender's FIN. */
 static bool
 may_have_marks(const smcr_tcp_way_t *way, const smcr_tcp_segment_t *segment)
 {
@@ -314,7 +314,8 @@ take_ends(smcr_tcp_way_t *way, place_t place, uint16_t flags)
         way->fin = place.to - 1;
 }
 
-/* `packets` and `ip_bytes` are of all segments; those with RST count nowhere else. */
+/* `packets` and `ip_bytes` are of all segments, also of those with RST, which count nowhere
+ * else. */
 void
 smcr_tcp_way_take(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, wmem_allocator_t *scope,
                   const smcr_tcp_segment_t *segment)

@@ -73,7 +73,7 @@ typedef struct {
     bool any_ecn, any_timestamps; /* a segment told */
 } smcr_tcp_way_t;
 
-/* `way` sends a segment, `reverse` is the other direction. What is kept lives as long as
+/* `way` sends a segment; `reverse` is the other direction. What is kept lives as long as
  * `scope`. */
 void smcr_tcp_way_take(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, wmem_allocator_t *scope,
                        const smcr_tcp_segment_t *segment);

@@ -1,5 +1,5 @@
 /* totals.c
- * Counts frames and IP packets.
+ * Counts frames and, by what they carry, IP packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,6 @@ smcr_totals_init(smcr_totals_t *totals)
     smcr_entry_clear(&totals->capture, &smcr_capture_description);
     smcr_entry_clear(&totals->ip, &smcr_ip_description);
     totals->capture.passes = 1;
-    totals->record = NULL;
     totals->proto_ip = proto_get_id_by_filter_name("ip");
     totals->proto_ipv6 = proto_get_id_by_filter_name("ipv6");
     totals->proto_tcp = proto_get_id_by_filter_name("tcp");
@@ -26,30 +25,15 @@ smcr_totals_init(smcr_totals_t *totals)
     totals->proto_icmpv6 = proto_get_id_by_filter_name("icmpv6");
 }
 
-/*
- * Whether all frames have been read once: then each has a record of its own. In a single pass all
- * frames share one. (Wireshark's own mark is of no use: a frame has it when taps run.)
- */
-static bool
-is_second_pass(smcr_totals_t *totals, const packet_info *pinfo)
-{
-    bool differs = totals->record && totals->record != pinfo->fd;
-
-    totals->record = pinfo->fd;
-    return differs;
-}
-
 static void
-take_frame(smcr_totals_t *totals, const packet_info *pinfo)
+take_frame(smcr_capture_entry_t *capture, const packet_info *pinfo)
 {
-    smcr_capture_entry_t *capture = &totals->capture;
     uint64_t time = smcr_when(pinfo).time;
 
     capture->frames++;
     capture->bytes += pinfo->fd->pkt_len;
     capture->cut_frames += pinfo->fd->cap_len < pinfo->fd->pkt_len ? 1 : 0;
-    if (is_second_pass(totals, pinfo))
-        capture->passes = 2;
+    capture->passes = smcr_capture_is_read() ? 2 : 1;
     if (!pinfo->fd->has_ts)
         return;
     if (capture->first_time == SMCR_UNKNOWN || time < capture->first_time)
@@ -98,7 +82,7 @@ smcr_totals_take(smcr_totals_t *totals, const packet_info *pinfo, epan_dissect_t
 {
     layers_t layers = layers_of(totals, pinfo);
 
-    take_frame(totals, pinfo);
+    take_frame(&totals->capture, pinfo);
     if (!layers.ip || layers.other)
         return;
     totals->ip.packets++;

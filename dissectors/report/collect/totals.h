@@ -11,9 +11,8 @@
 #include "report/figures/figures.h"
 
 typedef struct {
-    smcr_capture_entry_t capture; /* what frames tell; the rest is for others */
+    smcr_capture_entry_t capture; /* up to `passes`; the rest is for others */
     smcr_ip_entry_t ip;
-    const frame_data *record; /* Wireshark's, of the last frame; only compared */
     int proto_ip, proto_ipv6, proto_tcp, proto_infiniband, proto_icmp, proto_icmpv6;
 } smcr_totals_t;
 

@@ -90,6 +90,12 @@ smcr_lgr_new(smcr_state_t *state)
     return lgr;
 }
 
+uint32_t
+smcr_lgr_count(const smcr_state_t *state)
+{
+    return state->lgr_count;
+}
+
 void
 smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
 {

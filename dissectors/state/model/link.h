@@ -146,6 +146,9 @@ smcr_qp_t *smcr_qp_peer(smcr_qp_t *qp);
 /* A new link group, of which nothing is known. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
+/* Link groups that have an index; their indices are 0 to this minus 1. */
+uint32_t smcr_lgr_count(const smcr_state_t *state);
+
 /* Gives a link group its index; it now is known to be one of its own. */
 void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
 
