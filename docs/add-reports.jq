@@ -70,32 +70,36 @@ def in_order: sort_by([(map(.first_time) | earliest | instant), .[0].file]);
 # Lists of parts -> {name of a part: number of its list}
 def numbers: to_entries | map(.key as $number | .value[] | {key: .name, value: $number}) | from_entries;
 
-# Parts with the same key, in order -> lists of parts that are the same. `continues` gets {run, part, newest}.
-# A part joins the last list without a part of its own file that it continues.
+# Parts with the same key, in order -> lists of parts that are the same. A part joins the last list that began in an
+# earlier file and that it continues: `continues` gets {run, part, again}. `again`: the list has one of its file.
 def runs(continues):
     reduce .[] as $part ([];
-        ([to_entries[] | select(.value[-1].file < $part.file)] | reverse) as $earlier
-        | ([$earlier | to_entries[]
-            | select({run: .value.value, part: $part, newest: (.key == 0)} | continues) | .value.key] | .[0]) as $at
+        ([to_entries[]
+          | select(.value[0].file < $part.file
+                   and ({run: .value, part: $part, again: (.value[-1].file == $part.file)} | continues))
+          | .key] | max) as $at
         | if $at == null then . + [[$part]] else .[$at] += [$part] end);
 
 # Parts with `marks` [{key, client, begins, ended}] -> {name: {to: name of the first part, turned}}. Two parts are the
-# same if they share a mark; `is_new` is asked with {before, now}, the mark in both files, whether it is another one by
-# now. `turned`: their `client` differs. `choose`: of several that are the same.
+# same if they share a mark; `is_new` is asked with {before, now}, the mark in both files, whether it is another one
+# by now. `turned`: their `client` differs. `choose`: of several that are the same.
 def joined_by_marks(is_new; choose):
     def steps:
-        .[] | {file, name, marks}, (.file as $file | .name as $name | .marks[] | {file: $file, name: $name, note: .});
+        .[] | {file, name, marks}, (.name as $name | .marks[] | {name: $name, note: .});
     reduce steps as $step ({};
         if $step.marks then
             ([.["mark \($step.marks[] | .key)"]] | [., $step.marks] | transpose
-             | map(select(.[0] != null and .[0].file < $step.file
+             | map(select(.[0] != null and (.[0].began < $step.file)
                           and ({before: .[0], now: .[1]} | is_new | not))
-                   | {to: .[0].to, turned: (.[0].client != .[1].client)})
-             | choose // {to: $step.name, turned: false}) as $joined
+                   | {to: .[0].to, began: .[0].began, turned: (.[0].client != .[1].client)})
+             | choose // {to: $step.name, began: $step.file, turned: false}) as $joined
             | .["part \($step.name)"] = $joined
         else
             .["part \($step.name)"] as $joined
-            | .["mark \($step.note.key)"] = {to: $joined.to, file: $step.file, ended: $step.note.ended,
+            | .["mark \($step.note.key)"] as $before
+            | .["mark \($step.note.key)"] = {to: $joined.to, began: $joined.began, ended: $step.note.ended,
+                other: (if $step.note.other == null and $before.to == $joined.to then $before.other
+                        else $step.note.other end),
                 client: (if $joined.turned then $step.note.server else $step.note.client end)}
         end)
     | with_entries(select(.key | startswith("part ")) | .key |= ltrimstr("part "));
@@ -133,7 +137,8 @@ def continues_tcp:
     .part.tcp_isn as $isn
     | (.run | map(.tcp_isn.client) | first_known) as $client
     | (.run | map(.tcp_isn.server) | first_known) as $server
-    | ($isn.client == null or $isn.client == $client)
+    | (.again | not)
+      and ($isn.client == null or $isn.client == $client)
       and ($isn.server == null or $isn.server == $server or ($server == null and $client != null));
 
 def joined_tcp:
@@ -158,17 +163,17 @@ def end_name: if .gid == null or .qpn == null then null else "\(.gid) \(.qpn)" e
 # Whether the file has a message that announces the link: only these tell the MTU.
 def is_announced: .mtu_bytes != null;
 
-# Both queue pairs of each link.
-def group_marks:
-    [.links[] | {client: (.client | end_name), server: (.server | end_name), begins: is_announced,
-                 ended: (.deleted_time != null)}
-     | select(.client != null and .server != null) | .key = ([.client, .server] | sort | join(", "))];
+# The queue pairs of a link, as far as they are known: their sides, and what is opposite.
+def queue_pair_marks($prefix):
+    (.client | end_name) as $client | (.server | end_name) as $server
+    | {begins: is_announced, ended: (.deleted_time != null)} as $times
+    | [{key: $client, other: $server, client: "client", server: "server"},
+       {key: $server, other: $client, client: "server", server: "client"}
+       | select(.key != null) | .key = "\($prefix) \(.key)" | . + $times];
 
-# Each queue pair of a link, within its group.
-def link_marks($group):
-    [(.client, .server | end_name | select(. != null)) as $one_end
-     | {key: "\($group) \($one_end)", client: null, server: null, begins: is_announced,
-        ended: (.deleted_time != null)}];
+# A queue pair number that is used again: the link was deleted, or what is opposite is another one.
+def is_new_link:
+    ended_and_begun or (.before.other != null and .now.other != null and .before.other != .now.other);
 
 # Each RKey of an RMB, within its group.
 def rmb_marks($group):
@@ -181,8 +186,8 @@ def names_its_sides: .peers.client.peer_id != null or .peers.server.peer_id != n
 # The sides are those of the first file that knows which is the client.
 def joined_groups:
     parts_of(.link_groups; .index)
-    | map(.marks = group_marks)
-    | joined_by_marks(ended_and_begun; .[0]) as $joined
+    | map(.marks = [.links[] | queue_pair_marks("")[]])
+    | joined_by_marks(is_new_link; .[0]) as $joined
     | map(. + $joined[.name])
     | group_by(.to)
     | map((map(select(names_its_sides)) | .[0].turned // false) as $turned
@@ -192,15 +197,22 @@ def joined_groups:
 # Lists of parts of links, each with `group`, the number of its group.
 def joined_links($groups):
     [$groups | to_entries[] | .key as $group | .value[] | .file as $file | .links[]
-     | .file = $file | .group = $group | .name = "\($file)/\(.index)" | .marks = link_marks($group)]
-    | joined_by_marks(ended_and_begun; .[0]) as $joined
+     | .file = $file | .group = $group | .name = "\($file)/\(.index)" | .marks = queue_pair_marks($group)]
+    | joined_by_marks(is_new_link; .[0]) as $joined
     | map(. + $joined[.name])
     | group_by(.to)
     | sort_by([.[0].file, .[0].index]);
 
-def joined_rmbs($groups):
-    [$groups | to_entries[] | .key as $group | .value[] | .file as $file | .index as $index | .rmbs | to_entries[]
-     | .key as $number | .value
+# A file that begins late may not know the number of its only link.
+def numbered_rkeys($links):
+    (if .links | length == 1 then [$links[.links[0] as $link | name_of($link.index)][].number] | first_known
+     else null end) as $number
+    | .rmbs |= map(.rkeys |= map(.link = (.link // $number)));
+
+# `$links`: {name of a link: its parts}
+def joined_rmbs($groups; $links):
+    [$groups | to_entries[] | .key as $group | .value[] | numbered_rkeys($links)
+     | .file as $file | .index as $index | .rmbs | to_entries[] | .key as $number | .value
      | .file = $file | .group = $group | .name = "\($file)/\($index)/\($number)" | .marks = rmb_marks($group)]
     | joined_by_marks(ended_and_begun; .[0]) as $joined
     | map(. + $joined[.name])
@@ -234,19 +246,15 @@ def link_group($number; $links; $rmbs):
 
 # ---- connections ----
 
-def socket: [.client.addr, .client.port, .server.addr, .server.port] | if all(. != null) then tostring else null end;
+def socket: [.client, .server] | if all(.[]; .addr != null and .port != null) then sort | tostring else null end;
 
-def is_closed: .close == "normal" or .close == "abort" or .close == "reset";
-
-# The tokens of a connection, in its link group. A connection with addresses begins at its tokens, whoever had them.
+# The tokens of a connection, in its link group. With addresses it is known by these; so its tokens begin with it,
+# whoever had them before.
 def token_marks:
-    if .group == null then []
-    else [{side: "client", token: .tokens.client}, {side: "server", token: .tokens.server} | select(.token != null)]
-        | map({key: "\(.side) \(.token)", client: null, server: null})
-    end;
-def connection_marks:
-    .group as $group | .socket as $socket | is_closed as $ended
-    | token_marks | map(. + {key: "\($group) \(.key)", begins: ($socket != null), ended: $ended});
+    .group as $group | (.socket != null) as $begins
+    | [{side: "client", token: .tokens.client}, {side: "server", token: .tokens.server}
+       | select($group != null and .token != null)
+       | {key: "\($group) \(.side) \(.token)", client: null, server: null, begins: $begins}];
 
 # A list of parts that are the same by their tokens: one with addresses gives them to all.
 def one_of_tokens:
@@ -254,19 +262,23 @@ def one_of_tokens:
     | if $knows then {file: $knows.file, key: $knows.socket, tcp_isn: $knows.tcp_isn, parts: .}
       else {file: .[0].file, key: .[0].name, tcp_isn: .[0].tcp_isn, parts: .} end;
 
+# Parts with addresses, turned so that all have the client of the first one.
+def one_way_round:
+    (map(select(.socket)) | .[0].client) as $client
+    | map(if .socket and .client != $client then turned_connection else . end);
+
 def joined_connections($groups; $turned):
     parts_of(.connections; .stream)
     | map(.group = $groups[name_of(.link_group) // ""]
           | (if $turned[name_of(.link_group) // ""] then turned_connection else . end)
           | .socket = socket
-          | .marks = connection_marks)
-    | joined_by_marks(.before.ended or .now.begins; unique_by(.to) | if length == 1 then .[0] else null end)
-        as $joined
+          | .marks = token_marks)
+    | joined_by_marks(.now.begins; unique_by(.to) | if length == 1 then .[0] else null end) as $joined
     | map(. + $joined[.name])
     | group_by(.to)
     | map(one_of_tokens)
     | group_by(.key)
-    | map(sort_by(.file) | runs(continues_tcp)[] | map(.parts[]) | sort_by(.file))
+    | map(sort_by(.file) | runs(continues_tcp)[] | map(.parts[]) | sort_by(.file) | one_way_round)
     | in_order;
 
 # What is left at the end is told by the last file only, and only if that sees the messages of both ends.
@@ -308,7 +320,8 @@ def in_setup: [.client_state, .server_state] | any(. != null and test("^(mra_)?r
 def continues_flow:
     .part as $part
     | no_conflict(.run | map(.src_qpn) | first_known; $part.src_qpn)
-      and no_conflict(.run | map(.link) | first_known; $part.link)
+      and (if .again then $part.link != null and any(.run[]; .link == $part.link)
+           else no_conflict(.run | map(.link) | first_known; $part.link) end)
       and ($part.cm.service_id == null
            or (.run | map(.cm | select(. != null)) | length == 0 or (.[-1] | in_setup)));
 
@@ -424,7 +437,8 @@ def whole:
     | ($flows | numbers) as $flow_numbers
     | ($links | to_entries | map(.key as $number | .value | {group: .[0].group, it: link($number; $flow_numbers)})
        | group_by(.group) | map({key: "\(.[0].group)", value: map(.it)}) | from_entries) as $links_by_group
-    | (joined_rmbs($groups) | map({group: .[0].group, it: rmb($streams)})
+    | (joined_rmbs($groups; $links | map(. as $parts | .[] | {key: .name, value: $parts}) | from_entries)
+       | map({group: .[0].group, it: rmb($streams)})
        | group_by(.group) | map({key: "\(.[0].group)", value: map(.it)}) | from_entries) as $rmbs_by_group
     | {schema: "smcr-report/1", capture: capture, ip: (map(.ip) | added), dropped: (map(.dropped) | total),
        summary: null,
