@@ -14,7 +14,7 @@
 #include "write/output.h"
 
 #define TITLE "SMC-R report"
-#define MENU "SMC-R/Report"
+#define MENU "SMC-R Report"
 
 typedef struct {
     funnel_text_window_t *window;
@@ -67,6 +67,7 @@ smcr_window_open(const char *filter)
     }
     window->window = ops->new_text_window(ops->ops_id, TITLE);
     ops->set_close_cb(window->window, closed, window);
+    ops->retap_packets(ops->ops_id); /* those that were read before */
     return true;
 }
 
@@ -80,5 +81,5 @@ chosen(void *data)
 void
 smcr_window_register(void)
 {
-    funnel_register_menu(MENU, REGISTER_PACKET_STAT_GROUP_UNSORTED, chosen, NULL, NULL, TRUE);
+    funnel_register_menu(MENU, REGISTER_PACKET_STAT_GROUP_UNSORTED, chosen, NULL, NULL, FALSE);
 }

@@ -94,6 +94,12 @@ smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
     return text;
 }
 
+bool
+smcr_is_timeout(uint64_t code)
+{
+    return code == 0x02010000 || code == 0x02020000;
+}
+
 const char *
 smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing)
 {

@@ -30,12 +30,14 @@ typedef enum {
     SMCR_BY_RESET,
     SMCR_BY_FALLBACK,
     SMCR_BY_CM_REJECT,
+    SMCR_BY_CM_REPEAT,
     SMCR_BY_LINK_FAILED,   /* a link never comes up */
     SMCR_BY_CONGESTION,    /* CE, CNP */
     SMCR_BY_SLOW_READER,
     SMCR_BY_RULE,          /* messages that break a rule */
     SMCR_BY_TCP_LOSS,
     SMCR_BY_TCP_CONGESTION,
+    SMCR_BY_TCP_RESET,     /* of a connection that is not over RDMA */
     SMCR_BY_NO_OPTION,     /* one side does not offer SMC-R */
     SMCR_BY_UNFINISHED,    /* a handshake without end */
     SMCR_BY_NO_ROCE,       /* the capture lacks the path of RoCE */
@@ -43,6 +45,7 @@ typedef enum {
     SMCR_BY_LATE_START,    /* the capture begins late */
     SMCR_BY_NOTICE,        /* an expert item that nothing else speaks of */
     SMCR_BY_ICRC_DOUBTED,
+    SMCR_BY_SILENCE,       /* connections that go silent */
     SMCR_BY_CUT,           /* frames are cut */
     SMCR_PLACES
 } smcr_place_t;
@@ -86,6 +89,10 @@ const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ..
 
 /* Numbers of things in a sentence, of the scope of the finder. */
 const char *smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing);
+
+/* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout while waiting
+ * for CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */
+bool smcr_is_timeout(uint64_t code);
 
 /* ---- who finds ---- */
 

@@ -19,8 +19,14 @@ const smcr_rdma_entry_t *smcr_flow_peer(const smcr_finder_t *finder, const smcr_
  * nanoseconds; 0 where something came back. Needs a notice of a silent peer. */
 uint64_t smcr_flow_unanswered(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
 
-/* Packets sent again because packets were lost on their way: not because of receive buffers, wrong
- * ICRCs or a dead peer. */
-uint64_t smcr_flow_lost(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
+/* Whether a packet with a wrong ICRC went one way or the other: it explains repeats of both. */
+bool smcr_flow_is_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
+
+/* Whether packets of SMC-R go out again and again on a link whose other end never says anything. */
+bool smcr_flow_is_dead_end(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
+
+/* Packets sent again, but for causes that findings of their own explain: receive buffers, wrong
+ * ICRCs, a peer or a link that is dead, a link group that has ended. */
+uint64_t smcr_flow_repeats(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
 
 #endif /* SMCR_REPORT_FINDINGS_FLOWS_H */

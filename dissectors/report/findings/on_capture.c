@@ -7,6 +7,9 @@
 
 #include "finder.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "flows.h"
 #include "report/words/words.h"
 
@@ -14,6 +17,7 @@ static void
 find_late_start(smcr_finder_t *finder)
 {
     const smcr_list_t *conns = &finder->report->connections;
+    const smcr_connection_entry_t *last = NULL;
     smcr_when_t first = {0};
     uint64_t count = 0;
     smcr_finding_entry_t *finding;
@@ -23,13 +27,14 @@ find_late_start(smcr_finder_t *finder)
         if (conn->began_before != SMCR_YES)
             continue;
         first = smcr_when_earlier(first, conn->first_frame);
+        last = conn;
         count++;
     }
     if (!count)
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
-    finding->text = smcr_finder_text(finder, "%s began before the capture: what came before is not known",
-                                     smcr_finder_things(finder, count, "connection"));
+    finding->text = smcr_finder_text(finder, "%s began before the capture: what came first is not known",
+                                     count == 1 ? smcr_words_connection(finder->scope, last) : smcr_finder_things(finder, count, "connection"));
     finding->filter = "smcr.conn.began_before";
 }
 
@@ -39,7 +44,8 @@ not_captured(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 {
     const smcr_rdma_entry_t *peer = smcr_flow_peer(finder, flow);
 
-    if (!peer || smcr_known(flow->repeated) || smcr_known(peer->nak.psn_sequence))
+    if (!peer || smcr_known(flow->repeated) || smcr_known(peer->nak.psn_sequence) ||
+        smcr_flow_is_damaged(finder, flow))
         return 0;
     return smcr_known(flow->missing);
 }
@@ -68,13 +74,28 @@ find_lack(smcr_finder_t *finder)
     }
 }
 
+/* Connections that gave up because RoCE did not get through. */
+static uint64_t
+timed_out(const smcr_finder_t *finder)
+{
+    const smcr_list_t *fallbacks = &finder->report->fallbacks;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < fallbacks->length; i++) {
+        const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
+        if (smcr_is_timeout(fallback->code))
+            count += fallback->count;
+    }
+    return count;
+}
+
 static void
 find_no_roce(smcr_finder_t *finder)
 {
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
     smcr_finding_entry_t *finding;
 
-    if (!notice.count)
+    if (notice.count <= timed_out(finder))
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count,
                               notice.first);
@@ -100,6 +121,50 @@ find_cut(smcr_finder_t *finder)
     finding->filter = "frame.cap_len < frame.len";
 }
 
+/* ---- connections that go silent ---- */
+
+#define SILENCE UINT64_C(1000000000) /* nanoseconds */
+
+/* Nothing says that it has ended, and it says nothing for most of the rest of the capture. */
+static bool
+goes_silent(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
+{
+    uint64_t end = finder->report->capture.last_time;
+    uint64_t lived;
+
+    if (!conn->close || strcmp(conn->close, "open") != 0 || !conn->last_frame.frame ||
+        end == SMCR_UNKNOWN || end < conn->last_frame.time)
+        return false;
+    lived = conn->last_frame.time - conn->first_frame.time;
+    return end - conn->last_frame.time >= MAX(lived, SILENCE);
+}
+
+static void
+find_silence(smcr_finder_t *finder)
+{
+    const smcr_list_t *conns = &finder->report->connections;
+    smcr_when_t last = {0};
+    uint64_t count = 0;
+    smcr_finding_entry_t *finding;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (!goes_silent(finder, conn))
+            continue;
+        if (conn->last_frame.frame > last.frame)
+            last = conn->last_frame;
+        count++;
+    }
+    if (!count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_CHAT, SMCR_BY_SILENCE, "silent_end", count, last);
+    finding->text = smcr_finder_text(
+        finder, "%s open and silent in the last %s: idle, or cut off without a word",
+        smcr_finder_things(finder, count, "connection"),
+        smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time));
+    finding->filter = smcr_finder_text(finder, "frame.number >= %" PRIu32, last.frame);
+}
+
 void
 smcr_find_on_capture(smcr_finder_t *finder)
 {
@@ -107,4 +172,5 @@ smcr_find_on_capture(smcr_finder_t *finder)
     find_no_roce(finder);
     find_lack(finder);
     find_cut(finder);
+    find_silence(finder);
 }

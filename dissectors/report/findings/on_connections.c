@@ -13,6 +13,8 @@
 #include "flows.h"
 #include "report/words/words.h"
 
+#define MOST_REASONS 3 /* for which connections fell back, each in a finding */
+
 typedef bool is_t(const smcr_connection_entry_t *conn);
 
 /* Connections with the same trouble. */
@@ -59,7 +61,7 @@ filter(const smcr_finder_t *finder, const group_t *group, const char *what)
 {
     if (group->count != 1)
         return what;
-    return smcr_finder_text(finder, "%s && (%s)",
+    return smcr_finder_text(finder, "%s && %s",
                             smcr_words_connection_filter(finder->scope, group->first), what);
 }
 
@@ -88,9 +90,7 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
 static smcr_severity_t
 severity_of_fallback(const smcr_conn_fallback_entry_t *fallback)
 {
-    bool failed = fallback->code == 0x02010000 || fallback->code == 0x02020000;
-
-    return failed ? SMCR_WARN : SMCR_NOTE;
+    return smcr_is_timeout(fallback->code) ? SMCR_WARN : SMCR_NOTE;
 }
 
 static void
@@ -102,9 +102,48 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
                         group->count, fallback->frame);
 
     finding->text = smcr_finder_text(
-        finder, "%s fell back to TCP: %s", name(finder, group),
+        finder, "%s %s: %s", name(finder, group),
+        is_text(group->first->outcome, "tcp") ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? smcr_words_clean(finder->scope, fallback->reason) : "reason not known");
     finding->filter = filter(finder, group, "smcr.fallback");
+}
+
+/* Failed handshakes first, then what concerns most connections. */
+static int
+compare_groups(const void *one, const void *other)
+{
+    const group_t *a = one, *b = other;
+    smcr_severity_t grave = severity_of_fallback(a->first->fallback);
+    smcr_severity_t other_grave = severity_of_fallback(b->first->fallback);
+
+    if (grave != other_grave)
+        return grave > other_grave ? -1 : 1;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return a->first->fallback->frame.frame < b->first->fallback->frame.frame ? -1 : 1;
+}
+
+/* All reasons from the `from`th on, in one. */
+static void
+find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
+{
+    unsigned reasons = wmem_array_get_count(groups);
+    smcr_when_t first = {0};
+    uint64_t count = 0;
+    smcr_finding_entry_t *finding;
+
+    for (unsigned i = from; i < reasons; i++) {
+        const group_t *group = wmem_array_index(groups, i);
+        first = smcr_when_earlier(first, group->first->fallback->frame);
+        count += group->count;
+    }
+    if (!count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_FALLBACK, "fallback", count, first);
+    finding->text = smcr_finder_text(finder, "%s more fell back to TCP, for %s",
+                                     smcr_finder_things(finder, count, "connection"),
+                                     smcr_finder_things(finder, reasons - from, "other reason"));
+    finding->filter = "smcr.fallback";
 }
 
 static void
@@ -119,8 +158,10 @@ find_fallbacks(smcr_finder_t *finder)
         if (conn->fallback)
             add_fallback(finder, by_reason, groups, conn);
     }
-    for (unsigned i = 0; i < wmem_array_get_count(groups); i++)
+    wmem_array_sort(groups, compare_groups);
+    for (unsigned i = 0; i < wmem_array_get_count(groups) && i < MOST_REASONS; i++)
         find_fallback(finder, wmem_array_index(groups, i));
+    find_other_fallbacks(finder, groups, MOST_REASONS);
 }
 
 /* ---- no option ---- */
@@ -160,7 +201,14 @@ is_aborted(const smcr_connection_entry_t *conn)
 static bool
 is_reset(const smcr_connection_entry_t *conn)
 {
-    return is_text(conn->close, "reset");
+    return is_text(conn->close, "reset") && is_text(conn->outcome, "smc-r");
+}
+
+/* Over TCP: that is how programs end in a hurry. */
+static bool
+is_tcp_reset(const smcr_connection_entry_t *conn)
+{
+    return is_text(conn->close, "reset") && !is_text(conn->outcome, "smc-r");
 }
 
 /* What readers have not read of what was announced, and what was not even announced. */
@@ -203,6 +251,16 @@ find_aborted(smcr_finder_t *finder)
     finding->filter = filter(finder, &group, "smcr.conn.aborted");
 }
 
+/* `notice`: of all resets. */
+static const char *
+reset_filter(const smcr_finder_t *finder, const group_t *group, const smcr_notice_t *notice)
+{
+    if (group->count != 1 || notice->count != 1 || group->first->tcp_stream == SMCR_UNKNOWN)
+        return "tcp.flags.reset == 1";
+    return smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.reset == 1",
+                            group->first->tcp_stream);
+}
+
 static void
 find_reset(smcr_finder_t *finder)
 {
@@ -216,10 +274,22 @@ find_reset(smcr_finder_t *finder)
     finding->text =
         smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
                          name(finder, &group), losses(finder, is_reset));
-    finding->filter = group.count == 1 && group.first->tcp_stream != SMCR_UNKNOWN
-                          ? smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.reset == 1",
-                                             group.first->tcp_stream)
-                          : "tcp.flags.reset == 1";
+    finding->filter = reset_filter(finder, &group, &notice);
+}
+
+static void
+find_tcp_reset(smcr_finder_t *finder)
+{
+    group_t group = all_that(finder, is_tcp_reset);
+    smcr_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
+    smcr_finding_entry_t *finding;
+
+    if (!group.count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_RESET, "tcp_reset", group.count,
+                              finder->has[SMCR_BY_RESET] ? (smcr_when_t){0} : notice.first);
+    finding->text = smcr_finder_text(finder, "%s, over TCP, ended with a reset", name(finder, &group));
+    finding->filter = reset_filter(finder, &group, &notice);
 }
 
 /* ---- handshakes ---- */
@@ -253,6 +323,7 @@ smcr_find_on_connections(smcr_finder_t *finder)
 {
     find_aborted(finder);
     find_reset(finder);
+    find_tcp_reset(finder);
     find_fallbacks(finder);
     find_plain(finder);
     find_unfinished(finder);

@@ -20,15 +20,24 @@ typedef struct {
     uint64_t slowest;            /* message, nanoseconds */
     const smcr_rdma_entry_t *at; /* the flow with most of it */
     uint64_t most;
-    bool several;                /* more hosts than two */
+    bool both, others;           /* the other direction has it too; other hosts have */
 } trouble_t;
 
 static bool
-same_hosts(const smcr_rdma_entry_t *one, const smcr_rdma_entry_t *other)
+is_from_to(const smcr_rdma_entry_t *flow, const char *src, const char *dst)
 {
-    if (!one->src || !one->dst || !other->src || !other->dst)
-        return false;
-    return strcmp(one->src, other->src) == 0 && strcmp(one->dst, other->dst) == 0;
+    return g_strcmp0(flow->src, src) == 0 && g_strcmp0(flow->dst, dst) == 0;
+}
+
+static void
+compare_hosts(trouble_t *trouble, const smcr_rdma_entry_t *flow)
+{
+    if (!trouble->at || is_from_to(flow, trouble->at->src, trouble->at->dst))
+        return;
+    if (is_from_to(flow, trouble->at->dst, trouble->at->src))
+        trouble->both = true;
+    else
+        trouble->others = true;
 }
 
 static void
@@ -36,7 +45,7 @@ add_trouble(trouble_t *trouble, const smcr_rdma_entry_t *flow, uint64_t count, u
 {
     if (!count)
         return;
-    trouble->several |= trouble->at && !same_hosts(trouble->at, flow);
+    compare_hosts(trouble, flow);
     if (!trouble->at || count > trouble->most) {
         trouble->at = flow;
         trouble->most = count;
@@ -47,7 +56,7 @@ add_trouble(trouble_t *trouble, const smcr_rdma_entry_t *flow, uint64_t count, u
     trouble->slowest = MAX(trouble->slowest, flow->completion_time_s.max);
 }
 
-/* "from A to B", or the pair with most of it */
+/* " from A to B", " between A and B" */
 static const char *
 between(const smcr_finder_t *finder, const trouble_t *trouble)
 {
@@ -55,8 +64,10 @@ between(const smcr_finder_t *finder, const trouble_t *trouble)
 
     if (!flow || !flow->src || !flow->dst)
         return "";
-    return smcr_finder_text(finder, " %s%s", trouble->several ? "in several directions, most of them " : "",
-                            smcr_words_flow(finder->scope, flow));
+    if (trouble->others)
+        return smcr_finder_text(finder, " of several hosts, most from %s to %s", flow->src, flow->dst);
+    return smcr_finder_text(finder, trouble->both ? " between %s and %s" : " from %s to %s",
+                            flow->src, flow->dst);
 }
 
 static const char *
@@ -94,10 +105,12 @@ again(const smcr_finder_t *finder, uint64_t packets)
 /* ---- damaged packets ---- */
 
 static void
-add_damaged(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble)
 {
     if (flow->icrc)
-        add_trouble(trouble, flow, smcr_known(flow->icrc->bad), smcr_known(flow->repeated));
+        add_trouble(trouble, flow, smcr_known(flow->icrc->bad), 0);
+    if (smcr_flow_is_damaged(finder, flow))
+        trouble->again += smcr_known(flow->repeated);
 }
 
 static void
@@ -169,7 +182,7 @@ find_refused(smcr_finder_t *finder)
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_REFUSAL, "refused", trouble.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "%s refuses %s: NAK with %s. The queue pair fails",
-                                     trouble.several || !trouble.at->src ? "A receiver" : trouble.at->src,
+                                     trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
                                      smcr_finder_things(finder, trouble.count, "request"),
                                      reasons(finder));
     finding->filter = "smcr.nak.code > 0";
@@ -200,7 +213,7 @@ find_waited(smcr_finder_t *finder)
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_RNR, "no_receive_buffer", trouble.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "%s had no receive buffer: %s%s%s",
-                                     trouble.several || !trouble.at->src ? "Receivers" : trouble.at->src,
+                                     trouble.both || trouble.others || !trouble.at->src ? "Receivers" : trouble.at->src,
                                      smcr_finder_things(finder, trouble.count, "RNR NAK"),
                                      again(finder, trouble.again), slowest(finder, &trouble));
     finding->filter = "smcr.rnr_nak";
@@ -209,61 +222,107 @@ find_waited(smcr_finder_t *finder)
 /* ---- lost packets ---- */
 
 static void
-add_lost(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_repeats(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble)
 {
-    add_trouble(trouble, flow, smcr_flow_lost(finder, flow), 0);
+    add_trouble(trouble, flow, smcr_flow_repeats(finder, flow), 0);
+}
+
+static smcr_causes_entry_t
+sum_causes(const smcr_finder_t *finder)
+{
+    const smcr_list_t *flows = &finder->report->rdma_flows;
+    smcr_causes_entry_t sum = {0};
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_rdma_entry_t *flow = flows->entries[i];
+        if (smcr_flow_repeats(finder, flow))
+            smcr_entry_join(&sum, &flow->repeated_after, &smcr_causes_description, finder->scope);
+    }
+    return sum;
+}
+
+static const char *
+add_cause(const smcr_finder_t *finder, const char *names, uint64_t count, const char *name)
+{
+    if (!count)
+        return names;
+    return smcr_finder_text(finder, "%s%s%s %s", names, *names ? ", " : "",
+                            smcr_words_number(finder->scope, count), name);
 }
 
 /* How the senders came to know. */
 static const char *
-causes(const smcr_finder_t *finder)
+cause_text(const smcr_finder_t *finder, const smcr_causes_entry_t *causes)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-    smcr_causes_entry_t sum = {0};
     const char *names = "";
 
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_rdma_entry_t *flow = flows->entries[i];
-        if (smcr_flow_lost(finder, flow))
-            smcr_entry_join(&sum, &flow->repeated_after, &smcr_causes_description, finder->scope);
-    }
-    if (sum.nak)
-        names = smcr_finder_text(finder, "%s after NAKs", smcr_words_number(finder->scope, sum.nak));
-    if (sum.timeout)
-        names = smcr_finder_text(finder, "%s%s%s after timeouts", names, *names ? ", " : "",
-                                 smcr_words_number(finder->scope, sum.timeout));
-    if (sum.read)
-        names = smcr_finder_text(finder, "%s%s%s after lost READ responses", names,
-                                 *names ? ", " : "", smcr_words_number(finder->scope, sum.read));
-    return *names ? smcr_finder_text(finder, " (%s)", names) : "";
+    names = add_cause(finder, names, causes->nak, "after NAKs");
+    names = add_cause(finder, names, causes->read, "after lost READ responses");
+    return add_cause(finder, names, causes->timeout, "after timeouts");
 }
 
-/* Above 0.2 percent, users of RoCE call it trouble. Repeats without a known cause may be none. */
-static smcr_severity_t
-severity_of_loss(const smcr_finder_t *finder, const trouble_t *trouble)
+/* Somebody missed a packet: the receiver said so, or the reader did. */
+static bool
+is_proven(const smcr_causes_entry_t *causes)
 {
-    if (trouble->count * 500 >= trouble->packets)
-        return SMCR_WARN;
-    return *causes(finder) ? SMCR_NOTE : SMCR_CHAT;
+    return causes->nak || causes->read;
+}
+
+#define STALL UINT64_C(100000000) /* nanoseconds that a user notices */
+
+/* Above 0.2 percent, users of RoCE call it trouble. A repeat that nobody asked for may be needless,
+ * and costs little unless a message was late. */
+static smcr_severity_t
+severity_of_repeats(const trouble_t *trouble, const smcr_causes_entry_t *causes)
+{
+    if (is_proven(causes))
+        return trouble->count * 500 >= trouble->packets ? SMCR_WARN : SMCR_NOTE;
+    if (causes->timeout)
+        return trouble->slowest >= STALL ? SMCR_WARN : SMCR_NOTE;
+    return SMCR_CHAT;
+}
+
+static const char *
+kind_of_repeats(const smcr_causes_entry_t *causes)
+{
+    if (is_proven(causes))
+        return "loss";
+    return causes->timeout ? "timeouts" : "repeats";
+}
+
+static const char *
+text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
+                const smcr_causes_entry_t *causes)
+{
+    const char *what = smcr_finder_text(finder, "%s of %s%s",
+                                        smcr_words_number(finder->scope, trouble->count),
+                                        smcr_finder_things(finder, trouble->packets, "packet"),
+                                        between(finder, trouble));
+
+    if (is_proven(causes))
+        return smcr_finder_text(finder, "Packets are lost: %s sent again (%s)%s", what,
+                                cause_text(finder, causes), slowest(finder, trouble));
+    return smcr_finder_text(finder, "%s sent again %s%s", what,
+                            causes->timeout ? "after a timeout, without a NAK"
+                                            : "for a cause that is not known",
+                            slowest(finder, trouble));
 }
 
 static void
-find_lost(smcr_finder_t *finder)
+find_repeats(smcr_finder_t *finder)
 {
-    trouble_t trouble = sum_up(finder, add_lost);
+    trouble_t trouble = sum_up(finder, add_repeats);
+    smcr_causes_entry_t causes = sum_causes(finder);
     smcr_notice_t nak = smcr_finder_notice(finder, "smcr.nak");
     smcr_notice_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted");
     smcr_finding_entry_t *finding;
 
     if (!trouble.count)
         return;
-    finding = smcr_finder_add(finder, severity_of_loss(finder, &trouble), SMCR_BY_LOSS, "loss",
-                              trouble.count, smcr_when_earlier(nak.first, repeat.first));
-    finding->text = smcr_finder_text(
-        finder, "Packets are lost%s: %s of %s sent again%s%s", between(finder, &trouble),
-        smcr_words_number(finder->scope, trouble.count),
-        smcr_finder_things(finder, trouble.packets, "packet"), causes(finder),
-        slowest(finder, &trouble));
+    finding = smcr_finder_add(finder, severity_of_repeats(&trouble, &causes), SMCR_BY_LOSS,
+                              kind_of_repeats(&causes), trouble.count,
+                              smcr_when_earlier(nak.first, repeat.first));
+    finding->text = text_of_repeats(finder, &trouble, &causes);
     finding->filter = "smcr.nak || smcr.packet_retransmitted";
 }
 
@@ -283,6 +342,16 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, tro
     add_trouble(trouble, flow, smcr_known(flow->cnp), 0);
 }
 
+/* Few marks are what ECN is for. */
+static smcr_severity_t
+severity_of_congestion(const trouble_t *marked, const trouble_t *notified)
+{
+    bool many = (marked->count && marked->count * 100 >= marked->packets) ||
+                (notified->count && notified->count * 100 >= notified->packets);
+
+    return many ? SMCR_WARN : SMCR_NOTE;
+}
+
 static void
 find_congestion(smcr_finder_t *finder)
 {
@@ -290,21 +359,23 @@ find_congestion(smcr_finder_t *finder)
     trouble_t notified = sum_up(finder, add_notified);
     smcr_when_t ce = smcr_finder_notice(finder, "smcr.ecn == 3").first;
     smcr_when_t cnp = smcr_finder_notice(finder, "smcr.congestion").first;
-    const char *cnps = smcr_finder_things(finder, notified.count, "congestion notification");
+    const char *cnps = smcr_finder_things(finder, notified.count, "CNP");
     smcr_finding_entry_t *finding;
 
     if (!marked.count && !notified.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_CONGESTION, "congestion",
-                              marked.count + notified.count, smcr_when_earlier(ce, cnp));
+    finding = smcr_finder_add(finder, severity_of_congestion(&marked, &notified), SMCR_BY_CONGESTION,
+                              "congestion", marked.count + notified.count,
+                              smcr_when_earlier(ce, cnp));
     if (marked.count)
-        finding->text = smcr_finder_text(finder, "Congestion%s: %s of %s marked CE, %s",
-                                         between(finder, &marked),
-                                         smcr_words_number(finder->scope, marked.count),
-                                         smcr_finder_things(finder, marked.packets, "packet"), cnps);
+        finding->text = smcr_finder_text(
+            finder, "Congestion: %s of %s%s marked CE; %s ask for a lower rate",
+            smcr_words_number(finder->scope, marked.count),
+            smcr_finder_things(finder, marked.packets, "packet"), between(finder, &marked),
+            notified.count ? cnps : "no CNPs");
     else
-        finding->text = smcr_finder_text(finder, "Congestion%s: the sender of the data gets %s",
-                                         between(finder, &notified), cnps);
+        finding->text = smcr_finder_text(finder, "Congestion: %s%s ask for a lower rate", cnps,
+                                         between(finder, &notified));
     finding->filter = "smcr.ecn == 3 || smcr.congestion";
 }
 
@@ -320,10 +391,25 @@ find_rejected(smcr_finder_t *finder)
         return;
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_CM_REJECT, "cm_rejected", notice.count,
                               notice.first);
-    finding->text = smcr_finder_text(finder, "%s rejected: %s",
-                                     smcr_finder_things(finder, notice.count, "RDMA-CM connection"),
-                                     notice.text);
+    finding->text = smcr_finder_text(finder, "RDMA-CM, %s%s: %s",
+                                     smcr_finder_things(finder, notice.count, "time"),
+                                     notice.count > 1 ? ", at first" : "", notice.text);
     finding->filter = "smcr.cm.rejected";
+}
+
+static void
+find_unanswered_cm(smcr_finder_t *finder)
+{
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
+    smcr_finding_entry_t *finding;
+
+    if (!notice.count)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_CM_REPEAT, "cm_repeat", notice.count,
+                              notice.first);
+    finding->text = smcr_finder_text(finder, "%s sent again: messages are lost, or answers are late",
+                                     smcr_finder_things(finder, notice.count, "RDMA-CM message"));
+    finding->filter = "smcr.cm.repeat";
 }
 
 void
@@ -332,7 +418,8 @@ smcr_find_on_fabric(smcr_finder_t *finder)
     find_damaged(finder);
     find_refused(finder);
     find_waited(finder);
-    find_lost(finder);
+    find_repeats(finder);
     find_congestion(finder);
     find_rejected(finder);
+    find_unanswered_cm(finder);
 }

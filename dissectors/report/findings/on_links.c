@@ -30,6 +30,16 @@ when_lost(const place_t *place, const smcr_failover_t *failover)
     return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
 }
 
+/* "Link 2 of link group 0", at the beginning of a sentence */
+static const char *
+name_of(const place_t *place)
+{
+    char *name = wmem_strdup(place->finder->scope, smcr_words_link(place->finder->scope, place->group, place->link));
+
+    name[0] = g_ascii_toupper(name[0]);
+    return name;
+}
+
 static void
 find_lost(const place_t *place)
 {
@@ -38,8 +48,7 @@ find_lost(const place_t *place)
     smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST, "link_lost",
                                                     1, when_lost(place, &failover));
 
-    finding->text = smcr_finder_text(finder, "The path of %s is lost%s%s",
-                                     smcr_words_link(finder->scope, place->group, place->link),
+    finding->text = smcr_finder_text(finder, "%s is lost%s%s", name_of(place),
                                      failover.moved ? ": " : "",
                                      smcr_words_failover(finder->scope, &failover));
     finding->filter = smcr_finder_text(
@@ -48,32 +57,63 @@ find_lost(const place_t *place)
         place->group->index);
 }
 
-/* Nothing was ever confirmed on it. */
+/* The one that sends on the link, again and again, to nobody; NULL: there is none. */
+static const smcr_rdma_entry_t *
+dead_end(const place_t *place)
+{
+    const smcr_list_t *flows = &place->finder->report->rdma_flows;
+
+    for (uint32_t i = 0; i < place->link->flows.length; i++) {
+        uint64_t index = place->link->flows.numbers[i];
+        if (index < flows->length && smcr_flow_is_dead_end(place->finder, flows->entries[index]))
+            return flows->entries[index];
+    }
+    return NULL;
+}
+
+/* Its path does not carry packets: the CONFIRM LINK on it gets no answer. */
 static void
-find_failed(const place_t *place)
+find_dead_end(const place_t *place, const smcr_rdma_entry_t *flow)
 {
     smcr_finder_t *finder = place->finder;
-    const smcr_link_entry_t *link = place->link;
-    smcr_when_t when =
-        link->added_frame.frame ? link->added_frame : place->group->first_frame;
     smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_FAILED, "link_failed", 1, when);
+        smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_FAILED, "link_failed",
+                        smcr_known(flow->packets), flow->first_frame);
 
-    finding->text = smcr_finder_text(finder, "The setup of %s is not complete: CONFIRM LINK has no response",
-                                     smcr_words_link(finder->scope, place->group, link));
-    finding->filter = smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.llc",
-                                       place->group->index);
+    finding->text = smcr_finder_text(finder, "%s never came up: %s got no answer to %s",
+                                     name_of(place), flow->src ? flow->src : "one side",
+                                     smcr_finder_things(finder, flow->packets, "packet"));
+    finding->filter = smcr_finder_text(finder, "smcr.link.index == %" PRIu64, place->link->index);
+}
+
+/* It was given up before it carried anything. */
+static void
+find_unused(const place_t *place)
+{
+    smcr_finder_t *finder = place->finder;
+    smcr_finding_entry_t *finding = smcr_finder_add(
+        finder, SMCR_NOTE, SMCR_BY_LINK_FAILED, "link_failed", 1, place->link->deleted_frame);
+
+    finding->text = smcr_finder_text(finder,
+                                     "%s never came up: it carried no packet, then was deleted (%s)",
+                                     name_of(place), place->link->delete_reason);
+    finding->filter = smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
+                                       place->group->index, place->link->number);
 }
 
 static void
 find_on_link(const place_t *place)
 {
-    const char *state = place->link->state;
+    const smcr_rdma_entry_t *flow = dead_end(place);
 
-    if (smcr_link_is_lost(place->link))
+    if (flow)
+        find_dead_end(place, flow);
+    else if (!smcr_link_is_lost(place->link))
+        return;
+    else if (!place->link->flows.length && !smcr_known(place->link->moved_from))
+        find_unused(place);
+    else
         find_lost(place);
-    else if (state && strcmp(state, "unconfirmed") == 0)
-        find_failed(place);
 }
 
 static void
@@ -114,6 +154,7 @@ static void
 find_dead_peer(smcr_finder_t *finder)
 {
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
+    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
     uint64_t silence = 0;
     const smcr_rdma_entry_t *flow = silent_flow(finder, &silence);
     smcr_finding_entry_t *finding;
@@ -125,7 +166,8 @@ find_dead_peer(smcr_finder_t *finder)
     finding->filter = "smcr.peer_silent || smcr.packet_retransmitted";
     if (flow)
         finding->text = smcr_finder_text(
-            finder, "%s stopped answering: %s from %s sent again, no answer for %s", flow->dst,
+            finder, "%s stopped answering%s: %s from %s sent again, no answer for %s", flow->dst,
+            reset.frame && reset.frame < notice.first.frame ? " after a TCP reset" : "",
             smcr_finder_things(finder, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence));
     else

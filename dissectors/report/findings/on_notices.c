@@ -32,6 +32,7 @@ static const struct {
     {"smcr.packet_copied", SMCR_PLACES},
     {"smcr.peer_silent", SMCR_PLACES},
     {"smcr.cm.rejected", SMCR_PLACES},
+    {"smcr.cm.repeat", SMCR_PLACES},
     {"smcr.window.writer_blocked", SMCR_PLACES},
     {"smcr.window.full", SMCR_PLACES},
     {"smcr.fallback", SMCR_PLACES},
@@ -157,8 +158,9 @@ sender(const smcr_finder_t *finder, const smcr_notice_t *notice)
 
     if (!rule || severity_of(notice) < SMCR_WARN)
         return "";
-    return notice->by ? smcr_finder_text(finder, "The %s breaks a rule: ", notice->by)
-                      : "A rule is broken: ";
+    return smcr_finder_text(finder, "Broken %s%s%s: ",
+                            notice->group == MALFORMED_GROUP ? "format" : "rule",
+                            notice->by ? ", by the " : "", notice->by ? notice->by : "");
 }
 
 static void

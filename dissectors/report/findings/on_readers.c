@@ -68,15 +68,18 @@ longest(const smcr_finder_t *finder, uint32_t *count)
     return worst;
 }
 
+static bool
+is_lossy(const smcr_connection_entry_t *conn)
+{
+    return smcr_known(conn->client_to_server.repeated_packets) ||
+           smcr_known(conn->server_to_client.repeated_packets);
+}
+
 /* Where packets of the connection were sent again, the network may be what made it wait. */
 static smcr_severity_t
 severity_of(const wait_t *wait)
 {
-    bool lossy = smcr_known(wait->conn->client_to_server.repeated_packets) +
-                     smcr_known(wait->conn->server_to_client.repeated_packets) >
-                 0;
-
-    return !lossy && wait->waited * 2 >= wait->whole ? SMCR_WARN : SMCR_NOTE;
+    return !is_lossy(wait->conn) && wait->waited * 2 >= wait->whole ? SMCR_WARN : SMCR_NOTE;
 }
 
 static const char *
@@ -102,10 +105,13 @@ smcr_find_on_readers(smcr_finder_t *finder)
     finding = smcr_finder_add(finder, severity_of(&wait), SMCR_BY_SLOW_READER, "slow_reader", count,
                               when);
     finding->text = smcr_finder_text(
-        finder, "The %s of %s reads slowly: the %s waited %s for space%s%s",
-        wait.to_server ? "server" : "client", smcr_words_connection(finder->scope, wait.conn),
-        wait.to_server ? "client" : "server", smcr_words_duration(finder->scope, wait.waited),
-        share(finder, &wait),
-        count > 1 ? smcr_finder_text(finder, ", and %u more directions", count - 1) : "");
+        finder, "%s: %s waited %s for space%s%s",
+        is_lossy(wait.conn) ? "Loss or a slow reader"
+                            : wait.to_server ? "The server reads slowly" : "The client reads slowly",
+        smcr_words_way(finder->scope, wait.conn, wait.to_server),
+        smcr_words_duration(finder->scope, wait.waited), share(finder, &wait),
+        count > 1 ? smcr_finder_text(finder, "; others waited, too: %s in all",
+                                     smcr_finder_things(finder, count, "direction"))
+                  : "");
     finding->filter = "smcr.window.full || smcr.window.writer_blocked";
 }

@@ -62,8 +62,7 @@ find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
         smcr_words_number(finder->scope, sum->marked),
         smcr_finder_things(finder, sum->segments, "data segment"),
         smcr_finder_things(finder, sum->echoed, "segment"));
-    finding->filter = "tcp && (ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || "
-                      "(tcp.flags.ece == 1 && tcp.flags.syn == 0))";
+    finding->filter = "tcp && (ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)";
 }
 
 static void

@@ -87,7 +87,8 @@ smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover)
     if (failover->to != SMCR_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->still)
-        wmem_strbuf_append_printf(text, " after %s", smcr_words_duration(scope, failover->still));
+        wmem_strbuf_append_printf(text, ", %s after it last worked",
+                                  smcr_words_duration(scope, failover->still));
     if (failover->bytes)
         wmem_strbuf_append_printf(text, ", %s sent again",
                                   smcr_words_bytes(scope, failover->bytes));

@@ -37,6 +37,21 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_entry_t *endpoi
 }
 
 const char *
+smcr_words_way(wmem_allocator_t *scope, const smcr_connection_entry_t *conn, bool to_server)
+{
+    const smcr_endpoint_entry_t *from = to_server ? &conn->client : &conn->server;
+    const smcr_endpoint_entry_t *to = to_server ? &conn->server : &conn->client;
+
+    if (from->addr || to->addr)
+        return wmem_strdup_printf(scope, "%s → %s", smcr_words_endpoint(scope, from),
+                                  smcr_words_endpoint(scope, to));
+    if (conn->stream != SMCR_UNKNOWN)
+        return wmem_strdup_printf(scope, "connection %" PRIu64 " to the %s", conn->stream,
+                                  to_server ? "server" : "client");
+    return "a connection";
+}
+
+const char *
 smcr_words_connection(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
 {
     if (conn->client.addr || conn->server.addr)

@@ -20,6 +20,10 @@ const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_ent
 /* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" where the addresses are not known. */
 const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_connection_entry_t *conn);
 
+/* The same, from the writer to the reader: `to_server` or the other direction. */
+const char *smcr_words_way(wmem_allocator_t *scope, const smcr_connection_entry_t *conn,
+                           bool to_server);
+
 /* "smcr.stream == 3", "tcp.stream == 3". */
 const char *smcr_words_connection_filter(wmem_allocator_t *scope,
                                          const smcr_connection_entry_t *conn);

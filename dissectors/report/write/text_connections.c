@@ -139,6 +139,19 @@ rate_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way, uint64_t time
     return smcr_page_known(way->bytes) ? smcr_words_rate(page->scope, way->bytes, time) : "";
 }
 
+/* How it was closed, and over what it went where that is not RDMA. */
+static const char *
+end_of(const smcr_page_t *page, const smcr_connection_entry_t *conn)
+{
+    const char *over = conn->outcome ? conn->outcome : "";
+
+    if (strcmp(over, "smc-r") == 0)
+        over = "";
+    if (strcmp(over, "fallback") == 0)
+        over = "tcp";
+    return smcr_page_list(page, ", ", over, conn->close ? conn->close : "", NULL);
+}
+
 static void
 add_connection(smcr_table_t *table, const smcr_connection_entry_t *conn)
 {
@@ -151,18 +164,17 @@ add_connection(smcr_table_t *table, const smcr_connection_entry_t *conn)
     smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
     smcr_table_cell(table, rate_of(page, &conn->client_to_server, time));
     smcr_table_cell(table, rate_of(page, &conn->server_to_client, time));
-    smcr_table_cell(table, conn->outcome);
-    smcr_table_cell(table, conn->close);
+    smcr_table_cell(table, end_of(page, conn));
 }
 
 static void
 write_busiest(const smcr_page_t *page)
 {
     static const char *const headings[] = {"client → server", "sent", "received", "time", "rate →",
-                                           "rate ←",          "over", "close"};
+                                           "rate ←",          "end"};
     const smcr_connection_entry_t *busiest[SMCR_PAGE_MOST] = {NULL};
     uint32_t count = find_busiest(page, busiest);
-    smcr_table_t table = smcr_table_new(page, "lrrrrrll");
+    smcr_table_t table = smcr_table_new(page, "lrrrrrl");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
         smcr_table_cell(&table, headings[i]);
@@ -177,7 +189,10 @@ smcr_text_connections(const smcr_page_t *page)
 {
     smcr_page_heading(page, "Connections");
     if (!page->report->connections.length) {
-        smcr_page_line(page, 2, "none that speaks of SMC-R");
+        smcr_page_line(page, 2, "%s",
+                       smcr_page_list(page, "; ", "none with SMC-R",
+                                      smcr_page_things(page, page->report->tcp_flows.length,
+                                                       "plain TCP connection"), NULL));
         return;
     }
     write_outcomes(page);

@@ -10,6 +10,8 @@
 #include "report/words/words.h"
 #include "text_page.h"
 
+#define FINDING_INDENT 10
+
 static void
 write_breaches(const smcr_page_t *page)
 {
@@ -46,9 +48,16 @@ write_finding(const smcr_page_t *page, uint32_t number, const smcr_finding_entry
 {
     const char *mark = smcr_page_text(page, "%2" PRIu32 ". %-5s ", number, finding->severity);
     const char *when = smcr_page_when(page, &finding->frame);
+    const char *filter = finding->filter ? smcr_page_text(page, "-Y '%s'", finding->filter) : "";
+    const char *both = smcr_page_list(page, "  ", when, filter, NULL);
 
     smcr_page_item(page, mark, finding->text);
-    smcr_page_line(page, 10, "%s", smcr_page_list(page, ": ", when, finding->filter ? finding->filter : "", NULL));
+    if (g_utf8_strlen(both, -1) <= SMCR_PAGE_WIDTH - FINDING_INDENT) {
+        smcr_page_line(page, FINDING_INDENT, "%s", both);
+        return;
+    }
+    smcr_page_line(page, FINDING_INDENT, "%s", when);
+    smcr_page_line(page, FINDING_INDENT, "%s", filter);
 }
 
 void
@@ -59,7 +68,8 @@ smcr_text_findings(const smcr_page_t *page)
     write_breaches(page);
     smcr_page_heading(page, "Look at");
     if (is_healthy(findings))
-        smcr_page_line(page, 2, "Nothing: as far as this capture shows, all is well.");
+        smcr_page_line(page, 2, "Nothing is wrong, as far as this capture shows.%s",
+                       findings->length ? " But:" : "");
     for (uint32_t i = 0; i < findings->length; i++)
         write_finding(page, i + 1, findings->entries[i]);
 }

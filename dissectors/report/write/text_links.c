@@ -10,6 +10,8 @@
 #include "report/words/words.h"
 #include "text_page.h"
 
+#define LINK_INDENT 6
+
 static const char *
 number(const smcr_page_t *page, const char *before, uint64_t value)
 {
@@ -66,9 +68,9 @@ add_link(smcr_table_t *table, const smcr_link_entry_t *link)
 {
     const smcr_page_t *page = table->page;
 
+    smcr_table_cell(table, number(page, "link ", link->number));
     smcr_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, &link->client),
                                           queue_pair(page, &link->server)));
-    smcr_table_cell(table, number(page, "link ", link->number));
     smcr_table_cell(table, number(page, "MTU ", link->mtu_bytes));
     smcr_table_cell(table, fate(page, link));
 }
@@ -78,6 +80,7 @@ write_links(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 {
     smcr_table_t table = smcr_table_new(page, "llll");
 
+    table.indent = LINK_INDENT;
     for (uint32_t i = 0; i < group->links.length && i < SMCR_PAGE_MOST; i++)
         add_link(&table, group->links.entries[i]);
     smcr_table_write(&table);

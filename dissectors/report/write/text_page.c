@@ -12,7 +12,7 @@
 
 #include "report/words/words.h"
 
-#define TABLE_INDENT 2
+#define INDENT 2
 #define BETWEEN 2 /* columns of a table */
 
 static glong
@@ -83,7 +83,7 @@ void
 smcr_page_more(const smcr_page_t *page, uint32_t count, const char *hint)
 {
     if (count > SMCR_PAGE_MOST)
-        smcr_page_line(page, TABLE_INDENT, "and %s more%s",
+        smcr_page_line(page, INDENT, "and %s more%s",
                        smcr_words_number(page->scope, count - SMCR_PAGE_MOST), hint);
 }
 
@@ -95,7 +95,8 @@ smcr_table_new(const smcr_page_t *page, const char *alignment)
     return (smcr_table_t){.page = page,
                           .cells = wmem_array_new(page->scope, sizeof(const char *)),
                           .columns = (unsigned)strlen(alignment),
-                          .alignment = alignment};
+                          .alignment = alignment,
+                          .indent = INDENT};
 }
 
 void
@@ -147,7 +148,7 @@ write_row(const smcr_table_t *table, unsigned row, const glong *widths)
 {
     GString *text = table->page->text;
 
-    pad(text, TABLE_INDENT);
+    pad(text, (glong)table->indent);
     for (unsigned column = 0; column < table->columns; column++) {
         const char *cell = shorten(table, cell_of(table, row, column), widths[column]);
         glong space = widths[column] - width(cell);
@@ -166,18 +167,31 @@ write_row(const smcr_table_t *table, unsigned row, const glong *widths)
     g_string_append_c(text, '\n');
 }
 
+/* Returns by how much the rows are too long; `widest`: the column to take it from. */
+static glong
+measure(const smcr_table_t *table, glong *widths, unsigned *widest)
+{
+    glong sum = (glong)table->indent - BETWEEN;
+
+    *widest = 0;
+    for (unsigned column = 0; column < table->columns; column++) {
+        widths[column] = column_width(table, column);
+        sum += widths[column] ? widths[column] + BETWEEN : 0;
+        if (widths[column] > widths[*widest])
+            *widest = column;
+    }
+    return sum - SMCR_PAGE_WIDTH;
+}
+
 void
 smcr_table_write(const smcr_table_t *table)
 {
     glong *widths = wmem_alloc_array(table->page->scope, glong, table->columns);
-    glong sum = TABLE_INDENT;
+    unsigned widest;
+    glong excess = measure(table, widths, &widest);
 
-    for (unsigned column = 0; column < table->columns; column++) {
-        widths[column] = column_width(table, column);
-        sum += widths[column] ? widths[column] + (column ? BETWEEN : 0) : 0;
-    }
-    if (sum > SMCR_PAGE_WIDTH)
-        widths[0] = MAX(widths[0] - (sum - SMCR_PAGE_WIDTH), 9);
+    if (excess > 0)
+        widths[widest] = MAX(widths[widest] - excess, 9);
     for (unsigned row = 0; row < rows_of(table); row++)
         write_row(table, row, widths);
 }

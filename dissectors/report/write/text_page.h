@@ -40,6 +40,7 @@ typedef struct {
     wmem_array_t *cells;   /* const char *; "": empty */
     unsigned columns;
     const char *alignment; /* a letter for each column: l, r */
+    unsigned indent;
 } smcr_table_t;
 
 /* A table; each letter of `alignment` is a column, to the left (l) or to the right (r). */
@@ -48,7 +49,7 @@ smcr_table_t smcr_table_new(const smcr_page_t *page, const char *alignment);
 /* One cell more; the rows are filled from left to right. NULL and "": empty. */
 void smcr_table_cell(smcr_table_t *table, const char *cell);
 
-/* Writes the rows. The first column becomes narrower where a row would be too long. */
+/* Writes the rows. The widest column becomes narrower where a row would be too long. */
 void smcr_table_write(const smcr_table_t *table);
 
 /* ---- parts of lines ---- */

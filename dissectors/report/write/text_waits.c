@@ -63,12 +63,14 @@ find_worst(const smcr_page_t *page, way_t *worst)
 }
 
 static const char *
-count_and_time(const smcr_page_t *page, uint64_t count, uint64_t time)
+time_and_count(const smcr_page_t *page, uint64_t count, uint64_t time)
 {
     if (!smcr_page_known(count))
         return "-";
-    return smcr_page_text(page, "%s, %s", smcr_words_things(page->scope, count, "time"),
-                          smcr_words_duration(page->scope, smcr_page_known(time)));
+    if (!smcr_page_known(time)) /* the end of none is known */
+        return smcr_page_text(page, "(%s×)", smcr_words_number(page->scope, count));
+    return smcr_page_text(page, "%s (%s×)", smcr_words_duration(page->scope, smcr_page_known(time)),
+                          smcr_words_number(page->scope, count));
 }
 
 static void
@@ -76,22 +78,20 @@ add_way(smcr_table_t *table, const way_t *way)
 {
     const smcr_page_t *page = table->page;
 
-    smcr_table_cell(table, smcr_words_connection(page->scope, way->conn));
-    smcr_table_cell(table, way->to_server ? "client" : "server");
-    smcr_table_cell(table, count_and_time(page, way->way->blocked_count, way->way->blocked_s));
-    smcr_table_cell(table, count_and_time(page, way->way->window_full_count, way->way->window_full_s));
-    smcr_table_cell(table, way->to_server ? "server" : "client");
+    smcr_table_cell(table, smcr_words_way(page->scope, way->conn, way->to_server));
+    smcr_table_cell(table, time_and_count(page, way->way->blocked_count, way->way->blocked_s));
+    smcr_table_cell(table, time_and_count(page, way->way->window_full_count, way->way->window_full_s));
     smcr_table_cell(table, smcr_page_spread(page, &way->way->read_time_s));
 }
 
 static void
 write_worst(const smcr_page_t *page)
 {
-    static const char *const headings[] = {"client → server", "writer", "blocked", "window full",
-                                           "reader",          "reads after"};
+    static const char *const headings[] = {"writer → reader", "writer blocked", "window full",
+                                           "data read after"};
     way_t worst[SMCR_PAGE_MOST];
     uint32_t count = find_worst(page, worst);
-    smcr_table_t table = smcr_table_new(page, "llllll");
+    smcr_table_t table = smcr_table_new(page, "lrrl");
 
     if (!count)
         return;

@@ -1,0 +1,623 @@
+/* test_findings.c
+ * What is found in a report, and in which order: a cause before what follows from it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <string.h>
+
+#include "report/findings/findings.h"
+
+#define SECOND UINT64_C(1000000000) /* nanoseconds */
+#define NOTE 0x00400000             /* PI_NOTE and so on */
+#define WARN 0x00600000
+#define ERROR 0x00800000
+#define PROTOCOL 0x09000000
+#define MALFORMED 0x07000000
+#define TIMEOUT 0x02010000          /* waiting for CONFIRM LINK */
+#define MOST_NOTICES 16
+
+/* A report in the making, and its notices. */
+typedef struct {
+    wmem_allocator_t *scope;
+    smcr_report_entry_t report;
+    smcr_notice_t notices[MOST_NOTICES];
+    uint32_t notice_count;
+} scene_t;
+
+static smcr_when_t
+at(uint32_t frame)
+{
+    return (smcr_when_t){frame, frame * SECOND / 10};
+}
+
+static void
+notice(scene_t *scene, const char *filter, int severity, uint32_t frame)
+{
+    g_assert_cmpuint(scene->notice_count, <, MOST_NOTICES);
+    scene->notices[scene->notice_count++] = (smcr_notice_t){
+        .filter = filter, .severity = severity, .text = filter, .count = 1, .first = at(frame)};
+}
+
+/* A connection of ten seconds that was closed. */
+static smcr_connection_entry_t *
+connection(scene_t *scene)
+{
+    smcr_list_t *list = &scene->report.connections;
+    smcr_connection_entry_t *conn =
+        smcr_list_add(list, scene->scope, &smcr_connection_description);
+
+    conn->stream = conn->tcp_stream = list->length - 1;
+    conn->client = (smcr_endpoint_entry_t){"10.0.0.1", 46464};
+    conn->server = (smcr_endpoint_entry_t){"10.0.0.2", 8080};
+    conn->link_group = 0;
+    conn->outcome = "smc-r";
+    conn->close = "normal";
+    conn->first_frame = at(1);
+    conn->last_frame = at(101);
+    return conn;
+}
+
+static smcr_rdma_entry_t *
+flow(scene_t *scene, const char *src, const char *dst)
+{
+    smcr_list_t *list = &scene->report.rdma_flows;
+    smcr_rdma_entry_t *entry = smcr_list_add(list, scene->scope, &smcr_rdma_description);
+
+    entry->index = list->length - 1;
+    entry->src = src;
+    entry->dst = dst;
+    entry->kind = "smc-r";
+    entry->packets = 1000;
+    entry->first_frame = at(10);
+    entry->last_frame = at(100);
+    return entry;
+}
+
+/* A flow of data, and the one that comes back. */
+typedef struct {
+    smcr_rdma_entry_t *data, *answers;
+} pair_t;
+
+static pair_t
+pair(scene_t *scene)
+{
+    pair_t pair;
+
+    pair.data = flow(scene, "10.0.0.1", "10.0.0.2");
+    pair.answers = flow(scene, "10.0.0.2", "10.0.0.1");
+    pair.data->peer = pair.answers->index;
+    pair.answers->peer = pair.data->index;
+    return pair;
+}
+
+static smcr_link_entry_t *
+link_of_group(scene_t *scene, uint64_t number)
+{
+    smcr_list_t *groups = &scene->report.link_groups;
+    smcr_link_group_entry_t *group;
+    smcr_link_entry_t *link;
+
+    if (!groups->length)
+        smcr_list_add(groups, scene->scope, &smcr_link_group_description);
+    group = groups->entries[0];
+    group->index = 0;
+    link = smcr_list_add(&group->links, scene->scope, &smcr_link_description);
+    link->number = number;
+    link->state = "active";
+    return link;
+}
+
+static void
+use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_t frame)
+{
+    smcr_conn_link_entry_t *use =
+        smcr_list_add(&conn->links, scene->scope, &smcr_conn_link_description);
+
+    use->number = number;
+    use->from_frame = at(frame);
+}
+
+/* ---- scenes ---- */
+
+static void
+nothing(scene_t *scene)
+{
+    connection(scene);
+    pair(scene);
+    notice(scene, "smcr.link.activated", 0x00200000, 12);
+}
+
+static void
+fallback(scene_t *scene)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        smcr_connection_entry_t *conn = connection(scene);
+        conn->outcome = "fallback";
+        conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
+        *conn->fallback = (smcr_conn_fallback_entry_t){"no RDMA device", 0x03030002, "server", at(6)};
+    }
+    notice(scene, "smcr.clc.declined", NOTE, 6);
+    notice(scene, "smcr.fallback", NOTE, 6);
+}
+
+static void
+no_option(scene_t *scene)
+{
+    connection(scene)->outcome = "tcp";
+}
+
+static void
+confirm_link_timeout(scene_t *scene)
+{
+    smcr_fallback_entry_t *sum;
+
+    fallback(scene);
+    for (unsigned i = 0; i < 2; i++)
+        ((smcr_connection_entry_t *)scene->report.connections.entries[i])->fallback->code = TIMEOUT;
+    sum = smcr_list_add(&scene->report.fallbacks, scene->scope, &smcr_fallback_description);
+    sum->code = TIMEOUT;
+    sum->count = 2;
+    notice(scene, "smcr.no_response", NOTE, 9);
+    notice(scene, "smcr.no_roce", NOTE, 8);
+}
+
+static void
+lose(smcr_rdma_entry_t *data)
+{
+    data->repeated = 30;
+    data->repeated_after.nak = 20;
+    data->repeated_after.timeout = 10;
+}
+
+static void
+loss(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    lose(flows.data);
+    flows.answers->nak.psn_sequence = 4;
+    notice(scene, "smcr.packet_retransmitted", NOTE, 21);
+    notice(scene, "smcr.nak", WARN, 20);
+    notice(scene, "smcr.packet_ahead", NOTE, 19);
+}
+
+/* One in a hundred thousand. */
+static void
+rare_loss(scene_t *scene)
+{
+    loss(scene);
+    ((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->packets = 3000000;
+}
+
+/* Nobody asked for it, and no timer ran out. */
+static void
+lone_repeat(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->repeated = flows.data->repeated_after.unknown = 1;
+    notice(scene, "smcr.packet_retransmitted", NOTE, 21);
+}
+
+static void
+wait_for_reader(smcr_connection_entry_t *conn, uint64_t seconds)
+{
+    conn->client_to_server.blocked_count = 173;
+    conn->client_to_server.blocked_s = seconds * SECOND;
+}
+
+static void
+slow_reader(scene_t *scene)
+{
+    wait_for_reader(connection(scene), 9);
+    notice(scene, "smcr.window.full", NOTE, 33);
+    notice(scene, "smcr.window.writer_blocked", NOTE, 33);
+    notice(scene, "smcr.window.late_update", WARN, 40);
+}
+
+static void
+short_wait(scene_t *scene)
+{
+    smcr_connection_entry_t *conn = connection(scene);
+
+    conn->client_to_server.window_full_count = 3;
+    conn->client_to_server.window_full_s = SECOND / 100;
+    notice(scene, "smcr.window.full", NOTE, 33);
+}
+
+static void
+loss_stops_writer(scene_t *scene)
+{
+    slow_reader(scene);
+    loss(scene);
+    ((smcr_connection_entry_t *)scene->report.connections.entries[0])
+        ->client_to_server.repeated_packets = 30;
+}
+
+static void
+lost_link(scene_t *scene)
+{
+    smcr_connection_entry_t *conn = connection(scene);
+    smcr_link_entry_t *lost;
+
+    link_of_group(scene, 1);
+    lost = link_of_group(scene, 2);
+    lost->state = "deleted";
+    lost->delete_reason = "lost path";
+    lost->deleted_frame = at(50);
+    lost->moved_from = 1;
+    use_link(scene, conn, 2, 12);
+    use_link(scene, conn, 1, 49);
+    notice(scene, "smcr.conn.moved", NOTE, 49);
+    notice(scene, "smcr.link.deleted", NOTE, 50);
+    notice(scene, "smcr.link.lost", WARN, 50);
+}
+
+static void
+dead_peer(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->repeated = flows.data->repeated_after.timeout = 900;
+    flows.answers->last_frame = at(20);
+    notice(scene, "smcr.packet_retransmitted", NOTE, 25);
+    notice(scene, "smcr.peer_silent", WARN, 30);
+    connection(scene)->close = "reset";
+}
+
+static void
+aborted(scene_t *scene)
+{
+    smcr_connection_entry_t *conn = connection(scene);
+
+    conn->close = "abort";
+    conn->client_to_server.unread_bytes = 20000;
+    notice(scene, "smcr.conn.aborted", WARN, 49);
+}
+
+static void
+loss_aborts(scene_t *scene)
+{
+    aborted(scene);
+    loss(scene);
+}
+
+static void
+no_buffer(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.answers->rnr_nak = 16;
+    flows.answers->nak.psn_sequence = 16; /* with the same PSN */
+    flows.data->repeated = flows.data->repeated_after.rnr = 48;
+    notice(scene, "smcr.nak", WARN, 22);
+    notice(scene, "smcr.rnr_nak", WARN, 21);
+    notice(scene, "smcr.packet_retransmitted", NOTE, 23);
+}
+
+static void
+damaged(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    lose(flows.data);
+    flows.answers->nak.psn_sequence = 4;
+    flows.data->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    flows.data->icrc->bad = 4;
+    notice(scene, "smcr.nak", WARN, 20);
+    notice(scene, "smcr.packet_retransmitted", NOTE, 21);
+    notice(scene, "smcr.icrc.bad", ERROR, 19);
+}
+
+static void
+refused(scene_t *scene)
+{
+    pair(scene).answers->nak.remote_access = 1;
+    notice(scene, "smcr.nak", WARN, 20);
+}
+
+static void
+congested(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->ecn.ce = 100;
+    flows.answers->cnp = 10;
+    notice(scene, "smcr.ecn == 3", 0, 20);
+    notice(scene, "smcr.congestion", NOTE, 21);
+}
+
+static void
+congestion_stops_writer(scene_t *scene)
+{
+    smcr_connection_entry_t *conn = connection(scene);
+
+    congested(scene);
+    wait_for_reader(conn, 3);
+}
+
+static void
+late_start(scene_t *scene)
+{
+    connection(scene)->began_before = SMCR_YES;
+    notice(scene, "smcr.conn.began_before", NOTE, 2);
+    notice(scene, "smcr.cdc.token_unknown", NOTE, 2);
+    notice(scene, "smcr.llc.no_request", NOTE, 3);
+}
+
+static void
+late_start_and_loss(scene_t *scene)
+{
+    late_start(scene);
+    loss(scene);
+}
+
+static void
+lacking(scene_t *scene)
+{
+    pair(scene).data->missing = 7;
+    notice(scene, "smcr.packet_ahead", NOTE, 30);
+    notice(scene, "smcr.cdc.sequence_gap", NOTE, 31);
+}
+
+static void
+rule_and_format(scene_t *scene)
+{
+    notice(scene, "smcr.cdc.after_close", WARN, 30);
+    notice(scene, "smcr.clc.trailer_invalid", ERROR, 40);
+    scene->notices[0].group = PROTOCOL;
+    scene->notices[0].by = "server";
+    scene->notices[1].group = MALFORMED;
+}
+
+static void
+one_notice_of_two_sides(scene_t *scene)
+{
+    rule_and_format(scene);
+    scene->notices[1] = scene->notices[0];
+    scene->notices[1].by = "client";
+}
+
+static void
+rejected(scene_t *scene)
+{
+    notice(scene, "smcr.cm.rejected", WARN, 3);
+}
+
+static void
+unfinished(scene_t *scene)
+{
+    connection(scene)->outcome = "unknown";
+}
+
+/* CONFIRM LINK goes out again and again. */
+static void
+failed_link(scene_t *scene)
+{
+    smcr_rdma_entry_t *data = flow(scene, "10.0.0.2", "10.0.1.1");
+    smcr_link_entry_t *link = link_of_group(scene, 2);
+
+    data->packets = 39;
+    data->repeated = data->repeated_after.unknown = 38;
+    link->index = 1;
+    smcr_numbers_add(&link->flows, scene->scope, 0);
+    notice(scene, "smcr.packet_retransmitted", NOTE, 29);
+    notice(scene, "smcr.link.delete_asked", NOTE, 30);
+    notice(scene, "smcr.no_response", NOTE, 31);
+}
+
+static void
+unused_link(scene_t *scene)
+{
+    smcr_link_entry_t *link = link_of_group(scene, 2);
+
+    link->state = "deleted";
+    link->delete_reason = "lost path";
+    link->deleted_frame = at(36);
+    notice(scene, "smcr.link.delete_asked", NOTE, 36);
+    notice(scene, "smcr.llc.second_answer", NOTE, 38);
+}
+
+static void
+sent_to_nobody(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->repeated = flows.data->repeated_after.timeout = 1;
+    notice(scene, "smcr.packet_retransmitted.ended", 0x00200000, 90);
+}
+
+static void
+early_timer(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->packets = 31;
+    flows.data->repeated = flows.data->repeated_after.timeout = 6;
+    notice(scene, "smcr.packet_retransmitted", NOTE, 34);
+}
+
+static void
+late_message(scene_t *scene)
+{
+    early_timer(scene);
+    smcr_distribution_add(
+        &((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->completion_time_s, SECOND);
+}
+
+static void
+cm_repeats(scene_t *scene)
+{
+    notice(scene, "smcr.cm.repeat", NOTE, 8);
+}
+
+static void
+fallback_and_reset(scene_t *scene)
+{
+    confirm_link_timeout(scene);
+    ((smcr_connection_entry_t *)scene->report.connections.entries[0])->close = "reset";
+    notice(scene, "tcp.flags.reset == 1", 0, 20);
+}
+
+static void
+reset(scene_t *scene)
+{
+    connection(scene)->close = "reset";
+    notice(scene, "tcp.flags.reset == 1", 0, 20);
+}
+
+static void
+many_reasons(scene_t *scene)
+{
+    static const uint64_t codes[] = {0x03000000, 0x03010000, 0x03020000, TIMEOUT, 0x03030000};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(codes); i++) {
+        smcr_connection_entry_t *conn = connection(scene);
+        conn->outcome = "fallback";
+        conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
+        *conn->fallback = (smcr_conn_fallback_entry_t){NULL, codes[i], "server", at(6 + i)};
+    }
+}
+
+static void
+few_marks(scene_t *scene)
+{
+    pair(scene).data->ecn.ce = 2;
+    notice(scene, "smcr.ecn == 3", 0, 20);
+}
+
+static void
+silent_end(scene_t *scene)
+{
+    connection(scene)->close = "open";
+    scene->report.capture.last_time = 300 * SECOND / 10;
+}
+
+static void
+no_roce(scene_t *scene)
+{
+    notice(scene, "smcr.no_roce", NOTE, 9);
+}
+
+static void
+cut(scene_t *scene)
+{
+    scene->report.capture.cut_frames = 12;
+}
+
+static void
+tcp_marks(scene_t *scene)
+{
+    smcr_tcp_entry_t *tcp =
+        smcr_list_add(&scene->report.tcp_flows, scene->scope, &smcr_tcp_description);
+
+    tcp->up.data_segments = 100;
+    tcp->up.ce = 7;
+}
+
+static void
+many(scene_t *scene)
+{
+    static const char *const filters[] = {"smcr.a", "smcr.b", "smcr.c", "smcr.d", "smcr.e", "smcr.f",
+                                          "smcr.g", "smcr.h", "smcr.i", "smcr.j", "smcr.k"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(filters); i++)
+        notice(scene, filters[i], i < 10 ? NOTE : WARN, 9 + i);
+}
+
+/* ---- cases ---- */
+
+/* `found`: severity and kind of each finding, in their order. */
+static const struct {
+    const char *name;
+    void (*play)(scene_t *scene);
+    const char *found;
+} cases[] = {
+    {"healthy", nothing, ""},
+    {"fallback", fallback, "note fallback 2"},
+    {"no option", no_option, "note no_option 1"},
+    {"RoCE does not get through", confirm_link_timeout, "warn fallback 2"},
+    {"loss", loss, "warn loss 30"},
+    {"rare loss", rare_loss, "note loss 30"},
+    {"repeat without a cause", lone_repeat, "chat repeats 1"},
+    {"slow reader", slow_reader, "warn slow_reader 1"},
+    {"window full for a moment", short_wait, ""},
+    {"loss, then a blocked writer", loss_stops_writer, "warn loss 30, note slow_reader 1"},
+    {"lost link", lost_link, "warn link_lost 1"},
+    {"dead peer, then a reset", dead_peer, "warn dead_peer 1, warn reset 1"},
+    {"abort", aborted, "warn abort 1"},
+    {"loss, then an abort", loss_aborts, "warn loss 30, warn abort 1"},
+    {"RNR NAKs, NAKs with the same PSN", no_buffer, "warn no_receive_buffer 16"},
+    {"wrong ICRC, then NAKs", damaged, "error wrong_icrc 4"},
+    {"refusal", refused, "warn refused 1"},
+    {"congestion", congested, "warn congestion 110"},
+    {"congestion, then a blocked writer", congestion_stops_writer,
+     "warn congestion 110, note slow_reader 1"},
+    {"late start", late_start, "note late_start 1"},
+    {"late start, but loss", late_start_and_loss, "warn loss 30, note late_start 1"},
+    {"capture lacks packets", lacking, "note not_captured 7"},
+    {"rule and format", rule_and_format, "error clc_trailer_invalid 1, warn cdc_after_close 1"},
+    {"a rule that both sides break", one_notice_of_two_sides, "warn cdc_after_close 2"},
+    {"rejected by RDMA-CM", rejected, "warn cm_rejected 1"},
+    {"handshake without an end", unfinished, "note handshake_unfinished 1"},
+    {"link that never comes up", failed_link, "warn link_failed 39"},
+    {"link that is given up unused", unused_link, "note link_failed 1"},
+    {"repeats after the end of a link group", sent_to_nobody, ""},
+    {"timer that ran out too early", early_timer, "note timeouts 6"},
+    {"timer that ran out, message late", late_message, "warn timeouts 6"},
+    {"repeated messages of RDMA-CM", cm_repeats, "note cm_repeat 1"},
+    {"fallback, then a reset", fallback_and_reset, "warn fallback 2, note tcp_reset 1"},
+    {"reset", reset, "warn reset 1"},
+    {"five reasons to fall back", many_reasons,
+     "warn fallback 1, note fallback 1, note fallback 1, note fallback 2"},
+    {"few marks", few_marks, "note congestion 2"},
+    {"open and silent", silent_end, "chat silent_end 1"},
+    {"connections without RoCE", no_roce, "note no_roce 1"},
+    {"cut frames", cut, "chat cut_frames 12"},
+    {"congestion of TCP", tcp_marks, "note tcp_congestion 7"},
+    {"more than ten", many, "warn k 1, note a 1, note b 1, note c 1, note d 1, note e 1, note f 1, "
+                            "note g 1, note h 1, note i 1"},
+};
+
+static void
+check_entry(const smcr_finding_entry_t *finding)
+{
+    g_assert_nonnull(finding->text);
+    g_assert_true(g_utf8_validate(finding->text, -1, NULL));
+    g_assert_cmpstr(finding->text, !=, "");
+    g_assert_cmpuint(finding->count, >, 0);
+}
+
+static void
+test_case(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    scene_t scene = {.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE)};
+    GString *found = g_string_new(NULL);
+
+    smcr_entry_clear(&scene.report, &smcr_report_description);
+    cases[i].play(&scene);
+    smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
+    for (uint32_t j = 0; j < scene.report.findings.length; j++) {
+        const smcr_finding_entry_t *finding = scene.report.findings.entries[j];
+        check_entry(finding);
+        g_string_append_printf(found, "%s%s %s %" G_GUINT64_FORMAT, j ? ", " : "",
+                               finding->severity, finding->kind, finding->count);
+    }
+    g_assert_cmpstr(found->str, ==, cases[i].found);
+    g_string_free(found, TRUE);
+    wmem_destroy_allocator(scene.scope);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/findings/%s", cases[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
+        g_free(path);
+    }
+    return g_test_run();
+}
