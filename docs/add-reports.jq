@@ -80,7 +80,7 @@ def runs(continues):
           | .key] | max) as $at
         | if $at == null then . + [[$part]] else .[$at] += [$part] end);
 
-# Parts with `marks` [{key, client, begins, ended}] -> {name: {to: name of the first part, turned}}. Two parts are the
+# Parts with `marks` [{key, client, server, begins, ...}] -> {name: {to: name of the first part, turned}}. Two parts are the
 # same if they share a mark; `is_new` is asked with {before, now}, the mark in both files, whether it is another one
 # by now. `turned`: their `client` differs. `choose`: of several that are the same.
 def joined_by_marks(is_new; choose):
@@ -104,7 +104,6 @@ def joined_by_marks(is_new; choose):
         end)
     | with_entries(select(.key | startswith("part ")) | .key |= ltrimstr("part "));
 
-def ended_and_begun: .before.ended and .now.begins;
 
 # ---- sides: a file that begins late may take the client for the server ----
 
@@ -173,13 +172,13 @@ def queue_pair_marks($prefix):
 
 # A queue pair number that is used again: the link was deleted, or what is opposite is another one.
 def is_new_link:
-    ended_and_begun or (.before.other != null and .now.other != null and .before.other != .now.other);
+    (.before.ended and .now.begins) or (.before.other != null and .now.other != null and .before.other != .now.other);
 
-# Each RKey of an RMB, within its group.
+# Each RKey of an RMB, within its group. CONFIRM RKEY begins another one, whatever had the RKey before.
 def rmb_marks($group):
     [.rkeys[] as $each | select($each.link != null and $each.rkey != null)
      | {key: "\($group) \(.owner) \($each.link) \($each.rkey)", client: null, server: null,
-        begins: (.confirmed_time != null), ended: (.deleted_time != null)}];
+        begins: (.confirmed_time != null)}];
 
 def names_its_sides: .peers.client.peer_id != null or .peers.server.peer_id != null;
 
@@ -214,7 +213,7 @@ def joined_rmbs($groups; $links):
     [$groups | to_entries[] | .key as $group | .value[] | numbered_rkeys($links)
      | .file as $file | .index as $index | .rmbs | to_entries[] | .key as $number | .value
      | .file = $file | .group = $group | .name = "\($file)/\($index)/\($number)" | .marks = rmb_marks($group)]
-    | joined_by_marks(ended_and_begun; .[0]) as $joined
+    | joined_by_marks(.now.begins; .[0]) as $joined
     | map(. + $joined[.name])
     | group_by(.to)
     | sort_by(.[0].name | split("/") | map(tonumber? // -1));
