@@ -80,9 +80,9 @@ def runs(continues):
           | .key] | max) as $at
         | if $at == null then . + [[$part]] else .[$at] += [$part] end);
 
-# Parts with `marks` [{key, client, server, begins, ...}] -> {name: {to: name of the first part, turned}}. Two parts are the
-# same if they share a mark; `is_new` is asked with {before, now}, the mark in both files, whether it is another one
-# by now. `turned`: their `client` differs. `choose`: of several that are the same.
+# Parts with `marks` [{key, client, server, begins, ...}] -> {name: {to: name of the first part, turned}}. Two parts are
+# the same if they share a mark, and that of the first began in an earlier file. `is_new` is asked with {before, now},
+# the mark in both files, whether it is another one by now. `turned`: their `client` differs. `choose`: of several.
 def joined_by_marks(is_new; choose):
     def steps:
         .[] | {file, name, marks}, (.name as $name | .marks[] | {name: $name, note: .});
@@ -103,7 +103,6 @@ def joined_by_marks(is_new; choose):
                 client: (if $joined.turned then $step.note.server else $step.note.client end)}
         end)
     | with_entries(select(.key | startswith("part ")) | .key |= ltrimstr("part "));
-
 
 # ---- sides: a file that begins late may take the client for the server ----
 
