@@ -12,7 +12,10 @@
 #include <epan/follow.h>
 
 #include "input.h"
+#include "report/listeners.h"
+#include "report/write/output.h"
 
+static FILE *nowhere;
 static follow_info_t follow;
 static GPtrArray *objects;
 static register_eo_t *exporter;
@@ -35,6 +38,26 @@ free_object(void *entry)
     eo_free_entry(entry);
 }
 
+static void
+draw_report(const smcr_report_entry_t *report, void *context _U_)
+{
+    GString *text = g_string_new(NULL);
+
+    smcr_text_write(text, report);
+    require(g_utf8_validate(text->str, (gssize)text->len, NULL));
+    g_string_free(text, TRUE);
+    smcr_json_write(nowhere, report);
+}
+
+static void
+start_report(void)
+{
+    char *error = NULL;
+
+    nowhere = fopen("/dev/null", "w");
+    require(nowhere && smcr_listeners_new(NULL, draw_report, NULL, &error));
+}
+
 void
 taps_start(void)
 {
@@ -44,6 +67,7 @@ taps_start(void)
     objects = g_ptr_array_new_with_free_func(free_object);
     exporter = get_eo_by_name("smcr");
     require(follower && exporter);
+    start_report();
     require(!register_tap_listener(get_follow_tap_string(follower), &follow, NULL, 0, NULL,
                                    get_follow_tap_handler(follower), NULL, NULL));
     require(!register_tap_listener(get_eo_tap_listener_name(exporter), &list, NULL, 0, NULL,
@@ -91,6 +115,8 @@ taps_reset(void)
     follow_reset_stream(&follow);
     follow.seq[0] = follow.seq[1] = 0;
     look_at_objects();
+    draw_tap_listeners(TRUE);
+    reset_tap_listeners();
     get_eo_reset_func(exporter)();
     g_ptr_array_set_size(objects, 0);
 }

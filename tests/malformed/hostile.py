@@ -26,11 +26,15 @@ def sanitized(bed, memory="usual"):
 
 
 class Shower:
-    """Shows records (captured bytes, original length) of any link type; counts them."""
+    """
+    Shows records (captured bytes, original length) of any link type; counts them. `check` gets what tshark prints.
+    """
 
-    def __init__(self, tshark, path):
+    def __init__(self, tshark, path, arguments=("-2", "-V"), check=None):
         self.tshark = tshark
         self.path = path
+        self.arguments = arguments
+        self.check = check
         self.waiting = {}  # {link type: records}
         self.copies = itertools.count()
         self.frames = self.files = 0
@@ -50,7 +54,10 @@ class Shower:
         alter.write(self.path, linktype, records)
         start = time.monotonic()
         try:
-            self.tshark.show(self.path, "-2", "-V", *FRAGILE, stdout=subprocess.DEVNULL)
+            if self.check:
+                self.check(self.tshark.show(self.path, *self.arguments, *FRAGILE, errors="strict"))
+            else:
+                self.tshark.show(self.path, *self.arguments, *FRAGILE, stdout=subprocess.DEVNULL)
         except (AssertionError, subprocess.TimeoutExpired):
             kept = BUILDS / "failed" / f"{self.path.parent.name}-{self.files}.pcap"
             kept.parent.mkdir(exist_ok=True)

@@ -1,0 +1,45 @@
+"""Whatever bytes come, the report is made, and its JSON is valid JSON in valid UTF-8. Under AddressSanitizer and UBSan."""
+
+import json
+
+import alter
+import pytest
+from bed import captures
+from hostile import Shower, sanitized
+
+MADE = {**captures("synthetic"), **captures("malformed")}
+ALL_IN = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
+SEEDS = 3
+SMALL = 25_000  # bytes of a real capture that is mutated
+MUTATED = {**MADE, **{name: path for name, path in captures("real").items() if path.stat().st_size <= SMALL}}
+
+
+def check_json(printed):
+    """Raises where it is no report."""
+    report = json.loads(printed, parse_constant=pytest.fail)  # no NaN
+    assert report["schema"] == "smcr-report/1" and report["capture"]["frames"] > 0
+
+
+def check_text(printed):
+    assert printed.startswith("Capture\n") and max(map(len, printed.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("arguments, check", [
+    (("-q", "-z", "smcr,json"), check_json),
+    (("-2", "-q", "-z", "smcr,json", *ALL_IN), check_json),
+    (("-2", "-q", "-z", "smcr,report", *ALL_IN), check_text),
+])
+def test_mutated(bed, scratch, arguments, check):
+    shower = Shower(sanitized(bed), scratch / "altered.pcap", arguments, check)
+    for path in MUTATED.values():
+        linktype, frames = alter.read(path)
+        shower.add(linktype, alter.mutated(linktype, frames, shower.copies, range(SEEDS)))
+    shower.finish()
+    assert shower.frames > 5000
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_as_they_are(bed, name):
+    tshark = sanitized(bed)
+    check_json(tshark.show(name, "-q", "-z", "smcr,json", *ALL_IN, errors="strict"))
+    check_text(tshark.show(name, "-2", "-q", "-z", "smcr,report", *ALL_IN))
