@@ -38,7 +38,6 @@ def name_of(value):
 
 
 every_run = pytest.mark.parametrize("name, run", RUNS, ids=name_of)
-every_name = pytest.mark.parametrize("name", PATHS)
 
 
 def print_json(tshark, path, run=TWO, where=None, options=()):
