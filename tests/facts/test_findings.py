@@ -176,5 +176,5 @@ def test_text_is_one_page(tshark, findings, name):
     text = tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,report")
     lines = text.splitlines()
     assert [line for line in lines if len(line) > 100 or line != line.rstrip()] == []
-    assert len(lines) <= (60 if len(findings(name)) <= 5 else 75)
+    assert len(lines) <= (60 if len(findings(name)) <= 5 else 80)
     assert "\ufffd" not in text.replace("\n", "") or "malformed" in str(path)
