@@ -53,7 +53,7 @@ def wireshark_version():
 class Bed:
     """
     Folders below `root`: home, config and extcap (all empty), plugins/BUILD for every build of the plugin and
-    plugins/none without it, captures (copies), scratch for captures that tests make.
+    plugins/none without it, captures and docs/*.jq (copies), scratch for captures that tests make.
     """
 
     def __init__(self, root):
@@ -63,7 +63,7 @@ class Bed:
     def lay(self):
         """Make the folders and copy the plugins and captures into them."""
         self.root.chmod(0o755)
-        for name in ("home", "config", "extcap", "scratch", "plugins/none"):
+        for name in ("home", "config", "extcap", "scratch", "docs", "plugins/none"):
             (self.root / name).mkdir(parents=True)
         for plugin in BUILDS.glob("*/smcr.so"):
             self.add_plugin(plugin, plugin.parent.name)
@@ -71,6 +71,8 @@ class Bed:
             copy = self.root / "captures" / path.relative_to(TOP / "captures")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
+        for path in (TOP / "docs").glob("*.jq"):
+            shutil.copyfile(path, self.root / "docs" / path.name)
 
     def add_plugin(self, plugin, build):
         """Copy a plugin to where Tshark looks for this build."""
