@@ -16,6 +16,8 @@ SOCKET = re.compile(r"mode=SMCR \S+:(\d+) -> \S+:(\d+) .*token=(\w+) .*rxprod=(\
                     r"txcons=(\S+) .*role=(\d) link=(\d+) .*gid=(\S+) peer=(\S+)")
 LINK = re.compile(r' 3\{ 1=(\d+) .* 8=(\S+) 9=(\S+) 4="(\S+)" 5="(\S+)" \}')
 LINK_ADDED = re.compile(r"link added: id (\w+), peerid (\w+)")
+BUFFERS = re.compile(r"mode=SMCR \S+:(\d+) -> \S+:(\d+) .* rmbe=(\d+) peer_rmbe=(\d+)")
+PEER = re.compile(r' 2\{ .* 2=[01] .* 7\{ .* 4="(\S+) *" 3="(\S+) *" \}')
 LGR_TYPE = re.compile(r"state changed: (\w+)")
 FALLBACK = re.compile(r" 8\{ 1=\d .* 4=(\S+) 5=\d+ \}")
 
@@ -69,3 +71,17 @@ def fallback_codes(name):
 def lgr_types(name, host):
     """The types that the link group has had, by a host's kernel log."""
     return [match[1] for by, match in _found(name, LGR_TYPE) if by == host]
+
+
+def buffers(name):
+    """What a host says of both ends of its sockets: (port of the client, host that has the RMB element, its bytes)."""
+    for host, match in _found(name, BUFFERS):
+        port = int(match[2] if host else match[1])
+        yield port, host, int(match[3])
+        yield port, 1 - host, int(match[4])
+
+
+def peers(name):
+    """What a host says of the other end of its link group: (host that it speaks of, that host's name, the EID)."""
+    for host, match in _found(name, PEER):
+        yield 1 - host, match[1], match[2]

@@ -4,119 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include <string.h>
-
 #include "report/findings/findings.h"
-
-#define SECOND UINT64_C(1000000000) /* nanoseconds */
-#define NOTE 0x00400000             /* PI_NOTE and so on */
-#define WARN 0x00600000
-#define ERROR 0x00800000
-#define PROTOCOL 0x09000000
-#define MALFORMED 0x07000000
-#define TIMEOUT 0x02010000          /* waiting for CONFIRM LINK */
-#define MOST_NOTICES 16
-
-/* A report in the making, and its notices. */
-typedef struct {
-    wmem_allocator_t *scope;
-    smcr_report_entry_t report;
-    smcr_notice_t notices[MOST_NOTICES];
-    uint32_t notice_count;
-} scene_t;
-
-static smcr_when_t
-at(uint32_t frame)
-{
-    return (smcr_when_t){frame, frame * SECOND / 10};
-}
-
-static void
-notice(scene_t *scene, const char *filter, int severity, uint32_t frame)
-{
-    g_assert_cmpuint(scene->notice_count, <, MOST_NOTICES);
-    scene->notices[scene->notice_count++] = (smcr_notice_t){
-        .filter = filter, .severity = severity, .text = filter, .count = 1, .first = at(frame)};
-}
-
-/* A connection of ten seconds that was closed. */
-static smcr_connection_entry_t *
-connection(scene_t *scene)
-{
-    smcr_list_t *list = &scene->report.connections;
-    smcr_connection_entry_t *conn =
-        smcr_list_add(list, scene->scope, &smcr_connection_description);
-
-    conn->stream = conn->tcp_stream = list->length - 1;
-    conn->client = (smcr_endpoint_entry_t){"10.0.0.1", 46464};
-    conn->server = (smcr_endpoint_entry_t){"10.0.0.2", 8080};
-    conn->link_group = 0;
-    conn->outcome = "smc-r";
-    conn->close = "normal";
-    conn->first_frame = at(1);
-    conn->last_frame = at(101);
-    return conn;
-}
-
-static smcr_rdma_entry_t *
-flow(scene_t *scene, const char *src, const char *dst)
-{
-    smcr_list_t *list = &scene->report.rdma_flows;
-    smcr_rdma_entry_t *entry = smcr_list_add(list, scene->scope, &smcr_rdma_description);
-
-    entry->index = list->length - 1;
-    entry->src = src;
-    entry->dst = dst;
-    entry->kind = "smc-r";
-    entry->packets = 1000;
-    entry->first_frame = at(10);
-    entry->last_frame = at(100);
-    return entry;
-}
-
-/* A flow of data, and the one that comes back. */
-typedef struct {
-    smcr_rdma_entry_t *data, *answers;
-} pair_t;
-
-static pair_t
-pair(scene_t *scene)
-{
-    pair_t pair;
-
-    pair.data = flow(scene, "10.0.0.1", "10.0.0.2");
-    pair.answers = flow(scene, "10.0.0.2", "10.0.0.1");
-    pair.data->peer = pair.answers->index;
-    pair.answers->peer = pair.data->index;
-    return pair;
-}
-
-static smcr_link_entry_t *
-link_of_group(scene_t *scene, uint64_t number)
-{
-    smcr_list_t *groups = &scene->report.link_groups;
-    smcr_link_group_entry_t *group;
-    smcr_link_entry_t *link;
-
-    if (!groups->length)
-        smcr_list_add(groups, scene->scope, &smcr_link_group_description);
-    group = groups->entries[0];
-    group->index = 0;
-    link = smcr_list_add(&group->links, scene->scope, &smcr_link_description);
-    link->number = number;
-    link->state = "active";
-    return link;
-}
-
-static void
-use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_t frame)
-{
-    smcr_conn_link_entry_t *use =
-        smcr_list_add(&conn->links, scene->scope, &smcr_conn_link_description);
-
-    use->number = number;
-    use->from_frame = at(frame);
-}
+#include "scene.h"
 
 /* ---- scenes ---- */
 
@@ -131,12 +20,8 @@ nothing(scene_t *scene)
 static void
 fallback(scene_t *scene)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        smcr_connection_entry_t *conn = connection(scene);
-        conn->outcome = "fallback";
-        conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
-        *conn->fallback = (smcr_conn_fallback_entry_t){"no RDMA device", 0x03030002, "server", at(6)};
-    }
+    fall_back(scene, 0x03030002, 6);
+    fall_back(scene, 0x03030002, 6);
     notice(scene, "smcr.clc.declined", NOTE, 6);
     notice(scene, "smcr.fallback", NOTE, 6);
 }
@@ -160,14 +45,6 @@ confirm_link_timeout(scene_t *scene)
     sum->count = 2;
     notice(scene, "smcr.no_response", NOTE, 9);
     notice(scene, "smcr.no_roce", NOTE, 8);
-}
-
-static void
-lose(smcr_rdma_entry_t *data)
-{
-    data->repeated = 30;
-    data->repeated_after.nak = 20;
-    data->repeated_after.timeout = 10;
 }
 
 static void
@@ -472,12 +349,8 @@ many_reasons(scene_t *scene)
 {
     static const uint64_t codes[] = {0x03000000, 0x03010000, 0x03020000, TIMEOUT, 0x03030000};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(codes); i++) {
-        smcr_connection_entry_t *conn = connection(scene);
-        conn->outcome = "fallback";
-        conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
-        *conn->fallback = (smcr_conn_fallback_entry_t){NULL, codes[i], "server", at(6 + i)};
-    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(codes); i++)
+        fall_back(scene, codes[i], 6 + i);
 }
 
 static void
@@ -519,8 +392,9 @@ tcp_marks(scene_t *scene)
 static void
 many(scene_t *scene)
 {
-    static const char *const filters[] = {"smcr.a", "smcr.b", "smcr.c", "smcr.d", "smcr.e", "smcr.f",
-                                          "smcr.g", "smcr.h", "smcr.i", "smcr.j", "smcr.k"};
+    static const char *const filters[] = {"smcr.a", "smcr.b", "smcr.c", "smcr.d",
+                                          "smcr.e", "smcr.f", "smcr.g", "smcr.h",
+                                          "smcr.i", "smcr.j", "smcr.k"};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(filters); i++)
         notice(scene, filters[i], i < 10 ? NOTE : WARN, 9 + i);
@@ -576,8 +450,9 @@ static const struct {
     {"connections without RoCE", no_roce, "note no_roce 1"},
     {"cut frames", cut, "chat cut_frames 12"},
     {"congestion of TCP", tcp_marks, "note tcp_congestion 7"},
-    {"more than ten", many, "warn k 1, note a 1, note b 1, note c 1, note d 1, note e 1, note f 1, "
-                            "note g 1, note h 1, note i 1"},
+    {"more than ten", many,
+     "warn k 1, note a 1, note b 1, note c 1, note d 1, note e 1, note f 1, "
+     "note g 1, note h 1, note i 1"},
 };
 
 static void
@@ -593,10 +468,10 @@ static void
 test_case(gconstpointer data)
 {
     unsigned i = GPOINTER_TO_UINT(data);
-    scene_t scene = {.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE)};
     GString *found = g_string_new(NULL);
+    scene_t scene;
 
-    smcr_entry_clear(&scene.report, &smcr_report_description);
+    scene_open(&scene);
     cases[i].play(&scene);
     smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
     for (uint32_t j = 0; j < scene.report.findings.length; j++) {
@@ -607,7 +482,7 @@ test_case(gconstpointer data)
     }
     g_assert_cmpstr(found->str, ==, cases[i].found);
     g_string_free(found, TRUE);
-    wmem_destroy_allocator(scene.scope);
+    scene_close(&scene);
 }
 
 int

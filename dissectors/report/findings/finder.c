@@ -50,8 +50,8 @@ smcr_finder_close(smcr_finder_t *finder)
     wmem_array_sort(finder->found, compare_found);
     for (uint32_t i = 0; i < count; i++) {
         const smcr_found_t *found = wmem_array_index(finder->found, i);
-        smcr_finding_entry_t *entry = smcr_list_add(&finder->report->findings, finder->scope,
-                                                    &smcr_finding_description);
+        smcr_finding_entry_t *entry =
+            smcr_list_add(&finder->report->findings, finder->scope, &smcr_finding_description);
         *entry = found->entry;
     }
 }

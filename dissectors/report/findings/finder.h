@@ -17,36 +17,36 @@
 typedef enum { SMCR_CHAT, SMCR_NOTE, SMCR_WARN, SMCR_ERROR } smcr_severity_t;
 
 typedef enum {
-    SMCR_BY_ICRC,          /* packets arrive damaged */
-    SMCR_BY_FORMAT,        /* messages that break their format */
-    SMCR_BY_OVERWRITTEN,   /* data is overwritten before it is read */
-    SMCR_BY_LINK_LOST,     /* a link of a group that goes on */
-    SMCR_BY_REFUSAL,       /* NAKs that end a queue pair */
-    SMCR_BY_DEAD_PEER,
-    SMCR_BY_GROUP_LOST,    /* a link group ends with open connections */
-    SMCR_BY_RNR,           /* no receive buffers */
-    SMCR_BY_LOSS,          /* packets are lost on their way */
-    SMCR_BY_ABORT,
-    SMCR_BY_RESET,
-    SMCR_BY_FALLBACK,
-    SMCR_BY_CM_REJECT,
-    SMCR_BY_CM_REPEAT,
-    SMCR_BY_LINK_FAILED,   /* a link never comes up */
-    SMCR_BY_CONGESTION,    /* CE, CNP */
-    SMCR_BY_SLOW_READER,
-    SMCR_BY_RULE,          /* messages that break a rule */
-    SMCR_BY_TCP_LOSS,
-    SMCR_BY_TCP_CONGESTION,
-    SMCR_BY_TCP_RESET,     /* of a connection that is not over RDMA */
-    SMCR_BY_NO_OPTION,     /* one side does not offer SMC-R */
-    SMCR_BY_UNFINISHED,    /* a handshake without end */
-    SMCR_BY_NO_ROCE,       /* the capture lacks the path of RoCE */
-    SMCR_BY_LACK,          /* the capture lacks packets */
-    SMCR_BY_LATE_START,    /* the capture begins late */
-    SMCR_BY_NOTICE,        /* an expert item that nothing else speaks of */
-    SMCR_BY_ICRC_DOUBTED,
-    SMCR_BY_SILENCE,       /* connections that go silent */
-    SMCR_BY_CUT,           /* frames are cut */
+    SMCR_BY_ICRC,           /* packets arrive damaged */
+    SMCR_BY_FORMAT,         /* messages that break their format */
+    SMCR_BY_OVERWRITTEN,    /* data is overwritten before it is read */
+    SMCR_BY_LINK_LOST,      /* a link of a group that goes on */
+    SMCR_BY_REFUSAL,        /* NAKs that end a queue pair */
+    SMCR_BY_DEAD_PEER,      /* nobody answers any more */
+    SMCR_BY_GROUP_LOST,     /* a link group ends with open connections */
+    SMCR_BY_RNR,            /* no receive buffers */
+    SMCR_BY_LOSS,           /* packets are lost on their way */
+    SMCR_BY_ABORT,          /* abnormal close of a connection */
+    SMCR_BY_RESET,          /* TCP reset of a connection over RDMA */
+    SMCR_BY_FALLBACK,       /* a connection falls back to TCP */
+    SMCR_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
+    SMCR_BY_CM_REPEAT,      /* RDMA-CM sends messages again */
+    SMCR_BY_LINK_FAILED,    /* a link never comes up */
+    SMCR_BY_CONGESTION,     /* CE, CNP */
+    SMCR_BY_SLOW_READER,    /* writers wait for readers */
+    SMCR_BY_RULE,           /* messages that break a rule */
+    SMCR_BY_TCP_LOSS,       /* TCP sends segments again */
+    SMCR_BY_TCP_CONGESTION, /* CE, ECE */
+    SMCR_BY_TCP_RESET,      /* of a connection that is not over RDMA */
+    SMCR_BY_NO_OPTION,      /* one side does not offer SMC-R */
+    SMCR_BY_UNFINISHED,     /* a handshake without end */
+    SMCR_BY_NO_ROCE,        /* the capture lacks the path of RoCE */
+    SMCR_BY_LACK,           /* the capture lacks packets */
+    SMCR_BY_LATE_START,     /* the capture begins late */
+    SMCR_BY_NOTICE,         /* an expert item that nothing else speaks of */
+    SMCR_BY_ICRC_DOUBTED,   /* ICRCs that mean nothing */
+    SMCR_BY_SILENCE,        /* connections that go silent */
+    SMCR_BY_CUT,            /* frames are cut */
     SMCR_PLACES
 } smcr_place_t;
 
@@ -85,13 +85,14 @@ smcr_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter
 smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
 
 /* A text of the scope. */
-const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ...) G_GNUC_PRINTF(2, 3);
+const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
 
 /* Numbers of things in a sentence, of the scope of the finder. */
 const char *smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing);
 
-/* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout while waiting
- * for CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */
+/* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout waiting for
+ * CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */
 bool smcr_is_timeout(uint64_t code);
 
 /* ---- who finds ---- */

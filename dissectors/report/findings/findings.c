@@ -9,8 +9,8 @@
 #include "finder.h"
 
 void
-smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices,
-                   uint32_t notice_count, wmem_allocator_t *scope)
+smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices, uint32_t notice_count,
+                   wmem_allocator_t *scope)
 {
     smcr_finder_t finder = {.report = report,
                             .notices = notices,

@@ -30,7 +30,8 @@ smcr_flow_unanswered(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 
     if (!peer || !silent.count || smcr_known(flow->repeated) < 3)
         return 0;
-    if (flow->last_frame.frame < silent.first.frame || flow->last_frame.time < peer->last_frame.time)
+    if (flow->last_frame.frame < silent.first.frame ||
+        flow->last_frame.time < peer->last_frame.time)
         return 0;
     return flow->last_frame.time - peer->last_frame.time;
 }

@@ -17,7 +17,8 @@ static void
 find_late_start(smcr_finder_t *finder)
 {
     const smcr_list_t *conns = &finder->report->connections;
-    const smcr_connection_entry_t *last = NULL;
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
+    const smcr_connection_entry_t *earliest = NULL;
     smcr_when_t first = {0};
     uint64_t count = 0;
     smcr_finding_entry_t *finding;
@@ -26,16 +27,22 @@ find_late_start(smcr_finder_t *finder)
         const smcr_connection_entry_t *conn = conns->entries[i];
         if (conn->began_before != SMCR_YES)
             continue;
-        first = smcr_when_earlier(first, conn->first_frame);
-        last = conn;
+        if (!earliest || conn->first_frame.frame < first.frame)
+            earliest = conn;
+        first = earliest->first_frame;
         count++;
     }
     if (!count)
         return;
+    if (notice.count)
+        first = notice.first;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
-    finding->text = smcr_finder_text(finder, "%s began before the capture: what came first is not known",
-                                     count == 1 ? smcr_words_connection(finder->scope, last) : smcr_finder_things(finder, count, "connection"));
-    finding->filter = "smcr.conn.began_before";
+    finding->text =
+        smcr_finder_text(finder, "%s began before the capture: what came first is not known",
+                         count == 1 ? smcr_words_connection(finder->scope, earliest)
+                                    : smcr_finder_things(finder, count, "connection"));
+    finding->filter =
+        notice.count ? notice.filter : smcr_words_connection_filter(finder->scope, earliest);
 }
 
 /* Packets are absent of which nobody says that he lacks them. */
@@ -69,8 +76,9 @@ find_lack(smcr_finder_t *finder)
     if (smcr_known(finder->report->dropped)) {
         finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "capture_dropped",
                                   finder->report->dropped, (smcr_when_t){0});
-        finding->text = smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
-                                         smcr_finder_things(finder, finder->report->dropped, "packet"));
+        finding->text =
+            smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
+                             smcr_finder_things(finder, finder->report->dropped, "packet"));
     }
 }
 
@@ -97,10 +105,11 @@ find_no_roce(smcr_finder_t *finder)
 
     if (notice.count <= timed_out(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count,
-                              notice.first);
-    finding->text = smcr_finder_text(finder, "The capture has no RoCE packet of %s: was the right port captured?",
-                                     smcr_finder_things(finder, notice.count, "SMC-R connection"));
+    finding =
+        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count, notice.first);
+    finding->text = smcr_finder_text(
+        finder, "The capture has no RoCE packet of %s: was the right port captured?",
+        smcr_finder_things(finder, notice.count, "SMC-R connection"));
     finding->filter = "smcr.no_roce";
 }
 

@@ -67,7 +67,7 @@ filter(const smcr_finder_t *finder, const group_t *group, const char *what)
 
 /* ---- fallback ---- */
 
-/* Adds the connection to those with the same reason: each has a group, in the order of first ones. */
+/* Adds the connection to those with the same reason. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
              const smcr_connection_entry_t *conn)
@@ -184,10 +184,11 @@ find_plain(smcr_finder_t *finder)
                               group.first->first_frame);
     finding->text = smcr_finder_text(finder, "%s stayed on TCP: one side did not offer SMC-R",
                                      name(finder, &group));
-    finding->filter = group.count == 1 && group.first->tcp_stream != SMCR_UNKNOWN
-                          ? smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.syn == 1",
-                                             group.first->tcp_stream)
-                          : "tcp.flags.syn == 1";
+    finding->filter =
+        group.count == 1 && group.first->tcp_stream != SMCR_UNKNOWN
+            ? smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.syn == 1",
+                               group.first->tcp_stream)
+            : "tcp.flags.syn == 1";
 }
 
 /* ---- ends ---- */
@@ -228,8 +229,7 @@ losses(const smcr_finder_t *finder, is_t *is)
     }
     if (!lost)
         return "";
-    return smcr_finder_text(finder, "; %s were never read",
-                            smcr_words_bytes(finder->scope, lost));
+    return smcr_finder_text(finder, "; %s were never read", smcr_words_bytes(finder->scope, lost));
 }
 
 static void
@@ -271,9 +271,8 @@ find_reset(smcr_finder_t *finder)
     if (!group.count)
         return;
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_RESET, "reset", group.count, notice.first);
-    finding->text =
-        smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
-                         name(finder, &group), losses(finder, is_reset));
+    finding->text = smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
+                                     name(finder, &group), losses(finder, is_reset));
     finding->filter = reset_filter(finder, &group, &notice);
 }
 
@@ -288,7 +287,8 @@ find_tcp_reset(smcr_finder_t *finder)
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_RESET, "tcp_reset", group.count,
                               finder->has[SMCR_BY_RESET] ? (smcr_when_t){0} : notice.first);
-    finding->text = smcr_finder_text(finder, "%s, over TCP, ended with a reset", name(finder, &group));
+    finding->text =
+        smcr_finder_text(finder, "%s, over TCP, ended with a reset", name(finder, &group));
     finding->filter = reset_filter(finder, &group, &notice);
 }
 
@@ -310,12 +310,12 @@ find_unfinished(smcr_finder_t *finder)
     if (!group.count)
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_UNFINISHED, "handshake_unfinished",
-                              group.count, group.first->last_frame);
-    finding->text = smcr_finder_text(finder, "%s: the capture does not show how the handshake ended",
-                                     name(finder, &group));
-    finding->filter = group.count == 1
-                          ? smcr_finder_text(finder, "tcp.stream == %" PRIu64, group.first->tcp_stream)
-                          : "smcr.clc || smcr.option || tcp.flags.reset == 1 || tcp.flags.fin == 1";
+                              group.count, group.first->first_frame);
+    finding->text = smcr_finder_text(
+        finder, "%s: the capture does not show how the handshake ended", name(finder, &group));
+    finding->filter = group.count == 1 ? smcr_finder_text(finder, "tcp.stream == %" PRIu64,
+                                                          group.first->tcp_stream)
+                                       : "smcr.clc || smcr.option || tcp.flags.syn == 1";
 }
 
 void

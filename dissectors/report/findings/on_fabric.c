@@ -20,7 +20,7 @@ typedef struct {
     uint64_t slowest;            /* message, nanoseconds */
     const smcr_rdma_entry_t *at; /* the flow with most of it */
     uint64_t most;
-    bool both, others;           /* the other direction has it too; other hosts have */
+    bool both, others; /* the other direction has it too; other hosts have */
 } trouble_t;
 
 static bool
@@ -65,7 +65,8 @@ between(const smcr_finder_t *finder, const trouble_t *trouble)
     if (!flow || !flow->src || !flow->dst)
         return "";
     if (trouble->others)
-        return smcr_finder_text(finder, " of several hosts, most from %s to %s", flow->src, flow->dst);
+        return smcr_finder_text(finder, " of several hosts, most from %s to %s", flow->src,
+                                flow->dst);
     return smcr_finder_text(finder, trouble->both ? " between %s and %s" : " from %s to %s",
                             flow->src, flow->dst);
 }
@@ -79,8 +80,7 @@ slowest(const smcr_finder_t *finder, const trouble_t *trouble)
                             smcr_words_duration(finder->scope, trouble->slowest));
 }
 
-typedef void add_t(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow,
-                   trouble_t *trouble);
+typedef void add_t(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble);
 
 static trouble_t
 sum_up(const smcr_finder_t *finder, add_t *add)
@@ -124,10 +124,10 @@ find_damaged(smcr_finder_t *finder)
         return;
     finding = smcr_finder_add(finder, SMCR_ERROR, SMCR_BY_ICRC, "wrong_icrc", trouble.count,
                               notice.first);
-    finding->text = smcr_finder_text(
-        finder, "%s with a wrong ICRC%s: the receiver drops %s%s",
-        smcr_finder_things(finder, trouble.count, "packet"), between(finder, &trouble),
-        trouble.count == 1 ? "it" : "them", again(finder, trouble.again));
+    finding->text = smcr_finder_text(finder, "%s with a wrong ICRC%s: the receiver drops %s%s",
+                                     smcr_finder_things(finder, trouble.count, "packet"),
+                                     between(finder, &trouble), trouble.count == 1 ? "it" : "them",
+                                     again(finder, trouble.again));
     finding->filter = "smcr.icrc.bad";
 }
 
@@ -179,12 +179,12 @@ find_refused(smcr_finder_t *finder)
         return;
     if (notice.text && strstr(notice.text, "sequence")) /* the first NAK is another one */
         notice.first = (smcr_when_t){0};
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_REFUSAL, "refused", trouble.count,
-                              notice.first);
-    finding->text = smcr_finder_text(finder, "%s refuses %s: NAK with %s. The queue pair fails",
-                                     trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
-                                     smcr_finder_things(finder, trouble.count, "request"),
-                                     reasons(finder));
+    finding =
+        smcr_finder_add(finder, SMCR_WARN, SMCR_BY_REFUSAL, "refused", trouble.count, notice.first);
+    finding->text = smcr_finder_text(
+        finder, "%s refuses %s: NAK with %s. The queue pair fails",
+        trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
+        smcr_finder_things(finder, trouble.count, "request"), reasons(finder));
     finding->filter = "smcr.nak.code > 0";
 }
 
@@ -212,10 +212,11 @@ find_waited(smcr_finder_t *finder)
         return;
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_RNR, "no_receive_buffer", trouble.count,
                               notice.first);
-    finding->text = smcr_finder_text(finder, "%s had no receive buffer: %s%s%s",
-                                     trouble.both || trouble.others || !trouble.at->src ? "Receivers" : trouble.at->src,
-                                     smcr_finder_things(finder, trouble.count, "RNR NAK"),
-                                     again(finder, trouble.again), slowest(finder, &trouble));
+    finding->text = smcr_finder_text(
+        finder, "%s had no receive buffer: %s%s%s",
+        trouble.both || trouble.others || !trouble.at->src ? "Receivers" : trouble.at->src,
+        smcr_finder_things(finder, trouble.count, "RNR NAK"), again(finder, trouble.again),
+        slowest(finder, &trouble));
     finding->filter = "smcr.rnr_nak";
 }
 
@@ -294,10 +295,9 @@ static const char *
 text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
                 const smcr_causes_entry_t *causes)
 {
-    const char *what = smcr_finder_text(finder, "%s of %s%s",
-                                        smcr_words_number(finder->scope, trouble->count),
-                                        smcr_finder_things(finder, trouble->packets, "packet"),
-                                        between(finder, trouble));
+    const char *what = smcr_finder_text(
+        finder, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
+        smcr_finder_things(finder, trouble->packets, "packet"), between(finder, trouble));
 
     if (is_proven(causes))
         return smcr_finder_text(finder, "Packets are lost: %s sent again (%s)%s", what,
@@ -364,15 +364,15 @@ find_congestion(smcr_finder_t *finder)
 
     if (!marked.count && !notified.count)
         return;
-    finding = smcr_finder_add(finder, severity_of_congestion(&marked, &notified), SMCR_BY_CONGESTION,
-                              "congestion", marked.count + notified.count,
-                              smcr_when_earlier(ce, cnp));
+    finding =
+        smcr_finder_add(finder, severity_of_congestion(&marked, &notified), SMCR_BY_CONGESTION,
+                        "congestion", marked.count + notified.count, smcr_when_earlier(ce, cnp));
     if (marked.count)
-        finding->text = smcr_finder_text(
-            finder, "Congestion: %s of %s%s marked CE; %s ask for a lower rate",
-            smcr_words_number(finder->scope, marked.count),
-            smcr_finder_things(finder, marked.packets, "packet"), between(finder, &marked),
-            notified.count ? cnps : "no CNPs");
+        finding->text =
+            smcr_finder_text(finder, "Congestion: %s of %s%s marked CE; %s ask for a lower rate",
+                             smcr_words_number(finder->scope, marked.count),
+                             smcr_finder_things(finder, marked.packets, "packet"),
+                             between(finder, &marked), notified.count ? cnps : "no CNPs");
     else
         finding->text = smcr_finder_text(finder, "Congestion: %s%s ask for a lower rate", cnps,
                                          between(finder, &notified));
@@ -407,8 +407,9 @@ find_unanswered_cm(smcr_finder_t *finder)
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_CM_REPEAT, "cm_repeat", notice.count,
                               notice.first);
-    finding->text = smcr_finder_text(finder, "%s sent again: messages are lost, or answers are late",
-                                     smcr_finder_things(finder, notice.count, "RDMA-CM message"));
+    finding->text =
+        smcr_finder_text(finder, "%s sent again: messages are lost, or answers are late",
+                         smcr_finder_things(finder, notice.count, "RDMA-CM message"));
     finding->filter = "smcr.cm.repeat";
 }
 

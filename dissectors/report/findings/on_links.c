@@ -34,10 +34,41 @@ when_lost(const place_t *place, const smcr_failover_t *failover)
 static const char *
 name_of(const place_t *place)
 {
-    char *name = wmem_strdup(place->finder->scope, smcr_words_link(place->finder->scope, place->group, place->link));
+    char *name = wmem_strdup(place->finder->scope,
+                             smcr_words_link(place->finder->scope, place->group, place->link));
 
     name[0] = g_ascii_toupper(name[0]);
     return name;
+}
+
+/* Connections go to another link, and nobody says why. */
+static void
+find_left(const place_t *place)
+{
+    smcr_finder_t *finder = place->finder;
+    smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
+    smcr_finding_entry_t *finding =
+        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_LOST, "failover",
+                        smcr_known(place->link->moved_from), failover.first_move);
+
+    finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
+                                     smcr_words_failover(finder->scope, &failover));
+    finding->filter = smcr_finder_text(finder, "smcr.lgr == %" PRIu64, place->group->index);
+    if (failover.to != SMCR_UNKNOWN)
+        finding->filter = smcr_finder_text(finder, "%s && smcr.link.number == %" PRIu64,
+                                           finding->filter, failover.to);
+}
+
+/* What the connections wrote again, of all links. */
+static const char *
+rewritten(const smcr_finder_t *finder)
+{
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.stream.rewritten");
+
+    if (!notice.count)
+        return "";
+    return smcr_finder_text(finder, ", %s written again",
+                            smcr_words_bytes(finder->scope, notice.count));
 }
 
 static void
@@ -45,12 +76,13 @@ find_lost(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
-    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST, "link_lost",
-                                                    1, when_lost(place, &failover));
+    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST,
+                                                    "link_lost", 1, when_lost(place, &failover));
 
-    finding->text = smcr_finder_text(finder, "%s is lost%s%s", name_of(place),
-                                     failover.moved ? ": " : "",
-                                     smcr_words_failover(finder->scope, &failover));
+    finding->text =
+        smcr_finder_text(finder, "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
+                         smcr_words_failover(finder->scope, &failover),
+                         failover.moved ? rewritten(finder) : "");
     finding->filter = smcr_finder_text(
         finder,
         "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved)",
@@ -91,29 +123,34 @@ static void
 find_unused(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_finding_entry_t *finding = smcr_finder_add(
-        finder, SMCR_NOTE, SMCR_BY_LINK_FAILED, "link_failed", 1, place->link->deleted_frame);
+    smcr_when_t asked = smcr_finder_notice(finder, "smcr.link.delete_asked").first;
+    smcr_finding_entry_t *finding =
+        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_FAILED, "link_failed", 1,
+                        smcr_when_earlier(place->link->deleted_frame, asked));
 
-    finding->text = smcr_finder_text(finder,
-                                     "%s never came up: it carried no packet, then was deleted (%s)",
-                                     name_of(place), place->link->delete_reason);
-    finding->filter = smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
-                                       place->group->index, place->link->number);
+    finding->text =
+        smcr_finder_text(finder, "%s never came up: it carried no packet, then was deleted (%s)",
+                         name_of(place), place->link->delete_reason);
+    finding->filter =
+        smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
+                         place->group->index, place->link->number);
 }
 
 static void
 find_on_link(const place_t *place)
 {
+    const smcr_link_entry_t *link = place->link;
     const smcr_rdma_entry_t *flow = dead_end(place);
+    bool unused = !link->flows.length && !smcr_link_is_left(link);
 
     if (flow)
         find_dead_end(place, flow);
-    else if (!smcr_link_is_lost(place->link))
-        return;
-    else if (!place->link->flows.length && !smcr_known(place->link->moved_from))
+    else if (smcr_link_is_lost(link) && unused)
         find_unused(place);
-    else
+    else if (smcr_link_is_lost(link))
         find_lost(place);
+    else if (smcr_link_is_left(link))
+        find_left(place);
 }
 
 static void
@@ -124,8 +161,8 @@ find_group_lost(smcr_finder_t *finder)
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_GROUP_LOST, "link_group_lost", notice.count,
-                              notice.first);
+    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_GROUP_LOST, "link_group_lost",
+                              notice.count, notice.first);
     finding->text = notice.text;
     finding->filter = "smcr.lgr.connections_lost";
 }

@@ -9,11 +9,11 @@
 #include <string.h>
 
 /* Severities and groups of Wireshark's expert items (epan/proto.h). */
-#define NOTE_ITEM 0x00400000
-#define WARN_ITEM 0x00600000
-#define ERROR_ITEM 0x00800000
-#define SEVERITY_MASK 0x00f00000
-#define PROTOCOL_GROUP 0x09000000
+#define NOTE_ITEM       0x00400000
+#define WARN_ITEM       0x00600000
+#define ERROR_ITEM      0x00800000
+#define SEVERITY_MASK   0x00f00000
+#define PROTOCOL_GROUP  0x09000000
 #define MALFORMED_GROUP 0x07000000
 
 #define PREFIX "smcr."
@@ -158,8 +158,8 @@ sender(const smcr_finder_t *finder, const smcr_notice_t *notice)
 
     if (!rule || severity_of(notice) < SMCR_WARN)
         return "";
-    return smcr_finder_text(finder, "Broken %s%s%s: ",
-                            notice->group == MALFORMED_GROUP ? "format" : "rule",
+    return smcr_finder_text(finder,
+                            "Broken %s%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
                             notice->by ? ", by the " : "", notice->by ? notice->by : "");
 }
 
@@ -167,16 +167,14 @@ static void
 find_notice(smcr_finder_t *finder, const smcr_notice_t *notice)
 {
     smcr_notice_t sum = smcr_finder_notice(finder, notice->filter);
-    smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, severity_of(notice), place_of(notice), kind_of(finder, notice),
-                        sum.count, sum.first);
+    smcr_finding_entry_t *finding = smcr_finder_add(finder, severity_of(notice), place_of(notice),
+                                                    kind_of(finder, notice), sum.count, sum.first);
 
     finding->text = smcr_finder_text(
         finder, "%s%s%s", sender(finder, &sum), sum.text ? sum.text : notice->filter,
-        sum.count > 1
-            ? smcr_finder_text(finder, " (and %s more)",
-                               smcr_finder_things(finder, sum.count - 1, "time"))
-            : "");
+        sum.count > 1 ? smcr_finder_text(finder, " (and %s more)",
+                                         smcr_finder_things(finder, sum.count - 1, "time"))
+                      : "");
     finding->filter = notice->filter;
 }
 
@@ -195,7 +193,8 @@ smcr_find_on_notices(smcr_finder_t *finder)
 {
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_notice_t *notice = &finder->notices[i];
-        if (severity_of(notice) > SMCR_CHAT && !is_explained(finder, notice) && !is_second(finder, i))
+        if (severity_of(notice) > SMCR_CHAT && !is_explained(finder, notice) &&
+            !is_second(finder, i))
             find_notice(finder, notice);
     }
 }

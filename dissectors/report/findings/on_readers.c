@@ -26,7 +26,8 @@ typedef struct {
 static wait_t
 wait_of(const smcr_connection_entry_t *conn, bool to_server)
 {
-    const smcr_conn_way_entry_t *way = to_server ? &conn->client_to_server : &conn->server_to_client;
+    const smcr_conn_way_entry_t *way =
+        to_server ? &conn->client_to_server : &conn->server_to_client;
     wait_t wait = {.conn = conn, .way = way, .to_server = to_server};
 
     if (smcr_known(way->blocked_count) || smcr_known(way->window_full_count))
@@ -96,8 +97,9 @@ smcr_find_on_readers(smcr_finder_t *finder)
 {
     uint32_t count = 0;
     wait_t wait = longest(finder, &count);
-    smcr_when_t when = smcr_when_earlier(smcr_finder_notice(finder, "smcr.window.writer_blocked").first,
-                                         smcr_finder_notice(finder, "smcr.window.full").first);
+    smcr_when_t when =
+        smcr_when_earlier(smcr_finder_notice(finder, "smcr.window.writer_blocked").first,
+                          smcr_finder_notice(finder, "smcr.window.full").first);
     smcr_finding_entry_t *finding;
 
     if (!count)
@@ -107,7 +109,8 @@ smcr_find_on_readers(smcr_finder_t *finder)
     finding->text = smcr_finder_text(
         finder, "%s: %s waited %s for space%s%s",
         is_lossy(wait.conn) ? "Loss or a slow reader"
-                            : wait.to_server ? "The server reads slowly" : "The client reads slowly",
+        : wait.to_server    ? "The server reads slowly"
+                            : "The client reads slowly",
         smcr_words_way(finder->scope, wait.conn, wait.to_server),
         smcr_words_duration(finder->scope, wait.waited), share(finder, &wait),
         count > 1 ? smcr_finder_text(finder, "; others waited, too: %s in all",

@@ -14,8 +14,13 @@
 bool
 smcr_link_is_lost(const smcr_link_entry_t *link)
 {
-    return (link->delete_reason && strstr(link->delete_reason, "lost path")) ||
-           (link->moved_from && link->moved_from != SMCR_UNKNOWN);
+    return link->delete_reason && strstr(link->delete_reason, "lost path");
+}
+
+bool
+smcr_link_is_left(const smcr_link_entry_t *link)
+{
+    return link->moved_from && link->moved_from != SMCR_UNKNOWN;
 }
 
 static const smcr_rdma_entry_t *
@@ -40,8 +45,7 @@ last_time(const smcr_report_entry_t *report, const smcr_link_entry_t *link)
 
 /* Adds a connection that has gone on to another link; `last`: when the old one was alive. */
 static void
-add_move(smcr_failover_t *failover, const smcr_connection_entry_t *conn,
-         const smcr_conn_link_entry_t *next, uint64_t last)
+add_move(smcr_failover_t *failover, const smcr_conn_link_entry_t *next, uint64_t last)
 {
     bool first = !failover->first_move.frame || next->from_frame.frame < failover->first_move.frame;
 
@@ -51,8 +55,6 @@ add_move(smcr_failover_t *failover, const smcr_connection_entry_t *conn,
         failover->first_move = next->from_frame;
     if (last && next->from_frame.frame && next->from_frame.time > last)
         failover->still = MAX(failover->still, next->from_frame.time - last);
-    failover->bytes = smcr_sum(failover->bytes, conn->client_to_server.repeated_bytes);
-    failover->bytes = smcr_sum(failover->bytes, conn->server_to_client.repeated_bytes);
 }
 
 smcr_failover_t
@@ -69,7 +71,7 @@ smcr_failover_of(const smcr_report_entry_t *report, const smcr_link_group_entry_
         for (uint32_t j = 0; j + 1 < conn->links.length; j++) {
             const smcr_conn_link_entry_t *from = conn->links.entries[j];
             if (from->number == link->number)
-                add_move(&failover, conn, conn->links.entries[j + 1], last);
+                add_move(&failover, conn->links.entries[j + 1], last);
         }
     }
     return failover;
@@ -89,8 +91,5 @@ smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover)
     if (failover->still)
         wmem_strbuf_append_printf(text, ", %s after it last worked",
                                   smcr_words_duration(scope, failover->still));
-    if (failover->bytes)
-        wmem_strbuf_append_printf(text, ", %s sent again",
-                                  smcr_words_bytes(scope, failover->bytes));
     return wmem_strbuf_finalize(text);
 }

@@ -9,14 +9,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-
 const char *
 smcr_words_clean(wmem_allocator_t *scope, const char *text)
 {
     char *valid = g_utf8_make_valid(text, -1);
     wmem_strbuf_t *clean = wmem_strbuf_new(scope, "");
 
-    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
         gunichar character = g_utf8_get_char(at);
         wmem_strbuf_append_unichar(clean, g_unichar_isprint(character) ? character : '?');
     }
@@ -32,8 +31,8 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_entry_t *endpoi
 
     if (endpoint->port == SMCR_UNKNOWN)
         return addr;
-    return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr,
-                              colons ? "]" : "", endpoint->port);
+    return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr, colons ? "]" : "",
+                              endpoint->port);
 }
 
 const char *

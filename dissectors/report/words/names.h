@@ -21,12 +21,12 @@ const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_ent
 const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_connection_entry_t *conn);
 
 /* The same, from the writer to the reader: `to_server` or the other direction. */
-const char *smcr_words_way(wmem_allocator_t *scope, const smcr_connection_entry_t *conn,
-                           bool to_server);
+const char *
+smcr_words_way(wmem_allocator_t *scope, const smcr_connection_entry_t *conn, bool to_server);
 
 /* "smcr.stream == 3", "tcp.stream == 3". */
-const char *smcr_words_connection_filter(wmem_allocator_t *scope,
-                                         const smcr_connection_entry_t *conn);
+const char *
+smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_connection_entry_t *conn);
 
 /* "link 2 of link group 0" */
 const char *smcr_words_link(wmem_allocator_t *scope, const smcr_link_group_entry_t *group,

@@ -11,9 +11,9 @@
 
 #define MICROSECOND UINT64_C(1000) /* nanoseconds */
 #define MILLISECOND UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
-#define MINUTE (60 * SECOND)
-#define HOUR (60 * MINUTE)
+#define SECOND      UINT64_C(1000000000)
+#define MINUTE      (60 * SECOND)
+#define HOUR        (60 * MINUTE)
 
 const char *
 smcr_words_number(wmem_allocator_t *scope, uint64_t number)
@@ -125,11 +125,11 @@ smcr_words_moment(wmem_allocator_t *scope, uint64_t time)
 
     if (!moment)
         return wmem_strdup_printf(scope, "%" PRIu64 " s after 1970", time / SECOND);
-    text = wmem_strdup_printf(
-        scope, "%04d-%02d-%02d %02d:%02d:%02d.%06" PRIu64 " UTC", g_date_time_get_year(moment),
-        g_date_time_get_month(moment), g_date_time_get_day_of_month(moment),
-        g_date_time_get_hour(moment), g_date_time_get_minute(moment),
-        g_date_time_get_second(moment), time % SECOND / 1000);
+    text = wmem_strdup_printf(scope, "%04d-%02d-%02d %02d:%02d:%02d.%06" PRIu64 " UTC",
+                              g_date_time_get_year(moment), g_date_time_get_month(moment),
+                              g_date_time_get_day_of_month(moment), g_date_time_get_hour(moment),
+                              g_date_time_get_minute(moment), g_date_time_get_second(moment),
+                              time % SECOND / 1000);
     g_date_time_unref(moment);
     return text;
 }

@@ -11,9 +11,8 @@
 void
 smcr_text_write(GString *text, const smcr_report_entry_t *report)
 {
-    smcr_page_t page = {.text = text,
-                        .report = report,
-                        .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK)};
+    smcr_page_t page = {
+        .text = text, .report = report, .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK)};
 
     smcr_text_capture(&page);
     smcr_text_connections(&page);

@@ -24,9 +24,8 @@ count_of(const smcr_page_t *page, size_t offset, const char *text)
     return count;
 }
 
-#define OUTCOMES(page, text) \
-    count_of(page, offsetof(smcr_connection_entry_t, outcome), text)
-#define CLOSES(page, text) count_of(page, offsetof(smcr_connection_entry_t, close), text)
+#define OUTCOMES(page, text) count_of(page, offsetof(smcr_connection_entry_t, outcome), text)
+#define CLOSES(page, text)   count_of(page, offsetof(smcr_connection_entry_t, close), text)
 
 /* "3 SMC-Rv2", of those that went over RDMA */
 static const char *
@@ -38,9 +37,11 @@ count_version(const smcr_page_t *page, const char *version)
     for (uint32_t i = 0; i < conns->length; i++) {
         const smcr_connection_entry_t *conn = conns->entries[i];
         bool rdma = conn->outcome && strcmp(conn->outcome, "smc-r") == 0;
-        count += rdma && strcmp(conn->version ? conn->version : "SMC-R of unknown version", version) == 0;
+        count += rdma &&
+                 strcmp(conn->version ? conn->version : "SMC-R of unknown version", version) == 0;
     }
-    return count ? smcr_page_text(page, "%s %s", smcr_words_number(page->scope, count), version) : "";
+    return count ? smcr_page_text(page, "%s %s", smcr_words_number(page->scope, count), version)
+                 : "";
 }
 
 static const char *
@@ -53,19 +54,22 @@ static void
 write_outcomes(const smcr_page_t *page)
 {
     smcr_page_line(
-        page, 2, "%s: %s", smcr_words_things(page->scope, page->report->connections.length, "connection"),
+        page, 2, "%s: %s",
+        smcr_words_things(page->scope, page->report->connections.length, "connection"),
         smcr_page_list(page, ", ", count_version(page, "SMC-R"), count_version(page, "SMC-Rv2"),
-                       count_version(page, "SMC-Rv2.1"), count_version(page, "SMC-R of unknown version"),
+                       count_version(page, "SMC-Rv2.1"),
+                       count_version(page, "SMC-R of unknown version"),
                        count_text(page, OUTCOMES(page, "smc-d"), "SMC-D"),
                        count_text(page, OUTCOMES(page, "fallback"), "fell back to TCP"),
                        count_text(page, OUTCOMES(page, "tcp"), "stayed on TCP"),
                        count_text(page, OUTCOMES(page, "unknown"), "with unknown outcome"), NULL));
-    smcr_page_line(page, 2, "%s",
-                   smcr_page_list(page, ", ", count_text(page, CLOSES(page, "normal"), "closed normally"),
-                                  count_text(page, CLOSES(page, "abort"), "aborted"),
-                                  count_text(page, CLOSES(page, "reset"), "reset"),
-                                  count_text(page, CLOSES(page, "open"), "still open at the end"),
-                                  count_text(page, CLOSES(page, "unknown"), "with unknown end"), NULL));
+    smcr_page_line(
+        page, 2, "%s",
+        smcr_page_list(page, ", ", count_text(page, CLOSES(page, "normal"), "closed normally"),
+                       count_text(page, CLOSES(page, "abort"), "aborted"),
+                       count_text(page, CLOSES(page, "reset"), "reset"),
+                       count_text(page, CLOSES(page, "open"), "still open at the end"),
+                       count_text(page, CLOSES(page, "unknown"), "with unknown end"), NULL));
 }
 
 static void
@@ -78,7 +82,8 @@ write_fallbacks(const smcr_page_t *page)
         smcr_page_line(page, 2, "fell back to TCP, %s%s: %s",
                        smcr_words_things(page->scope, fallback->count, "time"),
                        fallback->by ? smcr_page_text(page, ", by the %s", fallback->by) : "",
-                       fallback->reason ? smcr_words_clean(page->scope, fallback->reason) : "reason not known");
+                       fallback->reason ? smcr_words_clean(page->scope, fallback->reason)
+                                        : "reason not known");
     }
     smcr_page_more(page, fallbacks->length, " reasons");
 }
@@ -167,11 +172,46 @@ add_connection(smcr_table_t *table, const smcr_connection_entry_t *conn)
     smcr_table_cell(table, end_of(page, conn));
 }
 
+/* All of them: their bytes, from the first frame to the last one. */
+static smcr_connection_entry_t
+add_up(const smcr_page_t *page)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    smcr_connection_entry_t sum;
+
+    smcr_entry_clear(&sum, &smcr_connection_description);
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        smcr_entry_join(&sum, conn, &smcr_connection_description, page->scope);
+        if (!sum.first_frame.frame || conn->first_frame.frame < sum.first_frame.frame)
+            sum.first_frame = conn->first_frame;
+        if (conn->last_frame.frame > sum.last_frame.frame)
+            sum.last_frame = conn->last_frame;
+    }
+    return sum;
+}
+
+static void
+add_sum(smcr_table_t *table)
+{
+    const smcr_page_t *page = table->page;
+    smcr_connection_entry_t sum = add_up(page);
+    uint64_t time = time_of(&sum);
+
+    smcr_table_cell(table, "all");
+    smcr_table_cell(table, size_of(page, &sum.client_to_server));
+    smcr_table_cell(table, size_of(page, &sum.server_to_client));
+    smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
+    smcr_table_cell(table, rate_of(page, &sum.client_to_server, time));
+    smcr_table_cell(table, rate_of(page, &sum.server_to_client, time));
+    smcr_table_cell(table, "");
+}
+
 static void
 write_busiest(const smcr_page_t *page)
 {
-    static const char *const headings[] = {"client → server", "sent", "received", "time", "rate →",
-                                           "rate ←",          "end"};
+    static const char *const headings[] = {"client → server", "sent",   "received", "time",
+                                           "rate →",          "rate ←", "end"};
     const smcr_connection_entry_t *busiest[SMCR_PAGE_MOST] = {NULL};
     uint32_t count = find_busiest(page, busiest);
     smcr_table_t table = smcr_table_new(page, "lrrrrrl");
@@ -180,6 +220,8 @@ write_busiest(const smcr_page_t *page)
         smcr_table_cell(&table, headings[i]);
     for (uint32_t i = 0; i < count; i++)
         add_connection(&table, busiest[i]);
+    if (page->report->connections.length > 1)
+        add_sum(&table);
     smcr_table_write(&table);
     smcr_page_more(page, page->report->connections.length, " with less data");
 }
@@ -192,7 +234,8 @@ smcr_text_connections(const smcr_page_t *page)
         smcr_page_line(page, 2, "%s",
                        smcr_page_list(page, "; ", "none with SMC-R",
                                       smcr_page_things(page, page->report->tcp_flows.length,
-                                                       "plain TCP connection"), NULL));
+                                                       "plain TCP connection"),
+                                      NULL));
         return;
     }
     write_outcomes(page);

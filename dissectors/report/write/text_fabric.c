@@ -19,12 +19,10 @@ count(const smcr_page_t *page, uint64_t number, const char *what)
 }
 
 static void
-row(smcr_table_t *table, const char *name, const char *text)
+row(const smcr_page_t *page, const char *name, const char *text)
 {
-    if (!text || !*text)
-        return;
-    smcr_table_cell(table, name);
-    smcr_table_cell(table, text);
+    if (*text)
+        smcr_page_item(page, smcr_page_text(page, "  %-10s  ", name), text);
 }
 
 static const char *
@@ -83,16 +81,17 @@ congestion(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 
     if (!ecn->ce && !sum->cnp)
         return "";
-    return smcr_page_list(page, ", ",
-                          ecn->ce ? smcr_page_text(page, "%s marked CE (%s)",
-                                                   smcr_words_things(page->scope, ecn->ce, "packet"),
-                                                   smcr_words_share(page->scope, ecn->ce, sum->packets))
-                                  : "",
-                          smcr_page_things(page, sum->cnp, "CNP"),
-                          sum->ce_to_cnp_s.count
-                              ? smcr_page_text(page, "CNP after %s", smcr_page_spread(page, &sum->ce_to_cnp_s))
-                              : "",
-                          NULL);
+    return smcr_page_list(
+        page, ", ",
+        ecn->ce ? smcr_page_text(page, "%s marked CE (%s)",
+                                 smcr_words_things(page->scope, ecn->ce, "packet"),
+                                 smcr_words_share(page->scope, ecn->ce, sum->packets))
+                : "",
+        smcr_page_things(page, sum->cnp, "CNP"),
+        sum->ce_to_cnp_s.count
+            ? smcr_page_text(page, "CNP after %s", smcr_page_spread(page, &sum->ce_to_cnp_s))
+            : "",
+        NULL);
 }
 
 static const char *
@@ -139,8 +138,9 @@ add_flow(smcr_table_t *table, const smcr_rdma_entry_t *flow)
 {
     const smcr_page_t *page = table->page;
 
-    smcr_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, flow->src, flow->src_qpn),
-                                          queue_pair(page, flow->dst, flow->dst_qpn)));
+    smcr_table_cell(table,
+                    smcr_page_text(page, "%s → %s", queue_pair(page, flow->src, flow->src_qpn),
+                                   queue_pair(page, flow->dst, flow->dst_qpn)));
     smcr_table_cell(table, smcr_words_number(page->scope, flow->packets));
     smcr_table_cell(table, smcr_words_size(page->scope, flow->payload_bytes));
     smcr_table_cell(table, count(page, flow->repeated, ""));
@@ -163,8 +163,8 @@ insert(const smcr_rdma_entry_t **busiest, uint32_t count_, const smcr_rdma_entry
 static void
 write_others(const smcr_page_t *page)
 {
-    static const char *const headings[] = {"flow of another program", "packets", "payload", "again",
-                                           "CE", "RDMA-CM"};
+    static const char *const headings[] = {
+        "flow of another program", "packets", "payload", "again", "CE", "RDMA-CM"};
     const smcr_list_t *flows = &page->report->rdma_flows;
     const smcr_rdma_entry_t *busiest[SMCR_PAGE_MOST];
     smcr_table_t table = smcr_table_new(page, "lrrrrl");
@@ -187,22 +187,20 @@ void
 smcr_text_fabric(const smcr_page_t *page)
 {
     smcr_rdma_entry_t sum = add_up(page);
-    smcr_table_t table = smcr_table_new(page, "ll");
 
     if (!page->report->rdma_flows.length)
         return;
     smcr_page_heading(page, "RDMA on the wire");
-    row(&table, "traffic", traffic(page, &sum));
-    row(&table, "sent again", repeats(page, &sum));
-    row(&table, "NAKs", refusals(page, &sum));
-    row(&table, "absent", absent(page, &sum));
-    row(&table, "copies", smcr_page_things(page, sum.copies, "packet"));
-    row(&table, "congestion", congestion(page, &sum));
-    row(&table, "ICRC", checks(page, &sum));
-    row(&table, "messages", sum.completion_time_s.count
-                                ? smcr_page_text(page, "complete after %s",
-                                                 smcr_page_spread(page, &sum.completion_time_s))
-                                : "");
-    smcr_table_write(&table);
+    row(page, "traffic", traffic(page, &sum));
+    row(page, "sent again", repeats(page, &sum));
+    row(page, "NAKs", refusals(page, &sum));
+    row(page, "absent", absent(page, &sum));
+    row(page, "copies", smcr_page_things(page, sum.copies, "packet"));
+    row(page, "congestion", congestion(page, &sum));
+    row(page, "ICRC", checks(page, &sum));
+    row(page, "messages",
+        sum.completion_time_s.count ? smcr_page_text(page, "complete after %s",
+                                                     smcr_page_spread(page, &sum.completion_time_s))
+                                    : "");
     write_others(page);
 }

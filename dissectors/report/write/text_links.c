@@ -40,18 +40,20 @@ write_group(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 {
     smcr_page_item(
         page, smcr_page_text(page, "  %-3" PRIu64 " ", group->index),
-        smcr_page_list(page, ", ", group->version ? group->version : "", group->type ? group->type : "",
-                       number(page, "VLAN ", group->vlan),
-                       group->eid ? smcr_page_text(page, "EID %s", smcr_words_clean(page->scope, group->eid)) : "",
-                       peer(page, "client", &group->peers.client),
-                       peer(page, "server", &group->peers.server),
-                       smcr_page_things(page, group->rmbs.length, "RMB"), end(page, group), NULL));
+        smcr_page_list(
+            page, ", ", group->version ? group->version : "", group->type ? group->type : "",
+            number(page, "VLAN ", group->vlan),
+            group->eid ? smcr_page_text(page, "EID %s", smcr_words_clean(page->scope, group->eid))
+                       : "",
+            peer(page, "client", &group->peers.client), peer(page, "server", &group->peers.server),
+            smcr_page_things(page, group->rmbs.length, "RMB"), end(page, group), NULL));
 }
 
 static const char *
 queue_pair(const smcr_page_t *page, const smcr_queue_pair_entry_t *entry)
 {
-    return smcr_page_text(page, "%s%s", entry->gid ? entry->gid : "?", number(page, " QP ", entry->qpn));
+    return smcr_page_text(page, "%s%s", entry->gid ? entry->gid : "?",
+                          number(page, " QP ", entry->qpn));
 }
 
 static const char *
@@ -110,7 +112,7 @@ write_failovers(const smcr_page_t *page)
         const smcr_link_group_entry_t *group = groups->entries[i];
         for (uint32_t j = 0; j < group->links.length; j++) {
             const smcr_link_entry_t *link = group->links.entries[j];
-            if (!smcr_link_is_lost(link))
+            if (!smcr_link_is_lost(link) && !smcr_link_is_left(link))
                 continue;
             if (!count)
                 smcr_page_heading(page, "Failovers");

@@ -12,7 +12,7 @@
 
 #include "report/words/words.h"
 
-#define INDENT 2
+#define INDENT  2
 #define BETWEEN 2 /* columns of a table */
 
 static glong
@@ -44,7 +44,7 @@ that_fits(const char *text, glong columns)
 
     if (width(text) <= columns)
         return strlen(text);
-    for (glong column = 0; column <= columns; column++, at = g_utf8_next_char(at))
+    for (glong column = 0; column <= columns; column++, at += g_utf8_skip[(uint8_t)*at])
         if (*at == ' ' && at != text)
             end = at;
     return (size_t)((end ? end : g_utf8_prev_char(at)) - text);

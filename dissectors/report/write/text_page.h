@@ -12,7 +12,7 @@
 #include "report/figures/figures.h"
 
 #define SMCR_PAGE_WIDTH 100 /* columns */
-#define SMCR_PAGE_MOST 6    /* rows of a list; what goes beyond is summed up */
+#define SMCR_PAGE_MOST  6   /* rows of a list; what goes beyond is summed up */
 
 typedef struct {
     GString *text;
@@ -37,7 +37,7 @@ void smcr_page_more(const smcr_page_t *page, uint32_t count, const char *hint);
 
 typedef struct {
     const smcr_page_t *page;
-    wmem_array_t *cells;   /* const char *; "": empty */
+    wmem_array_t *cells; /* const char *; "": empty */
     unsigned columns;
     const char *alignment; /* a letter for each column: l, r */
     unsigned indent;
@@ -55,8 +55,8 @@ void smcr_table_write(const smcr_table_t *table);
 /* ---- parts of lines ---- */
 
 /* A list of facts with a separator between them; what is "" is left out. NULL ends it. */
-const char *smcr_page_list(const smcr_page_t *page, const char *separator, ...)
-    G_GNUC_NULL_TERMINATED;
+const char *
+smcr_page_list(const smcr_page_t *page, const char *separator, ...) G_GNUC_NULL_TERMINATED;
 
 /* A text of the page. */
 const char *smcr_page_text(const smcr_page_t *page, const char *format, ...) G_GNUC_PRINTF(2, 3);

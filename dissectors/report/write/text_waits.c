@@ -19,7 +19,8 @@ typedef struct {
 static way_t
 way_of(const smcr_connection_entry_t *conn, bool to_server)
 {
-    const smcr_conn_way_entry_t *way = to_server ? &conn->client_to_server : &conn->server_to_client;
+    const smcr_conn_way_entry_t *way =
+        to_server ? &conn->client_to_server : &conn->server_to_client;
 
     return (way_t){conn, way, to_server,
                    MAX(smcr_page_known(way->blocked_s), smcr_page_known(way->window_full_s))};
@@ -80,7 +81,8 @@ add_way(smcr_table_t *table, const way_t *way)
 
     smcr_table_cell(table, smcr_words_way(page->scope, way->conn, way->to_server));
     smcr_table_cell(table, time_and_count(page, way->way->blocked_count, way->way->blocked_s));
-    smcr_table_cell(table, time_and_count(page, way->way->window_full_count, way->way->window_full_s));
+    smcr_table_cell(table,
+                    time_and_count(page, way->way->window_full_count, way->way->window_full_s));
     smcr_table_cell(table, smcr_page_spread(page, &way->way->read_time_s));
 }
 

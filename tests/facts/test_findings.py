@@ -1,0 +1,180 @@
+"""
+What a report finds. The first finding is the cause: its frame is held against the bytes of the capture or against its
+ground truth, never against the plugin's own fields.
+"""
+
+import collections
+import json
+
+import pytest
+from bed import PACKED, TOP, captures
+from test_healthy import healthy
+
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+OPTIONS = ("--disable-protocol", "rpcordma", "-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
+CAPTURES = captures() | captures(*PACKED)
+NAMES = {name.removesuffix(".pcapng"): path for name, path in CAPTURES.items()}
+
+# Bytes of frames, by display filters of Wireshark's own.
+DECLINE = "tcp.payload[0:5] == e2:d4:c3:d9:04"
+CLC = "tcp.payload[0:4] == e2:d4:c3:d9"
+SEND = "udp.dstport == 4791 && frame[42:1] == 04"      # over IPv4: RC SEND Only
+SEND_IPV6 = "udp.dstport == 4791 && frame[62:1] == 04"
+NAK = "infiniband.aeth.syndrome.opcode == 3"
+CE = "ip.dsfield.ecn == 3"
+ABORT = f"{SEND} && frame[54:2] == fe:2c && frame[79:1] == 20"
+BLOCKED = f"{SEND} && frame[54:2] == fe:2c && frame[78:1] == 80"
+BLOCKED_IPV6 = f"{SEND_IPV6} && frame[74:2] == fe:2c && frame[98:1] == 80"
+DELETE_LINK = f"{SEND} && frame[54:1] == 24"
+DELETE_LINK_IPV6 = f"{SEND_IPV6} && frame[74:1] == 04"
+
+
+def truth(name):
+    """What the captures of RoCE say of themselves."""
+    path = NAMES[name]
+    return json.loads((path.parent / f"{name}.json").read_text(encoding="utf-8"))["truth_from_bytes"]
+
+
+def first(where):
+    """The first frame that matches."""
+    return lambda tshark, name: tshark.frames(tshark.bed.root / "captures" / NAMES[name].relative_to(TOP / "captures"),
+                                              where)[0]
+
+
+def first_of(key, *, meaning=""):
+    """The first frame in a list of the ground truth."""
+    return lambda tshark, name: next(each["frame"] for each in truth(name)[key] if meaning in each.get("meaning", ""))
+
+
+def fourth_time(tshark, name):
+    """The first packet that is there for the fourth time, with no packet of its receiver since the first."""
+    rows = tshark.fields(name, "frame.number", "ip.src", "ip.dst", "infiniband.bth.destqp", "infiniband.bth.psn",
+                         where="udp.dstport == 4791 && !icmp")
+    seen = collections.Counter()
+    for (number,), (src,), (dst,), *packet in rows:
+        for key in [key for key in seen if key[:2] == (dst, src)]:
+            del seen[key]
+        seen[src, dst, str(packet)] += 1
+        if seen[src, dst, str(packet)] == 4:
+            return int(number)
+    return None
+
+
+# capture: kind, severity, where it is, and what of the capture's description makes it the cause
+CAUSES = {
+    # the server has no RoCE device
+    "6.1-v1-f1-decline-server-no-device": ("fallback", "note", first(DECLINE)),
+    "6.1-v2-f1-decline-server-no-device": ("fallback", "note", first(DECLINE)),
+    "6.1-v2-b-ipv6-client-declines": ("fallback", "note", first(DECLINE)),
+    # the server is plain TCP: its SYN-ACK has no option
+    "6.1-v1-f3-plain-tcp-server": ("fallback", "note", first("tcp.flags == 0x12")),
+    # RoCE does not get through: no CONFIRM LINK, then both decline
+    "6.1-v1-f6-decline-confirm-link-timeout": ("fallback", "warn", first(DECLINE)),
+    "6.1-v2-f6-decline-confirm-link-timeout": ("fallback", "warn", first(DECLINE)),
+    # netem drops 3 % of the frames
+    "6.1-v1-n-lossy": ("loss", "warn", first(NAK)),
+    "6.1-v2-n-lossy": ("loss", "warn", first(NAK)),
+    "nak-loss-smc": ("loss", "warn", first_of("naks", meaning="PSN_SEQUENCE")),
+    "nak-loss-after-capture": ("loss", "warn", first_of("naks", meaning="PSN_SEQUENCE")),
+    "nocm-psn-wrap": ("loss", "warn", first_of("naks", meaning="PSN_SEQUENCE")),
+    # the server reads 6000 bytes every now and then
+    "6.1-v1-d-bulk-slow-reader": ("slow_reader", "warn", first(BLOCKED_IPV6)),
+    "6.1-v2-d-bulk-slow-reader": ("slow_reader", "warn", first(BLOCKED)),
+    # the second Ethernet link goes down
+    "6.1-v1-h1-two-links-second-fails": ("link_lost", "warn", first(DELETE_LINK_IPV6)),
+    "6.1-v2-h1-two-links-second-fails": ("link_lost", "warn", first(DELETE_LINK)),
+    # the asymmetric link carries nothing on these networks
+    "6.1-v1-h3-asymmetric-links": ("link_failed", "note", first(DELETE_LINK_IPV6)),
+    "6.1-v2-h6-late-second-link-asymmetric":
+        ("link_failed", "warn", first("ip.src == 10.0.0.2 && ip.dst == 10.0.1.1 && udp.dstport == 4791")),
+    # the server's RoCE device is deleted: its packets end, the client's go out again and again
+    "7.2-v2-g5-device-removed": ("dead_peer", "warn", fourth_time),
+    # the server is killed with data that it has not read
+    "6.1-v2-g1-server-killed": ("abort", "warn", first(ABORT)),
+    # receive buffers come late or never
+    "rnr-nak": ("no_receive_buffer", "warn", first_of("naks", meaning="RNR_NAK")),
+    # wrong keys, buffers, flags
+    "nak-errors": ("refused", "warn", first_of("naks")),
+    # a qdisc of the hosts marks packets
+    "ecn-ce-smc": ("congestion", "warn", first(CE)),
+    "cnp-smc": ("congestion", "warn", first(CE)),
+    "cnp-np-cm": ("congestion", "warn", first(CE)),
+    "tcp-ecn": ("tcp_congestion", "note", first(CE)),
+    # payload overwritten: the receiver drops the packets, and answers with NAKs
+    "icrc-wrong": ("wrong_icrc", "error", first_of("icrc_wrong_frames")),
+    "icrc-flipped-rping": ("wrong_icrc", "error", first_of("icrc_wrong_frames")),
+    # nobody listens
+    "cm-reject": ("cm_rejected", "warn", lambda tshark, name: next(
+        each["frame"] for each in truth(name)["cm_messages"] if each["attr"].startswith("REJ"))),
+    # RDMA-CM messages are lost
+    "cm-loss": ("cm_repeat", "note", None),
+    # a connection is older than the capture, and nothing is wrong with it: its first CDC message
+    "6.1-v1-c2-capture-starts-late": ("late_start", "note", first(f"{SEND_IPV6} && frame[74:2] == fe:2c")),
+}
+
+
+@pytest.fixture(scope="module")
+def findings(tshark):
+    """Finds, once for each capture."""
+    found = {}
+
+    def find(name):
+        if name not in found:
+            path = tshark.bed.root / "captures" / NAMES[name].relative_to(TOP / "captures")
+            found[name] = json.loads(tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,json"))["findings"]
+        return found[name]
+
+    return find
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_first_finding_is_the_cause(tshark, findings, name):
+    kind, severity, where = CAUSES[name]
+    finding = findings(name)[0]
+    assert (finding["kind"], finding["severity"]) == (kind, severity)
+    if where:
+        assert finding["frame"] == where(tshark, name)
+
+
+@pytest.mark.parametrize("name", healthy())
+def test_healthy_captures_have_none(findings, name):
+    assert findings(name) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_findings_are_sound(findings, name):
+    """At most ten, worst first; a fact is said once."""
+    found = findings(name)
+    severities = [["error", "warn", "note", "chat"].index(each["severity"]) for each in found]
+    assert len(found) <= 10 and severities == sorted(severities)
+    assert len({each["text"] for each in found}) == len(found)
+    assert all(each["count"] and each["text"] and (each["frame"] is None) == (each["time"] is None) for each in found)
+    assert [each["text"] for each in found if len(each["text"].split()) > 32] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_filters_select_the_frames(tshark, findings, name):
+    """Each filter of a finding selects its frame; a filter that is none would make tshark fail."""
+    filters = [each["filter"] + (f" && frame.number == {each['frame']}" if each["frame"] else "")
+               if "||" not in each["filter"] or not each["frame"]
+               else f"({each['filter']}) && frame.number == {each['frame']}"
+               for each in findings(name) if each["filter"]]
+    if not filters:
+        return
+    path = tshark.bed.root / "captures" / NAMES[name].relative_to(TOP / "captures")
+    text = tshark.show(path, *OPTIONS, "-2", "-q", "-z", ",".join(["io,stat,0", *filters]))
+    row = next(line for line in text.splitlines() if "<>" in line)
+    counts = [int(cell) for cell in row.split("|")[2:-1:1] if cell.strip().isdigit()][::2]
+    assert len(counts) == len(filters)
+    assert [where for where, count in zip(filters, counts, strict=True) if count == 0] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_is_one_page(tshark, findings, name):
+    """Lines fit, and so does the page where a capture holds one story."""
+    path = tshark.bed.root / "captures" / NAMES[name].relative_to(TOP / "captures")
+    text = tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,report")
+    lines = text.splitlines()
+    assert [line for line in lines if len(line) > 100 or line != line.rstrip()] == []
+    assert len(lines) <= (60 if len(findings(name)) <= 5 else 75)
+    assert "\ufffd" not in text.replace("\n", "") or "malformed" in str(path)

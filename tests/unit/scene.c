@@ -1,0 +1,127 @@
+/* scene.c
+ * Fills in what a healthy report has.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "scene.h"
+
+#include <string.h>
+
+void
+scene_open(scene_t *scene)
+{
+    memset(scene, 0, sizeof *scene);
+    scene->scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    smcr_entry_clear(&scene->report, &smcr_report_description);
+}
+
+void
+scene_close(scene_t *scene)
+{
+    wmem_destroy_allocator(scene->scope);
+}
+
+smcr_when_t
+at(uint32_t frame)
+{
+    return (smcr_when_t){frame, frame * SECOND / 10};
+}
+
+void
+notice(scene_t *scene, const char *filter, int severity, uint32_t frame)
+{
+    g_assert_cmpuint(scene->notice_count, <, MOST_NOTICES);
+    scene->notices[scene->notice_count++] = (smcr_notice_t){
+        .filter = filter, .severity = severity, .text = filter, .count = 1, .first = at(frame)};
+}
+
+smcr_connection_entry_t *
+connection(scene_t *scene)
+{
+    smcr_list_t *list = &scene->report.connections;
+    smcr_connection_entry_t *conn = smcr_list_add(list, scene->scope, &smcr_connection_description);
+
+    conn->stream = conn->tcp_stream = list->length - 1;
+    conn->client = (smcr_endpoint_entry_t){"10.0.0.1", 46464};
+    conn->server = (smcr_endpoint_entry_t){"10.0.0.2", 8080};
+    conn->link_group = 0;
+    conn->outcome = "smc-r";
+    conn->close = "normal";
+    conn->first_frame = at(1);
+    conn->last_frame = at(101);
+    return conn;
+}
+
+smcr_rdma_entry_t *
+flow(scene_t *scene, const char *src, const char *dst)
+{
+    smcr_list_t *list = &scene->report.rdma_flows;
+    smcr_rdma_entry_t *entry = smcr_list_add(list, scene->scope, &smcr_rdma_description);
+
+    entry->index = list->length - 1;
+    entry->src = src;
+    entry->dst = dst;
+    entry->kind = "smc-r";
+    entry->packets = 1000;
+    entry->first_frame = at(10);
+    entry->last_frame = at(100);
+    return entry;
+}
+
+pair_t
+pair(scene_t *scene)
+{
+    pair_t pair;
+
+    pair.data = flow(scene, "10.0.0.1", "10.0.0.2");
+    pair.answers = flow(scene, "10.0.0.2", "10.0.0.1");
+    pair.data->peer = pair.answers->index;
+    pair.answers->peer = pair.data->index;
+    return pair;
+}
+
+smcr_link_entry_t *
+link_of_group(scene_t *scene, uint64_t number)
+{
+    smcr_list_t *groups = &scene->report.link_groups;
+    smcr_link_group_entry_t *group;
+    smcr_link_entry_t *link;
+
+    if (!groups->length)
+        smcr_list_add(groups, scene->scope, &smcr_link_group_description);
+    group = groups->entries[0];
+    group->index = 0;
+    link = smcr_list_add(&group->links, scene->scope, &smcr_link_description);
+    link->number = number;
+    link->state = "active";
+    return link;
+}
+
+void
+use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_t frame)
+{
+    smcr_conn_link_entry_t *use =
+        smcr_list_add(&conn->links, scene->scope, &smcr_conn_link_description);
+
+    use->number = number;
+    use->from_frame = at(frame);
+}
+
+void
+fall_back(scene_t *scene, uint64_t code, uint32_t frame)
+{
+    smcr_connection_entry_t *conn = connection(scene);
+
+    conn->outcome = "fallback";
+    conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
+    *conn->fallback = (smcr_conn_fallback_entry_t){NULL, code, "server", at(frame)};
+}
+
+void
+lose(smcr_rdma_entry_t *data)
+{
+    data->repeated = 30;
+    data->repeated_after.nak = 20;
+    data->repeated_after.timeout = 10;
+}

@@ -1,0 +1,64 @@
+/* scene.h
+ * A report in the making, for tests: connections, flows, links and notices that are healthy until a
+ * test says otherwise. Frames are a tenth of a second apart.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_TESTS_UNIT_SCENE_H
+#define SMCR_TESTS_UNIT_SCENE_H
+
+#include "report/figures/figures.h"
+
+#define SECOND UINT64_C(1000000000) /* nanoseconds */
+#define NOTE 0x00400000             /* PI_NOTE and so on */
+#define WARN 0x00600000
+#define ERROR 0x00800000
+#define PROTOCOL 0x09000000
+#define MALFORMED 0x07000000
+#define TIMEOUT 0x02010000          /* Decline: waiting for CONFIRM LINK */
+#define MOST_NOTICES 16
+
+typedef struct {
+    wmem_allocator_t *scope;
+    smcr_report_entry_t report;
+    smcr_notice_t notices[MOST_NOTICES];
+    uint32_t notice_count;
+} scene_t;
+
+/* A flow of data, and the one that comes back. */
+typedef struct {
+    smcr_rdma_entry_t *data, *answers;
+} pair_t;
+
+void scene_open(scene_t *scene);
+void scene_close(scene_t *scene);
+
+/* When the frame was captured. */
+smcr_when_t at(uint32_t frame);
+
+/* An expert item, or a packet that a display filter selects (severity 0). */
+void notice(scene_t *scene, const char *filter, int severity, uint32_t frame);
+
+/* A connection of ten seconds that was closed. */
+smcr_connection_entry_t *connection(scene_t *scene);
+
+/* A connection that falls back to TCP. */
+void fall_back(scene_t *scene, uint64_t code, uint32_t frame);
+
+/* A flow of SMC-R with 1000 packets. */
+smcr_rdma_entry_t *flow(scene_t *scene, const char *src, const char *dst);
+
+/* Flows of 10.0.0.1 and 10.0.0.2 to each other. */
+pair_t pair(scene_t *scene);
+
+/* 30 packets of the flow are lost and sent again. */
+void lose(smcr_rdma_entry_t *data);
+
+/* A link of link group 0. */
+smcr_link_entry_t *link_of_group(scene_t *scene, uint64_t number);
+
+/* The connection goes over this link from a frame on. */
+void use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_t frame);
+
+#endif /* SMCR_TESTS_UNIT_SCENE_H */
