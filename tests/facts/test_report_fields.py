@@ -24,7 +24,8 @@ FIELDS = ["frame.number", "smcr.src_qpn", "smcr.stream", "smcr.dir", "smcr.retra
           "infiniband.bth.destqp", "infiniband.bth.opcode"]
 # SMC-R only, and nothing was sent again.
 WITHOUT_LOSS = ["6.1-v1-a-first-contact-ipv4", "6.1-v1-c-three-conns", "6.1-v1-h4-two-links-rkeys",
-                "6.1-v2-c-three-conns", "6.1-v2-j-http11", "6.1-v2-q-forty-conns", "rocev1-vlan", "roce-ipv6", "window-analysis"]
+                "6.1-v2-c-three-conns", "6.1-v2-j-http11", "6.1-v2-q-forty-conns", "rocev1-vlan", "roce-ipv6",
+                "window-analysis"]
 FIRST, LAST, ONLY = {0, 6}, {2, 3, 8, 9, 22}, {4, 5, 10, 11, 23}  # opcodes of SENDs and WRITEs
 CDC_LENGTH = 44
 WAYS = ("client_to_server", "server_to_client")
