@@ -5,7 +5,9 @@ ground truth, never against the plugin's own fields.
 
 import collections
 import json
+import re
 
+import fields
 import pytest
 from bed import PACKED, TOP, captures
 from test_healthy import healthy
@@ -180,9 +182,29 @@ def check_page(text, found):
     assert all(each["text"].split()[0] in text for each in found)
 
 
+def documented():
+    """The kinds that docs/report.md lists."""
+    text = (TOP / "docs" / "report.md").read_text(encoding="utf-8")
+    rows = re.search(r"^\| kind \| says \|\n(.*?)\n\n", text, re.DOTALL | re.MULTILINE)[1]
+    return {kind for row in rows.splitlines() for kind in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def check_kinds(found):
+    """A kind is documented, or is an expert item."""
+    items = {each.filter.removeprefix("smcr.").replace(".", "_") for each in fields.experts()}
+    assert {each["kind"] for each in found} <= documented() | items
+
+
+def test_documented_kinds_are_those_of_the_source():
+    folder = TOP / "dissectors" / "report" / "findings"
+    words = {word for path in folder.glob("*.c") for word in re.findall(r'"([a-z]+(?:_[a-z]+)*)"', path.read_text())}
+    assert documented() - words == set()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_report_of(tshark, reports, name):
     report, text = reports(name)
     check_sound(report["findings"])
+    check_kinds(report["findings"])
     check_filters(tshark, name, report["findings"])
     check_page(text, report["findings"])

@@ -182,7 +182,7 @@ find_refused(smcr_finder_t *finder)
     finding =
         smcr_finder_add(finder, SMCR_WARN, SMCR_BY_REFUSAL, "refused", trouble.count, notice.first);
     finding->text = smcr_finder_text(
-        finder, "%s refuses %s: NAK with %s. The queue pair fails",
+        finder, "%s refuses %s, and the queue pair fails: %s",
         trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
         smcr_finder_things(finder, trouble.count, "request"), reasons(finder));
     finding->filter = "smcr.nak.code > 0";
@@ -369,12 +369,12 @@ find_congestion(smcr_finder_t *finder)
                         "congestion", marked.count + notified.count, smcr_when_earlier(ce, cnp));
     if (marked.count)
         finding->text =
-            smcr_finder_text(finder, "Congestion: %s of %s%s marked CE; %s ask for a lower rate",
+            smcr_finder_text(finder, "Congestion: %s of %s%s marked CE, %s in answer",
                              smcr_words_number(finder->scope, marked.count),
                              smcr_finder_things(finder, marked.packets, "packet"),
-                             between(finder, &marked), notified.count ? cnps : "no CNPs");
+                             between(finder, &marked), notified.count ? cnps : "no CNP");
     else
-        finding->text = smcr_finder_text(finder, "Congestion: %s%s ask for a lower rate", cnps,
+        finding->text = smcr_finder_text(finder, "Congestion: %s%s, and no packet marked CE", cnps,
                                          between(finder, &notified));
     finding->filter = "smcr.ecn == 3 || smcr.congestion";
 }
@@ -385,15 +385,17 @@ static void
 find_rejected(smcr_finder_t *finder)
 {
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.cm.rejected");
+    const char *reason = notice.count ? strstr(notice.text, ": ") : NULL;
     smcr_finding_entry_t *finding;
 
     if (!notice.count)
         return;
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_CM_REJECT, "cm_rejected", notice.count,
                               notice.first);
-    finding->text = smcr_finder_text(finder, "RDMA-CM, %s%s: %s",
-                                     smcr_finder_things(finder, notice.count, "time"),
-                                     notice.count > 1 ? ", at first" : "", notice.text);
+    finding->text = smcr_finder_text(finder, "RDMA-CM rejects %s%s%s",
+                                     smcr_finder_things(finder, notice.count, "connection"),
+                                     notice.count > 1 ? ", the first one" : "",
+                                     reason ? reason : "");
     finding->filter = "smcr.cm.rejected";
 }
 

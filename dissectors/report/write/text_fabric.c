@@ -188,9 +188,14 @@ smcr_text_fabric(const smcr_page_t *page)
 {
     smcr_rdma_entry_t sum = add_up(page);
 
-    if (!page->report->rdma_flows.length)
+    if (!page->report->rdma_flows.length && page->report->capture.smcr_roce == SMCR_YES)
         return;
     smcr_page_heading(page, "RDMA on the wire");
+    if (!page->report->rdma_flows.length) {
+        smcr_page_line(page, 2,
+                       "none of SMC-R; of other programs: not looked at (-o smcr.roce:TRUE)");
+        return;
+    }
     row(page, "traffic", traffic(page, &sum));
     row(page, "sent again", repeats(page, &sum));
     row(page, "NAKs", refusals(page, &sum));

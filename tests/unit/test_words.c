@@ -1,0 +1,89 @@
+/* test_words.c
+ * Numbers with their units, in whatever locale.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <locale.h>
+
+#include "report/words/words.h"
+
+#define MS UINT64_C(1000000) /* nanoseconds */
+#define S (1000 * MS)
+
+typedef const char *words_t(wmem_allocator_t *scope, uint64_t value);
+
+static const struct {
+    words_t *words;
+    uint64_t value;
+    const char *text;
+} cases[] = {
+    {smcr_words_number, 0, "0"},
+    {smcr_words_number, 999, "999"},
+    {smcr_words_number, 1000, "1,000"},
+    {smcr_words_number, 1234567, "1,234,567"},
+    {smcr_words_bytes, 1, "1 byte"},
+    {smcr_words_bytes, 99999, "99,999 bytes"},
+    {smcr_words_bytes, 100000, "97.7 KiB"},
+    {smcr_words_bytes, 1048576, "1.0 MiB"},
+    {smcr_words_size, 1023, "1,023 B"},
+    {smcr_words_size, 1048575, "1.0 MiB"},
+    {smcr_words_size, UINT64_C(3) << 30, "3.0 GiB"},
+    {smcr_words_duration, 850 * 1000, "850 us"},
+    {smcr_words_duration, 4200 * 1000, "4.2 ms"},
+    {smcr_words_duration, 920 * MS, "920 ms"},
+    {smcr_words_duration, 1240 * MS, "1.24 s"},
+    {smcr_words_duration, 33400 * MS, "33.4 s"},
+    {smcr_words_duration, 630 * S, "10 min 30 s"},
+    {smcr_words_duration, 7260 * S, "2 h 1 min"},
+    {smcr_words_moment, 0, "1970-01-01 00:00:00.000000 UTC"},
+    {smcr_words_moment, 1795289647 * S + 646 * MS, "2026-11-21 19:34:07.646000 UTC"},
+};
+
+static void
+test_units(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        g_assert_cmpstr(cases[i].words(scope, cases[i].value), ==, cases[i].text);
+    g_assert_cmpstr(smcr_words_things(scope, 1, "packet"), ==, "1 packet");
+    g_assert_cmpstr(smcr_words_things(scope, 0, "packet"), ==, "0 packets");
+    g_assert_cmpstr(smcr_words_rate(scope, 1048576, S), ==, "8.4 Mbit/s");
+    g_assert_cmpstr(smcr_words_rate(scope, 1, S), ==, "8 bit/s");
+    g_assert_null(smcr_words_rate(scope, 1, 0));
+    g_assert_cmpstr(smcr_words_share(scope, 95, 100), ==, "95 %");
+    g_assert_cmpstr(smcr_words_share(scope, 3, 1000), ==, "0.3 %");
+    g_assert_cmpstr(smcr_words_share(scope, 1, 100000), ==, "below 0.1 %");
+    g_assert_cmpstr(smcr_words_share(scope, 0, 7), ==, "0 %");
+    wmem_destroy_allocator(scope);
+}
+
+static void
+test_names(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    smcr_connection_entry_t conn;
+
+    smcr_entry_clear(&conn, &smcr_connection_description);
+    conn.stream = 3;
+    g_assert_cmpstr(smcr_words_connection(scope, &conn), ==, "connection 3");
+    g_assert_cmpstr(smcr_words_way(scope, &conn, false), ==, "connection 3 to the client");
+    conn.client = (smcr_endpoint_entry_t){"fd00::1", 46464};
+    conn.server = (smcr_endpoint_entry_t){"10.0.0.2", 8080};
+    g_assert_cmpstr(smcr_words_connection(scope, &conn), ==, "[fd00::1]:46464 → 10.0.0.2:8080");
+    g_assert_cmpstr(smcr_words_way(scope, &conn, false), ==, "10.0.0.2:8080 → [fd00::1]:46464");
+    g_assert_cmpstr(smcr_words_connection_filter(scope, &conn), ==, "smcr.stream == 3");
+    g_assert_cmpstr(smcr_words_clean(scope, "a\x1b[1m\tb\xff → c"), ==, "a?[1m?b\uFFFD → c");
+    wmem_destroy_allocator(scope);
+}
+
+int
+main(int argc, char **argv)
+{
+    setlocale(LC_ALL, "de_DE.UTF-8"); /* its decimal point is a comma; no matter if it is missing */
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/words/units", test_units);
+    g_test_add_func("/words/names", test_names);
+    return g_test_run();
+}
