@@ -11,7 +11,7 @@ import report_frames
 import report_reader
 import report_sums
 import report_tcp
-from report_runs import (ALL_TWO, NOTHING, ONE, PATHS, RUNS, TWO, assert_same, copy_of, differences, every_name,
+from report_runs import (ALL_TWO, NOTHING, ONE, PATHS, RUNS, TWO, assert_same, copy_of, differences,
                          every_run, fail_on, flat, is_distribution, name_of, parse, print_json, printed, report)
 
 MEMBERS = ["schema", "capture", "ip", "dropped", "summary", "connections", "link_groups", "fallbacks", "breaches",
@@ -27,11 +27,12 @@ NO_IP = ["exported-source"]  # what its frames carry has no IP header
 # ---- the reader against the bytes as others count them ----
 
 
-@every_name
+@pytest.mark.parametrize("name", [
+    "6.1-v1-b-first-contact-ipv6", "6.1-v1-f1-decline-server-no-device", "6.1-v2-q-forty-conns", "6.1-v2-v-vlan",
+    "7.2-v2-g5-device-removed", "any-linux-cooked", "clc-decline-codes", "clc-ipv6-8-prefixes", "clc-split-segments",
+    "nocm-perftest", "openflow-roce", "quiet-tcp", "rocev1-vlan", "tcp-ecn", "tcpopt-variants"])
 def test_reader_sees_tcp_as_tshark_does(tshark_without, name):
     """Streams, lengths and flags."""
-    if name in NO_IP:
-        pytest.skip("no IP")
     fields = ("frame.number", "tcp.stream", "tcp.len", "tcp.flags")
     rows = tshark_without.fields(copy_of(tshark_without, name), *fields, where="tcp && !icmp && !openflow")
     shown = {int(frame[0]): (int(stream[0]), int(length[0]), int(flags[0], 16) & 0x1FF)

@@ -7,8 +7,7 @@ import pytest
 from bed import PREFERENCES
 from report_runs import CALM, MALFORMED, TWO, copy_of, differences, fail_on, report
 
-OTHERS = ["6.1-v1-n-lossy", "6.1-v2-g1-server-killed", "clc-decline-codes", "llc-delete-link-reasons", "roce-odd",
-          "vectors", "window-analysis"]
+OTHERS = ["6.1-v2-g1-server-killed", "llc-delete-link-reasons", "roce-odd", "vectors"]
 WARN, ERROR = 0x00600000, 0x00800000
 MALFORMED_GROUP, PROTOCOL = 0x07000000, 0x09000000
 

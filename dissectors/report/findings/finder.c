@@ -42,6 +42,16 @@ compare_found(const void *one, const void *other)
     return a->turn < b->turn ? -1 : 1;
 }
 
+/* A sentence, whatever it begins with. */
+static const char *
+capitalized(const smcr_finder_t *finder, const char *text)
+{
+    char *sentence = wmem_strdup(finder->scope, text);
+
+    sentence[0] = g_ascii_toupper(sentence[0]);
+    return sentence;
+}
+
 void
 smcr_finder_close(smcr_finder_t *finder)
 {
@@ -53,6 +63,7 @@ smcr_finder_close(smcr_finder_t *finder)
         smcr_finding_entry_t *entry =
             smcr_list_add(&finder->report->findings, finder->scope, &smcr_finding_description);
         *entry = found->entry;
+        entry->text = capitalized(finder, entry->text);
     }
 }
 

@@ -104,7 +104,7 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
     finding->text = smcr_finder_text(
         finder, "%s %s: %s", name(finder, group),
         is_text(group->first->outcome, "tcp") ? "stayed on TCP" : "fell back to TCP",
-        fallback->reason ? smcr_words_clean(finder->scope, fallback->reason) : "reason not known");
+        fallback->reason ? fallback->reason : "reason not known");
     finding->filter = filter(finder, group, "smcr.fallback");
 }
 

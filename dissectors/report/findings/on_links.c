@@ -30,15 +30,10 @@ when_lost(const place_t *place, const smcr_failover_t *failover)
     return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
 }
 
-/* "Link 2 of link group 0", at the beginning of a sentence */
 static const char *
 name_of(const place_t *place)
 {
-    char *name = wmem_strdup(place->finder->scope,
-                             smcr_words_link(place->finder->scope, place->group, place->link));
-
-    name[0] = g_ascii_toupper(name[0]);
-    return name;
+    return smcr_words_link(place->finder->scope, place->group, place->link);
 }
 
 /* Connections go to another link, and nobody says why. */

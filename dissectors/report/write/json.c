@@ -424,7 +424,6 @@ smcr_json_write(FILE *file, const smcr_report_entry_t *report)
     };
 
     write_entry(&writer, report, &smcr_report_description);
-    json_dumper_finish(&writer.dumper);
-    fputc('\n', file);
+    json_dumper_finish(&writer.dumper); /* with a newline */
     wmem_destroy_allocator(writer.scope);
 }

@@ -56,13 +56,13 @@ write_outcomes(const smcr_page_t *page)
     smcr_page_line(
         page, 2, "%s: %s",
         smcr_words_things(page->scope, page->report->connections.length, "connection"),
-        smcr_page_list(page, ", ", count_version(page, "SMC-R"), count_version(page, "SMC-Rv2"),
-                       count_version(page, "SMC-Rv2.1"),
-                       count_version(page, "SMC-R of unknown version"),
-                       count_text(page, OUTCOMES(page, "smc-d"), "SMC-D"),
-                       count_text(page, OUTCOMES(page, "fallback"), "fell back to TCP"),
-                       count_text(page, OUTCOMES(page, "tcp"), "stayed on TCP"),
-                       count_text(page, OUTCOMES(page, "unknown"), "with unknown outcome"), NULL));
+        smcr_page_list(
+            page, ", ", count_version(page, "SMC-R"), count_version(page, "SMC-Rv2"),
+            count_version(page, "SMC-Rv2.1"), count_version(page, "SMC-R of unknown version"),
+            count_text(page, OUTCOMES(page, "smc-d"), "SMC-D"),
+            count_text(page, OUTCOMES(page, "fallback"), "fell back to TCP"),
+            count_text(page, OUTCOMES(page, "tcp"), "stayed on TCP"),
+            count_text(page, OUTCOMES(page, "unknown"), "without an end of the handshake"), NULL));
     smcr_page_line(
         page, 2, "%s",
         smcr_page_list(page, ", ", count_text(page, CLOSES(page, "normal"), "closed normally"),
@@ -79,11 +79,10 @@ write_fallbacks(const smcr_page_t *page)
 
     for (uint32_t i = 0; i < fallbacks->length && i < SMCR_PAGE_MOST; i++) {
         const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
-        smcr_page_line(page, 2, "fell back to TCP, %s%s: %s",
-                       smcr_words_things(page->scope, fallback->count, "time"),
-                       fallback->by ? smcr_page_text(page, ", by the %s", fallback->by) : "",
-                       fallback->reason ? smcr_words_clean(page->scope, fallback->reason)
-                                        : "reason not known");
+        smcr_page_item(
+            page,
+            smcr_page_text(page, "  %s on TCP: ", smcr_words_number(page->scope, fallback->count)),
+            fallback->reason ? fallback->reason : "reason not known");
     }
     smcr_page_more(page, fallbacks->length, " reasons");
 }
@@ -198,7 +197,9 @@ add_sum(smcr_table_t *table)
     smcr_connection_entry_t sum = add_up(page);
     uint64_t time = time_of(&sum);
 
-    smcr_table_cell(table, "all");
+    smcr_table_cell(
+        table, smcr_page_text(page, "all %s",
+                              smcr_words_number(page->scope, page->report->connections.length)));
     smcr_table_cell(table, size_of(page, &sum.client_to_server));
     smcr_table_cell(table, size_of(page, &sum.server_to_client));
     smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
@@ -218,10 +219,10 @@ write_busiest(const smcr_page_t *page)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
         smcr_table_cell(&table, headings[i]);
-    for (uint32_t i = 0; i < count; i++)
-        add_connection(&table, busiest[i]);
     if (page->report->connections.length > 1)
         add_sum(&table);
+    for (uint32_t i = 0; i < count; i++)
+        add_connection(&table, busiest[i]);
     smcr_table_write(&table);
     smcr_page_more(page, page->report->connections.length, " with less data");
 }

@@ -23,7 +23,7 @@ peer(const smcr_page_t *page, const char *role, const smcr_peer_entry_t *entry)
 {
     if (!entry->host_name)
         return "";
-    return smcr_page_text(page, "%s %s%s", role, smcr_words_clean(page->scope, entry->host_name),
+    return smcr_page_text(page, "%s %s%s", role, entry->host_name,
                           entry->system ? smcr_page_text(page, " (%s)", entry->system) : "");
 }
 
@@ -35,18 +35,26 @@ end(const smcr_page_t *page, const smcr_link_group_entry_t *group)
     return smcr_page_text(page, "ended in %s", smcr_page_when(page, &group->ended_frame));
 }
 
+/* In the words of smcr, but for a group without any link that works. */
+static const char *
+type(const smcr_link_group_entry_t *group)
+{
+    if (!group->type)
+        return "";
+    return strcmp(group->type, "none") == 0 ? "no active link" : group->type;
+}
+
 static void
 write_group(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 {
-    smcr_page_item(
-        page, smcr_page_text(page, "  %-3" PRIu64 " ", group->index),
-        smcr_page_list(
-            page, ", ", group->version ? group->version : "", group->type ? group->type : "",
-            number(page, "VLAN ", group->vlan),
-            group->eid ? smcr_page_text(page, "EID %s", smcr_words_clean(page->scope, group->eid))
-                       : "",
-            peer(page, "client", &group->peers.client), peer(page, "server", &group->peers.server),
-            smcr_page_things(page, group->rmbs.length, "RMB"), end(page, group), NULL));
+    smcr_page_item(page, smcr_page_text(page, "  %-3" PRIu64 " ", group->index),
+                   smcr_page_list(page, ", ", group->version ? group->version : "", type(group),
+                                  number(page, "VLAN ", group->vlan),
+                                  group->eid ? smcr_page_text(page, "EID %s", group->eid) : "",
+                                  peer(page, "client", &group->peers.client),
+                                  peer(page, "server", &group->peers.server),
+                                  smcr_page_things(page, group->rmbs.length, "RMB"),
+                                  end(page, group), NULL));
 }
 
 static const char *
@@ -59,10 +67,12 @@ queue_pair(const smcr_page_t *page, const smcr_queue_pair_entry_t *entry)
 static const char *
 fate(const smcr_page_t *page, const smcr_link_entry_t *link)
 {
-    const char *when = smcr_page_when(page, &link->deleted_frame);
-    const char *reason = link->delete_reason ? link->delete_reason : "";
+    const char *when = "";
 
-    return smcr_page_list(page, ", ", link->state ? link->state : "", reason, when, NULL);
+    if (link->deleted_frame.frame)
+        when = smcr_page_text(page, "frame %" PRIu32, link->deleted_frame.frame);
+    return smcr_page_list(page, ", ", link->state ? link->state : "",
+                          link->delete_reason ? link->delete_reason : "", when, NULL);
 }
 
 static void

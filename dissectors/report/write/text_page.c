@@ -51,8 +51,9 @@ that_fits(const char *text, glong columns)
 }
 
 void
-smcr_page_item(const smcr_page_t *page, const char *mark, const char *line)
+smcr_page_item(const smcr_page_t *page, const char *mark, const char *text)
 {
+    const char *line = smcr_words_clean(page->scope, text);
     glong indent = width(mark), columns = SMCR_PAGE_WIDTH - indent;
 
     g_string_append(page->text, mark);
@@ -102,7 +103,7 @@ smcr_table_new(const smcr_page_t *page, const char *alignment)
 void
 smcr_table_cell(smcr_table_t *table, const char *cell)
 {
-    const char *text = cell ? cell : "";
+    const char *text = cell ? smcr_words_clean(table->page->scope, cell) : "";
 
     wmem_array_append_one(table->cells, text);
 }

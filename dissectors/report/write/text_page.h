@@ -27,8 +27,9 @@ void smcr_page_heading(const smcr_page_t *page, const char *heading);
 void smcr_page_line(const smcr_page_t *page, unsigned indent, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
-/* A line that begins with a mark; further lines begin where the first one does behind it. */
-void smcr_page_item(const smcr_page_t *page, const char *mark, const char *line);
+/* A line that begins with a mark; further lines begin where the first one does behind it. What is no
+ * character to print becomes a question mark. */
+void smcr_page_item(const smcr_page_t *page, const char *mark, const char *text);
 
 /* "  and 12 more", where `count` entries are more than fit. */
 void smcr_page_more(const smcr_page_t *page, uint32_t count, const char *hint);
