@@ -83,8 +83,6 @@ find_bth(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start, smcr_
     if (tvb_captured_length_remaining(tvb, offset) < SMCR_GRH_LENGTH ||
         tvb_get_uint8(tvb, offset + 6) != SMCR_GRH_NEXT_BTH)
         return -1;
-    roce->has_ecn = true; /* of the traffic class, which lies across the first two bytes */
-    roce->ecn = tvb_get_uint8(tvb, offset + 1) >> 4 & SMCR_MASK_ECN;
     tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
     tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
     return offset + SMCR_GRH_LENGTH;

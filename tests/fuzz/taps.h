@@ -1,6 +1,6 @@
 /* taps.h
- * Listens as Follow Stream, Export Objects and the report do, but to all connections of a capture at
- * once.
+ * Listens as Follow Stream, Export Objects and the report do, but to all connections of a capture
+ * at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -169,6 +169,25 @@ count_fallbacks(smcr_report_entry_t *report, wmem_allocator_t *scope)
     }
 }
 
+/* What Accept and Confirm tell; else what the messages of the link group show. */
+static void
+fill_versions(smcr_report_entry_t *report)
+{
+    GHashTable *versions = g_hash_table_new(g_int64_hash, g_int64_equal);
+
+    for (uint32_t i = 0; i < report->link_groups.length; i++) {
+        smcr_link_group_entry_t *group = report->link_groups.entries[i];
+        g_hash_table_insert(versions, &group->index, group);
+    }
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        smcr_connection_entry_t *entry = report->connections.entries[i];
+        const smcr_link_group_entry_t *group = g_hash_table_lookup(versions, &entry->link_group);
+        if (group && !entry->version)
+            entry->version = group->version;
+    }
+    g_hash_table_destroy(versions);
+}
+
 smcr_report_entry_t *
 smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope)
 {
@@ -188,6 +207,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
                                                          collection->rdma, collection->rmbs,
                                                          &collection->times},
                             &report->link_groups, scope);
+    fill_versions(report);
     count_fallbacks(report, scope);
     smcr_notices_report_breaches(collection->notices, &report->breaches, scope);
     smcr_tcp_flows_report(collection->tcp, &report->tcp_flows, scope);
@@ -249,6 +269,7 @@ note_marks(const smcr_collection_t *collection, wmem_array_t *notices)
     }
     note(notices, "ip.dsfield.ecn == 3 && tcp", first, count);
     note(notices, "smcr.ecn == 3", smcr_rdma_flows_first_ce(collection->rdma), 1);
+    note(notices, "smcr.nak.code > 0", smcr_rdma_flows_first_refusal(collection->rdma), 1);
 }
 
 const smcr_notice_t *
@@ -263,6 +284,8 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_report_e
         wmem_array_append(notices, expert, items);
     note_resets(collection, report, notices);
     note_marks(collection, notices);
+    smcr_rewritten_t rewritten = smcr_connections_rewritten(collection->connections);
+    note(notices, "smcr.stream.rewritten", rewritten.first, rewritten.bytes);
     *count = wmem_array_get_count(notices);
     return wmem_array_get_raw(notices);
 }

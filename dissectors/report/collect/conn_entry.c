@@ -117,9 +117,22 @@ fill_fallback(smcr_connection_entry_t *entry, const smcr_conn_t *conn,
     entry->fallback->frame = smcr_frame_times_find(times, fallback->frame);
 }
 
+/* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
+static bool
+stayed_tcp(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool clc = conn->proposal_frame || conn->accept_frame || conn->confirm_frame ||
+               conn->decline_frame;
+
+    if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
+        return false;
+    return !conn->option_syn || tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame);
+}
+
 /* CLC that never began is no fallback: the connection stayed what it was. */
 static const char *
-outcome_of(const smcr_counted_conn_t *counted)
+outcome_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
 
@@ -134,7 +147,9 @@ outcome_of(const smcr_counted_conn_t *counted)
     }
     if (counted->is_smcd)
         return "smc-d";
-    return conn->confirm_frame || counted->on_roce ? "smc-r" : "unknown";
+    if (conn->confirm_frame || counted->on_roce)
+        return "smc-r";
+    return stayed_tcp(counted, tcp) ? "tcp" : "unknown";
 }
 
 /* ---- how it ended ---- */
@@ -172,15 +187,17 @@ static void
 fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int sender)
 {
     const smcr_counted_way_t *way = &counted->way[sender];
+    const smcr_conn_side_t *side = counted->conn->side;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
+    bool known = cost.known && side[0].has_token && side[1].has_token; /* so is the reader */
 
     *entry = way->figures;
     if (entry->blocked_count && !way->blocked_known)
         entry->blocked_s = SMCR_UNKNOWN;
     if (entry->window_full_count && !way->full_known)
         entry->window_full_s = SMCR_UNKNOWN;
-    entry->unread_bytes = cost.known ? cost.unread : SMCR_UNKNOWN;
-    entry->unannounced_bytes = cost.known ? cost.unannounced : SMCR_UNKNOWN;
+    entry->unread_bytes = known ? cost.unread : SMCR_UNKNOWN;
+    entry->unannounced_bytes = known ? cost.unannounced : SMCR_UNKNOWN;
 }
 
 /* Over TCP. `role`: of the sender. */
@@ -249,7 +266,7 @@ smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
     entry->version = version_text(counted);
-    entry->outcome = outcome_of(counted);
+    entry->outcome = outcome_of(counted, tcp);
     fill_fallback(entry, conn, sources->times, scope);
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_lgr_number(sources->state, conn->lgr);

@@ -52,8 +52,8 @@ typedef struct {
 void smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
                           const smcr_connection_sources_t *sources, wmem_allocator_t *scope);
 
-/* The number of a link group in the report: its index. Groups that are not proven to be one of their
- * own come behind all others; the oldest link tells them apart. */
+/* The number of a link group in the report: its index. Groups that are not proven to be one of
+ * their own come behind all others; the oldest link tells them apart. */
 uint64_t smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr);
 
 /* The side of the connection's client; side 0 where that is not known. */

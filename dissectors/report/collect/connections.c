@@ -14,6 +14,7 @@
 struct smcr_connections {
     wmem_allocator_t *scope;
     wmem_map_t *by_conn; /* smcr_conn_t -> smcr_counted_conn_t */
+    smcr_rewritten_t rewritten;
 };
 
 smcr_connections_t *
@@ -78,6 +79,14 @@ count_bytes(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr
 }
 
 static void
+note_rewritten(smcr_connections_t *connections, smcr_when_t when, uint32_t bytes)
+{
+    if (bytes && !connections->rewritten.first.frame)
+        connections->rewritten.first = when;
+    connections->rewritten.bytes += bytes;
+}
+
+static void
 count_wait(uint64_t *sum, const smcr_wait_t *wait, bool *known)
 {
     if (!wait->frame)
@@ -97,6 +106,7 @@ count_write(smcr_connections_t *connections, smcr_counted_way_t *way, smcr_when_
     if (!place)
         return;
     count_bytes(connections, way, place, false);
+    note_rewritten(connections, when, smcr_place_piece(place).rewritten);
     if (place->length)
         way->is_blocked = false;
     if (smcr_ends_message(opcode))
@@ -206,6 +216,12 @@ smcr_connections_take(smcr_connections_t *connections, smcr_when_t when, const s
         count_clc(counted, when, packet->clc, record->direction == 1);
     else if (packet->roce && record->sender >= 0)
         count_packet(connections, counted, when, packet);
+}
+
+smcr_rewritten_t
+smcr_connections_rewritten(const smcr_connections_t *connections)
+{
+    return connections->rewritten;
 }
 
 /* ---- moves ---- */

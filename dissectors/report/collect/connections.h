@@ -25,6 +25,13 @@ void smcr_connections_report(smcr_connections_t *connections,
                              const smcr_connection_sources_t *sources, smcr_list_t *list,
                              wmem_allocator_t *scope);
 
+/* What was written again after a connection had moved: in how many bytes, and where first. */
+typedef struct {
+    smcr_when_t first; /* frame 0: nothing was */
+    uint64_t bytes;
+} smcr_rewritten_t;
+smcr_rewritten_t smcr_connections_rewritten(const smcr_connections_t *connections);
+
 /* A connection's move from a link to another; calls `visit` for each. */
 void smcr_connections_moves(const smcr_connections_t *connections,
                             void (*visit)(const smcr_link_t *from, const smcr_link_t *to,

@@ -28,6 +28,7 @@ typedef struct {
     uint32_t index;                  /* in the last report */
     bool merged;                     /* it was one of a link before that was known */
     const smcr_cm_note_t *cm;        /* the last one */
+    uint8_t source[SMCR_GID_LENGTH]; /* GID of its packets */
     smcr_rdma_entry_t figures;
     smcr_icrcs_entry_t icrc;
     stepped_t steps[STEPS_KEPT]; /* the newest first */
@@ -37,7 +38,7 @@ struct smcr_rdma_flows {
     wmem_allocator_t *scope;
     wmem_map_t *flows; /* by the address of what it is */
     smcr_list_t list;  /* followed_t, in the order of their first packets */
-    smcr_when_t first_ce; /* packet with the mark CE; frame 0: none */
+    smcr_when_t first_ce, first_refusal; /* as the functions of that name tell */
 };
 
 smcr_rdma_flows_t *
@@ -154,6 +155,24 @@ count_nak(smcr_rdma_entry_t *figures, const smcr_roce_t *roce)
         (*counts[code])++;
 }
 
+static bool
+refuses(const smcr_roce_t *roce)
+{
+    return roce->has_aeth && roce->opcode == SMCR_RC_ACK &&
+           smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) == SMCR_SYNDROME_NAK &&
+           smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE) != SMCR_NAK_PSN_SEQUENCE;
+}
+
+/* Packets that findings are about. */
+static void
+note_first(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_roce_t *roce)
+{
+    if (roce->has_ecn && roce->ecn == SMCR_ECN_CE && !flows->first_ce.frame)
+        flows->first_ce = when;
+    if (refuses(roce) && !flows->first_refusal.frame)
+        flows->first_refusal = when;
+}
+
 static void
 count_cause(smcr_causes_entry_t *causes, unsigned cause, uint64_t packets)
 {
@@ -235,14 +254,14 @@ count_packet(smcr_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
 
     if (!figures->first_frame.frame)
         figures->first_frame = when;
+    memcpy(flow->source, roce->source, sizeof flow->source);
     figures->last_frame = when;
     figures->packets++;
     figures->bytes += roce->length;
     figures->payload_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_ROCE_CNP;
     smcr_opcodes_count(&figures->opcodes, flows->scope, roce->opcode);
-    if (roce->has_ecn && roce->ecn == SMCR_ECN_CE && !flows->first_ce.frame)
-        flows->first_ce = when;
+    note_first(flows, when, roce);
     count_ecn(&figures->ecn, roce);
     count_nak(figures, roce);
     count_order(flow, packet);
@@ -306,12 +325,12 @@ name_source(smcr_rdma_entry_t *entry, uint32_t qpn, unsigned ground)
 }
 
 static void
-name_link_flow(smcr_rdma_entry_t *entry, const smcr_qp_t *to, wmem_allocator_t *scope)
+name_link_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
-    const smcr_qp_t *from = &to->link->qp[!to->side];
+    const smcr_qp_t *to = flow->to, *from = &to->link->qp[!to->side];
 
     entry->kind = "smc-r";
-    entry->src = smcr_gid_text(scope, from->key.gid);
+    entry->src = smcr_gid_text(scope, flow->source);
     entry->dst = smcr_gid_text(scope, to->key.gid);
     entry->dst_qpn = to->known ? to->key.qpn : SMCR_UNKNOWN;
     if (from->known)
@@ -319,22 +338,22 @@ name_link_flow(smcr_rdma_entry_t *entry, const smcr_qp_t *to, wmem_allocator_t *
 }
 
 static const char *
-state_text(const smcr_cm_note_t *note, unsigned side)
+state_text(const smcr_cm_conn_t *conn, unsigned side)
 {
-    return note->known[side] ? val_to_str_const(note->states[side], smcr_cm_states, "unknown")
-                             : NULL;
+    const smcr_cm_end_t *end = &conn->ends[side];
+
+    return end->state_known ? val_to_str_const(end->state, smcr_cm_states, "unknown") : NULL;
 }
 
 static smcr_flow_cm_entry_t *
-describe_cm(const smcr_cm_note_t *note, wmem_allocator_t *scope)
+describe_cm(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
 {
-    const smcr_cm_conn_t *conn = note->conn;
     smcr_flow_cm_entry_t *entry = wmem_new(scope, smcr_flow_cm_entry_t);
 
     smcr_entry_clear(entry, &smcr_flow_cm_description);
     if (conn->roles_known) {
-        entry->client_state = state_text(note, SMCR_CM_CLIENT);
-        entry->server_state = state_text(note, SMCR_CM_SERVER);
+        entry->client_state = state_text(conn, SMCR_CM_CLIENT);
+        entry->server_state = state_text(conn, SMCR_CM_SERVER);
     }
     if (conn->service_known)
         entry->service_id = smcr_hex_text(scope, conn->service_id, 8);
@@ -358,7 +377,7 @@ name_foreign_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocat
     if (!foreign->mixed)
         name_source(entry, foreign->src_qpn, foreign->ground);
     if (flow->cm && foreign->key.target.qpn != SMCR_GSI_QPN)
-        entry->cm = describe_cm(flow->cm, scope);
+        entry->cm = describe_cm(flow->cm->conn, scope);
 }
 
 /* Whether identifications tell copies from repeats. */
@@ -422,7 +441,7 @@ report_flow(const smcr_rdma_flows_t *flows, followed_t *flow, smcr_list_t *list,
     if (flow->icrc.good || flow->icrc.bad || flow->icrc.unverified)
         entry->icrc = wmem_memdup(scope, &flow->icrc, sizeof flow->icrc);
     if (flow->to)
-        name_link_flow(entry, flow->to, scope);
+        name_link_flow(entry, flow, scope);
     else
         name_foreign_flow(entry, flow, scope);
 }
@@ -462,6 +481,12 @@ smcr_when_t
 smcr_rdma_flows_first_ce(const smcr_rdma_flows_t *flows)
 {
     return flows->first_ce;
+}
+
+smcr_when_t
+smcr_rdma_flows_first_refusal(const smcr_rdma_flows_t *flows)
+{
+    return flows->first_refusal;
 }
 
 uint64_t

@@ -155,8 +155,7 @@ link_at(const smcr_lgr_t *lgr, uint8_t number, uint32_t frame)
     const smcr_link_t *link = lgr->all_links;
 
     while (link && !(link->has_number && link->number == number && link->added_frame <= frame &&
-                     (!link->deleted_frame || link->deleted_frame >= frame) &&
-                     link->state != SMCR_LINK_REJECTED))
+                     (!link->deleted_frame || link->deleted_frame >= frame)))
         link = link->next_of_group;
     return link;
 }
@@ -264,6 +263,8 @@ report_rmb(const announced_t *buffer, const smcr_lgr_t *lgr, smcr_list_t *list,
     entry->streams = buffer->streams;
     for (const rkey_t *key = buffer->first_rkey; key; key = key->next) {
         const smcr_link_t *link = key->owner->link;
+        if (link->state == SMCR_LINK_REJECTED)
+            continue; /* it never was one */
         smcr_rmb_rkey_entry_t *rkey =
             smcr_list_add(&entry->rkeys, scope, &smcr_rmb_rkey_description);
         rkey->link = link->has_number ? link->number : SMCR_UNKNOWN;

@@ -94,7 +94,8 @@ take_timestamps(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, wmem_allocator_t *
         way->counts.late_segments++;
     else
         way->tsval = tsval;
-    smcr_sent_times_set(&way->stamped, scope, tsval, segment->time, way->echoed);
+    if (tsval > way->echoed)
+        smcr_sent_times_set(&way->stamped, scope, tsval, segment->time, way->echoed);
     if (!(segment->flags & SMCR_TCP_ACK) || !reverse->tsval)
         return;
     echo = unwrap(reverse->tsval, segment->tsecr);

@@ -172,13 +172,11 @@ static void
 find_refused(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_refused);
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.nak");
+    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.nak.code > 0");
     smcr_finding_entry_t *finding;
 
     if (!trouble.count)
         return;
-    if (notice.text && strstr(notice.text, "sequence")) /* the first NAK is another one */
-        notice.first = (smcr_when_t){0};
     finding =
         smcr_finder_add(finder, SMCR_WARN, SMCR_BY_REFUSAL, "refused", trouble.count, notice.first);
     finding->text = smcr_finder_text(
