@@ -131,8 +131,11 @@ def _outcome(flow, messages):
         return "fallback"
     if CONFIRM in kinds:
         return "smc-d" if any(each.data[:4] == SMC_D for each in messages if each.kind == CONFIRM) else "smc-r"
-    isn = flow.isn()
-    return "tcp" if not messages and None not in isn.values() else None
+    both = None not in flow.isn().values()
+    flags = [each.flags for each in flow.segments]
+    lacks = any(each.flags & report_frames.SYN and not has_option(each) for each in flow.segments)
+    ended = any(each & report_frames.RST for each in flags) or sum(bool(each & report_frames.FIN) for each in flags) > 1
+    return "tcp" if not messages and both and (lacks or ended) else None
 
 
 def connection(flow):

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+import report_runs
 import report_schema
 from bed import FOLDERS, PACKED, TOP, captures
 from report_schema import ALL_OF_IT, entry, lonely_frames, problems, report, report_of, spread
@@ -102,19 +103,12 @@ def test_each_member_is_documented():
 
 # ---- what the plugin writes ----
 
-@pytest.mark.parametrize("name", CAPTURES)
-def test_one_pass_fits(tshark, name):
-    found = report_of(tshark, path_of(tshark, name))
-    assert (problems(found), list(lonely_frames(found))) == ([], [])
-    assert found["capture"]["passes"] == 1
-
-
-@pytest.mark.parametrize("name", CAPTURES)
-def test_two_passes_and_all_preferences_fit(tshark, name):
-    found = report_of(tshark, path_of(tshark, name), "-2", *ALL_OF_IT)
+@report_runs.every_run
+def test_every_report_fits(tshark, name, run):
+    found = report_runs.report(tshark, name, run)
     assert (problems(found), list(lonely_frames(found))) == ([], [])
     capture = found["capture"]
-    assert (capture["passes"], capture["smcr_roce"], capture["check_icrc"]) == (2, True, True)
+    assert (capture["passes"], capture["smcr_roce"], capture["check_icrc"]) == (run.passes, run.everything, run.everything)
     assert all("derived" in flow[way] for flow in found["tcp_flows"] for way in ("up", "down"))
 
 

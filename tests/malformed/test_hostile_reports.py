@@ -38,7 +38,7 @@ def test_mutated(bed, scratch, arguments, check):
     assert shower.frames > 5000
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", captures("malformed"))
 def test_as_they_are(bed, name):
     tshark = sanitized(bed)
     check_json(tshark.show(name, "-q", "-z", "smcr,json", *ALL_IN, errors="strict"))
