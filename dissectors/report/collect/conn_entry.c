@@ -100,9 +100,19 @@ fallback_by(const smcr_fallback_t *fallback)
     }
 }
 
+/* Whether it is known who the client is. Without a handshake and without Proposal, Accept and Confirm
+ * a Decline may be of either side. */
+static bool
+knows_roles(const smcr_conn_t *conn, const smcr_tcp_facts_t *tcp)
+{
+    return conn->proposal_frame || conn->accept_frame || conn->confirm_frame ||
+           (tcp && tcp->client_known);
+}
+
 static void
 fill_fallback(smcr_connection_entry_t *entry, const smcr_conn_t *conn,
-              const smcr_frame_times_t *times, wmem_allocator_t *scope)
+              const smcr_tcp_facts_t *tcp, const smcr_frame_times_t *times,
+              wmem_allocator_t *scope)
 {
     const smcr_fallback_t *fallback = &conn->fallback;
 
@@ -113,7 +123,8 @@ fill_fallback(smcr_connection_entry_t *entry, const smcr_conn_t *conn,
     entry->fallback->reason = smcr_fallback_reason(scope, fallback);
     if (fallback->kind == SMCR_FALLBACK_DECLINED)
         entry->fallback->code = fallback->code;
-    entry->fallback->by = fallback_by(fallback);
+    if (knows_roles(conn, tcp))
+        entry->fallback->by = fallback_by(fallback);
     entry->fallback->frame = smcr_frame_times_find(times, fallback->frame);
 }
 
@@ -267,7 +278,7 @@ smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *
     fill_ends(entry, conn, tcp, scope);
     entry->version = version_text(counted);
     entry->outcome = outcome_of(counted, tcp);
-    fill_fallback(entry, conn, sources->times, scope);
+    fill_fallback(entry, conn, tcp, sources->times, scope);
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_lgr_number(sources->state, conn->lgr);
     for (const smcr_link_use_t *use = counted->first_use; use; use = use->next) {
