@@ -194,9 +194,35 @@ close_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
 
 /* ---- what it carried ---- */
 
+/* Of a direction of which the capture has nothing. */
+static void
+forget_way(smcr_conn_way_entry_t *entry)
+{
+    smcr_entry_clear(entry, &smcr_conn_way_description);
+    for (unsigned i = 0; i < smcr_conn_way_description.count; i++) {
+        const smcr_member_t *member = &smcr_conn_way_description.members[i];
+        if (member->kind == SMCR_KIND_COUNT || member->kind == SMCR_KIND_SECONDS)
+            *(uint64_t *)(void *)((uint8_t *)entry + member->offset) = SMCR_UNKNOWN;
+    }
+}
+
+/* Whether the capture has packets that the side has sent, on the connection's last link. */
+static bool
+is_captured(const smcr_counted_conn_t *counted, int sender)
+{
+    const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
+
+    return counted->on_roce &&
+           (counted->way[sender].link || !link || link->qp[!sender].traffic.flow.carried);
+}
+
 static void
 fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int sender)
 {
+    if (!is_captured(counted, sender)) {
+        forget_way(entry);
+        return;
+    }
     const smcr_counted_way_t *way = &counted->way[sender];
     const smcr_conn_side_t *side = counted->conn->side;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
