@@ -20,6 +20,7 @@ typedef struct {
     smcr_byte_ranges_t positions; /* of the stream that have been seen */
     smcr_unacked_writes_t unacked;
     const smcr_link_t *link;      /* on which it went last */
+    bool has_unplaced;            /* bytes have been counted whose position is not known */
     bool is_blocked;              /* the writer has said so last */
     bool blocked_known, full_known; /* how long one time of them was is known */
 } smcr_counted_way_t;

@@ -64,17 +64,21 @@ note_link(smcr_connections_t *connections, smcr_counted_conn_t *counted, int sid
 
 /* ---- packets ---- */
 
-/* What a WRITE packet carries. Where its place is not known, a repeat does not count. */
+/* What a WRITE packet carries. A repeat counts only where all places are known: else its first
+ * packet may have been counted without one. */
 static void
 count_bytes(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr_place_t *place,
             bool repeat)
 {
     smcr_piece_t piece = smcr_place_piece(place);
 
+    if (repeat && (way->has_unplaced || !piece.known))
+        return;
+    way->has_unplaced |= !piece.known;
     if (piece.known)
         way->figures.bytes += smcr_byte_ranges_add(&way->positions, connections->scope,
                                                    piece.position, piece.position + place->length);
-    else if (!repeat)
+    else
         way->figures.bytes += place->length;
 }
 

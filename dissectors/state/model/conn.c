@@ -177,8 +177,10 @@ smcr_conn_is_current(const smcr_conn_t *conn, int side)
 {
     const smcr_conn_side_t *receiver = &conn->side[side];
     const smcr_point_t *last = receiver->heard.qp ? &receiver->heard : &receiver->since;
+    const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
 
-    return smcr_point_holds(last) && last->qp->traffic.flow.carried > 0;
+    /* What is acknowledged, but has not come, is absent as well. */
+    return smcr_point_holds(last) && flow->carried > 0 && flow->taken <= flow->highest;
 }
 
 /*
