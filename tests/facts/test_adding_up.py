@@ -238,3 +238,42 @@ def test_connections_keep_their_names_in_three_parts(tshark, scratch, name):
     for each, connection in parts.items():
         for way in ("client_to_server", "server_to_client"):
             assert connection[way]["bytes"] <= whole[each][way]["bytes"] + whole[each][way]["repeated_bytes"]
+
+
+# ---- what docs/scale.md says of cuts, as measured ----
+
+
+def files_of(path, folder, frames):
+    """The capture in files of so many frames, as a ring buffer has them."""
+    subprocess.run(["editcap", "-c", str(frames), path, folder / "ring.pcapng"], check=True, capture_output=True)
+    for part in sorted(folder.glob("ring*")):
+        part.chmod(0o644)
+        yield part
+
+
+@pytest.mark.parametrize("frames", [2000, 300, 100])
+def test_losses_at_cuts_are_as_documented(tshark, scratch, frames):
+    """The table of docs/scale.md; with one file of all frames: the whole."""
+    parts = list(files_of(tshark.bed.capture("6.1-v2-n-lossy"), scratch, frames))
+    whole = valid_sum(*(report_of(tshark, part, "-2", "-o", "smcr.roce:TRUE") for part in parts))
+    flows = whole["summary"]["rdma_flows"]
+    row = [flows["repeated"], flows["repeated_after"]["unknown"],
+           *(flows[name] for name in ("gaps", "missing", "goodput_bytes"))]
+    name = "the whole" if len(parts) == 1 else f"{len(parts)} files of {frames} frames"
+    text = (TOP / "docs" / "scale.md").read_text(encoding="utf-8")
+    assert "| " + " | ".join([name, *(f"{number:,}" for number in row)]) + " |" in text
+
+
+def test_waits_of_a_long_connection(tshark, scratch):
+    """Later files know how often a writer was blocked, but not for how long; the sum has one connection."""
+    path, parts = tshark.bed.capture("6.1-v2-d-bulk-slow-reader"), []
+    for name, frames in (("first", "1-100"), ("second", "101-1500"), ("third", "1501-99999")):
+        parts.append(scratch / f"{name}.pcapng")
+        subprocess.run(["editcap", "-r", path, parts[-1], frames], check=True, capture_output=True)
+        parts[-1].chmod(0o644)
+    reports = [report_of(tshark, part, "-2") for part in parts]
+    assert [len(each["connections"]) for each in reports] == [1, 2, 2]
+    [connection] = valid_sum(*reports)["connections"]
+    [first] = reports[0]["connections"]
+    assert connection["client_to_server"]["blocked_s"] == first["client_to_server"]["blocked_s"] == 0.038484
+    assert connection["client_to_server"]["blocked_count"] == 173

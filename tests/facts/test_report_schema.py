@@ -101,6 +101,21 @@ def test_each_member_is_documented():
     assert names - known - implied == set()
 
 
+def kinds_of_findings():
+    """{kind: how docs/report.md names what its `count` counts}"""
+    text = (TOP / "docs" / "report.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]*) \| [^|]* \| ([^|]*) \|$", text.split("| `count` is of |")[1].split("###")[0], re.M)
+    return {kind: unit for kinds, unit in rows for kind in re.findall(r"`([a-z_]+)`", kinds)}
+
+
+def test_each_kind_of_finding_says_what_it_counts():
+    """Those that the code names."""
+    folder = TOP / "dissectors" / "report" / "findings"
+    code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.c")))
+    named = set(re.findall(r"SMCR_BY_\w+,\s*\"([a-z_]+)\"", code)) | {"loss", "timeouts", "repeats"}
+    assert named == set(kinds_of_findings())
+
+
 # ---- what the plugin writes ----
 
 @report_runs.every_run
