@@ -100,8 +100,8 @@ fallback_by(const smcr_fallback_t *fallback)
     }
 }
 
-/* Whether it is known who the client is. Without a handshake and without Proposal, Accept and Confirm
- * a Decline may be of either side. */
+/* Whether it is known who the client is. Without a handshake and without Proposal, Accept and
+ * Confirm a Decline may be of either side. */
 static bool
 knows_roles(const smcr_conn_t *conn, const smcr_tcp_facts_t *tcp)
 {
@@ -233,6 +233,8 @@ fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int s
         entry->blocked_s = SMCR_UNKNOWN;
     if (entry->window_full_count && !way->full_known)
         entry->window_full_s = SMCR_UNKNOWN;
+    if (!side[!sender].in.known && !entry->window_full_count) /* so is what fills the window */
+        entry->window_full_count = entry->window_full_s = SMCR_UNKNOWN;
     entry->unread_bytes = known ? cost.unread : SMCR_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_UNKNOWN;
 }
