@@ -278,10 +278,62 @@ failed_link(scene_t *scene)
     data->packets = 39;
     data->repeated = data->repeated_after.unknown = 38;
     link->index = 1;
+    link->state = "rejected";
+    link->added_frame = at(9);
     smcr_numbers_add(&link->flows, scene->scope, 0);
     notice(scene, "smcr.packet_retransmitted", NOTE, 29);
     notice(scene, "smcr.link.delete_asked", NOTE, 30);
     notice(scene, "smcr.no_response", NOTE, 31);
+}
+
+/* The same packets, but the link works: the answers are not in the capture. */
+static void
+one_sided(scene_t *scene)
+{
+    failed_link(scene);
+    ((smcr_link_group_entry_t *)scene->report.link_groups.entries[0])->index = 0;
+    smcr_opcodes_count(&((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->opcodes,
+                       scene->scope, 17);
+}
+
+/* The filter of the report hides the answers. */
+static void
+filtered(scene_t *scene)
+{
+    failed_link(scene);
+    late_start(scene);
+    lacking(scene);
+    scene->report.capture.filter = "ip.src == 10.0.0.2";
+}
+
+static void
+damaged_in_capture(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    flows.data->icrc->bad = 4;
+    notice(scene, "smcr.icrc.bad", ERROR, 19);
+}
+
+static void
+rare_timer(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->packets = 8954;
+    flows.data->repeated = flows.data->repeated_after.timeout = 2;
+    notice(scene, "smcr.packet_retransmitted", NOTE, 34);
+}
+
+static void
+silent_and_unread(scene_t *scene)
+{
+    smcr_connection_entry_t *conn = connection(scene);
+
+    conn->close = "open";
+    conn->server_to_client.unread_bytes = 1150;
+    scene->report.capture.last_time = 300 * SECOND / 10;
 }
 
 static void
@@ -436,6 +488,11 @@ static const struct {
     {"rejected by RDMA-CM", rejected, "warn cm_rejected 1"},
     {"handshake without an end", unfinished, "note handshake_unfinished 1"},
     {"link that never comes up", failed_link, "warn link_failed 39"},
+    {"answers that the capture lacks", one_sided, "note repeats 38, note link_delete_asked 1"},
+    {"answers that a filter hides", filtered, "note repeats 38"},
+    {"damaged in the capture", damaged_in_capture, "error wrong_icrc 4"},
+    {"two repeats of thousands", rare_timer, "chat timeouts 2"},
+    {"open, silent, and not read", silent_and_unread, "note silent_end 1"},
     {"link that is given up unused", unused_link, "note link_failed 1"},
     {"repeats after the end of a link group", sent_to_nobody, ""},
     {"timer that ran out too early", early_timer, "note timeouts 6"},

@@ -19,6 +19,7 @@ find_late_start(smcr_finder_t *finder)
     const smcr_list_t *conns = &finder->report->connections;
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
     const smcr_connection_entry_t *earliest = NULL;
+    const char *filter = "";
     smcr_when_t first = {0};
     uint64_t count = 0;
     smcr_finding_entry_t *finding;
@@ -30,19 +31,19 @@ find_late_start(smcr_finder_t *finder)
         if (!earliest || conn->first_frame.frame < first.frame)
             earliest = conn;
         first = earliest->first_frame;
-        count++;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
     }
     if (!count)
         return;
-    if (notice.count)
+    if (notice.count >= count)
         first = notice.first;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
     finding->text =
         smcr_finder_text(finder, "%s began before the capture: what came first is not known",
                          count == 1 ? smcr_words_connection(finder->scope, earliest)
                                     : smcr_finder_things(finder, count, "connection"));
-    finding->filter =
-        notice.count ? notice.filter : smcr_words_connection_filter(finder->scope, earliest);
+    finding->filter = notice.count >= count ? notice.filter : filter ? filter : "smcr";
 }
 
 /* Packets are absent of which nobody says that he lacks them. */
@@ -148,12 +149,19 @@ goes_silent(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
     return end - conn->last_frame.time >= MAX(lived, SILENCE);
 }
 
+static uint64_t
+unread_of(const smcr_connection_entry_t *conn)
+{
+    return smcr_known(conn->client_to_server.unread_bytes) +
+           smcr_known(conn->server_to_client.unread_bytes);
+}
+
 static void
 find_silence(smcr_finder_t *finder)
 {
     const smcr_list_t *conns = &finder->report->connections;
     smcr_when_t last = {0};
-    uint64_t count = 0;
+    uint64_t count = 0, unread = 0;
     smcr_finding_entry_t *finding;
 
     for (uint32_t i = 0; i < conns->length; i++) {
@@ -162,24 +170,32 @@ find_silence(smcr_finder_t *finder)
             continue;
         if (conn->last_frame.frame > last.frame)
             last = conn->last_frame;
+        unread += unread_of(conn);
         count++;
     }
     if (!count)
         return;
-    finding = smcr_finder_add(finder, SMCR_CHAT, SMCR_BY_SILENCE, "silent_end", count, last);
+    finding = smcr_finder_add(finder, unread ? SMCR_NOTE : SMCR_CHAT, SMCR_BY_SILENCE, "silent_end",
+                              count, last);
     finding->text = smcr_finder_text(
-        finder, "%s open and silent in the last %s: idle, or cut off without a word",
+        finder, "%s open and silent in the last %s: %s%s",
         smcr_finder_things(finder, count, "connection"),
-        smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time));
+        smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time),
+        unread ? smcr_words_bytes(finder->scope, unread) : "idle, or cut off without a word",
+        unread ? " announced, but not read" : "");
     finding->filter = smcr_finder_text(finder, "frame.number >= %" PRIu32, last.frame);
 }
 
 void
 smcr_find_on_capture(smcr_finder_t *finder)
 {
+    find_cut(finder);
+    if (smcr_finder_is_filtered(finder)) {
+        finder->has[SMCR_BY_LATE_START] = finder->has[SMCR_BY_LACK] = true; /* but unsaid */
+        return;
+    }
     find_late_start(finder);
     find_no_roce(finder);
     find_lack(finder);
-    find_cut(finder);
     find_silence(finder);
 }
