@@ -489,7 +489,7 @@ static const struct {
     {"handshake without an end", unfinished, "note handshake_unfinished 1"},
     {"link that never comes up", failed_link, "warn link_failed 39"},
     {"answers that the capture lacks", one_sided, "note repeats 38, note link_delete_asked 1"},
-    {"answers that a filter hides", filtered, "note repeats 38"},
+    {"answers that a filter hides", filtered, "note repeats 38, note link_delete_asked 1"},
     {"damaged in the capture", damaged_in_capture, "error wrong_icrc 4"},
     {"two repeats of thousands", rare_timer, "chat timeouts 2"},
     {"open, silent, and not read", silent_and_unread, "note silent_end 1"},

@@ -194,11 +194,11 @@ find_plain(smcr_finder_t *finder)
                               group.first->first_frame);
     finding->text = smcr_finder_text(finder, "%s stayed on TCP: one side did not offer SMC-R",
                                      name(finder, &group));
-    finding->filter = group.streams
-                          ? smcr_finder_text(finder, group.count == 1 ? "%s && tcp.flags.syn == 1"
-                                                                      : "(%s) && tcp.flags.syn == 1",
-                                             group.streams)
-                          : "tcp.flags.syn == 1";
+    finding->filter = "tcp.flags.syn == 1";
+    if (group.streams)
+        finding->filter = smcr_finder_text(
+            finder, group.count == 1 ? "%s && tcp.flags.syn == 1" : "(%s) && tcp.flags.syn == 1",
+            group.streams);
 }
 
 /* ---- ends ---- */
