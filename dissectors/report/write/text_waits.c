@@ -126,7 +126,7 @@ of_how_many(const smcr_page_t *page, const smcr_conn_way_entry_t *sum)
 
     if (measured >= writes || !smcr_page_known(sum->repeated_packets))
         return "";
-    return smcr_page_text(page, " (%s of %s; those sent again are left out)",
+    return smcr_page_text(page, " (%s of %s; without those sent again)",
                           smcr_words_number(page->scope, measured),
                           smcr_words_things(page->scope, writes, "WRITE"));
 }
