@@ -21,7 +21,7 @@ typedef bool is_t(const smcr_connection_entry_t *conn);
 typedef struct {
     uint32_t count;
     const smcr_connection_entry_t *first;
-    const char *streams; /* a display filter of their TCP streams; NULL: they are too many */
+    const char *streams; /* a display filter of all of them; NULL: they are too many */
 } group_t;
 
 static bool
@@ -93,7 +93,10 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         place = wmem_array_get_count(groups);
         wmem_map_insert(by_reason, key, (void *)place);
     }
-    ((group_t *)wmem_array_index(groups, (unsigned)place - 1))->count++;
+    group_t *group = wmem_array_index(groups, (unsigned)place - 1);
+    group->streams = smcr_finder_either(finder, group->streams,
+                                        smcr_words_connection_filter(finder->scope, conn),
+                                        group->count++);
 }
 
 /* Nothing is wrong with a peer that does not want SMC-R; a handshake that fails is trouble. */
@@ -115,7 +118,11 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
         finder, "%s %s: %s", name(finder, group),
         is_text(group->first->outcome, "tcp") ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? fallback->reason : "reason not known");
-    finding->filter = filter(finder, group, "smcr.fallback");
+    finding->filter = "smcr.fallback";
+    if (group->streams)
+        finding->filter = smcr_finder_text(
+            finder, group->count == 1 ? "%s && smcr.fallback" : "(%s) && smcr.fallback",
+            group->streams);
 }
 
 /* Failed handshakes first, then what concerns most connections. */

@@ -42,8 +42,9 @@ filter_of_moves(const place_t *place, const smcr_failover_t *failover)
     smcr_finder_t *finder = place->finder;
     const char *group = smcr_finder_text(finder, "smcr.lgr == %" PRIu64, place->group->index);
 
-    if (smcr_finder_notice(finder, "smcr.conn.moved").count)
-        return smcr_finder_text(finder, "%s && smcr.conn.moved", group);
+    if (smcr_finder_notice(finder, "smcr.conn.moved").count && failover->first_move.frame)
+        return smcr_finder_text(finder, "frame.number == %" PRIu32 " || (%s && smcr.conn.moved)",
+                                failover->first_move.frame, group);
     if (failover->to == SMCR_UNKNOWN)
         return group;
     return smcr_finder_text(finder, "%s && smcr.link.number == %" PRIu64, group, failover->to);

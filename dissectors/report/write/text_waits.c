@@ -118,6 +118,21 @@ join(const smcr_page_t *page, smcr_conn_way_entry_t *sum)
     }
 }
 
+/* Directions of which it is known when their data was read. */
+static uint64_t
+count_read(const smcr_page_t *page)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        count += conn->client_to_server.read_time_s.count != 0;
+        count += conn->server_to_client.read_time_s.count != 0;
+    }
+    return count;
+}
+
 /* Nobody knows which transmission of a WRITE it is that an acknowledgement answers. */
 static const char *
 of_how_many(const smcr_page_t *page, const smcr_conn_way_entry_t *sum)
@@ -152,5 +167,5 @@ smcr_text_waits(const smcr_page_t *page)
         smcr_page_line(page, 2, "WRITEs were acknowledged after %s%s", acks, of_how_many(page, &sum));
     if (*reads)
         smcr_page_line(page, 2, "announced data was read after %s%s", reads,
-                       waited ? " (all directions)" : "");
+                       waited && count_read(page) > 1 ? " (all directions)" : "");
 }
