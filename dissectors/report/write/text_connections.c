@@ -267,16 +267,34 @@ write_busiest(const smcr_page_t *page)
                    count && bytes_of(busiest[count - 1]) ? " with less data" : "");
 }
 
+/* Each SYN is in the capture, and none has the option. */
+static bool
+has_all_syns(const smcr_list_t *flows)
+{
+    for (uint32_t i = 0; i < flows->length; i++)
+        if (((const smcr_tcp_entry_t *)flows->entries[i])->ecn_initiated == SMCR_MAYBE)
+            return false;
+    return flows->length != 0;
+}
+
+static void
+write_plain(const smcr_page_t *page)
+{
+    const smcr_list_t *flows = &page->report->tcp_flows;
+
+    smcr_page_line(page, 2, "%s%s",
+                   smcr_page_list(page, "; ", "none with SMC-R",
+                                  smcr_page_things(page, flows->length, "plain TCP connection"),
+                                  NULL),
+                   has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
+}
+
 void
 smcr_text_connections(const smcr_page_t *page)
 {
     smcr_page_heading(page, "Connections");
     if (!page->report->connections.length) {
-        smcr_page_line(page, 2, "%s",
-                       smcr_page_list(page, "; ", "none with SMC-R",
-                                      smcr_page_things(page, page->report->tcp_flows.length,
-                                                       "plain TCP connection"),
-                                      NULL));
+        write_plain(page);
         return;
     }
     write_outcomes(page);

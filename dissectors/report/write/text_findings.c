@@ -85,7 +85,8 @@ smcr_text_findings(const smcr_page_t *page)
     if (!capture->frames)
         smcr_page_line(page, 2, "No frames.");
     else if (capture->filter)
-        smcr_page_line(page, 2, "Findings about what is absent are left out, because of the filter.");
+        smcr_page_line(page, 2,
+                       "Findings about what is absent are left out, because of the filter.");
     write_health(page);
     for (uint32_t i = 0; i < findings->length; i++)
         write_finding(page, i + 1, findings->entries[i]);

@@ -131,7 +131,8 @@ column_width(const smcr_table_t *table, unsigned column)
     return widest;
 }
 
-/* Takes from the cell what fits in a line. An arrow begins the next line rather than end this one. */
+/* Takes from the cell what fits in a line. An arrow begins the next line rather than end this
+ * one. */
 static const char *
 next_line(const smcr_table_t *table, const char **cell, glong columns)
 {

@@ -164,7 +164,8 @@ smcr_text_waits(const smcr_page_t *page)
         smcr_page_line(page, 2, "no writer waited for a reader");
     write_worst(page);
     if (*acks)
-        smcr_page_line(page, 2, "WRITEs were acknowledged after %s%s", acks, of_how_many(page, &sum));
+        smcr_page_line(page, 2, "WRITEs were acknowledged after %s%s", acks,
+                       of_how_many(page, &sum));
     if (*reads)
         smcr_page_line(page, 2, "announced data was read after %s%s", reads,
                        waited && count_read(page) > 1 ? " (all directions)" : "");
