@@ -59,6 +59,13 @@ one_sided(scene_t *scene)
                        scene->scope, 17);
 }
 
+/* 10.0.0.2 acknowledges what the capture does not have. */
+static void
+one_direction(scene_t *scene)
+{
+    smcr_opcodes_count(&flow(scene, "10.0.0.2", "10.0.1.1")->opcodes, scene->scope, 17);
+}
+
 /* The filter of the report hides the answers. */
 static void
 filtered(scene_t *scene)
@@ -122,7 +129,8 @@ static const struct {
     {"link that works", active, "note repeats 38"},
     {"link of a connection that began before", late_connection,
      "note repeats 38, note late_start 1"},
-    {"answers that the capture lacks", one_sided, "note repeats 38"},
+    {"answers that the capture lacks", one_sided, "note repeats 38, note one_sided 39"},
+    {"one direction", one_direction, "note one_sided 1000"},
     {"answers that a filter hides", filtered, "note repeats 38"},
     {"damaged in the capture", damaged_in_capture, "error wrong_icrc 4"},
     {"two repeats of thousands", rare_timer, "chat timeouts 2"},

@@ -12,6 +12,7 @@
 
 #include "flows.h"
 #include "report/words/words.h"
+#include "wire/wire.h"
 
 static void
 find_late_start(smcr_finder_t *finder)
@@ -81,6 +82,56 @@ find_lack(smcr_finder_t *finder)
             smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
                              smcr_finder_things(finder, finder->report->dropped, "packet"));
     }
+}
+
+/* ---- one direction alone ---- */
+
+static bool
+has_reverse(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+{
+    const smcr_list_t *flows = &finder->report->rdma_flows;
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_rdma_entry_t *other = flows->entries[i];
+        if (g_strcmp0(other->src, flow->dst) == 0 && g_strcmp0(other->dst, flow->src) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Who acknowledges has got packets, and the capture has none of them. */
+static bool
+is_one_sided(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+{
+    bool acknowledges = false;
+
+    if (!flow->src || !flow->dst || smcr_flow_peer(finder, flow))
+        return false;
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
+    return acknowledges && !has_reverse(finder, flow);
+}
+
+static void
+find_one_sided(smcr_finder_t *finder)
+{
+    const smcr_list_t *flows = &finder->report->rdma_flows;
+    const smcr_rdma_entry_t *first = NULL;
+    smcr_finding_entry_t *finding;
+
+    for (uint32_t i = 0; i < flows->length && !first; i++)
+        if (is_one_sided(finder, flows->entries[i]))
+            first = flows->entries[i];
+    if (!first)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "one_sided", first->packets,
+                              first->first_frame);
+    finding->text = smcr_finder_text(
+        finder, "The capture has no RoCE packet from %s to %s, though some are acknowledged: %s",
+        first->dst, first->src, "is one direction left out?");
+    if (first->dst_qpn != SMCR_UNKNOWN)
+        finding->filter =
+            smcr_finder_text(finder, "infiniband.bth.destqp == %" PRIu64, first->dst_qpn);
 }
 
 /* Connections that gave up because RoCE did not get through. */
@@ -196,6 +247,7 @@ smcr_find_on_capture(smcr_finder_t *finder)
     }
     find_late_start(finder);
     find_no_roce(finder);
+    find_one_sided(finder);
     find_lack(finder);
     find_silence(finder);
 }
