@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "report/findings/findings.h"
+
 void
 scene_open(scene_t *scene)
 {
@@ -124,4 +126,32 @@ lose(smcr_rdma_entry_t *data)
     data->repeated = 30;
     data->repeated_after.nak = 20;
     data->repeated_after.timeout = 10;
+}
+
+static void
+check_entry(const smcr_finding_entry_t *finding)
+{
+    g_assert_nonnull(finding->text);
+    g_assert_true(g_utf8_validate(finding->text, -1, NULL));
+    g_assert_cmpstr(finding->text, !=, "");
+    g_assert_cmpuint(finding->count, >, 0);
+}
+
+char *
+scene_findings(void (*play)(scene_t *scene))
+{
+    GString *found = g_string_new(NULL);
+    scene_t scene;
+
+    scene_open(&scene);
+    play(&scene);
+    smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
+    for (uint32_t i = 0; i < scene.report.findings.length; i++) {
+        const smcr_finding_entry_t *finding = scene.report.findings.entries[i];
+        check_entry(finding);
+        g_string_append_printf(found, "%s%s %s %" G_GUINT64_FORMAT, i ? ", " : "",
+                               finding->severity, finding->kind, finding->count);
+    }
+    scene_close(&scene);
+    return g_string_free(found, FALSE);
 }

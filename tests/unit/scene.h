@@ -61,4 +61,7 @@ smcr_link_entry_t *link_of_group(scene_t *scene, uint64_t number);
 /* The connection goes over this link from a frame on. */
 void use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_t frame);
 
+/* Plays a scene and writes what is found: "warn loss 30, note slow_reader 1". g_free() frees it. */
+char *scene_findings(void (*play)(scene_t *scene));
+
 #endif /* SMCR_TESTS_UNIT_SCENE_H */

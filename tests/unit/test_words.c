@@ -29,7 +29,7 @@ static const struct {
     {smcr_words_size, 1023, "1,023 B"},
     {smcr_words_size, 1048575, "1.0 MiB"},
     {smcr_words_size, UINT64_C(3) << 30, "3.0 GiB"},
-    {smcr_words_duration, 850 * 1000, "850 us"},
+    {smcr_words_duration, 850 * 1000, "850 µs"},
     {smcr_words_duration, 4200 * 1000, "4.2 ms"},
     {smcr_words_duration, 920 * MS, "920 ms"},
     {smcr_words_duration, 1240 * MS, "1.24 s"},

@@ -42,13 +42,23 @@ compare_found(const void *one, const void *other)
     return a->turn < b->turn ? -1 : 1;
 }
 
+/* Addresses and display filters stay as they are. */
+static bool
+begins_with_word(const char *text)
+{
+    size_t length = strcspn(text, " ");
+
+    return length && !memchr(text, ':', length) && !memchr(text, '.', length);
+}
+
 /* A sentence, whatever it begins with. */
 static const char *
 capitalized(const smcr_finder_t *finder, const char *text)
 {
     char *sentence = wmem_strdup(finder->scope, text);
 
-    sentence[0] = g_ascii_toupper(sentence[0]);
+    if (begins_with_word(text))
+        sentence[0] = g_ascii_toupper(sentence[0]);
     return sentence;
 }
 
@@ -65,6 +75,12 @@ smcr_finder_close(smcr_finder_t *finder)
         *entry = found->entry;
         entry->text = capitalized(finder, entry->text);
     }
+}
+
+bool
+smcr_finder_is_filtered(const smcr_finder_t *finder)
+{
+    return finder->report->capture.filter != NULL;
 }
 
 smcr_when_t
@@ -103,6 +119,16 @@ smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
     text = wmem_strdup_vprintf(finder->scope, format, arguments);
     va_end(arguments);
     return text;
+}
+
+const char *
+smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other, uint64_t count)
+{
+    if (!count)
+        return other;
+    if (!one || count >= SMCR_MOST_FILTERS)
+        return NULL;
+    return smcr_finder_text(finder, "%s || %s", one, other);
 }
 
 bool

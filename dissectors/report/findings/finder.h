@@ -13,6 +13,7 @@
 #include "report/figures/figures.h"
 
 #define SMCR_MOST_FINDINGS 10
+#define SMCR_MOST_FILTERS  4 /* that are joined */
 
 typedef enum { SMCR_CHAT, SMCR_NOTE, SMCR_WARN, SMCR_ERROR } smcr_severity_t;
 
@@ -47,6 +48,7 @@ typedef enum {
     SMCR_BY_ICRC_DOUBTED,   /* ICRCs that mean nothing */
     SMCR_BY_SILENCE,        /* connections that go silent */
     SMCR_BY_CUT,            /* frames are cut */
+    SMCR_BY_GROUP_END,      /* a link group ends, and its last packets go out again */
     SMCR_PLACES
 } smcr_place_t;
 
@@ -81,12 +83,20 @@ void smcr_finder_close(smcr_finder_t *finder);
  * first. Its count is 0 where there are none. */
 smcr_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
 
+/* Whether the report counts only frames that a display filter selects. Then nobody knows whether
+ * what is absent was there. */
+bool smcr_finder_is_filtered(const smcr_finder_t *finder);
+
 /* The earlier one of two; frame 0 is none. */
 smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
 
 /* A text of the scope. */
 const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
     G_GNUC_PRINTF(2, 3);
+
+/* The display filter `one` or, behind `count` others, also `other`; NULL: too many for a filter. */
+const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other,
+                               uint64_t count);
 
 /* Numbers of things in a sentence, of the scope of the finder. */
 const char *smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing);

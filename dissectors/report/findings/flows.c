@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "wire/wire.h"
+
 uint64_t
 smcr_known(uint64_t count)
 {
@@ -48,12 +50,73 @@ smcr_flow_is_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
     return has_bad(flow) || has_bad(smcr_flow_peer(finder, flow));
 }
 
+/* ---- links on which nobody answers ---- */
+
+static bool
+has_flow(const smcr_link_entry_t *link, const smcr_rdma_entry_t *flow)
+{
+    for (uint32_t i = 0; i < link->flows.length; i++)
+        if (link->flows.numbers[i] == flow->index)
+            return true;
+    return false;
+}
+
+/* Who acknowledges has got something; who sends anything but a SEND knows that the link works. */
+static bool
+only_sends(const smcr_rdma_entry_t *flow)
+{
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        if (!smcr_is_send(flow->opcodes.counts[i].opcode))
+            return false;
+    return true;
+}
+
+static bool
+began_in_capture(const smcr_finder_t *finder, const smcr_link_group_entry_t *group)
+{
+    const smcr_list_t *conns = &finder->report->connections;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (conn->link_group == group->index && conn->began_before == SMCR_YES)
+            return false;
+    }
+    return true;
+}
+
+/* The capture has the announcement of the link, before anything went over it. */
+static bool
+is_announced(const smcr_link_entry_t *link, const smcr_rdma_entry_t *flow)
+{
+    return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
+}
+
+static bool
+never_came_up(const smcr_finder_t *finder, const smcr_link_group_entry_t *group,
+              const smcr_rdma_entry_t *flow)
+{
+    for (uint32_t i = 0; i < group->links.length; i++) {
+        const smcr_link_entry_t *link = group->links.entries[i];
+        bool active = link->state && strcmp(link->state, "active") == 0;
+        if (has_flow(link, flow))
+            return !active && is_announced(link, flow) && began_in_capture(finder, group);
+    }
+    return false;
+}
+
 bool
 smcr_flow_is_dead_end(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 {
+    const smcr_list_t *groups = &finder->report->link_groups;
     bool ours = flow->kind && strcmp(flow->kind, "smc-r") == 0;
 
-    return ours && !smcr_flow_peer(finder, flow) && smcr_known(flow->repeated) >= 3;
+    if (!ours || smcr_flow_peer(finder, flow) || smcr_known(flow->repeated) < 3 ||
+        !only_sends(flow) || smcr_finder_is_filtered(finder))
+        return false;
+    for (uint32_t i = 0; i < groups->length; i++)
+        if (never_came_up(finder, groups->entries[i], flow))
+            return true;
+    return false;
 }
 
 /* After the end of a link group its last packets go out again: nobody takes them any more. */

@@ -22,7 +22,8 @@ uint64_t smcr_flow_unanswered(const smcr_finder_t *finder, const smcr_rdma_entry
 /* Whether a packet with a wrong ICRC went one way or the other: it explains repeats of both. */
 bool smcr_flow_is_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
 
-/* Whether packets of SMC-R go out again and again on a link whose other end never says anything. */
+/* Whether packets of SMC-R go out again and again on a link whose other end never says anything:
+ * a link that was announced in the capture, and that nobody has used. */
 bool smcr_flow_is_dead_end(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
 
 /* Packets sent again, but for causes that findings of their own explain: receive buffers, wrong

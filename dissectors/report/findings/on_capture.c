@@ -12,6 +12,7 @@
 
 #include "flows.h"
 #include "report/words/words.h"
+#include "wire/wire.h"
 
 static void
 find_late_start(smcr_finder_t *finder)
@@ -19,6 +20,7 @@ find_late_start(smcr_finder_t *finder)
     const smcr_list_t *conns = &finder->report->connections;
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
     const smcr_connection_entry_t *earliest = NULL;
+    const char *filter = "";
     smcr_when_t first = {0};
     uint64_t count = 0;
     smcr_finding_entry_t *finding;
@@ -30,19 +32,19 @@ find_late_start(smcr_finder_t *finder)
         if (!earliest || conn->first_frame.frame < first.frame)
             earliest = conn;
         first = earliest->first_frame;
-        count++;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
     }
     if (!count)
         return;
-    if (notice.count)
+    if (notice.count >= count)
         first = notice.first;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
     finding->text =
         smcr_finder_text(finder, "%s began before the capture: what came first is not known",
                          count == 1 ? smcr_words_connection(finder->scope, earliest)
                                     : smcr_finder_things(finder, count, "connection"));
-    finding->filter =
-        notice.count ? notice.filter : smcr_words_connection_filter(finder->scope, earliest);
+    finding->filter = notice.count >= count ? notice.filter : filter ? filter : "smcr";
 }
 
 /* Packets are absent of which nobody says that he lacks them. */
@@ -80,6 +82,56 @@ find_lack(smcr_finder_t *finder)
             smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
                              smcr_finder_things(finder, finder->report->dropped, "packet"));
     }
+}
+
+/* ---- one direction alone ---- */
+
+static bool
+has_reverse(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+{
+    const smcr_list_t *flows = &finder->report->rdma_flows;
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_rdma_entry_t *other = flows->entries[i];
+        if (g_strcmp0(other->src, flow->dst) == 0 && g_strcmp0(other->dst, flow->src) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Who acknowledges has got packets, and the capture has none of them. */
+static bool
+is_one_sided(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+{
+    bool acknowledges = false;
+
+    if (!flow->src || !flow->dst || smcr_flow_peer(finder, flow))
+        return false;
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
+    return acknowledges && !has_reverse(finder, flow);
+}
+
+static void
+find_one_sided(smcr_finder_t *finder)
+{
+    const smcr_list_t *flows = &finder->report->rdma_flows;
+    const smcr_rdma_entry_t *first = NULL;
+    smcr_finding_entry_t *finding;
+
+    for (uint32_t i = 0; i < flows->length && !first; i++)
+        if (is_one_sided(finder, flows->entries[i]))
+            first = flows->entries[i];
+    if (!first)
+        return;
+    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "one_sided", first->packets,
+                              first->first_frame);
+    finding->text = smcr_finder_text(
+        finder, "The capture has no RoCE packet from %s to %s, though some are acknowledged: %s",
+        first->dst, first->src, "is one direction left out?");
+    if (first->dst_qpn != SMCR_UNKNOWN)
+        finding->filter =
+            smcr_finder_text(finder, "infiniband.bth.destqp == %" PRIu64, first->dst_qpn);
 }
 
 /* Connections that gave up because RoCE did not get through. */
@@ -148,12 +200,19 @@ goes_silent(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
     return end - conn->last_frame.time >= MAX(lived, SILENCE);
 }
 
+static uint64_t
+unread_of(const smcr_connection_entry_t *conn)
+{
+    return smcr_known(conn->client_to_server.unread_bytes) +
+           smcr_known(conn->server_to_client.unread_bytes);
+}
+
 static void
 find_silence(smcr_finder_t *finder)
 {
     const smcr_list_t *conns = &finder->report->connections;
     smcr_when_t last = {0};
-    uint64_t count = 0;
+    uint64_t count = 0, unread = 0;
     smcr_finding_entry_t *finding;
 
     for (uint32_t i = 0; i < conns->length; i++) {
@@ -162,24 +221,33 @@ find_silence(smcr_finder_t *finder)
             continue;
         if (conn->last_frame.frame > last.frame)
             last = conn->last_frame;
+        unread += unread_of(conn);
         count++;
     }
     if (!count)
         return;
-    finding = smcr_finder_add(finder, SMCR_CHAT, SMCR_BY_SILENCE, "silent_end", count, last);
+    finding = smcr_finder_add(finder, unread ? SMCR_NOTE : SMCR_CHAT, SMCR_BY_SILENCE, "silent_end",
+                              count, last);
     finding->text = smcr_finder_text(
-        finder, "%s open and silent in the last %s: idle, or cut off without a word",
+        finder, "%s open and silent in the last %s: %s%s",
         smcr_finder_things(finder, count, "connection"),
-        smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time));
+        smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time),
+        unread ? smcr_words_bytes(finder->scope, unread) : "idle, or cut off without a word",
+        unread ? " announced, but not read" : "");
     finding->filter = smcr_finder_text(finder, "frame.number >= %" PRIu32, last.frame);
 }
 
 void
 smcr_find_on_capture(smcr_finder_t *finder)
 {
+    find_cut(finder);
+    if (smcr_finder_is_filtered(finder)) {
+        finder->has[SMCR_BY_LATE_START] = finder->has[SMCR_BY_LACK] = true; /* but unsaid */
+        return;
+    }
     find_late_start(finder);
     find_no_roce(finder);
+    find_one_sided(finder);
     find_lack(finder);
-    find_cut(finder);
     find_silence(finder);
 }

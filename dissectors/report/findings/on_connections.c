@@ -21,12 +21,21 @@ typedef bool is_t(const smcr_connection_entry_t *conn);
 typedef struct {
     uint32_t count;
     const smcr_connection_entry_t *first;
+    const char *streams; /* a display filter of all of them; NULL: they are too many */
 } group_t;
 
 static bool
 is_text(const char *text, const char *other)
 {
     return text && strcmp(text, other) == 0;
+}
+
+static const char *
+tcp_filter(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
+{
+    if (conn->tcp_stream == SMCR_UNKNOWN)
+        return smcr_words_connection_filter(finder->scope, conn);
+    return smcr_finder_text(finder, "tcp.stream == %" PRIu64, conn->tcp_stream);
 }
 
 static group_t
@@ -41,7 +50,8 @@ all_that(const smcr_finder_t *finder, is_t *is)
             continue;
         if (!group.first)
             group.first = conn;
-        group.count++;
+        group.streams = smcr_finder_either(finder, group.streams, tcp_filter(finder, conn),
+                                           group.count++);
     }
     return group;
 }
@@ -83,7 +93,10 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         place = wmem_array_get_count(groups);
         wmem_map_insert(by_reason, key, (void *)place);
     }
-    ((group_t *)wmem_array_index(groups, (unsigned)place - 1))->count++;
+    group_t *group = wmem_array_index(groups, (unsigned)place - 1);
+    group->streams = smcr_finder_either(finder, group->streams,
+                                        smcr_words_connection_filter(finder->scope, conn),
+                                        group->count++);
 }
 
 /* Nothing is wrong with a peer that does not want SMC-R; a handshake that fails is trouble. */
@@ -105,7 +118,11 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
         finder, "%s %s: %s", name(finder, group),
         is_text(group->first->outcome, "tcp") ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? fallback->reason : "reason not known");
-    finding->filter = filter(finder, group, "smcr.fallback");
+    finding->filter = "smcr.fallback";
+    if (group->streams)
+        finding->filter = smcr_finder_text(
+            finder, group->count == 1 ? "%s && smcr.fallback" : "(%s) && smcr.fallback",
+            group->streams);
 }
 
 /* Failed handshakes first, then what concerns most connections. */
@@ -184,11 +201,11 @@ find_plain(smcr_finder_t *finder)
                               group.first->first_frame);
     finding->text = smcr_finder_text(finder, "%s stayed on TCP: one side did not offer SMC-R",
                                      name(finder, &group));
-    finding->filter =
-        group.count == 1 && group.first->tcp_stream != SMCR_UNKNOWN
-            ? smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.syn == 1",
-                               group.first->tcp_stream)
-            : "tcp.flags.syn == 1";
+    finding->filter = "tcp.flags.syn == 1";
+    if (group.streams)
+        finding->filter = smcr_finder_text(
+            finder, group.count == 1 ? "%s && tcp.flags.syn == 1" : "(%s) && tcp.flags.syn == 1",
+            group.streams);
 }
 
 /* ---- ends ---- */
@@ -307,15 +324,14 @@ find_unfinished(smcr_finder_t *finder)
     group_t group = all_that(finder, is_unfinished);
     smcr_finding_entry_t *finding;
 
-    if (!group.count)
+    if (!group.count || smcr_finder_is_filtered(finder))
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_UNFINISHED, "handshake_unfinished",
                               group.count, group.first->first_frame);
     finding->text = smcr_finder_text(
         finder, "%s: the capture does not show how the handshake ended", name(finder, &group));
-    finding->filter = group.count == 1 ? smcr_finder_text(finder, "tcp.stream == %" PRIu64,
-                                                          group.first->tcp_stream)
-                                       : "smcr.clc || smcr.option || tcp.flags.syn == 1";
+    finding->filter =
+        group.streams ? group.streams : "smcr.clc || smcr.option || tcp.flags.syn == 1";
 }
 
 void

@@ -18,8 +18,10 @@ typedef struct {
     uint64_t packets;            /* all of these flows */
     uint64_t again;              /* packets sent again for it */
     uint64_t slowest;            /* message, nanoseconds */
+    uint64_t answered;           /* marks: CNPs that answer them */
     const smcr_rdma_entry_t *at; /* the flow with most of it */
     uint64_t most;
+    uint64_t flows; /* that have it; only where somebody asks */
     bool both, others; /* the other direction has it too; other hosts have */
 } trouble_t;
 
@@ -76,7 +78,7 @@ slowest(const smcr_finder_t *finder, const trouble_t *trouble)
 {
     if (trouble->slowest < 10000000)
         return "";
-    return smcr_finder_text(finder, "; a message took up to %s",
+    return smcr_finder_text(finder, "; the slowest message of all took %s",
                             smcr_words_duration(finder->scope, trouble->slowest));
 }
 
@@ -113,6 +115,18 @@ add_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_
         trouble->again += smcr_known(flow->repeated);
 }
 
+/* A receiver that drops a packet gets it again. */
+static const char *
+effect_of_damage(const smcr_finder_t *finder, const trouble_t *trouble)
+{
+    if (trouble->again)
+        return smcr_finder_text(finder, "the receiver drops %s%s",
+                                trouble->count == 1 ? "it" : "them", again(finder, trouble->again));
+    if (smcr_finder_is_filtered(finder))
+        return "damaged on the way, or in the capture alone";
+    return "nothing was sent again, so perhaps damaged in the capture alone";
+}
+
 static void
 find_damaged(smcr_finder_t *finder)
 {
@@ -124,10 +138,9 @@ find_damaged(smcr_finder_t *finder)
         return;
     finding = smcr_finder_add(finder, SMCR_ERROR, SMCR_BY_ICRC, "wrong_icrc", trouble.count,
                               notice.first);
-    finding->text = smcr_finder_text(finder, "%s with a wrong ICRC%s: the receiver drops %s%s",
+    finding->text = smcr_finder_text(finder, "%s with a wrong ICRC%s: %s",
                                      smcr_finder_things(finder, trouble.count, "packet"),
-                                     between(finder, &trouble), trouble.count == 1 ? "it" : "them",
-                                     again(finder, trouble.again));
+                                     between(finder, &trouble), effect_of_damage(finder, &trouble));
     finding->filter = "smcr.icrc.bad";
 }
 
@@ -137,18 +150,19 @@ static void
 add_refused(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, trouble_t *trouble)
 {
     const smcr_naks_entry_t *nak = &flow->nak;
+    uint64_t count = smcr_known(nak->invalid_request) + smcr_known(nak->remote_access) +
+                     smcr_known(nak->remote_operational) + smcr_known(nak->invalid_rd);
 
-    add_trouble(trouble, flow,
-                smcr_known(nak->invalid_request) + smcr_known(nak->remote_access) +
-                    smcr_known(nak->remote_operational) + smcr_known(nak->invalid_rd),
-                0);
+    add_trouble(trouble, flow, count, 0);
+    trouble->flows += count != 0;
 }
 
 static void
 add_reason(const smcr_finder_t *finder, uint64_t count, const char *name, const char **names)
 {
     if (smcr_known(count))
-        *names = **names ? smcr_finder_text(finder, "%s, %s", *names, name) : name;
+        *names = smcr_finder_text(finder, "%s%s%s %s", *names, **names ? ", " : "",
+                                  smcr_words_number(finder->scope, count), name);
 }
 
 static const char *
@@ -161,10 +175,10 @@ reasons(const smcr_finder_t *finder)
     for (uint32_t i = 0; i < flows->length; i++)
         smcr_entry_join(&sum, &((const smcr_rdma_entry_t *)flows->entries[i])->nak,
                         &smcr_naks_description, finder->scope);
-    add_reason(finder, sum.invalid_request, "invalid request", &names);
-    add_reason(finder, sum.remote_access, "remote access error", &names);
-    add_reason(finder, sum.remote_operational, "remote operational error", &names);
-    add_reason(finder, sum.invalid_rd, "invalid RD request", &names);
+    add_reason(finder, sum.invalid_request, "for an invalid request", &names);
+    add_reason(finder, sum.remote_access, "for a remote access error", &names);
+    add_reason(finder, sum.remote_operational, "for a remote operational error", &names);
+    add_reason(finder, sum.invalid_rd, "for an invalid RD request", &names);
     return names;
 }
 
@@ -180,9 +194,14 @@ find_refused(smcr_finder_t *finder)
     finding =
         smcr_finder_add(finder, SMCR_WARN, SMCR_BY_REFUSAL, "refused", trouble.count, notice.first);
     finding->text = smcr_finder_text(
-        finder, "%s refuses %s, and the queue pair fails: %s",
+        finder, "%s refuses %s, and %s: %s",
         trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
-        smcr_finder_things(finder, trouble.count, "request"), reasons(finder));
+        smcr_finder_things(finder, trouble.count, "request"),
+        trouble.flows == 1
+            ? "the queue pair fails"
+            : smcr_finder_text(finder, "%s fail",
+                               smcr_finder_things(finder, trouble.flows, "queue pair")),
+        reasons(finder));
     finding->filter = "smcr.nak.code > 0";
 }
 
@@ -267,18 +286,25 @@ is_proven(const smcr_causes_entry_t *causes)
     return causes->nak || causes->read;
 }
 
+#define A_FEW 3
 #define STALL UINT64_C(100000000) /* nanoseconds that a user notices */
 
-/* Above 0.2 percent, users of RoCE call it trouble. A repeat that nobody asked for may be needless,
- * and costs little unless a message was late. */
+/* Above 0.2 percent, users of RoCE call it trouble. */
+static bool
+are_many(const trouble_t *trouble)
+{
+    return trouble->count * 500 >= trouble->packets;
+}
+
+/* A repeat that nobody asked for may be needless, and costs little unless a message was late. */
 static smcr_severity_t
 severity_of_repeats(const trouble_t *trouble, const smcr_causes_entry_t *causes)
 {
     if (is_proven(causes))
-        return trouble->count * 500 >= trouble->packets ? SMCR_WARN : SMCR_NOTE;
-    if (causes->timeout)
-        return trouble->slowest >= STALL ? SMCR_WARN : SMCR_NOTE;
-    return SMCR_CHAT;
+        return are_many(trouble) ? SMCR_WARN : SMCR_NOTE;
+    if (causes->timeout && trouble->slowest >= STALL)
+        return SMCR_WARN;
+    return trouble->count >= A_FEW && are_many(trouble) ? SMCR_NOTE : SMCR_CHAT;
 }
 
 static const char *
@@ -301,9 +327,9 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
         return smcr_finder_text(finder, "Packets are lost: %s sent again (%s)%s", what,
                                 cause_text(finder, causes), slowest(finder, trouble));
     return smcr_finder_text(finder, "%s sent again %s%s", what,
-                            causes->timeout ? "after a timeout, without a NAK"
+                            causes->timeout ? "without a NAK, as when a timer runs out"
                                             : "for a cause that is not known",
-                            slowest(finder, trouble));
+                            trouble->slowest >= STALL ? slowest(finder, trouble) : "");
 }
 
 static void
@@ -321,17 +347,29 @@ find_repeats(smcr_finder_t *finder)
                               kind_of_repeats(&causes), trouble.count,
                               smcr_when_earlier(nak.first, repeat.first));
     finding->text = text_of_repeats(finder, &trouble, &causes);
-    finding->filter = "smcr.nak || smcr.packet_retransmitted";
+    finding->filter = "smcr.nak || smcr.retransmission";
 }
 
 /* ---- congestion ---- */
 
 static void
-add_marked(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_marked(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, trouble_t *trouble)
 {
-    const smcr_rdma_entry_t *peer = smcr_flow_peer(finder, flow);
+    add_trouble(trouble, flow, smcr_known(flow->ecn.ce), 0);
+    trouble->answered += flow->ce_to_cnp_s.count;
+}
 
-    add_trouble(trouble, flow, smcr_known(flow->ecn.ce), peer ? smcr_known(peer->cnp) : 0);
+static const char *
+cnps(const smcr_finder_t *finder, const trouble_t *marked, const trouble_t *notified)
+{
+    const char *all = smcr_finder_things(finder, notified->count, "CNP");
+
+    if (!notified->count)
+        return "no CNP";
+    if (marked->answered >= notified->count)
+        return smcr_finder_text(finder, "%s in answer", all);
+    return smcr_finder_text(finder, "%s, %s of them in answer to a mark", all,
+                            smcr_words_number(finder->scope, marked->answered));
 }
 
 static void
@@ -357,7 +395,6 @@ find_congestion(smcr_finder_t *finder)
     trouble_t notified = sum_up(finder, add_notified);
     smcr_when_t ce = smcr_finder_notice(finder, "smcr.ecn == 3").first;
     smcr_when_t cnp = smcr_finder_notice(finder, "smcr.congestion").first;
-    const char *cnps = smcr_finder_things(finder, notified.count, "CNP");
     smcr_finding_entry_t *finding;
 
     if (!marked.count && !notified.count)
@@ -367,12 +404,13 @@ find_congestion(smcr_finder_t *finder)
                         "congestion", marked.count + notified.count, smcr_when_earlier(ce, cnp));
     if (marked.count)
         finding->text =
-            smcr_finder_text(finder, "Congestion: %s of %s%s marked CE, %s in answer",
+            smcr_finder_text(finder, "Congestion: %s of %s%s marked CE, %s",
                              smcr_words_number(finder->scope, marked.count),
                              smcr_finder_things(finder, marked.packets, "packet"),
-                             between(finder, &marked), notified.count ? cnps : "no CNP");
+                             between(finder, &marked), cnps(finder, &marked, &notified));
     else
-        finding->text = smcr_finder_text(finder, "Congestion: %s%s, and no packet marked CE", cnps,
+        finding->text = smcr_finder_text(finder, "Congestion: %s%s, and no packet marked CE",
+                                         smcr_finder_things(finder, notified.count, "CNP"),
                                          between(finder, &notified));
     finding->filter = "smcr.ecn == 3 || smcr.congestion";
 }

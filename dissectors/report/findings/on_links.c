@@ -36,6 +36,20 @@ name_of(const place_t *place)
     return smcr_words_link(place->finder->scope, place->group, place->link);
 }
 
+static const char *
+filter_of_moves(const place_t *place, const smcr_failover_t *failover)
+{
+    smcr_finder_t *finder = place->finder;
+    const char *group = smcr_finder_text(finder, "smcr.lgr == %" PRIu64, place->group->index);
+
+    if (smcr_finder_notice(finder, "smcr.conn.moved").count && failover->first_move.frame)
+        return smcr_finder_text(finder, "frame.number == %" PRIu32 " || (%s && smcr.conn.moved)",
+                                failover->first_move.frame, group);
+    if (failover->to == SMCR_UNKNOWN)
+        return group;
+    return smcr_finder_text(finder, "%s && smcr.link.number == %" PRIu64, group, failover->to);
+}
+
 /* Connections go to another link, and nobody says why. */
 static void
 find_left(const place_t *place)
@@ -48,10 +62,7 @@ find_left(const place_t *place)
 
     finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
                                      smcr_words_failover(finder->scope, &failover));
-    finding->filter = smcr_finder_text(finder, "smcr.lgr == %" PRIu64, place->group->index);
-    if (failover.to != SMCR_UNKNOWN)
-        finding->filter = smcr_finder_text(finder, "%s && smcr.link.number == %" PRIu64,
-                                           finding->filter, failover.to);
+    finding->filter = filter_of_moves(place, &failover);
 }
 
 /* What the connections wrote again, of all links. */
@@ -71,9 +82,12 @@ find_lost(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
-    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST,
-                                                    "link_lost", 1, when_lost(place, &failover));
+    smcr_when_t when = when_lost(place, &failover);
+    smcr_finding_entry_t *finding;
 
+    if (!when.frame && smcr_finder_is_filtered(finder))
+        return;
+    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST, "link_lost", 1, when);
     finding->text =
         smcr_finder_text(finder, "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
                          smcr_words_failover(finder->scope, &failover),
@@ -136,7 +150,7 @@ find_on_link(const place_t *place)
 {
     const smcr_link_entry_t *link = place->link;
     const smcr_rdma_entry_t *flow = dead_end(place);
-    bool unused = !link->flows.length && !smcr_link_is_left(link);
+    bool unused = smcr_link_is_unused(link) && !smcr_finder_is_filtered(place->finder);
 
     if (flow)
         find_dead_end(place, flow);
@@ -160,6 +174,55 @@ find_group_lost(smcr_finder_t *finder)
                               notice.count, notice.first);
     finding->text = notice.text;
     finding->filter = "smcr.lgr.connections_lost";
+}
+
+/* The last one that had ended before the frame; NULL: none. */
+static const smcr_link_group_entry_t *
+ended_before(const smcr_finder_t *finder, uint32_t frame)
+{
+    const smcr_list_t *groups = &finder->report->link_groups;
+    const smcr_link_group_entry_t *last = NULL;
+
+    for (uint32_t i = 0; i < groups->length; i++) {
+        const smcr_link_group_entry_t *group = groups->entries[i];
+        uint32_t ended = group->ended_frame.frame;
+        if (ended && ended <= frame && (!last || ended > last->ended_frame.frame))
+            last = group;
+    }
+    return last;
+}
+
+static const char *
+reason_of_end(const smcr_finder_t *finder, const smcr_link_group_entry_t *group)
+{
+    for (uint32_t i = 0; i < group->links.length; i++) {
+        const smcr_link_entry_t *link = group->links.entries[i];
+        if (link->delete_reason)
+            return smcr_finder_text(finder, " (%s)", link->delete_reason);
+    }
+    return "";
+}
+
+/* Linux sends its last DELETE LINK again and again: the peer's queue pair is gone. */
+static void
+find_group_end(smcr_finder_t *finder)
+{
+    smcr_notice_t again = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
+    const smcr_link_group_entry_t *group = ended_before(finder, again.first.frame);
+    smcr_finding_entry_t *finding;
+
+    if (!again.count || !group)
+        return;
+    finding = smcr_finder_add(finder, SMCR_CHAT, SMCR_BY_GROUP_END, "link_group_ended", again.count,
+                              group->ended_frame);
+    finding->text = smcr_finder_text(
+        finder,
+        "Link group %" PRIu64 " ended%s; its last packets went out %s more, to nobody: harmless",
+        group->index, reason_of_end(finder, group),
+        smcr_finder_things(finder, again.count, "time"));
+    finding->filter =
+        smcr_finder_text(finder, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
+                         group->ended_frame.frame);
 }
 
 /* ---- a peer that stopped answering ---- */
@@ -186,21 +249,19 @@ static void
 find_dead_peer(smcr_finder_t *finder)
 {
     smcr_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
-    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
     uint64_t silence = 0;
     const smcr_rdma_entry_t *flow = silent_flow(finder, &silence);
     smcr_finding_entry_t *finding;
 
-    if (!notice.count)
+    if (!notice.count || smcr_finder_is_filtered(finder))
         return;
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_DEAD_PEER, "dead_peer", notice.count,
                               notice.first);
-    finding->filter = "smcr.peer_silent || smcr.packet_retransmitted";
+    finding->filter = "smcr.peer_silent || smcr.retransmission";
     if (flow)
         finding->text = smcr_finder_text(
-            finder, "%s stopped answering%s: %s from %s sent again, no answer for %s", flow->dst,
-            reset.frame && reset.frame < notice.first.frame ? " after a TCP reset" : "",
-            smcr_finder_things(finder, flow->repeated, "packet"), flow->src,
+            finder, "%s stopped answering: %s from %s sent again, nothing came back for %s",
+            flow->dst, smcr_finder_things(finder, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence));
     else
         finding->text = "A peer stopped answering: the same packets are sent again and again";
@@ -217,5 +278,6 @@ smcr_find_on_links(smcr_finder_t *finder)
             find_on_link(&(place_t){finder, group, group->links.entries[j]});
     }
     find_group_lost(finder);
+    find_group_end(finder);
     find_dead_peer(finder);
 }

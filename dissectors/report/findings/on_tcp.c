@@ -57,12 +57,13 @@ find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_CONGESTION, "tcp_congestion",
                               sum->marked + sum->echoed, notice.first);
     finding->text =
-        smcr_finder_text(finder, "Congestion on %s: %s of %s marked CE, %s echoed it (ECE)",
+        smcr_finder_text(finder, "Congestion on %s with %s: %s marked CE, %s with its echo (ECE)",
                          smcr_finder_things(finder, sum->flows, "TCP connection"),
-                         smcr_words_number(finder->scope, sum->marked),
                          smcr_finder_things(finder, sum->segments, "data segment"),
+                         smcr_finder_things(finder, sum->marked, "segment"),
                          smcr_finder_things(finder, sum->echoed, "segment"));
-    finding->filter = "tcp && (ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)";
+    finding->filter = "tcp && (ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || "
+                      "(tcp.flags.ece == 1 && tcp.flags.syn == 0))";
 }
 
 static void

@@ -23,6 +23,12 @@ smcr_link_is_left(const smcr_link_entry_t *link)
     return link->moved_from && link->moved_from != SMCR_UNKNOWN;
 }
 
+bool
+smcr_link_is_unused(const smcr_link_entry_t *link)
+{
+    return !link->flows.length && !smcr_link_is_left(link);
+}
+
 static const smcr_rdma_entry_t *
 flow_of(const smcr_report_entry_t *report, uint64_t index)
 {

@@ -20,6 +20,9 @@ typedef struct {
 bool smcr_link_is_lost(const smcr_link_entry_t *link);
 bool smcr_link_is_left(const smcr_link_entry_t *link);
 
+/* Whether the capture has no packet and no connection of the link: there is nothing to move. */
+bool smcr_link_is_unused(const smcr_link_entry_t *link);
+
 /* The connections that left the link, and where they went. */
 smcr_failover_t smcr_failover_of(const smcr_report_entry_t *report,
                                  const smcr_link_group_entry_t *group,

@@ -106,7 +106,7 @@ const char *
 smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
 {
     if (time < MILLISECOND)
-        return with_unit(scope, quotient(scope, (double)time, MICROSECOND, 0), "us");
+        return with_unit(scope, quotient(scope, (double)time, MICROSECOND, 0), "µs");
     if (time < SECOND)
         return with_unit(scope,
                          quotient(scope, (double)time, MILLISECOND, decimals_of(time, MILLISECOND)),

@@ -25,7 +25,7 @@ const char *smcr_words_bytes(wmem_allocator_t *scope, uint64_t bytes);
 /* Bytes in a column: "500 B", "19.5 KiB". */
 const char *smcr_words_size(wmem_allocator_t *scope, uint64_t bytes);
 
-/* Nanoseconds as a duration: "850 us", "4.2 ms", "1.24 s", "10 min 30 s". */
+/* Nanoseconds as a duration: "850 µs", "4.2 ms", "1.24 s", "10 min 30 s". */
 const char *smcr_words_duration(wmem_allocator_t *scope, uint64_t time);
 
 /* Nanoseconds since 1970 as date and time of day: "2026-11-20 13:45:09.646000 UTC". */

@@ -72,10 +72,25 @@ write_outcomes(const smcr_page_t *page)
                        count_text(page, CLOSES(page, "unknown"), "with unknown end"), NULL));
 }
 
+/* On TCP without a fallback: nobody tried. */
+static uint64_t
+count_plain(const smcr_page_t *page)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        count += !conn->fallback && conn->outcome && strcmp(conn->outcome, "tcp") == 0;
+    }
+    return count;
+}
+
 static void
 write_fallbacks(const smcr_page_t *page)
 {
     const smcr_list_t *fallbacks = &page->report->fallbacks;
+    uint64_t plain = count_plain(page);
 
     for (uint32_t i = 0; i < fallbacks->length && i < SMCR_PAGE_MOST; i++) {
         const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
@@ -85,6 +100,9 @@ write_fallbacks(const smcr_page_t *page)
             fallback->reason ? fallback->reason : "reason not known");
     }
     smcr_page_more(page, fallbacks->length, " reasons");
+    if (plain)
+        smcr_page_line(page, 2, "%s on TCP: one side did not offer SMC-R",
+                       smcr_words_number(page->scope, plain));
 }
 
 /* ---- the busiest ---- */
@@ -134,6 +152,27 @@ static const char *
 size_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way)
 {
     return way->bytes == SMCR_UNKNOWN ? "?" : smcr_words_size(page->scope, way->bytes);
+}
+
+static const smcr_conn_way_entry_t *
+way_of(const smcr_connection_entry_t *conn, bool to_server)
+{
+    return to_server ? &conn->client_to_server : &conn->server_to_client;
+}
+
+/* Where some are not known, it is a sum of the others. */
+static const char *
+size_of_all(const smcr_page_t *page, const smcr_connection_entry_t *sum, bool to_server)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    const smcr_conn_way_entry_t *way = way_of(sum, to_server);
+    bool known = true;
+
+    for (uint32_t i = 0; i < conns->length; i++)
+        known = known && way_of(conns->entries[i], to_server)->bytes != SMCR_UNKNOWN;
+    if (known)
+        return size_of(page, way);
+    return smcr_page_known(way->bytes) ? smcr_page_text(page, "≥ %s", size_of(page, way)) : "?";
 }
 
 /* Little data has no rate worth the name. */
@@ -200,8 +239,8 @@ add_sum(smcr_table_t *table)
     smcr_table_cell(
         table, smcr_page_text(page, "all %s",
                               smcr_words_number(page->scope, page->report->connections.length)));
-    smcr_table_cell(table, size_of(page, &sum.client_to_server));
-    smcr_table_cell(table, size_of(page, &sum.server_to_client));
+    smcr_table_cell(table, size_of_all(page, &sum, true));
+    smcr_table_cell(table, size_of_all(page, &sum, false));
     smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
     smcr_table_cell(table, rate_of(page, &sum.client_to_server, time));
     smcr_table_cell(table, rate_of(page, &sum.server_to_client, time));
@@ -224,7 +263,30 @@ write_busiest(const smcr_page_t *page)
     for (uint32_t i = 0; i < count; i++)
         add_connection(&table, busiest[i]);
     smcr_table_write(&table);
-    smcr_page_more(page, page->report->connections.length, " with less data");
+    smcr_page_more(page, page->report->connections.length,
+                   count && bytes_of(busiest[count - 1]) ? " with less data" : "");
+}
+
+/* Each SYN is in the capture, and none has the option. */
+static bool
+has_all_syns(const smcr_list_t *flows)
+{
+    for (uint32_t i = 0; i < flows->length; i++)
+        if (((const smcr_tcp_entry_t *)flows->entries[i])->ecn_initiated == SMCR_MAYBE)
+            return false;
+    return flows->length != 0;
+}
+
+static void
+write_plain(const smcr_page_t *page)
+{
+    const smcr_list_t *flows = &page->report->tcp_flows;
+
+    smcr_page_line(page, 2, "%s%s",
+                   smcr_page_list(page, "; ", "none with SMC-R",
+                                  smcr_page_things(page, flows->length, "plain TCP connection"),
+                                  NULL),
+                   has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
 }
 
 void
@@ -232,11 +294,7 @@ smcr_text_connections(const smcr_page_t *page)
 {
     smcr_page_heading(page, "Connections");
     if (!page->report->connections.length) {
-        smcr_page_line(page, 2, "%s",
-                       smcr_page_list(page, "; ", "none with SMC-R",
-                                      smcr_page_things(page, page->report->tcp_flows.length,
-                                                       "plain TCP connection"),
-                                      NULL));
+        write_plain(page);
         return;
     }
     write_outcomes(page);

@@ -35,13 +35,28 @@ traffic(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
                           smcr_words_size(page->scope, sum->goodput_bytes));
 }
 
+/* Nothing of the transport; RDMA-CM has timers of its own. */
+static const char *
+repeated_by_cm(const smcr_page_t *page)
+{
+    const smcr_list_t *findings = &page->report->findings;
+
+    for (uint32_t i = 0; i < findings->length; i++) {
+        const smcr_finding_entry_t *finding = findings->entries[i];
+        if (strcmp(finding->kind, "cm_repeat") == 0)
+            return smcr_page_text(page, "none by RDMA; by RDMA-CM %s",
+                                  smcr_words_things(page->scope, finding->count, "message"));
+    }
+    return "none";
+}
+
 static const char *
 repeats(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 {
     const smcr_causes_entry_t *causes = &sum->repeated_after;
 
     if (!sum->repeated)
-        return "none";
+        return repeated_by_cm(page);
     return smcr_page_text(
         page, "%s (%s): %s", smcr_words_things(page->scope, sum->repeated, "packet"),
         smcr_words_share(page->scope, sum->repeated, sum->packets),
@@ -89,7 +104,9 @@ congestion(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
                 : "",
         smcr_page_things(page, sum->cnp, "CNP"),
         sum->ce_to_cnp_s.count
-            ? smcr_page_text(page, "CNP after %s", smcr_page_spread(page, &sum->ce_to_cnp_s))
+            ? smcr_page_text(page, "%s of them answer a mark, after %s",
+                             smcr_words_number(page->scope, sum->ce_to_cnp_s.count),
+                             smcr_page_spread(page, &sum->ce_to_cnp_s))
             : "",
         NULL);
 }
@@ -133,6 +150,51 @@ queue_pair(const smcr_page_t *page, const char *address, uint64_t qpn)
     return qpn == SMCR_UNKNOWN ? name : smcr_page_text(page, "%s QP %" PRIu64, name, qpn);
 }
 
+static const char *
+number(const smcr_page_t *page, uint64_t value)
+{
+    return smcr_page_known(value) ? smcr_words_number(page->scope, value) : "";
+}
+
+/* That it has sent. */
+static uint64_t
+naks_of(const smcr_rdma_entry_t *flow)
+{
+    const smcr_naks_entry_t *nak = &flow->nak;
+
+    return smcr_page_known(nak->psn_sequence) + smcr_page_known(nak->invalid_request) +
+           smcr_page_known(nak->remote_access) + smcr_page_known(nak->remote_operational) +
+           smcr_page_known(nak->invalid_rd) + smcr_page_known(flow->rnr_nak);
+}
+
+/* The states of a healthy connection say nothing. */
+static const char *
+state_of(const smcr_flow_cm_entry_t *cm)
+{
+    const char *state = cm->client_state;
+
+    if (!state || strcmp(state, "established") == 0 || strcmp(state, "timewait") == 0)
+        return "";
+    return state;
+}
+
+/* Which port of RDMA-CM it went to; RDMA-CM itself has queue pair 1. */
+static const char *
+service_of(const smcr_page_t *page, const smcr_rdma_entry_t *flow)
+{
+    const smcr_flow_cm_entry_t *cm = flow->cm;
+
+    if (flow->dst_qpn == 1)
+        return "RDMA-CM";
+    if (!cm)
+        return "";
+    return smcr_page_list(page, ", ",
+                          cm->port == SMCR_UNKNOWN
+                              ? ""
+                              : smcr_page_text(page, "port %" PRIu64, cm->port),
+                          state_of(cm), NULL);
+}
+
 static void
 add_flow(smcr_table_t *table, const smcr_rdma_entry_t *flow)
 {
@@ -143,9 +205,10 @@ add_flow(smcr_table_t *table, const smcr_rdma_entry_t *flow)
                                    queue_pair(page, flow->dst, flow->dst_qpn)));
     smcr_table_cell(table, smcr_words_number(page->scope, flow->packets));
     smcr_table_cell(table, smcr_words_size(page->scope, flow->payload_bytes));
-    smcr_table_cell(table, count(page, flow->repeated, ""));
-    smcr_table_cell(table, count(page, flow->ecn.ce, ""));
-    smcr_table_cell(table, flow->cm && flow->cm->client_state ? flow->cm->client_state : "");
+    smcr_table_cell(table, number(page, flow->repeated));
+    smcr_table_cell(table, number(page, naks_of(flow)));
+    smcr_table_cell(table, number(page, flow->ecn.ce));
+    smcr_table_cell(table, service_of(page, flow));
 }
 
 static void
@@ -164,10 +227,10 @@ static void
 write_others(const smcr_page_t *page)
 {
     static const char *const headings[] = {
-        "flow of another program", "packets", "payload", "again", "CE", "RDMA-CM"};
+        "flow of another program", "packets", "payload", "again", "NAKs", "CE", "service"};
     const smcr_list_t *flows = &page->report->rdma_flows;
     const smcr_rdma_entry_t *busiest[SMCR_PAGE_MOST];
-    smcr_table_t table = smcr_table_new(page, "lrrrrl");
+    smcr_table_t table = smcr_table_new(page, "lrrrrrl");
     uint32_t others = 0;
 
     for (uint32_t i = 0; i < flows->length; i++)

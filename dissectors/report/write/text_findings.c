@@ -60,16 +60,34 @@ write_finding(const smcr_page_t *page, uint32_t number, const smcr_finding_entry
     smcr_page_line(page, FINDING_INDENT, "%s", filter);
 }
 
+/* Only of what has been looked at. */
+static void
+write_health(const smcr_page_t *page)
+{
+    const smcr_list_t *findings = &page->report->findings;
+    const smcr_capture_entry_t *capture = &page->report->capture;
+
+    if (capture->frames && is_healthy(findings))
+        smcr_page_line(page, 2, "Nothing is wrong%s, as far as %s.%s",
+                       capture->smcr_roce == SMCR_YES ? "" : " with SMC-R and TCP",
+                       capture->filter ? "these frames show" : "this capture shows",
+                       findings->length ? " But:" : "");
+}
+
 void
 smcr_text_findings(const smcr_page_t *page)
 {
     const smcr_list_t *findings = &page->report->findings;
+    const smcr_capture_entry_t *capture = &page->report->capture;
 
     write_breaches(page);
     smcr_page_heading(page, "Look at");
-    if (is_healthy(findings))
-        smcr_page_line(page, 2, "Nothing is wrong, as far as this capture shows.%s",
-                       findings->length ? " But:" : "");
+    if (!capture->frames)
+        smcr_page_line(page, 2, "No frames.");
+    else if (capture->filter)
+        smcr_page_line(page, 2,
+                       "Findings about what is absent are left out, because of the filter.");
+    write_health(page);
     for (uint32_t i = 0; i < findings->length; i++)
         write_finding(page, i + 1, findings->entries[i]);
 }

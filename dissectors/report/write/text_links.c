@@ -64,19 +64,30 @@ queue_pair(const smcr_page_t *page, const smcr_queue_pair_entry_t *entry)
                           number(page, " QP ", entry->qpn));
 }
 
+/* One link works, and another one was tried alone: a host has no second device. */
+static bool
+is_single(const smcr_link_group_entry_t *group)
+{
+    return group->type && strcmp(group->type, "single") == 0 && group->links.length == 2;
+}
+
 static const char *
-fate(const smcr_page_t *page, const smcr_link_entry_t *link)
+fate(const smcr_page_t *page, const smcr_link_group_entry_t *group, const smcr_link_entry_t *link)
 {
     const char *when = "";
 
     if (link->deleted_frame.frame)
         when = smcr_page_text(page, "frame %" PRIu32, link->deleted_frame.frame);
+    if (link->state && strcmp(link->state, "rejected") == 0 && smcr_link_is_unused(link) &&
+        is_single(group))
+        return "rejected: normal with one device";
     return smcr_page_list(page, ", ", link->state ? link->state : "",
                           link->delete_reason ? link->delete_reason : "", when, NULL);
 }
 
 static void
-add_link(smcr_table_t *table, const smcr_link_entry_t *link)
+add_link(smcr_table_t *table, const smcr_link_group_entry_t *group,
+         const smcr_link_entry_t *link)
 {
     const smcr_page_t *page = table->page;
 
@@ -84,7 +95,7 @@ add_link(smcr_table_t *table, const smcr_link_entry_t *link)
     smcr_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, &link->client),
                                           queue_pair(page, &link->server)));
     smcr_table_cell(table, number(page, "MTU ", link->mtu_bytes));
-    smcr_table_cell(table, fate(page, link));
+    smcr_table_cell(table, fate(page, group, link));
 }
 
 static void
@@ -94,7 +105,7 @@ write_links(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 
     table.indent = LINK_INDENT;
     for (uint32_t i = 0; i < group->links.length && i < SMCR_PAGE_MOST; i++)
-        add_link(&table, group->links.entries[i]);
+        add_link(&table, group, group->links.entries[i]);
     smcr_table_write(&table);
     smcr_page_more(page, group->links.length, " links");
 }
@@ -112,6 +123,15 @@ write_failover(const smcr_page_t *page, const smcr_link_group_entry_t *group,
                                   smcr_page_when(page, &failover.first_move), NULL));
 }
 
+/* With a filter, that no connection moved means nothing. */
+static bool
+is_failover(const smcr_page_t *page, const smcr_link_entry_t *link)
+{
+    bool lost = smcr_link_is_lost(link) && !smcr_link_is_unused(link);
+
+    return smcr_link_is_left(link) || (lost && !page->report->capture.filter);
+}
+
 static void
 write_failovers(const smcr_page_t *page)
 {
@@ -122,7 +142,7 @@ write_failovers(const smcr_page_t *page)
         const smcr_link_group_entry_t *group = groups->entries[i];
         for (uint32_t j = 0; j < group->links.length; j++) {
             const smcr_link_entry_t *link = group->links.entries[j];
-            if (!smcr_link_is_lost(link) && !smcr_link_is_left(link))
+            if (!is_failover(page, link))
                 continue;
             if (!count)
                 smcr_page_heading(page, "Failovers");

@@ -14,6 +14,7 @@
 
 #define INDENT  2
 #define BETWEEN 2 /* columns of a table */
+#define ARROW   " →"
 
 static glong
 width(const char *text)
@@ -130,69 +131,101 @@ column_width(const smcr_table_t *table, unsigned column)
     return widest;
 }
 
-/* What goes beyond is left out in the middle. */
+/* Takes from the cell what fits in a line. An arrow begins the next line rather than end this
+ * one. */
 static const char *
-shorten(const smcr_table_t *table, const char *cell, glong columns)
+next_line(const smcr_table_t *table, const char **cell, glong columns)
 {
-    glong whole = width(cell), head = (columns - 1) / 2;
-    const char *tail;
+    size_t length = that_fits(*cell, columns);
+    const char *line;
 
-    if (whole <= columns)
-        return cell;
-    tail = g_utf8_offset_to_pointer(cell, whole - (columns - 1 - head));
-    return wmem_strdup_printf(table->page->scope, "%.*s…%s",
-                              (int)(g_utf8_offset_to_pointer(cell, head) - cell), cell, tail);
+    if ((*cell)[length] && length > strlen(ARROW) &&
+        strncmp(*cell + length - strlen(ARROW), ARROW, strlen(ARROW)) == 0)
+        length -= strlen(ARROW);
+    line = wmem_strndup(table->page->scope, *cell, length);
+    *cell += length;
+    while (**cell == ' ')
+        (*cell)++;
+    return line;
+}
+
+static void
+write_cell(const smcr_table_t *table, unsigned column, const char *line, glong columns)
+{
+    GString *text = table->page->text;
+
+    if (table->alignment[column] == 'r')
+        pad(text, columns - width(line));
+    g_string_append(text, line);
+    if (table->alignment[column] == 'l')
+        pad(text, columns - width(line));
+    pad(text, BETWEEN);
+}
+
+/* Writes a line of the row; `cells`: what is left of them. Returns whether anything is. */
+static bool
+write_line(const smcr_table_t *table, const char **cells, const glong *widths)
+{
+    GString *text = table->page->text;
+    bool more = false;
+
+    pad(text, (glong)table->indent);
+    for (unsigned column = 0; column < table->columns; column++) {
+        if (!widths[column])
+            continue;
+        write_cell(table, column, next_line(table, &cells[column], widths[column]),
+                   widths[column]);
+        more |= *cells[column] != '\0';
+    }
+    while (text->len && text->str[text->len - 1] == ' ')
+        g_string_truncate(text, text->len - 1);
+    g_string_append_c(text, '\n');
+    return more;
 }
 
 static void
 write_row(const smcr_table_t *table, unsigned row, const glong *widths)
 {
-    GString *text = table->page->text;
+    const char **cells = wmem_alloc_array(table->page->scope, const char *, table->columns);
 
-    pad(text, (glong)table->indent);
-    for (unsigned column = 0; column < table->columns; column++) {
-        const char *cell = shorten(table, cell_of(table, row, column), widths[column]);
-        glong space = widths[column] - width(cell);
-
-        if (!widths[column])
-            continue;
-        if (table->alignment[column] == 'r')
-            pad(text, space);
-        g_string_append(text, cell);
-        if (table->alignment[column] == 'l')
-            pad(text, space);
-        pad(text, BETWEEN);
-    }
-    while (text->len && text->str[text->len - 1] == ' ')
-        g_string_truncate(text, text->len - 1);
-    g_string_append_c(text, '\n');
+    for (unsigned column = 0; column < table->columns; column++)
+        cells[column] = cell_of(table, row, column);
+    while (write_line(table, cells, widths))
+        ;
 }
 
-/* Returns by how much the rows are too long; `widest`: the column to take it from. */
+/* Returns by how much the rows are too long. */
 static glong
-measure(const smcr_table_t *table, glong *widths, unsigned *widest)
+measure(const smcr_table_t *table, glong *widths)
 {
     glong sum = (glong)table->indent - BETWEEN;
 
-    *widest = 0;
     for (unsigned column = 0; column < table->columns; column++) {
         widths[column] = column_width(table, column);
         sum += widths[column] ? widths[column] + BETWEEN : 0;
-        if (widths[column] > widths[*widest])
-            *widest = column;
     }
     return sum - SMCR_PAGE_WIDTH;
+}
+
+static unsigned
+widest_of(const smcr_table_t *table, const glong *widths)
+{
+    unsigned widest = 0;
+
+    for (unsigned column = 1; column < table->columns; column++)
+        if (widths[column] > widths[widest])
+            widest = column;
+    return widest;
 }
 
 void
 smcr_table_write(const smcr_table_t *table)
 {
     glong *widths = wmem_alloc_array(table->page->scope, glong, table->columns);
-    unsigned widest;
-    glong excess = measure(table, widths, &widest);
+    glong excess = measure(table, widths);
 
-    if (excess > 0)
-        widths[widest] = MAX(widths[widest] - excess, 9);
+    for (; excess > 0; excess--)
+        widths[widest_of(table, widths)]--;
     for (unsigned row = 0; row < rows_of(table); row++)
         write_row(table, row, widths);
 }

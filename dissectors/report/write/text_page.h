@@ -50,7 +50,8 @@ smcr_table_t smcr_table_new(const smcr_page_t *page, const char *alignment);
 /* One cell more; the rows are filled from left to right. NULL and "": empty. */
 void smcr_table_cell(smcr_table_t *table, const char *cell);
 
-/* Writes the rows. The widest column becomes narrower where a row would be too long. */
+/* Writes the rows. Where a row would be too long, the cells of the widest columns go on in further
+ * lines. */
 void smcr_table_write(const smcr_table_t *table);
 
 /* ---- parts of lines ---- */

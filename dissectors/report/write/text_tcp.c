@@ -42,12 +42,15 @@ static void
 write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
 {
     smcr_page_line(
-        page, 2, "%s: %s", smcr_words_things(page->scope, sum->data_segments, "data segment"),
+        page, 2, "%s; %s", smcr_words_things(page->scope, sum->data_segments, "data segment"),
         sum->ce || sum->sce || sum->ece || sum->cwr || sum->esce
-            ? smcr_page_list(page, ", ", count(page, sum->ce, "marked CE"),
-                             count(page, sum->sce, "marked ECT(1)"),
-                             count(page, sum->ece, "with ECE"), count(page, sum->cwr, "with CWR"),
-                             count(page, sum->esce, "with NS"), NULL)
+            ? smcr_page_text(
+                  page, "segments of any kind: %s",
+                  smcr_page_list(page, ", ", count(page, sum->ce, "marked CE"),
+                                 count(page, sum->sce, "marked ECT(1)"),
+                                 count(page, sum->ece, "with ECE"),
+                                 count(page, sum->cwr, "with CWR"),
+                                 count(page, sum->esce, "with NS"), NULL))
             : "no marks");
     if (sum->rtt_s.count)
         smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));
@@ -67,7 +70,7 @@ smcr_text_tcp(const smcr_page_t *page)
         return;
     smcr_page_heading(page, "ECN of TCP");
     smcr_page_line(
-        page, 2, "%s of %s", smcr_words_number(page->scope, users),
+        page, 2, "used by %s of %s", smcr_words_number(page->scope, users),
         smcr_words_things(page->scope, page->report->tcp_flows.length, "TCP connection"));
     write_marks(page, &sum);
 }

@@ -118,23 +118,55 @@ join(const smcr_page_t *page, smcr_conn_way_entry_t *sum)
     }
 }
 
+/* Directions of which it is known when their data was read. */
+static uint64_t
+count_read(const smcr_page_t *page)
+{
+    const smcr_list_t *conns = &page->report->connections;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        count += conn->client_to_server.read_time_s.count != 0;
+        count += conn->server_to_client.read_time_s.count != 0;
+    }
+    return count;
+}
+
+/* Nobody knows which transmission of a WRITE it is that an acknowledgement answers. */
+static const char *
+of_how_many(const smcr_page_t *page, const smcr_conn_way_entry_t *sum)
+{
+    uint64_t measured = sum->ack_time_s.count, writes = smcr_page_known(sum->writes);
+
+    if (measured >= writes || !smcr_page_known(sum->repeated_packets))
+        return "";
+    return smcr_page_text(page, " (%s of %s; without those sent again)",
+                          smcr_words_number(page->scope, measured),
+                          smcr_words_things(page->scope, writes, "WRITE"));
+}
+
 void
 smcr_text_waits(const smcr_page_t *page)
 {
     smcr_conn_way_entry_t sum;
     const char *acks, *reads;
+    bool waited;
 
     join(page, &sum);
     acks = smcr_page_spread(page, &sum.ack_time_s);
     reads = smcr_page_spread(page, &sum.read_time_s);
-    if (!*acks && !*reads && !sum.blocked_count && !sum.window_full_count)
+    waited = smcr_page_known(sum.blocked_count) || smcr_page_known(sum.window_full_count);
+    if (!*acks && !*reads && !waited)
         return;
     smcr_page_heading(page, "Who waited for whom");
-    if (!sum.blocked_count && !sum.window_full_count)
+    if (!waited)
         smcr_page_line(page, 2, "no writer waited for a reader");
     write_worst(page);
     if (*acks)
-        smcr_page_line(page, 2, "WRITEs were acknowledged after %s", acks);
+        smcr_page_line(page, 2, "WRITEs were acknowledged after %s%s", acks,
+                       of_how_many(page, &sum));
     if (*reads)
-        smcr_page_line(page, 2, "announced data was read after %s", reads);
+        smcr_page_line(page, 2, "announced data was read after %s%s", reads,
+                       waited && count_read(page) > 1 ? " (all directions)" : "");
 }

@@ -1,0 +1,161 @@
+/* test_findings_limits.c
+ * What is not said, or said with less weight: what the capture cannot show, and what is rare.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "scene.h"
+
+/* ---- scenes ---- */
+
+static smcr_link_entry_t *
+link_of(scene_t *scene)
+{
+    return ((smcr_link_group_entry_t *)scene->report.link_groups.entries[0])->links.entries[0];
+}
+
+/* A SEND goes out again and again, on a link that was announced before. */
+static void
+unanswered(scene_t *scene)
+{
+    smcr_rdma_entry_t *data = flow(scene, "10.0.0.2", "10.0.1.1");
+    smcr_link_entry_t *link = link_of_group(scene, 2);
+
+    data->packets = 39;
+    data->repeated = data->repeated_after.unknown = 38;
+    link->state = "rejected";
+    link->added_frame = at(9);
+    smcr_numbers_add(&link->flows, scene->scope, 0);
+    notice(scene, "smcr.packet_retransmitted", NOTE, 29);
+}
+
+static void
+announced_late(scene_t *scene)
+{
+    unanswered(scene);
+    link_of(scene)->added_frame = at(10);
+}
+
+static void
+active(scene_t *scene)
+{
+    unanswered(scene);
+    link_of(scene)->state = "active";
+}
+
+static void
+late_connection(scene_t *scene)
+{
+    unanswered(scene);
+    connection(scene)->began_before = SMCR_YES;
+}
+
+/* The same packets, but the link works: the answers are not in the capture. */
+static void
+one_sided(scene_t *scene)
+{
+    unanswered(scene);
+    smcr_opcodes_count(&((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->opcodes,
+                       scene->scope, 17);
+}
+
+/* 10.0.0.2 acknowledges what the capture does not have. */
+static void
+one_direction(scene_t *scene)
+{
+    smcr_opcodes_count(&flow(scene, "10.0.0.2", "10.0.1.1")->opcodes, scene->scope, 17);
+}
+
+/* The filter of the report hides the answers. */
+static void
+filtered(scene_t *scene)
+{
+    unanswered(scene);
+    connection(scene)->began_before = SMCR_YES;
+    pair(scene).data->missing = 7;
+    notice(scene, "smcr.packet_ahead", NOTE, 30);
+    scene->report.capture.filter = "ip.src == 10.0.0.2";
+}
+
+static void
+damaged_in_capture(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    flows.data->icrc->bad = 4;
+    notice(scene, "smcr.icrc.bad", ERROR, 19);
+}
+
+static void
+rare_timer(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+
+    flows.data->packets = 8954;
+    flows.data->repeated = flows.data->repeated_after.timeout = 2;
+    notice(scene, "smcr.packet_retransmitted", NOTE, 34);
+}
+
+static void
+silent_and_unread(scene_t *scene)
+{
+    smcr_connection_entry_t *conn = connection(scene);
+
+    conn->close = "open";
+    conn->server_to_client.unread_bytes = 1150;
+    scene->report.capture.last_time = 300 * SECOND / 10;
+}
+
+/* Linux repeats its last DELETE LINK. */
+static void
+ended(scene_t *scene)
+{
+    link_of_group(scene, 1)->delete_reason = "operator initiated";
+    ((smcr_link_group_entry_t *)scene->report.link_groups.entries[0])->ended_frame = at(83);
+    notice(scene, "smcr.packet_retransmitted.ended", 0x00200000, 90);
+}
+
+/* ---- cases ---- */
+
+/* `found`: severity and kind of each finding, in their order. */
+static const struct {
+    const char *name;
+    void (*play)(scene_t *scene);
+    const char *found;
+} cases[] = {
+    {"link without answers", unanswered, "warn link_failed 39"},
+    {"link that the capture sees late", announced_late, "note repeats 38"},
+    {"link that works", active, "note repeats 38"},
+    {"link of a connection that began before", late_connection,
+     "note repeats 38, note late_start 1"},
+    {"answers that the capture lacks", one_sided, "note repeats 38, note one_sided 39"},
+    {"one direction", one_direction, "note one_sided 1000"},
+    {"answers that a filter hides", filtered, "note repeats 38"},
+    {"damaged in the capture", damaged_in_capture, "error wrong_icrc 4"},
+    {"two repeats of thousands", rare_timer, "chat timeouts 2"},
+    {"open, silent, and not read", silent_and_unread, "note silent_end 1"},
+    {"repeats after the end", ended, "chat link_group_ended 1"},
+};
+
+static void
+test_case(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    char *found = scene_findings(cases[i].play);
+
+    g_assert_cmpstr(found, ==, cases[i].found);
+    g_free(found);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/findings/limits/%s", cases[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
+        g_free(path);
+    }
+    return g_test_run();
+}
