@@ -232,7 +232,7 @@ def test_waiting(tshark, name):
     fail_on([(f"{stream}.{way}.window_full_s", each["window_full_s"], full[stream, way])
              for (stream, way), each in ways(tshark, name).items()
              if abs((each["window_full_s"] or 0) - full[stream, way]) > 1e-8
-             or each["window_full_s"] is None and not each["window_full_count"]])
+             or each["window_full_s"] is None and each["window_full_count"] == 0])
 
 
 @every

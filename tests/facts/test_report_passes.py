@@ -17,7 +17,7 @@ MAY_DIFFER = [
     (EARLY, r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(bytes|writes|ack_time_s\.\w+)",
      "an RDMA WRITE comes before what tells its connection"),
     (EARLY, r"connections\[\]\.(links\[\]\.from|first)_(frame|time)", "the same"),
-    (EARLY, r"findings\[\]\.(frame|time)", "the same"),
+    (EARLY, r"findings\[\]\.(frame|time|filter)", "the same"),
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
     (LATE, rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})", "the same, and its flow is not known as SMC-R"),
 ]
