@@ -7,6 +7,9 @@
 #ifndef SMCR_WIRE_CLC_CODES_H
 #define SMCR_WIRE_CLC_CODES_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "codes.h"
 
 /* A.2: "SMCR" and "SMCD" in EBCDIC */
@@ -124,5 +127,12 @@ enum smcr_smc_type { SMCR_SMC_TYPES(SMCR_ENUM_ROW) };
 enum smcr_os_type { SMCR_OS_TYPES(SMCR_ENUM_ROW) };
 enum smcr_release { SMCR_RELEASES(SMCR_ENUM_ROW) };
 enum smcr_decline_code { SMCR_DECLINE_CODES(SMCR_ENUM_ROW) };
+
+/* Accept and Confirm agree on SMC. `type`: enum smcr_clc_type */
+static inline bool
+smcr_clc_agrees(uint8_t type)
+{
+    return type == SMCR_CLC_ACCEPT || type == SMCR_CLC_CONFIRM;
+}
 
 #endif /* SMCR_WIRE_CLC_CODES_H */

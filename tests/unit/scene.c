@@ -155,3 +155,23 @@ scene_findings(void (*play)(scene_t *scene))
     scene_close(&scene);
     return g_string_free(found, FALSE);
 }
+
+static void
+test_case(gconstpointer data)
+{
+    const scene_case_t *scene_case = data;
+    char *found = scene_findings(scene_case->play);
+
+    g_assert_cmpstr(found, ==, scene_case->found);
+    g_free(found);
+}
+
+void
+scene_add_cases(const char *path, const scene_case_t *cases, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        char *name = g_strdup_printf("%s/%s", path, cases[i].name);
+        g_test_add_data_func(name, &cases[i], test_case);
+        g_free(name);
+    }
+}

@@ -64,4 +64,14 @@ void use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, ui
 /* Plays a scene and writes what is found: "warn loss 30, note slow_reader 1". g_free() frees it. */
 char *scene_findings(void (*play)(scene_t *scene));
 
+/* `found`: severity and kind of each finding, in their order, as scene_findings() writes them. */
+typedef struct {
+    const char *name;
+    void (*play)(scene_t *scene);
+    const char *found;
+} scene_case_t;
+
+/* Adds a test for each of the cases, which live until the tests have run. `path`: of the tests. */
+void scene_add_cases(const char *path, const scene_case_t *cases, unsigned count);
+
 #endif /* SMCR_TESTS_UNIT_SCENE_H */

@@ -404,11 +404,7 @@ many(scene_t *scene)
 /* ---- cases ---- */
 
 /* `found`: severity and kind of each finding, in their order. */
-static const struct {
-    const char *name;
-    void (*play)(scene_t *scene);
-    const char *found;
-} cases[] = {
+static const scene_case_t cases[] = {
     {"healthy", nothing, ""},
     {"fallback", fallback, "note fallback 2"},
     {"no option", no_option, "note no_option 1"},
@@ -456,24 +452,10 @@ static const struct {
      "note g 1, note h 1, note i 1"},
 };
 
-static void
-test_case(gconstpointer data)
-{
-    unsigned i = GPOINTER_TO_UINT(data);
-    char *found = scene_findings(cases[i].play);
-
-    g_assert_cmpstr(found, ==, cases[i].found);
-    g_free(found);
-}
-
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        char *path = g_strdup_printf("/findings/%s", cases[i].name);
-        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
-        g_free(path);
-    }
+    scene_add_cases("/findings", cases, G_N_ELEMENTS(cases));
     return g_test_run();
 }

@@ -226,12 +226,6 @@ note(wmem_array_t *notices, const char *filter, smcr_when_t first, uint64_t coun
         wmem_array_append_one(notices, notice);
 }
 
-static smcr_when_t
-earlier(smcr_when_t one, smcr_when_t other)
-{
-    return other.frame && (!one.frame || other.frame < one.frame) ? other : one;
-}
-
 /* TCP connections of SMC-R that were reset. */
 static void
 note_resets(const smcr_collection_t *collection, const smcr_report_entry_t *report,
@@ -248,7 +242,7 @@ note_resets(const smcr_collection_t *collection, const smcr_report_entry_t *repo
                 : NULL;
         if (!tcp || !tcp->reset.frame)
             continue;
-        first = earlier(first, tcp->reset);
+        first = smcr_when_earlier(first, tcp->reset);
         count++;
     }
     note(notices, "tcp.flags.reset == 1", first, count);
@@ -264,7 +258,7 @@ note_marks(const smcr_collection_t *collection, wmem_array_t *notices)
         const smcr_tcp_facts_t *tcp = smcr_tcp_flows_facts(collection->tcp, i);
         if (!tcp || !tcp->ce.frame)
             continue;
-        first = earlier(first, tcp->ce);
+        first = smcr_when_earlier(first, tcp->ce);
         count++;
     }
     note(notices, "ip.dsfield.ecn == 3 && tcp", first, count);

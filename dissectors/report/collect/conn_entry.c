@@ -14,9 +14,9 @@
 #include "wire/wire.h"
 
 int
-smcr_conn_client_side(const smcr_conn_t *conn)
+smcr_lgr_client_side(const smcr_lgr_t *lgr)
 {
-    return conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN ? !conn->lgr->server : 0;
+    return lgr && lgr->server != SMCR_SIDE_UNKNOWN ? !lgr->server : 0;
 }
 
 uint64_t
@@ -56,7 +56,7 @@ static void
 fill_ends(smcr_connection_entry_t *entry, const smcr_conn_t *conn, const smcr_tcp_facts_t *tcp,
           wmem_allocator_t *scope)
 {
-    int client = smcr_conn_client_side(conn);
+    int client = smcr_lgr_client_side(conn->lgr);
 
     fill_endpoint(&entry->client, conn, 0, scope);
     fill_endpoint(&entry->server, conn, 1, scope);
@@ -79,9 +79,7 @@ version_text(const smcr_counted_conn_t *counted)
     const smcr_lgr_t *lgr = counted->conn->lgr;
     unsigned release = counted->release ? counted->release : lgr ? lgr->release : 0;
 
-    if (counted->version < 2)
-        return counted->version ? "SMC-R" : NULL;
-    return release ? "SMC-Rv2.1" : "SMC-Rv2";
+    return smcr_version_text(counted->version, release);
 }
 
 /* Who is to blame for it. */
@@ -259,7 +257,7 @@ static void
 fill_ways(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
           const smcr_tcp_facts_t *tcp)
 {
-    int client = smcr_conn_client_side(counted->conn);
+    int client = smcr_lgr_client_side(counted->conn->lgr);
 
     if (strcmp(entry->outcome, "smc-r") == 0) {
         fill_way(&entry->client_to_server, counted, client);
@@ -270,19 +268,13 @@ fill_ways(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
     fill_tcp_way(&entry->server_to_client, counted, tcp, 1);
 }
 
-static smcr_when_t
-earlier(smcr_when_t one, smcr_when_t other)
-{
-    return other.frame && (!one.frame || other.frame < one.frame) ? other : one;
-}
-
 static void
 fill_times(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
            const smcr_tcp_facts_t *tcp)
 {
     bool began_before = !tcp || !tcp->syn.frame;
 
-    entry->first_frame = tcp ? earlier(counted->first, tcp->first) : counted->first;
+    entry->first_frame = tcp ? smcr_when_earlier(counted->first, tcp->first) : counted->first;
     entry->last_frame = counted->last;
     if (tcp && tcp->last.frame > counted->last.frame)
         entry->last_frame = tcp->last;

@@ -191,10 +191,9 @@ count_packet(smcr_connections_t *connections, smcr_counted_conn_t *counted, smcr
 static void
 count_clc(smcr_counted_conn_t *counted, smcr_when_t when, const smcr_clc_t *clc, bool from_server)
 {
-    bool agrees = clc->header.type == SMCR_CLC_ACCEPT || clc->header.type == SMCR_CLC_CONFIRM;
 
     counted->clc_bytes[from_server] += clc->header.length;
-    if (!agrees)
+    if (!smcr_clc_agrees(clc->header.type))
         return;
     counted->version = smcr_bits(clc->header.flags, SMCR_MASK_VERSION);
     counted->is_smcd = clc->smcd;

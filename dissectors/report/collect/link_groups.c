@@ -71,10 +71,8 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
     const smcr_clc_accept_t *accept = &packet->clc->u.accept;
     uint8_t flags = packet->clc->header.flags;
     person_t *person = &group->person[packet->record->sender];
-    bool agrees = packet->clc->header.type == SMCR_CLC_ACCEPT ||
-                  packet->clc->header.type == SMCR_CLC_CONFIRM;
 
-    if (!agrees || packet->clc->smcd)
+    if (!smcr_clc_agrees(packet->clc->header.type) || packet->clc->smcd)
         return;
     group->version = smcr_bits(flags, SMCR_MASK_VERSION);
     person->known = true;
@@ -161,12 +159,6 @@ count_move(const smcr_link_t *from, const smcr_link_t *to, void *data)
     moves_of(data, to)->to++;
 }
 
-static int
-client_side(const smcr_lgr_t *lgr)
-{
-    return lgr->server == SMCR_SIDE_UNKNOWN ? 0 : !lgr->server;
-}
-
 /* What is read while groups are reported. */
 typedef struct {
     const smcr_link_group_sources_t *sources;
@@ -180,7 +172,7 @@ fill_link(smcr_link_entry_t *entry, const smcr_link_t *link, const reporter_t *r
     const smcr_link_group_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
     const moves_t *moves = wmem_map_lookup(reporter->moves.links, link);
-    int client = client_side(link->lgr);
+    int client = smcr_lgr_client_side(link->lgr);
     uint8_t mtu = MIN(link->qp[0].mtu, link->qp[1].mtu);
 
     entry->index = link->index;
@@ -248,7 +240,7 @@ static const char *
 type_text(const smcr_lgr_t *lgr)
 {
     const smcr_link_t *first = NULL, *second = NULL;
-    int client = client_side(lgr);
+    int client = smcr_lgr_client_side(lgr);
 
     for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
         if (!was_active(link))
@@ -279,9 +271,7 @@ version_text(const gathered_group_t *group)
 {
     unsigned release = group->release ? group->release : group->lgr->release;
 
-    if (group->version < 2)
-        return group->version ? "SMC-R" : NULL;
-    return release ? "SMC-Rv2.1" : "SMC-Rv2";
+    return smcr_version_text(group->version, release);
 }
 
 static void
@@ -291,7 +281,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_lis
     wmem_allocator_t *scope = reporter->scope;
     const smcr_lgr_t *lgr = group->lgr;
     smcr_link_group_entry_t *entry = smcr_list_add(list, scope, &smcr_link_group_description);
-    int client = client_side(lgr);
+    int client = smcr_lgr_client_side(lgr);
 
     entry->index = smcr_lgr_number(sources->state, lgr);
     entry->version = version_text(group);

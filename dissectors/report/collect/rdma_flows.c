@@ -426,12 +426,10 @@ merge(smcr_rdma_flows_t *flows, const smcr_state_t *state, followed_t *flow)
 }
 
 static void
-report_flow(const smcr_rdma_flows_t *flows, followed_t *flow, smcr_list_t *list,
-            wmem_allocator_t *scope)
+report_flow(followed_t *flow, smcr_list_t *list, wmem_allocator_t *scope)
 {
     smcr_rdma_entry_t *entry = smcr_list_add(list, scope, &smcr_rdma_description);
 
-    (void)flows;
     *entry = flow->figures;
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
@@ -461,7 +459,7 @@ smcr_rdma_flows_report(smcr_rdma_flows_t *flows, const smcr_state_t *state, smcr
         merge(flows, state, flows->list.entries[i]);
     for (uint32_t i = 0; i < flows->list.length; i++)
         if (is_reported(flows->list.entries[i]))
-            report_flow(flows, flows->list.entries[i], list, scope);
+            report_flow(flows->list.entries[i], list, scope);
     for (uint32_t i = 0; i < flows->list.length; i++) {
         const followed_t *flow = flows->list.entries[i];
         const followed_t *peer = NULL;

@@ -136,10 +136,9 @@ take_clc(smcr_announced_rmbs_t *rmbs, const smcr_tap_t *packet)
     const smcr_record_t *record = packet->record;
     const smcr_clc_t *clc = packet->clc;
     const smcr_clc_accept_t *accept = &clc->u.accept;
-    bool agrees = clc->header.type == SMCR_CLC_ACCEPT || clc->header.type == SMCR_CLC_CONFIRM;
 
-    if (!agrees || clc->smcd || !(clc->complete || clc->cut_usable) || !record->link ||
-        record->sender < 0)
+    if (!smcr_clc_agrees(clc->header.type) || clc->smcd ||
+        !(clc->complete || clc->cut_usable) || !record->link || record->sender < 0)
         return;
     const smcr_qp_t *owner = &record->link->qp[record->sender];
     announced_t *buffer =

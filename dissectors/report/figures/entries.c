@@ -117,6 +117,14 @@ smcr_numbers_add(smcr_numbers_t *numbers, wmem_allocator_t *scope, uint64_t numb
 
 /* ---- adding up ---- */
 
+smcr_when_t
+smcr_when_earlier(smcr_when_t one, smcr_when_t other)
+{
+    if (!one.frame || (other.frame && other.frame < one.frame))
+        return other;
+    return one;
+}
+
 uint64_t
 smcr_sum(uint64_t one, uint64_t other)
 {

@@ -148,6 +148,9 @@ void smcr_numbers_add(smcr_numbers_t *numbers, wmem_allocator_t *scope, uint64_t
 /* A count or sum that may be unknown, and one that is added to it. Unknown ones do not count. */
 uint64_t smcr_sum(uint64_t one, uint64_t other);
 
+/* The earlier one of two; frame 0 is none. */
+smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
+
 /*
  * Adds to `into` what can be added up of `from`: counts, sums, distributions, also those of entries
  * within it, but not those of lists.

@@ -48,3 +48,11 @@ smcr_padded_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
         length--;
     return length ? wmem_strndup(scope, (const char *)bytes, length) : NULL;
 }
+
+const char *
+smcr_version_text(unsigned version, unsigned release)
+{
+    if (version < 2)
+        return version ? "SMC-R" : NULL;
+    return release ? "SMC-Rv2.1" : "SMC-Rv2";
+}

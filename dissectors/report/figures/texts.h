@@ -27,4 +27,7 @@ const char *smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsig
  * is nothing else. */
 const char *smcr_padded_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
+/* The name of a version of SMC-R; NULL where `version` is 0. `release`: of version 2. */
+const char *smcr_version_text(unsigned version, unsigned release);
+
 #endif /* SMCR_REPORT_FIGURES_TEXTS_H */

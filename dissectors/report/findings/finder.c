@@ -83,14 +83,6 @@ smcr_finder_is_filtered(const smcr_finder_t *finder)
     return finder->report->capture.filter != NULL;
 }
 
-smcr_when_t
-smcr_when_earlier(smcr_when_t one, smcr_when_t other)
-{
-    if (!one.frame || (other.frame && other.frame < one.frame))
-        return other;
-    return one;
-}
-
 smcr_notice_t
 smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
 {

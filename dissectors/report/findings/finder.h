@@ -87,9 +87,6 @@ smcr_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter
  * what is absent was there. */
 bool smcr_finder_is_filtered(const smcr_finder_t *finder);
 
-/* The earlier one of two; frame 0 is none. */
-smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
-
 /* A text of the scope. */
 const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
     G_GNUC_PRINTF(2, 3);

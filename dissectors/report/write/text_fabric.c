@@ -10,14 +10,6 @@
 #include "report/words/words.h"
 #include "text_page.h"
 
-static const char *
-count(const smcr_page_t *page, uint64_t number, const char *what)
-{
-    if (!smcr_page_known(number))
-        return "";
-    return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
-}
-
 static void
 row(const smcr_page_t *page, const char *name, const char *text)
 {
@@ -60,11 +52,11 @@ repeats(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
     return smcr_page_text(
         page, "%s (%s): %s", smcr_words_things(page->scope, sum->repeated, "packet"),
         smcr_words_share(page->scope, sum->repeated, sum->packets),
-        smcr_page_list(page, ", ", count(page, causes->nak, "after a NAK"),
-                       count(page, causes->rnr, "after an RNR NAK"),
-                       count(page, causes->read, "as a READ was asked again"),
-                       count(page, causes->timeout, "after a timeout"),
-                       count(page, causes->unknown, "for an unknown cause"), NULL));
+        smcr_page_list(page, ", ", smcr_page_count(page, causes->nak, "after a NAK"),
+                       smcr_page_count(page, causes->rnr, "after an RNR NAK"),
+                       smcr_page_count(page, causes->read, "as a READ was asked again"),
+                       smcr_page_count(page, causes->timeout, "after a timeout"),
+                       smcr_page_count(page, causes->unknown, "for an unknown cause"), NULL));
 }
 
 static const char *
@@ -72,12 +64,13 @@ refusals(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 {
     const smcr_naks_entry_t *nak = &sum->nak;
 
-    return smcr_page_list(page, ", ", count(page, nak->psn_sequence, "for a PSN sequence error"),
-                          count(page, nak->invalid_request, "for an invalid request"),
-                          count(page, nak->remote_access, "for a remote access error"),
-                          count(page, nak->remote_operational, "for a remote operational error"),
-                          count(page, nak->invalid_rd, "for an invalid RD request"),
-                          count(page, sum->rnr_nak, "for want of a receive buffer (RNR)"), NULL);
+    return smcr_page_list(
+        page, ", ", smcr_page_count(page, nak->psn_sequence, "for a PSN sequence error"),
+        smcr_page_count(page, nak->invalid_request, "for an invalid request"),
+        smcr_page_count(page, nak->remote_access, "for a remote access error"),
+        smcr_page_count(page, nak->remote_operational, "for a remote operational error"),
+        smcr_page_count(page, nak->invalid_rd, "for an invalid RD request"),
+        smcr_page_count(page, sum->rnr_nak, "for want of a receive buffer (RNR)"), NULL);
 }
 
 static const char *
@@ -118,9 +111,9 @@ checks(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
         return "not checked (-o smcr.check_icrc:TRUE)";
     if (!sum->icrc)
         return "";
-    return smcr_page_list(page, ", ", count(page, sum->icrc->good, "right"),
-                          count(page, sum->icrc->bad, "wrong"),
-                          count(page, sum->icrc->unverified, "not verified"), NULL);
+    return smcr_page_list(page, ", ", smcr_page_count(page, sum->icrc->good, "right"),
+                          smcr_page_count(page, sum->icrc->bad, "wrong"),
+                          smcr_page_count(page, sum->icrc->unverified, "not verified"), NULL);
 }
 
 static smcr_rdma_entry_t

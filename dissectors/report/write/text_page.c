@@ -267,6 +267,14 @@ smcr_page_known(uint64_t number)
 }
 
 const char *
+smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what)
+{
+    if (!smcr_page_known(number))
+        return "";
+    return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
+}
+
+const char *
 smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing)
 {
     return smcr_page_known(number) ? smcr_words_things(page->scope, number, thing) : "";

@@ -30,14 +30,6 @@ add_up(const smcr_page_t *page, smcr_tcp_way_entry_t *sum, uint32_t *users)
     }
 }
 
-static const char *
-count(const smcr_page_t *page, uint64_t number, const char *what)
-{
-    if (!smcr_page_known(number))
-        return "";
-    return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
-}
-
 static void
 write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
 {
@@ -46,11 +38,11 @@ write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
         sum->ce || sum->sce || sum->ece || sum->cwr || sum->esce
             ? smcr_page_text(
                   page, "segments of any kind: %s",
-                  smcr_page_list(page, ", ", count(page, sum->ce, "marked CE"),
-                                 count(page, sum->sce, "marked ECT(1)"),
-                                 count(page, sum->ece, "with ECE"),
-                                 count(page, sum->cwr, "with CWR"),
-                                 count(page, sum->esce, "with NS"), NULL))
+                  smcr_page_list(page, ", ", smcr_page_count(page, sum->ce, "marked CE"),
+                                 smcr_page_count(page, sum->sce, "marked ECT(1)"),
+                                 smcr_page_count(page, sum->ece, "with ECE"),
+                                 smcr_page_count(page, sum->cwr, "with CWR"),
+                                 smcr_page_count(page, sum->esce, "with NS"), NULL))
             : "no marks");
     if (sum->rtt_s.count)
         smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));
