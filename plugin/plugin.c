@@ -15,6 +15,7 @@
 #include "packet/packet.h"
 #include "report/report.h"
 #include "show/show.h"
+#include "statistics/statistics.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = SMCR_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
@@ -37,6 +38,7 @@ register_parts(void)
     smcr_follow_register(proto_smcr);
     smcr_export_register(proto_smcr);
     smcr_report_register();
+    smcr_statistics_register(proto_smcr);
 }
 
 /* Called once, after all protocols have registered. */
@@ -48,6 +50,7 @@ register_handoffs(void)
     smcr_roce_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
     smcr_report_handoff();
+    smcr_statistics_handoff();
 }
 
 void

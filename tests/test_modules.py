@@ -36,7 +36,9 @@ ROOMS = {
     "report/findings": {"findings.h"},
     "report/collect": {"collection.h"},
     "report/write": {"output.h"},
+    "report/listen": {"listeners.h"},
     "report": {"report.h"},
+    "statistics": {"statistics.h"},
 }
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def"}  # THE table: for all rooms from message/ on

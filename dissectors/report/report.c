@@ -14,7 +14,7 @@
 
 #include <epan/stat_tap_ui.h>
 
-#include "listeners.h"
+#include "listen/listeners.h"
 #include "report_window.h"
 #include "write/output.h"
 

@@ -10,7 +10,7 @@
 
 #include <epan/funnel.h>
 
-#include "listeners.h"
+#include "listen/listeners.h"
 #include "write/output.h"
 
 #define TITLE "SMC-R report"

@@ -12,7 +12,7 @@
 #include <epan/follow.h>
 
 #include "input.h"
-#include "report/listeners.h"
+#include "report/listen/listeners.h"
 #include "report/write/output.h"
 
 static FILE *nowhere;

@@ -7,7 +7,7 @@
 
 #include "listeners.h"
 
-#include "findings/findings.h"
+#include "report/findings/findings.h"
 
 enum { FRAME, TCP, SMCR, EXPERT, TAPS };
 

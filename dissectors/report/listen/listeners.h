@@ -4,12 +4,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_LISTENERS_H
-#define SMCR_REPORT_LISTENERS_H
+#ifndef SMCR_REPORT_LISTEN_LISTENERS_H
+#define SMCR_REPORT_LISTEN_LISTENERS_H
 
 #include <stdio.h>
 
-#include "collect/collection.h"
+#include "report/collect/collection.h"
 #include "compat.h"
 
 typedef struct smcr_listeners smcr_listeners_t;
@@ -29,4 +29,4 @@ void smcr_listeners_free(smcr_listeners_t *listeners);
 /* Called once at start. */
 void smcr_listeners_register(void);
 
-#endif /* SMCR_REPORT_LISTENERS_H */
+#endif /* SMCR_REPORT_LISTEN_LISTENERS_H */
