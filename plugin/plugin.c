@@ -32,6 +32,7 @@ register_parts(void)
     smcr_layouts_check();
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
+    smcr_windows_register();
     smcr_roce_register();
     smcr_tap_register();
     smcr_parts_register();

@@ -37,6 +37,7 @@ ROOMS = {
     "report/collect": {"collection.h"},
     "report/write": {"output.h"},
     "report/listen": {"listeners.h"},
+    "report/tables": {"tables.h"},
     "report": {"report.h"},
     "statistics": {"statistics.h"},
 }

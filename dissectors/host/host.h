@@ -15,5 +15,6 @@
 #include "hooks.h"
 #include "preferences.h"
 #include "udp_ports.h"
+#include "windows.h"
 
 #endif /* SMCR_HOST_HOST_H */

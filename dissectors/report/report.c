@@ -16,6 +16,7 @@
 
 #include "listen/listeners.h"
 #include "report_window.h"
+#include "tables/tables.h"
 #include "write/output.h"
 
 #define TEXT_OPTION "smcr,report"
@@ -83,6 +84,7 @@ smcr_report_register(void)
 {
     smcr_listeners_register();
     smcr_window_register();
+    smcr_tables_register();
 }
 
 void

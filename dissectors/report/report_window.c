@@ -6,10 +6,7 @@
 
 #include "report_window.h"
 
-#include "compat.h" /* must come first */
-
-#include <epan/funnel.h>
-
+#include "host/host.h"
 #include "listen/listeners.h"
 #include "write/output.h"
 
@@ -41,19 +38,10 @@ closed(void *data)
     g_free(window);
 }
 
-/* Programs without windows have the functions too, but nothing that they work on. */
-static const funnel_ops_t *
-window_ops(void)
-{
-    const funnel_ops_t *ops = funnel_get_funnel_ops();
-
-    return ops && ops->ops_id && ops->new_text_window && ops->set_text ? ops : NULL;
-}
-
 bool
 smcr_window_open(const char *filter)
 {
-    const funnel_ops_t *ops = window_ops();
+    const funnel_ops_t *ops = smcr_window_ops();
     char *error = NULL;
 
     if (!ops)

@@ -2,11 +2,17 @@
  * Four taps feed a report: all frames, TCP segments, our packets, expert items. Whatever they bring
  * is forgotten when the frames come again, and when the file is closed.
  *
+ * Where another listener selects the frames, what a frame brings waits for the tap `frame`, which
+ * is the last of each. The other listener comes first there, since Wireshark calls those first that
+ * were registered last. For the same reason whoever is to draw before the other one registers when
+ * that has its first frame.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "listeners.h"
 
+#include "host/host.h"
 #include "report/findings/findings.h"
 
 enum { FRAME, TCP, SMCR, EXPERT, TAPS };
@@ -16,9 +22,24 @@ typedef struct {
     smcr_listeners_t *owner;
 } listener_t;
 
+/* What a tap has brought. */
+typedef struct {
+    unsigned tap;
+    const void *data; /* of Wireshark; it lives until the frame is done with */
+} brought_t;
+
+/* Frames that another listener selects. */
+typedef struct {
+    GArray *waiting;    /* brought_t: of this frame */
+    uint32_t selected;  /* the last one that was; 0: none since the frames began to come */
+    listener_t drawer;  /* draws first */
+    bool has_drawer;
+} selection_t;
+
 struct smcr_listeners {
     listener_t listener[TAPS];
     unsigned registered; /* of them */
+    selection_t *selection; /* NULL: all frames that pass `filter` */
     smcr_collection_t *collection;
     char *filter; /* NULL: none */
     smcr_draw_t *draw;
@@ -30,63 +51,11 @@ static struct {
     GSList *all;
 } live;
 
-/* ---- what Wireshark calls ---- */
-
-static smcr_collection_t *
-collection_of(void *listener)
-{
-    return ((listener_t *)listener)->owner->collection;
-}
-
-static tap_packet_status
-take_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-           tap_flags_t flags)
-{
-    (void)data;
-    (void)flags;
-    smcr_collection_take_frame(collection_of(listener), pinfo, edt);
-    return TAP_PACKET_REDRAW;
-}
-
-static tap_packet_status
-take_tcp(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-         tap_flags_t flags)
-{
-    (void)flags;
-    smcr_collection_take_tcp(collection_of(listener), pinfo, edt, data);
-    return TAP_PACKET_DONT_REDRAW;
-}
-
-static tap_packet_status
-take_smcr(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-          tap_flags_t flags)
-{
-    (void)edt;
-    (void)flags;
-    smcr_collection_take_smcr(collection_of(listener), pinfo, data);
-    return TAP_PACKET_DONT_REDRAW;
-}
-
-static tap_packet_status
-take_expert(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-            tap_flags_t flags)
-{
-    (void)edt;
-    (void)flags;
-    smcr_collection_take_expert(collection_of(listener), pinfo, data);
-    return TAP_PACKET_DONT_REDRAW;
-}
+/* ---- drawing ---- */
 
 static void
-reset(void *listener)
+draw_report(smcr_listeners_t *listeners)
 {
-    smcr_collection_empty(collection_of(listener));
-}
-
-static void
-draw(void *listener)
-{
-    smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     smcr_report_entry_t *report =
         smcr_collection_report(listeners->collection, listeners->filter, scope);
@@ -97,6 +66,125 @@ draw(void *listener)
     smcr_findings_find(report, notices, count, scope);
     listeners->draw(report, listeners->context);
     wmem_destroy_allocator(scope);
+}
+
+static void
+draw(void *listener)
+{
+    draw_report(((listener_t *)listener)->owner);
+}
+
+/* Where there are windows, the last frame has drawn. */
+static void
+draw_selected(void *listener)
+{
+    smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
+
+    if (listeners->selection->selected && !smcr_windows_last_frame())
+        draw_report(listeners);
+}
+
+/* ---- taking ---- */
+
+static void
+collect(smcr_listeners_t *listeners, unsigned tap, packet_info *pinfo, epan_dissect_t *edt,
+        const void *data)
+{
+    smcr_collection_t *collection = listeners->collection;
+
+    switch (tap) {
+    case FRAME:
+        smcr_collection_take_frame(collection, pinfo, edt);
+        break;
+    case TCP:
+        smcr_collection_take_tcp(collection, pinfo, edt, data);
+        break;
+    case SMCR:
+        smcr_collection_take_smcr(collection, pinfo, data);
+        break;
+    case EXPERT:
+        smcr_collection_take_expert(collection, pinfo, data);
+        break;
+    }
+}
+
+/* The frame is over: takes what waits of it if it was selected. */
+static void
+end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
+{
+    selection_t *selection = listeners->selection;
+
+    for (unsigned i = 0; selection->selected == pinfo->num && i < selection->waiting->len; i++) {
+        const brought_t *brought = &g_array_index(selection->waiting, brought_t, i);
+        collect(listeners, brought->tap, pinfo, edt, brought->data);
+    }
+    g_array_set_size(selection->waiting, 0);
+    if (selection->selected && pinfo->num == smcr_windows_last_frame())
+        draw_report(listeners);
+}
+
+static tap_packet_status
+take(void *listener, unsigned tap, packet_info *pinfo, epan_dissect_t *edt, const void *data)
+{
+    smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
+    brought_t brought = {tap, data};
+
+    if (!listeners->selection) {
+        collect(listeners, tap, pinfo, edt, data);
+        return tap == FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
+    }
+    g_array_append_val(listeners->selection->waiting, brought);
+    if (tap == FRAME)
+        end_frame(listeners, pinfo, edt);
+    return TAP_PACKET_DONT_REDRAW;
+}
+
+static tap_packet_status
+take_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
+           tap_flags_t flags)
+{
+    (void)flags;
+    return take(listener, FRAME, pinfo, edt, data);
+}
+
+static tap_packet_status
+take_tcp(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
+         tap_flags_t flags)
+{
+    (void)flags;
+    return take(listener, TCP, pinfo, edt, data);
+}
+
+static tap_packet_status
+take_smcr(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
+          tap_flags_t flags)
+{
+    (void)flags;
+    return take(listener, SMCR, pinfo, edt, data);
+}
+
+static tap_packet_status
+take_expert(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
+            tap_flags_t flags)
+{
+    (void)flags;
+    return take(listener, EXPERT, pinfo, edt, data);
+}
+
+static void
+forget(smcr_listeners_t *listeners)
+{
+    smcr_collection_empty(listeners->collection);
+    if (!listeners->selection)
+        return;
+    g_array_set_size(listeners->selection->waiting, 0);
+    listeners->selection->selected = 0;
+}
+
+static void
+reset(void *listener)
+{
+    forget(((listener_t *)listener)->owner);
 }
 
 /* ---- beginning and end ---- */
@@ -122,21 +210,25 @@ listen(smcr_listeners_t *listeners, unsigned which, char **error)
     GString *message = register_tap_listener(taps[which].tap, &listeners->listener[which],
                                              listeners->filter, TL_REQUIRES_NOTHING,
                                              taps[which].reset, taps[which].take,
-                                             taps[which].draw, NULL);
+                                             listeners->selection ? NULL : taps[which].draw,
+                                             NULL);
 
     if (message)
         *error = g_string_free(message, FALSE);
     return !message;
 }
 
-smcr_listeners_t *
-smcr_listeners_new(const char *filter, smcr_draw_t *draw_report, void *context, char **error)
+/* Returns NULL where `filter` is none; `*error` then says why. */
+static smcr_listeners_t *
+begin(const char *filter, selection_t *selection, smcr_draw_t *draw_entries, void *context,
+      char **error)
 {
     smcr_listeners_t *listeners = g_new0(smcr_listeners_t, 1);
 
     listeners->collection = smcr_collection_new();
+    listeners->selection = selection;
     listeners->filter = g_strdup(filter);
-    listeners->draw = draw_report;
+    listeners->draw = draw_entries;
     listeners->context = context;
     live.all = g_slist_prepend(live.all, listeners);
     while (listeners->registered < TAPS && listen(listeners, listeners->registered, error))
@@ -147,11 +239,56 @@ smcr_listeners_new(const char *filter, smcr_draw_t *draw_report, void *context, 
     return NULL;
 }
 
+smcr_listeners_t *
+smcr_listeners_new(const char *filter, smcr_draw_t *draw_entries, void *context, char **error)
+{
+    return begin(filter, NULL, draw_entries, context, error);
+}
+
+smcr_listeners_t *
+smcr_listeners_of_selected(smcr_draw_t *draw_entries, void *context)
+{
+    selection_t *selection = g_new0(selection_t, 1);
+    char *error = NULL; /* without a filter there is none */
+
+    selection->waiting = g_array_new(FALSE, FALSE, sizeof(brought_t));
+    return begin(NULL, selection, draw_entries, context, &error);
+}
+
+void
+smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo)
+{
+    selection_t *selection = listeners->selection;
+
+    selection->selected = pinfo->num;
+    if (selection->has_drawer)
+        return;
+    selection->drawer.owner = listeners;
+    GString *error = register_tap_listener(taps[FRAME].tap, &selection->drawer, NULL,
+                                           TL_REQUIRES_NOTHING, NULL, NULL, draw_selected, NULL);
+
+    selection->has_drawer = !error;
+    if (error)
+        g_string_free(error, TRUE);
+}
+
+static void
+free_selection(selection_t *selection)
+{
+    if (!selection)
+        return;
+    if (selection->has_drawer)
+        remove_tap_listener(&selection->drawer);
+    g_array_free(selection->waiting, TRUE);
+    g_free(selection);
+}
+
 void
 smcr_listeners_free(smcr_listeners_t *listeners)
 {
     for (unsigned i = 0; i < listeners->registered; i++)
         remove_tap_listener(&listeners->listener[i]);
+    free_selection(listeners->selection);
     live.all = g_slist_remove(live.all, listeners);
     smcr_collection_free(listeners->collection);
     g_free(listeners->filter);
@@ -163,7 +300,7 @@ static void
 end_file(void)
 {
     for (GSList *at = live.all; at; at = at->next)
-        smcr_collection_empty(((smcr_listeners_t *)at->data)->collection);
+        forget(at->data);
 }
 
 void

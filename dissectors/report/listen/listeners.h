@@ -26,6 +26,16 @@ smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_draw_t *draw, void
                                      char **error);
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
+/*
+ * The same for a statistic whose listener Wireshark registers itself, with a filter that nobody else
+ * gets to know. It listens to all frames, and takes those that smcr_listeners_select() names. It
+ * draws before any other statistic does.
+ */
+smcr_listeners_t *smcr_listeners_of_selected(smcr_draw_t *draw, void *context);
+
+/* The listener of the statistic, at the tap `frame`, has got this frame. */
+void smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo);
+
 /* Called once at start. */
 void smcr_listeners_register(void);
 

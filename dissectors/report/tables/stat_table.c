@@ -1,0 +1,175 @@
+/* stat_table.c
+ * Wireshark has a listener for each table, with the filter that the user gave. It counts nothing:
+ * it selects the frames of which the report is made, and the rows are made of the report.
+ *
+ * A window points to the cells that it shows until it is closed, and two windows may show the same
+ * table. So rows that are shown are never changed: each round begins with a table of its own, and
+ * the former ones stay until Wireshark gives all back.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "stat_table.h"
+
+/* All tables, by their names; they live until the program ends. */
+static struct {
+    GPtrArray *tables;
+} registered;
+
+/* ---- rows ---- */
+
+static stat_tap_table *
+shown_table(const smcr_table_t *table)
+{
+    const GArray *tables = table->ui.tables;
+
+    return tables && tables->len ? g_array_index(tables, stat_tap_table *, 0) : NULL;
+}
+
+static void
+draw(const smcr_report_entry_t *report, void *context)
+{
+    const smcr_table_t *table = context;
+    stat_tap_table *shown = shown_table(table);
+
+    if (!shown || shown->num_elements)
+        return; /* nobody asks for it, or it has been drawn */
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    smcr_rows_t rows = {.table = shown, .columns = table->kind->columns, .scope = scope};
+
+    table->kind->fill(&rows, report);
+    wmem_destroy_allocator(scope);
+}
+
+static void
+free_rows(stat_tap_table *table)
+{
+    for (unsigned row = 0; row < table->num_elements; row++) {
+        for (unsigned column = 0; column < table->num_fields; column++)
+            g_free(stat_tap_get_field_data(table, row, column)->user_data.ptr_value);
+        g_free(table->elements[row]);
+    }
+    g_free(table->elements);
+    g_free(table);
+}
+
+static void
+free_retired(void *table)
+{
+    free_rows(table);
+}
+
+/* ---- what Wireshark calls ---- */
+
+static smcr_table_t *
+owner_of(stat_tap_table_ui *ui)
+{
+    return (smcr_table_t *)(void *)ui;
+}
+
+static smcr_table_t *
+table_of(void *listener)
+{
+    return owner_of(((stat_data_t *)listener)->stat_tap_data);
+}
+
+/* A round begins. */
+static void
+begin(stat_tap_table_ui *ui)
+{
+    smcr_table_t *table = owner_of(ui);
+    stat_tap_table *former = shown_table(table);
+
+    if (former) {
+        g_ptr_array_add(table->retired, former);
+        g_array_set_size(ui->tables, 0);
+    }
+    stat_tap_add_table(ui, stat_tap_init_table(table->kind->title, (int)ui->nfields, 0, NULL));
+    if (table->listeners)
+        smcr_listeners_free(table->listeners);
+    table->listeners = smcr_listeners_of_selected(draw, table);
+}
+
+static tap_packet_status
+select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
+             tap_flags_t flags)
+{
+    smcr_table_t *table = table_of(listener);
+
+    (void)edt;
+    (void)data;
+    (void)flags;
+    if (table->listeners)
+        smcr_listeners_select(table->listeners, pinfo);
+    return TAP_PACKET_REDRAW;
+}
+
+/* The table that an argument of -z names. */
+static const smcr_table_t *
+named(const char *argument)
+{
+    for (unsigned i = 0; i < registered.tables->len; i++) {
+        const smcr_table_t *table = g_ptr_array_index(registered.tables, i);
+        if (g_str_has_prefix(argument, table->kind->name))
+            return table;
+    }
+    return NULL;
+}
+
+/* tshark has one list of rows for each kind of table. Two filters would make one table of both. */
+static void
+check_argument(const char *argument, const char **filter, char **error)
+{
+    const smcr_table_t *table = named(argument);
+
+    (void)filter;
+    if (table && table->listeners)
+        *error = g_strdup_printf("-z %s can be given only once.", table->kind->name);
+}
+
+/* No window shows the table any more: Wireshark frees it, and calls this for each of its cells. */
+static void
+free_cell(stat_tap_table *shown, guint row, guint column, stat_tap_table_item_type *cell)
+{
+    (void)shown;
+    (void)row;
+    (void)column;
+    g_free(cell->user_data.ptr_value);
+}
+
+/* ---- registration ---- */
+
+static stat_tap_table_item
+field_of(const smcr_column_t *column)
+{
+    return (stat_tap_table_item){
+        TABLE_ITEM_STRING, column->is_figure ? TAP_ALIGN_RIGHT : TAP_ALIGN_LEFT, column->name,
+        column->is_figure ? "%s" : g_strdup_printf("%%-%us", smcr_column_width(column))};
+}
+
+void
+smcr_table_register(smcr_table_t *table, const smcr_table_kind_t *kind)
+{
+    stat_tap_table_item *fields = g_new(stat_tap_table_item, kind->column_count);
+
+    for (unsigned i = 0; i < kind->column_count; i++)
+        fields[i] = field_of(&kind->columns[i]);
+    table->kind = kind;
+    table->retired = g_ptr_array_new_with_free_func(free_retired);
+    table->ui = (stat_tap_table_ui){
+        .group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
+        .title = kind->title,
+        .tap_name = "frame",
+        .cli_string = kind->name,
+        .stat_tap_init_cb = begin,
+        .packet_func = select_frame,
+        .stat_tap_free_table_item_cb = free_cell,
+        .stat_filter_check_cb = check_argument,
+        .nfields = kind->column_count,
+        .fields = fields,
+    };
+    if (!registered.tables)
+        registered.tables = g_ptr_array_new();
+    g_ptr_array_add(registered.tables, table);
+    register_stat_tap_table_ui(&table->ui);
+}

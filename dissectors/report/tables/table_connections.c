@@ -1,0 +1,96 @@
+/* table_connections.c
+ * A row for each connection, in the words of smcss.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "table_kinds.h"
+
+#include <string.h>
+
+#include "report/words/words.h"
+
+/* "SMCR", "TCP 0x03030002": of TCP, the code of the Decline. */
+static const char *
+mode_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+{
+    if (strcmp(conn->outcome, "smc-r") == 0)
+        return "SMCR";
+    if (strcmp(conn->outcome, "smc-d") == 0)
+        return "SMCD";
+    if (strcmp(conn->outcome, "unknown") == 0)
+        return NULL;
+    if (!conn->fallback || conn->fallback->code == SMCR_UNKNOWN)
+        return "TCP";
+    return wmem_strdup_printf(scope, "TCP %s", smcr_hex_text(scope, conn->fallback->code, 4));
+}
+
+/* "1", "1,2": the numbers of its links, in the order of their use. */
+static const char *
+links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    for (uint32_t i = 0; i < conn->links.length; i++) {
+        const smcr_conn_link_entry_t *link = conn->links.entries[i];
+        const char *comma = i ? "," : "";
+        if (link->number == SMCR_UNKNOWN)
+            wmem_strbuf_append_printf(text, "%s?", comma);
+        else
+            wmem_strbuf_append_printf(text, "%s%" PRIu64, comma, link->number);
+    }
+    return conn->links.length ? wmem_strbuf_get_str(text) : NULL;
+}
+
+static uint64_t
+time_of(const smcr_connection_entry_t *conn)
+{
+    const smcr_when_t *first = &conn->first_frame, *last = &conn->last_frame;
+
+    return first->frame && last->time >= first->time ? last->time - first->time : SMCR_UNKNOWN;
+}
+
+#define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
+    NUMBER("Stream", 0, conn->stream) \
+    TEXT("Client Address", 21, smcr_words_endpoint(rows->scope, &conn->client)) \
+    TEXT("Server Address", 21, smcr_words_endpoint(rows->scope, &conn->server)) \
+    TEXT("Mode", 14, mode_of(rows->scope, conn)) \
+    TEXT("Version", 9, conn->version) \
+    NUMBER("LG-ID", 0, conn->link_group) \
+    TEXT("Linkid", 0, links_of(rows->scope, conn)) \
+    SECONDS("Setup (s)", 9, conn->setup_s) \
+    SECONDS("Time (s)", 12, time_of(conn)) \
+    NUMBER("Bytes →", 12, conn->client_to_server.bytes) \
+    NUMBER("Bytes ←", 12, conn->server_to_client.bytes) \
+    NUMBER("WRITEs →", 0, conn->client_to_server.writes) \
+    NUMBER("WRITEs ←", 0, conn->server_to_client.writes) \
+    NUMBER("CDC →", 7, conn->client_to_server.cdc) \
+    NUMBER("CDC ←", 7, conn->server_to_client.cdc) \
+    NUMBER("Sent again →", 0, conn->client_to_server.repeated_packets) \
+    NUMBER("Sent again ←", 0, conn->server_to_client.repeated_packets) \
+    NUMBER("Blocked →", 0, conn->client_to_server.blocked_count) \
+    NUMBER("Blocked ←", 0, conn->server_to_client.blocked_count) \
+    SECONDS("Blocked → (s)", 0, conn->client_to_server.blocked_s) \
+    SECONDS("Blocked ← (s)", 0, conn->server_to_client.blocked_s) \
+    NUMBER("Window full →", 0, conn->client_to_server.window_full_count) \
+    NUMBER("Window full ←", 0, conn->server_to_client.window_full_count) \
+    SECONDS("Window full → (s)", 0, conn->client_to_server.window_full_s) \
+    SECONDS("Window full ← (s)", 0, conn->server_to_client.window_full_s) \
+    NUMBER("Unread →", 0, conn->client_to_server.unread_bytes) \
+    NUMBER("Unread ←", 0, conn->server_to_client.unread_bytes) \
+    TEXT("Close", 7, conn->close)
+
+static void
+fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+{
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        const smcr_connection_entry_t *conn = report->connections.entries[i];
+        SMCR_CELLS(COLUMNS)
+        smcr_row_end(rows);
+    }
+}
+
+static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+
+const smcr_table_kind_t smcr_table_of_connections = {"smcr,connections", "SMC-R Connections",
+                                                     columns, G_N_ELEMENTS(columns), fill};

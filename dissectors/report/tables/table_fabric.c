@@ -1,0 +1,105 @@
+/* table_fabric.c
+ * A row for each flow of RDMA: a direction of a link, or of the RoCE of another program.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "table_kinds.h"
+
+#include "report/words/words.h"
+
+/* The link whose direction a flow is; NULL: none is known. */
+typedef struct {
+    const smcr_link_group_entry_t *group;
+    const smcr_link_entry_t *link;
+} owner_t;
+
+/* By flow: the index of each is its place in the list of the report. */
+static const owner_t *
+find_owners(wmem_allocator_t *scope, const smcr_report_entry_t *report)
+{
+    owner_t *owners = wmem_alloc0_array(scope, owner_t, report->rdma_flows.length + 1);
+
+    for (uint32_t i = 0; i < report->link_groups.length; i++) {
+        const smcr_link_group_entry_t *group = report->link_groups.entries[i];
+        for (uint32_t n = 0; n < group->links.length; n++) {
+            const smcr_link_entry_t *link = group->links.entries[n];
+            for (uint32_t f = 0; f < link->flows.length; f++)
+                if (link->flows.numbers[f] < report->rdma_flows.length)
+                    owners[link->flows.numbers[f]] = (owner_t){group, link};
+        }
+    }
+    return owners;
+}
+
+static uint64_t
+naks_of(const smcr_rdma_entry_t *flow)
+{
+    const smcr_naks_entry_t *nak = &flow->nak;
+
+    return nak->psn_sequence + nak->invalid_request + nak->remote_access +
+           nak->remote_operational + nak->invalid_rd;
+}
+
+static uint64_t
+mean_of(const smcr_distribution_t *times)
+{
+    return times->count ? (uint64_t)times->sum / times->count : SMCR_UNKNOWN;
+}
+
+static uint64_t
+longest_of(const smcr_distribution_t *times)
+{
+    return times->count ? times->max : SMCR_UNKNOWN;
+}
+
+static uint64_t
+bad_icrcs_of(const smcr_rdma_entry_t *flow)
+{
+    return flow->icrc ? flow->icrc->bad : SMCR_UNKNOWN;
+}
+
+#define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
+    NUMBER("Flow", 0, flow->index) \
+    NUMBER("LG-ID", 0, owner.group ? owner.group->index : SMCR_UNKNOWN) \
+    NUMBER("Linkid", 0, owner.link ? owner.link->number : SMCR_UNKNOWN) \
+    TEXT("Kind", 5, flow->kind) \
+    TEXT("Source", 22, flow->src) \
+    QPN("Source QP", 0, flow->src_qpn) \
+    TEXT("Destination", 22, flow->dst) \
+    QPN("Destination QP", 0, flow->dst_qpn) \
+    NUMBER("Packets", 8, flow->packets) \
+    NUMBER("Bytes", 12, flow->bytes) \
+    NUMBER("Payload", 12, flow->payload_bytes) \
+    NUMBER("Goodput", 12, flow->goodput_bytes) \
+    NUMBER("Sent again", 0, flow->repeated) \
+    NUMBER("Copies", 0, flow->copies) \
+    NUMBER("Gaps", 0, flow->gaps) \
+    NUMBER("Missing", 0, flow->missing) \
+    NUMBER("NAKs", 0, naks_of(flow)) \
+    NUMBER("RNR NAKs", 0, flow->rnr_nak) \
+    NUMBER("CE", 5, flow->ecn.ce) \
+    NUMBER("CNPs", 5, flow->cnp) \
+    SECONDS("ACK mean (s)", 0, mean_of(&flow->ack_time_s)) \
+    SECONDS("ACK max (s)", 0, longest_of(&flow->ack_time_s)) \
+    SECONDS("Complete mean (s)", 0, mean_of(&flow->completion_time_s)) \
+    SECONDS("Complete max (s)", 0, longest_of(&flow->completion_time_s)) \
+    NUMBER("Wrong ICRC", 0, bad_icrcs_of(flow))
+
+static void
+fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+{
+    const owner_t *owners = find_owners(rows->scope, report);
+
+    for (uint32_t i = 0; i < report->rdma_flows.length; i++) {
+        const smcr_rdma_entry_t *flow = report->rdma_flows.entries[i];
+        owner_t owner = owners[i];
+        SMCR_CELLS(COLUMNS)
+        smcr_row_end(rows);
+    }
+}
+
+static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+
+const smcr_table_kind_t smcr_table_of_fabric = {"smcr,fabric", "SMC-R Fabric", columns,
+                                                G_N_ELEMENTS(columns), fill};

@@ -1,0 +1,36 @@
+/* table_fallbacks.c
+ * A row for each reason why connections stayed on TCP.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "table_kinds.h"
+
+static const char *
+code_of(wmem_allocator_t *scope, const smcr_fallback_entry_t *fallback)
+{
+    if (fallback->code == SMCR_UNKNOWN)
+        return NULL;
+    return smcr_hex_text(scope, fallback->code, 4);
+}
+
+#define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
+    TEXT("Code", 10, code_of(rows->scope, fallback)) \
+    TEXT("By", 6, fallback->by) \
+    NUMBER("Count", 0, fallback->count) \
+    TEXT("Reason", 0, fallback->reason)
+
+static void
+fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+{
+    for (uint32_t i = 0; i < report->fallbacks.length; i++) {
+        const smcr_fallback_entry_t *fallback = report->fallbacks.entries[i];
+        SMCR_CELLS(COLUMNS)
+        smcr_row_end(rows);
+    }
+}
+
+static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+
+const smcr_table_kind_t smcr_table_of_fallbacks = {"smcr,fallbacks", "SMC-R Fallbacks", columns,
+                                                   G_N_ELEMENTS(columns), fill};

@@ -1,0 +1,101 @@
+/* table_links.c
+ * A row for each link, with its link group, in the words of `smcr linkgroup show`. A link group
+ * without links has a row as well.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "table_kinds.h"
+
+#include <string.h>
+
+#include "report/words/words.h"
+
+/* Texts of the report and of smc-tools. */
+typedef struct {
+    const char *ours, *theirs;
+} word_t;
+
+static const word_t types[] = {{"none", "NONE"},
+                               {"single", "SINGLE"},
+                               {"symmetric", "SYM"},
+                               {"asymmetric-peer", "ASYMP"},
+                               {"asymmetric-local", "ASYML"}};
+
+/* smc-tools show what a host has now. Links that are gone, or were refused, are known to us only. */
+static const word_t states[] = {{"active", "LINK_ACTIVE"},
+                                {"unconfirmed", "LINK_ACTIVATING"},
+                                {"rejected", "rejected"},
+                                {"deleted", "deleted"}};
+
+/* NULL: none. */
+static const char *
+word_of(const word_t *words, size_t count, const char *text)
+{
+    for (size_t i = 0; text && i < count; i++)
+        if (strcmp(words[i].ours, text) == 0)
+            return words[i].theirs;
+    return NULL;
+}
+
+/* Connections that were on SMC-R in this link group. */
+static uint64_t
+conns_of(const smcr_report_entry_t *report, const smcr_link_group_entry_t *group)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < report->connections.length; i++)
+        count += ((const smcr_connection_entry_t *)report->connections.entries[i])->link_group ==
+                 group->index;
+    return count;
+}
+
+#define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
+    NUMBER("LG-ID", 0, group->index) \
+    TEXT("Version", 9, group->version) \
+    TEXT("LG-Type", 0, word_of(types, G_N_ELEMENTS(types), group->type)) \
+    NUMBER("VLAN", 0, group->vlan) \
+    TEXT("EID", 10, group->eid) \
+    NUMBER("#Conns", 0, conns) \
+    NUMBER("Linkid", 0, link->number) \
+    TEXT("Link-State", 15, word_of(states, G_N_ELEMENTS(states), link->state)) \
+    TEXT("Client-GID", 22, link->client.gid) \
+    QPN("Client-QP", 0, link->client.qpn) \
+    TEXT("Server-GID", 22, link->server.gid) \
+    QPN("Server-QP", 0, link->server.qpn) \
+    NUMBER("MTU", 4, link->mtu_bytes) \
+    FRAME("Added in", 0, link->added_frame) \
+    FRAME("Deleted in", 0, link->deleted_frame) \
+    TEXT("Reason", 20, link->delete_reason) \
+    NUMBER("Moved from", 0, link->moved_from) \
+    NUMBER("Moved to", 0, link->moved_to)
+
+static void
+add_row(smcr_rows_t *rows, const smcr_link_group_entry_t *group, uint64_t conns,
+        const smcr_link_entry_t *link)
+{
+    SMCR_CELLS(COLUMNS)
+    smcr_row_end(rows);
+}
+
+static void
+fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+{
+    smcr_link_entry_t none;
+
+    smcr_entry_clear(&none, &smcr_link_description);
+    none.moved_from = none.moved_to = SMCR_UNKNOWN;
+    for (uint32_t i = 0; i < report->link_groups.length; i++) {
+        const smcr_link_group_entry_t *group = report->link_groups.entries[i];
+        uint64_t conns = conns_of(report, group);
+        for (uint32_t n = 0; n < group->links.length; n++)
+            add_row(rows, group, conns, group->links.entries[n]);
+        if (group->links.length == 0)
+            add_row(rows, group, conns, &none);
+    }
+}
+
+static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+
+const smcr_table_kind_t smcr_table_of_links = {"smcr,links", "SMC-R Links", columns,
+                                               G_N_ELEMENTS(columns), fill};

@@ -1,0 +1,184 @@
+"""
+The five tables, read from tshark and from sharkd; and what each cell must be, from the JSON report and from what
+docs/statistics.md says of the columns.
+"""
+
+import decimal
+import re
+
+NOT_KNOWN = "-"
+TYPES = {"none": "NONE", "single": "SINGLE", "symmetric": "SYM", "asymmetric-peer": "ASYMP", "asymmetric-local": "ASYML"}
+STATES = {"active": "LINK_ACTIVE", "unconfirmed": "LINK_ACTIVATING", "rejected": "rejected", "deleted": "deleted"}
+TITLES = {"connections": "SMC-R Connections", "links": "SMC-R Links", "rmbs": "SMC-R RMBs",
+          "fallbacks": "SMC-R Fallbacks", "fabric": "SMC-R Fabric"}
+
+
+# ---- what is printed ----
+
+
+def printed(text):
+    """Tables that tshark prints: {name: [{column: cell}]}."""
+    names = {title: name for name, title in TITLES.items()}
+    found = {}
+    for block in re.split(r"^=+\n", text, flags=re.MULTILINE):
+        lines = block.splitlines()
+        if len(lines) < 4 or lines[0].rstrip(":") not in names:
+            continue
+        heads = [cell.strip() for cell in lines[2].split("|")][:-1]
+        assert lines[3] == lines[0].rstrip(":")
+        rows = [re.split(r" \|", line)[:-1] for line in lines[4:]]
+        assert all(len(row) == len(heads) for row in rows), "a row is not as long as the heads"
+        found[names[lines[3]]] = [dict(zip(heads, (cell.strip() for cell in row), strict=True)) for row in rows]
+    return found
+
+
+def of_sharkd(tap):
+    """The same of one tap of sharkd's answer."""
+    heads = [each["c"] for each in tap["fields"]]
+    (table,) = tap["tables"]
+    return [dict(zip(heads, (cell.strip() for cell in row), strict=True)) for row in table["i"]]
+
+
+# ---- what it must be ----
+
+
+def text(value):
+    return NOT_KNOWN if value is None else str(value)
+
+
+def seconds(value):
+    """Microseconds of a number of seconds; half a microsecond more or less is no matter."""
+    return NOT_KNOWN if value is None else f"{value:.6f}"
+
+
+def hexadecimal(value, digits):
+    return NOT_KNOWN if value is None else f"0x{value:0{digits}x}"
+
+
+def end(value):
+    if value["addr"] is None:
+        return "?"
+    address = f"[{value['addr']}]" if ":" in value["addr"] else value["addr"]
+    return f"{address}:{value['port']}"
+
+
+def mode(conn):
+    if conn["outcome"] in ("smc-r", "smc-d"):
+        return {"smc-r": "SMCR", "smc-d": "SMCD"}[conn["outcome"]]
+    if conn["outcome"] == "unknown":
+        return NOT_KNOWN
+    code = conn["fallback"]["code"] if conn["fallback"] else None
+    return "TCP" if code is None else f"TCP 0x{code:08x}"
+
+
+def connections(report):
+    for conn in report["connections"]:
+        first, last = (None if each is None else decimal.Decimal(each) for each in (conn["first_time"], conn["last_time"]))
+        row = {
+            "Stream": text(conn["stream"]), "Client Address": end(conn["client"]), "Server Address": end(conn["server"]),
+            "Mode": mode(conn), "Version": text(conn["version"]), "LG-ID": text(conn["link_group"]),
+            "Linkid": ",".join("?" if link["number"] is None else str(link["number"]) for link in conn["links"])
+                      or NOT_KNOWN,
+            "Setup (s)": seconds(conn["setup_s"]),
+            "Time (s)": seconds(None if first is None or last < first else last - first),
+        }
+        for arrow, name in (("→", "client_to_server"), ("←", "server_to_client")):
+            way = conn[name]
+            row |= {f"Bytes {arrow}": text(way["bytes"]), f"WRITEs {arrow}": text(way["writes"]),
+                    f"CDC {arrow}": text(way["cdc"]), f"Sent again {arrow}": text(way["repeated_packets"]),
+                    f"Blocked {arrow}": text(way["blocked_count"]), f"Blocked {arrow} (s)": seconds(way["blocked_s"]),
+                    f"Window full {arrow}": text(way["window_full_count"]),
+                    f"Window full {arrow} (s)": seconds(way["window_full_s"]),
+                    f"Unread {arrow}": text(way["unread_bytes"])}
+        yield row | {"Close": text(conn["close"])}
+
+
+def links(report):
+    nothing = dict.fromkeys(("number", "state", "mtu_bytes", "added_frame", "deleted_frame", "delete_reason",
+                             "moved_from", "moved_to"))
+    nothing |= {side: {"gid": None, "qpn": None} for side in ("client", "server")}
+    for group in report["link_groups"]:
+        conns = sum(conn["link_group"] == group["index"] for conn in report["connections"])
+        for link in group["links"] or [nothing]:
+            row = {"LG-ID": text(group["index"]), "Version": text(group["version"]),
+                   "LG-Type": TYPES.get(group["type"], NOT_KNOWN), "VLAN": text(group["vlan"]),
+                   "EID": text(group["eid"]), "#Conns": text(conns), "Linkid": text(link["number"]),
+                   "Link-State": STATES.get(link["state"], NOT_KNOWN)}
+            for side in ("client", "server"):
+                row |= {f"{side.title()}-GID": text(link[side]["gid"]),
+                        f"{side.title()}-QP": hexadecimal(link[side]["qpn"], 6)}
+            yield row | {"MTU": text(link["mtu_bytes"]), "Added in": text(link["added_frame"]),
+                         "Deleted in": text(link["deleted_frame"]), "Reason": text(link["delete_reason"]),
+                         "Moved from": text(link["moved_from"]), "Moved to": text(link["moved_to"])}
+
+
+def rmbs(report):
+    for group in report["link_groups"]:
+        for rmb in group["rmbs"]:
+            rkeys = [f"{each['link']}:{each['rkey']}" if each["link"] is not None else each["rkey"] for each in rmb["rkeys"]]
+            yield {"LG-ID": text(group["index"]), "Owner": text(rmb["owner"]), "Size": text(rmb["size_bytes"]),
+                   "VA": text(rmb["va"]), "RKeys": " ".join(rkeys) or NOT_KNOWN,
+                   "Confirmed in": text(rmb["confirmed_frame"]), "Deleted in": text(rmb["deleted_frame"]),
+                   "#Conns": text(len(rmb["streams"])), "Streams": ",".join(map(str, rmb["streams"])) or NOT_KNOWN}
+
+
+def fallbacks(report):
+    for each in report["fallbacks"]:
+        yield {"Code": hexadecimal(each["code"], 8), "By": text(each["by"]), "Count": text(each["count"]),
+               "Reason": text(each["reason"])}
+
+
+def mean(times):
+    return seconds(times["sum"] / times["count"] if times["count"] else None)
+
+
+def longest(times):
+    return seconds(times["max"] if times["count"] else None)
+
+
+def fabric(report):
+    owners = {flow: (group["index"], link["number"]) for group in report["link_groups"] for link in group["links"]
+              for flow in link["flows"]}
+    for flow in report["rdma_flows"]:
+        group, link = owners.get(flow["index"], (None, None))
+        ack, complete = flow["ack_time_s"], flow["completion_time_s"]
+        yield {"Flow": text(flow["index"]), "LG-ID": text(group), "Linkid": text(link), "Kind": text(flow["kind"]),
+               "Source": text(flow["src"]), "Source QP": hexadecimal(flow["src_qpn"], 6),
+               "Destination": text(flow["dst"]), "Destination QP": hexadecimal(flow["dst_qpn"], 6),
+               "Packets": text(flow["packets"]), "Bytes": text(flow["bytes"]), "Payload": text(flow["payload_bytes"]),
+               "Goodput": text(flow["goodput_bytes"]), "Sent again": text(flow["repeated"]),
+               "Copies": text(flow["copies"]), "Gaps": text(flow["gaps"]), "Missing": text(flow["missing"]),
+               "NAKs": text(sum(flow["nak"].values())), "RNR NAKs": text(flow["rnr_nak"]),
+               "CE": text(flow["ecn"]["ce"]), "CNPs": text(flow["cnp"]), "ACK mean (s)": mean(ack),
+               "ACK max (s)": longest(ack), "Complete mean (s)": mean(complete), "Complete max (s)": longest(complete),
+               "Wrong ICRC": text(flow["icrc"]["bad"] if flow["icrc"] else None)}
+
+
+TABLES = {"connections": connections, "links": links, "rmbs": rmbs, "fallbacks": fallbacks, "fabric": fabric}
+
+
+def expected(report):
+    return {name: list(rows(report)) for name, rows in TABLES.items()}
+
+
+def same_cell(found, wanted):
+    """Equal, or seconds that rounding leaves a microsecond apart."""
+    if found == wanted:
+        return True
+    if not all(re.fullmatch(r"\d+\.\d{6}", each) for each in (found, wanted)):
+        return False
+    return abs(round(float(found) * 1e6) - round(float(wanted) * 1e6)) <= 1
+
+
+def differences(found, wanted):
+    """Lines that tell of each cell that differs."""
+    for name, rows in wanted.items():
+        if len(found[name]) != len(rows):
+            yield f"{name}: {len(found[name])} rows, not {len(rows)}"
+            continue
+        for number, (one, other) in enumerate(zip(found[name], rows, strict=True)):
+            if set(one) != set(other):
+                yield f"{name}: columns {sorted({*one} ^ {*other})}"
+            for column in other:
+                if not same_cell(one.get(column, "(none)"), other[column]):
+                    yield f"{name}, row {number}, {column}: {one.get(column)!r}, not {other[column]!r}"
