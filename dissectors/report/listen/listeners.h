@@ -27,9 +27,9 @@ smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_draw_t *draw, void
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
 /*
- * The same for a statistic whose listener Wireshark registers itself, with a filter that nobody else
- * gets to know. It listens to all frames, and takes those that smcr_listeners_select() names. It
- * draws before any other statistic does.
+ * The same for a statistic whose listener Wireshark registers itself, with a filter that nobody
+ * else gets to know. It listens to all frames, and takes those that smcr_listeners_select() names.
+ * It draws before that statistic does.
  */
 smcr_listeners_t *smcr_listeners_of_selected(smcr_draw_t *draw, void *context);
 

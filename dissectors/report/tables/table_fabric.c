@@ -14,20 +14,27 @@ typedef struct {
     const smcr_link_entry_t *link;
 } owner_t;
 
+static void
+own_flows(owner_t *owners, uint32_t count, owner_t owner)
+{
+    const smcr_numbers_t *flows = &owner.link->flows;
+
+    for (uint32_t i = 0; i < flows->length; i++)
+        if (flows->numbers[i] < count)
+            owners[flows->numbers[i]] = owner;
+}
+
 /* By flow: the index of each is its place in the list of the report. */
 static const owner_t *
 find_owners(wmem_allocator_t *scope, const smcr_report_entry_t *report)
 {
-    owner_t *owners = wmem_alloc0_array(scope, owner_t, report->rdma_flows.length + 1);
+    uint32_t count = report->rdma_flows.length;
+    owner_t *owners = wmem_alloc0_array(scope, owner_t, count + 1);
 
     for (uint32_t i = 0; i < report->link_groups.length; i++) {
         const smcr_link_group_entry_t *group = report->link_groups.entries[i];
-        for (uint32_t n = 0; n < group->links.length; n++) {
-            const smcr_link_entry_t *link = group->links.entries[n];
-            for (uint32_t f = 0; f < link->flows.length; f++)
-                if (link->flows.numbers[f] < report->rdma_flows.length)
-                    owners[link->flows.numbers[f]] = (owner_t){group, link};
-        }
+        for (uint32_t n = 0; n < group->links.length; n++)
+            own_flows(owners, count, (owner_t){group, group->links.entries[n]});
     }
     return owners;
 }

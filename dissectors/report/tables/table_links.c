@@ -22,7 +22,7 @@ static const word_t types[] = {{"none", "NONE"},
                                {"asymmetric-peer", "ASYMP"},
                                {"asymmetric-local", "ASYML"}};
 
-/* smc-tools show what a host has now. Links that are gone, or were refused, are known to us only. */
+/* smc-tools show what a host has now. Only we know of links that are gone, or were refused. */
 static const word_t states[] = {{"active", "LINK_ACTIVE"},
                                 {"unconfirmed", "LINK_ACTIVATING"},
                                 {"rejected", "rejected"},

@@ -1,0 +1,35 @@
+"""
+Tables of one capture after the other in one process, whole and altered, under AddressSanitizer and UBSan: no cell of a
+capture that was closed is read. Each table is asked for twice, so that the second round frees what the first one shows.
+"""
+
+import sys
+
+import alter
+from bed import TOP, captures
+from hostile import sanitized
+
+sys.path.insert(0, str(TOP / "tests" / "facts"))
+
+import sharkd  # noqa: E402
+
+TAPS = [f"nstat:smcr,{name}" for name in ("connections", "links", "rmbs", "fallbacks", "fabric")]
+SMALL = 25_000  # bytes
+
+
+def test_one_capture_after_the_other(bed, scratch):
+    requests, loads = [], 0
+    for path in {**captures("synthetic"), **captures("malformed"), **captures("real")}.values():
+        if path.stat().st_size > SMALL:
+            continue
+        linktype, frames = alter.read(path)
+        copy = scratch / f"{path.stem}-altered.pcap"
+        alter.write(copy, linktype, list(alter.mutated(linktype, frames, iter(range(10_000)), range(1))))
+        for each in (bed.capture(path.stem), copy):
+            loads += 1
+            requests.append(sharkd.load(each))
+            requests += [("tap", {f"tap{i}": tap for i, tap in enumerate([*TAPS, TAPS[loads % len(TAPS)]])})
+                         for _ in range(2)]
+    answers = sharkd.ask(sanitized(bed), requests)
+    rows = sum(len(table["i"]) for answer in answers for tap in answer.get("taps", []) for table in tap["tables"])
+    assert loads > 50 and rows > 500
