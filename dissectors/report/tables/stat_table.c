@@ -80,6 +80,8 @@ begin(stat_tap_table_ui *ui)
     smcr_table_t *table = owner_of(ui);
     stat_tap_table *former = shown_table(table);
 
+    if (ui->refcount <= 1) /* windows: no other than this one */
+        g_ptr_array_set_size(table->retired, 0);
     if (former) {
         g_ptr_array_add(table->retired, former);
         g_array_set_size(ui->tables, 0);
