@@ -38,16 +38,19 @@ word_of(const word_t *words, size_t count, const char *text)
     return NULL;
 }
 
-/* Connections that were on SMC-R in this link group. */
-static uint64_t
-conns_of(const smcr_report_entry_t *report, const smcr_link_group_entry_t *group)
+/* Connections by the index of their link group: numbers by numbers. */
+static wmem_map_t *
+count_conns(wmem_allocator_t *scope, const smcr_report_entry_t *report)
 {
-    uint64_t count = 0;
+    wmem_map_t *counts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
 
-    for (uint32_t i = 0; i < report->connections.length; i++)
-        count += ((const smcr_connection_entry_t *)report->connections.entries[i])->link_group ==
-                 group->index;
-    return count;
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        const smcr_connection_entry_t *conn = report->connections.entries[i];
+        void *group = GSIZE_TO_POINTER(conn->link_group);
+        size_t count = GPOINTER_TO_SIZE(wmem_map_lookup(counts, group));
+        wmem_map_insert(counts, group, GSIZE_TO_POINTER(count + 1));
+    }
+    return counts;
 }
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
@@ -81,13 +84,15 @@ add_row(smcr_rows_t *rows, const smcr_link_group_entry_t *group, uint64_t conns,
 static void
 fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
 {
+    wmem_map_t *counts = count_conns(rows->scope, report);
     smcr_link_entry_t none;
 
     smcr_entry_clear(&none, &smcr_link_description);
     none.moved_from = none.moved_to = SMCR_UNKNOWN;
     for (uint32_t i = 0; i < report->link_groups.length; i++) {
         const smcr_link_group_entry_t *group = report->link_groups.entries[i];
-        uint64_t conns = conns_of(report, group);
+        uint64_t conns =
+            GPOINTER_TO_SIZE(wmem_map_lookup(counts, GSIZE_TO_POINTER(group->index)));
         for (uint32_t n = 0; n < group->links.length; n++)
             add_row(rows, group, conns, group->links.entries[n]);
         if (group->links.length == 0)
