@@ -6,7 +6,7 @@ was closed.
 import sys
 
 import pytest
-import tables
+import report_tables as tables
 from bed import PREFERENCES, TOP
 
 sys.path.insert(0, str(TOP / "tests" / "facts"))
