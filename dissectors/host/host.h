@@ -14,6 +14,7 @@
 #include "heuristic.h"
 #include "hooks.h"
 #include "preferences.h"
+#include "selected.h"
 #include "udp_ports.h"
 
 #endif /* SMCR_HOST_HOST_H */
