@@ -295,6 +295,15 @@ count_cm(node_t top, const smcr_cm_note_t *note)
 
 /* ---- the tree ---- */
 
+#define TOP "All"
+
+/* The window calls this for each tree, without looking whether it is there. */
+static void
+begin(stats_tree *tree)
+{
+    stats_tree_create_node(tree, TOP, 0, STAT_DT_INT, TRUE);
+}
+
 static tap_packet_status
 take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapped,
      tap_flags_t flags)
@@ -306,7 +315,7 @@ take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapp
     (void)flags;
     if (!packet->clc && !packet->record->link && !cm)
         return TAP_PACKET_DONT_REDRAW;
-    node_t top = count((node_t){tree, 0, pinfo->pool}, "All");
+    node_t top = count((node_t){tree, 0, pinfo->pool}, TOP);
     if (packet->clc)
         count_clc(top, packet);
     else if (packet->record->link)
@@ -319,6 +328,6 @@ take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapp
 void
 smcr_message_tree_handoff(void)
 {
-    stats_tree_register_plugin(SMCR_TAP, "smcr", "SMC-R" COMPAT_MENU "Messages", 0, take, NULL,
+    stats_tree_register_plugin(SMCR_TAP, "smcr", "SMC-R" COMPAT_MENU "Messages", 0, take, begin,
                                NULL);
 }
