@@ -105,12 +105,13 @@ group_filter(compat_conversation_filter_arguments)
 
 /* ---- RMBs ---- */
 
-/* The RMB in which the client (`role` 0) or the server (1) of the packet's connection receives;
- * NULL: it is not known, or not who the client is. */
+#define STREAMS_MAX 256 /* in a filter */
+
+/* The RMB in which the client (`role` 0) or the server (1) of a connection receives; NULL: it is
+ * not known, or not who the client is. */
 static const smcr_rmb_t *
-rmb_of(packet_info *pinfo, int role)
+rmb_of(const smcr_conn_t *conn, int role)
 {
-    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
     const smcr_lgr_t *lgr = conn && !conn->fallback.kind ? conn->lgr : NULL;
 
     if (!lgr || lgr->index == SMCR_NO_INDEX || lgr->server == SMCR_SIDE_UNKNOWN)
@@ -118,19 +119,39 @@ rmb_of(packet_info *pinfo, int role)
     return conn->side[role ? lgr->server : !lgr->server].rmb;
 }
 
-/* The connections that have received in the RMB: one after the other, as a set of numbers. They
- * joined their group one after the other, the last one first. */
-static void
-add_streams(GString *filter, const smcr_rmb_t *rmb)
+/* Whether two RMBs are the same memory, withdrawn and announced again: that has the same RKey and
+ * the same address on the same link. */
+static bool
+is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
 {
-    const char *separator = "";
+    if (one == other || !other)
+        return other != NULL;
+    for (const smcr_rtoken_entry_t *a = one->rtokens; a; a = a->next)
+        for (const smcr_rtoken_entry_t *b = other->rtokens; b; b = b->next)
+            if (a->owner == b->owner && a->rkey == b->rkey && a->va == b->va)
+                return true;
+    return false;
+}
+
+/* The connections that have received in the RMB, one after the other, as a set of numbers; where
+ * they are too many, the selected one alone. */
+static void
+add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
+{
+    const smcr_conn_t *found[STREAMS_MAX];
+    unsigned count = 0;
 
     for (const smcr_conn_t *conn = rmb->lgr->conns; conn; conn = conn->next_of_group) {
-        if (conn->side[rmb->side].rmb != rmb || conn->fallback.kind)
+        if (conn->fallback.kind || !is_same_memory(rmb, conn->side[rmb->side].rmb))
             continue;
-        g_string_append_printf(filter, "%s%u", separator, conn->index);
-        separator = ", ";
+        if (count == STREAMS_MAX) {
+            g_string_append_printf(filter, "%u", selected->index);
+            return;
+        }
+        found[count++] = conn;
     }
+    for (unsigned i = count; i > 0; i--) /* the list has the last one first */
+        g_string_append_printf(filter, "%s%u", i < count ? ", " : "", found[i - 1]->index);
 }
 
 static void
@@ -170,51 +191,51 @@ add_owner(GString *filter, int role)
                            (unsigned)SMCR_LLC_CONFIRM_RKEY_V2, (unsigned)SMCR_LLC_DELETE_RKEY_V2);
 }
 
-/* Packets of an RDMA WRITE behind its first one have no RKey: they are found by their connection.
- * `role`: of the owner. */
+/* `role`: of the owner. Packets of an RDMA WRITE behind its first one have no RKey: they are found
+ * by their connection. */
 static char *
-rmb_filter(const smcr_rmb_t *rmb, int role)
+rmb_filter(packet_info *pinfo, int role)
 {
+    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
+    const smcr_rmb_t *rmb = rmb_of(conn, role);
+
     if (!rmb)
         return NULL;
     GString *filter = g_string_new("(smcr.write && ");
     g_string_append_printf(filter, "smcr.dir == %d && smcr.stream in {", !role);
-    add_streams(filter, rmb);
-    g_string_append(filter, "})");
-    if (rmb->rtokens) {
-        g_string_append_printf(filter, " || (!smcr.write && smcr.lgr == %u && smcr.rkey in {",
-                               rmb->lgr->index);
-        add_rkeys(filter, rmb);
-        g_string_append(filter, "}");
-        if (has_twin(rmb))
-            add_owner(filter, role);
-        g_string_append(filter, ")");
-    }
+    add_streams(filter, rmb, conn);
+    g_string_append_printf(filter, "}) || (!smcr.write && smcr.lgr == %u && smcr.rkey in {",
+                           rmb->lgr->index);
+    add_rkeys(filter, rmb);
+    g_string_append(filter, "}");
+    if (has_twin(rmb))
+        add_owner(filter, role);
+    g_string_append(filter, ")");
     return g_string_free(filter, FALSE);
 }
 
 static ws_bool
 has_client_rmb(compat_conversation_filter_arguments)
 {
-    return rmb_of(pinfo, 0) != NULL;
+    return rmb_of(smcr_selected_conn(pinfo), 0) != NULL;
 }
 
 static char *
 client_rmb_filter(compat_conversation_filter_arguments)
 {
-    return rmb_filter(rmb_of(pinfo, 0), 0);
+    return rmb_filter(pinfo, 0);
 }
 
 static ws_bool
 has_server_rmb(compat_conversation_filter_arguments)
 {
-    return rmb_of(pinfo, 1) != NULL;
+    return rmb_of(smcr_selected_conn(pinfo), 1) != NULL;
 }
 
 static char *
 server_rmb_filter(compat_conversation_filter_arguments)
 {
-    return rmb_filter(rmb_of(pinfo, 1), 1);
+    return rmb_filter(pinfo, 1);
 }
 
 void

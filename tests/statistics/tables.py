@@ -1,10 +1,12 @@
 """What tshark and sharkd print of statistics, as Python has it; and the program that does what the window does."""
 
 import collections
+import contextlib
 import re
+import struct
 
 import sharkd
-from bed import BUILDS, as_user
+from bed import BUILDS
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 Row = collections.namedtuple("Row", "filter index name count least most mean total")  # microseconds
@@ -69,8 +71,8 @@ def flat(nodes, above=()):
 def simple_copy(source, target):
     """The capture as the program reads it: pcap with nanoseconds, Ethernet."""
     reader = RawPcapReader(str(source))
-    with reader, target.open("wb") as file:
-        file.write(bytes.fromhex("4d3cb2a1020004000000000000000000000004000100 0000".replace(" ", "")))
+    with contextlib.closing(reader), target.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
         for data, meta in reader:
             if isinstance(reader, RawPcapNgReader):
                 ticks = (meta.tshigh << 32) + meta.tslow

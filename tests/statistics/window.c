@@ -140,27 +140,27 @@ print_menu(packet_info *pinfo)
 /* ---- passes ---- */
 
 static void
-dissect_frame(epan_dissect_t *dissection, frame_t *frame)
+dissect_frame(epan_dissect_t *dissection, frame_t *frame, bool asks_menu)
 {
     wtap_rec record = record_of(&frame->data.abs_ts, frame->data.cap_len, frame->data.pkt_len);
     uint8_t *bytes = g_memdup2(frame->bytes, frame->data.cap_len);
 
     tap_build_interesting(dissection);
     compat_dissect(dissection, &record, bytes, &frame->data, NULL);
-    if (frame->data.visited)
+    if (asks_menu)
         print_menu(&dissection->pi);
     epan_dissect_reset(dissection);
     g_free(bytes);
-    frame->data.visited = 1;
 }
 
+/* All frames, the second time as if each were selected. */
 static void
-pass(bool with_tree)
+pass(bool second)
 {
-    epan_dissect_t *dissection = epan_dissect_new(capture.epan, with_tree, with_tree);
+    epan_dissect_t *dissection = epan_dissect_new(capture.epan, second, second);
 
     for (unsigned i = 0; i < capture.frames->len; i++)
-        dissect_frame(dissection, &g_array_index(capture.frames, frame_t, i));
+        dissect_frame(dissection, &g_array_index(capture.frames, frame_t, i), second);
     epan_dissect_free(dissection);
 }
 

@@ -45,35 +45,18 @@ smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey)
     return g_hash_table_lookup(state->rkeys, &key);
 }
 
-/* From now on the entry is one of `rmb`. */
-static void
-move_rtoken(smcr_rtoken_entry_t *entry, smcr_rmb_t *rmb)
-{
-    smcr_rtoken_entry_t **at = entry->rmb ? &entry->rmb->rtokens : NULL;
-
-    while (at && *at != entry)
-        at = &(*at)->next;
-    if (at)
-        *at = entry->next;
-    entry->rmb = rmb;
-    entry->next = rmb->rtokens;
-    rmb->rtokens = entry;
-}
-
 void
 smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
                     uint64_t va)
 {
     smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
 
-    if (!entry) {
+    if (!entry || entry->rmb != rmb) { /* the RMB that had the key before keeps its own entry */
         entry = smcr_state_alloc0(state, sizeof(smcr_rtoken_entry_t));
-        entry->owner = owner;
-        entry->rkey = rkey;
-        g_hash_table_add(state->rkeys, entry);
+        *entry = (smcr_rtoken_entry_t){rmb->rtokens, owner, rkey, rmb, va};
+        rmb->rtokens = entry;
+        g_hash_table_replace(state->rkeys, entry, entry);
     }
-    if (entry->rmb != rmb)
-        move_rtoken(entry, rmb);
     entry->va = va;
 }
 

@@ -23,7 +23,7 @@ typedef struct smcr_rtoken_entry {
 
 struct smcr_rmb {
     smcr_lgr_t *lgr;
-    smcr_rtoken_entry_t *rtokens; /* that name it, unless they have come to name another one */
+    smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
     int side;               /* of the owner, who receives data in it */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
     uint32_t deleted_frame; /* DELETE RKEY; 0: not deleted */
