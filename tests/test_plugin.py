@@ -88,7 +88,7 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
                     for each in (tshark, tshark_without))
     assert len(others) > 50
     assert [line for line in ours if not is_own(line)] == others
-    assert [line.strip() for line in ours if is_own(line)] == ["follow,smcr", "smcr,json", "smcr,report"]
+    assert [line.strip() for line in ours if is_own(line)] == ["follow,smcr", "smcr,json", "smcr,report", "smcr,srt", "smcr,tree"]
 
 
 @pytest.mark.parametrize("name", captures())

@@ -75,7 +75,7 @@ def read(name):
     also says which connections use it: {name: (frames, connections)}.
     """
     connections, rmbs = collections.defaultdict(set), collections.defaultdict(lambda: (set(), set()))
-    users, tokens, written = {}, {}, {}
+    users, tokens, written, last = {}, {}, {}, {}
     said = {message.frame: message for message in message_reader.said(name)}
     for packet in wire.packets(message_reader.path_of(name)):
         message = said.get(packet.frame)
@@ -98,8 +98,8 @@ def read(name):
                 rmb = memories(name)[message_reader.host(packet.ends[1]), rkey]
                 place = written.get((*key, packet.psn), (rmb, users[rmb]))  # again, it is the first one's
             else:
-                place = written[*key, packet.psn - 1]
-            written[*key, packet.psn] = place
+                place = written.get((*key, packet.psn - 1), last.get(key))  # lossy captures have one connection
+            written[*key, packet.psn] = last[key] = place
             rmbs[place[0]][0].add(packet.frame)
             connections[place[1]].add(packet.frame)
     return Known(dict(connections), dict(rmbs))
@@ -107,11 +107,17 @@ def read(name):
 
 @functools.cache
 def links(name):
-    """
-    [(queue pairs, frames)]: each link by its two queue pairs, (address, number), of which each receives what the other one
-    sends. CLC's Accept and Confirm name the queue pair of their sender.
-    """
-    sent = collections.defaultdict(set)
+    """{(address, queue pair): frames}: what comes to each queue pair, and the Accept or Confirm that names it."""
+    frames = collections.defaultdict(set)
     for packet in wire.roce(message_reader.path_of(name)):
-        sent[packet.ends[1], packet.qpn, packet.ends[0]].add(packet.frame)
-    return sent
+        frames[packet.ends[1], packet.qpn].add(packet.frame)
+    for message in message_reader.said(name):
+        if is_clc(message, ACCEPT, CONFIRM):
+            (gid,), (qpn,) = values(message, "smcr.clc.gid"), values(message, "smcr.clc.qpn")
+            frames[short(gid.to_bytes(16, "big")), qpn].add(message.frame)
+    return dict(frames)
+
+
+def short(gid):
+    """An address as IP has it."""
+    return gid[12:] if gid[:12] == bytes(10) + b"\xff\xff" else gid

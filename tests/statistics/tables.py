@@ -6,7 +6,7 @@ import re
 import struct
 
 import sharkd
-from bed import BUILDS
+from bed import BUILDS, Tshark
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 Row = collections.namedtuple("Row", "filter index name count least most mean total")  # microseconds
@@ -89,11 +89,16 @@ def simple_copy(source, target):
 Opened = collections.namedtuple("Opened", "menus srt trees")  # {(frame, menu): filter}; of each pass
 
 
-def window(tshark, paths, where="", build="debug", **options):
-    """What the program prints of each file."""
+def start(tshark, paths, where="", build="debug", environment=None):
+    """Runs the program; returns subprocess's result."""
     program = BUILDS / build / PROGRAM
     assert program.exists(), f"{PROGRAM} is not built: run tests/build {build}"
-    result = tshark.start(where, *paths, program=program, **options)
+    return Tshark(tshark.bed, **(environment or {})).start(where, *paths, program=program)
+
+
+def window(tshark, paths, where=""):
+    """What the program prints of each file."""
+    result = start(tshark, paths, where)
     assert result.returncode == 0, result.stderr[-4000:]
     found = []
     for line in result.stdout.splitlines():

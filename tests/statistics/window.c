@@ -157,7 +157,8 @@ dissect_frame(epan_dissect_t *dissection, frame_t *frame, bool asks_menu)
 static void
 pass(bool second)
 {
-    epan_dissect_t *dissection = epan_dissect_new(capture.epan, second, second);
+    bool needs_tree = second || have_filtering_tap_listeners();
+    epan_dissect_t *dissection = epan_dissect_new(capture.epan, needs_tree, second);
 
     for (unsigned i = 0; i < capture.frames->len; i++)
         dissect_frame(dissection, &g_array_index(capture.frames, frame_t, i), second);
