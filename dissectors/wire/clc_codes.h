@@ -143,9 +143,9 @@ smcr_clc_agrees(uint8_t type)
     return type == SMCR_CLC_ACCEPT || type == SMCR_CLC_CONFIRM;
 }
 
-/* Which step ends with a message of type `answer` to one of type `asked`: a Proposal or an Accept.
- * Both are enum smcr_clc_type. */
-static inline enum smcr_clc_step
+/* Which step (enum smcr_clc_step) ends with a message of type `answer` to one of type `asked`, a
+ * Proposal or an Accept; both are enum smcr_clc_type. */
+static inline uint8_t
 smcr_clc_step(uint8_t asked, uint8_t answer)
 {
     bool declined = answer == SMCR_CLC_DECLINE;

@@ -11,7 +11,7 @@ import tables
 # A link fails, an empty one, loss; then the first one again
 NAMES = ["6.1-v1-h1-two-links-second-fails", "6.1-v1-f3-plain-tcp-server", "6.1-v1-n-lossy", "6.1-v2-q-forty-conns",
          "6.1-v1-h1-two-links-second-fails"]
-STRICT = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+STRICT = {"ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 
 
 @pytest.fixture(scope="module")
