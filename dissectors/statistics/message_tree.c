@@ -46,12 +46,16 @@ count_aspect(node_t parent, const char *aspect, const char *value)
     count(count(parent, aspect), value);
 }
 
+/* Whatever comes, a node has few below it: those of a node are a list. */
 static const char *
 name_of(node_t node, uint32_t code, const value_string *names)
 {
     const char *name = try_val_to_str(code, names);
 
-    return name ? name : wmem_strdup_printf(node.scope, "Unknown (0x%02x)", code);
+    if (name)
+        return name;
+    return code <= UINT8_MAX ? wmem_strdup_printf(node.scope, "Unknown (0x%02x)", code)
+                             : "Unknown";
 }
 
 static void
@@ -87,7 +91,7 @@ count_class(node_t top, const char *name, const smcr_record_t *record, bool *aga
 /* ---- CLC ---- */
 
 static const char *
-clc_outcome(const smcr_clc_t *clc, wmem_allocator_t *scope)
+clc_outcome(const smcr_clc_t *clc)
 {
     const smcr_clc_decline_t *decline = &clc->u.decline;
     bool first = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
@@ -96,8 +100,7 @@ clc_outcome(const smcr_clc_t *clc, wmem_allocator_t *scope)
         return clc->smcd ? "SMC-D" : first ? "First contact" : "Link group goes on";
     if (clc->header.type != SMCR_CLC_DECLINE || !clc->complete)
         return NULL;
-    const char *text = smcr_decline_text(decline->diagnosis, smcr_bits(decline->os, SMCR_MASK_OS));
-    return wmem_strdup_printf(scope, "%s (0x%08x)", text, decline->diagnosis);
+    return smcr_decline_text(decline->diagnosis, smcr_bits(decline->os, SMCR_MASK_OS));
 }
 
 /* TCP does not bring what was sent again. */
@@ -106,7 +109,7 @@ count_clc(node_t top, const smcr_tap_t *packet)
 {
     const smcr_clc_t *clc = packet->clc;
     node_t node = count(count(top, "CLC"), name_of(top, clc->header.type, smcr_clc_types));
-    const char *outcome = clc_outcome(clc, top.scope);
+    const char *outcome = clc_outcome(clc);
 
     count_version(node, smcr_bits(clc->header.flags, SMCR_MASK_VERSION));
     count_direction(node, packet->record->direction);

@@ -47,8 +47,7 @@ def clc_paths(message):
     if kind in (2, 3):
         yield (*node, "Outcome", "First contact" if flags & 8 else "Link group goes on")
     if kind == 4:
-        code = number(message.data, 16, 4)
-        yield (*node, "Outcome", f"{DECLINES[code]} (0x{code:08x})")
+        yield (*node, "Outcome", DECLINES[number(message.data, 16, 4)])
 
 
 def llc_outcome(message):
