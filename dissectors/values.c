@@ -13,6 +13,7 @@
 
 TEXTS(smcr_eyecatchers, SMCR_EYECATCHERS)
 TEXTS(smcr_smc_types, SMCR_SMC_TYPES)
+TEXTS(smcr_clc_steps, SMCR_CLC_STEPS)
 TEXTS(smcr_buffer_sizes, SMCR_BUFFER_SIZES)
 TEXTS(smcr_mtus, SMCR_MTUS)
 TEXTS(smcr_os_types, SMCR_OS_TYPES)
@@ -40,6 +41,13 @@ const value_string smcr_llc_types[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
 #include "wire/llc.def"
     SMCR_CDC_TYPES(TEXT_ROW)
+    {0, NULL},
+};
+
+const value_string smcr_llc_steps[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
+#include "wire/llc.def"
+    SMCR_LLC_REQUEST_STEPS(TEXT_ROW)
     {0, NULL},
 };
 

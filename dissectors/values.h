@@ -11,12 +11,14 @@
 
 extern const value_string smcr_eyecatchers[];
 extern const value_string smcr_clc_types[];
+extern const value_string smcr_clc_steps[];
 extern const value_string smcr_smc_types[];
 extern const value_string smcr_buffer_sizes[];
 extern const value_string smcr_mtus[];
 extern const value_string smcr_os_types[];
 extern const value_string smcr_releases[];
 extern const value_string smcr_llc_types[];
+extern const value_string smcr_llc_steps[];
 extern const value_string smcr_reject_reasons[];
 extern const value_string smcr_delete_reasons[];
 extern const value_string smcr_no_eyecatcher[];

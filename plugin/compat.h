@@ -59,6 +59,30 @@ typedef gboolean ws_bool;
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
+/* What stands between the parts of a path of menus. */
+#if WS_AT_LEAST(4, 4)
+#define COMPAT_MENU "//"
+#else
+#define COMPAT_MENU "/"
+#endif
+
+/* Conversation filters: from 4.4 on their functions may have data of their own. */
+#if WS_AT_LEAST(4, 4)
+#define compat_conversation_filter_arguments packet_info *pinfo, void *unused_data _U_
+#define compat_register_conversation_filter(proto, name, valid, build) \
+    register_conversation_filter(proto, name, valid, build, NULL)
+#define compat_conversation_filter_is_valid(filter, pinfo) \
+    ((filter)->is_filter_valid(pinfo, (filter)->user_data))
+#define compat_conversation_filter_build(filter, pinfo) \
+    ((filter)->build_filter_string(pinfo, (filter)->user_data))
+#else
+#define compat_conversation_filter_arguments packet_info *pinfo
+#define compat_register_conversation_filter(proto, name, valid, build) \
+    register_conversation_filter(proto, name, valid, build)
+#define compat_conversation_filter_is_valid(filter, pinfo) ((filter)->is_filter_valid(pinfo))
+#define compat_conversation_filter_build(filter, pinfo) ((filter)->build_filter_string(pinfo))
+#endif
+
 /* 4.6 wants to know whether a statistic of the command line could begin. Ends the function that
  * begins it. */
 #if WS_AT_LEAST(4, 6)

@@ -14,6 +14,7 @@
 #include "heuristic.h"
 #include "hooks.h"
 #include "preferences.h"
+#include "selected.h"
 #include "udp_ports.h"
 #include "windows.h"
 

@@ -229,22 +229,10 @@ index_filter(unsigned stream, unsigned sub_stream _U_)
     return g_strdup_printf("smcr.stream eq %u", stream);
 }
 
-/* The connection of the packet that the user has selected. */
-static const smcr_conn_t *
-selected_conn(packet_info *pinfo)
-{
-    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
-    smcr_record_t record;
-
-    if (!conn && smcr_record_find(smcr_capture_state(), pinfo->num, SMCR_OUTERMOST, &record))
-        conn = smcr_record_now(&record).conn;
-    return conn;
-}
-
 static char *
 conv_filter(epan_dissect_t *edt _U_, packet_info *pinfo, unsigned *stream, unsigned *sub_stream _U_)
 {
-    const smcr_conn_t *conn = selected_conn(pinfo);
+    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
 
     if (!conn)
         return NULL;

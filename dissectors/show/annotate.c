@@ -171,15 +171,16 @@ show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record
     frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
+/* The step is there for filters: the message itself says what it is. */
 static void
 show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
 {
-    uint64_t nanoseconds = answers->response_time > answers->request_time
-                               ? answers->response_time - answers->request_time
-                               : 0;
+    int hf_step = answers->llc_type ? hf_smcr_llc_step : hf_smcr_clc_step;
 
     smcr_generated_uint(tree, hf_smcr_request_in, tvb, answers->request_frame);
-    smcr_item_time(tree, hf_smcr_response_time, tvb, nanoseconds);
+    smcr_item_time(tree, hf_smcr_response_time, tvb, smcr_exchange_time(answers));
+    if (answers->step)
+        hidden(proto_tree_add_uint(tree, hf_step, tvb, 0, 0, answers->step));
 }
 
 void

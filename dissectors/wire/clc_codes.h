@@ -69,6 +69,13 @@
     V(SMCR_RELEASE_0, 0, "SMCv2.0") \
     V(SMCR_RELEASE_1, 1, "SMCv2.1")
 
+/* The steps of the handshake, each with its answer; codes of our own */
+#define SMCR_CLC_STEPS(V) \
+    V(SMCR_CLC_STEP_ACCEPT, 1, "Proposal -> Accept") \
+    V(SMCR_CLC_STEP_CONFIRM, 2, "Accept -> Confirm") \
+    V(SMCR_CLC_STEP_PROPOSAL_DECLINED, 3, "Proposal -> Decline") \
+    V(SMCR_CLC_STEP_ACCEPT_DECLINED, 4, "Accept -> Decline")
+
 #define SMCR_DECLINE_CLASS 0xffff0000 /* the upper half of a code */
 
 /* smc_clc.h, of every kernel that had codes of its own; the RFC leaves them to the peers. A code
@@ -126,6 +133,7 @@ enum smcr_clc_type {
 enum smcr_smc_type { SMCR_SMC_TYPES(SMCR_ENUM_ROW) };
 enum smcr_os_type { SMCR_OS_TYPES(SMCR_ENUM_ROW) };
 enum smcr_release { SMCR_RELEASES(SMCR_ENUM_ROW) };
+enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_ENUM_ROW) };
 enum smcr_decline_code { SMCR_DECLINE_CODES(SMCR_ENUM_ROW) };
 
 /* Accept and Confirm agree on SMC. `type`: enum smcr_clc_type */
@@ -133,6 +141,18 @@ static inline bool
 smcr_clc_agrees(uint8_t type)
 {
     return type == SMCR_CLC_ACCEPT || type == SMCR_CLC_CONFIRM;
+}
+
+/* Which step (enum smcr_clc_step) ends with a message of type `answer` to one of type `asked`, a
+ * Proposal or an Accept; both are enum smcr_clc_type. */
+static inline uint8_t
+smcr_clc_step(uint8_t asked, uint8_t answer)
+{
+    bool declined = answer == SMCR_CLC_DECLINE;
+
+    if (asked == SMCR_CLC_PROPOSAL)
+        return declined ? SMCR_CLC_STEP_PROPOSAL_DECLINED : SMCR_CLC_STEP_ACCEPT;
+    return declined ? SMCR_CLC_STEP_ACCEPT_DECLINED : SMCR_CLC_STEP_CONFIRM;
 }
 
 #endif /* SMCR_WIRE_CLC_CODES_H */

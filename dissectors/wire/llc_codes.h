@@ -64,6 +64,17 @@
     V(SMCR_EYECATCHER_IN_RMB, 0, "no, data begins at offset 4") \
     V(SMCR_EYECATCHER_NOT_IN_RMB, 3, "yes, data begins at offset 0")
 
+/* Requests that a request of the peer answers (3.5.5.3): the bit, and the type of the first one;
+ * codes of our own. A request with a response has its own type as code. */
+#define SMCR_LLC_STEP_REQUEST 0x40
+#define SMCR_LLC_REQUEST_STEPS(V) \
+    V(SMCR_LLC_STEP_ADD_LINK, 0x42, "ADD LINK -> ADD LINK") \
+    V(SMCR_LLC_STEP_DELETE_LINK, 0x44, "DELETE LINK -> DELETE LINK") \
+    V(SMCR_LLC_STEP_REQ_ADD_LINK, 0x45, "REQUEST ADD LINK -> ADD LINK") \
+    V(SMCR_LLC_STEP_ADD_LINK_V2, 0x62, "ADD LINK v2 -> ADD LINK v2") \
+    V(SMCR_LLC_STEP_DELETE_LINK_V2, 0x64, "DELETE LINK v2 -> DELETE LINK v2") \
+    V(SMCR_LLC_STEP_REQ_ADD_LINK_V2, 0x65, "REQUEST ADD LINK v2 -> ADD LINK v2")
+
 enum smcr_llc_type {
 #define SMCR_LLC_MESSAGE(name, type, ...) SMCR_LLC_##name = (type),
 #include "llc.def"
@@ -71,7 +82,16 @@ enum smcr_llc_type {
 };
 enum smcr_reject_reason { SMCR_REJECT_REASONS(SMCR_ENUM_ROW) };
 enum smcr_delete_reason { SMCR_DELETE_REASONS(SMCR_ENUM_ROW) };
+enum smcr_llc_request_step { SMCR_LLC_REQUEST_STEPS(SMCR_ENUM_ROW) };
 enum smcr_no_eyecatcher { SMCR_NO_EYECATCHER(SMCR_ENUM_ROW) };
+
+/* The code of an exchange that begins with a request of type `asked` (enum smcr_llc_type), and ends
+ * with a response, or with a request of the peer. */
+static inline uint8_t
+smcr_llc_step(uint8_t asked, bool by_response)
+{
+    return by_response ? asked : asked | SMCR_LLC_STEP_REQUEST;
+}
 
 /* Whether a message of this type is CDC's. */
 static inline bool

@@ -157,6 +157,8 @@ dissect(frame_t *frame, epan_dissect_t *dissection, bool sound)
                    dissection == with_tree ? &columns : NULL);
     if (dissection == with_tree)
         epan_dissect_fill_in_columns(dissection, FALSE, FALSE);
+    if (data->visited)
+        taps_select(&dissection->pi);
     if (sound)
         require(!is_malformed(dissection->tree));
     epan_dissect_reset(dissection);

@@ -8,8 +8,11 @@
 
 #include "taps.h"
 
+#include <epan/conversation_filter.h>
 #include <epan/export_object.h>
 #include <epan/follow.h>
+#include <epan/srt_table.h>
+#include <epan/stats_tree_priv.h>
 
 #include "input.h"
 #include "report/listen/listeners.h"
@@ -19,6 +22,8 @@ static FILE *nowhere;
 static follow_info_t follow;
 static GPtrArray *objects;
 static register_eo_t *exporter;
+static srt_data_t times;
+static stats_tree *tree;
 
 static void
 add_object(void *data _U_, export_object_entry_t *entry)
@@ -58,6 +63,23 @@ start_report(void)
     require(nowhere && smcr_listeners_new(NULL, draw_report, NULL, &error));
 }
 
+static void
+start_statistics(void)
+{
+    register_srt_t *srt = get_srt_table_by_name("smcr");
+    stats_tree_cfg *config = stats_tree_get_cfg_by_abbr("smcr");
+
+    require(srt && config);
+    times.srt_array = g_array_new(FALSE, TRUE, sizeof(srt_stat_table *));
+    srt_table_dissector_init(srt, times.srt_array);
+    require(!register_tap_listener(get_srt_tap_listener_name(srt), &times, NULL, 0, NULL,
+                                   get_srt_packet_func(srt), NULL, NULL));
+    tree = stats_tree_new(config, NULL, NULL);
+    config->init(tree);
+    require(!register_tap_listener(config->tapname, tree, NULL, config->flags, stats_tree_reset,
+                                   stats_tree_packet, NULL, NULL));
+}
+
 void
 taps_start(void)
 {
@@ -68,10 +90,25 @@ taps_start(void)
     exporter = get_eo_by_name("smcr");
     require(follower && exporter);
     start_report();
+    start_statistics();
     require(!register_tap_listener(get_follow_tap_string(follower), &follow, NULL, 0, NULL,
                                    get_follow_tap_handler(follower), NULL, NULL));
     require(!register_tap_listener(get_eo_tap_listener_name(exporter), &list, NULL, 0, NULL,
                                    get_eo_packet_func(exporter), NULL, NULL));
+}
+
+void
+taps_select(packet_info *pinfo)
+{
+    for (GList *at = packet_conv_filter_list; at; at = at->next) {
+        const conversation_filter_t *filter = at->data;
+        if (strcmp(filter->proto_name, "smcr") != 0)
+            continue;
+        bool valid = compat_conversation_filter_is_valid(filter, pinfo);
+        char *text = compat_conversation_filter_build(filter, pinfo);
+        require(valid == (text != NULL));
+        g_free(text);
+    }
 }
 
 /* How many bytes the records have; they are gone then. */
@@ -117,6 +154,7 @@ taps_reset(void)
     look_at_objects();
     draw_tap_listeners(TRUE);
     reset_tap_listeners();
+    reset_srt_table(times.srt_array);
     get_eo_reset_func(exporter)();
     g_ptr_array_set_size(objects, 0);
 }

@@ -1,6 +1,6 @@
 /* taps.h
- * Listens as Follow Stream, Export Objects and the report do, but to all connections of a capture
- * at once.
+ * Listens as Follow Stream, Export Objects, the report and the statistics do, but to all
+ * connections of a capture at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,8 +8,13 @@
 #ifndef SMCR_FUZZ_TAPS_H
 #define SMCR_FUZZ_TAPS_H
 
+#include "compat.h"
+
 /* Once per process. */
 void taps_start(void);
+
+/* As if the user had selected the packet: menus ask for its filters. */
+void taps_select(packet_info *pinfo);
 
 /* Forgets what has come, after a look at it. */
 void taps_reset(void);

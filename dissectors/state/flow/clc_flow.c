@@ -279,8 +279,10 @@ take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
     if (type == SMCR_CLC_PROPOSAL && conn->accept_frame)
         return;
     if (conn->clc_step && conn->clc_from_server != from_server &&
-        is_next_step(type, conn->clc_asked))
+        is_next_step(type, conn->clc_asked)) {
         smcr_exchange_close(arrival, conn->clc_step);
+        conn->clc_step->step = smcr_clc_step(conn->clc_asked, type);
+    }
     conn->clc_step = NULL;
     if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
         conn->clc_step = arrival->record->asks = smcr_exchange_open(arrival);

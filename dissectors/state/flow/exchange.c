@@ -368,6 +368,7 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     smcr_exchange_t *again = smcr_state_alloc0(arrival->state, sizeof *again);
     again->request_frame = before->exchange.request_frame;
     again->request_time = before->exchange.request_time;
+    again->llc_type = before->exchange.llc_type;
     smcr_exchange_close(arrival, again);
     smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
                    "Second answer to frame %u: takes back the acceptance in frame %u",

@@ -158,6 +158,14 @@ smcr_exchange_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *ex
            state->last_time > exchange->request_time + wait;
 }
 
+uint64_t
+smcr_exchange_time(const smcr_exchange_t *exchange)
+{
+    return exchange->response_time > exchange->request_time
+               ? exchange->response_time - exchange->request_time
+               : 0;
+}
+
 /* ---- all of them, by frame ---- */
 
 /* Where the number of the frame's record is that was kept last; NULL when there is no such page. */

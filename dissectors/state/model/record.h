@@ -34,6 +34,8 @@ struct smcr_exchange {
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
     uint32_t request_frame, response_frame; /* 0: not seen */
     bool is_doubtful; /* a response has come that may be its own */
+    uint8_t llc_type; /* of the request: enum smcr_llc_type; 0: it is none of LLC */
+    uint8_t step; /* answered: enum smcr_clc_step, or smcr_llc_step() of LLC; else 0 */
 };
 
 /* How long somebody has waited, and since which frame; 0: nobody has. */
@@ -209,6 +211,10 @@ smcr_record_t smcr_record_new(void);
 /* Whether nobody has answered the request in the time after which Linux gives up. That is not known
  * when the capture ends before. */
 bool smcr_exchange_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange);
+
+/* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
+ * exchange must be answered. */
+uint64_t smcr_exchange_time(const smcr_exchange_t *exchange);
 
 /* Adds what is known of the link now; `sender` is a side of it. */
 void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);

@@ -51,13 +51,12 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 {
     smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
 
-    if (!entry) {
+    if (!entry || entry->rmb != rmb) { /* the RMB that had the key before keeps its own entry */
         entry = smcr_state_alloc0(state, sizeof(smcr_rtoken_entry_t));
-        entry->owner = owner;
-        entry->rkey = rkey;
-        g_hash_table_add(state->rkeys, entry);
+        *entry = (smcr_rtoken_entry_t){rmb->rtokens, owner, rkey, rmb, va};
+        rmb->rtokens = entry;
+        g_hash_table_replace(state->rkeys, entry, entry);
     }
-    entry->rmb = rmb;
     entry->va = va;
 }
 

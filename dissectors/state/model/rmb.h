@@ -12,8 +12,18 @@
 
 #define SMCR_RMB_ELEMENTS 256 /* the index is one byte, from 1 */
 
+/* An RMB on one link. */
+typedef struct smcr_rtoken_entry {
+    struct smcr_rtoken_entry *next; /* of the same RMB */
+    const smcr_qp_t *owner;
+    uint32_t rkey;
+    smcr_rmb_t *rmb;
+    uint64_t va; /* of the RMB's first byte */
+} smcr_rtoken_entry_t;
+
 struct smcr_rmb {
     smcr_lgr_t *lgr;
+    smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
     int side;               /* of the owner, who receives data in it */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
     uint32_t deleted_frame; /* DELETE RKEY; 0: not deleted */
@@ -23,14 +33,6 @@ struct smcr_rmb {
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
     struct smcr_element *elements; /* the others that a connection uses; NULL: there are none */
 };
-
-/* An RMB on one link. */
-typedef struct {
-    const smcr_qp_t *owner;
-    uint32_t rkey;
-    smcr_rmb_t *rmb;
-    uint64_t va; /* of the RMB's first byte */
-} smcr_rtoken_entry_t;
 
 /* The RMB that `rkey` names on the link of `owner`, a queue pair of its owner; NULL: none. */
 smcr_rtoken_entry_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,

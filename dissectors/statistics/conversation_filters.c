@@ -1,0 +1,251 @@
+/* conversation_filters.c
+ * Builds display filters for the selected packet:
+ *
+ *   connection   its frames on RoCE and of CLC, and all of its TCP connection: FIN, RST and bare
+ *                acknowledgements, which SMC-R says nothing of, are found by TCP
+ *   link         what its two queue pairs carry, and the CLC messages that name it. A segment of
+ *                TCP has the links on which its connection was sent last
+ *   link group   the same for all of its links
+ *   RMB          RDMA WRITEs into it, and the CLC and LLC messages that tell its RKeys
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "conversation_filters.h"
+
+#include "compat.h" /* must come first */
+
+#include <epan/conversation_filter.h>
+
+#include "host/host.h"
+#include "wire/wire.h"
+
+/* ---- connection ---- */
+
+static ws_bool
+has_conn(compat_conversation_filter_arguments)
+{
+    return smcr_selected_conn(pinfo) != NULL;
+}
+
+static char *
+conn_filter(compat_conversation_filter_arguments)
+{
+    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
+
+    if (!conn)
+        return NULL;
+    if (!conn->conversation)
+        return g_strdup_printf("smcr.stream eq %u", conn->index);
+    return g_strdup_printf("smcr.stream eq %u || tcp.stream eq %u", conn->index, conn->tcp_stream);
+}
+
+/* ---- link and link group ---- */
+
+/* The link that carries the packet, or the two of its connection, which mostly are one. */
+typedef struct {
+    const smcr_link_t *link[2]; /* NULL: there is none */
+} links_t;
+
+static links_t
+links_of(packet_info *pinfo)
+{
+    smcr_record_t record;
+
+    if (smcr_selected_record(pinfo, &record) && record.link)
+        return (links_t){{record.link, NULL}};
+    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
+    if (!conn || conn->fallback.kind)
+        return (links_t){{NULL, NULL}};
+    const smcr_link_t *one = conn->side[0].link, *other = conn->side[1].link;
+    return (links_t){{one ? one : other, one && other != one ? other : NULL}};
+}
+
+static ws_bool
+has_link(compat_conversation_filter_arguments)
+{
+    return links_of(pinfo).link[0] != NULL;
+}
+
+static char *
+link_filter(compat_conversation_filter_arguments)
+{
+    links_t links = links_of(pinfo);
+
+    if (!links.link[0])
+        return NULL;
+    if (!links.link[1])
+        return g_strdup_printf("smcr.link.index eq %u", links.link[0]->index);
+    return g_strdup_printf("smcr.link.index eq %u || smcr.link.index eq %u", links.link[0]->index,
+                           links.link[1]->index);
+}
+
+/* NULL: it is in none that has an index. */
+static const smcr_lgr_t *
+group_of(packet_info *pinfo)
+{
+    const smcr_link_t *link = links_of(pinfo).link[0];
+
+    return link && link->lgr->index != SMCR_NO_INDEX ? link->lgr : NULL;
+}
+
+static ws_bool
+has_group(compat_conversation_filter_arguments)
+{
+    return group_of(pinfo) != NULL;
+}
+
+static char *
+group_filter(compat_conversation_filter_arguments)
+{
+    const smcr_lgr_t *group = group_of(pinfo);
+
+    return group ? g_strdup_printf("smcr.lgr eq %u", group->index) : NULL;
+}
+
+/* ---- RMBs ---- */
+
+#define STREAMS_MAX 256 /* in a filter */
+
+/* The RMB in which the client (`role` 0) or the server (1) of a connection receives; NULL: it is
+ * not known, or not who the client is. */
+static const smcr_rmb_t *
+rmb_of(const smcr_conn_t *conn, int role)
+{
+    const smcr_lgr_t *lgr = conn && !conn->fallback.kind ? conn->lgr : NULL;
+
+    if (!lgr || lgr->index == SMCR_NO_INDEX || lgr->server == SMCR_SIDE_UNKNOWN)
+        return NULL;
+    return conn->side[role ? lgr->server : !lgr->server].rmb;
+}
+
+/* Whether two RMBs are the same memory, withdrawn and announced again: that has the same RKey and
+ * the same address on the same link. */
+static bool
+is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
+{
+    if (one == other || !other)
+        return other != NULL;
+    for (const smcr_rtoken_entry_t *a = one->rtokens; a; a = a->next)
+        for (const smcr_rtoken_entry_t *b = other->rtokens; b; b = b->next)
+            if (a->owner == b->owner && a->rkey == b->rkey && a->va == b->va)
+                return true;
+    return false;
+}
+
+/* The connections that have received in the RMB, one after the other, as a set of numbers; where
+ * they are too many, the selected one alone. */
+static void
+add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
+{
+    const smcr_conn_t *found[STREAMS_MAX];
+    unsigned count = 0;
+
+    for (const smcr_conn_t *conn = rmb->lgr->conns; conn; conn = conn->next_of_group) {
+        if (conn->fallback.kind || !is_same_memory(rmb, conn->side[rmb->side].rmb))
+            continue;
+        if (count == STREAMS_MAX) {
+            g_string_append_printf(filter, "%u", selected->index);
+            return;
+        }
+        found[count++] = conn;
+    }
+    for (unsigned i = count; i > 0; i--) /* the list has the last one first */
+        g_string_append_printf(filter, "%s%u", i < count ? ", " : "", found[i - 1]->index);
+}
+
+static void
+add_rkeys(GString *filter, const smcr_rmb_t *rmb)
+{
+    const char *separator = "";
+
+    for (const smcr_rtoken_entry_t *entry = rmb->rtokens; entry; entry = entry->next) {
+        g_string_append_printf(filter, "%s0x%08x", separator, entry->rkey);
+        separator = ", ";
+    }
+}
+
+/* Whether an RKey of the RMB is one of the other side's, too, on any link of the group. */
+static bool
+has_twin(const smcr_rmb_t *rmb)
+{
+    const smcr_state_t *state = smcr_capture_state();
+
+    for (const smcr_rtoken_entry_t *entry = rmb->rtokens; entry; entry = entry->next)
+        for (const smcr_link_t *link = rmb->lgr->all_links; link; link = link->next_of_group)
+            if (smcr_rmb_find(state, &link->qp[!rmb->side], entry->rkey))
+                return true;
+    return false;
+}
+
+/* Of messages with an RKey of both sides: those of the RMB's owner, without the responses that
+ * repeat an RKey of the peer. */
+static void
+add_owner(GString *filter, int role)
+{
+    g_string_append_printf(filter,
+                           " && smcr.dir == %d && !(smcr.llc.response == 1 && smcr.llc.type in "
+                           "{0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x})",
+                           role, (unsigned)SMCR_LLC_CONFIRM_RKEY,
+                           (unsigned)SMCR_LLC_CONFIRM_RKEY_CONT, (unsigned)SMCR_LLC_DELETE_RKEY,
+                           (unsigned)SMCR_LLC_CONFIRM_RKEY_V2, (unsigned)SMCR_LLC_DELETE_RKEY_V2);
+}
+
+/* `role`: of the owner. Packets of an RDMA WRITE behind its first one have no RKey: they are found
+ * by their connection. */
+static char *
+rmb_filter(packet_info *pinfo, int role)
+{
+    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
+    const smcr_rmb_t *rmb = rmb_of(conn, role);
+
+    if (!rmb)
+        return NULL;
+    GString *filter = g_string_new("(smcr.write && ");
+    g_string_append_printf(filter, "smcr.dir == %d && smcr.stream in {", !role);
+    add_streams(filter, rmb, conn);
+    g_string_append_printf(filter, "}) || (!smcr.write && smcr.lgr == %u && smcr.rkey in {",
+                           rmb->lgr->index);
+    add_rkeys(filter, rmb);
+    g_string_append(filter, "}");
+    if (has_twin(rmb))
+        add_owner(filter, role);
+    g_string_append(filter, ")");
+    return g_string_free(filter, FALSE);
+}
+
+static ws_bool
+has_client_rmb(compat_conversation_filter_arguments)
+{
+    return rmb_of(smcr_selected_conn(pinfo), 0) != NULL;
+}
+
+static char *
+client_rmb_filter(compat_conversation_filter_arguments)
+{
+    return rmb_filter(pinfo, 0);
+}
+
+static ws_bool
+has_server_rmb(compat_conversation_filter_arguments)
+{
+    return rmb_of(smcr_selected_conn(pinfo), 1) != NULL;
+}
+
+static char *
+server_rmb_filter(compat_conversation_filter_arguments)
+{
+    return rmb_filter(pinfo, 1);
+}
+
+void
+smcr_conversation_filters_register(void)
+{
+    compat_register_conversation_filter("smcr", "SMC-R Connection", has_conn, conn_filter);
+    compat_register_conversation_filter("smcr", "SMC-R Link", has_link, link_filter);
+    compat_register_conversation_filter("smcr", "SMC-R Link Group", has_group, group_filter);
+    compat_register_conversation_filter("smcr", "SMC-R RMB of the Client", has_client_rmb,
+                                        client_rmb_filter);
+    compat_register_conversation_filter("smcr", "SMC-R RMB of the Server", has_server_rmb,
+                                        server_rmb_filter);
+}

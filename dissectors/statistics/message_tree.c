@@ -1,0 +1,336 @@
+/* message_tree.c
+ * What each packet of SMC-R is, counted once:
+ *
+ *   CLC, LLC, CDC, RDMA-CM   messages, by type; below the type by version, direction and outcome.
+ *                            One that was sent again is not counted there, but under "Sent again"
+ *                            or "Copy, made by the network"; so is an RDMA WRITE
+ *   RDMA WRITE               packets: the first ones of requests, and those that follow them
+ *   Acknowledgement, CNP     every one, repeats and copies as well
+ *
+ * The members `cdc` and `writes` of a report count so, too: they are CDC below its types, and
+ * "First packet of a request", as far as the connection is known. Its `nak`, `rnr_nak` and `cnp`
+ * count all of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "message_tree.h"
+
+#include "compat.h" /* must come first */
+
+#include <epan/stats_tree.h>
+
+#include "fields.h"
+#include "show/show.h"
+#include "values.h"
+#include "wire/wire.h"
+
+/* A node that has counted the packet. */
+typedef struct {
+    stats_tree *tree;
+    int id;
+    wmem_allocator_t *scope; /* of the packet */
+} node_t;
+
+/* The node `name` below `parent` counts it, too. */
+static node_t
+count(node_t parent, const char *name)
+{
+    return (node_t){parent.tree, tick_stat_node(parent.tree, name, parent.id, TRUE), parent.scope};
+}
+
+/* One of the values of an aspect, such as the direction. */
+static void
+count_aspect(node_t parent, const char *aspect, const char *value)
+{
+    count(count(parent, aspect), value);
+}
+
+/* Whatever comes, a node has few below it: those of a node are a list. */
+static const char *
+name_of(node_t node, uint32_t code, const value_string *names)
+{
+    const char *name = try_val_to_str(code, names);
+
+    if (name)
+        return name;
+    return code <= UINT8_MAX ? wmem_strdup_printf(node.scope, "Unknown (0x%02x)", code)
+                             : "Unknown";
+}
+
+static void
+count_direction(node_t node, int direction)
+{
+    count_aspect(node, "Direction",
+                 direction < 0 ? "Not known"
+                               : val_to_str_const((uint32_t)direction, smcr_directions, ""));
+}
+
+/* The version on the wire, or what the bits of a type say. */
+static void
+count_version(node_t node, unsigned version)
+{
+    count_aspect(node, "Version", wmem_strdup_printf(node.scope, "Version %u", version));
+}
+
+/*
+ * The node of one class of packets. Repeats and copies have nodes of their own below it, so that
+ * the others count each message once; `*again` says whether the packet is one of these.
+ */
+static node_t
+count_class(node_t top, const char *name, const smcr_record_t *record, bool *again)
+{
+    node_t node = count(top, name);
+
+    *again = record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY;
+    if (record->order == SMCR_PACKET_IS_REPEAT)
+        return count(node, "Sent again");
+    return *again ? count(node, "Copy, made by the network") : node;
+}
+
+/* ---- CLC ---- */
+
+static const char *
+clc_outcome(const smcr_clc_t *clc)
+{
+    const smcr_clc_decline_t *decline = &clc->u.decline;
+    bool first = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+
+    if (smcr_clc_agrees(clc->header.type))
+        return clc->smcd ? "SMC-D" : first ? "First contact" : "Link group goes on";
+    if (clc->header.type != SMCR_CLC_DECLINE || !clc->complete)
+        return NULL;
+    return smcr_decline_text(decline->diagnosis, smcr_bits(decline->os, SMCR_MASK_OS));
+}
+
+/* TCP does not bring what was sent again. */
+static void
+count_clc(node_t top, const smcr_tap_t *packet)
+{
+    const smcr_clc_t *clc = packet->clc;
+    node_t node = count(count(top, "CLC"), name_of(top, clc->header.type, smcr_clc_types));
+    const char *outcome = clc_outcome(clc);
+
+    count_version(node, smcr_bits(clc->header.flags, SMCR_MASK_VERSION));
+    count_direction(node, packet->record->direction);
+    if (outcome)
+        count_aspect(node, "Outcome", outcome);
+}
+
+/* ---- LLC ---- */
+
+static uint8_t
+response_flags(uint8_t type)
+{
+    switch (type) {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, ...) \
+    case SMCR_LLC_##name: \
+        return response_flags;
+#include "wire/llc.def"
+    default:
+        return 0;
+    }
+}
+
+static const char *
+rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
+{
+    bool tells = (llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_ADD_LINK && llc->complete;
+
+    if (!tells)
+        return "Response: rejected";
+    return wmem_strdup_printf(scope, "Response: rejected, %s",
+                              val_to_str_const(llc->u.add_link.reject_reason, smcr_reject_reasons,
+                                               "reason not known"));
+}
+
+static const char *
+llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
+{
+    uint8_t flags = llc->flags & response_flags(llc->type);
+
+    if (!(llc->flags & SMCR_LLC_FLAG_RESPONSE))
+        return "Request";
+    if (flags & SMCR_LLC_FLAG_REJECTED)
+        return rejection(llc, scope);
+    if (flags & SMCR_LLC_FLAG_NEGATIVE)
+        return flags & SMCR_LLC_FLAG_RETRY ? "Response: negative, to be tried again"
+                                           : "Response: negative";
+    return "Response";
+}
+
+static void
+count_llc(node_t top, const smcr_tap_t *packet)
+{
+    const smcr_llc_t *llc = packet->llc;
+    bool deletes = (llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK;
+    bool again;
+    node_t class = count_class(top, "LLC", packet->record, &again);
+    node_t node = count(class, name_of(top, llc->type, smcr_llc_types));
+
+    if (again)
+        return;
+    count_version(node, llc->type & SMCR_LLC_TYPE_V2 ? 2 : 1);
+    count_direction(node, packet->record->direction);
+    count_aspect(node, "Outcome", llc_outcome(llc, top.scope));
+    if (deletes && llc->complete)
+        count_aspect(node, "Reason",
+                     name_of(top, llc->u.delete_link.reason, smcr_delete_reasons));
+}
+
+/* ---- CDC ---- */
+
+/* A message may have several flags, or none. */
+static void
+count_flags(node_t node, const smcr_cdc_t *cdc)
+{
+    const struct {
+        int hf;
+        bool set;
+    } flags[] = {
+        {hf_smcr_cdc_writer_blocked, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0},
+        {hf_smcr_cdc_urgent_pending, (cdc->flags & SMCR_CDC_FLAG_URGENT_PENDING) != 0},
+        {hf_smcr_cdc_urgent_present, (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0},
+        {hf_smcr_cdc_update_requested, (cdc->flags & SMCR_CDC_FLAG_UPDATE) != 0},
+        {hf_smcr_cdc_failover, (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0},
+        {hf_smcr_cdc_sending_done, (cdc->state & SMCR_CDC_STATE_SENDING_DONE) != 0},
+        {hf_smcr_cdc_closed, (cdc->state & SMCR_CDC_STATE_CLOSED) != 0},
+        {hf_smcr_cdc_abort, (cdc->state & SMCR_CDC_STATE_ABORT) != 0},
+    };
+    node_t all = {.id = -1};
+
+    for (unsigned i = 0; i < array_length(flags); i++) {
+        if (flags[i].set && all.id < 0)
+            all = count(node, "Flags");
+        if (flags[i].set)
+            count(all, proto_registrar_get_nth((unsigned)flags[i].hf)->name);
+    }
+}
+
+static void
+count_cdc(node_t top, const smcr_tap_t *packet)
+{
+    bool again;
+    node_t class = count_class(top, "CDC", packet->record, &again);
+
+    if (again)
+        return;
+    node_t node = count(class, "Message");
+    count_direction(node, packet->record->direction);
+    if (packet->cdc->complete)
+        count_flags(node, packet->cdc);
+}
+
+/* ---- packets without a message of SMC-R ---- */
+
+static void
+count_write(node_t top, const smcr_tap_t *packet)
+{
+    bool again;
+    node_t class = count_class(top, "RDMA WRITE", packet->record, &again);
+
+    if (again)
+        return;
+    node_t node = count(class, smcr_begins_message(packet->roce->opcode)
+                                   ? "First packet of a request"
+                                   : "Further packet of a request");
+    count_direction(node, packet->record->direction);
+}
+
+static void
+count_ack(node_t top, const smcr_tap_t *packet)
+{
+    uint8_t syndrome = packet->roce->syndrome;
+    node_t class = count(top, "Acknowledgement");
+
+    switch (smcr_bits(syndrome, SMCR_MASK_SYNDROME_KIND)) {
+    case SMCR_SYNDROME_NAK:
+        count_aspect(class, "NAK",
+                     name_of(top, smcr_bits(syndrome, SMCR_MASK_SYNDROME_CODE), smcr_nak_codes));
+        break;
+    case SMCR_SYNDROME_RNR_NAK:
+        count(class, "RNR NAK");
+        break;
+    default:
+        count(class, "ACK");
+        break;
+    }
+}
+
+/* Of a link; what carries no message, and no whole one, is "Other". */
+static void
+count_packet(node_t top, const smcr_tap_t *packet)
+{
+    uint8_t kind = packet->record->kind;
+
+    if (kind == SMCR_PACKET_CORRUPT)
+        count(top, "Wrong ICRC");
+    else if (packet->llc)
+        count_llc(top, packet);
+    else if (packet->cdc)
+        count_cdc(top, packet);
+    else if (kind == SMCR_PACKET_WRITE)
+        count_write(top, packet);
+    else if (kind == SMCR_PACKET_ACK && packet->roce->has_aeth)
+        count_ack(top, packet);
+    else
+        count(top, kind == SMCR_PACKET_CNP ? "CNP" : "Other");
+}
+
+/* With the preference smcr.roce. */
+static void
+count_cm(node_t top, const smcr_cm_note_t *note)
+{
+    node_t class = count(top, "RDMA-CM");
+    const char *name = name_of(top, note->attribute, smcr_cm_attributes);
+
+    if (note->repeat_of) {
+        count(count(class, "Sent again"), name);
+        return;
+    }
+    node_t node = count(class, name);
+    count_direction(node, note->conn->roles_known ? note->sender : SMCR_SIDE_UNKNOWN);
+    if (note->attribute == SMCR_CM_REJ)
+        count_aspect(node, "Outcome", name_of(top, note->reason, smcr_cm_reasons));
+    if (note->attribute == SMCR_CM_SIDR_REP)
+        count_aspect(node, "Outcome", name_of(top, note->status, smcr_cm_sidr_statuses));
+}
+
+/* ---- the tree ---- */
+
+#define TOP "All"
+
+/* The window calls this for each tree, without looking whether it is there. */
+static void
+begin(stats_tree *tree)
+{
+    stats_tree_create_node(tree, TOP, 0, STAT_DT_INT, TRUE);
+}
+
+static tap_packet_status
+take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapped,
+     tap_flags_t flags)
+{
+    const smcr_tap_t *packet = tapped;
+    const smcr_cm_note_t *cm = packet->record->cm;
+
+    (void)edt;
+    (void)flags;
+    if (!packet->clc && !packet->record->link && !cm)
+        return TAP_PACKET_DONT_REDRAW;
+    node_t top = count((node_t){tree, 0, pinfo->pool}, TOP);
+    if (packet->clc)
+        count_clc(top, packet);
+    else if (packet->record->link)
+        count_packet(top, packet);
+    else
+        count_cm(top, cm);
+    return TAP_PACKET_REDRAW;
+}
+
+void
+smcr_message_tree_handoff(void)
+{
+    stats_tree_register_plugin(SMCR_TAP, "smcr", "SMC-R" COMPAT_MENU "Messages", 0, take, begin,
+                               NULL);
+}

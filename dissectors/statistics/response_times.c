@@ -1,0 +1,94 @@
+/* response_times.c
+ * Each message that answers another one is a sample, as the field smcr.response_time shows it: the
+ * filter of that name finds the samples, and each row of the tables has a filter of its own. So
+ * there is no sample for a request without an answer, for a repeat or a copy of an answer, and for
+ * an answer of which it is not known what it answers. A second answer that takes back the first one
+ * is a sample of its own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "response_times.h"
+
+#include "compat.h" /* must come first */
+
+#include <epan/srt_table.h>
+
+#include "show/show.h"
+#include "values.h"
+#include "wire/wire.h"
+
+enum { CLC, LLC, CDC, TABLES };
+
+/* Wireshark makes the filter of a row: "==" and the row's number behind that of the table. The rows
+ * of LLC and CLC have the numbers of their steps. */
+static const struct {
+    const char *name, *tab;
+    const char *column;
+    const char *filter;
+    int rows;
+} tables[TABLES] = {
+    [CLC] = {"SMC-R CLC", "CLC", "CLC step", "smcr.clc.step", SMCR_CLC_STEP_ACCEPT_DECLINED + 1},
+    [LLC] = {"SMC-R LLC", "LLC", "LLC request", "smcr.llc.step", 0x80},
+    [CDC] = {"SMC-R CDC", "CDC", "CDC request", "smcr.response_time && smcr.cdc.type", 0x100},
+};
+
+static void
+name_rows(srt_stat_table *table, int rows, const value_string *names)
+{
+    for (int i = 0; i < rows; i++)
+        init_srt_table_row(table, i, val_to_str_const((uint32_t)i, names, ""));
+}
+
+static void
+begin(struct register_srt *srt, GArray *array)
+{
+    static const value_string updates[] = {{SMCR_LLC_CDC, "Cursor update"}, {0, NULL}};
+    const value_string *const names[TABLES] = {smcr_clc_steps, smcr_llc_steps, updates};
+
+    (void)srt;
+    for (unsigned i = 0; i < TABLES; i++) {
+        srt_stat_table *table =
+            init_srt_table(tables[i].name, tables[i].tab, array, tables[i].rows, tables[i].column,
+                           tables[i].filter, NULL);
+        name_rows(table, tables[i].rows, names[i]);
+    }
+}
+
+/* ---- samples ---- */
+
+/* When the request must have been sent for the table to show what the field shows. */
+static nstime_t
+request_time(const packet_info *pinfo, const smcr_exchange_t *answers)
+{
+    uint64_t nanoseconds = smcr_exchange_time(answers);
+    nstime_t took = {(time_t)(nanoseconds / 1000000000U), (int)(nanoseconds % 1000000000U)};
+    nstime_t asked;
+
+    nstime_delta(&asked, &pinfo->abs_ts, &took);
+    return asked;
+}
+
+static tap_packet_status
+take(void *data, packet_info *pinfo, epan_dissect_t *edt, const void *tapped, tap_flags_t flags)
+{
+    const srt_data_t *srt = data;
+    const smcr_tap_t *packet = tapped;
+    const smcr_exchange_t *answers = packet->record->answers;
+
+    (void)edt;
+    (void)flags;
+    if (!answers)
+        return TAP_PACKET_DONT_REDRAW;
+    unsigned which = packet->clc ? CLC : packet->llc ? LLC : CDC;
+    nstime_t asked = request_time(pinfo, answers);
+    add_srt_table_data(g_array_index(srt->srt_array, srt_stat_table *, which),
+                       which == CDC ? SMCR_LLC_CDC : answers->step, &asked, pinfo);
+    return TAP_PACKET_REDRAW;
+}
+
+void
+smcr_response_times_register(int proto)
+{
+    register_srt_table(proto, SMCR_TAP, TABLES, take, begin, NULL);
+}

@@ -1,0 +1,54 @@
+"""
+What the window does: the same numbers as tshark's, for one file after the other, read again, filtered or not; under
+sanitizers.
+"""
+
+import collections
+
+import pytest
+import tables
+
+# A link fails, an empty one, loss; then the first one again
+NAMES = ["6.1-v1-h1-two-links-second-fails", "6.1-v1-f3-plain-tcp-server", "6.1-v1-n-lossy", "6.1-v2-q-forty-conns",
+         "6.1-v1-h1-two-links-second-fails"]
+STRICT = {"ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+
+
+@pytest.fixture(scope="module")
+def files(tshark):
+    """The captures as the program reads them."""
+    paths = {name: tshark.bed.scratch / f"window-{name}.pcap" for name in NAMES}
+    for name, path in paths.items():
+        tables.simple_copy(tshark.bed.capture(name), path).chmod(0o644)
+    return [paths[name] for name in NAMES]
+
+
+def counts(nodes):
+    """{path: count}, of a tree that is printed once or twice."""
+    passes, path = [], []
+    for depth, name, count in nodes:
+        if depth == 0:
+            passes.append({})
+        path[depth:] = [name]
+        passes[-1][tuple(path)] = count
+    return passes
+
+
+@pytest.mark.parametrize("where", ["", "smcr.llc", "frame.number < 100 && smcr.stream == 0"])
+def test_window_agrees_with_tshark(tshark, files, where):
+    """In both passes; a file shows nothing of the one before."""
+    for name, opened in zip(NAMES, tables.window(tshark, files, where), strict=True):
+        shown = tables.tree(tshark, name, where)
+        assert counts(opened.trees) == [shown or {("All",): 0}] * 2
+        rows = collections.Counter((tables.TABLES[row.filter], row.name, row.count) for row in tables.srt(
+            tshark, name, where))
+        assert collections.Counter(row[:3] for row in opened.srt) == rows + rows
+
+
+def test_window_under_sanitizers(tshark, files):
+    """Nothing is read that is gone, and nothing of ours is left behind."""
+    result = tables.start(tshark, files, build="sanitized", environment=STRICT)
+    assert "ERROR: AddressSanitizer" not in result.stderr and "runtime error" not in result.stderr, result.stderr[-4000:]
+    leaks = [block for block in result.stderr.split("\n\n") if " leak of " in block and "dissectors/" in block]
+    assert leaks == []
+    assert result.stdout.count("file\t") == len(NAMES)

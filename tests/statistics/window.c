@@ -1,0 +1,279 @@
+/* window.c
+ * Does what Wireshark's window does: opens one file after the other, with the windows of response
+ * times and of the stats tree open, filters them, reads the frames again, and asks the menu of
+ * conversation filters about each frame.
+ *
+ *     window FILTER FILE...
+ *
+ * FILTER is a display filter for the statistics, or empty. Files are pcap, little-endian, with
+ * nanoseconds, Ethernet. For each it prints, separated by tabs:
+ *
+ *     file NAME
+ *     menu FRAME MENU FILTER        of each filter that is valid for the frame
+ *     srt TABLE ROW COUNT MIN MAX SUM       nanoseconds
+ *     tree DEPTH NAME COUNT
+ *
+ * The statistics come twice: of the first pass, and of the second one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "compat.h"
+
+#include <epan/addr_resolv.h>
+#include <epan/conversation_filter.h>
+#include <epan/epan.h>
+#include <epan/epan_dissect.h>
+#include <epan/srt_table.h>
+#include <epan/stats_tree_priv.h>
+#include <epan/timestamp.h>
+#include <wiretap/wtap.h>
+#include <wsutil/privileges.h>
+#include <wsutil/wslog.h>
+
+#include "input.h"
+
+#define FILE_HEADER 24
+#define FRAME_HEADER 16
+
+void plugin_register(void);
+
+typedef struct {
+    frame_data data;
+    const uint8_t *bytes;
+} frame_t;
+
+typedef struct {
+    GArray *frames; /* frame_t */
+    char *bytes;    /* the file */
+    epan_t *epan;
+} capture_t;
+
+static capture_t capture;
+static register_srt_t *times;
+static srt_data_t srt;
+static stats_tree *tree;
+
+/* ---- the file ---- */
+
+static const nstime_t *
+time_of(struct packet_provider_data *provider, uint32_t frame)
+{
+    (void)provider;
+    return frame && frame <= capture.frames->len
+               ? &g_array_index(capture.frames, frame_t, frame - 1).data.abs_ts
+               : NULL;
+}
+
+static wtap_rec
+record_of(const nstime_t *when, uint32_t captured, uint32_t length)
+{
+    return (wtap_rec){
+        .rec_type = REC_TYPE_PACKET,
+        .presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN,
+        .ts = *when,
+        .rec_header.packet_header = {
+            .caplen = captured, .len = length, .pkt_encap = WTAP_ENCAP_ETHERNET},
+    };
+}
+
+static void
+read_frame(const uint8_t *at)
+{
+    uint32_t header[4];
+    frame_t frame = {.bytes = at + FRAME_HEADER};
+
+    memcpy(header, at, sizeof header);
+    nstime_t when = {(time_t)header[0], (int)header[1]};
+    wtap_rec record = record_of(&when, header[2], header[3]);
+    frame_data_init(&frame.data, capture.frames->len + 1, &record, 0, 0);
+    g_array_append_val(capture.frames, frame);
+}
+
+static void
+open_file(const char *path)
+{
+    static const struct packet_provider_funcs functions = {.get_frame_ts = time_of};
+    size_t length;
+
+    require(g_file_get_contents(path, &capture.bytes, &length, NULL));
+    capture.frames = g_array_new(FALSE, TRUE, sizeof(frame_t));
+    for (size_t at = FILE_HEADER; at + FRAME_HEADER <= length;) {
+        uint32_t captured;
+        memcpy(&captured, capture.bytes + at + 8, sizeof captured);
+        require(at + FRAME_HEADER + captured <= length);
+        read_frame((const uint8_t *)capture.bytes + at);
+        at += FRAME_HEADER + captured;
+    }
+    capture.epan = epan_new(NULL, &functions);
+    printf("file\t%s\n", path);
+}
+
+static void
+close_file(void)
+{
+    epan_free(capture.epan);
+    for (unsigned i = 0; i < capture.frames->len; i++)
+        frame_data_destroy(&g_array_index(capture.frames, frame_t, i).data);
+    g_array_free(capture.frames, TRUE);
+    g_free(capture.bytes);
+}
+
+/* ---- the menu ---- */
+
+static void
+print_menu(packet_info *pinfo)
+{
+    for (GList *at = packet_conv_filter_list; at; at = at->next) {
+        const conversation_filter_t *filter = at->data;
+        if (strcmp(filter->proto_name, "smcr") != 0)
+            continue;
+        bool valid = compat_conversation_filter_is_valid(filter, pinfo);
+        char *text = compat_conversation_filter_build(filter, pinfo);
+        require(valid == (text != NULL));
+        if (valid)
+            printf("menu\t%u\t%s\t%s\n", pinfo->num, filter->display_name, text);
+        g_free(text);
+    }
+}
+
+/* ---- passes ---- */
+
+static void
+dissect_frame(epan_dissect_t *dissection, frame_t *frame, bool asks_menu)
+{
+    wtap_rec record = record_of(&frame->data.abs_ts, frame->data.cap_len, frame->data.pkt_len);
+    uint8_t *bytes = g_memdup2(frame->bytes, frame->data.cap_len);
+
+    tap_build_interesting(dissection);
+    compat_dissect(dissection, &record, bytes, &frame->data, NULL);
+    if (asks_menu)
+        print_menu(&dissection->pi);
+    epan_dissect_reset(dissection);
+    g_free(bytes);
+}
+
+/* All frames, the second time as if each were selected. */
+static void
+pass(bool second)
+{
+    bool needs_tree = second || have_filtering_tap_listeners();
+    epan_dissect_t *dissection = epan_dissect_new(capture.epan, needs_tree, second);
+
+    for (unsigned i = 0; i < capture.frames->len; i++)
+        dissect_frame(dissection, &g_array_index(capture.frames, frame_t, i), second);
+    epan_dissect_free(dissection);
+}
+
+/* ---- statistics ---- */
+
+static long long
+nanoseconds(const nstime_t *time)
+{
+    return time->secs * 1000000000LL + time->nsecs;
+}
+
+static void
+print_times(void *data)
+{
+    const srt_data_t *tables = data;
+
+    for (unsigned i = 0; i < tables->srt_array->len; i++) {
+        const srt_stat_table *table = g_array_index(tables->srt_array, srt_stat_table *, i);
+        for (int row = 0; row < table->num_procs; row++) {
+            const srt_procedure_t *one = &table->procedures[row];
+            if (one->stats.num)
+                printf("srt\t%s\t%s\t%u\t%lld\t%lld\t%lld\n", table->short_name, one->procedure,
+                       one->stats.num, nanoseconds(&one->stats.min),
+                       nanoseconds(&one->stats.max), nanoseconds(&one->stats.tot));
+        }
+    }
+}
+
+static void
+print_nodes(const stat_node *node, unsigned depth)
+{
+    for (; node; node = node->next) {
+        printf("tree\t%u\t%s\t%d\n", depth, node->name, node->counter);
+        print_nodes(node->children, depth + 1);
+    }
+}
+
+static void
+print_tree(void *data)
+{
+    print_nodes(((stats_tree *)data)->root.children, 0);
+}
+
+static void
+reset_times(void *data)
+{
+    reset_srt_table(((srt_data_t *)data)->srt_array);
+}
+
+static void
+open_windows(const char *filter)
+{
+    stats_tree_cfg *config = stats_tree_get_cfg_by_abbr("smcr");
+
+    times = get_srt_table_by_name("smcr");
+    require(times && config);
+    srt.srt_array = g_array_new(FALSE, TRUE, sizeof(srt_stat_table *));
+    srt_table_dissector_init(times, srt.srt_array);
+    require(!register_tap_listener(get_srt_tap_listener_name(times), &srt, filter, 0, reset_times,
+                                   get_srt_packet_func(times), print_times, NULL));
+    tree = stats_tree_new(config, NULL, filter);
+    require(!register_tap_listener(config->tapname, tree, filter, config->flags, stats_tree_reinit,
+                                   stats_tree_packet, print_tree, NULL));
+}
+
+static void
+close_windows(void)
+{
+    remove_tap_listener(&srt);
+    remove_tap_listener(tree);
+    free_srt_table(times, srt.srt_array);
+    g_array_free(srt.srt_array, TRUE);
+    stats_tree_free(tree);
+}
+
+static void
+start(void)
+{
+    g_setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", TRUE);
+    init_process_policies();
+    compat_log_init("window");
+    timestamp_set_type(TS_RELATIVE);
+    timestamp_set_precision(TS_PREC_AUTO);
+    timestamp_set_seconds_type(TS_SECONDS_DEFAULT);
+    wtap_init(FALSE);
+    plugin_register();
+    require(epan_init(NULL, NULL, FALSE));
+    epan_load_settings();
+    disable_name_resolution();
+    prefs_apply_all();
+}
+
+int
+main(int argc, char **argv)
+{
+    require(argc > 2);
+    const char *filter = argv[1][0] ? argv[1] : NULL;
+
+    start();
+    open_windows(filter);
+    for (int i = 2; i < argc; i++) {
+        reset_tap_listeners();
+        open_file(argv[i]);
+        pass(false);
+        draw_tap_listeners(TRUE);
+        reset_tap_listeners();
+        pass(true);
+        draw_tap_listeners(TRUE);
+        close_file();
+    }
+    close_windows();
+    epan_cleanup();
+    wtap_cleanup();
+    return 0;
+}
