@@ -8,6 +8,7 @@
 #define SMCR_SHOW_SHOW_H
 
 #include "annotate.h"
+#include "end_names.h"
 #include "fallback.h"
 #include "info.h"
 #include "rdma_connection.h"

@@ -6,10 +6,19 @@
 
 #include "statistics.h"
 
+#include "compat.h"
+
+#include <epan/conversation_table.h>
+
+#include "conversations.h"
+#include "endpoint_rows.h"
+#include "kept.h"
+
 void
 smcr_statistics_register(int proto)
 {
-    (void)proto;
+    smcr_kept_register();
+    register_conversation_table(proto, true, smcr_conversations_take, smcr_endpoint_rows_take);
 }
 
 void
