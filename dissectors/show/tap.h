@@ -19,9 +19,8 @@ typedef struct {
     const smcr_conn_t *conn;
     bool from_server;
     bool has_option;
-    bool completes;  /* TCP has put data together: what came since the last such segment counts */
-    uint32_t length; /* of the application's data that end at `end`, bytes */
-    uint32_t end;    /* sequence number behind them, as TCP's dissector tells it */
+    uint32_t seq;    /* of the application's data, as TCP's dissector tells it */
+    uint32_t length; /* of them, bytes; TCP may have put together what came in several segments */
 } smcr_segment_t;
 
 /* What listeners get. It lives until the frame is done with. Listeners change nothing. */

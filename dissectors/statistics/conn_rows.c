@@ -72,18 +72,17 @@ smcr_conn_rows_link(smcr_kept_t *kept, const smcr_link_t *link)
 
 /* ---- bytes ---- */
 
-/* Data of TCP. Where they complete what TCP has put together, so does all that came before. */
+/* Data of TCP. */
 static uint32_t
 take_segment(smcr_row_way_t *way, wmem_allocator_t *scope, const smcr_segment_t *segment)
 {
     uint64_t near = way->next ? way->next : FIRST;
-    uint64_t to = near + (uint64_t)(int64_t)(int32_t)(segment->end - (uint32_t)near);
-    uint64_t from = to - segment->length;
+    uint64_t from = near + (uint64_t)(int64_t)(int32_t)(segment->seq - (uint32_t)near);
 
-    if (segment->completes && way->next && way->next < to)
-        from = way->next;
-    way->next = MAX(way->next, to);
-    return segment->length ? (uint32_t)smcr_byte_ranges_add(&way->segments, scope, from, to) : 0;
+    if (!segment->length)
+        return 0;
+    way->next = from + segment->length;
+    return (uint32_t)smcr_byte_ranges_add(&way->segments, scope, from, way->next);
 }
 
 static int

@@ -16,7 +16,7 @@
 typedef struct {
     smcr_stream_bytes_t stream;
     smcr_byte_ranges_t segments; /* sequence numbers of data that TCP has carried */
-    uint64_t next;               /* behind the highest of them; 0: none */
+    uint64_t next;               /* behind those that came last; 0: none */
 } smcr_row_way_t;
 
 /* A connection. What it is called stays as it was at its first packet: Wireshark finds rows by

@@ -283,18 +283,20 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
     return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
-/* Tells listeners of `length` bytes of the application, at the end of a segment. */
+/* Tells listeners of the application's data that TCP brings, from `offset` on. */
 static void
-tap_data(packet_info *pinfo, const smcr_conn_t *conn, const struct tcpinfo *tcp, int length)
+tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
+         const struct tcpinfo *tcp)
 {
+    int length = tvb_reported_length_remaining(tvb, offset);
+
     if (!tcp || length <= 0)
         return;
     smcr_tap_segment(pinfo,
                      &(smcr_segment_t){.conn = conn,
                                        .from_server = !smcr_handshake_from_client(pinfo, conn),
-                                       .completes = tcp->is_reassembled,
-                                       .length = (uint32_t)length,
-                                       .end = tcp->nxtseq});
+                                       .seq = tcp->seq + (uint32_t)offset,
+                                       .length = (uint32_t)length});
 }
 
 /* What filters find in data of a connection that fell back. */
@@ -317,7 +319,7 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
 {
     if (!conn || !conn->fallback.kind || conn->fallback.frame > pinfo->num)
         return;
-    tap_data(pinfo, conn, data, tvb_reported_length_remaining(tvb, offset));
+    tap_data(tvb, offset, pinfo, conn, data);
     show_hidden_names(tvb, pinfo, tree, conn);
     if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
         smcr_fallback_show(tvb, pinfo, tree, conn);
