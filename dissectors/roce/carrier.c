@@ -16,6 +16,7 @@
 #include "icrc_check.h"
 #include "message/message.h"
 #include "packet/packet.h"
+#include "show/show.h"
 
 /* Set when protocols register. */
 static struct {
@@ -196,6 +197,17 @@ dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     return used;
 }
 
+/* A packet that somebody quotes: it is no packet on the wire. */
+static int
+dissect_quoted(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+               void *data)
+{
+    int used = dissect_foreign(start, tvb, pinfo, tree, data);
+
+    smcr_set_no_source_port(pinfo);
+    return used;
+}
+
 /* ---- through the wrapper ---- */
 
 /* Whether a packet is of no interest, for where there is no SMC-R: there it has to cost next to
@@ -298,8 +310,8 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
 
     if (!smcr_hooks_enabled())
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
-    if (pinfo->flags.in_error_pkt) /* quoted: it is no packet on the wire */
-        return dissect_foreign(start, tvb, pinfo, tree, data);
+    if (pinfo->flags.in_error_pkt)
+        return dissect_quoted(start, tvb, pinfo, tree, data);
     smcr_hooks_note_cut(pinfo);
     if (ignore(start, tvb, pinfo))
         return dissect_foreign(start, tvb, pinfo, tree, data);

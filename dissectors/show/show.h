@@ -13,6 +13,7 @@
 #include "info.h"
 #include "rdma_connection.h"
 #include "rdma_write.h"
+#include "source_port.h"
 #include "tap.h"
 
 #endif /* SMCR_SHOW_SHOW_H */
