@@ -54,6 +54,15 @@ find_row(smcr_kept_t *kept, const smcr_conn_t *conn, smcr_conn_row_t **row)
     return true;
 }
 
+smcr_conn_row_t *
+smcr_conn_rows_make(smcr_kept_t *kept, const smcr_conn_t *conn)
+{
+    smcr_conn_row_t *row;
+
+    find_row(kept, conn, &row);
+    return row;
+}
+
 const address *
 smcr_conn_rows_link(smcr_kept_t *kept, const smcr_link_t *link)
 {

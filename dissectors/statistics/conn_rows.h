@@ -30,7 +30,7 @@ typedef struct {
     smcr_row_way_t all[2], shown[2]; /* by role: of all packets; of those that a filter selects */
 } smcr_conn_row_t;
 
-/* The rows of a table: smcr_kept_t of this. */
+/* The rows of a table: smcr_kept_t of this, or of what begins with it. */
 typedef struct {
     wmem_map_t *rows;  /* smcr_conn_t -> smcr_conn_row_t */
     wmem_map_t *links; /* smcr_link_t -> address: what a link is called, likewise */
@@ -49,6 +49,9 @@ typedef struct {
 /* `flags`: with which Wireshark calls the table. */
 smcr_conn_share_t smcr_conn_rows_take(smcr_kept_t *kept, const packet_info *pinfo,
                                       const smcr_tap_t *packet, tap_flags_t flags);
+
+/* The row of a connection, made if there is none. */
+smcr_conn_row_t *smcr_conn_rows_make(smcr_kept_t *kept, const smcr_conn_t *conn);
 
 /* What a link is called in the table. */
 const address *smcr_conn_rows_link(smcr_kept_t *kept, const smcr_link_t *link);

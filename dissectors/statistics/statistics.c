@@ -12,6 +12,7 @@
 
 #include "conversations.h"
 #include "endpoint_rows.h"
+#include "flow_graph.h"
 #include "kept.h"
 
 void
@@ -19,6 +20,7 @@ smcr_statistics_register(int proto)
 {
     smcr_kept_register();
     register_conversation_table(proto, true, smcr_conversations_take, smcr_endpoint_rows_take);
+    smcr_flow_graph_register(proto);
 }
 
 void
