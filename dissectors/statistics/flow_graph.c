@@ -155,7 +155,8 @@ is_by_server(const passage_t *passage)
                                 : record->sender == 1;
 }
 
-/* A packet that is sent again: the first one of its step back, or of none. */
+/* A packet that is sent again: the first one of its step back, or of none. The network may also
+ * have brought it late. */
 static void
 take_repeat(const passage_t *passage)
 {
@@ -163,7 +164,7 @@ take_repeat(const passage_t *passage)
     const smcr_record_t *record = passage->packet->record;
     const smcr_step_back_t *step = record->step;
 
-    if (step && wmem_map_lookup(flow->steps, step))
+    if (step && (step->cause == SMCR_CAUSE_NONE || wmem_map_lookup(flow->steps, step)))
         return;
     if (step)
         wmem_map_insert(flow->steps, step, flow);

@@ -31,6 +31,15 @@ words(const llc_words_t *of, const char *format, ...)
     return wmem_strdup_printf(of->scope, "%s %s (%s)", of->subject, text, of->name);
 }
 
+/* What stands behind a comma; nothing where the code is 0: none is given. */
+static const char *
+reason(const llc_words_t *of, uint32_t code, const value_string *texts)
+{
+    return code ? wmem_strdup_printf(of->scope, ", reason: %s",
+                                     val_to_str_const(code, texts, "not known"))
+                : "";
+}
+
 static const char *
 confirm_link(const llc_words_t *of)
 {
@@ -44,8 +53,8 @@ add_link(const llc_words_t *of)
     const smcr_llc_add_link_t *link = &of->llc->u.add_link;
 
     if (of->response && of->llc->flags & SMCR_LLC_FLAG_REJECTED)
-        return words(of, "rejects link %u, reason: %s", link->link,
-                     val_to_str_const(link->reject_reason, smcr_reject_reasons, "not known"));
+        return words(of, "rejects link %u%s", link->link,
+                     reason(of, link->reject_reason, smcr_reject_reasons));
     if (of->response)
         return words(of, "accepts link %u", link->link);
     return of->by_server ? words(of, "offers link %u", link->link)
@@ -65,12 +74,11 @@ delete_link(const llc_words_t *of)
     bool all = of->llc->flags & SMCR_LLC_FLAG_ALL;
     const char *what = all ? "all links"
                            : wmem_strdup_printf(of->scope, "link %u", link->link);
-    const char *reason = val_to_str_const(link->reason, smcr_delete_reasons, "not known");
+    const char *why = reason(of, link->reason, smcr_delete_reasons);
 
     if (of->response)
         return words(of, "agrees that %s goes", all ? "the link group" : what);
-    return words(of, of->by_server ? "deletes %s, reason: %s" : "asks to delete %s, reason: %s",
-                 what, reason);
+    return words(of, of->by_server ? "deletes %s%s" : "asks to delete %s%s", what, why);
 }
 
 static const char *

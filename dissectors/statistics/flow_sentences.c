@@ -42,7 +42,7 @@ smcr_flow_says_segment(wmem_allocator_t *scope, const smcr_segment_t *segment)
 {
     if (segment->from_server)
         return say(scope, "SYN-ACK with option",
-                   "The server offers SMC-R, too: its SYN-ACK has the option");
+                   "The server offers SMC-R: its SYN-ACK has the option");
     return say(scope, "SYN with option", "The client offers SMC-R: its SYN has the option");
 }
 
@@ -110,10 +110,15 @@ smcr_flow_says_resent(wmem_allocator_t *scope, const smcr_record_t *record, cons
 {
     const char *cause = cause_text(scope, record->step);
 
+    if (record->first_frame && !record->step)
+        return say(scope, "Sent again", "%s sends the packet of frame %u again", subject,
+                   record->first_frame);
     if (record->first_frame)
         return say(scope, "Sent again", "%s sends again from the packet of frame %u on%s",
                    subject, record->first_frame, cause);
-    return say(scope, "Sent again", "%s sends packets again%s", subject, cause);
+    return say(scope, "Sent again",
+               "%s sends packets again%s; they are in the capture for the first time", subject,
+               cause);
 }
 
 static smcr_said_t
