@@ -88,7 +88,8 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
                     for each in (tshark, tshark_without))
     assert len(others) > 50
     assert [line for line in ours if not is_own(line)] == others
-    assert [line.strip() for line in ours if is_own(line)] == ["follow,smcr", "smcr,json", "smcr,report"]
+    assert [line.strip() for line in ours if is_own(line)] == [
+        "conv,smcr", "endpoints,smcr", "flow,smcr", "follow,smcr", "smcr,json", "smcr,report"]
 
 
 @pytest.mark.parametrize("name", captures())

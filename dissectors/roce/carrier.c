@@ -197,9 +197,10 @@ dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     return used;
 }
 
-/* A packet that somebody quotes: it is no packet on the wire. */
+/* The same, and it is not known which queue pair has sent it: somebody quotes it, its ICRC is wrong,
+ * or it may turn out to be ours. */
 static int
-dissect_quoted(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+dissect_nameless(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                void *data)
 {
     int used = dissect_foreign(start, tvb, pinfo, tree, data);
@@ -254,6 +255,17 @@ dissect_foreign_rdma(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
     return used;
 }
 
+static int
+dissect_not_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                 void *data, const smcr_packet_t *packet)
+{
+    if (packet->record.rdma)
+        return dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet);
+    if (smcr_preferences.roce || packet->record.place)
+        return dissect_nameless(start, tvb, pinfo, tree, data);
+    return dissect_foreign(start, tvb, pinfo, tree, data);
+}
+
 /* A packet whose payload has to be known before it is shown. */
 static bool
 has_message(const smcr_roce_t *roce)
@@ -270,9 +282,7 @@ dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_t
     if (has_message(&packet->roce))
         packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
     if (!smcr_learn_packet(pinfo, packet))
-        return packet->record.rdma
-                   ? dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet)
-                   : dissect_foreign(start, tvb, pinfo, tree, data);
+        return dissect_not_ours(start, tvb, pinfo, tree, data, packet);
     smcr_udp_ports_watch();
     if (packet->roce.opcode == SMCR_RC_ACK)
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
@@ -311,7 +321,7 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
     if (!smcr_hooks_enabled())
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
     if (pinfo->flags.in_error_pkt)
-        return dissect_quoted(start, tvb, pinfo, tree, data);
+        return dissect_nameless(start, tvb, pinfo, tree, data);
     smcr_hooks_note_cut(pinfo);
     if (ignore(start, tvb, pinfo))
         return dissect_foreign(start, tvb, pinfo, tree, data);

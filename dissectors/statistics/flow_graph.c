@@ -227,7 +227,8 @@ take_roce(const passage_t *passage)
     if (packet->llc && order != SMCR_PACKET_IS_REPEAT)
         draw(passage, smcr_flow_says_llc(passage->drawing.pinfo->pool, packet->llc,
                                          passage->subject,
-                                         knows_roles(passage) && is_by_server(passage)));
+                                         knows_roles(passage) ? is_by_server(passage)
+                                                              : SMCR_SIDE_UNKNOWN));
     take_events(passage);
 }
 

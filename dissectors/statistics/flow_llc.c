@@ -14,7 +14,8 @@ typedef struct {
     wmem_allocator_t *scope;
     const smcr_llc_t *llc;
     const char *subject, *name; /* who sends it; what it is called */
-    bool response, by_server;
+    int role; /* of the sender: 0 client, 1 server, SMCR_SIDE_UNKNOWN */
+    bool response;
 } llc_words_t;
 
 static const char *words(const llc_words_t *of, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -57,14 +58,18 @@ add_link(const llc_words_t *of)
                      reason(of, link->reject_reason, smcr_reject_reasons));
     if (of->response)
         return words(of, "accepts link %u", link->link);
-    return of->by_server ? words(of, "offers link %u", link->link)
-                         : words(of, "asks for another link");
+    if (of->role == SMCR_SIDE_UNKNOWN)
+        return words(of, "offers link %u, or asks for one", link->link);
+    return of->role ? words(of, "offers link %u", link->link)
+                    : words(of, "asks for another link");
 }
 
 static const char *
 add_link_cont(const llc_words_t *of)
 {
-    return words(of, "tells the RKeys of its RMBs on link %u", of->llc->u.add_link_cont.link);
+    return words(of, of->response ? "answers with the RKeys of its RMBs on link %u"
+                                  : "tells the RKeys of its RMBs on link %u",
+                 of->llc->u.add_link_cont.link);
 }
 
 static const char *
@@ -78,7 +83,9 @@ delete_link(const llc_words_t *of)
 
     if (of->response)
         return words(of, "agrees that %s goes", all ? "the link group" : what);
-    return words(of, of->by_server ? "deletes %s%s" : "asks to delete %s%s", what, why);
+    if (of->role == SMCR_SIDE_UNKNOWN)
+        return words(of, "deletes %s, or asks for that%s", what, why);
+    return words(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
 }
 
 static const char *
@@ -166,11 +173,10 @@ label_of(const llc_words_t *of)
 }
 
 smcr_said_t
-smcr_flow_says_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject,
-                   bool by_server)
+smcr_flow_says_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
 {
-    llc_words_t of = {scope, llc, subject, try_val_to_str(llc->type, smcr_llc_types),
-                      (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0, by_server};
+    llc_words_t of = {scope, llc, subject, try_val_to_str(llc->type, smcr_llc_types), role,
+                      (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
 
     if (!of.name)
         return (smcr_said_t){"LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown "

@@ -9,9 +9,9 @@
 
 #include "flow_sentences.h"
 
-/* An LLC message (RFC 7609 A.3) that `subject` sends. `by_server`: it is known to be the server.
- * Texts are of the scope. */
+/* An LLC message (RFC 7609 A.3) that `subject` sends, whose role is 0 (client), 1 (server) or
+ * SMCR_SIDE_UNKNOWN. Texts are of the scope. */
 smcr_said_t smcr_flow_says_llc(wmem_allocator_t *scope, const smcr_llc_t *llc,
-                               const char *subject, bool by_server);
+                               const char *subject, int role);
 
 #endif /* SMCR_STATISTICS_FLOW_LLC_H */

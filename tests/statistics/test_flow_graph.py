@@ -15,12 +15,11 @@ import wire
 from report_runs import ALL, CALM, MALFORMED, PATHS, REAL, TWO, copy_of, report
 from tables import ask_all, conversations, request, taps
 
-PACKED = [name for name, path in PATHS.items() if path.parent.name in ("fabric", "roce")]
-CLC = {1: "asks for SMC-R", 2: "accepts", 3: "confirms", 4: "declined"}
+CLC = {1: "asks for SMC-R", 2: "accepts", 3: "confirms", 4: "declines"}
 LLC = {1: "CONFIRM LINK", 2: "ADD LINK", 3: "ADD LINK CONTINUATION", 4: "DELETE LINK", 5: "REQUEST ADD LINK",
        6: "CONFIRM RKEY", 7: "TEST LINK", 8: "CONFIRM RKEY CONTINUATION", 9: "DELETE RKEY"}
 ANSWERS = re.compile(r"confirms|rejects|accepts|agrees|takes note|refuses|answers|does not know")
-DONE, CLOSED, ABORT = 0x40, 0x20, 0x10  # bits of byte 25 of a CDC message: sending done, closed, abnormal close
+DONE, CLOSED, ABORT = 0x80, 0x40, 0x20  # bits of byte 25 of a CDC message: sending done, closed, abnormal close
 WRITES = range(6, 12)
 FORBIDDEN = re.compile(r"\((65535|4294967295|-\d+)\)")
 
@@ -149,7 +148,7 @@ def test_what_the_bytes_have_is_there(tshark, name):
     for arrow in graph:
         for kind, words in CLC.items():
             count[kind] += bool(re.search(rf"{words}[ ,].*\((Proposal|Accept|Confirm)", arrow.sentence)) or (
-                kind == 4 and "declined" in arrow.sentence)
+                kind == 4 and bool(re.search("declined|declines", arrow.sentence)))
         count["llc"] += bool(re.search(r"\(([A-Z]+ )+?(LINK|RKEY|CONTINUATION)?( v2)?\)$|\([A-Z ]+( v2)?\)$", arrow.sentence)
                              and not re.search(r"\((RNR )?NAK\)$", arrow.sentence))
         count["nak"] += bool(re.search(r"\((RNR )?NAK\)$", arrow.sentence))
@@ -157,7 +156,8 @@ def test_what_the_bytes_have_is_there(tshark, name):
         assert count[kind] == sum(kinds.count(kind) for kinds in found.clc.values()), kind
     messages = [frame for frame in found.messages if llc(found, frame) is not None]
     assert count["llc"] == len(firsts(messages, lambda frame: psn(found, frame)))
-    assert count["nak"] == len(found.naks)
+    copies = tshark.frames(name, "smcr.nak && smcr.copy", two_pass=True) if found.naks else []
+    assert count["nak"] == len(found.naks) - len(copies)
 
 
 @pytest.mark.parametrize("name", [*REAL, *(name for name in PATHS if name.endswith("-smc"))])
@@ -171,17 +171,24 @@ def test_numbers_are_those_of_conversations_and_report(tshark, name):
             key = arrow.nodes[0], arrow.ports[0], arrow.ports[1]
             totals[key] = max(totals[key], int((match[1] or match[2]).replace(",", "")))
     assert sum(totals.values()) == sum(row["txb"] + row["rxb"] for row in rows.values())
-    for words, key in (("filled the window", "window_full_count"),):
-        told = collections.Counter(arrow.subject for arrow in arrows(tshark, name) if words in arrow.sentence)
-        for side, way in enumerate(("client_to_server", "server_to_client")):
-            assert told[side] == sum(each[way][key] or 0 for each in entries)
+    told = collections.Counter(arrow.subject for arrow in arrows(tshark, name) if "filled the window" in arrow.sentence)
+    for side, way in enumerate(("client_to_server", "server_to_client")):
+        again = len(tshark.frames(copy_of(tshark, name), f"smcr.window.full && smcr.retransmission && smcr.dir == {side}", two_pass=True)
+                    ) if told[side] else 0  # the report leaves these out
+        assert told[side] == sum(each[way]["window_full_count"] or 0 for each in entries) + again
     closes = collections.Counter(each["close"] for each in entries)
     aborts = {arrow.ports[0] + arrow.ports[1] for arrow in arrows(tshark, name) if "aborts" in arrow.sentence}
     assert len(aborts) == closes["abort"]
 
 
+# Wireshark's own graph, with more than 40 hosts, and with an arrow from the last host to itself.
+COMPLAINTS = re.compile(r"^.*\[GLib CRITICAL\] -- g_string_erase: assertion .*\n|^\n", re.MULTILINE)
+
+
 def graph_of(tshark, path, *arguments):
-    return tshark.run("-n", *CALM, *arguments, "-r", path, "-q")
+    result = tshark.start("-n", *CALM, *arguments, "-r", path, "-q")
+    assert result.returncode == 0 and not COMPLAINTS.sub("", result.stderr), result.stderr[-500:]
+    return result.stdout
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -203,14 +210,13 @@ def test_hosts_are_columns_once(tshark):
 
 
 def test_source_port_is_the_queue_pair(tshark):
-    """The column says what smcr.src_qpn says, in one pass and two."""
+    """In Wireshark's own graph, as in smcr.src_qpn, which fits its 16 bits here."""
     for name in ("6.1-v1-c2-capture-starts-late", "6.1-v2-a-first-contact-ipv4", "6.1-v1-h1-two-links-second-fails"):
-        for two_pass in (False, True):
-            rows = tshark.fields(name, "_ws.col.rs", "smcr.src_qpn", where="infiniband", two_pass=two_pass,
-                                 options=("-o", 'gui.column.format:"rs","%S"'))
-            assert rows
-            for port, source in rows:
-                assert int(port[0]) == (int(source[0], 16) if source else 0)
+        rows = tshark.fields(name, "infiniband.bth.opcode", "smcr.src_qpn", two_pass=True)
+        flows = taps(tshark, copy_of(tshark, name), "seqa:any")[0]["flows"]
+        assert len(flows) == len(rows)
+        told = [(flow["pn"][0], int(row[1][0], 16) if row[1] else 0) for flow, row in zip(flows, rows) if row[0]]
+        assert len(told) > 40 and all(port == source for port, source in told)
 
 
 def test_filter_limits_the_graph(tshark):
@@ -236,9 +242,9 @@ def test_tshark_and_sharkd_agree(tshark):
 
 def test_few_arrows_for_much_data(tshark):
     """Data have no arrow for each packet."""
-    name = "6.1-v2-d-bulk-slow-reader"
-    writes = len(tshark.frames(name, "smcr.rdma_write || infiniband.bth.opcode in {6..11}", two_pass=True))
-    assert len(arrows(tshark, name)) < writes / 10
+    name = "6.1-v1-h1-two-links-second-fails"
+    data = [arrow for arrow in arrows(tshark, name) if re.search("^The (client|server) sends ", arrow.sentence)]
+    assert len(data) < len([frame for frame in bytes_of(name).packets if is_write(bytes_of(name), frame)]) / 10
 
 
 def test_graphs_of_one_file_after_the_other(tshark):
