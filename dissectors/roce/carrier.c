@@ -197,8 +197,8 @@ dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     return used;
 }
 
-/* The same, and it is not known which queue pair has sent it: somebody quotes it, its ICRC is wrong,
- * or it may turn out to be ours. */
+/* The same, and it is not known which queue pair has sent it: somebody quotes it, its ICRC is
+ * wrong, or it may turn out to be ours. */
 static int
 dissect_nameless(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                void *data)

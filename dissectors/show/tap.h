@@ -13,8 +13,8 @@
 
 #define SMCR_TAP "smcr" /* its name, for register_tap_listener() */
 
-/* A segment of TCP that is no CLC message: of the handshake, with our option, or with data after the
- * connection has gone back to TCP. */
+/* A segment of TCP that is no CLC message: of the handshake, with our option, or with data after
+ * the connection has gone back to TCP. */
 typedef struct {
     const smcr_conn_t *conn;
     bool from_server;

@@ -1,6 +1,6 @@
 /* conn_rows.h
- * What the packets of a connection add to a table: who sends, whether the frame counts, and how many
- * bytes of the application are new. The bytes are those of the report (report/collect/).
+ * What the packets of a connection add to a table: who sends, whether the frame counts, and how
+ * many bytes of the application are new. The bytes are those of the report (report/collect/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /* flow_runs.h
- * Data in a flow graph. The first data of a direction have an arrow; what follows has one for all of
- * it, which stands at the last packet, until something happens that has an arrow of its own.
+ * Data in a flow graph. The first data of a direction have an arrow; what follows has one for all
+ * of it, which stands at the last packet, until something happens that has an arrow of its own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
