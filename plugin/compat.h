@@ -97,6 +97,40 @@ typedef void compat_stat_result;
     } while (0)
 #endif
 
+/* Flow graphs: no version installs epan/sequence_analysis.h. These are its struct and functions as
+ * far as they are needed; 4.4 has made its Booleans smaller. */
+typedef struct {
+    uint32_t frame_number;
+    address src_addr;
+    uint16_t port_src;
+    address dst_addr;
+    uint16_t port_dst;
+    char *frame_label, *time_str, *comment; /* g_malloc; all must be there */
+    uint16_t conv_num;
+    unsigned fg_color, bg_color;
+    ws_bool has_color_filter;
+    ws_bool display;
+    unsigned src_node, dst_node;
+    uint16_t line_style; /* width, pixels */
+    uint32_t info_type;
+    void *info_ptr;
+} seq_analysis_item_t;
+
+typedef struct {
+    const char *name;
+    int any_addr; /* from 4.4 on a bool, whose other bytes are not set: not to be read */
+    int nconv;
+    GQueue *items; /* seq_analysis_item_t, in the order of the frames */
+} seq_analysis_info_t;
+
+WS_DLL_PUBLIC void register_seq_analysis(const char *name, const char *ui_name, const int proto_id,
+                                         const char *tap_listener, unsigned tap_flags,
+                                         tap_packet_cb tap_func);
+WS_DLL_PUBLIC seq_analysis_item_t *
+sequence_analysis_create_sai_with_addresses(packet_info *pinfo, seq_analysis_info_t *sainfo);
+WS_DLL_PUBLIC void sequence_analysis_use_color_filter(packet_info *pinfo,
+                                                      seq_analysis_item_t *sai);
+
 /* For programs that dissect without Wireshark or tshark, as in tests/fuzz. 4.6 asks GLib for the
  * name of the program, and finds a frame's bytes in its record, which has a name as well. */
 #if WS_AT_LEAST(4, 6)

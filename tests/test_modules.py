@@ -34,7 +34,7 @@ ROOMS = {
     "report/figures": {"figures.h"},
     "report/words": {"words.h"},
     "report/findings": {"findings.h"},
-    "report/collect": {"collection.h"},
+    "report/collect": {"collection.h", "stream_bytes.h"},
     "report/write": {"output.h"},
     "report/listen": {"listeners.h"},
     "report/tables": {"tables.h"},

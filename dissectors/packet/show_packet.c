@@ -55,11 +55,13 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
     return show_part(pinfo, tree, packet, carried);
 }
 
+/* What is left to do when the packet is shown. */
 static void
-tap(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
+tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
 {
     bool write = packet->record.kind == SMCR_PACKET_WRITE;
 
+    smcr_set_source_port(pinfo, &packet->record, &packet->roce);
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
                                          .roce = &packet->roce,
                                          .llc = carried && carried->is_llc ? &carried->llc : NULL,
@@ -83,7 +85,7 @@ smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     proto_tree *below = show_payload(pinfo, tree, packet, &carried);
     smcr_annotate_packet(packet->payload, pinfo, below, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    tap(pinfo, packet, &carried);
+    tell(pinfo, packet, &carried);
     if (write)
         smcr_stream_dissect(packet->payload, pinfo, tree, below, record);
     else
@@ -124,12 +126,12 @@ smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    tap(pinfo, packet, NULL);
+    tell(pinfo, packet, NULL);
 }
 
 void
 smcr_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     smcr_rdma_show(tvb, pinfo, tree, &packet->record, &packet->roce);
-    tap(pinfo, packet, NULL);
+    tell(pinfo, packet, NULL);
 }

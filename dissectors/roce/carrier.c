@@ -16,6 +16,7 @@
 #include "icrc_check.h"
 #include "message/message.h"
 #include "packet/packet.h"
+#include "show/show.h"
 
 /* Set when protocols register. */
 static struct {
@@ -196,6 +197,18 @@ dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     return used;
 }
 
+/* The same, and it is not known which queue pair has sent it: somebody quotes it, its ICRC is
+ * wrong, or it may turn out to be ours. */
+static int
+dissect_nameless(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+               void *data)
+{
+    int used = dissect_foreign(start, tvb, pinfo, tree, data);
+
+    smcr_set_no_source_port(pinfo);
+    return used;
+}
+
 /* ---- through the wrapper ---- */
 
 /* Whether a packet is of no interest, for where there is no SMC-R: there it has to cost next to
@@ -242,6 +255,17 @@ dissect_foreign_rdma(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
     return used;
 }
 
+static int
+dissect_not_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                 void *data, const smcr_packet_t *packet)
+{
+    if (packet->record.rdma)
+        return dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet);
+    if (smcr_preferences.roce || packet->record.place)
+        return dissect_nameless(start, tvb, pinfo, tree, data);
+    return dissect_foreign(start, tvb, pinfo, tree, data);
+}
+
 /* A packet whose payload has to be known before it is shown. */
 static bool
 has_message(const smcr_roce_t *roce)
@@ -258,9 +282,7 @@ dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_t
     if (has_message(&packet->roce))
         packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
     if (!smcr_learn_packet(pinfo, packet))
-        return packet->record.rdma
-                   ? dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet)
-                   : dissect_foreign(start, tvb, pinfo, tree, data);
+        return dissect_not_ours(start, tvb, pinfo, tree, data, packet);
     smcr_udp_ports_watch();
     if (packet->roce.opcode == SMCR_RC_ACK)
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
@@ -298,8 +320,8 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
 
     if (!smcr_hooks_enabled())
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
-    if (pinfo->flags.in_error_pkt) /* quoted: it is no packet on the wire */
-        return dissect_foreign(start, tvb, pinfo, tree, data);
+    if (pinfo->flags.in_error_pkt)
+        return dissect_nameless(start, tvb, pinfo, tree, data);
     smcr_hooks_note_cut(pinfo);
     if (ignore(start, tvb, pinfo))
         return dissect_foreign(start, tvb, pinfo, tree, data);

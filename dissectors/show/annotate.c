@@ -11,6 +11,7 @@
 
 #include "analysis.h"
 #include "cdc_view.h"
+#include "end_names.h"
 #include "fallback.h"
 #include "fields.h"
 #include "generated.h"
@@ -42,30 +43,21 @@ any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
     return false;
 }
 
-/* One address of the connection: as text, and hidden in the either-of fields. Returns the text. */
 static const char *
-show_address(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
-             unsigned role)
+address_text(packet_info *pinfo, const smcr_conn_t *conn, unsigned role)
 {
     address addr;
 
     smcr_endpoint_tcp_address(conn, role, &addr);
-    const char *text = address_to_str(pinfo->pool, &addr);
-    hidden(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0, text));
-    if (addr.type == AT_IPv6)
-        hidden(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, tvb, 0, 0, addr.data));
-    else
-        hidden(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, tvb, 0, 0,
-                                   *(const ws_in4_addr *)addr.data));
-    return text;
+    return address_to_str(pinfo->pool, &addr);
 }
 
 static void
 show_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *top,
          const smcr_conn_t *conn)
 {
-    const char *client = show_address(tvb, pinfo, tree, conn, 0);
-    const char *server = show_address(tvb, pinfo, tree, conn, 1);
+    const char *client = address_text(pinfo, conn, 0);
+    const char *server = address_text(pinfo, conn, 1);
 
     proto_item_append_text(top, " (%s:%u to %s:%u)", client, conn->port[0], server, conn->port[1]);
     smcr_generated_uint(tree, hf_smcr_tcp_stream, tvb, conn->tcp_stream);
@@ -80,7 +72,8 @@ show_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *top,
 }
 
 void
-smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
+                   int sender)
 {
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port,    &hf_smcr_server_addr,
@@ -90,8 +83,10 @@ smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
     proto_item *top = smcr_generated_uint(tree, hf_smcr_stream, tvb, conn->index);
     proto_tree *below = proto_item_add_subtree(top, ett_smcr_connection);
 
+    smcr_show_end_names(tvb, pinfo, below, conn, sender);
     if (!any_wanted(tree, fields, array_length(fields)))
         return;
+    smcr_show_host_addresses(tvb, pinfo, below, conn);
     if (conn->conversation)
         show_tcp(tvb, pinfo, below, top, conn);
     frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
@@ -149,7 +144,8 @@ begin_link(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record)
 }
 
 static void
-show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
+          const smcr_roce_t *roce)
 {
     static const int *const fields[] = {
         &hf_smcr_link_index, &hf_smcr_lgr, &hf_smcr_src_qpn, &hf_smcr_dst_qpn, &hf_smcr_src_gid,
@@ -157,6 +153,8 @@ show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record
     const smcr_link_t *link = record->link;
     proto_tree *below = begin_link(tvb, tree, record);
 
+    if (roce)
+        smcr_show_link_name(tvb, pinfo, below, link);
     if (!any_wanted(tree, fields, array_length(fields)))
         return;
     if (record->has_number)
@@ -215,11 +213,12 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
             const smcr_roce_t *roce)
 {
     if (record->conn)
-        smcr_annotate_conn(tvb, pinfo, tree, record->conn);
+        smcr_annotate_conn(tvb, pinfo, tree, record->conn,
+                           smcr_sender_role(record->conn, record));
     if (record->direction >= 0)
         smcr_generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)record->direction);
     if (record->link)
-        show_link(tvb, pinfo, tree, record);
+        show_link(tvb, pinfo, tree, record, roce);
     if (record->answers)
         show_answers(tvb, tree, record->answers);
     if (record->asks && record->asks->response_frame)

@@ -10,9 +10,10 @@
 #include "compat.h"
 #include "state/state.h"
 
-/* The fields of a connection, below `tree`; frames later than this one are not named. */
+/* The fields of a connection, below `tree`; frames later than this one are not named. `sender`: of
+ * the packet: 0 client, 1 server, SMCR_SIDE_UNKNOWN. */
 void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                        const smcr_conn_t *conn);
+                        const smcr_conn_t *conn, int sender);
 
 /* All that the record says, below `tree`, with its events at the item of `tree`. `roce`: headers of
  * the packet, NULL: TCP carries it. */

@@ -7,6 +7,7 @@
 #include "fallback.h"
 
 #include "fields.h"
+#include "host/host.h"
 #include "tap.h"
 #include "values.h"
 #include "wire/wire.h"
@@ -66,6 +67,7 @@ smcr_fallback_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
     proto_item_set_generated(item);
     expert_add_info_format(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
                            reason);
-    const smcr_record_t none = smcr_record_new();
+    smcr_record_t none = smcr_record_new();
+    none.direction = smcr_handshake_from_client(pinfo, conn) ? 0 : 1;
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .falls_back = conn});
 }

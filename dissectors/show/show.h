@@ -8,10 +8,12 @@
 #define SMCR_SHOW_SHOW_H
 
 #include "annotate.h"
+#include "end_names.h"
 #include "fallback.h"
 #include "info.h"
 #include "rdma_connection.h"
 #include "rdma_write.h"
+#include "source_port.h"
 #include "tap.h"
 
 #endif /* SMCR_SHOW_SHOW_H */

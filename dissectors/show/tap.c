@@ -40,7 +40,18 @@ keep(const packet_info *pinfo, const smcr_tap_t *packet)
         kept->llc = wmem_memdup(pinfo->pool, packet->llc, sizeof *packet->llc);
     if (packet->cdc)
         kept->cdc = wmem_memdup(pinfo->pool, packet->cdc, sizeof *packet->cdc);
+    if (packet->segment)
+        kept->segment = wmem_memdup(pinfo->pool, packet->segment, sizeof *packet->segment);
     return kept;
+}
+
+void
+smcr_tap_segment(packet_info *pinfo, const smcr_segment_t *segment)
+{
+    const smcr_record_t none = smcr_record_new();
+
+    if (!pinfo->flags.in_error_pkt) /* quoted: it is no segment on the wire */
+        smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .segment = segment});
 }
 
 void

@@ -13,6 +13,16 @@
 
 #define SMCR_TAP "smcr" /* its name, for register_tap_listener() */
 
+/* A segment of TCP that is no CLC message: of the handshake, with our option, or with data after
+ * the connection has gone back to TCP. */
+typedef struct {
+    const smcr_conn_t *conn;
+    bool from_server;
+    bool has_option;
+    uint32_t seq;    /* of the application's data, as TCP's dissector tells it */
+    uint32_t length; /* of them, bytes; TCP may have put together what came in several segments */
+} smcr_segment_t;
+
 /* What listeners get. It lives until the frame is done with. Listeners change nothing. */
 typedef struct {
     const smcr_record_t *record; /* never NULL */
@@ -21,6 +31,7 @@ typedef struct {
     const smcr_llc_t *llc;       /* likewise, of LLC; it may have come before */
     const smcr_cdc_t *cdc;       /* likewise, of CDC */
     tvbuff_t *data;              /* RDMA WRITE: the application's bytes, as far as captured */
+    const smcr_segment_t *segment; /* the record is then one of which nothing is known */
     const smcr_conn_t *falls_back; /* goes back to TCP in this frame; NULL: none does */
 } smcr_tap_t;
 
@@ -32,5 +43,8 @@ void smcr_tap_add(int tap);
 
 /* Hands it to all listeners. */
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);
+
+/* The same of such a segment. */
+void smcr_tap_segment(packet_info *pinfo, const smcr_segment_t *segment);
 
 #endif /* SMCR_SHOW_TAP_H */

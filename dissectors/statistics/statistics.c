@@ -6,13 +6,24 @@
 
 #include "statistics.h"
 
+#include "compat.h"
+
+#include <epan/conversation_table.h>
+
 #include "conversation_filters.h"
+#include "conversations.h"
+#include "endpoint_rows.h"
+#include "flow_graph.h"
+#include "kept.h"
 #include "message_tree.h"
 #include "response_times.h"
 
 void
 smcr_statistics_register(int proto)
 {
+    smcr_kept_register();
+    register_conversation_table(proto, true, smcr_conversations_take, smcr_endpoint_rows_take);
+    smcr_flow_graph_register(proto);
     smcr_response_times_register(proto);
     smcr_conversation_filters_register();
 }

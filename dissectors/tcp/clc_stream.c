@@ -283,15 +283,44 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
     return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
-/* Data of a connection that fell back: found by the connection, though it is no SMC. */
+/* Tells listeners of the application's data that TCP brings, from `offset` on. */
 static void
-show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
+         const struct tcpinfo *tcp)
+{
+    int length = tvb_reported_length_remaining(tvb, offset);
+
+    if (!tcp || length <= 0)
+        return;
+    smcr_tap_segment(pinfo,
+                     &(smcr_segment_t){.conn = conn,
+                                       .from_server = !smcr_handshake_from_client(pinfo, conn),
+                                       .seq = tcp->seq + (uint32_t)offset,
+                                       .length = (uint32_t)length});
+}
+
+/* What filters find in data of a connection that fell back. */
+static void
+show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
+
+    proto_item_set_generated(stream);
+    proto_item_set_hidden(stream);
+    smcr_show_end_names(tvb, pinfo, tree, conn, !smcr_handshake_from_client(pinfo, conn));
+    smcr_show_host_addresses(tvb, pinfo, tree, conn);
+}
+
+/* Data of a connection that fell back, from `offset` on: found by the connection, though it is no
+ * SMC. `data`: of TCP. */
+static void
+show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
+              const smcr_conn_t *conn, const void *data)
 {
     if (!conn || !conn->fallback.kind || conn->fallback.frame > pinfo->num)
         return;
-    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
-    proto_item_set_generated(stream);
-    proto_item_set_hidden(stream);
+    tap_data(tvb, offset, pinfo, conn, data);
+    show_hidden_names(tvb, pinfo, tree, conn);
     if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
         smcr_fallback_show(tvb, pinfo, tree, conn);
         return;
@@ -360,7 +389,7 @@ smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;
 
     if (end && pinfo->num > end) {
-        show_fallback(tvb, pinfo, tree, conn);
+        show_fallback(tvb, 0, pinfo, tree, conn, data);
         return dissect_rest(tvb, 0, pinfo, tree, data);
     }
     if (!pinfo->fd->visited)
@@ -368,6 +397,6 @@ smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     int offset = show_messages(tvb, pinfo, tree, conn);
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);
-    show_fallback(tvb, pinfo, tree, conn);
+    show_fallback(tvb, offset, pinfo, tree, conn, data);
     return dissect_rest(tvb, offset, pinfo, tree, data);
 }

@@ -61,8 +61,12 @@ smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
         expert_add_info(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
-    if (conn)
-        smcr_annotate_conn(tvb, pinfo, walk.tree, conn);
+    if (!conn)
+        return;
+    bool from_server = !smcr_handshake_from_client(pinfo, conn);
+    smcr_annotate_conn(tvb, pinfo, walk.tree, conn, from_server);
+    smcr_tap_segment(pinfo, &(smcr_segment_t){
+                                .conn = conn, .from_server = from_server, .has_option = true});
 }
 
 /* Whether one of the options from `tvb` to the end of the TCP header is ours. */
@@ -107,6 +111,6 @@ smcr_option_show_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
     if (!conn || conn->fallback.kind != SMCR_FALLBACK_NO_OPTION ||
         conn->fallback.frame != pinfo->num)
         return;
-    smcr_annotate_conn(tvb, pinfo, tree, conn);
+    smcr_annotate_conn(tvb, pinfo, tree, conn, 1);
     smcr_fallback_show(tvb, pinfo, tree, conn);
 }

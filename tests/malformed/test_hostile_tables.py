@@ -3,15 +3,10 @@ Tables of one capture after the other in one process, whole and altered, under A
 capture that was closed is read. Each table is asked for twice, so that the second round frees what the first one shows.
 """
 
-import sys
-
 import alter
-from bed import TOP, captures
+import sharkd
+from bed import captures
 from hostile import sanitized
-
-sys.path.insert(0, str(TOP / "tests" / "facts"))
-
-import sharkd  # noqa: E402
 
 TAPS = [f"nstat:smcr,{name}" for name in ("connections", "links", "rmbs", "fallbacks", "fabric")]
 SMALL = 25_000  # bytes

@@ -5,7 +5,7 @@ import collections
 import frame_reader
 import message_reader
 import pytest
-import tables
+import printed_statistics as tables
 import wire
 from bed import captures
 from scapy.layers.inet import ICMP, IP, TCP

@@ -6,7 +6,7 @@ import json
 import ground_truth
 import message_reader
 import pytest
-import tables
+import printed_statistics as tables
 import wire
 from bed import captures
 

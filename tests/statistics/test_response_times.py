@@ -4,7 +4,7 @@ import collections
 
 import message_reader
 import pytest
-import tables
+import printed_statistics as tables
 from bed import captures
 
 real = pytest.mark.parametrize("name", captures("real"))

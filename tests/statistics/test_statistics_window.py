@@ -6,7 +6,7 @@ sanitizers.
 import collections
 
 import pytest
-import tables
+import printed_statistics as tables
 
 # A link fails, an empty one, loss; then the first one again
 NAMES = ["6.1-v1-h1-two-links-second-fails", "6.1-v1-f3-plain-tcp-server", "6.1-v1-n-lossy", "6.1-v2-q-forty-conns",

@@ -3,17 +3,12 @@ The tables show what the JSON report says, in tshark, in sharkd, with a filter a
 was closed.
 """
 
-import sys
-
 import pytest
+import report_runs
 import report_tables as tables
-from bed import PREFERENCES, TOP
-
-sys.path.insert(0, str(TOP / "tests" / "facts"))
-
-import report_runs  # noqa: E402
-import sharkd  # noqa: E402
-from report_runs import ALL, ALL_TWO, CALM, ONE, PACKED_NAMES, PATHS, REAL, TWO, UNPACKED, report  # noqa: E402
+import sharkd
+from bed import PREFERENCES
+from report_runs import ALL, ALL_TWO, CALM, ONE, PACKED_NAMES, PATHS, REAL, TWO, UNPACKED, report
 
 EVERY = [*((name, ONE) for name in REAL), *((name, ALL_TWO) for name in (*UNPACKED, *PACKED_NAMES))]
 ALL_TABLES = [part for name in tables.TABLES for part in ("-z", f"smcr,{name}")]

@@ -114,6 +114,8 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     smcr_when_t when = smcr_when(pinfo);
 
     begin(collection);
+    if (packet->segment) /* the tap `tcp` tells */
+        return;
     if (is_noted(packet, when.frame))
         smcr_frame_times_add(&collection->times, collection->scope, when);
     if (packet->roce)

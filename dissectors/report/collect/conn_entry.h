@@ -7,7 +7,7 @@
 #ifndef SMCR_REPORT_COLLECT_CONN_ENTRY_H
 #define SMCR_REPORT_COLLECT_CONN_ENTRY_H
 
-#include "byte_ranges.h"
+#include "stream_bytes.h"
 #include "frame_times.h"
 #include "report/figures/figures.h"
 #include "state/state.h"
@@ -17,10 +17,9 @@
 /* One direction. */
 typedef struct {
     smcr_conn_way_entry_t figures;
-    smcr_byte_ranges_t positions; /* of the stream that have been seen */
+    smcr_stream_bytes_t bytes;    /* that figures.bytes has counted */
     smcr_unacked_writes_t unacked;
     const smcr_link_t *link;      /* on which it went last */
-    bool has_unplaced;            /* bytes have been counted whose position is not known */
     bool is_blocked;              /* the writer has said so last */
     bool blocked_known, full_known; /* how long one time of them was is known */
 } smcr_counted_way_t;

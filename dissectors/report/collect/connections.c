@@ -64,24 +64,6 @@ note_link(smcr_connections_t *connections, smcr_counted_conn_t *counted, int sid
 
 /* ---- packets ---- */
 
-/* What a WRITE packet carries. A repeat counts only where all places are known: else its first
- * packet may have been counted without one. */
-static void
-count_bytes(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr_place_t *place,
-            bool repeat)
-{
-    smcr_piece_t piece = smcr_place_piece(place);
-
-    if (repeat && (way->has_unplaced || !piece.known))
-        return;
-    way->has_unplaced |= !piece.known;
-    if (piece.known)
-        way->figures.bytes += smcr_byte_ranges_add(&way->positions, connections->scope,
-                                                   piece.position, piece.position + place->length);
-    else
-        way->figures.bytes += place->length;
-}
-
 static void
 note_rewritten(smcr_connections_t *connections, smcr_when_t when, uint32_t bytes)
 {
@@ -109,7 +91,6 @@ count_write(smcr_connections_t *connections, smcr_counted_way_t *way, smcr_when_
     way->figures.writes += smcr_begins_message(opcode);
     if (!place)
         return;
-    count_bytes(connections, way, place, false);
     note_rewritten(connections, when, smcr_place_piece(place).rewritten);
     if (place->length)
         way->is_blocked = false;
@@ -154,15 +135,13 @@ count_cdc(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_tap_t
 }
 
 static void
-count_repeat(smcr_connections_t *connections, smcr_counted_way_t *way, const smcr_tap_t *packet)
+count_repeat(smcr_counted_way_t *way, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
 
     way->figures.repeated_packets++;
     way->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
     smcr_unacked_writes_repeat(&way->unacked, record->first_frame);
-    if (record->kind == SMCR_PACKET_WRITE && record->place)
-        count_bytes(connections, way, record->place, true);
 }
 
 static void
@@ -175,8 +154,9 @@ count_packet(smcr_connections_t *connections, smcr_counted_conn_t *counted, smcr
     smcr_unacked_writes_settle(&way->unacked, connections->scope, when.frame,
                                &way->figures.ack_time_s);
     counted->on_roce = true;
+    way->figures.bytes += smcr_stream_bytes_take(&way->bytes, connections->scope, record);
     if (record->order == SMCR_PACKET_IS_REPEAT)
-        count_repeat(connections, way, packet);
+        count_repeat(way, packet);
     if (record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY)
         return;
     note_link(connections, counted, record->sender, record->link, when);

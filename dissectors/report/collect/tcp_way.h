@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "byte_ranges.h"
 #include "report/figures/figures.h"
 #include "sent_times.h"
 

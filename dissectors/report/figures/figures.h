@@ -7,6 +7,7 @@
 #ifndef SMCR_REPORT_FIGURES_FIGURES_H
 #define SMCR_REPORT_FIGURES_FIGURES_H
 
+#include "byte_ranges.h"
 #include "entries.h"
 #include "notice.h"
 #include "texts.h"

@@ -6,8 +6,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_BYTE_RANGES_H
-#define SMCR_REPORT_COLLECT_BYTE_RANGES_H
+#ifndef SMCR_REPORT_FIGURES_BYTE_RANGES_H
+#define SMCR_REPORT_FIGURES_BYTE_RANGES_H
 
 #include <stdint.h>
 
@@ -29,4 +29,4 @@ uint64_t smcr_byte_ranges_add(smcr_byte_ranges_t *ranges, wmem_allocator_t *scop
 /* Takes out all numbers below `below`. Returns how many were in the set. */
 uint64_t smcr_byte_ranges_remove(smcr_byte_ranges_t *ranges, uint64_t below);
 
-#endif /* SMCR_REPORT_COLLECT_BYTE_RANGES_H */
+#endif /* SMCR_REPORT_FIGURES_BYTE_RANGES_H */

@@ -1,0 +1,34 @@
+/* stream_bytes.c
+ * Counts each position of a byte stream once.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "stream_bytes.h"
+
+/* A repeat counts only where all places are known: else its first packet may have been counted
+ * without one. */
+static uint32_t
+take_place(smcr_stream_bytes_t *bytes, wmem_allocator_t *scope, const smcr_place_t *place,
+           bool repeat)
+{
+    smcr_piece_t piece = smcr_place_piece(place);
+
+    if (repeat && (bytes->has_unplaced || !piece.known))
+        return 0;
+    bytes->has_unplaced |= !piece.known;
+    if (!piece.known)
+        return place->length;
+    return (uint32_t)smcr_byte_ranges_add(&bytes->positions, scope, piece.position,
+                                          piece.position + place->length);
+}
+
+uint32_t
+smcr_stream_bytes_take(smcr_stream_bytes_t *bytes, wmem_allocator_t *scope,
+                       const smcr_record_t *record)
+{
+    if (record->kind != SMCR_PACKET_WRITE || !record->place ||
+        record->order == SMCR_PACKET_IS_COPY)
+        return 0;
+    return take_place(bytes, scope, record->place, record->order == SMCR_PACKET_IS_REPEAT);
+}

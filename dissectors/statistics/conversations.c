@@ -1,0 +1,99 @@
+/* conversations.c
+ * A row for each connection. A is the client, B the server, and they stay that. Their names carry
+ * the ports, since Wireshark shows ports of a few protocols only; the names of fields in a filter
+ * carry the number of the connection, since ports are used again.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "conversations.h"
+
+#include <epan/conversation_table.h>
+
+#include "conn_rows.h"
+
+/* ---- filters ---- */
+
+#define NAMES 8 /* a filter has four at most, and is written when all are there */
+
+/* The names of fields that have been handed out last. */
+static struct {
+    char text[NAMES][64];
+    unsigned next;
+} names;
+
+static const char *
+field_of(conv_filter_type_e type)
+{
+    switch (type) {
+    case CONV_FT_SRC_ADDRESS:
+        return "smcr.endpoint.src";
+    case CONV_FT_DST_ADDRESS:
+        return "smcr.endpoint.dst";
+    case CONV_FT_ANY_ADDRESS:
+        return "smcr.endpoint";
+    default:
+        return NULL;
+    }
+}
+
+/* Wireshark writes == and the name of the end behind it. */
+static const char *
+filter_name(conv_item_t *item, conv_filter_type_e type)
+{
+    const char *field = field_of(type);
+    char *name = names.text[names.next];
+
+    if (!field)
+        return CONV_FILTER_INVALID;
+    names.next = (names.next + 1) % NAMES;
+    snprintf(name, sizeof names.text[0], "smcr.stream==%u && %s", (unsigned)item->conv_id, field);
+    return name;
+}
+
+/* ---- rows ---- */
+
+static void
+add(conv_hash_t *hash, packet_info *pinfo, const smcr_conn_share_t *share, unsigned sender,
+    int frames, int bytes)
+{
+    static ct_dissector_info_t info = {filter_name};
+    const smcr_conn_row_t *row = share->row;
+
+    add_conversation_table_data_with_conv_id(hash, &row->name[sender], &row->name[!sender], 0, 0,
+                                             (conv_id_t)row->conn->index, frames, bytes,
+                                             &pinfo->rel_ts, &pinfo->abs_ts, &info,
+                                             CONVERSATION_NONE);
+}
+
+/* Adds to the bytes of all packets only, not to those that the filter selects. */
+static void
+add_hidden_bytes(conv_hash_t *hash, packet_info *pinfo, const smcr_conn_share_t *share)
+{
+    unsigned flags = hash->flags;
+
+    hash->flags |= TL_DISPLAY_FILTER_IGNORED;
+    add(hash, pinfo, share, share->sender, 0, share->all_bytes - share->bytes);
+    hash->flags = flags;
+}
+
+tap_packet_status
+smcr_conversations_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
+                        const void *data, tap_flags_t flags)
+{
+    conv_hash_t *hash = table;
+    smcr_kept_t *kept = smcr_kept_of(hash, !hash->hashtable, sizeof(smcr_conn_rows_t));
+    smcr_conn_share_t share = smcr_conn_rows_take(kept, pinfo, data, flags);
+    bool selected = !(flags & TL_DISPLAY_FILTER_IGNORED);
+
+    hash->flags = flags;
+    if (!share.row)
+        return TAP_PACKET_DONT_REDRAW;
+    if (share.is_first)
+        add(hash, pinfo, &share, 0, 0, 0); /* so that A is the client */
+    add(hash, pinfo, &share, share.sender, share.frames,
+        selected ? share.bytes : share.all_bytes);
+    if (selected && share.all_bytes != share.bytes)
+        add_hidden_bytes(hash, pinfo, &share);
+    return TAP_PACKET_REDRAW;
+}

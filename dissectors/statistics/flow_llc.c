@@ -1,0 +1,186 @@
+/* flow_llc.c
+ * One sentence for each LLC message: what its sender asks for, or answers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "flow_llc.h"
+
+#include "values.h"
+#include "wire/wire.h"
+
+/* A message on its way to a sentence. */
+typedef struct {
+    wmem_allocator_t *scope;
+    const smcr_llc_t *llc;
+    const char *subject, *name; /* who sends it; what it is called */
+    int role; /* of the sender: 0 client, 1 server, SMCR_SIDE_UNKNOWN */
+    bool response;
+} llc_words_t;
+
+static const char *words(const llc_words_t *of, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* The subject, what it does, and the message's name. */
+static const char *
+words(const llc_words_t *of, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    const char *text = wmem_strdup_vprintf(of->scope, format, arguments);
+    va_end(arguments);
+    return wmem_strdup_printf(of->scope, "%s %s (%s)", of->subject, text, of->name);
+}
+
+/* What stands behind a comma; nothing where the code is 0: none is given. */
+static const char *
+reason(const llc_words_t *of, uint32_t code, const value_string *texts)
+{
+    return code ? wmem_strdup_printf(of->scope, ", reason: %s",
+                                     val_to_str_const(code, texts, "not known"))
+                : "";
+}
+
+static const char *
+confirm_link(const llc_words_t *of)
+{
+    return words(of, of->response ? "confirms link %u" : "asks to confirm link %u",
+                 of->llc->u.confirm_link.link);
+}
+
+static const char *
+add_link(const llc_words_t *of)
+{
+    const smcr_llc_add_link_t *link = &of->llc->u.add_link;
+
+    if (of->response && of->llc->flags & SMCR_LLC_FLAG_REJECTED)
+        return words(of, "rejects link %u%s", link->link,
+                     reason(of, link->reject_reason, smcr_reject_reasons));
+    if (of->response)
+        return words(of, "accepts link %u", link->link);
+    if (of->role == SMCR_SIDE_UNKNOWN)
+        return words(of, "offers link %u, or asks for one", link->link);
+    return of->role ? words(of, "offers link %u", link->link)
+                    : words(of, "asks for another link");
+}
+
+static const char *
+add_link_cont(const llc_words_t *of)
+{
+    return words(of, of->response ? "answers with the RKeys of its RMBs on link %u"
+                                  : "tells the RKeys of its RMBs on link %u",
+                 of->llc->u.add_link_cont.link);
+}
+
+static const char *
+delete_link(const llc_words_t *of)
+{
+    const smcr_llc_delete_link_t *link = &of->llc->u.delete_link;
+    bool all = of->llc->flags & SMCR_LLC_FLAG_ALL;
+    const char *what = all ? "all links"
+                           : wmem_strdup_printf(of->scope, "link %u", link->link);
+    const char *why = reason(of, link->reason, smcr_delete_reasons);
+
+    if (of->response)
+        return words(of, "agrees that %s goes", all ? "the link group" : what);
+    if (of->role == SMCR_SIDE_UNKNOWN)
+        return words(of, "deletes %s, or asks for that%s", what, why);
+    return words(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
+}
+
+static const char *
+req_add_link(const llc_words_t *of)
+{
+    return words(of, of->response ? "answers to that" : "asks for another link");
+}
+
+static const char *
+confirm_rkey(const llc_words_t *of)
+{
+    if (of->response)
+        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
+                                                                 : "takes note of the RMB");
+    return words(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
+}
+
+static const char *
+confirm_rkey_cont(const llc_words_t *of)
+{
+    return words(of, of->response ? "takes note of them" : "tells more RKeys of its RMB");
+}
+
+static const char *
+delete_rkey(const llc_words_t *of)
+{
+    unsigned count = of->llc->u.delete_rkey.count;
+
+    if (of->response)
+        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all of them"
+                                                                 : "takes note of that");
+    return words(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
+}
+
+static const char *
+test_link(const llc_words_t *of)
+{
+    return words(of, of->response ? "answers: the link works" : "tests whether the link works");
+}
+
+/* NULL: the type has no words. */
+static const char *
+words_of(const llc_words_t *of)
+{
+    switch (of->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) {
+    case SMCR_LLC_CONFIRM_LINK:
+        return confirm_link(of);
+    case SMCR_LLC_ADD_LINK:
+        return add_link(of);
+    case SMCR_LLC_ADD_LINK_CONT:
+        return add_link_cont(of);
+    case SMCR_LLC_DELETE_LINK:
+        return delete_link(of);
+    case SMCR_LLC_REQ_ADD_LINK:
+        return req_add_link(of);
+    case SMCR_LLC_CONFIRM_RKEY:
+        return confirm_rkey(of);
+    case SMCR_LLC_CONFIRM_RKEY_CONT:
+        return confirm_rkey_cont(of);
+    case SMCR_LLC_DELETE_RKEY:
+        return delete_rkey(of);
+    case SMCR_LLC_TEST_LINK:
+        return test_link(of);
+    default:
+        return NULL;
+    }
+}
+
+/* "CONFIRM RKEY response" and its kind are too long. */
+static const char *
+label_of(const llc_words_t *of)
+{
+    static const struct {
+        uint8_t type;
+        const char *label;
+    } labels[] = {
+        {SMCR_LLC_ADD_LINK_CONT, "ADD LINK CONT"},
+        {SMCR_LLC_CONFIRM_RKEY_CONT, "CONFIRM RKEY CONT"},
+    };
+
+    for (unsigned i = 0; i < array_length(labels); i++)
+        if (of->llc->type == labels[i].type)
+            return labels[i].label;
+    return of->name;
+}
+
+smcr_said_t
+smcr_flow_says_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
+{
+    llc_words_t of = {scope, llc, subject, try_val_to_str(llc->type, smcr_llc_types), role,
+                      (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
+
+    if (!of.name)
+        return (smcr_said_t){"LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown "
+                                                              "type", subject)};
+    const char *sentence = llc->complete ? words_of(&of) : NULL;
+    return (smcr_said_t){label_of(&of), sentence ? sentence : words(&of, "sends a message")};
+}

@@ -1,0 +1,220 @@
+/* flow_sentences.c
+ * One sentence for each thing that happens to a connection: who does what.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "flow_sentences.h"
+
+#include <string.h>
+
+#include "report/figures/figures.h"
+#include "report/words/words.h"
+#include "values.h"
+#include "wire/wire.h"
+
+static smcr_said_t say(wmem_allocator_t *scope, const char *label, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+
+static smcr_said_t
+say(wmem_allocator_t *scope, const char *label, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    const char *sentence = wmem_strdup_vprintf(scope, format, arguments);
+    va_end(arguments);
+    return (smcr_said_t){label, sentence};
+}
+
+const char *
+smcr_flow_subject(bool knows_roles, unsigned role)
+{
+    if (knows_roles)
+        return role ? "The server" : "The client";
+    return role ? "Side 1" : "Side 0";
+}
+
+/* ---- TCP and CLC ---- */
+
+smcr_said_t
+smcr_flow_says_segment(wmem_allocator_t *scope, const smcr_segment_t *segment)
+{
+    if (segment->from_server)
+        return say(scope, "SYN-ACK with option",
+                   "The server offers SMC-R: its SYN-ACK has the option");
+    return say(scope, "SYN with option", "The client offers SMC-R: its SYN has the option");
+}
+
+static const char *
+version_of(const smcr_clc_t *clc, unsigned release)
+{
+    const char *version =
+        clc->smcd ? "SMC-D"
+                  : smcr_version_text(smcr_bits(clc->header.flags, SMCR_MASK_VERSION), release);
+
+    return version ? version : "version not known";
+}
+
+smcr_said_t
+smcr_flow_says_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_server,
+                   unsigned release)
+{
+    const char *subject = smcr_flow_subject(true, from_server);
+    bool first = clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
+    const char *version = version_of(clc, release);
+
+    switch (clc->header.type) {
+    case SMCR_CLC_PROPOSAL:
+        return say(scope, "CLC Proposal", "%s asks for SMC-R (Proposal, %s)", subject,
+                   version_of(clc, 0));
+    case SMCR_CLC_ACCEPT:
+        return say(scope, "CLC Accept", "%s accepts, %s (Accept, %s)", subject,
+                   first ? "with a new link group" : "in a link group that they have", version);
+    case SMCR_CLC_CONFIRM:
+        return say(scope, "CLC Confirm", "%s confirms (Confirm, %s)", subject, version);
+    case SMCR_CLC_DECLINE:
+        return say(scope, "CLC Decline", "%s declines: %s (Decline, 0x%08x)", subject,
+                   smcr_decline_text(clc->u.decline.diagnosis, clc->u.decline.os >> 4),
+                   clc->u.decline.diagnosis);
+    default:
+        return say(scope, "CLC", "%s sends a CLC message of unknown type", subject);
+    }
+}
+
+smcr_said_t
+smcr_flow_says_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
+{
+    return say(scope, "Fallback to TCP", "The connection falls back to TCP: %s",
+               smcr_fallback_reason(scope, &conn->fallback));
+}
+
+/* ---- packets that fare badly ---- */
+
+static const char *
+cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
+{
+    if (!step || step->cause == SMCR_CAUSE_NONE || step->cause == SMCR_CAUSE_UNKNOWN)
+        return "";
+    if (step->cause == SMCR_CAUSE_TIMEOUT)
+        return " after a timeout";
+    if (step->nak.frame)
+        return wmem_strdup_printf(scope, " after the %s in frame %u",
+                                  step->cause == SMCR_CAUSE_RNR ? "RNR NAK" : "NAK",
+                                  step->nak.frame);
+    return step->cause == SMCR_CAUSE_RNR ? " after an RNR NAK" : " after a NAK";
+}
+
+smcr_said_t
+smcr_flow_says_resent(wmem_allocator_t *scope, const smcr_record_t *record, const char *subject)
+{
+    const char *cause = cause_text(scope, record->step);
+
+    if (record->first_frame && !record->step)
+        return say(scope, "Sent again", "%s sends the packet of frame %u again", subject,
+                   record->first_frame);
+    if (record->first_frame)
+        return say(scope, "Sent again", "%s sends again from the packet of frame %u on%s",
+                   subject, record->first_frame, cause);
+    return say(scope, "Sent again",
+               "%s sends packets again%s; they are in the capture for the first time", subject,
+               cause);
+}
+
+static smcr_said_t
+say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subject)
+{
+    unsigned kind = smcr_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    const char *what = packet->record->refuses
+                           ? wmem_strdup_printf(scope, "frame %u", packet->record->refuses)
+                           : wmem_strdup_printf(scope, "PSN %u", packet->roce->psn);
+
+    if (kind == SMCR_SYNDROME_RNR_NAK)
+        return say(scope, "RNR NAK", "%s has no receive buffer for %s (RNR NAK)", subject, what);
+    if (code == SMCR_NAK_PSN_SEQUENCE)
+        return say(scope, "NAK", "%s waits for %s: PSN sequence error (NAK)", subject, what);
+    return say(scope, "NAK", "%s refuses %s: %s (NAK)", subject, what,
+               val_to_str_const(code, smcr_nak_codes, "unknown reason"));
+}
+
+/* ---- events ---- */
+
+/* What an event's own sentence says behind its colon. */
+static const char *
+details_of(const smcr_event_t *event)
+{
+    const char *colon = event->text ? strchr(event->text, ':') : NULL;
+
+    return colon ? colon : "";
+}
+
+static smcr_said_t
+say_moved(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
+{
+    const char *text = event->text ? event->text : "The connection moves to another link";
+    const char *from = strstr(text, " from link ");
+
+    return say(scope, "Failover", "%s moves the connection%s", subject,
+               from ? from : " to another link");
+}
+
+/* The reader's message after which the writer may go on. */
+static smcr_said_t
+say_opened(wmem_allocator_t *scope, const smcr_cdc_view_t *view, const char *subject)
+{
+    const smcr_wait_t *full = view && view->more ? &view->more->full : NULL;
+
+    if (full && full->frame && full->time != SMCR_NO_TIME)
+        return say(scope, "Window open",
+                   "%s has read data: the window was full for %s, since frame %u", subject,
+                   smcr_words_duration(scope, full->time), full->frame);
+    return say(scope, "Window open", "%s has read data: the window is open again", subject);
+}
+
+smcr_said_t
+smcr_flow_says_event(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_tap_t *packet,
+                     const char *subject)
+{
+    switch (event->id) {
+    case SMCR_EVENT_MOVED:
+        return say_moved(scope, event, subject);
+    case SMCR_EVENT_SENDING_DONE:
+        return say(scope, "Sending done", "%s says that it will write no more data", subject);
+    case SMCR_EVENT_CLOSED:
+        return say(scope, "Closed", "%s is done with the connection and closes it", subject);
+    case SMCR_EVENT_ABORTED:
+        return say(scope, "Abort", "%s aborts the connection%s", subject, details_of(event));
+    case SMCR_EVENT_WINDOW_FULL:
+        return say(scope, "Window full",
+                   "%s has filled the window: the receiver's buffer has no free space", subject);
+    case SMCR_EVENT_WINDOW_OPENED:
+        return say_opened(scope, packet->record->view, subject);
+    case SMCR_EVENT_BLOCKED:
+        return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer",
+                   subject);
+    case SMCR_EVENT_NAK:
+    case SMCR_EVENT_RNR_NAK:
+        return say_refusal(scope, packet, subject);
+    case SMCR_EVENT_SILENT:
+        return say(scope, "No answer", "%s gets no answer: it sends the packet for the fourth time",
+                   subject);
+    case SMCR_EVENT_LGR_LOST:
+        return say(scope, "Connections lost", "The link group ends with open connections%s",
+                   details_of(event));
+    default:
+        return (smcr_said_t){NULL, NULL};
+    }
+}
+
+smcr_said_t
+smcr_flow_says_unblocked(wmem_allocator_t *scope, const smcr_wait_t *wait, const char *subject)
+{
+    const char *time = wait->time != SMCR_NO_TIME
+                           ? wmem_strdup_printf(scope, " for %s",
+                                                smcr_words_duration(scope, wait->time))
+                           : "";
+
+    return say(scope, "Writer goes on", "%s goes on: it was blocked%s, since frame %u", subject,
+               time, wait->frame);
+}
