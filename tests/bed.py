@@ -20,6 +20,7 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[1]
 BUILDS = TOP / "build-test"
 USER = "nobody"  # who runs tshark when root runs the tests
+ALL = bool(os.environ.get("SMCR_TEST_ALL"))  # tests that take a sample take all there is
 TIME_LIMIT = 300  # seconds for one run of tshark
 
 # What tshark 4.0 reads at each start, a third of the time it takes: names of vendors, which no capture needs.

@@ -5,16 +5,13 @@ connection, link, place or request than it has in the whole capture.
 The usual run takes a sample of the alterations; with SMCR_TEST_ALL set, it takes all of them.
 """
 
-import os
-
 import altered
 import pytest
+from bed import ALL
 
 SAMPLES = {"single": 25, "pair": 10, "5 %": 3, "30 %": 2, "block": 5, "start": 4, "one host": 4, "swapped": 4,
            "shuffled": 2, "copies": 3, "snap": 5, "joined": 1, "joined late": 2}
 ONCE_EVERY = 10  # of the altered captures of a sample, those that are looked at in a single pass too
-
-ALL = bool(os.environ.get("SMCR_TEST_ALL"))
 
 
 def test_every_kind_has_a_sample():
