@@ -6,6 +6,7 @@ import re
 import ssl
 
 import pytest
+import sharkd
 from bed import captures
 from scapy.layers.dns import DNS, DNSQR
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -130,6 +131,14 @@ def test_near_traffic(tshark, tshark_without, scratch, name):
     wrpcap(str(path), NEAR[name])
     assert tshark.frames(path, "smcr") == []
     assert_same(*(each.show(path, "-V") for each in (tshark_without, tshark)))
+
+
+@pytest.mark.parametrize("name", captures())
+def test_built_in_dissector_stays_out(tshark, tshark_without, name):
+    """No frame is the built-in dissector's: what is SMC-R is ours."""
+    every = list(captures())
+    assert sharkd.frames_where(tshark, name, every, "smc") == []
+    assert sharkd.frames_where(tshark_without, "6.1-v1-a-first-contact-ipv4", every, "smc") != []
 
 
 def frames_of(text):

@@ -2,7 +2,7 @@
 Attribution is right or absent, whatever a capture lacks: no alteration of a capture gives a frame to another
 connection, link, place or request than it has in the whole capture.
 
-The usual run takes a sample of the alterations; with SMCR_TEST_ALL set, it takes all of them.
+The usual run takes a sample of the alterations; `tests/run --all` takes all of them.
 """
 
 import altered
