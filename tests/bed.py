@@ -7,7 +7,9 @@ folder stands in for that of the system, which keeps a plugin that is installed 
 """
 
 import contextlib
+import fcntl
 import functools
+import hashlib
 import os
 import pathlib
 import re
@@ -18,7 +20,11 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[1]
 BUILDS = TOP / "build-test"
 USER = "nobody"  # who runs tshark when root runs the tests
+ALL = bool(os.environ.get("SMCR_TEST_ALL"))  # tests that take a sample take all there is
 TIME_LIMIT = 300  # seconds for one run of tshark
+
+# What tshark 4.0 reads at each start, a third of the time it takes: names of vendors, which no capture needs.
+UNREAD = {"manuf", "enterprises.tsv"}
 
 # RoCE over IPv6 leaves the UDP checksum out; that is no finding.
 PREFERENCES = ("-o", "udp.ignore_ipv6_zero_checksum:TRUE")
@@ -50,10 +56,17 @@ def wireshark_version():
     return re.search(r"(\d+\.\d+)\.\d+", text).group(1)
 
 
+def data_folder():
+    """Wireshark's own files: init.lua, colorfilters, dictionaries."""
+    text = subprocess.run(["tshark", "-G", "folders"], capture_output=True, text=True, check=True).stdout
+    return pathlib.Path(re.search(r"^Global configuration:\s*(.+)$", text, re.MULTILINE).group(1))
+
+
 class Bed:
     """
     Folders below `root`: home, config and extcap (all empty), plugins/BUILD for every build of the plugin and
-    plugins/none without it, captures and docs/*.jq (copies), scratch for captures that tests make.
+    plugins/none without it, data (Wireshark's own files but UNREAD), captures and docs/*.jq (copies), scratch for
+    captures that tests make, kept for what tests share.
     """
 
     def __init__(self, root):
@@ -63,8 +76,11 @@ class Bed:
     def lay(self):
         """Make the folders and copy the plugins and captures into them."""
         self.root.chmod(0o755)
-        for name in ("home", "config", "extcap", "scratch", "docs", "plugins/none"):
+        for name in ("home", "config", "extcap", "scratch", "kept", "data", "docs", "plugins/none"):
             (self.root / name).mkdir(parents=True)
+        for path in data_folder().iterdir():
+            if path.name not in UNREAD:
+                (self.root / "data" / path.name).symlink_to(path)
         for plugin in BUILDS.glob("*/smcr.so"):
             self.add_plugin(plugin, plugin.parent.name)
         for path in captures(*FOLDERS, *PACKED).values():
@@ -85,6 +101,18 @@ class Bed:
         if isinstance(name_or_path, pathlib.Path):
             return name_or_path
         return self.root / "captures" / captures()[name_or_path].relative_to(TOP / "captures")
+
+
+    def keep(self, key, make):
+        """What make() returns, bytes: called once for this key, whichever test and worker process asks first."""
+        kept = self.root / "kept" / hashlib.sha256(repr(key).encode()).hexdigest()
+        with kept.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                new = kept.with_suffix(".new")
+                new.write_bytes(make())
+                new.rename(kept)
+        return kept.read_bytes()
 
 
 @contextlib.contextmanager
@@ -112,6 +140,7 @@ class Tshark:
             "TZ": "UTC",
             "WIRESHARK_ABORT_ON_DISSECTOR_BUG": "1",
             "WIRESHARK_CONFIG_DIR": str(bed.root / "config"),
+            "WIRESHARK_DATA_DIR": str(bed.root / "data"),
             "WIRESHARK_EXTCAP_DIR": str(bed.root / "extcap"),
             "WIRESHARK_PLUGIN_DIR": str(folder),
             **environment,
@@ -136,10 +165,16 @@ class Tshark:
         """What tshark prints about a capture (name or path)."""
         return self.run("-n", *PREFERENCES, "-r", self.bed.capture(capture), *arguments, **options)
 
+    def show_once(self, name, *arguments):
+        """The same of one of the project's captures. Tests that ask for the same share one run."""
+        key = (name, arguments, sorted(self.environment.items()))
+        return self.bed.keep(key, lambda: self.show(name, *arguments).encode("utf-8")).decode("utf-8")
+
     def fields(self, capture, *names, where="", two_pass=False, options=()):
         """
         Values of display fields: one row per frame that matches `where`, in it one list per name with all of the
-        field's values in the frame, as strings. `options`: further arguments of tshark.
+        field's values in the frame, as strings. `options`: further arguments of tshark. Of a capture of the project,
+        which has a name, not a path, tshark runs once for all who ask the same.
         """
         arguments = [*options, "-T", "fields", "-E", "separator=/t", "-E", "aggregator=;", "-E", "occurrence=a"]
         for name in names:
@@ -148,7 +183,8 @@ class Tshark:
             arguments += ["-Y", where]
         if two_pass:
             arguments.append("-2")
-        lines = self.show(capture, *arguments).splitlines()
+        show = self.show if isinstance(capture, pathlib.Path) else self.show_once
+        lines = show(capture, *arguments).splitlines()
         return [[value.split(";") if value else [] for value in line.split("\t")] for line in lines]
 
     def frames(self, capture, where, **options):

@@ -6,7 +6,6 @@ import re
 import subprocess
 
 import pytest
-from bed import captures
 
 HELP = subprocess.run(["tshark", "-G", "help"], capture_output=True, text=True, check=True).stdout
 REPORTS = re.findall(r"^  -G ([a-z-]+)", HELP, re.MULTILINE)  # 4.4 has more of them than 4.0
@@ -91,13 +90,6 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
     assert [line.strip() for line in ours if is_own(line)] == [
         "conv,smcr", "endpoints,smcr", "flow,smcr", "follow,smcr", "smcr,connections", "smcr,fabric", "smcr,fallbacks",
         "smcr,json", "smcr,links", "smcr,report", "smcr,rmbs", "smcr,srt", "smcr,tree"]
-
-
-@pytest.mark.parametrize("name", captures())
-def test_built_in_dissector_stays_out(tshark, name):
-    """No frame is the built-in dissector's: what is SMC-R is ours."""
-    layers = {layer for row in tshark.fields(name, "frame.protocols") for layer in row[0][0].split(":")}
-    assert "smc" not in layers
 
 
 def test_decode_as_knows_what_its_dialog_names(tshark):

@@ -248,8 +248,8 @@ def batches(every, size):
         yield batch
 
 
-def outcomes(tshark, base, cases, scratch, once_every=1):
-    """Outcomes of cases in two passes, and of every n-th in one."""
+def outcomes(tshark, base, cases, scratch, once_every=1, first=0):
+    """Outcomes of cases in two passes, and of every n-th in one, beginning with the `first`."""
     for batch in batches(enumerate(cases), BATCH):
         made = []
         for number, case in batch:
@@ -259,7 +259,7 @@ def outcomes(tshark, base, cases, scratch, once_every=1):
         for (_, case, frames, _), rows in zip(made, look_twice(tshark, [path for *_, path in made]), strict=True):
             yield compare(base, case, frames, "twice", rows)
         for number, case, frames, path in made:
-            if number % once_every == 0:
+            if number % once_every == first:
                 yield compare(base, case, frames, "once", look_once(tshark, path))
             path.unlink()
 

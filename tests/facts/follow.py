@@ -2,7 +2,7 @@
 
 import re
 
-REPORT = re.compile(r"={67}\nFollow: (.+)\nFilter: .+\nNode 0: .+\nNode 1: .+\n((?:.*\n)*)={67}\n")
+REPORT = re.compile(r"={67}\nFollow: (.+)\nFilter: (.+)\nNode 0: .+\nNode 1: .+\n((?:.*\n)*?)={67}\n")
 
 
 def follow(tshark, capture, index, *, protocol="smcr", mode="raw", two_pass=False, options=()):
@@ -11,7 +11,16 @@ def follow(tshark, capture, index, *, protocol="smcr", mode="raw", two_pass=Fals
                           *(["-2"] if two_pass else []))
     report = REPORT.fullmatch(printed.lstrip("\n"))
     assert report and report[1] == f"{protocol},{mode}", printed[:500]
-    return report[2]
+    return report[3]
+
+
+def follow_all(tshark, capture, indexes, *passes):
+    """What Follows of many connections print, all in one run: {index: body}. In the mode raw."""
+    taps = (argument for index in indexes for argument in ("-z", f"follow,smcr,raw,{index}"))
+    printed = tshark.show_once(capture, "-q", *taps, *passes)
+    reports = list(REPORT.finditer(printed))
+    assert {report[1] for report in reports} == {"smcr,raw"} and not REPORT.sub("", printed).strip(), printed[:500]
+    return {int(report[2].removeprefix("smcr.stream eq ")): report[3] for report in reports}
 
 
 def raw(body):

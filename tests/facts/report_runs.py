@@ -4,7 +4,6 @@ import collections
 import functools
 import json
 import math
-import os
 
 import pytest
 from bed import FOLDERS, PACKED, PREFERENCES, TOP, captures
@@ -57,13 +56,8 @@ def copy_of(tshark, name):
 
 @functools.cache
 def printed(tshark, name, run):
-    """The same of a capture of the project, kept for all worker processes; they share the folder of the bed."""
-    kept = tshark.bed.scratch / f"report-{name}-{name_of(run)}.json"
-    if not kept.exists():
-        mine = kept.with_suffix(f".{os.getpid()}")
-        mine.write_bytes(print_json(tshark, copy_of(tshark, name), run))
-        mine.rename(kept)
-    return kept.read_bytes()
+    """The same of a capture of the project, made once for all tests."""
+    return tshark.bed.keep(("report", name, run), lambda: print_json(tshark, copy_of(tshark, name), run))
 
 
 def refuse(constant):

@@ -3,6 +3,7 @@ docs/comparison.md keeps its word: every field of Wireshark's own `smc` dissecto
 dissector shows of a message the plugin shows too.
 """
 
+import functools
 import ipaddress
 import re
 
@@ -23,6 +24,7 @@ WRONG = {
 }
 
 
+@functools.cache
 def counterparts():
     """{built-in field: our fields}, from the table in the documentation."""
     text = (TOP / "docs" / "comparison.md").read_text(encoding="utf-8")
@@ -59,6 +61,7 @@ def values(tshark, capture, names):
             for row in rows if any(row[1:])}
 
 
+@functools.cache
 def builtin_fields(tshark_without):
     rows = (line.split("\t") for line in tshark_without.run("-G", "fields").splitlines())
     return {row[2] for row in rows if row[0] == "F" and row[2].startswith("smc.")}

@@ -9,6 +9,9 @@ import pytest
 # Scenarios in which nothing goes wrong and nothing is refused (captures/README.md describes them).
 CLEAN = {"a", "a2", "a3", "a4", "b", "c", "d", "e", "g3", "h4", "i", "j"}
 
+KINDS = ("smcr.clc.type", "smcr.llc.type", "smcr.cdc.seq", "smcr.write.len")  # what messages of each kind have
+FIELDS = (*KINDS, "smcr.clc.version", "smcr.llc.response", "smcr.llc.length", "infiniband.bth.opcode")
+
 real_captures = pytest.mark.parametrize("name", ground_truth.names())
 
 
@@ -16,28 +19,35 @@ def integer(text):
     return int(text, 0)
 
 
+def rows(tshark, name, which, *fields):
+    """Values of these fields, of the frames that have the field `which`."""
+    for row in tshark.fields(name, *FIELDS, where=" || ".join(KINDS), two_pass=True):
+        values = dict(zip(FIELDS, row, strict=True))
+        if values[which]:
+            yield [values[field] for field in fields]
+
+
 def clc_counts(tshark, name):
-    names = ("smcr.clc.type", "smcr.clc.version")
-    for types, versions in tshark.fields(name, *names, where="smcr.clc.type", two_pass=True):
+    for types, versions in rows(tshark, name, "smcr.clc.type", "smcr.clc.type", "smcr.clc.version"):
         assert len(types) == len(versions)
         yield from (("CLC", integer(kind), integer(version)) for kind, version in zip(types, versions))
 
 
 def llc_counts(tshark, name):
     names = ("smcr.llc.type", "smcr.llc.response", "smcr.llc.length")
-    for types, responses, lengths in tshark.fields(name, *names, where="smcr.llc.type", two_pass=True):
+    for types, responses, lengths in rows(tshark, name, "smcr.llc.type", *names):
         assert len(types) == len(responses) == len(lengths) == 1
         yield ("LLC", integer(types[0]), responses[0] in ("1", "True"), integer(lengths[0]))
 
 
 def cdc_counts(tshark, name):
-    for row in tshark.fields(name, "smcr.cdc.seq", where="smcr.cdc.seq", two_pass=True):
-        yield from (("CDC",) for _ in row[0])
+    for numbers, in rows(tshark, name, "smcr.cdc.seq", "smcr.cdc.seq"):
+        yield from (("CDC",) for _ in numbers)
 
 
 def write_counts(tshark, name):
-    for row in tshark.fields(name, "infiniband.bth.opcode", where="smcr.write.len", two_pass=True):
-        yield ("WRITE", integer(row[0][0]))
+    for opcodes, in rows(tshark, name, "smcr.write.len", "infiniband.bth.opcode"):
+        yield ("WRITE", integer(opcodes[0]))
 
 
 @pytest.mark.parametrize("protocol, count", [("CLC", clc_counts), ("LLC", llc_counts), ("CDC", cdc_counts),
@@ -49,15 +59,12 @@ def test_every_message_is_found(tshark, name, protocol, count):
 
 
 @real_captures
-def test_nothing_is_malformed(tshark, name):
-    assert tshark.frames(name, "_ws.malformed") == []
+def test_nothing_is_wrong(tshark, name):
+    """Nothing is malformed or has an error; a clean capture has no warning either."""
+    severities = ("ERROR", "WARN") if name.split("-")[2] in CLEAN else ("ERROR",)
+    where = f"_ws.malformed || {fields.expert_filter(*severities)}"
+    assert tshark.fields(name, "frame.number", "_ws.expert.message", where=where) == []
 
 
-@real_captures
-def test_no_error(tshark, name):
-    assert tshark.fields(name, "frame.number", "_ws.expert.message", where=fields.expert_filter("ERROR")) == []
-
-
-@pytest.mark.parametrize("name", [name for name in ground_truth.names() if name.split("-")[2] in CLEAN])
-def test_clean_capture_has_no_warning(tshark, name):
-    assert tshark.fields(name, "frame.number", "_ws.expert.message", where=fields.expert_filter("WARN")) == []
+def test_some_are_clean():
+    assert len([name for name in ground_truth.names() if name.split("-")[2] in CLEAN]) > 20

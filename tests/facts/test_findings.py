@@ -125,7 +125,9 @@ def reports(tshark):
 
     def make(name):
         if name not in made:
-            printed = tshark.show(path_of(tshark, name), *OPTIONS, "-2", "-q", "-z", "smcr,json", "-z", "smcr,report")
+            arguments = (*OPTIONS, "-2", "-q", "-z", "smcr,json", "-z", "smcr,report")
+            printed = tshark.bed.keep(("findings", name), lambda: tshark.show(path_of(tshark, name), *arguments).encode()
+                                      ).decode()
             start = printed.index("{")
             report, end = json.JSONDecoder().raw_decode(printed, start)
             made[name] = report, printed[:start] + printed[end + 1:]

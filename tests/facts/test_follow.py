@@ -12,7 +12,7 @@ import pytest
 import sharkd
 import traffic
 from bed import TOP
-from follow import follow, hexdump, raw, streams
+from follow import follow, follow_all, hexdump, raw, streams
 
 ENDS = ("c2s", "s2c")
 
@@ -56,13 +56,25 @@ def test_ground_truth_is_not_empty():
 @pytest.mark.parametrize("name, number", WHOLE)
 def test_what_was_sent(tshark, name, number):
     """SHA-256 of both directions, in one pass and in two."""
-    body = follow(tshark, name, number - 1)
+    indexes = [each - 1 for of, each in WHOLE if of == name]
+    bodies, again = (follow_all(tshark, name, indexes, *passes) for passes in ((), ("-2",)))
+    assert sorted(bodies) == sorted(again) == indexes
+    body = bodies[number - 1]
     got = streams(raw(body))
     truth = digests(name)
     for direction in (0, 1):
         size, digest = truth.get((number, direction), (0, hashlib.sha256(b"").hexdigest()))
         assert (len(got[direction]), hashlib.sha256(got[direction]).hexdigest()) == (size, digest), ENDS[direction]
-    assert follow(tshark, name, number - 1, two_pass=True) == body
+    assert again[number - 1] == body
+
+
+def test_alone_as_with_others(tshark):
+    """A connection that is followed alone: the same as of many in one run."""
+    name = "6.1-v2-c-three-conns"
+    for passes in ((), ("-2",)):
+        bodies = follow_all(tshark, name, range(3), *passes)
+        assert [follow(tshark, name, index, two_pass=bool(passes)) for index in range(3)] == [
+            bodies[index] for index in range(3)]
 
 
 @pytest.mark.parametrize("name, number", FIRST_BYTES)

@@ -2,9 +2,11 @@
 
 import difflib
 import random
+import re
 import ssl
 
 import pytest
+import sharkd
 from bed import captures
 from scapy.layers.dns import DNS, DNSQR
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -131,13 +133,32 @@ def test_near_traffic(tshark, tshark_without, scratch, name):
     assert_same(*(each.show(path, "-V") for each in (tshark_without, tshark)))
 
 
+@pytest.mark.parametrize("name", captures())
+def test_built_in_dissector_stays_out(tshark, tshark_without, name):
+    """No frame is the built-in dissector's: what is SMC-R is ours."""
+    every = list(captures())
+    assert sharkd.frames_where(tshark, name, every, "smc") == []
+    assert sharkd.frames_where(tshark_without, "6.1-v1-a-first-contact-ipv4", every, "smc") != []
+
+
+def frames_of(text):
+    """{frame: its lines} of what -V prints."""
+    return {int(re.match(r"Frame (\d+):", each)[1]): each for each in re.split(r"^(?=Frame \d+: )", text, flags=re.MULTILINE)
+            if each}
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_frames_of_smcr_captures(tshark, tshark_without, name):
-    """Frames without anything of SMC-R; the built-in dissector's are left out as well."""
+    """The first frames without anything of SMC-R; the built-in dissector's are left out as well."""
     anything = " || ".join(["smcr", *sorted({field[0] for field in tshark.registered_fields()})])
-    ours = set(tshark.frames(name, f"{anything} || tcp.reassembled_in", two_pass=True))  # or a part of a message
-    others = [number for number in tshark_without.frames(name, "!smc") if number not in ours][:200]
-    if not others:
+    others = f"!({anything} || tcp.reassembled_in)"  # or a part of a message
+    numbers = tshark.frames(name, others, two_pass=True)[:200]
+    if not numbers:
         return
-    where = f"frame.number in {{{', '.join(map(str, others))}}}"
-    assert_same(*(each.show(name, "-V", "-2", "-Y", where) for each in (tshark_without, tshark)))
+    where = f"frame.number in {{{', '.join(map(str, numbers))}}}"
+    without, with_plugin = (frames_of(each.show(name, "-V", "-2", "-Y", where)) for each in (tshark_without, tshark))
+    assert list(with_plugin) == list(without) == numbers
+    theirs = [number for number, text in without.items() if re.search(r"\[Protocols in frame: .*:smc\b", text)]
+    for number in theirs:
+        del without[number], with_plugin[number]
+    assert_same(*("".join(each.values()) for each in (without, with_plugin)))

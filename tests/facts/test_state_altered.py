@@ -2,23 +2,34 @@
 Attribution is right or absent, whatever a capture lacks: no alteration of a capture gives a frame to another
 connection, link, place or request than it has in the whole capture.
 
-The usual run takes a sample of the alterations; with SMCR_TEST_ALL set, it takes all of them.
+The usual run takes a sample of the alterations; `tests/run --all` takes all of them.
 """
-
-import os
 
 import altered
 import pytest
+from bed import ALL
 
 SAMPLES = {"single": 25, "pair": 10, "5 %": 3, "30 %": 2, "block": 5, "start": 4, "one host": 4, "swapped": 4,
            "shuffled": 2, "copies": 3, "snap": 5, "joined": 1, "joined late": 2}
 ONCE_EVERY = 10  # of the altered captures of a sample, those that are looked at in a single pass too
-
-ALL = bool(os.environ.get("SMCR_TEST_ALL"))
+FIRST = 3  # places by which the first of them moves from kind to kind, since most samples are smaller than ten
 
 
 def test_every_kind_has_a_sample():
     assert SAMPLES.keys() == altered.KINDS.keys()
+
+
+def first_once(name, kind):
+    """Which case of a sample is the first that is looked at in a single pass: another one for each capture and kind."""
+    return (altered.CAPTURES.index(name) + FIRST * list(altered.KINDS).index(kind)) % ONCE_EVERY
+
+
+def test_every_kind_is_seen_in_one_pass():
+    """And every capture."""
+    seen = {(name, kind) for name in altered.CAPTURES for kind in altered.KINDS
+            if first_once(name, kind) < SAMPLES[kind]}
+    assert {kind for _, kind in seen} == set(altered.KINDS)
+    assert {name for name, _ in seen} == set(altered.CAPTURES)
 
 
 @pytest.mark.parametrize("kind", altered.KINDS)
@@ -29,7 +40,7 @@ def test_attribution_is_right_or_absent(tshark, scratch, name, kind):
         assert any(shown["connection"] for shown in base.twice.values())
         cases = altered.sample(altered.KINDS[kind](base), None if ALL else SAMPLES[kind])
         every = 1 if ALL and kind != "single" else ONCE_EVERY
-        wrong = [finding for outcome in altered.outcomes(tshark, base, cases, scratch, every)
+        wrong = [finding for outcome in altered.outcomes(tshark, base, cases, scratch, every, first_once(name, kind) % every)
                  for finding in outcome.wrong]
         texts += [altered.message(base.name, kind, wrong)] if wrong else []
     if texts:

@@ -8,11 +8,11 @@ import pytest
 import traffic
 from bed import captures
 
-FIELDS = ("frame.number", "frame.time_epoch", "eth.src", "smcr.lgr", "smcr.llc.type", "smcr.llc.response",
+FIELDS = ("smcr", "frame.number", "frame.time_epoch", "eth.src", "smcr.lgr", "smcr.llc.type", "smcr.llc.response",
           "smcr.request_in", "smcr.response_in", "smcr.response_time", "smcr.retransmission", "smcr.no_response",
-          "smcr.llc.collision", "smcr.llc.second_answer", "smcr.llc.all_links", "smcr.dir")
-CLC_FIELDS = ("frame.number", "frame.time_epoch", "tcp.stream", "smcr.clc.type", "smcr.request_in", "smcr.response_in",
-              "smcr.response_time", "smcr.no_response")
+          "smcr.llc.collision", "smcr.llc.second_answer", "smcr.llc.all_links", "smcr.dir",
+          "smcr.clc.type", "tcp.stream")
+ANY = "smcr || smcr.llc.type || smcr.clc.type"
 ACCEPT, CONFIRM = "23"
 
 # Requests of a client that the server answers with a request of its own: {type: type of the answer}.
@@ -45,9 +45,9 @@ def is_response(row):
 @pytest.fixture(scope="module", params=captures("real", "synthetic"))
 def seen(request, tshark):
     """A capture: its name, its LLC messages by frame, and when its last SMC-R packet came."""
-    rows = traffic.rows(tshark, request.param, *FIELDS, where="smcr.llc.type")
-    times = [time for row in tshark.fields(request.param, "frame.time_epoch", where="smcr") for time in row[0]]
-    return types.SimpleNamespace(name=request.param, llc={number(row): row for row in rows},
+    rows = traffic.rows(tshark, request.param, *FIELDS, where=ANY)
+    times = [time for row in rows if row["smcr"] for time in row["frame.time_epoch"]]
+    return types.SimpleNamespace(name=request.param, llc={number(row): row for row in rows if row["smcr.llc.type"]},
                                  end=max(map(decimal.Decimal, times), default=0))
 
 
@@ -121,7 +121,9 @@ def test_request_without_response_says_so(seen):
 def test_steps_of_the_clc_exchange(tshark, name):
     """Proposal, Accept, Confirm of a TCP connection: each is the answer to the one before."""
     by_tcp = {}
-    for row in traffic.rows(tshark, name, *CLC_FIELDS, where="smcr.clc.type"):
+    for row in traffic.rows(tshark, name, *FIELDS, where=ANY):
+        if not row["smcr.clc.type"]:
+            continue
         by_tcp.setdefault(row["tcp.stream"][0], []).append(row)
     for messages in by_tcp.values():
         for before, after in zip(messages, messages[1:]):

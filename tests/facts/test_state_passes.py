@@ -3,28 +3,33 @@ What is shown of a frame does not depend on how one got there: the same in one p
 two, and when the user clicks on frames in any order.
 """
 
+import html
 import random
+import re
 import subprocess
-import xml.etree.ElementTree as xml
 
 import fields
 import pcapng
 import pytest
 import sharkd
-from bed import captures
+from bed import ALL, captures
 
 SEED = 7609
+
+# PDML has a node a line, and its attributes in this order. To parse all of it as XML takes ten times as long.
+NUMBER = re.compile(r'^    <field name="num" .* show="(\d+)"', re.MULTILINE)
+NODE = re.compile(r'^ *<(?:proto|field) name="(smcr[^"]*)"(?: showname="([^"]*)")?([^>]*)>$', re.MULTILINE)
 
 
 def trees_in_order(tshark, name, *passes):
     """{frame: [(field, text)]} for all visible nodes of our protocol."""
     text = tshark.show(name, *passes, "-Y", "smcr", "-T", "pdml")
-    found = {}
-    for packet in xml.fromstring(text).iter("packet"):
-        number = int(packet.find("proto[@name='geninfo']/field[@name='num']").get("show"))
-        found[number] = [(node.get("name"), node.get("showname")) for node in packet.iter()
-                         if node.get("name", "").startswith("smcr") and node.get("hide") != "yes"]
-    return found
+    packets = text.split("\n<packet>\n")[1:]
+    nodes = [NODE.findall(packet) for packet in packets]
+    assert sum(map(len, nodes)) == text.count(' name="smcr')
+    return {int(NUMBER.search(packet)[1]): [(field, html.unescape(shown)) for field, shown, rest in found
+                                            if ' hide="yes"' not in rest]
+            for packet, found in zip(packets, nodes, strict=True)}
 
 
 def ours(nodes):
@@ -83,7 +88,7 @@ def test_one_pass_shows_what_two_show(tshark, two_passes):
     assert wrong == []
 
 
-LACKING = 6  # captures with a frame missing, of each
+LACKING = 12 if ALL else 4  # captures with a frame missing, of each
 
 
 @pytest.mark.parametrize("name", ["6.1-v2-j-http11", "6.1-v1-c-three-conns", "6.1-v2-d-bulk-slow-reader"])

@@ -8,7 +8,6 @@ from decimal import Decimal
 import cursors
 import pytest
 import slow_reader
-import traffic
 from test_follow import OVER_RDMA
 
 LATE = {"6.1-v1-c2-capture-starts-late"}  # its first connection has no Accept that tells the size
@@ -18,13 +17,12 @@ LATE = {"6.1-v1-c2-capture-starts-late"}  # its first connection has no Accept t
 def test_windows_are_those_of_the_cursors(tshark, name):
     expected = {sight.frame: sight.window for sight in cursors.sights(tshark, name)}
     got = cursors.shown(tshark, name)
-    in_order = f"{traffic.CDC} && !smcr.retransmission && !smcr.behind_gap && !smcr.copy && smcr.cdc.failover == 0"
     assert len(expected) > 2
-    if tshark.frames(name, "smcr.missing"):  # what is not known for sure is not shown
+    if any(row["smcr.missing"] for row in cursors.rows(tshark, name)):  # what is not known for sure is not shown
         expected = {frame: window for frame, window in expected.items() if frame in got and got[frame].len == window.len}
         assert len(expected) > 50
     else:
-        assert set(tshark.frames(name, in_order)) <= set(expected) == set(got)
+        assert cursors.in_order(tshark, name) <= set(expected) == set(got)
     assert {frame: (got.get(frame), window) for frame, window in expected.items() if got.get(frame) != window} == {}
 
 

@@ -8,7 +8,8 @@ Connection = collections.namedtuple("Connection", "tcp_stream client_addr client
 # The first numbers of connections that began before the capture did (captures/README.md).
 BEGAN_BEFORE = {"6.1-v1-c2-capture-starts-late": [1]}
 
-ROCE = "udp.dstport == 4791 && !icmp"  # ICMP quotes packets that somebody else has sent
+ROCE_PORT = 4791
+ROCE = f"udp.dstport == {ROCE_PORT} && !icmp"  # ICMP quotes packets that somebody else has sent
 CDC = f"({ROCE} && udp.payload[0] == 04 && udp.payload[12:2] == fe:2c)"
 WRITE = f"({ROCE} && infiniband.bth.opcode >= 6 && infiniband.bth.opcode <= 11)"
 
