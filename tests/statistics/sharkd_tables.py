@@ -8,8 +8,9 @@ import sharkd
 
 ROW = re.compile(r"^(?P<a>\S.*?) +<-> (?P<b>.*?) +(?P<rxf>\d+) (?P<rxb>[\d.]+ \S+) +(?P<txf>\d+) (?P<txb>[\d.]+ \S+) +"
                  r"(?P<frames>\d+) (?P<bytes>[\d.]+ \S+) +(?P<start>\d+\.\d+) +(?P<duration>\d+\.\d+)$")
-HOST = re.compile(r"^(?P<host>\S.*?)  +(?P<frames>\d+) +(?P<bytes>\d+) +(?P<txf>\d+) +(?P<txb>\d+) +(?P<rxf>\d+) +"
-                  r"(?P<rxb>\d+) *$")
+SIZE = r"\d+(?: [A-Za-z]+)?"  # 4.0 has numbers of bytes here, later versions sizes
+HOST = re.compile(rf"^(?P<host>\S.*?)  +(?P<frames>\d+) +(?P<bytes>{SIZE}) +(?P<txf>\d+) +(?P<txb>{SIZE}) +(?P<rxf>\d+) +"
+                  rf"(?P<rxb>{SIZE}) *$")
 
 
 def taps(tshark, path, *names):
@@ -43,6 +44,17 @@ def conversations(tshark, path):
     found = {int(re.match(r"smcr\.stream==(\d+) ", row["filter"])[1]): row for row in rows}
     assert len(found) == len(rows)
     return found
+
+
+def exact(size):
+    """Bytes, as far as tshark does not round them; else None."""
+    number, _, unit = size.partition(" ")
+    return int(number) if unit in ("", "bytes") else None
+
+
+def agree(size, number):
+    """Whether a size that tshark prints can be this number of bytes."""
+    return exact(size) in (None, number)
 
 
 def printed(text, pattern):
