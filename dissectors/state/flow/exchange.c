@@ -140,11 +140,13 @@ keep_last(wmem_list_t *list, request_t *request, unsigned count)
 }
 
 static void
-answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, request_t *request)
+answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, request_t *request,
+       bool by_response)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
 
     smcr_exchange_close(arrival, &request->exchange);
+    request->exchange.step = smcr_llc_step(request->exchange.llc_type, by_response);
     request->rejected = topic->rejects;
     wmem_list_remove(lgr->pending, request);
     keep_last(lgr->answered, request, ANSWERED_MAX);
@@ -168,7 +170,7 @@ answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
             asked = find_answered(arrival, topic, SMCR_LLC_REQ_ADD_LINK, NULL, false);
     }
     if (asked)
-        answer(arrival, topic, asked);
+        answer(arrival, topic, asked, false);
 }
 
 /*
@@ -258,7 +260,7 @@ answers_deletion(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
                            : NULL;
 
     if (asked)
-        answer(arrival, topic, asked);
+        answer(arrival, topic, asked, false);
     return asked != NULL;
 }
 
@@ -309,7 +311,9 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
     request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
     *request = (request_t){
-        .exchange = {.request_frame = arrival->when.frame, .request_time = arrival->when.time},
+        .exchange = {.request_frame = arrival->when.frame,
+                     .request_time = arrival->when.time,
+                     .llc_type = topic->llc_type},
         .type = topic->type,
         .requester = (int8_t)topic->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
@@ -369,6 +373,7 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     again->request_frame = before->exchange.request_frame;
     again->request_time = before->exchange.request_time;
     again->llc_type = before->exchange.llc_type;
+    again->step = smcr_llc_step(again->llc_type, true);
     smcr_exchange_close(arrival, again);
     smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
                    "Second answer to frame %u: takes back the acceptance in frame %u",
@@ -418,7 +423,7 @@ smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     }
     if (request->key != topic->key)
         smcr_event_add(arrival, SMCR_EVENT_NOT_ECHOED, NULL);
-    answer(arrival, topic, request);
+    answer(arrival, topic, request, true);
     note_late(arrival, request);
     return true;
 }

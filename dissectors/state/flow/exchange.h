@@ -12,6 +12,7 @@
 /* What a message is about; the rest of the exchange is filled in from it. */
 typedef struct {
     uint8_t type;      /* enum smcr_llc_type, of version 1 */
+    uint8_t llc_type;  /* the same, of its own version */
     int side;          /* that sends the message */
     smcr_link_t *link; /* that carries it */
     uint32_t key;      /* that the response repeats; 0 where the message has none */

@@ -446,25 +446,13 @@ smcr_llc_is_known(uint8_t type)
     return rule_of(type) != NULL;
 }
 
-/* Says of the exchanges that the message begins and ends what they are about. */
-static void
-name_exchanges(const smcr_record_t *record, const smcr_llc_t *llc)
-{
-    bool response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
-
-    if (record->asks)
-        record->asks->llc_type = llc->type;
-    if (record->answers)
-        record->answers->step = smcr_llc_step(record->answers->llc_type, response);
-}
-
-/* As smcr_llc_exchange(). */
-static bool
-take_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+bool
+smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_topic_t topic = {
         .type = (uint8_t)(llc->type & ~SMCR_LLC_TYPE_V2), /* both versions share the exchanges */
+        .llc_type = llc->type,
         .side = !qp->side,
         .link = qp->link,
         .key = rule_of(llc->type)->key(llc),
@@ -477,15 +465,6 @@ take_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         return smcr_exchange_response(arrival, &topic);
     smcr_exchange_request(arrival, &topic);
     return false;
-}
-
-bool
-smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
-{
-    bool requested = take_exchange(arrival, llc);
-
-    name_exchanges(arrival->record, llc);
-    return requested;
 }
 
 void
