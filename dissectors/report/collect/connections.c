@@ -96,8 +96,6 @@ count_write(smcr_connections_t *connections, smcr_counted_way_t *way, smcr_when_
         way->is_blocked = false;
     if (smcr_ends_message(opcode))
         smcr_unacked_writes_add(&way->unacked, connections->scope, when, place);
-    if (place->more)
-        count_wait(&way->figures.blocked_s, &place->more->blocked, &way->blocked_known);
 }
 
 static bool
@@ -109,22 +107,30 @@ has_event(const smcr_record_t *record, smcr_event_id_t id)
     return false;
 }
 
-/* `way`: of the sender; `reverse`: whose data it says it has read. */
 static void
-count_cdc(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_tap_t *packet)
+count_cdc(smcr_counted_way_t *way, const smcr_tap_t *packet)
 {
-    const smcr_record_t *record = packet->record;
-    const smcr_cdc_view_t *view = record->view;
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
 
     way->figures.cdc++;
-    way->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL);
     if (packet->cdc && packet->cdc->complete) {
         way->figures.blocked_count += blocked && !way->is_blocked;
         way->is_blocked = blocked;
     }
+}
+
+/* What the packet means for its receiver, once: if it came behind a gap, that is told by its repeat.
+ * `way`: of the sender; `reverse`: whose data it says it has read. */
+static void
+count_meaning(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_record_t *record)
+{
+    const smcr_cdc_view_t *view = record->view;
+
+    if (record->place && record->place->more)
+        count_wait(&way->figures.blocked_s, &record->place->more->blocked, &way->blocked_known);
     if (!view)
         return;
+    way->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL);
     way->figures.urgent_count += view->urgent;
     if (view->more) {
         count_wait(&way->figures.blocked_s, &view->more->blocked, &way->blocked_known);
@@ -155,15 +161,18 @@ count_packet(smcr_connections_t *connections, smcr_counted_conn_t *counted, smcr
                                &way->figures.ack_time_s);
     counted->on_roce = true;
     way->figures.bytes += smcr_stream_bytes_take(&way->bytes, connections->scope, record);
-    if (record->order == SMCR_PACKET_IS_REPEAT)
-        count_repeat(way, packet);
-    if (record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY)
+    if (record->order == SMCR_PACKET_IS_COPY)
         return;
+    count_meaning(way, &counted->way[!record->sender], record);
+    if (record->order == SMCR_PACKET_IS_REPEAT) {
+        count_repeat(way, packet);
+        return;
+    }
     note_link(connections, counted, record->sender, record->link, when);
     if (record->kind == SMCR_PACKET_WRITE)
         count_write(connections, way, when, packet);
     else if (record->kind == SMCR_PACKET_CDC)
-        count_cdc(way, &counted->way[!record->sender], packet);
+        count_cdc(way, packet);
 }
 
 /* ---- CLC ---- */
