@@ -66,8 +66,7 @@ smcr_flow_says_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_ser
 
     switch (clc->header.type) {
     case SMCR_CLC_PROPOSAL:
-        return say(scope, "CLC Proposal", "%s asks for SMC-R (Proposal, %s)", subject,
-                   version_of(clc, 0));
+        return say(scope, "CLC Proposal", "%s asks for SMC-R (Proposal)", subject);
     case SMCR_CLC_ACCEPT:
         return say(scope, "CLC Accept", "%s accepts, %s (Accept, %s)", subject,
                    first ? "with a new link group" : "in a link group that they have", version);

@@ -312,7 +312,7 @@ take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapp
      tap_flags_t flags)
 {
     const smcr_tap_t *packet = tapped;
-    const smcr_cm_note_t *cm = packet->record->cm;
+    const smcr_cm_note_t *cm = packet->record->kind == SMCR_PACKET_CM ? packet->record->cm : NULL;
 
     (void)edt;
     (void)flags;

@@ -15,6 +15,7 @@ struct smcr_connections {
     wmem_allocator_t *scope;
     wmem_map_t *by_conn; /* smcr_conn_t -> smcr_counted_conn_t */
     smcr_rewritten_t rewritten;
+    uint32_t last_frame; /* that has been taken, of any connection or of none */
 };
 
 smcr_connections_t *
@@ -198,6 +199,7 @@ smcr_connections_take(smcr_connections_t *connections, smcr_when_t when, const s
     const smcr_record_t *record = packet->record;
     const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
 
+    connections->last_frame = when.frame;
     if (!conn)
         return;
     smcr_counted_conn_t *counted = get(connections, conn);
@@ -271,7 +273,7 @@ compare(const void *one, const void *other)
 }
 
 typedef struct {
-    const smcr_counted_conn_t **all;
+    smcr_counted_conn_t **all;
     uint32_t count;
 } gathered_t;
 
@@ -284,6 +286,17 @@ gather(void *key, void *value, void *data)
     gathered->all[gathered->count++] = value;
 }
 
+/* The last WRITEs of a direction are acknowledged behind its last packet. */
+static void
+settle(const smcr_connections_t *connections, smcr_counted_conn_t *counted)
+{
+    for (unsigned sender = 0; sender < 2; sender++) {
+        smcr_counted_way_t *way = &counted->way[sender];
+        smcr_unacked_writes_settle(&way->unacked, connections->scope, connections->last_frame + 1,
+                                   &way->figures.ack_time_s);
+    }
+}
+
 void
 smcr_connections_report(smcr_connections_t *connections, const smcr_connection_sources_t *sources,
                         smcr_list_t *list, wmem_allocator_t *scope)
@@ -293,11 +306,13 @@ smcr_connections_report(smcr_connections_t *connections, const smcr_connection_s
 
     if (sources->state)
         smcr_conn_each(sources->state, find_by_stream, &finder);
-    gathered.all = wmem_alloc_array(scope, const smcr_counted_conn_t *,
+    gathered.all = wmem_alloc_array(scope, smcr_counted_conn_t *,
                                     wmem_map_size(connections->by_conn) + 1);
     wmem_map_foreach(connections->by_conn, gather, &gathered);
     qsort(gathered.all, gathered.count, sizeof *gathered.all, compare);
-    for (uint32_t i = 0; i < gathered.count; i++)
+    for (uint32_t i = 0; i < gathered.count; i++) {
+        settle(connections, gathered.all[i]);
         smcr_conn_entry_fill(smcr_list_add(list, scope, &smcr_connection_description),
                              gathered.all[i], sources, scope);
+    }
 }

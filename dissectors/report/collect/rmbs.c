@@ -104,16 +104,14 @@ group_of(smcr_announced_rmbs_t *rmbs, const smcr_lgr_t *lgr)
     return group;
 }
 
-/* The RMB that a message announces: a new one, unless it is announced with that address, and
- * nobody uses it yet. */
+/* The RMB that a message announces: a new one, unless it is announced with that address. */
 static announced_t *
-announce(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, uint32_t number, uint64_t va,
-         bool used_too)
+announce(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, uint32_t number, uint64_t va)
 {
     announced_t *buffer = find(rmbs, owner, number);
     group_t *group = group_of(rmbs, owner->link->lgr);
 
-    if (buffer && buffer->va == va && (used_too || !buffer->streams.length))
+    if (buffer && buffer->va == va)
         return buffer;
     buffer = wmem_new0(rmbs->scope, announced_t);
     buffer->side = owner->side;
@@ -141,8 +139,7 @@ take_clc(smcr_announced_rmbs_t *rmbs, const smcr_tap_t *packet)
         !(clc->complete || clc->cut_usable) || !record->link || record->sender < 0)
         return;
     const smcr_qp_t *owner = &record->link->qp[record->sender];
-    announced_t *buffer =
-        announce(rmbs, owner, accept->rkey, accept->va, accept->rmb_index > 1);
+    announced_t *buffer = announce(rmbs, owner, accept->rkey, accept->va);
     buffer->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     smcr_numbers_add(&buffer->streams, rmbs->scope, record->conn->index);
 }
@@ -190,7 +187,7 @@ take_confirm_rkey(smcr_announced_rmbs_t *rmbs, const smcr_qp_t *owner, smcr_when
                   const smcr_llc_t *llc)
 {
     const smcr_llc_confirm_rkey_t *confirm = &llc->u.confirm_rkey;
-    announced_t *buffer = announce(rmbs, owner, confirm->rkey, confirm->va, false);
+    announced_t *buffer = announce(rmbs, owner, confirm->rkey, confirm->va);
 
     if (!buffer->confirmed.frame)
         buffer->confirmed = when;

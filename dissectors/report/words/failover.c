@@ -95,7 +95,7 @@ smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover)
     if (failover->to != SMCR_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->still)
-        wmem_strbuf_append_printf(text, ", %s after it last worked",
+        wmem_strbuf_append_printf(text, ", %s after the last message on it",
                                   smcr_words_duration(scope, failover->still));
     return wmem_strbuf_finalize(text);
 }

@@ -28,7 +28,7 @@ smcr_failover_t smcr_failover_of(const smcr_report_entry_t *report,
                                  const smcr_link_group_entry_t *group,
                                  const smcr_link_entry_t *link);
 
-/* "3 connections moved to link 1, 4.1 ms after it last worked"; "" where none has moved. */
+/* "3 connections moved to link 1, 4.1 ms after the last message on it"; "" where none has moved. */
 const char *smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover);
 
 #endif /* SMCR_REPORT_WORDS_FAILOVER_H */
