@@ -120,7 +120,7 @@ count_cdc(smcr_counted_way_t *way, const smcr_tap_t *packet)
     }
 }
 
-/* What the packet means for its receiver, once: if it came behind a gap, that is told by its repeat.
+/* What the packet means for its receiver, once: if it came behind a gap, its repeat tells that.
  * `way`: of the sender; `reverse`: whose data it says it has read. */
 static void
 count_meaning(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_record_t *record)

@@ -260,7 +260,8 @@ find_dead_peer(smcr_finder_t *finder)
     finding->filter = "smcr.peer_silent || smcr.retransmission";
     if (flow)
         finding->text = smcr_finder_text(
-            finder, "%s stopped answering: %s from %s sent again, and no packet came back on RoCE for %s",
+            finder,
+            "%s stopped answering: %s from %s sent again, and no packet came back on RoCE for %s",
             flow->dst, smcr_finder_things(finder, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence));
     else
