@@ -78,6 +78,12 @@ smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smc
     return answer;
 }
 
+void
+smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet)
+{
+    requests->told = MAX(requests->told, smcr_flow_coverage(&requests->flow, packet).taken);
+}
+
 smcr_verdict_t
 smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                   const smcr_sent_t *packet)

@@ -13,7 +13,7 @@
 /* All zeros: nothing has been received. */
 typedef struct {
     smcr_flow_t flow;
-    smcr_psn_t told;    /* responses have told of the completion of messages up to here */
+    smcr_psn_t told;    /* messages up to here are complete, and no response tells so again */
     smcr_marks_t marks;
 } smcr_traffic_t;
 
@@ -31,6 +31,10 @@ typedef struct {
  * points to lives as long as `scope`. */
 smcr_answer_t smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope,
                                   const smcr_sent_t *packet);
+
+/* A response to `requests`, when nobody knows yet that it is one: no later response tells that the
+ * messages are complete that it completes. */
+void smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet);
 
 /* The next packet, as smcr_flow_take() has it. */
 smcr_verdict_t smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse,

@@ -23,6 +23,7 @@ typedef struct {
         const smcr_rdma_flow_t *flow; /* NULL: it is a message */
         uint32_t psn;
         uint8_t opcode;
+        bool complete; /* a response has said so */
     } sent[STEPS_MAX + 1];
     const smcr_rdma_flow_t *flows[STEPS_MAX]; /* by index */
 } model_t;
@@ -102,17 +103,27 @@ check_verdict(const model_t *model, const smcr_rdma_flow_t *flow, const smcr_ver
     require(!frame || model->sent[frame].flow == flow);
 }
 
+/* A message that `answer` to the peer completes: an ACK does not bring the data of a READ. */
+static void
+check_complete(model_t *model, const smcr_rdma_flow_t *flow, uint8_t answer, uint32_t frame)
+{
+    uint8_t opcode = model->sent[frame].opcode;
+
+    require(frame && frame < model->count && model->sent[frame].flow == flow->peer);
+    require(smcr_begins_message(opcode) || (smcr_is_fetch(opcode) && answer != SMCR_RC_ACK));
+    require(!model->sent[frame].complete);
+    model->sent[frame].complete = true;
+}
+
 /* A request that a response speaks of belongs to the peer. */
 static void
-check_answer(const model_t *model, const smcr_rdma_flow_t *flow, const smcr_answer_t *answer)
+check_answer(model_t *model, const smcr_rdma_flow_t *flow, const smcr_answer_t *answer)
 {
     uint32_t frame = answer->acks.frame ? answer->acks.frame : answer->refuses.frame;
-    const smcr_message_t *message = answer->completes;
 
     require(!frame || model->sent[frame].flow == flow->peer);
-    for (; message; message = message->next)
-        require(model->sent[message->begin.frame].flow == flow->peer &&
-                smcr_begins_message(model->sent[message->begin.frame].opcode));
+    for (const smcr_message_t *message = answer->completes; message; message = message->next)
+        check_complete(model, flow, model->sent[model->count].opcode, message->begin.frame);
 }
 
 /* ---- packets ---- */
@@ -163,6 +174,7 @@ send_packet(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *i
     model->sent[frame].flow = flow;
     model->sent[frame].psn = packet.psn;
     model->sent[frame].opcode = packet.opcode;
+    model->sent[frame].complete = false;
     check_flow(model, flow, &headers);
     judge(model, flow, &packet);
 }

@@ -14,7 +14,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 /* Packets; those from REQ on are messages of communication management. They are numbered from 1. */
-typedef enum { END, SEND, READ, UC_SEND, ACK, NAK, DATAGRAM, CNP, REQ, REP, REJ, DREQ } what_t;
+typedef enum {
+    END, SEND, READ, UC_SEND, ACK, NAK, RESPONSE, DATAGRAM, CNP, REQ, REP, REJ, DREQ
+} what_t;
 enum { UNKNOWN, CM = SMCR_GROUND_CM, DETH = SMCR_GROUND_DETH, PORT = SMCR_GROUND_PORT };
 
 /* Linux gives the queue pairs 0x11 and 0x22 the port P. To none here it gives Q or OTHER. */
@@ -32,10 +34,13 @@ typedef struct {
     unsigned peer;    /* likewise: opposite flow, from 1; 0: not known */
     uint32_t absent;
     bool judged;      /* the packet is; else its flow has no traffic yet */
+    uint32_t completes; /* packet; its message only is complete now; 0: not looked at */
+    int32_t id;         /* of the IP header; 0: not known */
     uint32_t local, remote; /* IDs of a message; 0: the client has 1, the server 2 */
 } step_t;
 
 #define MAX_STEPS 16
+#define NOTHING UINT32_MAX /* is complete now */
 #define JUDGED .judged = true
 
 /* Both sides of a connection, known from communication management. */
@@ -44,7 +49,7 @@ typedef struct {
 #define PROVEN \
     {"ab", SEND, 0x22, 5, Q, 1}, {"ab", SEND, 0x22, 6, Q, 1, JUDGED}, \
     {"ba", ACK, 0x12, 5, Q, 2}, \
-    {"ba", ACK, 0x12, 6, Q, 2, PORT, 0x22, 1, JUDGED}
+    {"ba", ACK, 0x12, 6, Q, 2, PORT, 0x22, 1, JUDGED, .completes = 2}
 
 static const struct {
     const char *name;
@@ -113,7 +118,7 @@ static const struct {
         {"ba", ACK, 0x11, 100, Q, 2, CM, 0x22, 1, JUDGED}, {"ab", DREQ, 0x22},
         {"ab", REQ, 0x11, 800, .local = 3}, {"ba", REP, 0x22, 700, .local = 4, .remote = 3},
         {"ab", SEND, 0x22, 700, OTHER, 3, CM, 0x11, 0},
-        {"ba", ACK, 0x11, 700, OTHER, 4, CM, 0x22, 3, JUDGED}}},
+        {"ba", ACK, 0x11, 700, OTHER, 4, CM, 0x22, 3, JUDGED, .completes = 8}}},
     {"without the end of the first one", {OPEN, {"ab", SEND, 0x22, 100, Q, 1, CM, 0x11, 0},
         {"ba", ACK, 0x11, 100, Q, 2, CM, 0x22, 1, JUDGED},
         {"ab", REQ, 0x11, 800, .local = 3}, {"ba", REP, 0x22, 700, .local = 4, .remote = 3},
@@ -167,6 +172,12 @@ static const struct {
     {"two answers prove a pair", {PROVEN, {"ab", SEND, 0x22, 7, Q, 1, PORT, 0x12, 2, JUDGED}}},
     {"one answer, and the port of Linux", {{"ab", SEND, 0x22, 5, P, 1},
         {"ba", ACK, 0x11, 5, P, 2, PORT, 0x22, 1, JUDGED}}},
+    {"data of a READ, and the port of Linux", {{"ab", READ, 0x22, 5, P, 1},
+        {"ba", RESPONSE, 0x11, 5, P, 2, PORT, 0x22, 1, JUDGED, .completes = 1}}},
+    {"data of a READ, behind a message and before another port", {
+        {"ba", DREQ, 0x11}, {"ab", READ, 0x11, 0xffffff, 0xc121, 1},
+        {"ba", RESPONSE, 0x11, 0xffffff, 0xc121, 2, PORT, 0x11, 1, JUDGED, .completes = 2},
+        {"ab", SEND, 0x11, 0, P, 3}}},
     {"another port of Linux", {{"xy", SEND, 0xfedcba, 5, 0xe47d, 1},
         {"yx", ACK, 0xabcdef, 5, 0xe47d, 2, PORT, 0xfedcba, 1, JUDGED}}},
     {"no answer", {{"ab", SEND, 0x22, 5, P, 1}, {"ba", SEND, 0x11, 5, P, 2},
@@ -183,6 +194,16 @@ static const struct {
         {"ba", ACK, 0x12, 5, Q, 2, PORT, 0x22, 1, JUDGED}}},
     {"both answer", {{"ab", SEND, 0x22, 5, Q, 1}, {"ba", SEND, 0x12, 9, Q, 2},
         {"ba", ACK, 0x12, 5, Q, 2, JUDGED}, {"ab", ACK, 0x22, 9, Q, 1, PORT, 0x12, 2, JUDGED}}},
+    {"both answer, and one has far higher PSNs", {{"ab", SEND, 0x22, 5000, Q, 1},
+        {"ba", SEND, 0x12, 9, Q, 2}, {"ba", ACK, 0x12, 5000, Q, 2, JUDGED},
+        {"ab", ACK, 0x22, 9, Q, 1, PORT, 0x12, 2, JUDGED, .completes = 2},
+        {"ab", SEND, 0x22, 5001, Q, 1, PORT, 0x12, 2, JUDGED},
+        {"ba", ACK, 0x12, 5001, Q, 2, PORT, 0x22, 1, JUDGED, .completes = 5}}},
+    {"a message is complete once", {{"ab", RESPONSE, 0x22, 5, P, 1, .id = 1},
+        {"ab", SEND, 0x22, 5, Q, 1, JUDGED, .id = 2}, {"ba", SEND, 0x11, 5, P, 2},
+        {"ab", RESPONSE, 0x22, 5, P, 1, PORT, 0x11, 2, JUDGED, .completes = 3, .id = 1},
+        {"ab", RESPONSE, 0x22, 5, OTHER, 3},
+        {"ab", RESPONSE, 0x22, 5, P, 3, PORT, 0x11, 2, JUDGED, .completes = NOTHING}}},
     {"answers within a READ", {{"ab", READ, 0x22, 5, Q, 1}, {"ba", ACK, 0x12, 5, Q, 2},
                                {"ba", ACK, 0x12, 6, Q, 2, PORT, 0x22, 1, JUDGED}}},
     {"a NAK answers, too", {{"ab", SEND, 0x22, 5, P, 1},
@@ -208,7 +229,7 @@ static const struct {
     {"a pair gets another port", {PROVEN, {"ab", SEND, 0x22, 7, OTHER, 3},
         {"ba", ACK, 0x12, 6, Q, 2, PORT, 0x22, 1, JUDGED},
         {"ab", SEND, 0x22, 8, OTHER, 3, JUDGED}, {"ba", ACK, 0x12, 7, OTHER, 4},
-        {"ba", ACK, 0x12, 8, OTHER, 4, PORT, 0x22, 3, JUDGED}}},
+        {"ba", ACK, 0x12, 8, OTHER, 4, PORT, 0x22, 3, JUDGED, .completes = 7}}},
     {"another connection uses a queue pair of a pair", {PROVEN, {"ab", SEND, 0x22, 90, OTHER, 3},
         {"ba", ACK, 0x13, 90, OTHER, 4}, {"ab", SEND, 0x22, 91, OTHER, 3, JUDGED},
         {"ba", ACK, 0x13, 91, OTHER, 4, PORT, 0x22, 3, JUDGED}}},
@@ -238,6 +259,7 @@ opcode_of(what_t what)
     static const uint8_t opcodes[] = {
         [SEND] = SMCR_RC_SEND_ONLY, [READ] = SMCR_RC_READ_REQUEST,
         [UC_SEND] = SMCR_UC_SEND_ONLY, [ACK] = SMCR_RC_ACK, [NAK] = SMCR_RC_ACK,
+        [RESPONSE] = SMCR_RC_READ_RESPONSE_ONLY,
         [DATAGRAM] = SMCR_UD_SEND_ONLY, [CNP] = SMCR_ROCE_CNP,
     };
 
@@ -290,6 +312,20 @@ check(const step_t *step, const smcr_rdma_flow_t *flow)
     g_assert_true(smcr_rdma_reverse(flow) == flow->peer->traffic);
 }
 
+/* What a response completes, before it is judged. */
+static void
+check_complete(const step_t *step, smcr_traffic_t *requests, const smcr_sent_t *packet,
+               wmem_allocator_t *scope)
+{
+    if (!requests || !smcr_is_response(packet->opcode))
+        return;
+    smcr_answer_t answer = smcr_traffic_answer(requests, scope, packet);
+    const smcr_message_t *message = answer.completes;
+    if (step->completes)
+        g_assert_cmpuint(message ? message->begin.frame : NOTHING, ==, step->completes);
+    g_assert_true(!step->completes || !message || !message->next);
+}
+
 /* As the packets of a capture: what a response answers is judged before it. */
 static void
 send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, wmem_allocator_t *scope)
@@ -306,11 +342,11 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, wmem_allocato
     smcr_sent_t packet = {
         .when = {frame, frame},
         .opcode = opcode_of(step->what),
-        .has_aeth = step->what == ACK || step->what == NAK,
+        .has_aeth = step->what >= ACK && step->what <= RESPONSE,
         .syndrome = step->what == NAK ? 0x60 : 0x1f,
         .psn = step->psn,
         .dma_length = step->what == READ ? 8192 : 0,
-        .ip_id = SMCR_NO_IP_ID,
+        .ip_id = step->id ? step->id : SMCR_NO_IP_ID,
     };
 
     memcpy(target.gid, gid_of(step->route[1]), SMCR_GID_LENGTH);
@@ -319,6 +355,7 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, wmem_allocato
     check(step, flow);
     if (!flow->traffic || packet.opcode >= SMCR_RD)
         return;
+    check_complete(step, smcr_rdma_reverse(flow), &packet, scope);
     smcr_verdict_t verdict = smcr_traffic_take(flow->traffic, smcr_rdma_reverse(flow), scope,
                                                &packet);
     g_assert_cmpuint(verdict.absent, ==, step->absent);

@@ -18,7 +18,7 @@ struct smcr_port_pair {
     uint16_t port;
     bool crowded;               /* there are more than two, or two with one direction */
     uint8_t answers;            /* responses that answer, so far */
-    uint32_t psn, before;       /* of the last one, and of the one before */
+    uint32_t psn;               /* of the last one */
     smcr_rdma_flow_t *flows[2]; /* sent by the lower address, by the other; NULL: none */
 };
 
@@ -160,8 +160,14 @@ port_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
 }
 
+static bool
+have_port_of_both(const smcr_rdma_flow_t *flow, const smcr_rdma_flow_t *opposite)
+{
+    return port_of(flow->key.target.qpn, opposite->key.target.qpn) == flow->port;
+}
+
 bool
-smcr_port_pairs_prove(smcr_rdma_flow_t *flow, const smcr_rdma_flow_t *opposite,
+smcr_port_pairs_prove(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite,
                       const smcr_sent_t *packet)
 {
     smcr_port_pair_t *pair = flow->pair;
@@ -172,19 +178,11 @@ smcr_port_pairs_prove(smcr_rdma_flow_t *flow, const smcr_rdma_flow_t *opposite,
         pair->answers = 0;
         return false;
     }
-    if (pair->answers && pair->psn == packet->psn)
-        return false;
-    pair->answers++;
-    pair->before = pair->psn;
+    bool is_other = !pair->answers || pair->psn != packet->psn;
+    pair->answers += is_other;
     pair->psn = packet->psn;
-    return pair->answers >= PROOF ||
-           port_of(flow->key.target.qpn, opposite->key.target.qpn) == flow->port;
-}
-
-smcr_psn_t
-smcr_port_pairs_answered(const smcr_rdma_flow_t *flow, const smcr_flow_t *requests)
-{
-    const smcr_port_pair_t *pair = flow->pair;
-
-    return pair->answers > 1 ? smcr_psn_near(requests->highest, pair->before) : 0;
+    bool proven = is_other && (pair->answers >= PROOF || have_port_of_both(flow, opposite));
+    if (!proven)
+        smcr_traffic_skip(opposite->traffic, packet);
+    return proven;
 }

@@ -27,12 +27,9 @@ smcr_rdma_flow_t *smcr_port_pairs_join(smcr_port_pairs_t *pairs, smcr_rdma_flow_
 void smcr_port_pairs_leave(smcr_rdma_flow_t *flow);
 
 /* A response in `flow`. Returns whether it is proven now that it answers the requests of
- * `opposite`, whose traffic is there. */
-bool smcr_port_pairs_prove(smcr_rdma_flow_t *flow, const smcr_rdma_flow_t *opposite,
+ * `opposite`, whose traffic is there. What an answer before the proof completes is told by no later
+ * one. */
+bool smcr_port_pairs_prove(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite,
                            const smcr_sent_t *packet);
-
-/* Of a pair that is proven now: the PSN of `requests` up to which the response before the last one
- * has acknowledged; 0: there has been none. */
-smcr_psn_t smcr_port_pairs_answered(const smcr_rdma_flow_t *flow, const smcr_flow_t *requests);
 
 #endif /* SMCR_FABRIC_PEERS_PORT_PAIRS_H */

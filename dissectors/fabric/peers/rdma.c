@@ -145,7 +145,6 @@ pair_up(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
     flow->src_qpn = opposite->key.target.qpn;
     opposite->src_qpn = flow->key.target.qpn;
     flow->ground = opposite->ground = SMCR_GROUND_PORT;
-    opposite->traffic->told = smcr_port_pairs_answered(flow, &opposite->traffic->flow);
 }
 
 static void
