@@ -58,8 +58,7 @@ add_hosts(const amount_t *amount, const smcr_conn_share_t *share)
 static void
 add_link(const amount_t *amount, smcr_kept_t *kept, const smcr_record_t *record)
 {
-    const smcr_lgr_t *lgr = record->link->lgr;
-    int client = lgr->server != SMCR_SIDE_UNKNOWN ? !lgr->server : 0;
+    int client = smcr_lgr_client_side(record->link->lgr);
 
     add(amount, smcr_conn_rows_link(kept, record->link), record->sender == client);
 }

@@ -74,7 +74,8 @@ smcr_flow_says_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_ser
         return say(scope, "CLC Confirm", "%s confirms (Confirm, %s)", subject, version);
     case SMCR_CLC_DECLINE:
         return say(scope, "CLC Decline", "%s declines: %s (Decline, 0x%08x)", subject,
-                   smcr_decline_text(clc->u.decline.diagnosis, clc->u.decline.os >> 4),
+                   smcr_decline_text(clc->u.decline.diagnosis,
+                                     smcr_bits(clc->u.decline.os, SMCR_MASK_OS)),
                    clc->u.decline.diagnosis);
     default:
         return say(scope, "CLC", "%s sends a CLC message of unknown type", subject);

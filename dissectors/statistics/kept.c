@@ -30,10 +30,14 @@ smcr_kept_of(const void *table, bool is_empty, size_t size)
     smcr_kept_t *kept = g_hash_table_lookup(all.tables, table);
     if (kept && !is_empty)
         return kept;
-    kept = g_new(smcr_kept_t, 1);
-    kept->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    if (kept) {
+        wmem_free_all(kept->scope);
+    } else {
+        kept = g_new(smcr_kept_t, 1);
+        kept->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+        g_hash_table_insert(all.tables, (void *)(uintptr_t)table, kept);
+    }
     kept->data = wmem_alloc0(kept->scope, size);
-    g_hash_table_insert(all.tables, (void *)(uintptr_t)table, kept);
     return kept;
 }
 

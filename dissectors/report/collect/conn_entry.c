@@ -13,12 +13,6 @@
 #include "show/show.h"
 #include "wire/wire.h"
 
-int
-smcr_lgr_client_side(const smcr_lgr_t *lgr)
-{
-    return lgr && lgr->server != SMCR_SIDE_UNKNOWN ? !lgr->server : 0;
-}
-
 uint64_t
 smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
 {

@@ -56,7 +56,4 @@ void smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_con
  * their own come behind all others; the oldest link tells them apart. */
 uint64_t smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr);
 
-/* The side of a link group's client; side 0 where that, or the group, is not known. */
-int smcr_lgr_client_side(const smcr_lgr_t *lgr);
-
 #endif /* SMCR_REPORT_COLLECT_CONN_ENTRY_H */

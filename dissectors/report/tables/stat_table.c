@@ -42,8 +42,10 @@ draw(const smcr_report_entry_t *report, void *context)
 }
 
 static void
-free_rows(stat_tap_table *table)
+free_rows(void *retired)
 {
+    stat_tap_table *table = retired;
+
     for (unsigned row = 0; row < table->num_elements; row++) {
         for (unsigned column = 0; column < table->num_fields; column++)
             g_free(stat_tap_get_field_data(table, row, column)->user_data.ptr_value);
@@ -51,12 +53,6 @@ free_rows(stat_tap_table *table)
     }
     g_free(table->elements);
     g_free(table);
-}
-
-static void
-free_retired(void *table)
-{
-    free_rows(table);
 }
 
 /* ---- what Wireshark calls ---- */
@@ -157,7 +153,7 @@ smcr_table_register(smcr_table_t *table, const smcr_table_kind_t *kind)
     for (unsigned i = 0; i < kind->column_count; i++)
         fields[i] = field_of(&kind->columns[i]);
     table->kind = kind;
-    table->retired = g_ptr_array_new_with_free_func(free_retired);
+    table->retired = g_ptr_array_new_with_free_func(free_rows);
     table->ui = (stat_tap_table_ui){
         .group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
         .title = kind->title,

@@ -107,6 +107,12 @@ smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
     }
 }
 
+int
+smcr_lgr_client_side(const smcr_lgr_t *lgr)
+{
+    return lgr && lgr->server != SMCR_SIDE_UNKNOWN ? !lgr->server : 0;
+}
+
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {

@@ -152,6 +152,9 @@ uint32_t smcr_lgr_count(const smcr_state_t *state);
 /* Gives a link group its index; it now is known to be one of its own. */
 void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
 
+/* The side of the group's client; side 0 where that, or the group, is not known. */
+int smcr_lgr_client_side(const smcr_lgr_t *lgr);
+
 /* A new link in the group, its queue pairs not known yet. */
 smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 
