@@ -249,6 +249,8 @@ take_request(smcr_arrival_t *arrival)
     smcr_qp_t *qp = arrival->qp;
     smcr_verdict_t verdict = smcr_fare_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     note_repeat(arrival, &verdict);
+    if (verdict.fate == SMCR_FATE_TOO_LATE)
+        qp->too_late = MAX(qp->too_late, arrival->psn);
     if (verdict.fate == SMCR_FATE_TAKE) {
         settle(arrival->state, arrival->qp, arrival->psn);
         drop(arrival->state, arrival->qp, arrival->psn);

@@ -281,7 +281,7 @@ smcr_cdc_free(const smcr_cdc_view_t *view)
 
 /* ---- making one ---- */
 
-void
+smcr_event_t *
 smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
 {
     smcr_event_t *event = smcr_state_alloc0(arrival->state, sizeof(smcr_event_t));
@@ -297,6 +297,7 @@ smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *fo
     while (*last)
         last = &(*last)->next;
     *last = event;
+    return event;
 }
 
 smcr_place_more_t *

@@ -134,11 +134,14 @@ typedef enum {
 #include "events.def"
 } smcr_event_id_t;
 
+typedef struct smcr_claim smcr_claim_t;
+
 /* Something worth telling the user, with its sentence. */
 typedef struct smcr_event {
     struct smcr_event *next;
     smcr_event_id_t id;
     const char *text; /* NULL: the sentence of the expert item says all */
+    const smcr_claim_t *claim; /* that what comes later has to bear out; NULL: none */
 } smcr_event_t;
 
 /* ---- the record ---- */
@@ -258,8 +261,9 @@ typedef struct {
  * one frame apart. */
 void smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer);
 
-/* Tells the user something about the packet; `format` may be NULL. */
-void smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
+/* Tells the user something about the packet; `format` may be NULL. Returns what it has kept. */
+smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
+                             const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
 /* What few packets have of a place, or CDC messages of a view; made when it is first asked for. */

@@ -1,0 +1,163 @@
+/* certain.c
+ * Asks the flows of a link group what the capture lacks of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "certain.h"
+
+#include <stdarg.h>
+
+#include "state/model/store.h"
+
+static smcr_doubt_t
+doubt_unless(bool certain, smcr_doubt_kind_t kind)
+{
+    return (smcr_doubt_t){certain ? SMCR_DOUBT_NONE : kind, NULL};
+}
+
+/* ---- one flow ---- */
+
+/* Whether the capture has the request behind `psn` to `qp`, or what is behind that is not known. */
+static bool
+begins_behind(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    return flow->first && psn + 1 >= flow->first && (psn >= flow->first || flow->announced);
+}
+
+/* Whether the capture has all requests to `qp` behind `psn`, and they were taken in as they came.
+ * What is acknowledged, but has not come, is absent as well. */
+static bool
+is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+
+    return begins_behind(flow, psn) && qp->too_late <= psn && flow->in_order > flow->highest &&
+           flow->taken <= flow->highest &&
+           smcr_gaps_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
+}
+
+/* ---- doubts ---- */
+
+smcr_doubt_t
+smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second)
+{
+    return (smcr_doubt_t){first.kind ? first.kind : second.kind,
+                          first.claim ? first.claim : second.claim};
+}
+
+smcr_doubt_t
+smcr_doubt_message(const smcr_arrival_t *arrival)
+{
+    return doubt_unless(arrival->record->fate == SMCR_FATE_TAKE, SMCR_DOUBT_FATE);
+}
+
+smcr_doubt_t
+smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point)
+{
+    bool whole = point->qp && is_whole(point->qp, point->psn);
+
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
+}
+
+/* Whether the capture has all requests to the queue pair. */
+static bool
+has_all(const smcr_qp_t *qp)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+
+    return flow->announced && is_whole(qp, flow->first - 1);
+}
+
+smcr_doubt_t
+smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
+{
+    bool whole = has_all(&link->qp[0]) && has_all(&link->qp[1]);
+
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
+}
+
+smcr_doubt_t
+smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+{
+    smcr_doubt_t doubt = doubt_unless(lgr->from_start, SMCR_DOUBT_START);
+
+    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
+        if (link->state == SMCR_LINK_REJECTED)
+            continue;
+        doubt = smcr_doubt_or(doubt, doubt_unless(link->packet_count > 0, SMCR_DOUBT_ABSENT));
+        doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
+    }
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt);
+}
+
+smcr_doubt_t
+smcr_doubt_conns(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+
+    for (const smcr_conn_t *conn = lgr->conns; conn && !doubt.kind; conn = conn->next_of_group) {
+        bool begun = conn->accept_frame && conn->confirm_frame;
+        doubt = doubt_unless(begun || conn->decline_frame, SMCR_DOUBT_START);
+    }
+    return doubt;
+}
+
+/* ---- what may come later ---- */
+
+static unsigned
+count_links(const smcr_lgr_t *lgr)
+{
+    unsigned count = 0;
+
+    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        count += link->state != SMCR_LINK_REJECTED;
+    return count;
+}
+
+smcr_doubt_t
+smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_group(arrival, lgr);
+
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    kept->points = smcr_state_alloc0(arrival->state, count_links(lgr) * sizeof *kept->points);
+    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        if (link->state != SMCR_LINK_REJECTED)
+            kept->points[kept->count++] = smcr_point_now(&link->qp[!sender]);
+    doubt.claim = kept;
+    return doubt;
+}
+
+bool
+smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    for (unsigned i = 0; i < claim->count; i++) {
+        const smcr_point_t *point = &claim->points[i];
+        const smcr_flow_t *flow = &point->qp->traffic.flow;
+        if (flow->highest <= point->psn || point->qp->too_late > point->psn ||
+            smcr_gaps_has(&flow->gaps, point->psn + 1))
+            return false;
+    }
+    return !claim->has_come(state, claim);
+}
+
+/* ---- telling ---- */
+
+void
+smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
+            const char *format, ...)
+{
+    va_list arguments;
+
+    if (doubt.kind)
+        return;
+    va_start(arguments, format);
+    char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
+    g_free(text);
+}

@@ -1,0 +1,71 @@
+/* certain.h
+ * Whether a capture proves that a peer has broken a rule, or whether it may only lack what the peer
+ * has sent. All checks ask here (docs/rfc7609.md names what each one asks).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_RULES_CERTAIN_H
+#define SMCR_STATE_RULES_CERTAIN_H
+
+#include "state/model/record.h"
+
+typedef enum {
+    SMCR_DOUBT_NONE,   /* the capture proves it */
+    SMCR_DOUBT_FATE,   /* the packet was not taken in when it came: it waits, or came before */
+    SMCR_DOUBT_START,  /* the capture lacks the beginning */
+    SMCR_DOUBT_ABSENT, /* requests are absent, or came too late to count in their order */
+} smcr_doubt_kind_t;
+
+/*
+ * Something that has not come, though it may be on its way: what each flow of a group had carried
+ * by then. That the capture lacks it shows only when the flow goes on.
+ */
+struct smcr_claim {
+    bool (*has_come)(const smcr_state_t *state, const struct smcr_claim *claim); /* by now */
+    const void *about; /* for `has_come` */
+    uint32_t key;      /* likewise */
+    unsigned count;    /* of points */
+    smcr_point_t *points;
+};
+
+typedef struct {
+    smcr_doubt_kind_t kind;
+    const smcr_claim_t *claim; /* NULL: nothing that comes later tells more */
+} smcr_doubt_t;
+
+/* message: the packet itself was taken in as it came. */
+smcr_doubt_t smcr_doubt_message(const smcr_arrival_t *arrival);
+
+/* flow: and no request is absent from the flow of the point behind it. */
+smcr_doubt_t smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point);
+
+/* link: and no request of either side since the link began. */
+smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
+
+/* group: and the capture has the first contact of the group and all requests on all its links. A
+ * link without packets counts as absent, unless it was rejected. */
+smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+
+/* conn: and the capture has Accept and Confirm of all connections of the group. */
+smcr_doubt_t smcr_doubt_conns(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
+
+/*
+ * later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
+ * The capture may lack just that: each of the sender's flows has to go on without a gap, and it
+ * must not have come by then. `claim` has `has_come`, `about` and `key`. Shown in a second pass only.
+ */
+smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
+                              smcr_claim_t claim);
+
+/* Both: the first doubt that there is, and the claim of either. */
+smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);
+
+/* Whether what has come since bears the claim out, as far as is known now. */
+bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
+
+/* The packet breaks a rule: tells the user, unless that is doubtful. */
+void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
+                 const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+#endif /* SMCR_STATE_RULES_CERTAIN_H */

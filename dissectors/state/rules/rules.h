@@ -1,0 +1,13 @@
+/* rules.h
+ * The rules of RFC 7609 that several frames together break (docs/rfc7609.md): what other rooms
+ * include. The flow calls a rule before it learns from the message.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_RULES_RULES_H
+#define SMCR_STATE_RULES_RULES_H
+
+#include "certain.h"
+
+#endif /* SMCR_STATE_RULES_RULES_H */

@@ -1,0 +1,151 @@
+/* test_certain.c
+ * What the capture lacks of the flows of a link group, and what that leaves in doubt.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#include <string.h>
+
+/* A first contact with its link confirmed; then what happens to the server's flow to the client,
+ * letter by letter: a packet that comes (.), one that is absent (x), one that comes too late (l),
+ * and an acknowledgement of the last one (a). */
+static const struct {
+    const char *name, *flow;
+    smcr_doubt_kind_t link, since; /* since the confirmation */
+    bool holds;                    /* what had not come before the last two letters */
+} cases[] = {
+    {"whole", "....", SMCR_DOUBT_NONE, SMCR_DOUBT_NONE, true},
+    {"absent", ".x...", SMCR_DOUBT_ABSENT, SMCR_DOUBT_ABSENT, true},
+    {"absent right behind", "..x.", SMCR_DOUBT_ABSENT, SMCR_DOUBT_ABSENT, false},
+    {"nothing behind", "", SMCR_DOUBT_NONE, SMCR_DOUBT_NONE, false},
+    {"too late", ".x.al..", SMCR_DOUBT_ABSENT, SMCR_DOUBT_ABSENT, true},
+};
+
+typedef struct {
+    capture_t capture;
+    smcr_conn_t *conn;
+    smcr_link_t *link;
+    uint32_t next, absent; /* PSNs of the server */
+} scene_t;
+
+static void
+begin(scene_t *scene)
+{
+    capture_open(&scene->capture);
+    scene->conn = first_contact(&scene->capture);
+    confirm_first_link(&scene->capture);
+    scene->link = scene->conn->side[0].link;
+    scene->next = (uint32_t)(scene->link->qp[CLIENT].traffic.flow.highest & SMCR_PSN_MASK) + 1;
+}
+
+static void
+send_test_link(scene_t *scene, uint32_t psn)
+{
+    smcr_llc_t test = {.type = SMCR_LLC_TEST_LINK, .length = 44, .complete = true};
+
+    play_llc_on(&scene->capture, HOST(SERVER), qp_of_side(CLIENT), psn, test);
+}
+
+static void
+play_letter(scene_t *scene, char letter)
+{
+    if (letter == '.')
+        send_test_link(scene, scene->next++);
+    else if (letter == 'x')
+        scene->absent = scene->next++;
+    else if (letter == 'l')
+        send_test_link(scene, scene->absent);
+    else
+        play_ack(&scene->capture, CLIENT, scene->next - 1);
+}
+
+static bool
+never(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    (void)state;
+    (void)claim;
+    return false;
+}
+
+static void
+test_case(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    size_t length = strlen(cases[i].flow), last = length < 2 ? 0 : length - 2;
+    scene_t scene;
+
+    begin(&scene);
+    smcr_point_t confirmed = smcr_point_now(&scene.link->qp[CLIENT]);
+    for (size_t at = 0; at < last; at++)
+        play_letter(&scene, cases[i].flow[at]);
+    smcr_point_t before = smcr_point_now(&scene.link->qp[CLIENT]);
+    smcr_claim_t later = {.has_come = never, .count = 1, .points = &before};
+    for (size_t at = last; at < length; at++)
+        play_letter(&scene, cases[i].flow[at]);
+    const smcr_arrival_t *arrival = &scene.capture.arrival;
+    g_assert_cmpint(smcr_doubt_link(arrival, scene.link).kind, ==, cases[i].link);
+    g_assert_cmpint(smcr_doubt_group(arrival, scene.conn->lgr).kind, ==, cases[i].link);
+    g_assert_cmpint(smcr_doubt_since(arrival, &confirmed).kind, ==, cases[i].since);
+    g_assert_true(smcr_claim_holds(scene.capture.state, &later) == cases[i].holds);
+    capture_close(&scene.capture);
+}
+
+/* A packet that was not taken in proves nothing; nor does a group without its beginning, or with a
+ * link of which the capture has nothing. */
+static void
+test_other_doubts(void)
+{
+    scene_t scene;
+
+    begin(&scene);
+    smcr_lgr_t *lgr = scene.conn->lgr;
+    const smcr_arrival_t *arrival = &scene.capture.arrival;
+    g_assert_cmpint(smcr_doubt_conns(arrival, lgr).kind, ==, SMCR_DOUBT_NONE);
+    smcr_link_t *second = smcr_link_new(scene.capture.state, lgr);
+    g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_ABSENT);
+    second->state = SMCR_LINK_REJECTED;
+    g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_NONE);
+    lgr->from_start = false;
+    g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_START);
+    scene.conn->accept_frame = 0;
+    g_assert_cmpint(smcr_doubt_conns(arrival, lgr).kind, ==, SMCR_DOUBT_START);
+    g_assert_cmpint(smcr_doubt_message(arrival).kind, ==, SMCR_DOUBT_NONE);
+    scene.capture.record.fate = SMCR_FATE_WAIT;
+    g_assert_cmpint(smcr_doubt_message(arrival).kind, ==, SMCR_DOUBT_FATE);
+    capture_close(&scene.capture);
+}
+
+/* A breach is said where nothing is doubtful, with what has to bear it out. */
+static void
+test_breach(void)
+{
+    static const smcr_claim_t claim = {.has_come = never};
+    scene_t scene;
+
+    begin(&scene);
+    next_frame(&scene.capture, NULL);
+    const smcr_arrival_t *arrival = &scene.capture.arrival;
+    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_ABSENT, NULL}, "a");
+    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_START, NULL}, "b");
+    g_assert_cmpstr(events(&scene.capture), ==, "");
+    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_NONE, &claim}, "c");
+    g_assert_cmpstr(events(&scene.capture), ==, "UNKNOWN_RKEY");
+    g_assert_true(scene.capture.record.events->claim == &claim);
+    capture_close(&scene.capture);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/certain/flow/%s", cases[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
+        g_free(path);
+    }
+    g_test_add_func("/certain/others", test_other_doubts);
+    g_test_add_func("/certain/breach", test_breach);
+    return g_test_run();
+}
