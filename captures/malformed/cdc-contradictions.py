@@ -22,4 +22,5 @@ def scene(capture):
     deleted = dict(link=1, reason=0x00010000)
     second.group.llc("server", llc_delete_link(**deleted))
     second.group.llc("client", llc_delete_link(**deleted, reply=True))
+    capture.wait(0.01)
     second.send("client", b"more data\n")

@@ -85,3 +85,4 @@ def scene(capture):
         else:
             connections[number].subsequent_contact()
         play(connections[number])
+    group.test_link("server")

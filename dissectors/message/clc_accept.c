@@ -152,13 +152,11 @@ check_path(const smcr_clc_message_t *message)
                         &ei_smcr_clc_path);
 }
 
-/* RFC 7609 A.2.3: the MTU is validated on first contact only, later its field may be empty. */
+/* The MTU is that of the first contact; later the field means nothing (RFC 7609 A.2.3). */
 static void
 check_mtu(const smcr_clc_message_t *message, unsigned code)
 {
-    bool unset = code == 0 && !is_first_contact(message);
-
-    if (!unset && !try_val_to_str(code, smcr_mtus))
+    if (is_first_contact(message) && !try_val_to_str(code, smcr_mtus))
         smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mtu),
                         &ei_smcr_mtu);
 }

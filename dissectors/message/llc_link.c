@@ -119,6 +119,7 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
     unsigned min_links = message->v2 ? 1 : 2; /* version 2 may agree on a single one */
+    bool accepts = message->response && confirm->max_links == 0; /* the server's (2.2.2) */
 
     if (!smcr_llc_walk_body(message,
                             message->v2 ? &confirm_link_v2_layout : &confirm_link_v1_layout))
@@ -128,7 +129,7 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
 
     if (confirm->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
-    if (confirm->max_links < min_links || confirm->max_links > SMCR_LINKS_MAX)
+    if (!accepts && (confirm->max_links < min_links || confirm->max_links > SMCR_LINKS_MAX))
         smcr_llc_expert(message, hf_smcr_max_links, &ei_smcr_max_links, NULL);
     return SMCR_LLC_LENGTH;
 }

@@ -16,6 +16,7 @@
 #include "fields.h"
 #include "generated.h"
 #include "host/host.h"
+#include "info.h"
 #include "message/message.h"
 #include "values.h"
 
@@ -181,14 +182,6 @@ show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
         hidden(proto_tree_add_uint(tree, hf_step, tvb, 0, 0, answers->step));
 }
 
-/* Whether to show the event: what comes later may have to bear it out. */
-static bool
-is_borne_out(const packet_info *pinfo, const smcr_event_t *event)
-{
-    return !event->claim ||
-           (pinfo->fd->visited && smcr_claim_holds(smcr_capture_state(), event->claim));
-}
-
 void
 smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
 {
@@ -198,7 +191,7 @@ smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *
     };
 
     for (const smcr_event_t *event = record->events; event; event = event->next) {
-        if (!is_borne_out(pinfo, event))
+        if (!smcr_info_holds(pinfo, event))
             continue;
         if (event->text)
             expert_add_info_format(pinfo, item, experts[event->id], "%s", event->text);

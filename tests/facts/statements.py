@@ -49,6 +49,9 @@ FIELDS = [field for fields in KINDS.values() for field in fields]
 OF_PACKETS = {*KINDS["repeat"], *KINDS["missing"], "smcr.acks", "smcr.ack_time"}
 # Captures with packets or messages that the reader does not read.
 NOT_READ = {
+    "peer-other-link": "queue pairs of one connection on two links",
+    "peer-replay": "several messages that come again one by one",
+    "rule-clc-group": "queue pairs that belong to no link",
     "ib-native": "a capture without TCP: nothing tells who is the client",
     "exported-source": "no packets, but what another dissector has exported",
     "vectors": "single messages: nothing tells who sends them",

@@ -64,7 +64,7 @@ static const struct {
      {LOSE_SERVER, .length = 1},
                                  {CONFIRMED}, {WRITE, 100, 50, 0, NO_PLACE}}},
     {"the RMB is withdrawn", {{WRITE, 0, 100, 1, 0}, {CDC, 100, .conn = 1}, {DELETE_RKEY},
-                              {WRITE, 100, 50, 0, NO_PLACE}}},
+                              {WRITE, 100, 50, 1, 100}, {DELETED}, {WRITE, 150, 50, 0, NO_PLACE}}},
     {"the response tells that, too", {{WRITE, 0, 100, 1, 0}, {CDC, 100, .conn = 1},
      {LOSE_SERVER, .length = 1},
                                       {DELETED}, {WRITE, 100, 50, 0, NO_PLACE}}},

@@ -96,6 +96,11 @@ test_group(gconstpointer data)
         capture_t capture;
         begin(&capture, i);
         play_llc(&capture, SERVER, ends[end]);
+        if (cases[i].lossy && !(ends[end].flags & SMCR_LLC_FLAG_ALL)) { /* it may have others */
+            g_assert_null(said(&capture, SMCR_EVENT_LGR_LOST));
+            capture_close(&capture);
+            continue;
+        }
         check(said(&capture, SMCR_EVENT_LGR_LOST), "The link group ends with 1 open connection",
               cases[i].cost);
         capture_close(&capture);

@@ -201,9 +201,23 @@ test_deleted_rmb(void)
     confirm_first_link(&capture);
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA, 10);
     g_assert_cmpstr(events(&capture), ==, "");
-    play_llc(&capture, CLIENT, (smcr_llc_t){.type = SMCR_LLC_DELETE_RKEY, .rtoken_count = 1,
-                                            .rtokens = &rkey});
-    play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 10, 10);
+    smcr_llc_t withdrawal = {.type = SMCR_LLC_DELETE_RKEY,
+                             .u.delete_rkey = {.count = 1},
+                             .rtoken_count = 1,
+                             .rtokens = &rkey};
+    play_llc(&capture, CLIENT, withdrawal);
+    play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 10, 10); /* they cross */
+    g_assert_cmpstr(events(&capture), ==, "");
+    withdrawal.flags = SMCR_LLC_FLAG_RESPONSE | SMCR_LLC_FLAG_NEGATIVE;
+    withdrawal.u.delete_rkey.errors = 0x80;
+    play_llc(&capture, SERVER, withdrawal);
+    play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 20, 10); /* it was refused */
+    g_assert_cmpstr(events(&capture), ==, "");
+    withdrawal.flags = 0;
+    play_llc(&capture, CLIENT, withdrawal);
+    withdrawal.flags = SMCR_LLC_FLAG_RESPONSE;
+    play_llc(&capture, SERVER, withdrawal);
+    play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 30, 10);
     g_assert_cmpstr(events(&capture), ==, "WRITE_DELETED");
     capture_close(&capture);
 }

@@ -10,6 +10,7 @@
 #include "exchange.h"
 #include "orphan.h"
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "window.h"
 #include "write.h"
 #include "wire/wire.h"
@@ -247,12 +248,8 @@ take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
 }
 
 static void
-check_cursors(const smcr_arrival_t *arrival, int64_t len, int64_t read, const smcr_stream_t *in)
+check_cursors(const smcr_arrival_t *arrival, const smcr_stream_t *in)
 {
-    if (len < 0 || read < 0)
-        smcr_event_add(arrival, SMCR_EVENT_CURSOR_BACKWARDS,
-                       len < 0 ? "The producer cursor is behind that of the message before"
-                               : "The consumer cursor is behind that of the message before");
     if (in && in->announced && in->consumed > in->announced)
         smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
 }
@@ -396,7 +393,7 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
-    check_cursors(arrival, len, read, known.current ? in : NULL);
+    check_cursors(arrival, known.current ? in : NULL);
     if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);
         smcr_write_end(arrival, conn, out);
@@ -434,6 +431,7 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
                        "The sender said in frame %u that it is done with the connection",
                        side->closed_frame);
     check_sequence(arrival, side, cdc);
+    smcr_rules_cdc(arrival, conn, cdc);
     side->cdc_frame = arrival->when.frame;
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;

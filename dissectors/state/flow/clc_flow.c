@@ -11,6 +11,7 @@
 
 #include "exchange.h"
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "tcp_flow.h"
 #include "wire/wire.h"
 
@@ -67,7 +68,8 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
     if (conn->first_contact)
         lgr->release = (uint8_t)smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
-    qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
+    if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
+        qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
     side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;
     side->since = side->sure = side->located = smcr_point_now(qp);
@@ -80,25 +82,6 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     note_token_reuse(arrival, conn, qp, accept->token);
     smcr_conn_set_token(state, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
-}
-
-/* No first contact, on a queue pair that the capture does not know: it began late, or the server
- * is wrong. The latter where the capture has the beginning of a group with this very server. */
-static void
-check_unknown_group(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
-{
-    for (wmem_list_frame_t *at = wmem_list_head(arrival->state->lgrs); at;
-         at = wmem_list_frame_next(at)) {
-        const smcr_lgr_t *lgr = wmem_list_frame_data(at);
-        if (!lgr->from_start || lgr->ended_frame ||
-            memcmp(lgr->peer_id[lgr->server], accept->peer_id, SMCR_PEER_ID_LENGTH) != 0)
-            continue;
-        smcr_event_add(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
-                       "This is no first contact, but link group %u with this server has no such "
-                       "queue pair",
-                       lgr->index);
-        return;
-    }
 }
 
 /* The queue pair, of a link whose server (or client) it is. A queue pair of a link that is
@@ -136,7 +119,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     smcr_qp_t *qp = qp_of_role(arrival->state, &key, true);
 
     if (!conn->first_contact && !qp)
-        check_unknown_group(arrival, &clc->u.accept);
+        smcr_rules_unknown_server(arrival, &clc->u.accept);
     if (!conn->first_contact && qp)
         return qp;
     qp = new_group(arrival->state, &key, 1);
@@ -201,19 +184,11 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
         smcr_qp_set(state, link, expected->side, key, SMCR_GROUND_CLC);
     if (smcr_qp_find(state, key) == expected)
         return expected;
-    smcr_event_add(arrival, SMCR_EVENT_WRONG_LINK,
-                   "The queue pair is not the client's end of the link that Accept names");
     smcr_qp_t *qp = qp_of_role(state, key, false);
-    return qp && qp->link->lgr == conn->lgr ? qp : expected;
-}
-
-static void
-check_first_confirm(const smcr_arrival_t *arrival, const smcr_qp_t *client)
-{
-    const smcr_qp_t *server = &client->link->qp[!client->side];
-
-    if (server->mtu && client->mtu > server->mtu)
-        smcr_event_add(arrival, SMCR_EVENT_MTU, NULL);
+    bool of_group = qp && qp->link->lgr == conn->lgr;
+    if (!of_group || qp->link->state != SMCR_LINK_ACTIVE)
+        smcr_rules_unknown_client(arrival, conn, key);
+    return of_group ? qp : expected;
 }
 
 static void
@@ -231,10 +206,8 @@ take_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
         lgr->server = !qp->side;
     smcr_lgr_prove(arrival->state, lgr);
     learn_side(arrival, conn, qp, &clc->u.accept);
-    if (conn->first_contact) {
+    if (conn->first_contact)
         learn_initial_psn(qp, clc);
-        check_first_confirm(arrival, qp);
-    }
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 

@@ -68,3 +68,16 @@ smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char 
     else
         smcr_event_add(arrival, event, "%s", what);
 }
+
+void
+smcr_cost_tell_end(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    smcr_cost_t cost = smcr_cost_of_group(lgr);
+    char what[64];
+
+    if (!cost.open)
+        return;
+    g_snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open,
+               cost.open == 1 ? "" : "s");
+    smcr_cost_tell(arrival, SMCR_EVENT_LGR_LOST, what, &cost);
+}

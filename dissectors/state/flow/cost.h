@@ -28,4 +28,7 @@ smcr_cost_t smcr_cost_of_group(const smcr_lgr_t *lgr);
 void smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
                     const smcr_cost_t *cost);
 
+/* The group has no link any more: tells the user of its open connections, which are lost. */
+void smcr_cost_tell_end(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
+
 #endif /* SMCR_STATE_FLOW_COST_H */

@@ -7,11 +7,11 @@
 #include "exchange.h"
 
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define PENDING_MAX 64  /* open exchanges of a link group */
 #define ANSWERED_MAX 8 /* the last ones of a link group that are over */
-#define MILLISECOND UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 #define FIRST_WAIT 5 /* seconds that Linux waits in a first contact (smc_llc.h) */
 #define WAIT 2       /* and later */
@@ -173,21 +173,12 @@ answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         answer(arrival, topic, asked, false);
 }
 
-/*
- * Whether the message that arrives crosses the open request: its sender had not seen that when it
- * sent. An acknowledgement shows that the sender's adapter had it; the software sees it a moment
- * later. One that was acknowledged more than a millisecond or one round trip before, whichever is
- * longer, had been seen.
- */
+/* Whether the message that arrives crosses the open request: its sender had not seen that when it
+ * sent. */
 static bool
 crosses(const smcr_arrival_t *arrival, const request_t *open)
 {
-    uint64_t sent = open->exchange.request_time;
-
-    if (!open->acked)
-        return true;
-    uint64_t round_trip = open->acked->time > sent ? open->acked->time - sent : 0;
-    return arrival->when.time <= open->acked->time + MAX(round_trip, MILLISECOND);
+    return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind != 0;
 }
 
 /*
@@ -300,6 +291,26 @@ came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* ---- requests ---- */
 
+/* Nobody needs to answer DELETE LINK for all links: the group is gone. Nor is the server to do what
+ * the client asks for, a link (3.5.4, 3.5.5.3). */
+static bool
+needs_no_response(const smcr_topic_t *topic)
+{
+    bool by_client = topic->link->lgr->server == !topic->side;
+
+    return topic->all_links || topic->type == SMCR_LLC_REQ_ADD_LINK ||
+           (topic->type == SMCR_LLC_ADD_LINK && by_client);
+}
+
+void
+smcr_exchange_end(const smcr_lgr_t *lgr)
+{
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
+        request_t *request = wmem_list_frame_data(at);
+        request->exchange.is_optional = true;
+    }
+}
+
 void
 smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
@@ -320,6 +331,7 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         .answered = smcr_point_now(smcr_qp_peer(arrival->qp)),
         .key = topic->key,
     };
+    request->exchange.is_optional = needs_no_response(topic);
     arrival->record->asks = &request->exchange;
     if (arrival->record->fate == SMCR_FATE_TAKE)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,

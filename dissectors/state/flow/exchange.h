@@ -30,6 +30,9 @@ void smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *to
  * the capture has a request that it may answer. */
 bool smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
 
+/* The link group ends, and with it what is open. */
+void smcr_exchange_end(const smcr_lgr_t *lgr);
+
 /* An exchange that is in no list: a step of the CLC handshake, a cursor update. The message that
  * arrives begins it, or ends it. */
 smcr_exchange_t *smcr_exchange_open(const smcr_arrival_t *arrival);

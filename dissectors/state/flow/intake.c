@@ -17,6 +17,7 @@
 #include "fare.h"
 #include "llc_flow.h"
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */
@@ -89,14 +90,17 @@ drop(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
 
 /* ---- RDMA WRITE ---- */
 
+/* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.5.1.3-2, R-C.7-2) */
 static void
 note_deleted_link(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
 
-    if (link->deleted_frame && arrival->record->fate == SMCR_FATE_TAKE)
-        smcr_event_add(arrival, SMCR_EVENT_DELETED_LINK, "The link was deleted in frame %u",
-                       link->deleted_frame);
+    if (link->deleted_frame)
+        smcr_breach(arrival, SMCR_EVENT_DELETED_LINK,
+                    smcr_doubt_or(smcr_doubt_message(arrival),
+                                  smcr_doubt_seen(arrival, link->gone.sent, link->gone.acked)),
+                    "The link was deleted in frame %u", link->deleted_frame);
 }
 
 static void

@@ -11,7 +11,9 @@
 
 #include "cost.h"
 #include "exchange.h"
+#include "llc_keys.h"
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* The message, and the two queue pairs of the link that carries it. */
@@ -24,61 +26,6 @@ typedef struct {
     bool response;
     bool requested; /* a response: the capture has its request */
 } flow_t;
-
-/* ---- requests and responses ---- */
-
-/* What a response repeats of its request, as a number. Requests of one type that have no such thing
- * follow each other. */
-
-static uint32_t
-key_none(const smcr_llc_t *llc)
-{
-    (void)llc;
-    return 0;
-}
-
-static uint32_t
-key_rkey(const smcr_llc_t *llc)
-{
-    return llc->u.confirm_rkey.rkey;
-}
-
-/* Responses of version 2 repeat the number of RKeys only. */
-static uint32_t
-key_rkeys(const smcr_llc_t *llc)
-{
-    uint32_t key = llc->u.delete_rkey.count;
-
-    for (unsigned i = 0; i < llc->rtoken_count && !(llc->type & SMCR_LLC_TYPE_V2); i++)
-        key = key * 31 + llc->rtokens[i].rkey;
-    return key;
-}
-
-static uint32_t
-key_link(const smcr_llc_t *llc)
-{
-    switch (llc->type & ~SMCR_LLC_TYPE_V2) {
-    case SMCR_LLC_CONFIRM_LINK:
-        return llc->u.confirm_link.link;
-    case SMCR_LLC_ADD_LINK_CONT:
-        return llc->u.add_link_cont.link;
-    case SMCR_LLC_DELETE_LINK:
-        return llc->u.delete_link.link;
-    default:
-        return llc->u.add_link.link;
-    }
-}
-
-static uint32_t
-key_user_data(const smcr_llc_t *llc)
-{
-    const uint8_t *data = llc->u.test_link.user_data;
-    uint32_t key = 0;
-
-    for (unsigned i = 0; i < sizeof llc->u.test_link.user_data; i++)
-        key = key * 31 + data[i];
-    return key;
-}
 
 /* ---- links ---- */
 
@@ -109,20 +56,6 @@ activate(const flow_t *flow, smcr_link_t *link)
         note_type(flow);
 }
 
-/* The group has no link any more: its open connections are lost. */
-static void
-note_open(const flow_t *flow)
-{
-    smcr_cost_t cost = smcr_cost_of_group(flow->lgr);
-    char what[64];
-
-    if (!cost.open)
-        return;
-    g_snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open,
-               cost.open == 1 ? "" : "s");
-    smcr_cost_tell(flow->arrival, SMCR_EVENT_LGR_LOST, what, &cost);
-}
-
 /* A side says for the first time that the link has failed. */
 static void
 note_lost(const flow_t *flow, smcr_link_t *link)
@@ -145,8 +78,10 @@ delete(const flow_t *flow, smcr_link_t *link)
         smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted", link->number);
     if (changed)
         note_type(flow);
-    if (flow->lgr->ended_frame == flow->arrival->when.frame)
-        note_open(flow);
+    /* a link whose confirmation the capture lacks does not count as active */
+    bool certain = !smcr_doubt_group(flow->arrival, flow->lgr).kind;
+    if (flow->lgr->ended_frame == flow->arrival->when.frame && certain)
+        smcr_cost_tell_end(flow->arrival, flow->lgr);
 }
 
 /* The message of its sender names the queue pair from which it comes. */
@@ -284,6 +219,16 @@ take_add_link_cont(const flow_t *flow)
         smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
 }
 
+/* Who sent the message and who takes it in use the link no more. */
+static void
+let_go(const flow_t *flow, smcr_link_t *link)
+{
+    const smcr_arrival_t *arrival = flow->arrival;
+
+    link->gone = (smcr_told_t){arrival->when.time, NULL};
+    smcr_unacked_add(&flow->to->unacked, arrival->state->scope, arrival->psn, &link->gone.acked);
+}
+
 static void
 end_group(const flow_t *flow)
 {
@@ -295,25 +240,49 @@ end_group(const flow_t *flow)
         next = wmem_list_frame_next(at);
         link->delete_reason = flow->llc->u.delete_link.reason;
         smcr_link_delete(link, flow->arrival->when.frame);
+        let_go(flow, link);
     }
     lgr->ended_frame = flow->arrival->when.frame;
+    smcr_exchange_end(lgr);
     if (!alive)
         return;
     smcr_event_add(flow->arrival, SMCR_EVENT_LGR_ENDED, NULL);
-    note_open(flow);
+    smcr_cost_tell_end(flow->arrival, flow->lgr);
 }
 
-/* The server deletes links; a client's request only tells it that one has failed (A.3.4). */
+/* Both sides may use the link until the response (3.5.5.1.3). */
+static void
+take_delete_link_response(const flow_t *flow)
+{
+    const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
+
+    for (smcr_link_t *link = flow->lgr->all_links; link; link = link->next_of_group)
+        if (link->deleted_frame && link->number == message->link && !link->gone.sent) {
+            let_go(flow, link);
+            return;
+        }
+}
+
+/* The server deletes links, and ends the group; a client's request tells it that a link has failed,
+ * or asks it to (3.5.4, A.3.4). */
 static void
 take_delete_link(const flow_t *flow)
 {
     const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
     bool by_client = flow->lgr->server == flow->to->side;
 
-    if (flow->response || message->reason >= SMCR_DELETE_UNKNOWN_LINK)
+    if (message->reason >= SMCR_DELETE_UNKNOWN_LINK)
         return;
+    if (flow->response) {
+        take_delete_link_response(flow);
+        return;
+    }
     if (flow->llc->flags & SMCR_LLC_FLAG_ALL) {
-        end_group(flow);
+        if (!by_client)
+            end_group(flow);
+        else if (!flow->lgr->ended_frame)
+            smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
+                           "The client asks the server to delete all links");
         return;
     }
     smcr_link_t *link = smcr_lgr_link(flow->lgr, message->link);
@@ -378,28 +347,69 @@ take_confirm_rkey(const flow_t *flow)
     take_other_rtokens(flow, rmb);
 }
 
-/* The owner withdraws RMBs. A response repeats its request, which the capture may lack. */
+/* The RMBs of `owner` that the message names. Returns how many of them are not known, or withdrawn
+ * already. */
+static unsigned
+name_rmbs(const flow_t *flow, const smcr_qp_t *owner, smcr_withdrawal_t *named)
+{
+    unsigned unknown = 0;
+
+    named->count = flow->llc->rtoken_count;
+    named->rmbs = smcr_state_alloc0(flow->arrival->state, named->count * sizeof *named->rmbs);
+    for (unsigned i = 0; i < named->count; i++) {
+        uint32_t rkey = flow->llc->rtokens[i].rkey;
+        const smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, owner, rkey);
+        if (entry && !entry->rmb->deleted_frame)
+            named->rmbs[i] = entry->rmb;
+        else
+            unknown++;
+    }
+    return unknown;
+}
+
+/* Whether the response refuses to withdraw the RKey in this place. In version 2 it tells only how
+ * many it refuses (A.3.7, smc_llc_rmt_delete_rkey()). */
+static bool
+is_refused(const flow_t *flow, unsigned place)
+{
+    uint8_t errors = flow->llc->u.delete_rkey.errors;
+
+    if (!(flow->llc->flags & SMCR_LLC_FLAG_NEGATIVE))
+        return false;
+    return flow->llc->type & SMCR_LLC_TYPE_V2 || place >= 8 || (errors & 0x80 >> place) != 0;
+}
+
+/* The peer of the owner has let go of the RMBs. A response repeats its request, which the capture
+ * may lack: then an RMB may have been announced again since. */
+static void
+withdraw(const flow_t *flow, const smcr_withdrawal_t *named)
+{
+    for (unsigned i = 0; i < named->count; i++) {
+        smcr_rmb_t *rmb = named->rmbs[i];
+        if (!rmb || is_refused(flow, i))
+            continue;
+        rmb->deleted_frame = flow->arrival->when.frame;
+        if (flow->requested)
+            rmb->deleted = smcr_point_now(flow->from);
+    }
+}
+
+/* The owner withdraws RMBs; its peer may write to them until its response (3.5.5.2.2). */
 static void
 take_delete_rkey(const flow_t *flow)
 {
-    const smcr_qp_t *owner = flow->response ? flow->to : flow->from;
-    unsigned unknown = 0;
+    smcr_withdrawal_t *asked = &flow->lgr->withdrawn[flow->response ? flow->to->side
+                                                                    : flow->from->side];
+    smcr_withdrawal_t named;
 
-    if (flow->response && flow->requested)
-        return;
-    for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
-        uint32_t rkey = flow->llc->rtokens[i].rkey;
-        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, owner, rkey);
-        if (!entry || entry->rmb->deleted_frame) {
-            unknown++;
-            continue;
-        }
-        entry->rmb->deleted_frame = flow->arrival->when.frame;
-        if (!flow->response)
-            entry->rmb->deleted = (smcr_point_t){flow->to, flow->arrival->psn, 0};
+    if (!flow->response) {
+        note_unknown_rkeys(flow, name_rmbs(flow, flow->from, asked));
+    } else if (flow->requested && flow->llc->u.delete_rkey.count == asked->count) {
+        withdraw(flow, asked);
+    } else if (!flow->requested) {
+        name_rmbs(flow, flow->to, &named);
+        withdraw(flow, &named);
     }
-    if (!flow->response)
-        note_unknown_rkeys(flow, unknown);
 }
 
 static void
@@ -422,12 +432,11 @@ take_nothing(const flow_t *flow)
 typedef struct {
     uint8_t type;
     void (*take)(const flow_t *flow);
-    uint32_t (*key)(const smcr_llc_t *llc);
 } rule_t;
 
 static const rule_t rules[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
-    {SMCR_LLC_##name, take_##handler, key_##key},
+    {SMCR_LLC_##name, take_##handler},
 #include "wire/llc.def"
 };
 
@@ -455,7 +464,7 @@ smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .llc_type = llc->type,
         .side = !qp->side,
         .link = qp->link,
-        .key = rule_of(llc->type)->key(llc),
+        .key = smcr_llc_key(llc),
     };
 
     topic.all_links = topic.type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL;

@@ -7,6 +7,7 @@
 #include "window.h"
 
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define LATE (500 * MILLISECOND) /* for a reader whose writer is blocked */
@@ -81,7 +82,7 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     bool current = conn && smcr_conn_is_current(conn, !arrival->qp->side);
 
     if (current && room && end > stream->consumed + room)
-        smcr_event_add(arrival, SMCR_EVENT_OVERWRITTEN, NULL);
+        smcr_rules_overwrite(arrival, conn);
     smcr_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
         blocked = end_blocked(arrival, stream);

@@ -8,6 +8,7 @@
 #include "write.h"
 
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "window.h"
 #include "wire/wire.h"
 
@@ -168,36 +169,6 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
 
 /* ---- a new request ---- */
 
-/* Whether the capture has packets of each link over which the owner may have announced an RMB. */
-static bool
-has_all_links(const smcr_lgr_t *lgr)
-{
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
-        const smcr_link_t *link = wmem_list_frame_data(at);
-        if (link->packet_count == 0 && link->state != SMCR_LINK_REJECTED)
-            return false;
-    }
-    return true;
-}
-
-/* The RKey names no RMB, or one that is withdrawn (`entry`). That breaks the rules unless the
- * capture lacks what its owner has said. */
-static void
-note_unknown(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry)
-{
-    smcr_qp_t *qp = arrival->qp;
-    bool all = smcr_qp_peer(qp)->traffic.flow.gaps.count == 0 && has_all_links(qp->link->lgr);
-
-    if (arrival->record->fate != SMCR_FATE_TAKE)
-        return;
-    if (!entry && all && qp->link->lgr->from_start)
-        smcr_event_add(arrival, SMCR_EVENT_UNKNOWN_RKEY, NULL);
-    if (entry && smcr_point_holds(&entry->rmb->deleted))
-        smcr_event_add(arrival, SMCR_EVENT_WRITE_DELETED,
-                       "The RDMA WRITE goes to an RMB that was deleted in frame %u",
-                       entry->rmb->deleted_frame);
-}
-
 /* The RMB is known for sure unless a connection has it that may be over. */
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
@@ -205,10 +176,9 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
     const smcr_rtoken_entry_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
     unsigned index = entry ? element_of(entry, write->va) : 0;
 
-    if (!entry || entry->rmb->over || entry->rmb->deleted_frame) {
-        note_unknown(arrival, entry);
+    smcr_rules_rkey(arrival, entry, write->rkey);
+    if (!entry || entry->rmb->over || entry->rmb->deleted_frame)
         return;
-    }
     write->conn = owner_of(arrival, entry, index);
     smcr_conn_t *before = smcr_rmb_conn(entry->rmb, index);
     bool since = smcr_point_is_before(&entry->rmb->since, arrival->qp, arrival->psn);
@@ -286,9 +256,7 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
     record->conn = write->conn;
     if (!record->conn && size)
-        smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE,
-                       "The RDMA WRITE goes to RMB element %u, which no connection uses",
-                       place->index);
+        smcr_rules_element(arrival, rmb, place->index);
 }
 
 /* Offset of the packet in its request, bytes. */

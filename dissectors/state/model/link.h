@@ -57,6 +57,12 @@ typedef enum {
     SMCR_LINK_DELETED,
 } smcr_link_state_t;
 
+/* A message of which it matters whether its receiver has seen it. */
+typedef struct {
+    uint64_t sent;            /* nanoseconds since the epoch */
+    const smcr_when_t *acked; /* NULL: there is none, or it has not been acknowledged */
+} smcr_told_t;
+
 struct smcr_link {
     uint32_t index;   /* within the capture, from 0 */
     smcr_lgr_t *lgr;
@@ -70,6 +76,7 @@ struct smcr_link {
     uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
     uint32_t delete_reason;   /* of that; 0: none has been told */
+    smcr_told_t gone;         /* with this message its last user has let go of it */
     smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
 };
 
@@ -89,6 +96,12 @@ typedef struct {
     int requester; /* side */
     uint32_t key;
 } smcr_unasked_t;
+
+/* The RMBs that a DELETE RKEY request names, in its order; NULL: one that is not known. */
+typedef struct {
+    unsigned count;
+    smcr_rmb_t **rmbs;
+} smcr_withdrawal_t;
 
 typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
 
@@ -112,6 +125,7 @@ struct smcr_lgr {
     bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
+    smcr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
     smcr_lgr_type_t type;
     int single_side;      /* asymmetric: the side with a single device */
 };

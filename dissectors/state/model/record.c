@@ -154,7 +154,7 @@ smcr_exchange_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *ex
 {
     const uint64_t wait = UINT64_C(5000000000); /* of a first contact, the longest (smc_llc.h) */
 
-    return !exchange->response_frame && !exchange->is_doubtful &&
+    return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional &&
            state->last_time > exchange->request_time + wait;
 }
 

@@ -36,6 +36,7 @@ struct smcr_exchange {
     bool is_doubtful; /* a response has come that may be its own */
     uint8_t llc_type; /* of the request: enum smcr_llc_type; 0: it is none of LLC */
     uint8_t step; /* answered: enum smcr_clc_step, or smcr_llc_step() of LLC; else 0 */
+    bool is_optional; /* a correct peer may give none */
 };
 
 /* How long somebody has waited, and since which frame; 0: nobody has. */

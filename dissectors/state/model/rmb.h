@@ -26,8 +26,8 @@ struct smcr_rmb {
     smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
     int side;               /* of the owner, who receives data in it */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
-    uint32_t deleted_frame; /* DELETE RKEY; 0: not deleted */
-    smcr_point_t deleted;   /* that, in the owner's flow; none where the capture has its response */
+    uint32_t deleted_frame; /* the response to DELETE RKEY; 0: not deleted */
+    smcr_point_t deleted;   /* then, in the owner's flow; none where its request is absent */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
     bool over;              /* announced again: this one means nothing any more */
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */

@@ -10,6 +10,8 @@
 
 #include "state/model/store.h"
 
+#define MILLISECOND UINT64_C(1000000)
+
 static smcr_doubt_t
 doubt_unless(bool certain, smcr_doubt_kind_t kind)
 {
@@ -92,15 +94,22 @@ smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 }
 
 smcr_doubt_t
-smcr_doubt_conns(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t *acked)
 {
-    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+    uint64_t round_trip = acked && acked->time > sent ? acked->time - sent : 0;
+    bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, MILLISECOND);
 
-    for (const smcr_conn_t *conn = lgr->conns; conn && !doubt.kind; conn = conn->next_of_group) {
-        bool begun = conn->accept_frame && conn->confirm_frame;
-        doubt = doubt_unless(begun || conn->decline_frame, SMCR_DOUBT_START);
-    }
-    return doubt;
+    return doubt_unless(seen, SMCR_DOUBT_UNSEEN);
+}
+
+bool
+smcr_lgr_has_conns(const smcr_lgr_t *lgr)
+{
+    const smcr_conn_t *conn = lgr->conns;
+
+    while (conn && (conn->decline_frame || (conn->accept_frame && conn->confirm_frame)))
+        conn = conn->next_of_group;
+    return !conn;
 }
 
 /* ---- what may come later ---- */
@@ -132,6 +141,20 @@ smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, smc
     return doubt;
 }
 
+smcr_doubt_t
+smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
+{
+    smcr_doubt_t doubt = smcr_doubt_since(arrival, point);
+
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
+    claim->points = smcr_state_alloc0(arrival->state, sizeof *claim->points);
+    claim->points[claim->count++] = smcr_point_now(point->qp);
+    doubt.claim = claim;
+    return doubt;
+}
+
 bool
 smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim)
 {
@@ -142,7 +165,7 @@ smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim)
             smcr_gaps_has(&flow->gaps, point->psn + 1))
             return false;
     }
-    return !claim->has_come(state, claim);
+    return !claim->has_come || !claim->has_come(state, claim);
 }
 
 /* ---- telling ---- */

@@ -15,6 +15,7 @@ typedef enum {
     SMCR_DOUBT_FATE,   /* the packet was not taken in when it came: it waits, or came before */
     SMCR_DOUBT_START,  /* the capture lacks the beginning */
     SMCR_DOUBT_ABSENT, /* requests are absent, or came too late to count in their order */
+    SMCR_DOUBT_UNSEEN, /* the sender may not have seen yet what it ignores */
 } smcr_doubt_kind_t;
 
 /*
@@ -22,7 +23,8 @@ typedef enum {
  * by then. That the capture lacks it shows only when the flow goes on.
  */
 struct smcr_claim {
-    bool (*has_come)(const smcr_state_t *state, const struct smcr_claim *claim); /* by now */
+    /* by now; NULL: it cannot have */
+    bool (*has_come)(const smcr_state_t *state, const struct smcr_claim *claim);
     const void *about; /* for `has_come` */
     uint32_t key;      /* likewise */
     unsigned count;    /* of points */
@@ -47,16 +49,30 @@ smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
  * link without packets counts as absent, unless it was rejected. */
 smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
-/* conn: and the capture has Accept and Confirm of all connections of the group. */
-smcr_doubt_t smcr_doubt_conns(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
+/*
+ * saw: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
+ * acknowledgement shows that the sender's adapter had it; the software sees it a moment later. One
+ * that was acknowledged more than a millisecond or one round trip before, whichever is longer, had
+ * been seen. `acked`: when it was; NULL: it has not been.
+ */
+smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
+                             const smcr_when_t *acked);
+
+/* conn: whether the capture has Accept and Confirm of all connections of the group that have shown
+ * themselves so far. */
+bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
 
 /*
  * later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
  * The capture may lack just that: each of the sender's flows has to go on without a gap, and it
- * must not have come by then. `claim` has `has_come`, `about` and `key`. Shown in a second pass only.
+ * must not have come by then. `claim` has `has_come`, `about` and `key`. Shown in a second pass.
  */
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                               smcr_claim_t claim);
+
+/* The same for what only the flow of the point may have carried: nothing is absent behind the
+ * point, nor right before the next request of that flow. */
+smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
 /* Both: the first doubt that there is, and the claim of either. */
 smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);

@@ -8,6 +8,9 @@
 #ifndef SMCR_STATE_RULES_RULES_H
 #define SMCR_STATE_RULES_RULES_H
 
+#include "cdc_rules.h"
 #include "certain.h"
+#include "clc_rules.h"
+#include "write_rules.h"
 
 #endif /* SMCR_STATE_RULES_RULES_H */

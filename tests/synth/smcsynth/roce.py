@@ -214,6 +214,11 @@ class RoceLink:
         self.request(sender, WRITE_LAST, pieces[-1], ack=ack)
         return first
 
+    def lose(self, sender, packets=1):
+        """The sender's next packets reach their receiver, but not the capture."""
+        self.qp[sender].psn = self.qp[sender].psn + packets & 0xFFFFFF
+        self.qp[self.other(sender)].msn += packets
+
     def ack(self, sender, psn=None, syndrome=ACK):
         """ACK (or NAK) from `sender` for the other side's packet with this PSN, by default the last one."""
         if psn is None:

@@ -80,7 +80,7 @@ class LinkGroup:
                  no_eyecatcher=True, max_links=2, order="little"):
         self.capture, self.version, self.vlan, self.order = capture, version, vlan, order
         self.transport = transport or ("rocev1" if version == 1 else "rocev2")
-        self.no_eyecatcher, self.max_links = no_eyecatcher, max_links
+        self.no_eyecatcher, self.max_links = no_eyecatcher, {"client": max_links, "server": max_links}
         self.peer = {"client": Peer(client_nics, 0x5243), "server": Peer(server_nics, 0x18DA)}
         self.links = {}
 
@@ -107,7 +107,7 @@ class LinkGroup:
             pair = self.links[number].qp[role]
             self.llc(role, llc.llc_confirm_link(
                 roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=number, reply=role == "client",
-                user_id=(0x0A if role == "client" else 0x0B) << 8 | number, max_links=self.max_links,
+                user_id=(0x0A if role == "client" else 0x0B) << 8 | number, max_links=self.max_links[role],
                 no_eyecatcher=self.no_eyecatcher, version=self.version, **self._order()), link=number)
 
     def _order(self):

@@ -1,0 +1,22 @@
+/* write_rules.h
+ * Where RDMA WRITEs may go (RFC 7609 4.1, 4.2, A.3.7).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_RULES_WRITE_RULES_H
+#define SMCR_STATE_RULES_WRITE_RULES_H
+
+#include "state/model/record.h"
+
+/* A WRITE request begins, with `rkey`. `entry`: what that names on the link; NULL: nothing. */
+void smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
+                     uint32_t rkey);
+
+/* A WRITE goes to element `index` of the RMB, which no connection uses. */
+void smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigned index);
+
+/* A WRITE of the connection ends behind the space that its reader has freed so far. */
+void smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
+#endif /* SMCR_STATE_RULES_WRITE_RULES_H */
