@@ -26,13 +26,15 @@ Captures with a name in *italics* have RoCE that is not SMC-R. See their items:
 
     tshark -2 -r FILE -o smcr.roce:TRUE -o smcr.check_icrc:TRUE -Y FILTER -V
 
+A severity with *strict* is that of an item which is raised with the preference `smcr.strict` only.
+
 An item with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know that:
 use `tshark -2` or the window.
 """
 
 HEADER = ("filter", "severity", "what it says", "when it is raised", "capture", "frame")
 ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| [`*]?(?P<capture>[^|`*]+)[`*]? \| (?P<frame>\d*) \|$", re.MULTILINE)
-COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\nEXPERT\(\w+, \"([^\"]+)\"")
+COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\nEXPERT(?:_STRICT)?\(\w+, \"([^\"]+)\"")
 
 
 def whens():
@@ -114,7 +116,7 @@ def document(where):
     rows = []
     for each in fields.experts():
         name, frame = where.get(each.filter) or (test_of(each.filter), "")
-        rows.append((fields.filter_cell(each.filter), each.severity, each.sentence, when.get(each.filter, ""),
+        rows.append((fields.filter_cell(each.filter), fields.severity_cell(each), each.sentence, when.get(each.filter, ""),
                      f"*{name}*" if is_foreign(name) else f"`{name}`", str(frame)))
     severities = [f"- {severity}: {meaning}" for severity, meaning in fields.SEVERITIES.items()]
     return "\n".join([INTRODUCTION, *severities, "", *fields.table(HEADER, rows)]) + "\n"

@@ -8,7 +8,7 @@ import subprocess
 from bed import TOP
 
 Field = collections.namedtuple("Field", "filter section")
-Expert = collections.namedtuple("Expert", "filter severity sentence")
+Expert = collections.namedtuple("Expert", "filter severity sentence strict")  # strict: with smcr.strict only
 
 # Fields and expert items that tell of a later frame, or that none comes: one pass over a capture cannot know them.
 FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong", "smcr.discarded", "smcr.ecn.cnp_in", "smcr.icrc.bad",
@@ -37,8 +37,13 @@ def fields():
 
 def experts():
     """All expert items; severity is ERROR, WARN, NOTE or CHAT."""
-    return [Expert(row[1].strip('"'), row[3].removeprefix("PI_"), row[4].strip('"'))
+    strict = {row[1] for row in _rows("experts.def", "EXPERT_STRICT")}
+    return [Expert(row[1].strip('"'), row[3].removeprefix("PI_"), row[4].strip('"'), row[1] in strict)
             for row in _rows("experts.def", "EXPERT")]
+
+
+def severity_cell(expert):
+    return expert.severity + (", strict" if expert.strict else "")
 
 
 def expert_filter(*severities):
@@ -104,5 +109,5 @@ def document(tshark):
     lines += ["", "## Expert items", "",
               *(f"- {severity}: {meaning}" for severity, meaning in SEVERITIES.items()), ""]
     lines += table(("filter", "severity", "sentence"),
-                   ((filter_cell(each.filter), each.severity, each.sentence) for each in experts()))
+                   ((filter_cell(each.filter), severity_cell(each), each.sentence) for each in experts()))
     return "\n".join(lines) + "\n"

@@ -6,6 +6,8 @@
 
 #include "preferences.h"
 
+#include "message/message.h"
+
 smcr_preferences_t smcr_preferences = {
     .dissect_payload = true,
     .desegment = true,
@@ -43,4 +45,9 @@ smcr_preferences_register(int proto)
         "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE "
         "whatever its UDP source port",
         &smcr_preferences.roce);
+    prefs_register_bool_preference(
+        module, "strict", "Tell of doubtful and harmless breaches, too",
+        "Also raise expert items for what breaks a rule of RFC 7609 without doing harm, or seems "
+        "to while the capture lacks packets that may explain it",
+        &smcr_items_strict);
 }

@@ -114,9 +114,9 @@ static void
 check(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
 {
     if (tvb_get_uint8(walk->tvb, 0) != SMCR_LLC_CDC)
-        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_type), &ei_smcr_llc_type);
+        smcr_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_type), &ei_smcr_llc_type);
     if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
-        expert_add_info(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
+        smcr_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
                         &ei_smcr_cdc_length);
 }
 
@@ -132,7 +132,7 @@ show_extra_bytes(const smcr_walk_t *walk, tvbuff_t *payload)
     if (captured > SMCR_LLC_LENGTH)
         item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_extra_bytes, payload,
                                SMCR_LLC_LENGTH, captured - SMCR_LLC_LENGTH);
-    expert_add_info(walk->pinfo, item, &ei_smcr_extra_bytes);
+    smcr_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
 /* Behind the flags everything is reserved, so a capture may cut it. */

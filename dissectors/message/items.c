@@ -1,6 +1,6 @@
 /* items.c
- * Texts of byte strings and times. 4.0 shows 36 bytes at most, 4.4 as many as fit into the line;
- * 4.6 chooses the unit of a time by its size, those before write seconds.
+ * Expert items; texts of byte strings and times. Of bytes 4.0 shows 36 at most, 4.4 as many as fit
+ * into the line; 4.6 chooses the unit of a time by its size, those before write seconds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -47,4 +47,79 @@ smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nanoseconds)
 
     proto_item_set_generated(item);
     return item;
+}
+
+/* ---- expert items ---- */
+
+ws_bool smcr_items_strict = false;
+
+/* What the table says of an item. */
+typedef struct {
+    const expert_field *expert;
+    const char *filter; /* without "smcr." */
+    int group, severity;
+    bool strict;
+} row_t;
+
+#define ROW_OF(ei, filter, group, severity, strict) \
+    {&(ei), &(filter)[sizeof "smcr." - 1], group, severity, strict},
+#define EXPERT(ei, filter, group, severity, sentence) ROW_OF(ei, filter, group, severity, false)
+#define EXPERT_STRICT(ei, filter, group, severity, sentence) \
+    ROW_OF(ei, filter, group, severity, true)
+static const row_t rows[] = {
+#include "experts.def"
+};
+
+static const row_t *
+row_of(const expert_field *expert)
+{
+    const row_t *row = rows;
+
+    while (row->expert != expert)
+        row++;
+    return row;
+}
+
+bool
+smcr_is_breach(int group, int severity)
+{
+    return (group == PI_PROTOCOL || group == PI_MALFORMED) && severity >= PI_WARN;
+}
+
+/* Adds smcr.breach beside the item. Returns false when nobody is to be told. */
+static bool
+begin_raise(proto_item *item, const expert_field *expert)
+{
+    const row_t *row = row_of(expert);
+    proto_tree *tree = item ? proto_item_get_parent(item) : NULL;
+
+    if (row->strict && !smcr_items_strict)
+        return false;
+    if (tree && smcr_is_breach(row->group, row->severity) &&
+        proto_field_is_referenced(tree, hf_smcr_breach)) {
+        proto_item *breach = proto_tree_add_string(tree, hf_smcr_breach, NULL, 0, 0, row->filter);
+        proto_item_set_generated(breach);
+        proto_item_set_hidden(breach);
+    }
+    return true;
+}
+
+void
+smcr_raise(packet_info *pinfo, proto_item *item, expert_field *expert)
+{
+    if (begin_raise(item, expert))
+        expert_add_info(pinfo, item, expert);
+}
+
+void
+smcr_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!begin_raise(item, expert))
+        return;
+    va_start(arguments, format);
+    const char *text = wmem_strdup_vprintf(pinfo->pool, format, arguments);
+    va_end(arguments);
+    expert_add_info_format(pinfo, item, expert, "%s", text);
 }

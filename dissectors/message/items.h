@@ -24,4 +24,18 @@ proto_item *smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff
 /* Shows how long something took, in [brackets], as field `hf`, of type FT_RELATIVE_TIME. */
 proto_item *smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nanoseconds);
 
+/* The preference smcr.strict: whether to tell of doubtful and harmless breaches, too. */
+extern ws_bool smcr_items_strict;
+
+/* Whether an expert item of this group and severity says that a peer breaks a format or a rule. */
+bool smcr_is_breach(int group, int severity);
+
+/*
+ * The one way to raise an expert item of ours, at `item`; the second has a sentence of its own.
+ * What only strict users want to know of is left out for others. A breach is found by smcr.breach.
+ */
+void smcr_raise(packet_info *pinfo, proto_item *item, expert_field *expert);
+void smcr_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
+                     const char *format, ...) G_GNUC_PRINTF(4, 5);
+
 #endif /* SMCR_MESSAGE_ITEMS_H */

@@ -26,7 +26,7 @@ smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned 
         *walk->flawed |= !in_message;
         return;
     }
-    expert_add_info(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
+    smcr_raise(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
 }
 
 /* Shows what is left of a row that is not complete. */
@@ -163,7 +163,7 @@ show_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
     for (proto_item *bit = item->first_child; bit; bit = bit->next)
         remember(walk, bit);
     for (unsigned i = reserved_bits(row, walk, offset); i > 0; i--)
-        expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+        smcr_raise(walk->pinfo, item, &ei_smcr_reserved);
     return item;
 }
 
@@ -187,7 +187,7 @@ show_value(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
                                            row->length, order);
 
     if (reserved_row(row, walk, offset))
-        expert_add_info(walk->pinfo, item, &ei_smcr_reserved);
+        smcr_raise(walk->pinfo, item, &ei_smcr_reserved);
     if (row->also && proto_field_is_referenced(walk->tree, *row->also))
         proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->also, walk->tvb, (int)offset,
                                                   row->length, order));

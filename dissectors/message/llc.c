@@ -212,7 +212,7 @@ show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
     if (captured > next)
         item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_extra_bytes,
                                payload, next, captured - next);
-    expert_add_info(message->walk.pinfo, item, &ei_smcr_extra_bytes);
+    smcr_raise(message->walk.pinfo, item, &ei_smcr_extra_bytes);
 }
 
 /* Begins the message in the Info column, and the message's line. */

@@ -23,9 +23,9 @@ smcr_llc_expert(const smcr_llc_message_t *message, int hf, expert_field *expert,
     if (message->walk.flawed)
         return;
     if (sentence)
-        expert_add_info_format(message->walk.pinfo, item, expert, "%s", sentence);
+        smcr_raise_text(message->walk.pinfo, item, expert, "%s", sentence);
     else
-        expert_add_info(message->walk.pinfo, item, expert);
+        smcr_raise(message->walk.pinfo, item, expert);
 }
 
 void
@@ -63,7 +63,7 @@ show_zeros(const smcr_llc_message_t *message, int hf, expert_field *expert, unsi
         item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf, tvb, from,
                                until - from);
     if (used && !message->walk.flawed)
-        expert_add_info(message->walk.pinfo, item, expert);
+        smcr_raise(message->walk.pinfo, item, expert);
     if (until == to)
         return to;
     smcr_layout_explain_missing(&message->walk, item, to);

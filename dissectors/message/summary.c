@@ -6,6 +6,8 @@
 
 #include "summary.h"
 
+#include "items.h"
+
 /* Adds `text` to both, each with its own beginning; NULL: not there. */
 static void
 add(const smcr_walk_t *walk, const char *info, const char *line, const char *text)
@@ -82,7 +84,7 @@ void
 smcr_note(const smcr_walk_t *walk, proto_item *item, expert_field *expert)
 {
     if (!walk->flawed)
-        expert_add_info(walk->pinfo, item, expert);
+        smcr_raise(walk->pinfo, item, expert);
 }
 
 void
@@ -90,5 +92,5 @@ smcr_note_format(const smcr_walk_t *walk, proto_item *item, expert_field *expert
                  const char *format, ...)
 {
     TEXT_OF(walk, format, text, true);
-    expert_add_info_format(walk->pinfo, item, expert, "%s", text);
+    smcr_raise_text(walk->pinfo, item, expert, "%s", text);
 }

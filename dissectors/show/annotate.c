@@ -194,9 +194,9 @@ smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *
         if (!smcr_info_holds(pinfo, event))
             continue;
         if (event->text)
-            expert_add_info_format(pinfo, item, experts[event->id], "%s", event->text);
+            smcr_raise_text(pinfo, item, experts[event->id], "%s", event->text);
         else
-            expert_add_info(pinfo, item, experts[event->id]);
+            smcr_raise(pinfo, item, experts[event->id]);
     }
 }
 
@@ -208,7 +208,7 @@ check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
     const smcr_link_t *link = conn->side[0].link;
 
     if (pinfo->fd->visited && link && link->packet_count == 0 && !conn->fallback.kind)
-        expert_add_info(pinfo, item, &ei_smcr_no_roce);
+        smcr_raise(pinfo, item, &ei_smcr_no_roce);
 }
 
 static void
@@ -244,7 +244,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     /* What answers this message is known in the second pass only. */
     if (record->asks && pinfo->fd->visited &&
         smcr_exchange_is_unanswered(smcr_capture_state(), record->asks))
-        expert_add_info(pinfo, item, &ei_smcr_no_response);
+        smcr_raise(pinfo, item, &ei_smcr_no_response);
     smcr_annotate_events(pinfo, item, record);
     if (record->conn && record->conn->confirm_frame == pinfo->num)
         check_roce(pinfo, item, record->conn);

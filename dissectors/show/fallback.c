@@ -9,6 +9,7 @@
 #include "fields.h"
 #include "host/host.h"
 #include "tap.h"
+#include "message/message.h"
 #include "values.h"
 #include "wire/wire.h"
 
@@ -65,7 +66,7 @@ smcr_fallback_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
     proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0, reason);
 
     proto_item_set_generated(item);
-    expert_add_info_format(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
+    smcr_raise_text(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
                            reason);
     smcr_record_t none = smcr_record_new();
     none.direction = smcr_handshake_from_client(pinfo, conn) ? 0 : 1;

@@ -15,6 +15,7 @@
 #include "fields.h"
 #include "generated.h"
 #include "info.h"
+#include "message/message.h"
 #include "values.h"
 
 /* The queue pair that sends the packet, and how that is known. */
@@ -146,7 +147,7 @@ show_rejection(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
 
     if (!reason || note->repeat_of)
         return;
-    expert_add_info_format(pinfo, item, &ei_smcr_cm_rejected, "The connection is rejected: %s",
+    smcr_raise_text(pinfo, item, &ei_smcr_cm_rejected, "The connection is rejected: %s",
                            reason);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
 }

@@ -81,7 +81,7 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     if (place->index)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Offset", place->offset, " ");
     if (captured < place->length)
-        expert_add_info(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, data, captured),
+        smcr_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, data, captured),
                         &ei_smcr_cut_short);
     return below;
 }

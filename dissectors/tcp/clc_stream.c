@@ -151,7 +151,7 @@ show_decline(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
         conn->fallback.frame == pinfo->num)
         smcr_fallback_show(message, pinfo, tree, conn);
     else
-        expert_add_info(pinfo, proto_tree_get_parent(tree), &ei_smcr_clc_declined);
+        smcr_raise(pinfo, proto_tree_get_parent(tree), &ei_smcr_clc_declined);
 }
 
 /* Shows a message, number `nth` in this frame, with what was learned of it. Returns its type. */

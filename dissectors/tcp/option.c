@@ -58,7 +58,7 @@ smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
     smcr_layout_walk(&option_layout, &walk, 0, NULL);
     if (tvb_reported_length(tvb) != OPTION_LENGTH) {
         proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
-        expert_add_info(pinfo, item, &ei_smcr_option_length);
+        smcr_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
     if (!conn)

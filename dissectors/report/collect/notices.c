@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "message/message.h"
+
 #define PREFIX "smcr."
 
 /* An item of the frame whose packet has not come yet. */
@@ -136,9 +138,8 @@ smcr_notices_report_breaches(const smcr_notices_t *notices, smcr_list_t *list,
 {
     for (unsigned i = 0; i < wmem_array_get_count(notices->kinds); i++) {
         const smcr_notice_t *notice = wmem_array_index(notices->kinds, i);
-        bool breaks = notice->group == PI_PROTOCOL || notice->group == PI_MALFORMED;
 
-        if (!breaks || notice->severity < PI_WARN)
+        if (!smcr_is_breach(notice->group, notice->severity))
             continue;
         smcr_breach_entry_t *entry = smcr_list_add(list, scope, &smcr_breach_description);
         entry->kind = notice->filter + strlen(PREFIX);

@@ -176,11 +176,15 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
 {
     va_list arguments;
 
-    if (doubt.kind)
+    if (doubt.kind && doubt.kind != SMCR_DOUBT_ABSENT)
         return;
     va_start(arguments, format);
     char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
+    if (doubt.kind)
+        smcr_event_add(arrival, SMCR_EVENT_DOUBTFUL,
+                       "%s; but the capture lacks packets that may explain it", text);
+    else
+        smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
     g_free(text);
 }

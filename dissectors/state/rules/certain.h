@@ -80,7 +80,8 @@ smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);
 /* Whether what has come since bears the claim out, as far as is known now. */
 bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
 
-/* The packet breaks a rule: tells the user, unless that is doubtful. */
+/* The packet breaks a rule: tells the user. Where requests are absent, it says that they may
+ * explain it; where it is doubtful for another reason, it says nothing. */
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 

@@ -1,0 +1,36 @@
+"""smcr.breach finds all breaches of formats and rules; with smcr.strict doubtful ones are told of, too."""
+
+import re
+
+import fields
+from bed import TOP
+
+STRICT = ("-o", "smcr.strict:TRUE")
+CAPTURES = ("clc-length", "llc-counts", "rule-write-target", "roce-odd", "clc-proposal-counts")
+
+
+def breaches():
+    """Filters of the expert items that say of a peer that it breaks a format or a rule."""
+    groups = dict(re.findall(r'^EXPERT(?:_STRICT)?\(\w+, "([^"]+)", (\w+),',
+                             (TOP / "dissectors" / "experts.def").read_text(encoding="utf-8"), re.MULTILINE))
+    return [each.filter for each in fields.experts()
+            if each.severity in ("WARN", "ERROR") and groups[each.filter] in ("PI_PROTOCOL", "PI_MALFORMED")]
+
+
+def test_one_filter_finds_all(tshark):
+    items = breaches()
+    for name in CAPTURES:
+        rows = tshark.fields(name, "frame.number", "smcr.breach", *items, where="smcr.breach || " + " || ".join(items),
+                             two_pass=True)
+        assert rows, name
+        for number, found, *shown in rows:
+            raised = {item.removeprefix("smcr.") for item, values in zip(items, shown, strict=True) if values}
+            assert set(found) == raised, (name, number)
+
+
+def test_doubtful_ones(tshark):
+    """The second link group of the capture lacks a packet of the receiver."""
+    where = "smcr.breach.doubtful"
+    assert tshark.frames("rule-write-target", where) == []
+    rows = tshark.fields("rule-write-target", "frame.number", "smcr.breach", where=where, options=STRICT)
+    assert [(number, found) for number, found in rows] == [(["83"], []), (["85"], [])]
