@@ -127,9 +127,11 @@ test_breach(void)
     begin(&scene);
     next_frame(&scene.capture, NULL);
     const smcr_arrival_t *arrival = &scene.capture.arrival;
-    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_ABSENT, NULL}, "a");
-    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_START, NULL}, "b");
+    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_START, NULL}, "a");
     g_assert_cmpstr(events(&scene.capture), ==, "");
+    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_ABSENT, NULL}, "b");
+    g_assert_cmpstr(events(&scene.capture), ==, "DOUBTFUL");
+    next_frame(&scene.capture, NULL);
     smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, (smcr_doubt_t){SMCR_DOUBT_NONE, &claim}, "c");
     g_assert_cmpstr(events(&scene.capture), ==, "UNKNOWN_RKEY");
     g_assert_true(scene.capture.record.events->claim == &claim);

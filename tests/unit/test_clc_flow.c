@@ -60,7 +60,7 @@ static const struct {
         {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
-        {CONFIRM, 0, 1, A, 9, 4, UNCONFIRMED, 0, 0}}}, /* another link may have been added */
+        {CONFIRM, 0, 1, A, 9, 4, "DOUBTFUL " UNCONFIRMED, 0, 0}}}, /* another link may have been added */
     {"Confirm without Accept", {
         {CONFIRM, 0, 0, A, 1, 2, "CONFIRM_WITHOUT_ACCEPT", 0, 0}}},
     {"Confirm without Accept, of a known link", {
@@ -96,7 +96,7 @@ static const struct {
         {ACCEPT, 0, 1, B, 2, 3, "", 0, 0}}},
     {"no first contact on an unknown queue pair of a known server", {
         {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
-        {ACCEPT, 0, 1, B, 9, 1, "", 1, 1}}}, /* likewise */
+        {ACCEPT, 0, 1, B, 9, 1, "DOUBTFUL", 1, 1}}}, /* likewise */
     {"roles changed", { /* A's queue pair has been set up again, and the capture lacks how */
         {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},

@@ -152,7 +152,7 @@ static const struct {
         {CLIENT, REQ_ADD, 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""}, STOP},
         1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
     {"a client offers a link", { /* only servers do that */
-        {CLIENT, ADD_OF(0, CLIENT_2), 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
+        {CLIENT, ADD_OF(0, CLIENT_2), 0, 0, "LLC_WRONG_SENDER"}, STOP}, 1, 0, 0, {{0}}},
     {"CONFIRM LINK names another queue pair", {
         LINK_2_OFFERED, LINK_2_TAKEN,
         {SERVER, CONFIRM_(0, 0x12, 0x99), 1, 0, "WRONG_LINK"}, STOP},
@@ -167,7 +167,7 @@ static const struct {
         {CLIENT, RKEY(0, 0x301, TOKENS({1, 0, 0x300, 0x5000})), 1, 0, ""}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 1, 0x300, 0x300, 0}, {CLIENT, 2, 0x301, 0x300, 0}}},
     {"CONFIRM RKEY with continuation", {LINK_2,
-        {SERVER, RKEY(0, 0x300), 0, 0, ""},
+        {SERVER, RKEY(0, 0x300), 0, 0, "RKEY_LINK_MISSING"},
         {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000}, {7, 0, 0x302, 0x5000})), 0, 0,
          "UNKNOWN_LINK"},
         {CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), 0, 6, ""}, STOP},

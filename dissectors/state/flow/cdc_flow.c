@@ -192,24 +192,6 @@ take_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
     side->link = qp->link;
 }
 
-static void
-check_sequence(const smcr_arrival_t *arrival, const smcr_conn_side_t *side, const smcr_cdc_t *cdc)
-{
-    int16_t step = (int16_t)(uint16_t)(cdc->seq - side->cdc_seq);
-
-    if (!side->cdc_frame || step == 1)
-        return;
-    /* After a failover the messages that were not acknowledged may come again (4.6.1). */
-    if (step <= 0 && side->moved_frame <= side->cdc_frame)
-        smcr_event_add(arrival, SMCR_EVENT_SEQ_BACKWARDS,
-                       "Sequence number %u follows %u, which frame %u had", cdc->seq,
-                       side->cdc_seq, side->cdc_frame);
-    else if (step > 1)
-        smcr_event_add(arrival, SMCR_EVENT_SEQ_GAP,
-                       "Sequence number %u follows %u: CDC messages before this one are missing",
-                       cdc->seq, side->cdc_seq);
-}
-
 /* Sets `*frame` and tells the user when the connection's state has `bit` for the first time. */
 static void
 take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit, uint32_t *frame,
@@ -426,11 +408,6 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     known_t known = what_is_known(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
-    if (side->closed_frame && !(cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)))
-        smcr_event_add(arrival, SMCR_EVENT_AFTER_CLOSE,
-                       "The sender said in frame %u that it is done with the connection",
-                       side->closed_frame);
-    check_sequence(arrival, side, cdc);
     smcr_rules_cdc(arrival, conn, cdc);
     side->cdc_frame = arrival->when.frame;
     side->cdc_seq = cdc->seq;

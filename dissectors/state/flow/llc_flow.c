@@ -205,7 +205,10 @@ take_add_link(const flow_t *flow)
     }
     if (flow->response && !announced && flow->lgr->from_start)
         smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
-    take_new_qp(flow, announce_link(flow, add), add);
+    link = announce_link(flow, add);
+    take_new_qp(flow, link, add);
+    if (flow->response)
+        smcr_rules_added(flow->arrival, link);
 }
 
 static void
@@ -491,5 +494,6 @@ smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool reques
         .requested = requested,
     };
 
+    smcr_rules_llc(arrival, llc);
     rule_of(llc->type)->take(&flow);
 }

@@ -11,6 +11,7 @@
 #include "cdc_rules.h"
 #include "certain.h"
 #include "clc_rules.h"
+#include "llc_rules.h"
 #include "write_rules.h"
 
 #endif /* SMCR_STATE_RULES_RULES_H */

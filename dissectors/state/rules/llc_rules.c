@@ -1,0 +1,131 @@
+/* llc_rules.c
+ * What LLC messages may say: links of a group, keys of RMBs on all of them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "llc_rules.h"
+
+#include <string.h>
+
+#include "certain.h"
+#include "wire/wire.h"
+
+#define NUMBERS 256 /* of links: one byte */
+
+/* ---- who may send it ---- */
+
+/* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair.
+ * (R-3.5.1.5-1, R-A.3.2-3) */
+static void
+check_sender(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+    bool offers = type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn != 0;
+
+    if (llc->flags & SMCR_LLC_FLAG_RESPONSE || !lgr->from_start ||
+        lgr->server != arrival->qp->side || (type != SMCR_LLC_CONFIRM_LINK && !offers))
+        return;
+    smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s",
+                offers ? "Only the server may offer a link" : "Only the server begins CONFIRM LINK");
+}
+
+/* ---- links ---- */
+
+/* Whether the two links use the same device of `side`. */
+static bool
+share(const smcr_link_t *one, const smcr_link_t *other, int side)
+{
+    return one->qp[side].known && other->qp[side].known &&
+           memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
+}
+
+/* Whether the capture may lack that a link was deleted; a link without packets says nothing. */
+static smcr_doubt_t
+doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+
+    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        if (link->packet_count)
+            doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
+    return doubt;
+}
+
+/* No two links of a group join the same two devices. (R-2.2.1-1) */
+void
+smcr_rules_added(const smcr_arrival_t *arrival, const smcr_link_t *link)
+{
+    for (const smcr_link_t *other = link->lgr->all_links; other; other = other->next_of_group)
+        if (other != link && other->state == SMCR_LINK_ACTIVE && share(link, other, 0) &&
+            share(link, other, 1))
+            smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt_deleted(arrival, link->lgr),
+                        "Link %u joins the same two devices as link %u", link->number,
+                        other->number);
+}
+
+/* ---- keys ---- */
+
+/* Marks the links that the message names. Returns whether it names one twice. */
+static bool
+mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMBERS])
+{
+    const smcr_link_t *link = arrival->qp->link;
+    bool twice = false;
+
+    if (link->has_number)
+        named[link->number] = true;
+    for (unsigned i = 0; i < llc->rtoken_count; i++) {
+        twice |= named[llc->rtokens[i].link];
+        named[llc->rtokens[i].link] = true;
+    }
+    return twice;
+}
+
+/* The one active link that is not named; NULL: there is none. A link that a side has called lost
+ * may be left out. */
+static const smcr_link_t *
+find_missing(const smcr_lgr_t *lgr, const bool named[NUMBERS])
+{
+    const smcr_link_t *link = lgr->all_links;
+
+    while (link && (link->state != SMCR_LINK_ACTIVE || !link->has_number || link->lost ||
+                    named[link->number]))
+        link = link->next_of_group;
+    return link;
+}
+
+/*
+ * CONFIRM RKEY announces an RMB for all links of the group, each once, but for the one that carries
+ * it. A server may be about to delete the missing one, so what it sends next counts. What is left
+ * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6)
+ */
+static void
+check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    bool named[NUMBERS] = {false};
+
+    if (mark_links(arrival, llc, named))
+        smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_TWICE, smcr_doubt_message(arrival),
+                    "The message names a link twice, or the link that carries it");
+    const smcr_link_t *missing = find_missing(lgr, named);
+    if (missing && lgr->server != SMCR_SIDE_UNKNOWN &&
+        llc->u.confirm_rkey.other_links == llc->rtoken_count)
+        smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_MISSING,
+                    smcr_doubt_later(arrival, lgr, lgr->server, (smcr_claim_t){0}),
+                    "The message has no RToken for link %u", missing->number);
+}
+
+/* ---- all messages ---- */
+
+void
+smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+
+    check_sender(arrival, llc);
+    if (type == SMCR_LLC_CONFIRM_RKEY && !(llc->flags & SMCR_LLC_FLAG_RESPONSE))
+        check_links(arrival, llc);
+}
