@@ -42,6 +42,9 @@ static const struct {
     {"sequence gap", {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "SEQ_SKIPPED"},
         {CLIENT, 4, 0, 0, 0, 0, ""}, STOP}},
+    {"gap behind a failover", {
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, 0, "MOVED"},
+        {CLIENT, 3, 0, 0, 1, 0, "SEQ_GAP"}, STOP}},
     {"gap over the wrap", {
         {CLIENT, 65535, 0, 0, 0, 0, "DOUBTFUL"}, {CLIENT, 1, 0, 0, 0, 0, "SEQ_SKIPPED"}, STOP}},
     {"sequence backwards", {

@@ -60,7 +60,7 @@ static const struct {
         {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
-        {CONFIRM, 0, 1, A, 9, 4, "DOUBTFUL " UNCONFIRMED, 0, 0}}}, /* another link may have been added */
+        {CONFIRM, 0, 1, A, 9, 4, "DOUBTFUL " UNCONFIRMED, 0, 0}}}, /* a link may be absent */
     {"Confirm without Accept", {
         {CONFIRM, 0, 0, A, 1, 2, "CONFIRM_WITHOUT_ACCEPT", 0, 0}}},
     {"Confirm without Accept, of a known link", {

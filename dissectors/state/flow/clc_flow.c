@@ -64,6 +64,7 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     smcr_lgr_t *lgr = qp->link->lgr;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
+    smcr_rules_announced(arrival, conn, qp, accept);
     smcr_conn_join(conn, lgr);
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
     if (conn->first_contact)
@@ -217,6 +218,8 @@ take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t
     const smcr_clc_proposal_t *proposal = &clc->u.proposal;
 
     conn->proposal_frame = arrival->when.frame;
+    if (clc->complete)
+        memcpy(conn->proposed_id, proposal->peer_id, SMCR_PEER_ID_LENGTH);
     conn->has_subnet = clc->complete && proposal->has_ip_area;
     memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
     conn->subnet_length = proposal->subnet_length;
@@ -225,6 +228,7 @@ take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t
 static void
 take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
+    smcr_rules_decline(arrival, conn);
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);
@@ -272,6 +276,8 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     smcr_state_learns(arrival->state, arrival->when.frame);
     record->conn = conn;
     record->direction = from_server;
+    if (smcr_rules_sender(arrival, conn, clc->header.type))
+        return;
     take_step(arrival, conn, clc->header.type);
     switch (clc->header.type) {
 #define SMCR_CLC_MESSAGE(name, type, text, body, handler) \

@@ -77,6 +77,8 @@ struct smcr_conn {
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
+    uint8_t proposed_id[SMCR_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: it has none */
+    uint32_t eid;            /* sum of the EID in the Accept; 0: it has none */
     uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
     uint8_t subnet_length;   /* bits */
     uint8_t clc_asked;       /* CLC type of `clc_step` */

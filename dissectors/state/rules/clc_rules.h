@@ -9,6 +9,16 @@
 
 #include "state/model/record.h"
 
+/* A CLC message arrives, whose direction is known. Returns whether only the other side sends it. */
+bool smcr_rules_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint8_t type);
+
+/* An Accept or Confirm of the connection announces its sender, which has the queue pair. */
+void smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
+                          const smcr_clc_accept_t *accept);
+
+/* A Decline arrives, before anything is learned of it. */
+void smcr_rules_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
 /* An Accept without first contact flag names a queue pair that the capture does not know. */
 void smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept);
 

@@ -28,7 +28,8 @@ check_sender(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         lgr->server != arrival->qp->side || (type != SMCR_LLC_CONFIRM_LINK && !offers))
         return;
     smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s",
-                offers ? "Only the server may offer a link" : "Only the server begins CONFIRM LINK");
+                offers ? "Only the server may offer a link"
+                       : "Only the server begins CONFIRM LINK");
 }
 
 /* ---- links ---- */
