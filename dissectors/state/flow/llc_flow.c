@@ -72,14 +72,14 @@ static void
 delete(const flow_t *flow, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
+    /* else a link may live on, or a connection may have ended */
+    bool certain = !smcr_doubt_group(flow->arrival, flow->lgr).kind;
     bool changed = smcr_link_delete(link, flow->arrival->when.frame);
 
     if (before)
         smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted", link->number);
     if (changed)
         note_type(flow);
-    /* a link whose confirmation the capture lacks does not count as active */
-    bool certain = !smcr_doubt_group(flow->arrival, flow->lgr).kind;
     if (flow->lgr->ended_frame == flow->arrival->when.frame && certain)
         smcr_cost_tell_end(flow->arrival, flow->lgr);
 }
@@ -236,7 +236,7 @@ static void
 end_group(const flow_t *flow)
 {
     smcr_lgr_t *lgr = flow->lgr;
-    bool alive = !lgr->ended_frame;
+    bool certain = !smcr_doubt_group(flow->arrival, lgr).kind, alive = !lgr->ended_frame;
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
         smcr_link_t *link = wmem_list_frame_data(at);
@@ -250,7 +250,8 @@ end_group(const flow_t *flow)
     if (!alive)
         return;
     smcr_event_add(flow->arrival, SMCR_EVENT_LGR_ENDED, NULL);
-    smcr_cost_tell_end(flow->arrival, flow->lgr);
+    if (certain)
+        smcr_cost_tell_end(flow->arrival, flow->lgr);
 }
 
 /* Both sides may use the link until the response (3.5.5.1.3). */
