@@ -39,7 +39,7 @@ COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\nEXPERT(?:_STRICT)?\(\w+, \"
 
 def whens():
     """{filter: when it is raised}, the comments of the table."""
-    text = (TOP / "dissectors" / "experts.def").read_text(encoding="utf-8")
+    text = fields.experts_text()
     return {name: re.sub(r"\n \* ", " ", comment) for comment, name in COMMENT.findall(text)}
 
 

@@ -18,6 +18,11 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten"}
 
 
+def experts_text():
+    """The tables of expert items, as they are written."""
+    return "".join(path.read_text(encoding="utf-8") for path in sorted((TOP / "dissectors").glob("experts*.def")))
+
+
 @functools.cache
 def _rows(table, macro):
     """Arguments of all rows of a table, as the preprocessor hands them to `macro`: lists of C expressions."""

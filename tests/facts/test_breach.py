@@ -3,7 +3,6 @@
 import re
 
 import fields
-from bed import TOP
 
 STRICT = ("-o", "smcr.strict:TRUE")
 CAPTURES = ("clc-length", "llc-counts", "rule-write-target", "roce-odd", "clc-proposal-counts")
@@ -11,8 +10,7 @@ CAPTURES = ("clc-length", "llc-counts", "rule-write-target", "roce-odd", "clc-pr
 
 def breaches():
     """Filters of the expert items that say of a peer that it breaks a format or a rule."""
-    groups = dict(re.findall(r'^EXPERT(?:_STRICT)?\(\w+, "([^"]+)", (\w+),',
-                             (TOP / "dissectors" / "experts.def").read_text(encoding="utf-8"), re.MULTILINE))
+    groups = dict(re.findall(r'^EXPERT(?:_STRICT)?\(\w+, "([^"]+)", (\w+),', fields.experts_text(), re.MULTILINE))
     return [each.filter for each in fields.experts()
             if each.severity in ("WARN", "ERROR") and groups[each.filter] in ("PI_PROTOCOL", "PI_MALFORMED")]
 

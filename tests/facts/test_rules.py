@@ -19,8 +19,7 @@ EVERY = rules.rules()
 BY_ID = {each.id: each for each in EVERY}
 EVENTS = dict(re.findall(r"^SMCR_EVENT\((\w+), (\w+),", (
     TOP / "dissectors" / "state" / "model" / "events.def").read_text(encoding="utf-8"), re.MULTILINE))
-VARIABLES = dict(re.findall(r'^EXPERT\((\w+), "([^"]+)"', (
-    TOP / "dissectors" / "experts.def").read_text(encoding="utf-8"), re.MULTILINE))
+VARIABLES = dict(re.findall(r'^EXPERT\((\w+), "([^"]+)"', fields.experts_text(), re.MULTILINE))
 
 
 def severities():
@@ -91,8 +90,7 @@ def test_names_exist(tshark):
 
 def test_what_breaks_the_protocol_has_a_rule():
     """Each expert item of RFC 7609 above NOTE is that of a row; fabric and life of connections are no matter of rules."""
-    groups = dict(re.findall(r'^EXPERT\(\w+, "([^"]+)", (\w+),', (
-        TOP / "dissectors" / "experts.def").read_text(encoding="utf-8"), re.MULTILINE))
+    groups = dict(re.findall(r'^EXPERT\(\w+, "([^"]+)", (\w+),', fields.experts_text(), re.MULTILINE))
     breaches = {each.filter for each in fields.experts()
                 if each.severity in ("WARN", "ERROR") and groups[each.filter] in ("PI_PROTOCOL", "PI_MALFORMED")}
     named = {item for each in EVERY for item, severity in each.items}

@@ -155,16 +155,25 @@ smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
     return doubt;
 }
 
+/* Whether the flow goes on behind the point: without a gap right there, or without any. */
+static bool
+goes_on(const smcr_point_t *point, bool all_of_it)
+{
+    const smcr_flow_t *flow = &point->qp->traffic.flow;
+
+    return flow->highest > point->psn && point->qp->too_late <= point->psn &&
+           !smcr_gaps_has(&flow->gaps, point->psn + 1) &&
+           (!all_of_it || is_whole(point->qp, point->psn));
+}
+
 bool
 smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim)
 {
-    for (unsigned i = 0; i < claim->count; i++) {
-        const smcr_point_t *point = &claim->points[i];
-        const smcr_flow_t *flow = &point->qp->traffic.flow;
-        if (flow->highest <= point->psn || point->qp->too_late > point->psn ||
-            smcr_gaps_has(&flow->gaps, point->psn + 1))
+    if (claim->deadline && state->last_time <= claim->deadline)
+        return false;
+    for (unsigned i = 0; i < claim->count; i++)
+        if (!goes_on(&claim->points[i], claim->deadline != 0))
             return false;
-    }
     return !claim->has_come || !claim->has_come(state, claim);
 }
 

@@ -27,6 +27,7 @@ struct smcr_claim {
     bool (*has_come)(const smcr_state_t *state, const struct smcr_claim *claim);
     const void *about; /* for `has_come` */
     uint32_t key;      /* likewise */
+    uint64_t deadline; /* by which it had to come, nanoseconds since the epoch; 0: before now */
     unsigned count;    /* of points */
     smcr_point_t *points;
 };
@@ -66,6 +67,8 @@ bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
  * later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
  * The capture may lack just that: each of the sender's flows has to go on without a gap, and it
  * must not have come by then. `claim` has `has_come`, `about` and `key`. Shown in a second pass.
+ * With a `deadline` nothing may be absent from those flows at all, and the capture goes on after
+ * the deadline.
  */
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                               smcr_claim_t claim);
