@@ -53,27 +53,18 @@ smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nanoseconds)
 
 ws_bool smcr_items_strict = false;
 
-/* What the table says of an item. */
-typedef struct {
-    const expert_field *expert;
-    const char *filter; /* without "smcr." */
-    int group, severity;
-    bool strict;
-} row_t;
-
-#define ROW_OF(ei, filter, group, severity, strict) \
-    {&(ei), &(filter)[sizeof "smcr." - 1], group, severity, strict},
+#define ROW_OF(ei, filter, group, severity, strict) {&(ei), filter, group, severity, strict},
 #define EXPERT(ei, filter, group, severity, sentence) ROW_OF(ei, filter, group, severity, false)
 #define EXPERT_STRICT(ei, filter, group, severity, sentence) \
     ROW_OF(ei, filter, group, severity, true)
-static const row_t rows[] = {
+static const smcr_expert_row_t rows[] = {
 #include "experts.def"
 };
 
-static const row_t *
-row_of(const expert_field *expert)
+const smcr_expert_row_t *
+smcr_expert_row(const expert_field *expert)
 {
-    const row_t *row = rows;
+    const smcr_expert_row_t *row = rows;
 
     while (row->expert != expert)
         row++;
@@ -90,14 +81,15 @@ smcr_is_breach(int group, int severity)
 static bool
 begin_raise(proto_item *item, const expert_field *expert)
 {
-    const row_t *row = row_of(expert);
+    const smcr_expert_row_t *row = smcr_expert_row(expert);
     proto_tree *tree = item ? proto_item_get_parent(item) : NULL;
 
     if (row->strict && !smcr_items_strict)
         return false;
     if (tree && smcr_is_breach(row->group, row->severity) &&
         proto_field_is_referenced(tree, hf_smcr_breach)) {
-        proto_item *breach = proto_tree_add_string(tree, hf_smcr_breach, NULL, 0, 0, row->filter);
+        proto_item *breach = proto_tree_add_string(tree, hf_smcr_breach, NULL, 0, 0,
+                                                   &row->filter[sizeof "smcr." - 1]);
         proto_item_set_generated(breach);
         proto_item_set_hidden(breach);
     }

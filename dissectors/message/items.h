@@ -27,6 +27,17 @@ proto_item *smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nan
 /* The preference smcr.strict: whether to tell of doubtful and harmless breaches, too. */
 extern ws_bool smcr_items_strict;
 
+/* What the table says of an expert item. */
+typedef struct {
+    const expert_field *expert;
+    const char *filter;
+    int group, severity; /* PI_PROTOCOL, PI_WARN and so on */
+    bool strict;         /* it is raised with smcr.strict only */
+} smcr_expert_row_t;
+
+/* The row of one of ours. */
+const smcr_expert_row_t *smcr_expert_row(const expert_field *expert);
+
 /* Whether an expert item of this group and severity says that a peer breaks a format or a rule. */
 bool smcr_is_breach(int group, int severity);
 

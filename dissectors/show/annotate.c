@@ -12,6 +12,7 @@
 #include "analysis.h"
 #include "cdc_view.h"
 #include "end_names.h"
+#include "events.h"
 #include "fallback.h"
 #include "fields.h"
 #include "generated.h"
@@ -182,24 +183,6 @@ show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
         hidden(proto_tree_add_uint(tree, hf_step, tvb, 0, 0, answers->step));
 }
 
-void
-smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
-{
-#define SMCR_EVENT(id, expert, info) [id] = &expert,
-    static expert_field *const experts[] = {
-#include "state/model/events.def"
-    };
-
-    for (const smcr_event_t *event = record->events; event; event = event->next) {
-        if (!smcr_info_holds(pinfo, event))
-            continue;
-        if (event->text)
-            smcr_raise_text(pinfo, item, experts[event->id], "%s", event->text);
-        else
-            smcr_raise(pinfo, item, experts[event->id]);
-    }
-}
-
 /* Second pass, at the Confirm: did the connection ever appear on RoCE? One that fell back says so
  * there. */
 static void
@@ -245,7 +228,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     if (record->asks && pinfo->fd->visited &&
         smcr_exchange_is_unanswered(smcr_capture_state(), record->asks))
         smcr_raise(pinfo, item, &ei_smcr_no_response);
-    smcr_annotate_events(pinfo, item, record);
+    smcr_events_show(pinfo, item, record);
     if (record->conn && record->conn->confirm_frame == pinfo->num)
         check_roce(pinfo, item, record->conn);
 }

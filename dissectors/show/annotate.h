@@ -27,7 +27,4 @@ void smcr_annotate_source(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *
 /* The queue pair that receives it. */
 void smcr_annotate_target(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key);
 
-/* The expert items of the record's events, at `item`. */
-void smcr_annotate_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
-
 #endif /* SMCR_SHOW_ANNOTATE_H */

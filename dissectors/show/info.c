@@ -11,6 +11,7 @@
 #include <epan/addr_resolv.h>
 #include <wsutil/utf8_entities.h>
 
+#include "events.h"
 #include "host/host.h"
 #include "values.h"
 #include "wire/wire.h"
@@ -105,13 +106,6 @@ add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t even
         wmem_strbuf_append_printf(text, "[%s] ", word);
 }
 
-bool
-smcr_info_holds(const packet_info *pinfo, const smcr_event_t *event)
-{
-    return !event->claim ||
-           (pinfo->fd->visited && smcr_claim_holds(smcr_capture_state(), event->claim));
-}
-
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -125,7 +119,7 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
     for (const smcr_event_t *event = record->events; event; event = event->next)
-        if (words[event->id] && smcr_info_holds(pinfo, event))
+        if (words[event->id] && smcr_event_holds(pinfo, event))
             add_event(text, record, event->id, words[event->id]);
     if (record->gap_frame && !record->missing)
         wmem_strbuf_append(text, "[Behind a gap] ");

@@ -18,10 +18,6 @@ void smcr_info_begin(packet_info *pinfo, const smcr_record_t *record);
 /* The same for CLC messages, which TCP carries. */
 void smcr_info_begin_tcp(packet_info *pinfo);
 
-/* Whether the event is to be told: what comes later may have to bear it out, which is known in the
- * second pass only. */
-bool smcr_info_holds(const packet_info *pinfo, const smcr_event_t *event);
-
 /* Puts the trouble that the record tells of before everything else. It stays when the application's
  * dissector writes its own text. */
 void smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record);

@@ -12,6 +12,7 @@
 
 #include "analysis.h"
 #include "annotate.h"
+#include "events.h"
 #include "fields.h"
 #include "generated.h"
 #include "info.h"
@@ -183,7 +184,7 @@ smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_r
             show_management(tvb, pinfo, below, record);
         smcr_analysis_show(tvb, pinfo, below, record, roce);
     }
-    smcr_annotate_events(pinfo, proto_tree_get_parent(below), record);
+    smcr_events_show(pinfo, proto_tree_get_parent(below), record);
     if (is_message(record))
         show_message(pinfo, proto_tree_get_parent(below), record->cm);
     pinfo->current_proto = protocol;

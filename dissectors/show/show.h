@@ -9,6 +9,7 @@
 
 #include "annotate.h"
 #include "end_names.h"
+#include "events.h"
 #include "fallback.h"
 #include "info.h"
 #include "rdma_connection.h"

@@ -31,6 +31,7 @@ keep(const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_tap_t *kept = wmem_memdup(pinfo->pool, packet, sizeof *packet);
 
+    kept->first_pass = !pinfo->fd->visited;
     kept->record = wmem_memdup(pinfo->pool, packet->record, sizeof *packet->record);
     if (packet->roce)
         kept->roce = wmem_memdup(pinfo->pool, packet->roce, sizeof *packet->roce);

@@ -31,6 +31,7 @@ HEALTHY = re.findall(r"^- (\S+)$", (TOP / "captures" / "README.md").read_text(en
 SIDES = ("client", "server")
 WAYS = ("client_to_server", "server_to_client")
 MTUS = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
+FIRST_CONTACT = 0x08  # flag of Accept
 SMALLEST_BUFFER = 16384
 
 well_formed = pytest.mark.parametrize("name, run", [each for each in RUNS if each[0] not in MALFORMED], ids=name_of)
@@ -319,15 +320,15 @@ def test_sizes_of_rmbs(tshark, name, run):
 # ---- link groups, by the Accepts and Confirms ----
 
 
-Offer = collections.namedtuple("Offer", "gid qpn rkey va size mtu")
+Offer = collections.namedtuple("Offer", "first_contact gid qpn rkey va size mtu")
 
 
 def offer(data):
     """What an Accept or a Confirm of SMC-R says of its sender's end."""
     def number(at, size):
         return int.from_bytes(data[at:at + size], "big")
-    return Offer(ipaddress.ip_address(data[16:32]), number(38, 3), number(41, 4), number(52, 8),
-                 SMALLEST_BUFFER << (data[50] >> 4), MTUS.get(data[50] & 15))
+    return Offer(bool(data[7] & FIRST_CONTACT), ipaddress.ip_address(data[16:32]), number(38, 3), number(41, 4),
+                 number(52, 8), SMALLEST_BUFFER << (data[50] >> 4), MTUS.get(data[50] & 15))
 
 
 @functools.cache
@@ -357,13 +358,14 @@ def test_agreements(tshark, name, run):
         if group is None:
             wrong.append((f"{stream}.link_group", each["link_group"], "a link group"))
             continue
-        links = [link for link in group["links"] if all(
-            (gid(link[side]["gid"]), link[side]["qpn"]) == (end.gid, end.qpn) for side, end in zip(SIDES, ends)
-            if link[side]["gid"] is not None)]
-        right = min(ends[0].mtu, ends[1].mtu)
-        wrong += [] if links else [(f"{stream}: link", [link["client"] for link in group["links"]], ends)]
-        wrong += [(f"{stream}: mtu_bytes of link {link['number']}", link["mtu_bytes"], right) for link in links
-                  if link["mtu_bytes"] != right]
+        named = [[link for link in group["links"] if link[side]["gid"] is None
+                  or (gid(link[side]["gid"]), link[side]["qpn"]) == (end.gid, end.qpn)] for side, end in zip(SIDES, ends)]
+        wrong += [] if all(named) else [(f"{stream}: link", [link["client"] for link in group["links"]], ends)]
+        if ends[1].first_contact:  # both name one link, and later MTUs mean nothing
+            right = min(ends[0].mtu, ends[1].mtu)
+            wrong += [] if any(link in named[1] for link in named[0]) else [(f"{stream}: one link", named, ends)]
+            wrong += [(f"{stream}: mtu_bytes of link {link['number']}", link["mtu_bytes"], right) for link in named[0]
+                      if link in named[1] and link["mtu_bytes"] != right]
         for side, end in zip(SIDES, ends):
             rmbs = [rmb for rmb in group["rmbs"] if rmb["owner"] == side and end.rkey in rkeys(rmb)
                     and each["stream"] in rmb["streams"]]

@@ -124,6 +124,8 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     smcr_announced_rmbs_take(collection->rmbs, when, packet);
     smcr_link_groups_take(collection->groups, when, packet, pinfo->vlan_id);
     smcr_notices_blame(collection->notices, packet);
+    if (packet->first_pass)
+        smcr_notices_claim(collection->notices, when, packet);
 }
 
 /* ---- reporting ---- */
@@ -273,7 +275,7 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_report_e
                         wmem_allocator_t *scope, uint32_t *count)
 {
     uint32_t items;
-    const smcr_notice_t *expert = smcr_notices_all(collection->notices, &items);
+    const smcr_notice_t *expert = smcr_notices_all(collection->notices, scope, &items);
     wmem_array_t *notices = wmem_array_new(scope, sizeof(smcr_notice_t));
 
     if (items)

@@ -1,6 +1,9 @@
 /* notices.c
  * Counts expert items. They come before the packet that they are about, in the same frame.
  *
+ * In the first pass over a capture an item that later packets have to bear out does not come. What
+ * claims it is kept, and asked when the report is drawn.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
@@ -8,6 +11,7 @@
 
 #include <string.h>
 
+#include "host/host.h"
 #include "message/message.h"
 
 #define PREFIX "smcr."
@@ -21,9 +25,17 @@ typedef struct {
     smcr_when_t when;
 } pending_t;
 
+/* An event that later packets have to bear out. */
+typedef struct {
+    const smcr_event_t *event;
+    const char *by;
+    smcr_when_t when;
+} claimed_t;
+
 struct smcr_notices {
     wmem_allocator_t *scope;
-    wmem_array_t *kinds; /* smcr_notice_t */
+    wmem_array_t *kinds;   /* smcr_notice_t */
+    wmem_array_t *claimed; /* claimed_t */
     pending_t *pending;
     unsigned pending_count, pending_room;
 };
@@ -35,6 +47,7 @@ smcr_notices_new(wmem_allocator_t *scope)
 
     notices->scope = scope;
     notices->kinds = wmem_array_new(scope, sizeof(smcr_notice_t));
+    notices->claimed = wmem_array_new(scope, sizeof(claimed_t));
     return notices;
 }
 
@@ -84,61 +97,107 @@ smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet)
     }
 }
 
-static smcr_notice_t *
-find(const smcr_notices_t *notices, const pending_t *pending)
+void
+smcr_notices_claim(smcr_notices_t *notices, smcr_when_t when, const smcr_tap_t *packet)
 {
-    for (unsigned i = 0; i < wmem_array_get_count(notices->kinds); i++) {
-        smcr_notice_t *notice = wmem_array_index(notices->kinds, i);
-        if (strcmp(notice->filter, pending->filter) == 0 &&
-            notice->severity == pending->severity && g_strcmp0(notice->by, pending->by) == 0)
-            return notice;
+    for (const smcr_event_t *event = packet->record->events; event; event = event->next)
+        if (event->claim)
+            wmem_array_append_one(notices->claimed,
+                                  ((claimed_t){event, sender_of(packet->record), when}));
+}
+
+/* ---- counting ---- */
+
+static smcr_notice_t *
+find(wmem_array_t *kinds, const smcr_notice_t *wanted)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
+        smcr_notice_t *kind = wmem_array_index(kinds, i);
+        if (strcmp(kind->filter, wanted->filter) == 0 && kind->severity == wanted->severity &&
+            g_strcmp0(kind->by, wanted->by) == 0)
+            return kind;
     }
     return NULL;
 }
 
+/* One more: its text lives as long as `scope`. */
 static void
-count(smcr_notices_t *notices, const pending_t *pending)
+count(wmem_array_t *kinds, wmem_allocator_t *scope, smcr_notice_t one)
 {
-    smcr_notice_t *notice = find(notices, pending);
+    smcr_notice_t *kind = find(kinds, &one);
 
-    if (notice) {
-        notice->count++;
+    if (!kind) {
+        one.text = wmem_strdup(scope, one.text);
+        wmem_array_append_one(kinds, one);
         return;
     }
-    smcr_notice_t first = {
-        .filter = pending->filter,
-        .severity = pending->severity,
-        .group = pending->group,
-        .by = pending->by,
-        .text = wmem_strdup(notices->scope, pending->text),
-        .count = 1,
-        .first = pending->when,
-    };
-    wmem_array_append_one(notices->kinds, first);
+    kind->count += one.count;
+    if (one.first.frame < kind->first.frame) {
+        kind->first = one.first;
+        kind->text = wmem_strdup(scope, one.text);
+    }
 }
 
 void
 smcr_notices_end_frame(smcr_notices_t *notices)
 {
-    for (unsigned i = 0; i < notices->pending_count; i++)
-        count(notices, &notices->pending[i]);
+    for (unsigned i = 0; i < notices->pending_count; i++) {
+        const pending_t *pending = &notices->pending[i];
+        count(notices->kinds, notices->scope,
+              (smcr_notice_t){pending->filter, pending->severity, pending->group, pending->by,
+                              pending->text, 1, pending->when});
+    }
     notices->pending_count = 0;
 }
 
-const smcr_notice_t *
-smcr_notices_all(const smcr_notices_t *notices, uint32_t *number)
+/* ---- reporting ---- */
+
+static void
+count_claimed(wmem_array_t *kinds, wmem_allocator_t *scope, const claimed_t *claimed)
 {
-    *number = wmem_array_get_count(notices->kinds);
-    return wmem_array_get_raw(notices->kinds);
+    const smcr_expert_row_t *row = smcr_expert_row(smcr_event_expert(claimed->event));
+
+    if (row->strict && !smcr_items_strict)
+        return;
+    if (smcr_claim_holds(smcr_capture_state(), claimed->event->claim))
+        count(kinds, scope,
+              (smcr_notice_t){row->filter, row->severity, row->group, claimed->by,
+                              claimed->event->text, 1, claimed->when});
+}
+
+static int
+by_frame(const void *one, const void *other)
+{
+    const smcr_notice_t *a = one, *b = other;
+
+    return (a->first.frame > b->first.frame) - (a->first.frame < b->first.frame);
+}
+
+const smcr_notice_t *
+smcr_notices_all(const smcr_notices_t *notices, wmem_allocator_t *scope, uint32_t *number)
+{
+    wmem_array_t *kinds = wmem_array_new(scope, sizeof(smcr_notice_t));
+    unsigned claims = wmem_array_get_count(notices->claimed);
+
+    if (wmem_array_get_count(notices->kinds))
+        wmem_array_append(kinds, wmem_array_get_raw(notices->kinds),
+                          wmem_array_get_count(notices->kinds));
+    for (unsigned i = 0; i < claims; i++)
+        count_claimed(kinds, scope, wmem_array_index(notices->claimed, i));
+    if (claims)
+        wmem_array_sort(kinds, by_frame);
+    *number = wmem_array_get_count(kinds);
+    return wmem_array_get_raw(kinds);
 }
 
 void
 smcr_notices_report_breaches(const smcr_notices_t *notices, smcr_list_t *list,
                              wmem_allocator_t *scope)
 {
-    for (unsigned i = 0; i < wmem_array_get_count(notices->kinds); i++) {
-        const smcr_notice_t *notice = wmem_array_index(notices->kinds, i);
+    uint32_t number;
+    const smcr_notice_t *notice = smcr_notices_all(notices, scope, &number);
 
+    for (uint32_t i = 0; i < number; i++, notice++) {
         if (!smcr_is_breach(notice->group, notice->severity))
             continue;
         smcr_breach_entry_t *entry = smcr_list_add(list, scope, &smcr_breach_description);

@@ -21,12 +21,17 @@ void smcr_notices_take(smcr_notices_t *notices, smcr_when_t when, const expert_i
 /* The packet or message that the items since the last one are about. */
 void smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet);
 
+/* The same packet, in the first pass over the capture: what later packets have to bear out counts
+ * once they do. */
+void smcr_notices_claim(smcr_notices_t *notices, smcr_when_t when, const smcr_tap_t *packet);
+
 /* The frame is done with. */
 void smcr_notices_end_frame(smcr_notices_t *notices);
 
-/* All of them, in the order in which they came first; `*count`: how many. They live until the next
- * one comes. */
-const smcr_notice_t *smcr_notices_all(const smcr_notices_t *notices, uint32_t *count);
+/* All of them, in the order in which they came first; `*count`: how many. They live as long as
+ * `scope`. */
+const smcr_notice_t *smcr_notices_all(const smcr_notices_t *notices, wmem_allocator_t *scope,
+                                      uint32_t *count);
 
 /* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */
 void smcr_notices_report_breaches(const smcr_notices_t *notices, smcr_list_t *list,

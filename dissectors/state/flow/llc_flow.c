@@ -376,11 +376,11 @@ name_rmbs(const flow_t *flow, const smcr_qp_t *owner, smcr_withdrawal_t *named)
 static bool
 is_refused(const flow_t *flow, unsigned place)
 {
-    uint8_t errors = flow->llc->u.delete_rkey.errors;
+    const smcr_llc_t *llc = flow->llc;
 
-    if (!(flow->llc->flags & SMCR_LLC_FLAG_NEGATIVE))
-        return false;
-    return flow->llc->type & SMCR_LLC_TYPE_V2 || place >= 8 || (errors & 0x80 >> place) != 0;
+    return llc->flags & SMCR_LLC_FLAG_NEGATIVE &&
+           (llc->type & SMCR_LLC_TYPE_V2 || place >= 8 ||
+            llc->u.delete_rkey.errors & SMCR_LLC_ERROR_MASK_FIRST >> place);
 }
 
 /* The peer of the owner has let go of the RMBs. A response repeats its request, which the capture
