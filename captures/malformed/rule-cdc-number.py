@@ -10,6 +10,7 @@ EXPECTED = {"smcr.cdc.cursor_backwards": [104], "smcr.cdc.cursor_range": [81, 10
             "smcr.cdc.sequence_skipped": [58], "smcr.cdc.unseen_data": [81, 127, 150],
             "smcr.cdc.wrap": [127, 150], "smcr.packet_ahead": [194, 217, 240, 263, 286, 309],
             "smcr.window.full": [81, 127, 150]}
+UNPROVEN = {"smcr.cdc.cursor_backwards": [263]}
 SIZE = 16384
 FLAWS = ({"seq": 2}, {"seq": 3}, {"prod": (0, SIZE)}, {"cons": (0, 2)}, {"prod": (1, 40)}, {"prod": (2, 0)})
 

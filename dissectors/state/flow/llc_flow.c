@@ -222,12 +222,15 @@ take_add_link_cont(const flow_t *flow)
         smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
 }
 
-/* Who sent the message and who takes it in use the link no more. */
+/* Who sent the message and who takes it in use the link no more: certain where it is no client's
+ * wish. */
 static void
 let_go(const flow_t *flow, smcr_link_t *link)
 {
     const smcr_arrival_t *arrival = flow->arrival;
 
+    if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
+        return;
     link->gone = (smcr_told_t){arrival->when.time, NULL};
     smcr_unacked_add(&flow->to->unacked, arrival->state->scope, arrival->psn, &link->gone.acked);
 }

@@ -93,13 +93,14 @@ check_wrap(const said_t *said, const cursor_t *cursor)
                 cursor->before.wrap, cursor->before.count, cursor->now.wrap, cursor->now.count);
 }
 
-/* No cursor goes back behind that of the message before. (R-A.4-9) */
+/* No cursor goes back behind that of the message before, whatever the size of its element.
+ * (R-A.4-9) */
 static void
 check_back(const said_t *said, const cursor_t *cursor)
 {
-    const smcr_stream_t *stream = cursor->stream;
+    int16_t wraps = (int16_t)(uint16_t)(cursor->now.wrap - cursor->before.wrap);
 
-    if (stream->known && smcr_ring_distance(&stream->ring, cursor->before, cursor->now) < 0)
+    if (wraps < 0 || (wraps == 0 && cursor->now.count < cursor->before.count))
         smcr_breach(said->arrival, SMCR_EVENT_CURSOR_BACKWARDS, smcr_doubt_message(said->arrival),
                     "The %s cursor is behind that of the message before", cursor->name);
 }
