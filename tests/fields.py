@@ -47,6 +47,12 @@ def experts():
             for row in _rows("experts.def", "EXPERT")]
 
 
+def breaches():
+    """Filters of the expert items that say of a peer that it breaks a format or a rule."""
+    return [row[1].strip('"') for row in _rows("experts.def", "EXPERT")
+            if row[2] in ("PI_PROTOCOL", "PI_MALFORMED") and row[3] in ("PI_WARN", "PI_ERROR")]
+
+
 def severity_cell(expert):
     return expert.severity + (", strict" if expert.strict else "")
 

@@ -1,22 +1,13 @@
 """smcr.breach finds all breaches of formats and rules; with smcr.strict doubtful ones are told of, too."""
 
-import re
-
 import fields
 
 STRICT = ("-o", "smcr.strict:TRUE")
 CAPTURES = ("clc-length", "llc-counts", "rule-write-target", "roce-odd", "clc-proposal-counts")
 
 
-def breaches():
-    """Filters of the expert items that say of a peer that it breaks a format or a rule."""
-    groups = dict(re.findall(r'^EXPERT(?:_STRICT)?\(\w+, "([^"]+)", (\w+),', fields.experts_text(), re.MULTILINE))
-    return [each.filter for each in fields.experts()
-            if each.severity in ("WARN", "ERROR") and groups[each.filter] in ("PI_PROTOCOL", "PI_MALFORMED")]
-
-
 def test_one_filter_finds_all(tshark):
-    items = breaches()
+    items = fields.breaches()
     for name in CAPTURES:
         rows = tshark.fields(name, "frame.number", "smcr.breach", *items, where="smcr.breach || " + " || ".join(items),
                              two_pass=True)

@@ -5,12 +5,15 @@ tests that it names raise them. What is still to be done becomes less only.
 
 import collections
 import functools
+import pathlib
 import re
+import shutil
 
 import fields
 import pytest
 import rules
 from bed import TOP, captures
+from report_runs import PATHS, REAL, SMC
 
 TODO = 191  # rows that may have one; whoever does one lowers this
 SENTENCE_WORDS = 30
@@ -90,11 +93,8 @@ def test_names_exist(tshark):
 
 def test_what_breaks_the_protocol_has_a_rule():
     """Each expert item of RFC 7609 above NOTE is that of a row; fabric and life of connections are no matter of rules."""
-    groups = dict(re.findall(r'^EXPERT\(\w+, "([^"]+)", (\w+),', fields.experts_text(), re.MULTILINE))
-    breaches = {each.filter for each in fields.experts()
-                if each.severity in ("WARN", "ERROR") and groups[each.filter] in ("PI_PROTOCOL", "PI_MALFORMED")}
     named = {item for each in EVERY for item, severity in each.items}
-    assert breaches - named - {"smcr.message_short"} == set()  # any message that is cut by its sender
+    assert set(fields.breaches()) - named - {"smcr.message_short"} == set()  # any message that is cut by its sender
 
 
 # ---- against captures and tests ----
@@ -146,3 +146,23 @@ def test_correct_peers():
 def test_correct_peers_raise_nothing(tshark):
     assert [each.item for each in rules.allowed() for name, where in each.proofs
             if each.item in raised(tshark, name, where)] == []
+
+
+# ---- what real captures show ----
+
+def judged():
+    """{(item, capture): frames} as the document says."""
+    text = rules.DOCUMENT.read_text(encoding="utf-8")
+    rows = rules.table_rows(text, "| item | capture | frames | what is on the wire |")
+    return {(item.strip("`"), name.strip("`")): int(frames) for item, name, frames, _ in rows}
+
+
+def test_every_warning_of_a_real_capture_is_judged(tshark, scratch):
+    items = [each.filter for each in fields.experts() if each.severity in ("WARN", "ERROR")]
+    found = collections.Counter()
+    for name in REAL + SMC:
+        path = pathlib.Path(shutil.copy(PATHS[name], scratch))
+        for shown in tshark.fields(path, *items, where=" || ".join(items), two_pass=True):
+            found.update((item, name) for item, values in zip(items, shown, strict=True) if values)
+    assert len(REAL + SMC) == 50 and found == judged()
+    assert {item for item, _ in found} & set(fields.breaches()) == set()
