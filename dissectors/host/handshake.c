@@ -94,14 +94,37 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     return conn;
 }
 
+/* Wireshark's analysis of the TCP connection; NULL: there is none. */
+static const struct tcp_analysis *
+analysis_of(const smcr_conn_t *conn)
+{
+    return conn->conversation ? conversation_get_proto_data(conn->conversation, known.tcp.proto)
+                              : NULL;
+}
+
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    if (!conn->conversation)
-        return false;
-    const struct tcp_analysis *tcp =
-        conversation_get_proto_data(conn->conversation, known.tcp.proto);
+    const struct tcp_analysis *tcp = analysis_of(conn);
+
     return tcp && (tcp->conversation_completeness & COMPLETENESS_RST);
+}
+
+/* Wireshark's first flow is that of the higher address; of the higher port where they are equal. */
+bool
+smcr_handshake_has_closed(const smcr_conn_t *conn, unsigned role)
+{
+    const struct tcp_analysis *tcp = analysis_of(conn);
+    address own, peer;
+
+    if (!tcp)
+        return false;
+    smcr_endpoint_tcp_address(conn, role, &own);
+    smcr_endpoint_tcp_address(conn, !role, &peer);
+    int above = cmp_address(&own, &peer);
+    if (above == 0)
+        above = conn->port[role] > conn->port[!role] ? 1 : -1;
+    return (above >= 0 ? tcp->flow1.fin : tcp->flow2.fin) != 0;
 }
 
 bool

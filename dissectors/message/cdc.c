@@ -110,6 +110,18 @@ summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
 
 /* ---- one message ---- */
 
+/* Urgent data that are present are pending, too. (R-4.7.5-1) */
+static void
+check_urgent(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
+{
+    const uint8_t mask =
+        SMCR_CDC_FLAG_URGENT_PRESENT | SMCR_CDC_FLAG_URGENT_PENDING | SMCR_CDC_FLAG_FAILOVER;
+
+    if ((cdc->flags & mask) == SMCR_CDC_FLAG_URGENT_PRESENT)
+        smcr_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_flags),
+                   &ei_smcr_cdc_urgent_flags);
+}
+
 static void
 check(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
 {
@@ -118,6 +130,7 @@ check(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
     if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
         smcr_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
                         &ei_smcr_cdc_length);
+    check_urgent(walk, cdc);
 }
 
 /* Shows what follows the message in the payload. */

@@ -70,6 +70,9 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
         smcr_state_cdc(arrival, &cdc);
         if (record->conn && smcr_handshake_was_reset(record->conn))
             smcr_state_tcp_reset(arrival, &cdc);
+        else if (record->conn && record->direction >= 0 &&
+                 smcr_handshake_has_closed(record->conn, (unsigned)record->direction))
+            smcr_state_tcp_closed(arrival, &cdc);
     } else {
         smcr_llc_t llc;
         smcr_llc_decode(message, pinfo, &llc);

@@ -64,6 +64,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
             wmem_list_remove_frame(lgr->halves, wmem_list_head(lgr->halves));
         smcr_event_add(arrival,
                        lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
+        smcr_rules_token(arrival, cdc);
     }
     smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
@@ -214,6 +215,19 @@ take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
     smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);
 }
 
+/* The message, of which it will be known when its receiver has it. */
+static smcr_told_t *
+tell(const smcr_arrival_t *arrival)
+{
+    smcr_told_t *told = smcr_state_alloc0(arrival->state, sizeof *told);
+
+    told->sent = arrival->when.time;
+    if (arrival->roce)
+        smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
+                         &told->acked);
+    return told;
+}
+
 static void
 take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
            const smcr_cdc_t *cdc)
@@ -222,6 +236,8 @@ take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
 
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
                    SMCR_EVENT_SENDING_DONE);
+    if (cdc->state & SMCR_CDC_STATE_CLOSED && !side->closed)
+        side->closed = tell(arrival);
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
     if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame)
         take_abort(arrival, conn, side);
@@ -230,9 +246,9 @@ take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
 }
 
 static void
-check_cursors(const smcr_arrival_t *arrival, const smcr_stream_t *in)
+check_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_stream_t *in)
 {
-    if (in && in->announced && in->consumed > in->announced)
+    if (in && in->announced && in->consumed > in->announced && !smcr_rules_consumer(arrival, conn))
         smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
 }
 
@@ -324,7 +340,7 @@ announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc
     smcr_window_announced(arrival, streams->out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0,
                           known.placed);
     if (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT)
-        smcr_window_urgent(arrival->state, streams->out);
+        smcr_window_urgent(arrival, streams->out);
 }
 
 /* Completes the view with how the streams are now. */
@@ -375,7 +391,8 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
-    check_cursors(arrival, known.current ? in : NULL);
+    check_cursors(arrival, conn, known.current ? in : NULL);
+    smcr_window_heard(arrival, &conn->side[!arrival->qp->side].in);
     if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);
         smcr_write_end(arrival, conn, out);
@@ -384,6 +401,8 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
         note_located(arrival, &conn->side[arrival->qp->side]);
     if (out)
         announce(arrival, &streams, cdc, len, read, known);
+    if (len > 0 && known.current)
+        smcr_rules_producer(arrival, conn);
     reading.alone = only_reads(sender, cdc, arrival->record);
     if (in && read > 0)
         smcr_window_consumed(arrival, in, &reading);
@@ -418,5 +437,6 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
+    smcr_rules_close(arrival, conn, cdc);
     take_state(arrival, conn, side, cdc);
 }

@@ -373,6 +373,17 @@ smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         smcr_event_add(arrival, SMCR_EVENT_TCP_ENDED, NULL);
 }
 
+/* SMC is closed before TCP. (R-4.8.1-8) */
+void
+smcr_state_tcp_closed(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *sender = &arrival->record->conn->side[!arrival->qp->side];
+
+    if (arrival->record->fate == SMCR_FATE_TAKE && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) &&
+        !cdc->state && !smcr_conn_side_has_ended(sender))
+        smcr_event_add(arrival, SMCR_EVENT_TCP_CLOSED, NULL);
+}
+
 /* ---- queue pairs that nobody announced ---- */
 
 /* Takes in what came to the queue pair before it was known. */

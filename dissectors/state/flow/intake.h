@@ -27,6 +27,9 @@ void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 /* The TCP connection of this CDC message's connection was reset before; `cdc` ought to say so. */
 void smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
+/* The same, and its sender has closed the TCP connection before. (4.8.1) */
+void smcr_state_tcp_closed(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+
 /* A message has proven that the queue pair to which the packet goes carries SMC-R. */
 void smcr_state_prove(const smcr_arrival_t *arrival);
 

@@ -73,6 +73,16 @@ end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
                   smcr_point_absent(&before.blocked_at, arrival->qp, arrival->psn));
 }
 
+/* Whether the piece is new, and goes behind urgent data whose reader has sent nothing since. */
+static bool
+overruns_urgent(const smcr_stream_t *stream, const smcr_place_t *place)
+{
+    smcr_stalls_t now = stalls_of(stream);
+
+    return now.urgent_answer && *now.urgent_answer == 0 && place->position >= now.urgent &&
+           smcr_place_piece(place).rewritten == 0;
+}
+
 void
 smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
@@ -83,6 +93,8 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
 
     if (current && room && end > stream->consumed + room)
         smcr_rules_overwrite(arrival, conn);
+    if (current && overruns_urgent(stream, place))
+        smcr_rules_urgent_wait(arrival, conn);
     smcr_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
         blocked = end_blocked(arrival, stream);
@@ -99,6 +111,21 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     if (last)
         last->next = place;
     stream->unannounced = place;
+}
+
+/* Follows one message that announces data, until the reader has read them. */
+static void
+note_probe(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    smcr_probe_t *probe = stream->probe;
+
+    if (!arrival->roce || (probe && (!probe->told.acked || probe->end > stream->consumed)))
+        return;
+    if (!probe)
+        probe = stream->probe = smcr_state_alloc0(arrival->state, sizeof *probe);
+    *probe = (smcr_probe_t){stream->announced, {arrival->when.time, NULL}};
+    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
+                     &probe->told.acked);
 }
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. */
@@ -164,6 +191,19 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
     }
 }
 
+/* The message announces `bytes` that no RDMA WRITE so far carries. */
+static void
+note_unseen(const smcr_arrival_t *arrival, uint64_t bytes)
+{
+    const smcr_conn_t *conn = arrival->record->conn;
+
+    if (!conn || !smcr_rules_announced_early(arrival, conn, bytes))
+        smcr_event_add(arrival, SMCR_EVENT_UNSEEN_DATA,
+                       "No RDMA WRITE so far carries %" G_GUINT64_FORMAT
+                       " of the bytes that the message announces",
+                       bytes);
+}
+
 void
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
                       bool placed)
@@ -177,10 +217,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     if (view->len == 0)
         return;
     if (placed && stream->announced > stream->written)
-        smcr_event_add(arrival, SMCR_EVENT_UNSEEN_DATA,
-                       "No RDMA WRITE so far carries %" G_GUINT64_FORMAT
-                       " of the bytes that the message announces",
-                       MIN(stream->announced - stream->written, view->len));
+        note_unseen(arrival, MIN(stream->announced - stream->written, view->len));
+    note_probe(arrival, stream);
     note_full(arrival, stream);
     smcr_announcement_t *last = stream->unread;
     smcr_announcement_t *announcement = wmem_new(arrival->state->scope, smcr_announcement_t);
@@ -192,9 +230,25 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
 }
 
 void
-smcr_window_urgent(smcr_state_t *state, smcr_stream_t *stream)
+smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    stalls(state, stream)->urgent = stream->announced;
+    smcr_stalls_t *now = stalls(arrival->state, stream);
+
+    if (arrival->record->view->len == 0) /* the flag goes on */
+        return;
+    now->urgent = stream->announced;
+    now->urgent_answer = smcr_state_alloc0(arrival->state, sizeof *now->urgent_answer);
+    if (arrival->record->conn)
+        smcr_rules_urgent_answer(arrival, arrival->record->conn, now->urgent_answer);
+}
+
+void
+smcr_window_heard(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    uint64_t *answer = stalls_of(stream).urgent_answer;
+
+    if (answer && *answer == 0)
+        *answer = arrival->when.time;
 }
 
 /* ---- the reader ---- */
@@ -219,17 +273,23 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream)
     return last;
 }
 
-/* A message for a few bytes only: not worth it, unless a blocked writer waits for every byte. That
- * urgent data has been read is told at once. */
+/* A message for a few bytes only, or while half of the element is free: not worth it, unless a
+ * blocked writer waits for every byte. That urgent data has been read is told at once.
+ * (R-4.5.1-1) */
 static void
 note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
-                  uint64_t consumed_before)
+                  const smcr_reading_t *reading)
 {
     smcr_stalls_t now = stalls_of(stream);
-    bool urgent = now.urgent > consumed_before && now.urgent <= stream->consumed + 1;
+    bool urgent = now.urgent > reading->consumed_before && now.urgent <= stream->consumed + 1;
 
-    if (urgent || !is_small(stream, stream->consumed - consumed_before))
+    if (urgent)
         return;
+    if (!is_small(stream, stream->consumed - reading->consumed_before)) {
+        if (!now.is_blocked && reading->free_before * 2 >= smcr_ring_room(&stream->ring))
+            smcr_event_add(arrival, SMCR_EVENT_NEEDLESS_UPDATE, NULL);
+        return;
+    }
     smcr_event_add(arrival, SMCR_EVENT_SMALL_UPDATE,
                    now.is_blocked ? "The message only frees less than a tenth of the RMB element, "
                                     "and the writer is blocked"
@@ -264,7 +324,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
         view->read_time = read.time;
     }
     if (reading->alone)
-        note_small_update(arrival, stream, reading->consumed_before);
+        note_small_update(arrival, stream, reading);
     if (reading->free_before == 0 && smcr_stream_free(stream) > 0 && stalls_of(stream).is_full)
         note_opened(arrival, stream);
 }

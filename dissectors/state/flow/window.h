@@ -18,8 +18,11 @@ void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, s
 void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
                            bool placed);
 
-/* What it has announced ends with urgent data. */
-void smcr_window_urgent(smcr_state_t *state, smcr_stream_t *stream);
+/* What the CDC message has announced ends with urgent data. */
+void smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream);
+
+/* A CDC message of the reader has come. */
+void smcr_window_heard(const smcr_arrival_t *arrival, smcr_stream_t *stream);
 
 /* What a CDC message of the reader is for. */
 typedef struct {

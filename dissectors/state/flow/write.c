@@ -191,6 +191,9 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
         write->rmb_va = entry->va;
         arrival->qp->has_likely = true;
     }
+    if (before && (smcr_conn_side_has_ended(&before->side[0]) ||
+                   smcr_conn_side_has_ended(&before->side[1])))
+        smcr_rules_write_after(arrival, before);
     if (before && (write->conn || write->likely))
         locate(arrival, write, entry, before);
 }

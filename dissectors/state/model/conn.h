@@ -38,6 +38,7 @@ typedef struct {
     uint8_t cdc_flags, cdc_state;
     smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
+    smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
 } smcr_conn_side_t;
 

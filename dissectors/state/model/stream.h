@@ -25,7 +25,15 @@ typedef struct {
     smcr_point_t blocked_at;  /* in the writer's flow */
     smcr_point_t full_at;     /* in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
+    uint64_t *urgent_answer;  /* when the reader sent something after them, nanoseconds since the
+                                 epoch; 0: not yet. NULL: there were none */
 } smcr_stalls_t;
+
+/* A CDC message that announced up to `end`, of which it matters whether its reader has seen it. */
+typedef struct {
+    uint64_t end;
+    smcr_told_t told;
+} smcr_probe_t;
 
 /* Positions count bytes from the beginning of the connection. */
 typedef struct {
@@ -45,6 +53,7 @@ typedef struct {
     smcr_place_t *unannounced;     /* written, not announced yet: the last one, before the first */
     smcr_announcement_t *unread;   /* announced, not read yet: likewise */
     smcr_stalls_t *stalls;         /* NULL: there has been none, nor urgent data */
+    smcr_probe_t *probe;           /* one of those that are not read yet; NULL: none so far */
 } smcr_stream_t;
 
 /* A piece of the stream that one WRITE packet carries. */

@@ -6,8 +6,13 @@
 
 #include "cdc_rules.h"
 
+#include <string.h>
+
 #include "certain.h"
+#include "state/model/store.h"
 #include "wire/wire.h"
+
+#define SECOND UINT64_C(1000000000)
 
 /* A message of a connection, with what its sender has said before. */
 typedef struct {
@@ -134,6 +139,192 @@ check_cursors(const said_t *said)
                                    base_of(conn, !receiver), said->sender->cons, said->cdc->cons});
 }
 
+/* ---- cursors of the two sides ---- */
+
+/* Whether the connection has never left its link: later, what was sent before may come again. */
+static bool
+stays(const smcr_conn_t *conn)
+{
+    return !conn->side[0].moved_frame && !conn->side[1].moved_frame;
+}
+
+/* The last message to the side. */
+static const smcr_point_t *
+last_to(const smcr_conn_side_t *side)
+{
+    return side->heard.qp ? &side->heard : &side->since;
+}
+
+/* Data are written before they are announced. Before the first message the writer may choose any
+ * link of the group. (R-2.1-7) */
+bool
+smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t bytes)
+{
+    if (!stays(conn) || smcr_doubt_group(arrival, conn->lgr).kind)
+        return false;
+    smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
+                   "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
+                   bytes);
+    return true;
+}
+
+/* The producer cursor does not pass the reader's consumer cursor. The reader's last message may be
+ * the one that the capture lacks: its next one tells. (R-A.4-6) */
+void
+smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_stream_t *out = &conn->side[arrival->qp->side].in;
+    uint64_t end = out->consumed + smcr_ring_room(&out->ring);
+
+    if (!smcr_ring_room(&out->ring) || out->announced <= end || out->written > end || !stays(conn))
+        return;
+    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD,
+                smcr_doubt_next(arrival, last_to(&conn->side[!arrival->qp->side])),
+                "The producer cursor passes the consumer cursor of the reader");
+}
+
+/* Nobody reads what was not announced to him. The writer's last message may be the one that the
+ * capture lacks: its next one tells. (R-A.4-8) */
+bool
+smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    smcr_doubt_t doubt = smcr_doubt_next(arrival, last_to(&conn->side[!arrival->qp->side]));
+
+    if (!stays(conn) || doubt.kind)
+        return false;
+    smcr_breach(arrival, SMCR_EVENT_READ_UNSENT, doubt,
+                "The consumer cursor is ahead of the producer cursor");
+    return true;
+}
+
+/* ---- urgent data ---- */
+
+/* With urgent data present the producer cursor has advanced to the byte behind them. The flag may
+ * stay on until the next data. (R-4.7.5-4) */
+static void
+check_urgent(const said_t *said)
+{
+    smcr_cursor_t before = said->sender->prod, now = said->cdc->prod;
+    bool present = (said->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
+    bool again = (said->sender->cdc_flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
+
+    if (present && !again && said->step == 1 && !said->replayed && before.wrap == now.wrap &&
+        before.count == now.count)
+        smcr_breach(said->arrival, SMCR_EVENT_URGENT_FLAGS, said->follows,
+                    "Urgent data are present, but the producer cursor is where it was before");
+}
+
+/* After urgent data the writer waits until the reader says that it has them. Any message of the
+ * reader may say so. (R-4.7.5-2) */
+void
+smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    if (stays(conn))
+        smcr_breach(arrival, SMCR_EVENT_URGENT_OVERRUN,
+                    smcr_doubt_next(arrival, last_to(&conn->side[!arrival->qp->side])),
+                    "The writer does not wait until its urgent data have been taken");
+}
+
+/* Whether the reader has sent something in time. */
+static bool
+urgent_answer_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const uint64_t *answer = claim->about;
+
+    (void)state;
+    return *answer && *answer <= claim->deadline;
+}
+
+/* The reader tells at once that it has urgent data, whatever space there is. Linux waits until its
+ * program has read them. (R-4.7.5-3) */
+void
+smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         const uint64_t *answer)
+{
+    smcr_claim_t claim = {
+        .has_come = urgent_answer_has_come,
+        .about = answer,
+        .deadline = arrival->when.time + SECOND,
+    };
+
+    smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
+                smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
+                "For a second the reader does not tell that it has the urgent data; Linux waits "
+                "until its program has read them (smc_rx_update_consumer())");
+}
+
+/* ---- whose message ---- */
+
+/* The side of the group that is the same host as `side` of the other one. */
+static int
+same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
+{
+    for (int i = 0; i < 2; i++)
+        if (memcmp(lgr->peer_id[side], other->peer_id[i], SMCR_PEER_ID_LENGTH) == 0 &&
+            memcmp(lgr->peer_id[!side], other->peer_id[!i], SMCR_PEER_ID_LENGTH) == 0)
+            return i;
+    return SMCR_SIDE_UNKNOWN;
+}
+
+/* Whether the message goes on in that group: it is the next one of a connection that is open. */
+static bool
+goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cdc_t *cdc)
+{
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    int side = other == lgr ? SMCR_SIDE_UNKNOWN : same_host(lgr, arrival->qp->side, other);
+    const smcr_conn_t *conn =
+        side < 0 ? NULL : smcr_conn_find(arrival->state, other, side, cdc->token);
+    const smcr_conn_side_t *sender = conn ? &conn->side[!side] : NULL;
+
+    return sender && sender->cdc_frame && conn->confirm_frame &&
+           !smcr_conn_side_has_ended(sender) &&
+           cdc->seq == (uint16_t)(sender->cdc_seq + 1);
+}
+
+/* A message travels in the group whose CLC has announced its token. In a group of which the capture
+ * has all, a connection of which it lacks CLC begins with number 1. (R-A.4-4) */
+void
+smcr_rules_token(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    wmem_list_t *lgrs = arrival->state->lgrs;
+    unsigned found = 0;
+
+    if (cdc->seq == 1)
+        return;
+    for (wmem_list_frame_t *at = wmem_list_head(lgrs); at; at = wmem_list_frame_next(at))
+        found += goes_on_in(arrival, wmem_list_frame_data(at), cdc);
+    if (found == 1)
+        smcr_breach(arrival, SMCR_EVENT_OTHER_GROUP,
+                    smcr_doubt_group(arrival, arrival->qp->link->lgr),
+                    "The connection with this token belongs to another link group of the hosts");
+}
+
+/* Whether the capture lacks the Confirm. */
+static bool
+confirm_is_absent(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_conn_t *conn = claim->about;
+
+    (void)state;
+    return !conn->confirm_frame;
+}
+
+/* The client sends its Confirm before its data. (R-3.5.2-7) */
+static void
+check_confirmed(const said_t *said)
+{
+    const smcr_conn_t *conn = said->conn;
+    smcr_claim_t claim = {.has_come = confirm_is_absent, .about = conn};
+    int side = said->arrival->qp->side;
+
+    if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
+        return;
+    smcr_breach(said->arrival, SMCR_EVENT_BEFORE_CONFIRM,
+                smcr_doubt_later(said->arrival, conn->lgr, !side, claim),
+                "The client sends this before its Confirm, or TCP and RoCE were captured at two "
+                "places");
+}
+
 /* ---- nothing after the end ---- */
 
 /* After sending done a side writes no more data, so it announces none. (R-4.8.1-1) */
@@ -169,6 +360,47 @@ check_end(const said_t *said)
         check_done(said);
 }
 
+/* A side does not take back that it is done with sending. (R-4.8.1-7) */
+static void
+check_flags(const said_t *said)
+{
+    const uint8_t ended =
+        SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
+
+    if (said->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(said->cdc->state & ended))
+        smcr_breach(said->arrival, SMCR_EVENT_FLAG_WITHDRAWN, said->follows,
+                    "The sender takes back that it is done with sending, which frame %u said",
+                    said->sender->cdc_frame);
+}
+
+/* Who is offered an element in use aborts the connection that had it. That its sender knows of the
+ * offer is proven by what it has sent on the next connection of the element. (R-4.4.2-2) */
+static void
+check_reused(const said_t *said)
+{
+    const smcr_conn_side_t *receiver = said->receiver;
+    const smcr_conn_t *next =
+        receiver->rmb ? smcr_rmb_conn(receiver->rmb, receiver->rmb_index) : NULL;
+    int writer = !said->arrival->qp->side;
+
+    if (!next || next == said->conn || !next->confirm_frame || !next->side[writer].cdc_frame ||
+        said->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT))
+        return;
+    smcr_breach(said->arrival, SMCR_EVENT_AFTER_REUSE,
+                smcr_doubt_group(said->arrival, said->conn->lgr),
+                "The RMB element belongs to connection %u by now, but the sender does not abort, "
+                "as Linux, which does not look (smc_connect_rdma())",
+                next->index);
+}
+
+static void
+check_all_ends(const said_t *said)
+{
+    check_end(said);
+    check_flags(said);
+    check_reused(said);
+}
+
 /* ---- all messages ---- */
 
 void
@@ -191,6 +423,8 @@ smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
     };
 
     check_cursors(&said);
+    check_confirmed(&said);
+    check_urgent(&said);
     if (first) {
         check_first(&said);
         return;
@@ -198,5 +432,5 @@ smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
     if (said.step != 1)
         check_step(&said);
     if (said.step > 0 && !sender->moved_frame) /* else it may come again */
-        check_end(&said);
+        check_all_ends(&said);
 }

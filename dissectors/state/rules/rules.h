@@ -11,6 +11,7 @@
 #include "cdc_rules.h"
 #include "certain.h"
 #include "clc_rules.h"
+#include "close_rules.h"
 #include "llc_rules.h"
 #include "write_rules.h"
 

@@ -1,0 +1,186 @@
+/* close_rules.c
+ * How connections end: all data written, announced and read, an answer, and no RDMA WRITE behind.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "close_rules.h"
+
+#include "certain.h"
+#include "wire/wire.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* ---- messages ---- */
+
+/* Who closes with data unread aborts. It has seen those of a message that was acknowledged a round
+ * trip before. Urgent data may be read out of their turn. (R-4.8.1-3) */
+static void
+check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_stream_t *in = &conn->side[!arrival->qp->side].in;
+    const smcr_probe_t *probe = in->probe;
+    bool urgent = in->stalls && in->stalls->urgent;
+
+    if (!in->known || urgent || !probe || probe->end <= in->consumed)
+        return;
+    smcr_breach(arrival, SMCR_EVENT_CLOSED_UNREAD,
+                smcr_doubt_or(smcr_doubt_group(arrival, conn->lgr),
+                              smcr_doubt_seen(arrival, probe->told.sent, probe->told.acked)),
+                "The sender closes the connection, but has not read %" G_GUINT64_FORMAT
+                " bytes; Linux may have them in a pipe (smc_rx_splice())",
+                probe->end - in->consumed);
+}
+
+/* A side closes when all its data are written and announced. (R-4.8.1-4, R-2.1-8) */
+static void
+check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    smcr_place_t *last = reader->in.unannounced;
+
+    if (last)
+        smcr_breach(arrival, SMCR_EVENT_CLOSED_UNANNOUNCED,
+                    smcr_doubt_group(arrival, conn->lgr),
+                    "The sender is done with sending, but has not announced what frame %u wrote",
+                    last->next->frame);
+}
+
+/* Whether the side has ended the connection as well. */
+static bool
+end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_conn_t *conn = claim->about;
+
+    (void)state;
+    return smcr_conn_side_has_ended(&conn->side[claim->key]);
+}
+
+/* Who gets an abort sends its own. Linux waits until its program closes, and sends none where it
+ * was done before. (R-4.8.2-2) */
+static void
+check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    smcr_claim_t claim = {
+        .has_come = end_has_come,
+        .about = conn,
+        .key = (uint32_t)arrival->qp->side,
+        .deadline = arrival->when.time + 2 * SECOND,
+    };
+
+    if (smcr_conn_side_has_ended(&conn->side[arrival->qp->side]))
+        return;
+    smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
+                smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
+                "The other side does not answer the abort; Linux waits until its program closes "
+                "(smc_close_active())");
+}
+
+void
+smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+
+    if (!cdc->state || conn->side[0].moved_frame || conn->side[1].moved_frame)
+        return; /* what was not acknowledged may come again */
+    if (cdc->state & SMCR_CDC_STATE_ABORT) {
+        if (!sender->abort_frame)
+            check_answer(arrival, conn);
+        return;
+    }
+    if (cdc->state & SMCR_CDC_STATE_CLOSED && !sender->closed_frame)
+        check_read(arrival, conn);
+    if (!smcr_conn_side_has_ended(sender))
+        check_announced(arrival, conn);
+}
+
+/* ---- RDMA WRITEs ---- */
+
+/* Whether the element has another connection by now, or the capture lacks the beginning of one. */
+static bool
+next_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_conn_t *conn = claim->about;
+    const smcr_conn_side_t *reader = &conn->side[claim->key];
+
+    (void)state;
+    return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn ||
+           !smcr_lgr_has_conns(conn->lgr);
+}
+
+/* Nothing is absent since the last message of the writer, and for a second nothing tells of another
+ * connection that may have the element. */
+static smcr_doubt_t
+doubt_whose(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_claim_t claim = {
+        .has_come = next_has_come,
+        .about = conn,
+        .key = (uint32_t)qp->side,
+        .deadline = arrival->when.time + SECOND,
+    };
+
+    return smcr_doubt_later(arrival, conn->lgr, !qp->side, claim);
+}
+
+/* After its abort, or when both sides have closed, a side writes nothing. (R-4.8.1-2, R-4.8.2-3) */
+static bool
+check_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
+    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    uint32_t frame = writer->abort_frame ? writer->abort_frame : writer->closed_frame;
+
+    if (!writer->abort_frame && !(writer->closed_frame && reader->closed_frame))
+        return false;
+    smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_END, doubt_whose(arrival, conn),
+                "The RDMA WRITE goes to the element of connection %u, which its sender %s in frame "
+                "%u",
+                conn->index, writer->abort_frame ? "aborted" : "closed", frame);
+    return true;
+}
+
+/* After sending done or connection closed a side writes no more. (R-4.8.1-1, R-4.8.1-2) */
+static void
+check_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
+    uint32_t done = writer->closed_frame ? writer->closed_frame : writer->sending_done_frame;
+
+    smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE, doubt_whose(arrival, conn),
+                "The RDMA WRITE goes to the element of connection %u, but its sender said in frame "
+                "%u that it will write no more; as Linux does when a program ends before its data "
+                "have gone (smc_close_active())",
+                conn->index, done);
+}
+
+/* Who has data left when the other side closes aborts. It has seen a close that was acknowledged a
+ * round trip before. (R-4.8.1-6) */
+static void
+check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+
+    smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE,
+                smcr_doubt_or(smcr_doubt_seen(arrival, reader->closed->sent, reader->closed->acked),
+                              doubt_whose(arrival, conn)),
+                "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
+                "does with what it has left (smc_tx_pending())",
+                reader->closed_frame);
+}
+
+void
+smcr_rules_write_after(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
+    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+
+    if (writer->moved_frame || reader->moved_frame || !arrival->roce->payload_length ||
+        reader->heard.qp != arrival->qp || check_end(arrival, conn))
+        return;
+    if (smcr_conn_side_has_ended(writer))
+        check_done(arrival, conn);
+    else if (reader->closed)
+        check_peer(arrival, conn);
+}
