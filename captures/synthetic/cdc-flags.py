@@ -21,6 +21,7 @@ def blocked_and_urgent(connection):
     connection.cdc("server")
     connection.cdc("client", flags=["urgent_pending"])
     connection.send("client", b"before!", flags=["urgent_pending", "urgent_present"])
+    connection.cdc("server")
     connection.send("client", b"after")
     connection.cdc("client", flags=["sending_done"])
     connection.send("server", b"the other direction is open\n")

@@ -112,7 +112,7 @@ smcr_handshake_was_reset(const smcr_conn_t *conn)
 
 /* Wireshark's first flow is that of the higher address; of the higher port where they are equal. */
 bool
-smcr_handshake_has_closed(const smcr_conn_t *conn, unsigned role)
+smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
 {
     const struct tcp_analysis *tcp = analysis_of(conn);
     address own, peer;
@@ -124,7 +124,7 @@ smcr_handshake_has_closed(const smcr_conn_t *conn, unsigned role)
     int above = cmp_address(&own, &peer);
     if (above == 0)
         above = conn->port[role] > conn->port[!role] ? 1 : -1;
-    return (above >= 0 ? tcp->flow1.fin : tcp->flow2.fin) != 0;
+    return above >= 0 ? tcp->flow1.closing_initiator : tcp->flow2.closing_initiator;
 }
 
 bool

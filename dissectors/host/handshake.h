@@ -47,8 +47,8 @@ smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
 bool smcr_handshake_was_reset(const smcr_conn_t *conn);
 
 /* First pass: whether the connection's client (`role` 0) or server (1) has closed the TCP connection
- * before this frame. */
-bool smcr_handshake_has_closed(const smcr_conn_t *conn, unsigned role);
+ * before this frame, and before the other one. */
+bool smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role);
 
 /* Whether the connection's client sends this TCP packet. */
 bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);

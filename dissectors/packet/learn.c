@@ -60,6 +60,19 @@ claim(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
             smcr_state_stranger(arrival));
 }
 
+/* A CDC message of a connection whose TCP connection may have ended before. */
+static void
+learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_t *conn = arrival->record->conn;
+    unsigned role = smcr_endpoint_role(conn, !arrival->qp->side);
+
+    if (smcr_handshake_was_reset(conn))
+        smcr_state_tcp_reset(arrival, cdc);
+    else if (smcr_handshake_began_to_close(conn, role))
+        smcr_state_tcp_closed(arrival, cdc);
+}
+
 static void
 learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {
@@ -68,11 +81,8 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
         smcr_cdc_t cdc;
         smcr_cdc_decode(message, pinfo, &cdc);
         smcr_state_cdc(arrival, &cdc);
-        if (record->conn && smcr_handshake_was_reset(record->conn))
-            smcr_state_tcp_reset(arrival, &cdc);
-        else if (record->conn && record->direction >= 0 &&
-                 smcr_handshake_has_closed(record->conn, (unsigned)record->direction))
-            smcr_state_tcp_closed(arrival, &cdc);
+        if (record->conn)
+            learn_tcp_end(arrival, &cdc);
     } else {
         smcr_llc_t llc;
         smcr_llc_decode(message, pinfo, &llc);

@@ -17,6 +17,14 @@ def test_one_filter_finds_all(tshark):
             assert set(found) == raised, (name, number)
 
 
+def test_strict_ones(tshark):
+    """What does no harm is told to who asks for it."""
+    item = "smcr.window.needless_update"
+    assert tshark.frames("rule-cdc-window", item) == []
+    rows = tshark.fields("rule-cdc-window", "frame.number", "smcr.breach", where=item, options=STRICT)
+    assert [(number, found) for number, found in rows] == [(["41"], [])]
+
+
 def test_doubtful_ones(tshark):
     """The second link group of the capture lacks a packet of the receiver."""
     where = "smcr.breach.doubtful"

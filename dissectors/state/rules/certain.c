@@ -197,3 +197,19 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
         smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
     g_free(text);
 }
+
+/* ---- requests that are sent again ---- */
+
+bool
+smcr_is_new(const smcr_arrival_t *arrival)
+{
+    return arrival->qp && arrival->sent.frame == arrival->when.frame &&
+           arrival->psn == arrival->qp->traffic.flow.highest;
+}
+
+smcr_doubt_t
+smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
+{
+    return smcr_doubt_or(doubt_unless(smcr_is_new(arrival), SMCR_DOUBT_UNSEEN),
+                         smcr_doubt_seen(arrival, told->sent, told->acked));
+}

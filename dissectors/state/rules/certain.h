@@ -88,4 +88,11 @@ bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/* Whether the request is sent for the first time, as far as the capture shows: none behind it has
+ * been there before. What is sent again may be older than what came in between. */
+bool smcr_is_new(const smcr_arrival_t *arrival);
+
+/* saw, of a request: it is new, and its sender had seen the message. */
+smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

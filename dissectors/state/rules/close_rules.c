@@ -26,7 +26,7 @@ check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         return;
     smcr_breach(arrival, SMCR_EVENT_CLOSED_UNREAD,
                 smcr_doubt_or(smcr_doubt_group(arrival, conn->lgr),
-                              smcr_doubt_seen(arrival, probe->told.sent, probe->told.acked)),
+                              smcr_doubt_told(arrival, &probe->told)),
                 "The sender closes the connection, but has not read %" G_GUINT64_FORMAT
                 " bytes; Linux may have them in a pipe (smc_rx_splice())",
                 probe->end - in->consumed);
@@ -163,7 +163,7 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
 
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE,
-                smcr_doubt_or(smcr_doubt_seen(arrival, reader->closed->sent, reader->closed->acked),
+                smcr_doubt_or(smcr_doubt_told(arrival, reader->closed),
                               doubt_whose(arrival, conn)),
                 "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
                 "does with what it has left (smc_tx_pending())",

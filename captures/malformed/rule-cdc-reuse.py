@@ -1,0 +1,40 @@
+"""
+The server gives an RMB element to another connection while the first one is open, RFC 7609 4.4.2. The client uses the
+second connection, and then the first one again: it ought to have aborted that. On other elements the client aborts the
+first connection, which is right. In a second link group as at first, but the capture lacks a packet.
+"""
+
+from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half, linux_connection, linux_halves
+
+EXPECTED = {"smcr.cdc.after_reuse": [52], "smcr.conn.aborted": [88, 90, 189], "smcr.packet_ahead": [151, 187]}
+
+
+def next_connection(before, sport):
+    """In the server's element of a connection that is open."""
+    halves = [Half(token=half.token + 0x40, rmb=half.rmb) for half in before.half.values()]
+    connection = Connection(before.group, *halves, sport=sport)
+    connection.tcp.handshake()
+    connection.tcp.send("client", connection.proposal())
+    connection.tcp.send("server", connection.accept(first_contact=False))
+    connection.tcp.send("client", connection.confirm(first_contact=False))
+    return connection
+
+
+def scene(capture):
+    groups = [linux_connection(capture, sport=40000 + nth, nth=nth, nics=nics)
+              for nth, nics in ((1, None), (2, (CLIENT_V1_SECOND, SERVER_V1_SECOND)))]
+    for lossy, first in enumerate(groups):
+        first.first_contact()
+        for number, flags in ((3, []), (4, ["abort"])):
+            before = Connection(first.group, *linux_halves(number=number), sport=41000 + 100 * lossy + number)
+            before.subsequent_contact()
+            before.send("client", b"data\n")
+            after = next_connection(before, 42000 + 100 * lossy + number)
+            after.send("client", b"next\n")
+            if lossy:
+                first.group.links[1].lose("client")
+            before.cdc("client", flags=flags)
+            if flags:
+                before.cdc("server", flags=flags)
+        for role in ("client", "server"):
+            first.group.test_link(role)

@@ -1,0 +1,46 @@
+"""
+RDMA WRITEs after the end of their connection, RFC 7609 4.8: after sending done, after closed, after the abort, after
+both sides have closed, after the reader has closed. Then two connections in one RMB element after each other, which is
+right. In a second link group the same WRITEs, but the capture lacks a packet before each of them.
+"""
+
+from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half, linux_connection, linux_halves
+
+EXPECTED = {"smcr.conn.aborted": [89, 91, 264, 266], "smcr.packet_ahead": [216, 241, 268, 295, 320],
+            "smcr.write.after_close": [41, 66, 145], "smcr.write.after_end": [93, 120]}
+ENDS = ((("client", "sending_done"),), (("client", "closed"),), (("client", "abort"), ("server", "abort")),
+        (("client", "closed"), ("server", "closed")), (("server", "closed"),))
+
+
+def next_connection(before, sport):
+    """In the elements of a connection that is over, as Linux uses its RMBs again: their RKeys are known."""
+    halves = [Half(token=half.token + 0x40, rmb=half.rmb) for half in before.half.values()]
+    connection = Connection(before.group, *halves, sport=sport)
+    connection.tcp.handshake()
+    connection.tcp.send("client", connection.proposal())
+    connection.tcp.send("server", connection.accept(first_contact=False))
+    connection.tcp.send("client", connection.confirm(first_contact=False))
+    return connection
+
+
+def scene(capture):
+    groups = [linux_connection(capture, sport=40000 + nth, nth=nth, nics=nics)
+              for nth, nics in ((1, None), (2, (CLIENT_V1_SECOND, SERVER_V1_SECOND)))]
+    for lossy, first in enumerate(groups):
+        first.first_contact()
+        for number, messages in enumerate(ENDS, 3):
+            connection = Connection(first.group, *linux_halves(number=number), sport=41000 + 100 * lossy + number)
+            connection.subsequent_contact()
+            connection.send("client", b"data\n")
+            for sender, flag in messages:
+                connection.cdc(sender, flags=[flag])
+            capture.wait(0.01)
+            if lossy:
+                first.group.links[1].lose("client")
+            connection.write("client", b"more\n")
+        if not lossy:
+            first.close(delete_rkeys=False)
+            next_connection(first, 42000).send("client", b"next\n")
+        capture.wait(2)
+        for role in ("client", "server"):
+            first.group.test_link(role)
