@@ -1,11 +1,11 @@
 """
 A cursor update that the writer does not need, RFC 7609 4.5.1: four fifths of the RMB element are free. Then one that it
-needs. Only who asks for it is told (preference smcr.strict).
+needs. Only who asks for it is told (preference smcr.strict). At last one that the writer asks for, and does not get.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves
 
-EXPECTED = {}
+EXPECTED = {"smcr.no_response": [62]}
 
 
 def scene(capture):
@@ -16,4 +16,6 @@ def scene(capture):
     for size in (3000, 12000):
         connection.send("client", bytes(size))
         connection.cdc("server")
-    connection.close()
+    connection.send("client", b"data\n", flags=["update_requested"])
+    capture.wait(6)
+    first.group.test_link("client")

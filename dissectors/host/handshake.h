@@ -46,8 +46,8 @@ smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
 /* First pass: whether the TCP connection has been reset before this frame. */
 bool smcr_handshake_was_reset(const smcr_conn_t *conn);
 
-/* First pass: whether the connection's client (`role` 0) or server (1) has closed the TCP connection
- * before this frame, and before the other one. */
+/* First pass: whether the connection's client (`role` 0) or server (1) has closed the TCP
+ * connection before this frame, and before the other one. */
 bool smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role);
 
 /* Whether the connection's client sends this TCP packet. */

@@ -135,8 +135,7 @@ check_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (!writer->abort_frame && !(writer->closed_frame && reader->closed_frame))
         return false;
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_END, doubt_whose(arrival, conn),
-                "The RDMA WRITE goes to the element of connection %u, which its sender %s in frame "
-                "%u",
+                "The RDMA WRITE is one of connection %u, which its sender %s in frame %u",
                 conn->index, writer->abort_frame ? "aborted" : "closed", frame);
     return true;
 }
@@ -149,9 +148,8 @@ check_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     uint32_t done = writer->closed_frame ? writer->closed_frame : writer->sending_done_frame;
 
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE, doubt_whose(arrival, conn),
-                "The RDMA WRITE goes to the element of connection %u, but its sender said in frame "
-                "%u that it will write no more; as Linux does when a program ends before its data "
-                "have gone (smc_close_active())",
+                "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as Linux "
+                "does when a program ends early (smc_close_active())",
                 conn->index, done);
 }
 
