@@ -160,7 +160,7 @@ last_to(const smcr_conn_side_t *side)
 bool
 smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t bytes)
 {
-    if (!stays(conn) || smcr_doubt_group(arrival, conn->lgr).kind)
+    if (!stays(conn) || smcr_doubt_conn(arrival, conn).kind)
         return false;
     smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
                    "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
@@ -248,7 +248,8 @@ smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     };
 
     smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
-                smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
+                smcr_doubt_or(smcr_doubt_conn(arrival, conn),
+                              smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim)),
                 "For a second the reader does not tell that it has the urgent data; Linux waits "
                 "until its program has read them (smc_rx_update_consumer())");
 }
@@ -387,7 +388,7 @@ check_reused(const said_t *said)
         said->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT))
         return;
     smcr_breach(said->arrival, SMCR_EVENT_AFTER_REUSE,
-                smcr_doubt_group(said->arrival, said->conn->lgr),
+                smcr_doubt_conn(said->arrival, said->conn),
                 "The RMB element belongs to connection %u by now, but the sender does not abort, "
                 "as Linux, which does not look (smc_connect_rdma())",
                 next->index);

@@ -198,6 +198,17 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
     g_free(text);
 }
 
+/* ---- connections ---- */
+
+smcr_doubt_t
+smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    bool known = conn->accept_frame && conn->confirm_frame;
+
+    return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
+                         smcr_doubt_group(arrival, conn->lgr));
+}
+
 /* ---- requests that are sent again ---- */
 
 bool

@@ -92,6 +92,9 @@ void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doub
  * been there before. What is sent again may be older than what came in between. */
 bool smcr_is_new(const smcr_arrival_t *arrival);
 
+/* conn: the group, and Accept and Confirm of the connection, so that both its tokens are known. */
+smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
 /* saw, of a request: it is new, and its sender had seen the message. */
 smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
 

@@ -25,7 +25,7 @@ check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (!in->known || urgent || !probe || probe->end <= in->consumed)
         return;
     smcr_breach(arrival, SMCR_EVENT_CLOSED_UNREAD,
-                smcr_doubt_or(smcr_doubt_group(arrival, conn->lgr),
+                smcr_doubt_or(smcr_doubt_conn(arrival, conn),
                               smcr_doubt_told(arrival, &probe->told)),
                 "The sender closes the connection, but has not read %" G_GUINT64_FORMAT
                 " bytes; Linux may have them in a pipe (smc_rx_splice())",
@@ -41,7 +41,7 @@ check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     if (last)
         smcr_breach(arrival, SMCR_EVENT_CLOSED_UNANNOUNCED,
-                    smcr_doubt_group(arrival, conn->lgr),
+                    smcr_doubt_conn(arrival, conn),
                     "The sender is done with sending, but has not announced what frame %u wrote",
                     last->next->frame);
 }
@@ -71,7 +71,8 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (smcr_conn_side_has_ended(&conn->side[arrival->qp->side]))
         return;
     smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
-                smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
+                smcr_doubt_or(smcr_doubt_conn(arrival, conn),
+                              smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim)),
                 "The other side does not answer the abort; Linux waits until its program closes "
                 "(smc_close_active())");
 }
@@ -148,8 +149,8 @@ check_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     uint32_t done = writer->closed_frame ? writer->closed_frame : writer->sending_done_frame;
 
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE, doubt_whose(arrival, conn),
-                "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as Linux "
-                "does when a program ends early (smc_close_active())",
+                "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as "
+                "Linux does when a program ends early (smc_close_active())",
                 conn->index, done);
 }
 
