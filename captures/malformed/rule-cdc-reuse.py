@@ -6,7 +6,8 @@ first connection, which is right. In a second link group as at first, but the ca
 
 from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half, linux_connection, linux_halves
 
-EXPECTED = {"smcr.cdc.after_reuse": [52], "smcr.conn.aborted": [88, 90, 189], "smcr.packet_ahead": [151, 187]}
+EXPECTED = {"smcr.cdc.after_reuse": [54], "smcr.conn.aborted": [92, 94, 197], "smcr.packet_ahead": [157, 195],
+            "smcr.window.small_update": [39, 77, 142, 180]}
 
 
 def next_connection(before, sport):
@@ -29,6 +30,7 @@ def scene(capture):
             before = Connection(first.group, *linux_halves(number=number), sport=41000 + 100 * lossy + number)
             before.subsequent_contact()
             before.send("client", b"data\n")
+            before.cdc("server")
             after = next_connection(before, 42000 + 100 * lossy + number)
             after.send("client", b"next\n")
             if lossy:
