@@ -197,3 +197,22 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
         smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
     g_free(text);
 }
+
+/* ---- more of what may come later ---- */
+
+smcr_doubt_t
+smcr_doubt_later_any(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_group(arrival, lgr);
+
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    kept->points = smcr_state_alloc0(arrival->state, 2 * count_links(lgr) * sizeof *kept->points);
+    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        for (unsigned side = 0; side < 2 && link->state != SMCR_LINK_REJECTED; side++)
+            kept->points[kept->count++] = smcr_point_now(&link->qp[side]);
+    doubt.claim = kept;
+    return doubt;
+}

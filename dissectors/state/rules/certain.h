@@ -88,4 +88,8 @@ bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/* Likewise of what either side may have sent before. */
+smcr_doubt_t smcr_doubt_later_any(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
+                                  smcr_claim_t claim);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */
