@@ -248,7 +248,8 @@ check_offer(const smcr_clc_message_t *message, const smcr_walk_t *walk,
                   &ei_smcr_clc_unneeded);
     if (proposal->ism_count)
         smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_ism_count),
-                         &ei_smcr_clc_unneeded, "The Proposal counts ISM GIDs, but offers no SMC-D");
+                         &ei_smcr_clc_unneeded,
+                         "The Proposal counts ISM GIDs, but offers no SMC-D");
 }
 
 /* ---- SMCv2 extension ---- */

@@ -164,7 +164,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
     bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved && write->conn;
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed && goes_on)
-        smcr_rules_hole(arrival, conn, end, write->position);
+        smcr_rules_hole(arrival, conn, end, write->position, extent.length);
     if (write->placed)
         reader->located = smcr_point_at(qp, last);
     if (write->conn)

@@ -48,6 +48,7 @@ typedef struct {
     smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
+    uint32_t strayed_frame; /* WRITE that went to another link before any of them; 0: none */
     smcr_move_t *move;    /* the last such validation; NULL: there has been none */
 } smcr_conn_side_t;
 

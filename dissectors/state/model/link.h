@@ -122,7 +122,7 @@ struct smcr_lgr {
     bool from_start;      /* the capture has its first contact */
     uint8_t release;      /* of SMC version 2, as its first contact says; 0: not known */
     uint8_t version;      /* of SMC, likewise */
-    uint8_t order[2];     /* by side: of lengths in its LLC messages, enum smcr_order; 0: not known */
+    uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_order; 0: not known */
     smcr_terms_t terms;   /* of its first contact; zeros: version 1, or not known */
     uint32_t open_conns;  /* that have sent CDC messages, and not their end */
     struct smcr_crowd *crowd; /* since it has had too many; NULL: it has not */

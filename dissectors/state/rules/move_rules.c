@@ -41,7 +41,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
     smcr_claim_t claim = {.has_come = end_has_come, .about = receiver};
 
-    if (sender->moved_frame || is_closing(receiver))
+    if (sender->moved_frame || sender->strayed_frame || is_closing(sender) || is_closing(receiver))
         return;
     smcr_breach(arrival, SMCR_EVENT_MOVE_NOT_VALIDATED,
                 smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
@@ -120,11 +120,19 @@ smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 }
 
 void
-smcr_rules_stray_write(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
-    const smcr_move_t *move = conn->side[!arrival->qp->side].move;
+    smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_link_t *link = arrival->qp->link;
+    bool left = sender->move && sender->move->from == link;
+    bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
 
-    if (move && move->from == arrival->qp->link &&
-        !smcr_doubt_group(arrival, conn->lgr).kind) /* else it may be another connection's */
-        check_old_link(arrival, move);
+    if ((!left && !elsewhere) || smcr_doubt_group(arrival, conn->lgr).kind)
+        return; /* or it may be another connection's */
+    if (left) {
+        check_old_link(arrival, sender->move);
+    } else {
+        check_validated(arrival, conn);
+        sender->strayed_frame = arrival->when.frame;
+    }
 }

@@ -12,8 +12,8 @@
 /* A CDC message of the connection arrives, before anything is learned of it. */
 void smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
 
-/* A WRITE request begins that goes to the connection's element, on another link than the one on
- * which its sender is known to be. */
-void smcr_rules_stray_write(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+/* A WRITE request begins that goes to the connection's element, but its sender is not known to be
+ * on this link. */
+void smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 #endif /* SMCR_STATE_RULES_MOVE_RULES_H */

@@ -123,7 +123,7 @@ terms_of(const smcr_clc_accept_t *accept)
     };
 }
 
-/* Of the Proposal, so far the connection has nothing else. */
+/* What the Proposal offers; the connection has nothing else so far. */
 static void
 keep_offer(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -197,7 +197,8 @@ smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cl
 /* A group that has too many. */
 typedef struct smcr_crowd {
     smcr_lgr_t *lgr;
-    uint64_t since, end; /* of the next connection that ended; nanoseconds since the epoch, 0: none */
+    uint64_t since; /* nanoseconds since the epoch */
+    uint64_t end;   /* of the next connection that ended, likewise; 0: none */
 } smcr_crowd_t;
 
 #define SECOND UINT64_C(1000000000)

@@ -1,6 +1,6 @@
 /* v2_rules.h
- * What two peers agree on: versions and paths, and what SMC version 2 adds to that (net/smc/smc_clc.h,
- * net/smc/smc_llc.c).
+ * What two peers agree on: versions and paths, and what SMC version 2 adds to that
+ * (net/smc/smc_clc.h, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -129,14 +129,17 @@ smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint
                     "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
-/* WRITEs follow each other, from the producer cursor on. (R-4.7-5) */
+/* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went round
+ * the element: its end is outside of the window. (R-4.7-5) */
 void
 smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
-                uint64_t position)
+                uint64_t position, uint32_t length)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    const smcr_stream_t *in = &reader->in;
+    bool fits = position + length <= in->consumed + smcr_ring_room(&in->ring);
 
-    if (position > end && conn->accept_frame && conn->confirm_frame &&
+    if (position > end && fits && conn->accept_frame && conn->confirm_frame &&
         conn->lgr->base_known[arrival->qp->side])
         smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE, smcr_doubt_since(arrival, &reader->located),
                     "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
