@@ -129,8 +129,8 @@ smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint
                     "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
-/* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went round
- * the element: its end is outside of the window. (R-4.7-5) */
+/* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
+ * round the element: its end is outside of the window. (R-4.7-5) */
 void
 smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
                 uint64_t position, uint32_t length)
