@@ -34,23 +34,19 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
 static void
 check_path(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    uint8_t flags = clc->header.flags, before = conn->proposal_flags;
     bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
-    unsigned version = version_in(flags);
+    uint8_t flags = clc->header.flags;
+    uint8_t before = confirm ? conn->accept_flags : conn->proposal_flags;
+    unsigned version = version_in(flags), other = version_in(before); /* 0: not captured */
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
-    if (version < 1 || version > 2)
+    if (!other || version < 1 || version > 2)
         return;
-    if (confirm && conn->accept_frame && version != version_in(conn->accept_flags))
+    if (confirm ? version != other : version > other)
         smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, doubt,
-                    "The Accept has version %u, and the Confirm %u",
-                    version_in(conn->accept_flags), version);
-    if (confirm || !conn->proposal_frame)
-        return;
-    if (version > version_in(before))
-        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, doubt,
-                    "The Proposal has version %u, and the Accept %u", version_in(before), version);
-    else if (!is_offered(before, flags, clc->smcd))
+                    "The %s has version %u, and the %s %u", confirm ? "Accept" : "Proposal", other,
+                    confirm ? "Confirm" : "Accept", version);
+    else if (!confirm && !is_offered(before, flags, clc->smcd))
         smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, doubt,
                     "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
@@ -68,7 +64,9 @@ has_eid(const smcr_clc_proposal_t *proposal, uint32_t eid)
 static void
 check_eid(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal, uint32_t eid)
 {
-    if (proposal->eids && !has_eid(proposal, eid))
+    bool has_all = proposal->eid_count <= SMCR_CLC_COUNT_MAX;
+
+    if (has_all && proposal->eids && !has_eid(proposal, eid))
         smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
                     "The EID is none of the Proposal");
 }
@@ -249,6 +247,8 @@ smcr_rules_open(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 {
     bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
 
+    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) /* nothing else in it counts (A.4) */
+        return;
     if (!conn->opened && !ends && conn->accept_frame && conn->confirm_frame) {
         conn->opened = true;
         conn->lgr->open_conns++;
@@ -265,7 +265,8 @@ check_version(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_l
 {
     bool v2 = (llc->type & SMCR_LLC_TYPE_V2) != 0;
 
-    if (lgr->from_start && lgr->version && v2 != (lgr->version == 2))
+    /* a deleted link's queue pairs may be another group's by now */
+    if (lgr->from_start && lgr->version && !arrival->qp->link->deleted_frame && v2 != (lgr->version == 2))
         smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_VERSION, smcr_doubt_message(arrival),
                     "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
                     lgr->version);

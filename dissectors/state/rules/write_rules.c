@@ -37,14 +37,14 @@ smcr_rules_operation(const smcr_arrival_t *arrival)
 {
     uint8_t opcode = arrival->roce->opcode;
     const smcr_link_t *link = arrival->qp->link;
+    bool fetches = smcr_is_fetch(opcode);
 
-    /* else its queue pairs may be somebody else's by now */
-    if (!link->lgr->from_start || link->deleted_frame)
-        return;
-    if (smcr_is_fetch(opcode))
+    if ((!fetches && !has_immediate(opcode)) || !link->lgr->from_start || link->deleted_frame)
+        return; /* the last two: its queue pairs may be somebody else's */
+    if (fetches)
         smcr_breach(arrival, SMCR_EVENT_OPERATION, smcr_doubt_message(arrival),
                     "SMC-R uses RDMA WRITE and SEND only");
-    else if (has_immediate(opcode))
+    else
         smcr_breach(arrival, SMCR_EVENT_IMMEDIATE, smcr_doubt_message(arrival), "%s",
                     opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE
                         ? "The SEND invalidates an RKey, which SMC-R does not do"
