@@ -11,6 +11,7 @@ from smcsynth.story import Connection, Half, Rmb
 EXPECTED = {"smcr.conn.moved": [160, 164, 168, 172, 178, 182, 184, 328, 332, 336, 340, 346, 350, 352],
             "smcr.move.not_validated": [160, 162, 166], "smcr.move.number": [176],
             "smcr.move.old_link": [180, 182, 350], "smcr.packet_ahead": [207, 342]}
+UNPROVEN = {"smcr.move.not_validated": [164]}  # its WRITE in frame 162 is the first to break the rule
 
 
 def connect(group, number):

@@ -10,7 +10,9 @@ from smcsynth.story import EID, clc_conversation
 
 EXPECTED = {"smcr.clc.extra_bytes": [5], "smcr.clc.length_invalid": [5, 14], "smcr.message_short": [14],
             "smcr.rmb.bsize_reserved": [23, 24]}
-SERVER_ISM, CLIENT_ISM, CHID = 0x1801C00000000002, 0x1801C00000000001, 0x07C1
+SERVER_ISM = 0x1801C00000000002
+CLIENT_ISM = 0x1801C00000000001
+CHID = 0x07C1
 PROPOSAL = clc_proposal(version=2, typev1=NEITHER, typev2=ONLY_D, smcd=smcd_area(v2_offset=28), v2=v2_extension(
     eids=[EID], seid_flag=1, ism_gid_count=1,
     smcd=smcdv2_extension(seid="IBM-SYSZ-ISMSEID0000000012345678", gids=[(CLIENT_ISM, CHID)])))

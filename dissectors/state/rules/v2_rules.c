@@ -264,9 +264,9 @@ static void
 check_version(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_lgr_t *lgr)
 {
     bool v2 = (llc->type & SMCR_LLC_TYPE_V2) != 0;
+    bool known = lgr->from_start && lgr->version && !arrival->qp->link->deleted_frame;
 
-    /* a deleted link's queue pairs may be another group's by now */
-    if (lgr->from_start && lgr->version && !arrival->qp->link->deleted_frame && v2 != (lgr->version == 2))
+    if (known && v2 != (lgr->version == 2)) /* else the queue pairs may be another group's */
         smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_VERSION, smcr_doubt_message(arrival),
                     "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
                     lgr->version);

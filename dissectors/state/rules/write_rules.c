@@ -130,16 +130,19 @@ smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint
 }
 
 /* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
- * round the element: its end is outside of the window. (R-4.7-5) */
+ * round the element: its end is outside of the window. After a move the first message tells how far
+ * the old link has got. (R-4.7-5) */
 void
 smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
                 uint64_t position, uint32_t length)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     const smcr_stream_t *in = &reader->in;
+    bool told = writer->moved_frame <= writer->cdc_frame;
     bool fits = position + length <= in->consumed + smcr_ring_room(&in->ring);
 
-    if (position > end && fits && conn->accept_frame && conn->confirm_frame &&
+    if (position > end && fits && told && conn->accept_frame && conn->confirm_frame &&
         conn->lgr->base_known[arrival->qp->side])
         smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE, smcr_doubt_since(arrival, &reader->located),
                     "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
