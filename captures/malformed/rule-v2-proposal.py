@@ -35,8 +35,8 @@ def scene(capture):
         clc_conversation(capture, 40001 + number, ("client", proposal(**changes)))
     area = prefix_area(subnet="192.0.2.0", mask_bits=24)
     clc_conversation(capture, 40101, ("client", clc_proposal(
-        version=2, typev1=NEITHER, typev2=ONLY_R, smcd=smcd_area(v2_offset=28 + len(area)), ip_area=area,
-        v2=v2_extension(**OFFER))))
+        version=2, typev1=NEITHER, typev2=ONLY_R, smcd=smcd_area(v2_offset=28),
+        v2=v2_extension(**OFFER) + area)))
     decline = clc_decline(diagnosis=0x03030008, version=2, os_type=2)
     short = patch(decline[:36] + decline[-4:], 5, u16(40))
     clc_conversation(capture, 40102, ("client", proposal()), ("server", short))
