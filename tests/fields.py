@@ -17,7 +17,8 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.response_in", "smcr.rkey.link_missing", "smcr.stream.gap", "smcr.whole_in", "smcr.write.ack_time", "smcr.write.acked_in",
            "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten",
            "smcr.cdc.before_confirm", "smcr.cdc.cursor_ahead", "smcr.cdc.read_unsent", "smcr.cdc.unanswered",
-           "smcr.cdc.urgent_overrun", "smcr.write.after_close", "smcr.write.after_end"}
+           "smcr.cdc.urgent_overrun", "smcr.write.after_close", "smcr.write.after_end", "smcr.lgr.too_many_conns",
+           "smcr.move.not_validated"}
 
 
 def experts_text():

@@ -22,6 +22,7 @@ ODD_PROPOSAL = clc_proposal(
 
 def scene(capture):
     connection = linux_connection(capture, version=2)
+    connection.group.max_conns = 32
     limits = dict(max_conns=32, max_links=2, features=1)
     extension = v2_extension(eids=[EID, "SMC-SECOND"], roce_gid=CLIENT_V2.gid, release=1,
                              **{**limits, "max_conns": 255})

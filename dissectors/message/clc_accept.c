@@ -12,6 +12,7 @@
 #include "clc_messages.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define SIZES_AT 50
 #define DMB_SIZE_AT 25     /* SMC-D */
@@ -91,7 +92,7 @@ static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
     KEEP_TEXT(hf_smcr_clc_hostname, 4, SMCR_HOST_NAME_LENGTH, smcr_clc_accept_t, host_name)
 
 static const smcr_row_t fce_smcr_rows[] = {
-    FCE_ROWS(BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits))};
+    FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags))};
 static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1))};
 SMCR_LAYOUT(fce_smcr, "First contact extension", fce_smcr_rows, 36);
 SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", fce_smcd_rows, 36);
@@ -102,9 +103,9 @@ static const smcr_row_t fce_v20_rows[] = {SHOW(hf_smcr_reserved, 0, 16)};
 static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
                                     NULL};
 static const smcr_row_t fce_v21_rows[] = {
-    SHOW(hf_smcr_max_conns, 0, 1),
-    SHOW(hf_smcr_max_links, 1, 1),
-    BITS(hf_smcr_clc_features, 2, 2, feature_bits),
+    KEEP(hf_smcr_max_conns, 0, 1, smcr_clc_accept_t, max_conns),
+    KEEP(hf_smcr_max_links, 1, 1, smcr_clc_accept_t, max_links),
+    KEEP_BITS(hf_smcr_clc_features, 2, 2, feature_bits, smcr_clc_accept_t, features),
     SHOW(hf_smcr_clc_vendor_options, 4, 4),
     SHOW(hf_smcr_reserved, 8, 8),
 };
@@ -116,7 +117,12 @@ static const smcr_row_t gid_count_rows[] = {
     KEEP(hf_smcr_gid_count, 0, 1, smcr_clc_accept_t, gid_count),
     SHOW(hf_smcr_reserved, 1, 3),
 };
-static const smcr_row_t gid_rows[] = {SHOW(hf_smcr_gid, 0, 16)};
+
+typedef struct {
+    uint8_t gid[SMCR_GID_LENGTH];
+} listed_gid_t;
+
+static const smcr_row_t gid_rows[] = {KEEP(hf_smcr_gid, 0, 16, listed_gid_t, gid)};
 SMCR_LAYOUT(gid_count, "GID list", gid_count_rows, GID_COUNT_LENGTH);
 SMCR_LAYOUT(gid_layout, "GID", gid_rows, SMCR_GID_LENGTH);
 
@@ -191,9 +197,26 @@ show_buffer_size(const smcr_clc_message_t *message, int hf, int offset, uint8_t 
 
 /* ---- first contact ---- */
 
+/* GIDs of the list are set, and differ. (R-V2ACC-14) */
+static void
+check_gid(const smcr_walk_t *walk, const listed_gid_t *gids, unsigned number)
+{
+    static const listed_gid_t none = {{0}};
+    proto_item *item = smcr_layout_item(walk, hf_smcr_gid);
+
+    if (memcmp(&gids[number], &none, sizeof none) == 0)
+        smcr_note_format(walk, item, &ei_smcr_clc_entry, "The GID is not set");
+    for (unsigned i = 0; i < number; i++)
+        if (memcmp(&gids[number], &gids[i], sizeof none) == 0) {
+            smcr_note_format(walk, item, &ei_smcr_clc_entry, "The list has the GID before");
+            return;
+        }
+}
+
 static void
 dissect_gid_list(smcr_clc_message_t *message, unsigned start, smcr_clc_accept_t *accept)
 {
+    listed_gid_t list[SMCR_CLC_COUNT_MAX + 1] = {{{0}}};
     unsigned gids = start + GID_COUNT_LENGTH;
     smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_gid_list,
                                         ett_smcr_gid_list, start, GID_COUNT_LENGTH);
@@ -202,8 +225,12 @@ dissect_gid_list(smcr_clc_message_t *message, unsigned start, smcr_clc_accept_t 
         return;
     unsigned count = smcr_clc_count(message, &walk, hf_smcr_gid_count, gids, SMCR_GID_LENGTH,
                                     accept->gid_count);
-    for (unsigned i = 0; i < count && message->whole; i++)
-        smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, NULL);
+    for (unsigned i = 0; i < count && message->whole; i++) {
+        unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* above, there is an item for their number */
+        if (smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, &list[place]) &&
+            place < SMCR_CLC_COUNT_MAX)
+            check_gid(&walk, list, place);
+    }
     smcr_clc_subtree_end(message, &walk, gids + count * SMCR_GID_LENGTH);
     proto_item_append_text(walk.tree, ": %u GID%s", count, count == 1 ? "" : "s");
     message->expected += GID_COUNT_LENGTH + SMCR_GID_LENGTH * (unsigned)accept->gid_count;

@@ -11,6 +11,7 @@
 #include "clc_messages.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define V2_OFFSET_FROM 52      /* end of the field "SMCv2 extension offset" */
 #define V2_EXTENSION_LENGTH 40 /* without the EIDs */
@@ -54,7 +55,7 @@ static int *const features[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emu
     KEEP_BITS(hf_smcr_clc_v2_flags, V2_FLAGS_AT, 1, v2_flags, smcr_clc_proposal_t, v2_flags), \
     SHOW(hf_smcr_reserved, 4, 2), \
     KEEP(hf_smcr_clc_smcdv2_offset, 6, 2, smcr_clc_proposal_t, smcdv2_offset), \
-    SHOW(hf_smcr_gid, 8, 16)
+    KEEP(hf_smcr_gid, 8, 16, smcr_clc_proposal_t, roce_gid)
 
 static const smcr_row_t v2_extension_rows[] = {
     V2_EXTENSION_ROWS,
@@ -62,20 +63,24 @@ static const smcr_row_t v2_extension_rows[] = {
 };
 static const smcr_row_t v21_extension_rows[] = {
     V2_EXTENSION_ROWS,
-    SHOW(hf_smcr_max_conns, 24, 1),
-    SHOW(hf_smcr_max_links, 25, 1),
-    BITS(hf_smcr_clc_features, 26, 2, features),
+    KEEP(hf_smcr_max_conns, 24, 1, smcr_clc_proposal_t, max_conns),
+    KEEP(hf_smcr_max_links, 25, 1, smcr_clc_proposal_t, max_links),
+    KEEP_BITS(hf_smcr_clc_features, 26, 2, features, smcr_clc_proposal_t, features),
     SHOW(hf_smcr_reserved, 28, 12),
 };
 SMCR_LAYOUT(v2_extension, "SMCv2 extension", v2_extension_rows, V2_EXTENSION_LENGTH);
 SMCR_LAYOUT(v21_extension, "SMCv2.1 extension", v21_extension_rows, V2_EXTENSION_LENGTH);
 
-static const smcr_row_t eid_rows[] = {TEXT(hf_smcr_eid, 0, SMCR_EID_LENGTH)};
+typedef struct {
+    uint8_t text[SMCR_EID_LENGTH];
+} eid_t;
+
+static const smcr_row_t eid_rows[] = {KEEP_TEXT(hf_smcr_eid, 0, SMCR_EID_LENGTH, eid_t, text)};
 SMCR_LAYOUT(eid_layout, "EID", eid_rows, SMCR_EID_LENGTH);
 
 /* struct smc_clc_smcd_v2_extension */
 static const smcr_row_t smcdv2_rows[] = {
-    TEXT(hf_smcr_seid, 0, SMCR_EID_LENGTH),
+    KEEP_TEXT(hf_smcr_seid, 0, SMCR_EID_LENGTH, eid_t, text),
     SHOW(hf_smcr_reserved, 32, 16),
 };
 SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", smcdv2_rows, SMCDV2_LENGTH);
@@ -142,6 +147,111 @@ smcr_clc_smcd_area_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *pro
         proto_item_set_text(oui, "Vendor OUI: none (0x000000)");
 }
 
+/* ---- SMCv2 extension: EIDs ---- */
+
+/* One more than a Proposal may have is not kept. */
+static void
+keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
+{
+    if (proposal->eids < array_length(proposal->eid))
+        proposal->eid[proposal->eids++] = smcr_eid_sum(eid->text);
+}
+
+/* Whether it is printable text, which blanks may follow. */
+static bool
+is_text(const eid_t *eid)
+{
+    unsigned length = SMCR_EID_LENGTH;
+
+    while (length && eid->text[length - 1] == ' ')
+        length--;
+    for (unsigned i = 0; i < length; i++)
+        if (!g_ascii_isprint(eid->text[i]))
+            return false;
+    return length && eid->text[0] != ' ';
+}
+
+/* EIDs differ, are printable, and end in blanks: others are never matched. (R-V2CLC-8) */
+static void
+check_eid(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal, const eid_t *eid)
+{
+    proto_item *item = smcr_layout_item(walk, hf_smcr_eid);
+
+    if (!is_text(eid))
+        smcr_note_format(walk, item, &ei_smcr_clc_entry,
+                         "The EID is no printable text that ends in blanks");
+    for (unsigned i = 0; i < proposal->eids; i++)
+        if (proposal->eid[i] == smcr_eid_sum(eid->text))
+            smcr_note_format(walk, item, &ei_smcr_clc_entry, "The list has the EID before");
+}
+
+static void
+dissect_eid(smcr_clc_message_t *message, const smcr_walk_t *walk, smcr_clc_proposal_t *proposal,
+            unsigned start)
+{
+    eid_t eid = {{0}};
+
+    if (!smcr_clc_walk(message, walk, &eid_layout, start, &eid))
+        return;
+    check_eid(walk, proposal, &eid);
+    keep_eid(proposal, &eid);
+}
+
+/* ---- SMCv2 extension: checks ---- */
+
+#define CONNS_MIN 16 /* Linux: SMC_CONN_PER_LGR_MIN */
+
+static bool
+has_gid(const smcr_clc_proposal_t *proposal)
+{
+    static const uint8_t none[SMCR_GID_LENGTH] = {0};
+
+    return memcmp(proposal->roce_gid, none, sizeof none) != 0;
+}
+
+/* What SMC-R needs: a GID, and in release 1 room for 16 connections and a link. Linux declines
+ * else, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12, R-V2CLC-14, R-V2CLC-15) */
+static void
+check_smcr_offer(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal)
+{
+    bool v21 = smcr_clc_release(proposal) != 0;
+
+    if (!has_gid(proposal))
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_gid), &ei_smcr_clc_offer,
+                         "The Proposal offers SMC-Rv2 without a GID");
+    if (v21 && proposal->max_conns < CONNS_MIN)
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_max_conns), &ei_smcr_clc_offer,
+                         "The client allows %u connections, less than %u", proposal->max_conns,
+                         CONNS_MIN);
+    if (v21 && !proposal->max_links)
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_max_links), &ei_smcr_clc_offer,
+                         "The client allows no link");
+}
+
+/* Version 2 needs an EID, or that of the system; without SMC-D it needs nothing of SMC-D.
+ * (R-V2CLC-7, R-V2CLC-10, R-V2CLC-11) */
+static void
+check_offer(const smcr_clc_message_t *message, const smcr_walk_t *walk,
+            const smcr_clc_proposal_t *proposal)
+{
+    unsigned offered = smcr_clc_offered_v2(message);
+
+    if (proposal->eid_count == 0 && !(proposal->v2_flags & SMCR_CLC_FLAG_SEID))
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_eid_count), &ei_smcr_clc_offer,
+                         "The Proposal offers version 2 without an EID");
+    if (smcr_clc_offers_smcr(offered))
+        check_smcr_offer(walk, proposal);
+    if (smcr_clc_offers_smcd(offered))
+        return;
+    if (proposal->smcdv2_offset)
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_smcdv2_offset),
+                  &ei_smcr_clc_unneeded);
+    if (proposal->ism_count)
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_ism_count),
+                         &ei_smcr_clc_unneeded,
+                         "The Proposal counts ISM GIDs, but offers no SMC-D");
+}
+
 /* ---- SMCv2 extension ---- */
 
 /* A part that is announced by its type, but has no offset. */
@@ -176,8 +286,9 @@ dissect_device(smcr_clc_message_t *message, const smcr_walk_t *parent, unsigned 
 /* Returns the bytes that the extension has by its count. */
 static unsigned
 dissect_smcdv2_extension(smcr_clc_message_t *message, const smcr_walk_t *parent,
-                         const smcr_clc_proposal_t *proposal, unsigned start)
+                         smcr_clc_proposal_t *proposal, unsigned start)
 {
+    eid_t seid = {{0}};
     unsigned devices = start + SMCDV2_LENGTH;
 
     if (!smcr_clc_place_is_possible(message, parent, hf_smcr_clc_smcdv2_offset, start,
@@ -186,8 +297,9 @@ dissect_smcdv2_extension(smcr_clc_message_t *message, const smcr_walk_t *parent,
 
     smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcdv2_extension,
                                         ett_smcr_smcdv2_extension, start, SMCDV2_LENGTH);
-    if (!smcr_clc_walk(message, &walk, &smcdv2_extension, start, NULL))
+    if (!smcr_clc_walk(message, &walk, &smcdv2_extension, start, &seid))
         return 0;
+    keep_eid(proposal, &seid);
     unsigned count = smcr_clc_count(message, parent, hf_smcr_clc_ism_count, devices, DEVICE_LENGTH,
                                     proposal->ism_count);
     device_t device = {0};
@@ -199,14 +311,14 @@ dissect_smcdv2_extension(smcr_clc_message_t *message, const smcr_walk_t *parent,
 }
 
 static void
-dissect_eids(smcr_clc_message_t *message, const smcr_walk_t *walk,
-             const smcr_clc_proposal_t *proposal, unsigned start)
+dissect_eids(smcr_clc_message_t *message, const smcr_walk_t *walk, smcr_clc_proposal_t *proposal,
+             unsigned start)
 {
     unsigned count = smcr_clc_count(message, walk, hf_smcr_clc_eid_count, start, SMCR_EID_LENGTH,
                                     proposal->eid_count);
 
     for (unsigned i = 0; i < count && message->whole; i++)
-        smcr_clc_walk(message, walk, &eid_layout, start + i * SMCR_EID_LENGTH, NULL);
+        dissect_eid(message, walk, proposal, start + i * SMCR_EID_LENGTH);
     smcr_clc_subtree_end(message, walk, start + count * SMCR_EID_LENGTH);
     proto_item_append_text(walk->tree, ": SMCv2.%u, %u EID%s", smcr_clc_release(proposal), count,
                            count == 1 ? "" : "s");
@@ -234,6 +346,7 @@ smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *
         return 0;
     proposal->has_v2 = true;
     smcr_clc_check_release(message, &walk, hf_smcr_clc_release_f0, smcr_clc_release(proposal));
+    check_offer(message, &walk, proposal);
     dissect_eids(message, &walk, proposal, start + V2_EXTENSION_LENGTH);
 
     unsigned length = V2_EXTENSION_LENGTH + SMCR_EID_LENGTH * (unsigned)proposal->eid_count;

@@ -179,11 +179,17 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
 static bool
 check_length(const smcr_llc_message_t *message, tvbuff_t *payload)
 {
-    unsigned length = message->llc->length;
+    unsigned length = message->llc->length, present = tvb_reported_length(payload);
     bool right = message->v2
-                     ? length >= SMCR_LLC_LENGTH && length == tvb_reported_length(payload)
+                     ? length >= SMCR_LLC_LENGTH && length == present
                      : length == SMCR_LLC_LENGTH;
 
+    if (message->v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT) {
+        bool little = length_v2(payload, ENC_LITTLE_ENDIAN) == present;
+        bool big = length_v2(payload, ENC_BIG_ENDIAN) == present;
+        message->llc->little_endian = little && !big;
+        message->llc->big_endian = big && !little;
+    }
     if (!right && message->walk.flawed)
         *message->walk.flawed = true;
     else if (!right)

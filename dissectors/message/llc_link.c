@@ -11,6 +11,7 @@
 /* A v2 ADD LINK goes on with an extension and its RTokens */
 #define EXTENSION_AT SMCR_LLC_LENGTH
 #define EXTENSION_RTOKENS_AT 72
+#define RKEYS_MAX 255 /* Linux: SMC_LLC_RKEYS_PER_MSG_V2 */
 
 /* RTokens of an ADD LINK CONTINUATION, and the reserved bytes after them */
 #define CONT_RTOKENS_AT 8
@@ -38,7 +39,7 @@ static const smcr_row_t confirm_link_v1[] = {
 /* net/smc/smc_llc.c: struct smc_llc_msg_confirm_link, of which release 2.1 uses byte 35 */
 static const smcr_row_t confirm_link_v2[] = {
     CONFIRM_LINK_ROWS,
-    SHOW(hf_smcr_max_conns, BODY(35), 1),
+    KEEP(hf_smcr_max_conns, BODY(35), 1, smcr_llc_t, u.confirm_link.max_conns),
     SHOW(hf_smcr_reserved, BODY(36), 8),
 };
 
@@ -236,6 +237,8 @@ show_extension(const smcr_llc_message_t *message)
         return SMCR_LLC_CUT;
 
     smcr_say(&message->walk, "RTokens", "RTokens:", "%u", add->rkey_count);
+    if (add->rkey_count > RKEYS_MAX) /* (R-V2LLC-6) */
+        smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_limit);
     if (add->rkey_count > smcr_llc_rtoken_room(message, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT))
         smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count);
     unsigned next = smcr_llc_show_rtokens(&below, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT,
@@ -340,6 +343,8 @@ smcr_llc_req_add_link(const smcr_llc_message_t *message)
         say_rejection(message);
     if (count || !message->response) /* Linux answers with zeros */
         smcr_say(&message->walk, "GIDs", "GIDs:", "%u", count);
+    if (count > SMCR_CLC_COUNT_MAX) /* as in CLC (R-V2LLC-12) */
+        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_limit);
     if (count > room)
         smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
     for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid_layout.length)

@@ -136,6 +136,17 @@ enum smcr_release { SMCR_RELEASES(SMCR_ENUM_ROW) };
 enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_ENUM_ROW) };
 enum smcr_decline_code { SMCR_DECLINE_CODES(SMCR_ENUM_ROW) };
 
+/* A sum of an EID of 32 bytes, by which two are compared. */
+static inline uint32_t
+smcr_eid_sum(const uint8_t *eid)
+{
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < 32; i++)
+        sum = sum * 31 + eid[i];
+    return sum;
+}
+
 /* Accept and Confirm agree on SMC. `type`: enum smcr_clc_type */
 static inline bool
 smcr_clc_agrees(uint8_t type)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clc_codes.h"
 #include "cursor.h"
 #include "gid.h"
 #include "sizes.h"
@@ -73,6 +74,11 @@ typedef struct {
     uint8_t ism_count;
     uint8_t v2_flags; /* release, SEID indicator */
     uint16_t smcdv2_offset;
+    uint8_t roce_gid[SMCR_GID_LENGTH];  /* of SMC-R version 2 */
+    uint8_t max_conns, max_links;       /* of release 1 */
+    uint16_t features;                  /* likewise */
+    unsigned eids;                      /* that are in the message: so many of the next */
+    uint32_t eid[SMCR_CLC_COUNT_MAX + 1]; /* sums of them, and of the SEID (smcr_eid_sum()) */
 } smcr_clc_proposal_t;
 
 /* Accept and Confirm for SMC-R */
@@ -90,6 +96,9 @@ typedef struct {
     uint8_t host_name[SMCR_HOST_NAME_LENGTH]; /* likewise; padded with blanks or zeros */
     uint8_t eid[SMCR_EID_LENGTH];        /* of version 2, likewise padded */
     uint8_t gid_count;
+    uint8_t fce_flags;            /* of the first contact extension: SMCR_MASK_DIRECT */
+    uint8_t max_conns, max_links; /* likewise, of release 1 */
+    uint16_t features;
 } smcr_clc_accept_t;
 
 typedef struct {
@@ -126,6 +135,7 @@ typedef struct {
     uint32_t qpn;
     uint8_t link;
     uint8_t max_links;
+    uint8_t max_conns; /* of version 2 */
 } smcr_llc_confirm_link_t;
 
 typedef struct {
@@ -171,6 +181,8 @@ typedef struct {
     uint8_t type;    /* enum smcr_llc_type */
     uint16_t length; /* as the message says */
     uint8_t flags;
+    bool little_endian; /* version 2: the length is right in this byte order only */
+    bool big_endian;    /* likewise */
     bool complete; /* the whole message was captured and its length is right */
     union {
         smcr_llc_confirm_link_t confirm_link;

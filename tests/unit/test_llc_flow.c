@@ -55,7 +55,7 @@ typedef struct {
     {.type = SMCR_LLC_DELETE_RKEY, .flags = flags_, .u.delete_rkey = {1, 0}, __VA_ARGS__}, 0
 #define TEST(flags_, data_) \
     {.type = SMCR_LLC_TEST_LINK, .flags = flags_, .u.test_link = {{data_}}}, 0
-#define REQ_ADD {.type = V2 | SMCR_LLC_REQ_ADD_LINK}, 0
+#define REQ_ADD {.type = SMCR_LLC_REQ_ADD_LINK}, 0
 
 /* Link 2, from the offer to its confirmation. */
 #define LINK_2_OFFERED \

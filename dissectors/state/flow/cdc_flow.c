@@ -421,6 +421,8 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
 
     if (arrival->roce)
         learn_rmb(arrival, conn, cdc);
+    smcr_rules_move(arrival, conn, cdc);
+    smcr_rules_open(arrival, conn, cdc);
     take_link(arrival, conn, validation);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
     smcr_orphan_confirm(arrival, conn);

@@ -67,8 +67,11 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     smcr_rules_announced(arrival, conn, qp, accept);
     smcr_conn_join(conn, lgr);
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
-    if (conn->first_contact)
+    if (conn->first_contact) {
         lgr->release = (uint8_t)smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
+        lgr->version = (uint8_t)smcr_bits(conn->accept_flags, SMCR_MASK_VERSION);
+        lgr->terms = conn->terms;
+    }
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
         qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
     side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
@@ -144,6 +147,7 @@ take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *
     if (lgr->server == SMCR_SIDE_UNKNOWN)
         lgr->server = qp->side;
     smcr_lgr_prove(arrival->state, lgr);
+    smcr_rules_joined(arrival, lgr);
     learn_side(arrival, conn, qp, &clc->u.accept);
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
@@ -278,6 +282,7 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     record->direction = from_server;
     if (smcr_rules_sender(arrival, conn, clc->header.type))
         return;
+    smcr_rules_terms(arrival, conn, clc);
     take_step(arrival, conn, clc->header.type);
     switch (clc->header.type) {
 #define SMCR_CLC_MESSAGE(name, type, text, body, handler) \

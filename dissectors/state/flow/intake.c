@@ -259,6 +259,7 @@ take_request(smcr_arrival_t *arrival)
         settle(arrival->state, arrival->qp, arrival->psn);
         drop(arrival->state, arrival->qp, arrival->psn);
     }
+    smcr_rules_operation(arrival);
     if (smcr_is_write(arrival->roce->opcode))
         take_write(arrival);
     else

@@ -160,7 +160,11 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
         return; /* nor is it known where it goes among what came before it */
     smcr_unseen_t unseen = {unseen_bytes(&reader->located, qp, write->first_psn),
                             !smcr_conn_is_current(conn, !qp->side)};
+    uint64_t end = smcr_stream_reach(stream);
+    bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved && write->conn;
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
+    if (write->placed && goes_on)
+        smcr_rules_hole(arrival, conn, end, write->position, extent.length);
     if (write->placed)
         reader->located = smcr_point_at(qp, last);
     if (write->conn)
@@ -186,6 +190,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
         write->rmb = entry->rmb;
         write->rmb_va = entry->va;
     } else if (before && !smcr_conn_side_has_ended(&before->side[!arrival->qp->side])) {
+        smcr_rules_stray_write(arrival, before);
         write->likely = before;
         write->likely_rmb = entry->rmb;
         write->rmb_va = entry->va;
@@ -255,6 +260,7 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
     }
     place->index = size ? (uint8_t)(from / size + 1) : 1;
     place->offset = (uint32_t)offset_in_element(rmb, from);
+    smcr_rules_eyecatcher(arrival, rmb, place->offset);
     if (size && place->offset + (uint64_t)place->length > size)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
     record->conn = write->conn;

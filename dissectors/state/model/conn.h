@@ -15,6 +15,15 @@
 
 typedef struct smcr_exchange smcr_exchange_t;
 
+/* A failover validation (RFC 7609 4.6.1). */
+typedef struct {
+    const smcr_link_t *from; /* the link that the connection has left */
+    smcr_point_t at;         /* of the message, in the flow to its receiver */
+    smcr_told_t told;
+    uint32_t frame;
+    uint16_t seq;            /* that it has */
+} smcr_move_t;
+
 /* What one side announced in its Accept or Confirm, and what it sent since. */
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
@@ -40,6 +49,8 @@ typedef struct {
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
+    uint32_t strayed_frame; /* WRITE that went to another link before any of them; 0: none */
+    smcr_move_t *move;    /* the last such validation; NULL: there has been none */
 } smcr_conn_side_t;
 
 /* How a connection left SMC for TCP. */
@@ -83,8 +94,13 @@ struct smcr_conn {
     uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
     uint8_t subnet_length;   /* bits */
     uint8_t clc_asked;       /* CLC type of `clc_step` */
+    uint8_t proposal_flags, accept_flags; /* byte 7 of Proposal and Accept */
+    smcr_terms_t terms;      /* of the Accept, if it `has_terms` */
+    const smcr_clc_proposal_t *offer; /* the Proposal, if it has an SMCv2 extension */
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
+    bool has_terms : 1;      /* the Accept has a first contact extension */
+    bool opened : 1, ended : 1; /* counted among the group's open ones; and not any more */
     bool clc_from_server : 1; /* who sent `clc_step` */
     bool ipv4 : 1;           /* which addresses it has */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */

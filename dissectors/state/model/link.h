@@ -103,6 +103,17 @@ typedef struct {
     smcr_rmb_t **rmbs;
 } smcr_withdrawal_t;
 
+/* What peers of SMC version 2 agree on in a first contact. */
+typedef struct {
+    uint8_t release;
+    uint8_t max_conns, max_links; /* of release 1 */
+    bool direct;                  /* the sender has a route without a gateway */
+    uint16_t features;
+} smcr_terms_t;
+
+/* Byte orders of lengths in LLC messages of version 2. */
+enum smcr_order { SMCR_ORDER_LITTLE = 1, SMCR_ORDER_BIG };
+
 typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
 
 struct smcr_lgr {
@@ -110,6 +121,11 @@ struct smcr_lgr {
     int server;           /* side, or SMCR_SIDE_UNKNOWN */
     bool from_start;      /* the capture has its first contact */
     uint8_t release;      /* of SMC version 2, as its first contact says; 0: not known */
+    uint8_t version;      /* of SMC, likewise */
+    uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_order; 0: not known */
+    smcr_terms_t terms;   /* of its first contact; zeros: version 1, or not known */
+    uint32_t open_conns;  /* that have sent CDC messages, and not their end */
+    struct smcr_crowd *crowd; /* since it has had too many; NULL: it has not */
     uint8_t peer_id[2][SMCR_PEER_ID_LENGTH];
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;

@@ -89,6 +89,12 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t un
     return true;
 }
 
+uint64_t
+smcr_stream_reach(const smcr_stream_t *stream)
+{
+    return MAX(MAX(stream->written, stream->located), stream->announced);
+}
+
 void
 smcr_stream_catch_up(smcr_stream_t *stream)
 {

@@ -100,6 +100,9 @@ typedef struct {
 bool smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t unseen,
                         uint64_t *position);
 
+/* Up to where it has been written, as WRITEs and the producer cursor tell. */
+uint64_t smcr_stream_reach(const smcr_stream_t *stream);
+
 /* Everything up to what is announced has been sent. */
 void smcr_stream_catch_up(smcr_stream_t *stream);
 

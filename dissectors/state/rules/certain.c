@@ -224,3 +224,22 @@ smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
     return smcr_doubt_or(doubt_unless(smcr_is_new(arrival), SMCR_DOUBT_UNSEEN),
                          smcr_doubt_seen(arrival, told->sent, told->acked));
 }
+
+/* ---- more of what may come later ---- */
+
+smcr_doubt_t
+smcr_doubt_later_any(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_group(arrival, lgr);
+
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    kept->points = smcr_state_alloc0(arrival->state, 2 * count_links(lgr) * sizeof *kept->points);
+    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        for (unsigned side = 0; side < 2 && link->state != SMCR_LINK_REJECTED; side++)
+            kept->points[kept->count++] = smcr_point_now(&link->qp[side]);
+    doubt.claim = kept;
+    return doubt;
+}

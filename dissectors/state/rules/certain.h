@@ -98,4 +98,8 @@ smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *c
 /* saw, of a request: it is new, and its sender had seen the message. */
 smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
 
+/* Likewise of what either side may have sent before. */
+smcr_doubt_t smcr_doubt_later_any(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
+                                  smcr_claim_t claim);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

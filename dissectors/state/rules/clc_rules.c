@@ -164,10 +164,8 @@ static void
 check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
           const smcr_clc_accept_t *accept)
 {
-    uint32_t eid = 0;
+    uint32_t eid = smcr_eid_sum(accept->eid);
 
-    for (unsigned i = 0; i < SMCR_EID_LENGTH; i++)
-        eid = eid * 31 + accept->eid[i];
     if (qp->side == qp->link->lgr->server)
         conn->eid = eid;
     else if (conn->accept_frame && eid != conn->eid)

@@ -9,11 +9,25 @@
 #include <string.h>
 
 #include "certain.h"
+#include "v2_rules.h"
 #include "wire/wire.h"
 
 #define NUMBERS 256 /* of links: one byte */
 
 /* ---- who may send it ---- */
+
+/* Only the client asks for links by REQUEST ADD LINK. (R-V2LLC-11) */
+static void
+check_asker(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+
+    if (type == SMCR_LLC_REQ_ADD_LINK && !(llc->flags & SMCR_LLC_FLAG_RESPONSE) &&
+        lgr->from_start && lgr->server != arrival->qp->side)
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
+                    "Only the client asks for a link");
+}
 
 /* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair.
  * (R-3.5.1.5-1, R-A.3.2-3) */
@@ -127,6 +141,8 @@ smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
 
     check_sender(arrival, llc);
+    check_asker(arrival, llc);
+    smcr_rules_llc_terms(arrival, llc);
     if (type == SMCR_LLC_CONFIRM_RKEY && !(llc->flags & SMCR_LLC_FLAG_RESPONSE))
         check_links(arrival, llc);
 }

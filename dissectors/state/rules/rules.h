@@ -13,6 +13,8 @@
 #include "clc_rules.h"
 #include "close_rules.h"
 #include "llc_rules.h"
+#include "move_rules.h"
+#include "v2_rules.h"
 #include "write_rules.h"
 
 #endif /* SMCR_STATE_RULES_RULES_H */

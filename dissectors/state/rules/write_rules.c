@@ -7,7 +7,49 @@
 
 #include "write_rules.h"
 
+#include <inttypes.h>
+
 #include "certain.h"
+#include "wire/wire.h"
+
+/* ---- operations ---- */
+
+static bool
+has_immediate(uint8_t opcode)
+{
+    switch (opcode) {
+    case SMCR_RC_SEND_LAST_IMMEDIATE:
+    case SMCR_RC_SEND_ONLY_IMMEDIATE:
+    case SMCR_RC_WRITE_LAST_IMMEDIATE:
+    case SMCR_RC_WRITE_ONLY_IMMEDIATE:
+    case SMCR_RC_SEND_LAST_INVALIDATE:
+    case SMCR_RC_SEND_ONLY_INVALIDATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A link carries RDMA WRITE and SEND, no READ and no atomics; neither has immediate data, nor does
+ * a SEND invalidate an RKey. (R-4.7-1, R-4.7-2, R-4.7-3) */
+void
+smcr_rules_operation(const smcr_arrival_t *arrival)
+{
+    uint8_t opcode = arrival->roce->opcode;
+    const smcr_link_t *link = arrival->qp->link;
+    bool fetches = smcr_is_fetch(opcode);
+
+    if ((!fetches && !has_immediate(opcode)) || !link->lgr->from_start || link->deleted_frame)
+        return; /* the last two: its queue pairs may be somebody else's */
+    if (fetches)
+        smcr_breach(arrival, SMCR_EVENT_OPERATION, smcr_doubt_message(arrival),
+                    "SMC-R uses RDMA WRITE and SEND only");
+    else
+        smcr_breach(arrival, SMCR_EVENT_IMMEDIATE, smcr_doubt_message(arrival), "%s",
+                    opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE
+                        ? "The SEND invalidates an RKey, which SMC-R does not do"
+                        : "The packet has immediate data, which SMC-R does not use");
+}
 
 /* ---- RMBs ---- */
 
@@ -73,6 +115,38 @@ smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigne
     smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE,
                 smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
                 "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
+}
+
+/* Nobody but its owner writes the eyecatcher at the begin of an element. CONFIRM LINK tells whether
+ * there is one. (R-4.2-1) */
+void
+smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint32_t offset)
+{
+    const smcr_lgr_t *lgr = rmb->lgr;
+
+    if (rmb->element_size && lgr->base_known[rmb->side] && offset < lgr->base[rmb->side])
+        smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE, smcr_doubt_message(arrival),
+                    "The RDMA WRITE goes to the eyecatcher of its RMB element");
+}
+
+/* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
+ * round the element: its end is outside of the window. After a move the first message tells how far
+ * the old link has got. (R-4.7-5) */
+void
+smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
+                uint64_t position, uint32_t length)
+{
+    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
+    const smcr_stream_t *in = &reader->in;
+    bool told = writer->moved_frame <= writer->cdc_frame;
+    bool fits = position + length <= in->consumed + smcr_ring_room(&in->ring);
+
+    if (position > end && fits && told && conn->accept_frame && conn->confirm_frame &&
+        conn->lgr->base_known[arrival->qp->side])
+        smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE, smcr_doubt_since(arrival, &reader->located),
+                    "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
+                    position - end);
 }
 
 /* ---- the window ---- */

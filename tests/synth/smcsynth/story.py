@@ -81,6 +81,7 @@ class LinkGroup:
         self.capture, self.version, self.vlan, self.order = capture, version, vlan, order
         self.transport = transport or ("rocev1" if version == 1 else "rocev2")
         self.no_eyecatcher, self.max_links = no_eyecatcher, {"client": max_links, "server": max_links}
+        self.max_conns = 0  # release 1 tells them in CONFIRM LINK
         self.peer = {"client": Peer(client_nics, 0x5243), "server": Peer(server_nics, 0x18DA)}
         self.links = {}
 
@@ -107,7 +108,7 @@ class LinkGroup:
             pair = self.links[number].qp[role]
             self.llc(role, llc.llc_confirm_link(
                 roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=number, reply=role == "client",
-                user_id=(0x0A if role == "client" else 0x0B) << 8 | number, max_links=self.max_links[role],
+                user_id=(0x0A if role == "client" else 0x0B) << 8 | number, max_links=self.max_links[role], max_conns=self.max_conns,
                 no_eyecatcher=self.no_eyecatcher, version=self.version, **self._order()), link=number)
 
     def _order(self):

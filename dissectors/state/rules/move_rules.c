@@ -1,0 +1,138 @@
+/* move_rules.c
+ * How a connection goes from one link to another: first a failover validation, then what was not
+ * acknowledged, and nothing more on the old link.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "move_rules.h"
+
+#include "certain.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+#define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
+
+/* ---- before the move ---- */
+
+/* Whether the side has begun to close the connection, or has reset it. */
+static bool
+is_closing(const smcr_conn_side_t *side)
+{
+    return side->sending_done_frame || side->closed_frame || side->abort_frame;
+}
+
+/* Whether the receiver has said by now that it closes the connection. */
+static bool
+end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    (void)state;
+    return is_closing(claim->about);
+}
+
+/* A failover validation comes first on the new link. Linux moves a connection without it which one
+ * side closes (smc_switch_conns()); so does an abort, which any link may carry. What the receiver
+ * sends next shows whether the mover knew more than the capture. A second move is not judged: the
+ * links may be captured at two places. (R-4.6.1-1) */
+static void
+check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
+    smcr_claim_t claim = {.has_come = end_has_come, .about = receiver};
+
+    if (sender->moved_frame || sender->strayed_frame || is_closing(sender) || is_closing(receiver))
+        return;
+    smcr_breach(arrival, SMCR_EVENT_MOVE_NOT_VALIDATED,
+                smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
+                "The connection moves from link %u to link %u, but no failover validation comes "
+                "first",
+                sender->link->number, arrival->qp->link->number);
+}
+
+/* ---- after the move ---- */
+
+/* What was written on the old link is complete before the validation. Its sender has seen that this
+ * was acknowledged. (R-2.3-6) */
+static void
+check_old_link(const smcr_arrival_t *arrival, const smcr_move_t *move)
+{
+    smcr_breach(arrival, SMCR_EVENT_MOVE_OLD_LINK,
+                smcr_doubt_or(smcr_doubt_message(arrival),
+                              smcr_doubt_seen(arrival, move->told.sent, move->told.acked)),
+                "The connection left link %u in frame %u, and still sends on it, as Linux may do "
+                "(smc_switch_conns())",
+                move->from->number, move->frame);
+}
+
+/* The validation has the number of a message that was sent, and takes none: what comes behind it,
+ * new or again, has a higher one. (R-4.6.1-2, R-4.6.2-1) */
+static void
+check_number(const smcr_arrival_t *arrival, const smcr_move_t *move, const smcr_cdc_t *cdc)
+{
+    int16_t step = (int16_t)(uint16_t)(cdc->seq - move->seq);
+
+    if (step <= 0)
+        smcr_breach(arrival, SMCR_EVENT_MOVE_NUMBER, smcr_doubt_since(arrival, &move->at),
+                    "Sequence number %u follows the failover validation of number %u in frame %u",
+                    cdc->seq, move->seq, move->frame);
+}
+
+/* ---- the validation ---- */
+
+static void
+keep(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, uint16_t seq)
+{
+    const smcr_link_t *link = arrival->qp->link;
+
+    if (!sender->move)
+        sender->move = smcr_state_alloc0(arrival->state, sizeof *sender->move);
+    *sender->move = (smcr_move_t){
+        .from = sender->link != link ? sender->link : NULL,
+        .at = smcr_point_at(arrival->qp, arrival->psn),
+        .told = {arrival->when.time, NULL},
+        .frame = arrival->when.frame,
+        .seq = seq,
+    };
+    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
+                     &sender->move->told.acked);
+}
+
+/* ---- all messages ---- */
+
+void
+smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_link_t *link = arrival->qp->link;
+    bool closing = cdc->state & ENDS || is_closing(sender);
+    bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
+
+    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+        keep(arrival, sender, cdc->seq);
+    else if (sender->move && sender->move->from == link && !closing)
+        check_old_link(arrival, sender->move);
+    else if (elsewhere && !closing)
+        check_validated(arrival, conn);
+    else if (sender->move && sender->move->at.qp == arrival->qp &&
+             sender->move->frame > sender->cdc_frame)
+        check_number(arrival, sender->move, cdc);
+}
+
+void
+smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_link_t *link = arrival->qp->link;
+    bool left = sender->move && sender->move->from == link;
+    bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
+
+    if ((!left && !elsewhere) || smcr_doubt_group(arrival, conn->lgr).kind)
+        return; /* or it may be another connection's */
+    if (left) {
+        check_old_link(arrival, sender->move);
+    } else {
+        check_validated(arrival, conn);
+        sender->strayed_frame = arrival->when.frame;
+    }
+}

@@ -1,0 +1,317 @@
+/* v2_rules.c
+ * What two peers agree on: an Accept takes what the Proposal offers, the Confirm repeats it, and
+ * their link group keeps to it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "v2_rules.h"
+
+#include "certain.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+/* ---- CLC ---- */
+
+static unsigned
+version_in(uint8_t flags)
+{
+    return smcr_bits(flags, SMCR_MASK_VERSION);
+}
+
+/* Whether the Proposal offers SMC-R, or SMC-D, in the version of the Accept. */
+static bool
+is_offered(uint8_t proposal, uint8_t accept, bool smcd)
+{
+    bool v2 = version_in(accept) == 2;
+    unsigned offered = smcr_bits(proposal, v2 ? SMCR_MASK_TYPE_V2 : SMCR_MASK_TYPE_V1);
+
+    return offered == SMCR_TYPE_BOTH || offered == (smcd ? SMCR_TYPE_D : SMCR_TYPE_R);
+}
+
+/* The Accept has a version that the client speaks, and takes a path of the Proposal; the Confirm
+ * has the version of the Accept. (R-A.2-5, R-V2ACC-4) */
+static void
+check_path(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
+    uint8_t flags = clc->header.flags;
+    uint8_t before = confirm ? conn->accept_flags : conn->proposal_flags;
+    unsigned version = version_in(flags), other = version_in(before); /* 0: not captured */
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+
+    if (!other || version < 1 || version > 2)
+        return;
+    if (confirm ? version != other : version > other)
+        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, doubt,
+                    "The %s has version %u, and the %s %u", confirm ? "Accept" : "Proposal", other,
+                    confirm ? "Confirm" : "Accept", version);
+    else if (!confirm && !is_offered(before, flags, clc->smcd))
+        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, doubt,
+                    "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
+}
+
+static bool
+has_eid(const smcr_clc_proposal_t *proposal, uint32_t eid)
+{
+    for (unsigned i = 0; i < proposal->eids; i++)
+        if (proposal->eid[i] == eid)
+            return true;
+    return false;
+}
+
+/* The server chooses one of the client's EIDs. (R-V2ACC-5) */
+static void
+check_eid(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal, uint32_t eid)
+{
+    bool has_all = proposal->eid_count <= SMCR_CLC_COUNT_MAX;
+
+    if (has_all && proposal->eids && !has_eid(proposal, eid))
+        smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
+                    "The EID is none of the Proposal");
+}
+
+static void
+check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
+            bool repeats)
+{
+    if (now > before || (repeats && now != before))
+        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
+                    "The message has %s %u, but the one before %u", what, now, before);
+}
+
+/* Release, connections and links of an Accept do not exceed the Proposal's, and the Confirm repeats
+ * them. Nobody adds a feature. (R-V2ACC-8, R-V2ACC-9, R-V2ACC-10, R-V2ACC-11) */
+static void
+check_terms(const smcr_arrival_t *arrival, const smcr_terms_t *before, const smcr_terms_t *now,
+            bool repeats)
+{
+    check_value(arrival, "release", before->release, now->release, repeats);
+    if (!before->release || !now->release) /* the others are of release 1 */
+        return;
+    check_value(arrival, "most connections", before->max_conns, now->max_conns, repeats);
+    check_value(arrival, "most links", before->max_links, now->max_links, repeats);
+    if (now->features & ~before->features)
+        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
+                    "The message has features 0x%04x, but the one before 0x%04x", now->features,
+                    before->features);
+}
+
+/* Both sides have a direct route to each other, or neither has. Linux declines where it sees a
+ * difference (smc_connect_rdma_v2_prepare()). (R-V2ACC-16) */
+static void
+check_direct(const smcr_arrival_t *arrival, const smcr_terms_t *accept, const smcr_terms_t *confirm)
+{
+    if (accept->direct != confirm->direct)
+        smcr_breach(arrival, SMCR_EVENT_DIRECT_DIFFERS, smcr_doubt_message(arrival),
+                    "The %s has a direct route, but the %s has not",
+                    accept->direct ? "server" : "client", accept->direct ? "client" : "server");
+}
+
+/* What the first contact extension of an Accept or Confirm says. */
+static smcr_terms_t
+terms_of(const smcr_clc_accept_t *accept)
+{
+    return (smcr_terms_t){
+        .release = (uint8_t)smcr_bits(accept->os_release, SMCR_MASK_RELEASE),
+        .max_conns = accept->max_conns,
+        .max_links = accept->max_links,
+        .features = accept->features,
+        .direct = (accept->fce_flags & SMCR_MASK_DIRECT) != 0,
+    };
+}
+
+/* What the Proposal offers; the connection has nothing else so far. */
+static void
+keep_offer(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    const smcr_clc_proposal_t *proposal = &clc->u.proposal;
+
+    conn->proposal_flags = clc->header.flags;
+    conn->offer = NULL;
+    if (!clc->complete || !proposal->has_v2)
+        return;
+    smcr_clc_proposal_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = *proposal;
+    conn->offer = kept;
+}
+
+static void
+check_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_accept_t *accept,
+             bool has_terms)
+{
+    const smcr_clc_proposal_t *offer = conn->offer;
+    smcr_terms_t now = terms_of(accept);
+
+    if (offer)
+        check_eid(arrival, offer, smcr_eid_sum(accept->eid));
+    if (offer && has_terms)
+        check_terms(arrival,
+                    &(smcr_terms_t){.release = (uint8_t)smcr_bits(offer->v2_flags,
+                                                                  SMCR_MASK_V2_RELEASE),
+                                    .max_conns = offer->max_conns,
+                                    .max_links = offer->max_links,
+                                    .features = offer->features},
+                    &now, false);
+    conn->has_terms = has_terms;
+    conn->terms = now;
+}
+
+static void
+check_confirm(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+              const smcr_clc_accept_t *accept, bool has_terms)
+{
+    smcr_terms_t now = terms_of(accept);
+
+    if (!has_terms || !conn->has_terms)
+        return;
+    check_terms(arrival, &conn->terms, &now, true);
+    check_direct(arrival, &conn->terms, &now);
+}
+
+void
+smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    uint8_t type = clc->header.type, flags = clc->header.flags;
+
+    if (type == SMCR_CLC_PROPOSAL)
+        keep_offer(arrival, conn, clc);
+    if (!smcr_clc_agrees(type))
+        return;
+    check_path(arrival, conn, clc);
+    if (type == SMCR_CLC_ACCEPT)
+        conn->accept_flags = flags;
+    if (!clc->complete || clc->smcd || version_in(flags) != 2)
+        return;
+    bool has_terms = (flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+    if (type == SMCR_CLC_ACCEPT)
+        check_accept(arrival, conn, &clc->u.accept, has_terms);
+    else
+        check_confirm(arrival, conn, &clc->u.accept, has_terms);
+}
+
+/* ---- connections of a group ---- */
+
+/* A group that has too many. */
+typedef struct smcr_crowd {
+    smcr_lgr_t *lgr;
+    uint64_t since; /* nanoseconds since the epoch */
+    uint64_t end;   /* of the next connection that ended, likewise; 0: none */
+} smcr_crowd_t;
+
+#define SECOND UINT64_C(1000000000)
+
+/* Whether a connection has ended at about that time, or the capture lacks the beginning of one. */
+static bool
+has_ended(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_crowd_t *crowd = claim->about;
+
+    (void)state;
+    return (crowd->end && crowd->end <= crowd->since + SECOND) || !smcr_lgr_has_conns(crowd->lgr);
+}
+
+/* No more connections are in a group than both sides have agreed on. One that has sent CDC messages
+ * and not said its end is in it. What tells its end may be under way, or absent. (R-V2ACC-12) */
+void
+smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+{
+    unsigned most = lgr->terms.max_conns;
+    uint64_t now = arrival->when.time;
+
+    if (!lgr->from_start || !lgr->terms.release || !most || lgr->open_conns < most || lgr->crowd)
+        return;
+    lgr->crowd = smcr_state_alloc0(arrival->state, sizeof *lgr->crowd);
+    *lgr->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
+    smcr_claim_t claim = {.has_come = has_ended, .about = lgr->crowd, .deadline = now + SECOND};
+    smcr_breach(arrival, SMCR_EVENT_TOO_MANY_CONNS, smcr_doubt_later_any(arrival, lgr, claim),
+                "The link group has %u connections already, of %u that it may have",
+                lgr->open_conns, most);
+}
+
+static void
+close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    smcr_lgr_t *lgr = conn->lgr;
+
+    conn->ended = true;
+    lgr->open_conns--;
+    if (lgr->crowd)
+        lgr->crowd->end = arrival->when.time;
+    lgr->crowd = NULL;
+}
+
+/* A connection is counted from its first message to its first end. */
+void
+smcr_rules_open(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
+
+    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) /* nothing else in it counts (A.4) */
+        return;
+    if (!conn->opened && !ends && conn->accept_frame && conn->confirm_frame) {
+        conn->opened = true;
+        conn->lgr->open_conns++;
+    } else if (conn->opened && !conn->ended && ends) {
+        close_conn(arrival, conn);
+    }
+}
+
+/* ---- LLC ---- */
+
+/* A group has the LLC messages of its version. (R-V2LLC-3) */
+static void
+check_version(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_lgr_t *lgr)
+{
+    bool v2 = (llc->type & SMCR_LLC_TYPE_V2) != 0;
+    bool known = lgr->from_start && lgr->version && !arrival->qp->link->deleted_frame;
+
+    if (known && v2 != (lgr->version == 2)) /* else the queue pairs may be another group's */
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_VERSION, smcr_doubt_message(arrival),
+                    "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
+                    lgr->version);
+}
+
+/* A host has one byte order. (R-V2LLC-2) */
+static void
+check_order(const smcr_arrival_t *arrival, const smcr_llc_t *llc, smcr_lgr_t *lgr)
+{
+    uint8_t *before = &lgr->order[!arrival->qp->side];
+    uint8_t now = llc->little_endian ? SMCR_ORDER_LITTLE : llc->big_endian ? SMCR_ORDER_BIG : 0;
+
+    if (now && *before && now != *before)
+        smcr_breach(arrival, SMCR_EVENT_BYTE_ORDER, smcr_doubt_message(arrival),
+                    "The length is %s-endian, unlike that of the sender's messages before",
+                    now == SMCR_ORDER_LITTLE ? "little" : "big");
+    if (now)
+        *before = now;
+}
+
+/* CONFIRM LINK of release 1 repeats what CLC has agreed on. A response may leave the links to the
+ * server. (R-V2LLC-10) */
+static void
+check_limits(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_lgr_t *lgr)
+{
+    const smcr_llc_confirm_link_t *confirm = &llc->u.confirm_link;
+    bool leaves = llc->flags & SMCR_LLC_FLAG_RESPONSE && confirm->max_links == 0;
+
+    if (!lgr->from_start || !lgr->terms.release ||
+        (confirm->max_conns == lgr->terms.max_conns &&
+         (leaves || confirm->max_links == lgr->terms.max_links)))
+        return;
+    smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
+                "The message has most connections %u and links %u, but CLC agreed on %u and %u",
+                confirm->max_conns, confirm->max_links, lgr->terms.max_conns,
+                lgr->terms.max_links);
+}
+
+void
+smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
+    check_version(arrival, llc, lgr);
+    check_order(arrival, llc, lgr);
+    if (llc->type == SMCR_LLC_CONFIRM_LINK_V2)
+        check_limits(arrival, llc, lgr);
+}
