@@ -472,8 +472,8 @@ smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .side = !qp->side,
         .link = qp->link,
         .key = smcr_llc_key(llc),
+        .llc = llc,
     };
-
     topic.all_links = topic.type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL;
     topic.rejects = topic.type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED;
 

@@ -197,3 +197,37 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
         smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
     g_free(text);
 }
+
+/* ---- either side ---- */
+
+smcr_doubt_t
+smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *but)
+{
+    smcr_doubt_t doubt = smcr_doubt_group(arrival, lgr);
+
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
+    claim->points =
+        smcr_state_alloc0(arrival->state, 2 * count_links(lgr) * sizeof *claim->points);
+    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        for (int side = 0; side < 2 && link != but && link->state != SMCR_LINK_REJECTED; side++)
+            claim->points[claim->count++] = smcr_point_now(&link->qp[side]);
+    doubt.claim = claim;
+    return doubt;
+}
+
+/* ---- a claim alone ---- */
+
+smcr_doubt_t
+smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    doubt.claim = kept;
+    return doubt;
+}

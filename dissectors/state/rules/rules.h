@@ -11,6 +11,8 @@
 #include "cdc_rules.h"
 #include "certain.h"
 #include "clc_rules.h"
+#include "delete_rules.h"
+#include "exchange_rules.h"
 #include "llc_rules.h"
 #include "write_rules.h"
 
