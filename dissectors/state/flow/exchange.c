@@ -400,8 +400,8 @@ give_up(const smcr_topic_t *topic)
     }
 }
 
-/* Whether another response of this kind has come just now of which the request is not known: the two
- * may be mixed up. */
+/* Whether another response of this kind has come just now of which the request is not known: the
+ * two may be mixed up. */
 static bool
 is_another_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {

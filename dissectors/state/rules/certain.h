@@ -88,8 +88,8 @@ bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* As smcr_doubt_later(), where either side may have sent it: each flow goes on, but for those of the
- * link `but`, which carries nothing any more. */
+/* As smcr_doubt_later(), where either side may have sent it: each flow goes on, but for those of
+ * the link `but`, which carries nothing any more. */
 smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                       const smcr_link_t *but);
 
