@@ -21,7 +21,10 @@ EXPECTED = {
     "smcr.llc.wrong_sender": [208],
     "smcr.packet_ahead": [327, 380, 433],
 }
-LOST_PATH, OPERATOR, ASYMMETRIC, UNKNOWN_LINK = 0x00010000, 0x00020000, 0x00050000, 0x00100000
+LOST_PATH = 0x00010000
+OPERATOR = 0x00020000
+ASYMMETRIC = 0x00050000
+UNKNOWN_LINK = 0x00100000
 
 
 def delete(group, reason, *, link=2, answered=0, named=None):

@@ -13,22 +13,25 @@ EXPECTED = {
     "smcr.llc.wrong_link": [36, 56],
     "smcr.packet_ahead": [131],
 }
+UNPROVEN = {"smcr.llc.not_echoed": [74, 181]}  # without a response on the wrong link, they seem to answer its request
 
 
-def answer_elsewhere(group):
+def answer_elsewhere(capture, group):
     for encoder, fields in ((llc_test_link, {"user_data": b"which way?"}),
                             (llc_confirm_rkey, {"rkey": 0x0E0E0001, "va": 0x30C0000, "others": [(2, 0x0E0E0002, 0)]})):
         group.llc("client", encoder(**fields), link=1)
         group.llc("server", encoder(**fields, reply=True), link=2)
+        capture.wait(0.01)
         group.test_links()
     group.llc("server", llc_test_link(user_data=b"nobody asked", reply=True))
+    capture.wait(0.01)
     group.test_links()
 
 
 def scene(capture):
-    answer_elsewhere(two_links(capture).group)
+    answer_elsewhere(capture, two_links(capture).group)
 
     second = two_links(capture, nth=2).group
     second.links[2].lose("server")
     second.test_links()
-    answer_elsewhere(second)
+    answer_elsewhere(capture, second)

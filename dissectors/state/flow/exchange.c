@@ -265,6 +265,17 @@ note_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smc
     return came;
 }
 
+/* The request comes right behind the response: the capture may have the two in the wrong order, and
+ * the response not repeat what it should. */
+static void
+note_disorder(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+              const smcr_unasked_t *unasked)
+{
+    if (unasked->came && unasked->type == topic->type && unasked->requester == topic->side &&
+        arrival->when.time < unasked->time + SECOND / 1000)
+        *unasked->came = true;
+}
+
 /* Whether the response may have come before the request, in the capture. */
 static bool
 came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
@@ -274,6 +285,7 @@ came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         smcr_unasked_t *unasked = &lgr->unasked[i];
         bool stale = is_given_up(arrival->when.time, unasked->time);
+        note_disorder(arrival, topic, unasked);
         if (!unasked->is_open || stale || unasked->type != topic->type ||
             unasked->requester != topic->side || unasked->key != topic->key ||
             (unasked->link && unasked->link != topic->link))
@@ -446,8 +458,6 @@ smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         take_unasked(arrival, topic, open);
         return open;
     }
-    if (request->key != topic->key)
-        smcr_event_add(arrival, SMCR_EVENT_NOT_ECHOED, NULL);
     answer(arrival, topic, request, true);
     bool elsewhere = request->asked.qp->link != topic->link;
     smcr_rules_answered(arrival, topic, request,

@@ -268,10 +268,23 @@ check_time(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
 
+/* A response repeats what its request says: the number of the link, the RKeys, the user data. Another
+ * request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
+static void
+check_echo(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+           const smcr_llc_request_t *request)
+{
+    if (request->key != topic->key)
+        smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED, smcr_doubt_link(arrival, topic->link),
+                    "The response does not repeat what the request in frame %u says",
+                    request->exchange.request_frame);
+}
+
 void
 smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
                     const smcr_llc_request_t *request, const bool *came)
 {
+    check_echo(arrival, topic, request);
     if (came)
         check_link(arrival, topic, request, came);
     check_unwanted(arrival, topic, request);
