@@ -37,7 +37,7 @@ typedef struct {
     uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
     smcr_traffic_t traffic; /* that it receives */
-    smcr_psn_t too_late;   /* highest request that came too late to be taken in; 0: none has */
+    smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
     bool send_open;        /* a SEND in several packets has begun */
     smcr_psn_t send_psn;   /* with this PSN */
     uint32_t unplaced;     /* WRITE packets of which it is not known where in a stream they go */
