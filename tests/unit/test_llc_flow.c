@@ -97,10 +97,10 @@ static const struct {
         {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 5, "NOT_ECHOED"},
         {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 1, 0, "NO_REQUEST"},
         STOP}, 2, SMCR_LINK_ACTIVE, 0, {{0}}},
-    {"response without request", {{CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, STOP}, 1, 0, 0, {{0}}},
+    {"without request", {{CLIENT, TEST(R, 5), 0, 0, "LLC_UNREQUESTED"}, STOP}, 1, 0, 0, {{0}}},
     {"again, or the answer to a lost request", {
         {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 1, ""},
-        {CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, {CLIENT, TEST(R, 6), 0, 0, "NO_REQUEST"},
+        {CLIENT, TEST(R, 5), 0, 0, "LLC_UNREQUESTED"}, {CLIENT, TEST(R, 6), 0, 0, "NO_REQUEST"},
         STOP}, 1, 0, 0, {{0}}},
     {"two requests that cannot be told apart", {
         {SERVER, TEST(0, 0), 0, 0, ""}, {SERVER, TEST(0, 0), 0, 0, ""},
@@ -110,7 +110,7 @@ static const struct {
         {CLIENT, RKEY(R, 0x301), 0, 2, ""}, {CLIENT, RKEY(R, 0x300), 0, 1, ""}, STOP},
         1, 0, 0, {{SERVER, 1, 0x300, 0x300, 0}, {SERVER, 1, 0x301, 0x301, 0}}},
     {"one's own request is no response's", {
-        {CLIENT, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 0, "NO_REQUEST"}, STOP},
+        {CLIENT, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 0, "LLC_UNREQUESTED"}, STOP},
         1, 0, 0, {{0}}},
     {"ADD LINK accepted", {LINK_2, STOP}, 2, SMCR_LINK_ACTIVE, 0, {
         {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
@@ -141,15 +141,15 @@ static const struct {
         1, SMCR_LINK_ANNOUNCED, 0, {{SERVER, 2, 0x201, SERVER_RKEY, 0}}},
     {"ADD LINK without its request", {
         {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 0,
-         "NO_REQUEST UNKNOWN_LINK"},
+         "LLC_UNREQUESTED UNKNOWN_LINK"},
         {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""},
         {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 2, "LINK_ACTIVE LGR_TYPE"}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
     {"a client asks for a link (v1)", {
-        {CLIENT, ADD(0, 0x11, 0), 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""},
+        {CLIENT, ADD(0, 0x11, 0), 0, 0, "WISH_IGNORED"}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""},
         {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, ""}, STOP}, 1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
     {"a client asks for a link (v2)", {
-        {CLIENT, REQ_ADD, 0, 0, ""}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""}, STOP},
+        {CLIENT, REQ_ADD, 0, 0, "WISH_IGNORED"}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""}, STOP},
         1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
     {"a client offers a link", { /* only servers do that */
         {CLIENT, ADD_OF(0, CLIENT_2), 0, 0, "LLC_WRONG_SENDER"}, STOP}, 1, 0, 0, {{0}}},
@@ -200,7 +200,7 @@ static const struct {
         {SERVER, DELETE(0, 2, 0x10000), 0, 5, "LINK_DELETED LGR_TYPE"},
         {CLIENT, DELETE(R, 2, 0x100000), 0, 6, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
     {"DELETE LINK as an answer", { /* though it does not say that it is a response */
-        {SERVER, DELETE(0, 1, 0x100000), 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
+        {SERVER, DELETE(0, 1, 0x100000), 0, 0, "DELETE_REASON_KIND"}, STOP}, 1, 0, 0, {{0}}},
     {"DELETE LINK of an unknown link", {
         {SERVER, DELETE(0, 9, 0x10000), 0, 0, "UNKNOWN_LINK"}, STOP}, 1, 0, 0, {{0}}},
     {"DELETE LINK for all", {LINK_2,

@@ -233,6 +233,7 @@ static void
 take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     smcr_rules_decline(arrival, conn);
+    smcr_rules_declined_late(arrival, conn);
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);

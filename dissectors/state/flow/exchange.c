@@ -7,27 +7,12 @@
 #include "exchange.h"
 
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define PENDING_MAX 64  /* open exchanges of a link group */
 #define ANSWERED_MAX 8 /* the last ones of a link group that are over */
 #define SECOND UINT64_C(1000000000)
-#define FIRST_WAIT 5 /* seconds that Linux waits in a first contact (smc_llc.h) */
-#define WAIT 2       /* and later */
-
-/* What an LLC response is found by. */
-typedef struct {
-    smcr_exchange_t exchange;
-    const smcr_when_t *acked; /* by the adapter of its responder; NULL: the capture has no such
-                                 acknowledgement so far */
-    smcr_point_t asked;    /* in the flow to its responder: itself */
-    smcr_point_t answered; /* in the flow of its responder, when it came */
-    uint32_t key;      /* tells requests of one type apart: RKey, link number, hash of user data */
-    uint8_t type;      /* LLC, without the version bit */
-    int8_t requester;  /* side */
-    bool rejected;     /* its response says so */
-} request_t;
+#define WAIT 5 /* seconds: the longest time that Linux waits (smc_llc.h) */
 
 smcr_exchange_t *
 smcr_exchange_open(const smcr_arrival_t *arrival)
@@ -52,7 +37,7 @@ smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange)
  * absent since, so the capture has its first answer.
  */
 static bool
-is_first_answer(const smcr_arrival_t *arrival, const request_t *request)
+is_first_answer(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
 {
     const smcr_qp_t *qp = arrival->qp;
 
@@ -68,7 +53,7 @@ is_first_answer(const smcr_arrival_t *arrival, const request_t *request)
 static bool
 is_given_up(uint64_t now, uint64_t time)
 {
-    return now > time + FIRST_WAIT * SECOND;
+    return now > time + WAIT * SECOND;
 }
 
 typedef struct {
@@ -80,7 +65,7 @@ typedef struct {
 } wanted_t;
 
 static bool
-fits(const request_t *request, const wanted_t *wanted)
+fits(const smcr_llc_request_t *request, const wanted_t *wanted)
 {
     return request->type == wanted->type && request->requester == wanted->requester &&
            (!wanted->key || request->key == *wanted->key) &&
@@ -89,14 +74,14 @@ fits(const request_t *request, const wanted_t *wanted)
 }
 
 /* The last open exchange that is wanted, NULL: there is none. `*count` is how many there are. */
-static request_t *
+static smcr_llc_request_t *
 find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
 {
-    request_t *found = NULL;
+    smcr_llc_request_t *found = NULL;
 
     *count = 0;
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at; at = wmem_list_frame_prev(at)) {
-        request_t *request = wmem_list_frame_data(at);
+        smcr_llc_request_t *request = wmem_list_frame_data(at);
         if (!fits(request, wanted))
             continue;
         found = found ? found : request;
@@ -110,14 +95,14 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
  * the one before it is over. So requests that are open side by side are told apart by their link;
  * but where they have waited for too long, the last one counts.
  */
-static request_t *
+static smcr_llc_request_t *
 find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t type,
               const uint32_t *key, bool same_link)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     wanted_t wanted = {type, !topic->side, key, arrival->qp, arrival->when.time};
     unsigned count;
-    request_t *request = find(lgr, &wanted, &count);
+    smcr_llc_request_t *request = find(lgr, &wanted, &count);
 
     if (count == 0 && !same_link) {
         wanted.qp = NULL;
@@ -132,7 +117,7 @@ find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t 
 }
 
 static void
-keep_last(wmem_list_t *list, request_t *request, unsigned count)
+keep_last(wmem_list_t *list, smcr_llc_request_t *request, unsigned count)
 {
     wmem_list_append(list, request);
     if (wmem_list_count(list) > count)
@@ -140,7 +125,7 @@ keep_last(wmem_list_t *list, request_t *request, unsigned count)
 }
 
 static void
-answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, request_t *request,
+answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, smcr_llc_request_t *request,
        bool by_response)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
@@ -148,6 +133,8 @@ answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, request_t *requ
     smcr_exchange_close(arrival, &request->exchange);
     request->exchange.step = smcr_llc_step(request->exchange.llc_type, by_response);
     request->rejected = topic->rejects;
+    if (request->type != SMCR_LLC_ADD_LINK || request->rejected)
+        smcr_rules_ended(arrival, request);
     wmem_list_remove(lgr->pending, request);
     keep_last(lgr->answered, request, ANSWERED_MAX);
 }
@@ -158,7 +145,7 @@ static void
 answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    request_t *asked = NULL;
+    smcr_llc_request_t *asked = NULL;
 
     if (lgr->server != topic->side)
         return;
@@ -169,14 +156,16 @@ answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         if (!asked)
             asked = find_answered(arrival, topic, SMCR_LLC_REQ_ADD_LINK, NULL, false);
     }
-    if (asked)
-        answer(arrival, topic, asked, false);
+    if (!asked)
+        return;
+    answer(arrival, topic, asked, false);
+    smcr_rules_obeyed(arrival, asked);
 }
 
 /* Whether the message that arrives crosses the open request: its sender had not seen that when it
  * sent. */
 static bool
-crosses(const smcr_arrival_t *arrival, const request_t *open)
+crosses(const smcr_arrival_t *arrival, const smcr_llc_request_t *open)
 {
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind != 0;
 }
@@ -198,7 +187,7 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         .requester = lgr->server,
     };
     unsigned count;
-    const request_t *open = find(lgr, &wanted, &count);
+    const smcr_llc_request_t *open = find(lgr, &wanted, &count);
     if (!open || !crosses(arrival, open))
         return false;
     smcr_event_add(arrival, SMCR_EVENT_COLLISION,
@@ -227,7 +216,7 @@ note_collision(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
          at = wmem_list_frame_next(at)) {
-        const request_t *open = wmem_list_frame_data(at);
+        const smcr_llc_request_t *open = wmem_list_frame_data(at);
         bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
                        (changes_rkeys(topic->type) && changes_links(open->type));
         bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
@@ -246,7 +235,7 @@ answers_deletion(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool client = lgr->server == !topic->side;
-    request_t *asked = client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
+    smcr_llc_request_t *asked = client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
                            ? find_answered(arrival, topic, topic->type, &topic->key, false)
                            : NULL;
 
@@ -257,10 +246,12 @@ answers_deletion(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* ---- responses that the capture has before their requests ---- */
 
-static void
-note_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+/* `link` has to carry the request; NULL: any may. Returns what tells whether it has come. */
+static const bool *
+note_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smcr_link_t *link)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
+    bool *came = smcr_state_alloc0(arrival->state, sizeof *came);
 
     lgr->unasked[lgr->unasked_count++ % G_N_ELEMENTS(lgr->unasked)] = (smcr_unasked_t){
         .is_open = true,
@@ -268,7 +259,21 @@ note_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         .type = topic->type,
         .requester = !topic->side,
         .key = topic->key,
+        .link = link,
+        .came = came,
     };
+    return came;
+}
+
+/* The request comes right behind the response: the capture may have the two in the wrong order, and
+ * the response not repeat what it should. */
+static void
+note_disorder(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+              const smcr_unasked_t *unasked)
+{
+    if (unasked->came && unasked->type == topic->type && unasked->requester == topic->side &&
+        arrival->when.time < unasked->time + SECOND / 1000)
+        *unasked->came = true;
 }
 
 /* Whether the response may have come before the request, in the capture. */
@@ -280,25 +285,30 @@ came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         smcr_unasked_t *unasked = &lgr->unasked[i];
         bool stale = is_given_up(arrival->when.time, unasked->time);
+        note_disorder(arrival, topic, unasked);
         if (!unasked->is_open || stale || unasked->type != topic->type ||
-            unasked->requester != topic->side || unasked->key != topic->key)
+            unasked->requester != topic->side || unasked->key != topic->key ||
+            (unasked->link && unasked->link != topic->link))
             continue;
         unasked->is_open = false;
-        return true;
+        if (unasked->came)
+            *unasked->came = true;
+        if (!unasked->link)
+            return true;
     }
     return false;
 }
 
 /* ---- requests ---- */
 
-/* Nobody needs to answer DELETE LINK for all links: the group is gone. Nor is the server to do what
- * the client asks for, a link (3.5.4, 3.5.5.3). */
+/* Nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
+ * server to do what the client asks for, a link (3.5.4, 3.5.5.3). */
 static bool
 needs_no_response(const smcr_topic_t *topic)
 {
     bool by_client = topic->link->lgr->server == !topic->side;
 
-    return topic->all_links || topic->type == SMCR_LLC_REQ_ADD_LINK ||
+    return (topic->all_links && !by_client) || topic->type == SMCR_LLC_REQ_ADD_LINK ||
            (topic->type == SMCR_LLC_ADD_LINK && by_client);
 }
 
@@ -306,7 +316,7 @@ void
 smcr_exchange_end(const smcr_lgr_t *lgr)
 {
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
-        request_t *request = wmem_list_frame_data(at);
+        smcr_llc_request_t *request = wmem_list_frame_data(at);
         request->exchange.is_optional = true;
     }
 }
@@ -319,9 +329,10 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         return;
     answer_client(arrival, topic);
     note_collision(arrival, topic);
+    smcr_rules_overlap(arrival, topic);
 
-    request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
-    *request = (request_t){
+    smcr_llc_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
+    *request = (smcr_llc_request_t){
         .exchange = {.request_frame = arrival->when.frame,
                      .request_time = arrival->when.time,
                      .llc_type = topic->llc_type},
@@ -337,33 +348,21 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
     keep_last(topic->link->lgr->pending, request, PENDING_MAX);
-}
-
-static void
-note_late(const smcr_arrival_t *arrival, const request_t *request)
-{
-    bool first = request->type == SMCR_LLC_CONFIRM_LINK || request->type == SMCR_LLC_ADD_LINK;
-    const smcr_exchange_t *exchange = &request->exchange;
-    uint64_t limit = first ? FIRST_WAIT : WAIT;
-
-    if (exchange->response_time > exchange->request_time + limit * SECOND)
-        smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
-                       "The response comes later than the %u seconds that Linux waits",
-                       (unsigned)limit);
+    smcr_rules_asked(arrival, topic, request);
 }
 
 /* ---- second answers ---- */
 
 /* The last request of which the message repeats the answer; NULL: there is none, or the capture
  * lacks a packet of the requester since, which may be another request. */
-static const request_t *
+static const smcr_llc_request_t *
 find_answered_before(const smcr_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
 
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->answered); at; at = wmem_list_frame_prev(at)) {
-        const request_t *request = wmem_list_frame_data(at);
+        const smcr_llc_request_t *request = wmem_list_frame_data(at);
         if (fits(request, &wanted))
             return smcr_point_holds(&request->asked) ? request : NULL;
     }
@@ -377,7 +376,7 @@ find_answered_before(const smcr_topic_t *topic)
 static bool
 is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
-    const request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
+    const smcr_llc_request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
 
     if (!before || before->rejected)
         return false;
@@ -403,7 +402,7 @@ give_up(const smcr_topic_t *topic)
     wanted_t wanted = {.type = topic->type, .requester = !topic->side};
 
     for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
-        request_t *request = wmem_list_frame_data(at);
+        smcr_llc_request_t *request = wmem_list_frame_data(at);
         next = wmem_list_frame_next(at);
         if (!fits(request, &wanted))
             continue;
@@ -413,29 +412,55 @@ give_up(const smcr_topic_t *topic)
     }
 }
 
+/* Whether another response of this kind has come just now of which the request is not known: the
+ * two may be mixed up. */
+static bool
+is_another_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
+        const smcr_unasked_t *unasked = &lgr->unasked[i];
+        bool recent = unasked->came && !is_given_up(arrival->when.time, unasked->time);
+        if (recent && !unasked->link && unasked->type == topic->type &&
+            unasked->requester == !topic->side)
+            return true;
+    }
+    return false;
+}
+
+/* The capture has no request that the response may answer, unless one is open that it may. */
+static void
+take_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, bool open)
+{
+    bool another = is_another_unasked(arrival, topic);
+
+    give_up(topic);
+    const bool *came = note_unasked(arrival, topic, NULL);
+    if (!open)
+        smcr_rules_unasked(arrival, topic, another ? NULL : came);
+}
+
 bool
 smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
-    request_t *request = find_answered(arrival, topic, topic->type, &topic->key, false);
+    smcr_llc_request_t *request = find_answered(arrival, topic, topic->type, &topic->key, false);
     wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
     unsigned count;
-    bool open = find(lgr, &wanted, &count) != NULL;
+    bool open = find(topic->link->lgr, &wanted, &count) != NULL;
 
+    smcr_rules_added_link(arrival, topic);
     if (!request && !open && is_second_answer(arrival, topic))
         return true;
     if (!request && !open) /* or one on its link that it does not repeat */
         request = find_answered(arrival, topic, topic->type, NULL, true);
     if (!request) {
-        give_up(topic);
-        note_unasked(arrival, topic);
-        if (lgr->from_start && !open)
-            smcr_event_add(arrival, SMCR_EVENT_NO_REQUEST, NULL);
+        take_unasked(arrival, topic, open);
         return open;
     }
-    if (request->key != topic->key)
-        smcr_event_add(arrival, SMCR_EVENT_NOT_ECHOED, NULL);
     answer(arrival, topic, request, true);
-    note_late(arrival, request);
+    bool elsewhere = request->asked.qp->link != topic->link;
+    smcr_rules_answered(arrival, topic, request,
+                        elsewhere ? note_unasked(arrival, topic, topic->link) : NULL);
     return true;
 }

@@ -8,17 +8,7 @@
 #define SMCR_STATE_FLOW_EXCHANGE_H
 
 #include "state/model/record.h"
-
-/* What a message is about; the rest of the exchange is filled in from it. */
-typedef struct {
-    uint8_t type;      /* enum smcr_llc_type, of version 1 */
-    uint8_t llc_type;  /* the same, of its own version */
-    int side;          /* that sends the message */
-    smcr_link_t *link; /* that carries it */
-    uint32_t key;      /* that the response repeats; 0 where the message has none */
-    bool all_links;    /* DELETE LINK: it says so */
-    bool rejects;      /* a response to ADD LINK: it does */
-} smcr_topic_t;
+#include "state/rules/rules.h"
 
 /*
  * A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that

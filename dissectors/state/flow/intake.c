@@ -90,19 +90,6 @@ drop(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
 
 /* ---- RDMA WRITE ---- */
 
-/* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.5.1.3-2, R-C.7-2) */
-static void
-note_deleted_link(const smcr_arrival_t *arrival)
-{
-    const smcr_link_t *link = arrival->qp->link;
-
-    if (link->deleted_frame)
-        smcr_breach(arrival, SMCR_EVENT_DELETED_LINK,
-                    smcr_doubt_or(smcr_doubt_message(arrival),
-                                  smcr_doubt_seen(arrival, link->gone.sent, link->gone.acked)),
-                    "The link was deleted in frame %u", link->deleted_frame);
-}
-
 static void
 note_unplaced(const smcr_arrival_t *arrival)
 {
@@ -136,7 +123,7 @@ take_write(const smcr_arrival_t *arrival)
     bool begun;
 
     record->kind = SMCR_PACKET_WRITE;
-    note_deleted_link(arrival);
+    smcr_rules_use(arrival);
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
@@ -183,6 +170,14 @@ note_repeat(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
         note_silence(arrival);
 }
 
+/* Of a message that is cut, or has its parts in disorder, nobody knows what it says: it counts as
+ * one that came too late. */
+static void
+pass_over(const smcr_arrival_t *arrival)
+{
+    arrival->qp->too_late = MAX(arrival->qp->too_late, arrival->psn);
+}
+
 /* Which part of its message a SEND packet is, when that needs several. */
 static void
 take_send_part(const smcr_arrival_t *arrival)
@@ -192,15 +187,21 @@ take_send_part(const smcr_arrival_t *arrival)
     uint8_t opcode = arrival->roce->opcode;
     bool first = opcode == SMCR_RC_SEND_FIRST;
 
-    if (!smcr_is_send(opcode) || smcr_is_whole_send(opcode) || record->fate != SMCR_FATE_TAKE)
+    if (!smcr_is_send(opcode) || smcr_is_whole_send(opcode))
+        return;
+    if (record->fate == SMCR_FATE_WAIT)
+        pass_over(arrival);
+    if (record->fate != SMCR_FATE_TAKE)
         return;
     if (first)
         qp->send_psn = arrival->psn;
     uint64_t part = arrival->psn - qp->send_psn;
     record->has_part = first || (qp->send_open && part > 0 && part < PARTS_MAX);
     qp->send_open = record->has_part && smcr_is_full(opcode);
-    if (!record->has_part)
+    if (!record->has_part) {
+        pass_over(arrival);
         return;
+    }
     record->part = (smcr_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
@@ -345,6 +346,8 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_PACKET_LLC;
+    if (!llc->complete)
+        pass_over(arrival);
     if (!llc->complete || !smcr_llc_is_known(llc->type))
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
@@ -358,9 +361,11 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_PACKET_CDC;
-    if (!cdc->complete)
+    if (!cdc->complete) {
+        pass_over(arrival);
         return;
-    note_deleted_link(arrival);
+    }
+    smcr_rules_use(arrival);
     arrival->record->conn = smcr_cdc_conn(arrival, cdc);
     take_in(arrival, &(smcr_content_t){.cdc = cdc, .conn = arrival->record->conn});
 }

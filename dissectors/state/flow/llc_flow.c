@@ -465,17 +465,7 @@ smcr_llc_is_known(uint8_t type)
 bool
 smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
-    const smcr_qp_t *qp = arrival->qp;
-    smcr_topic_t topic = {
-        .type = (uint8_t)(llc->type & ~SMCR_LLC_TYPE_V2), /* both versions share the exchanges */
-        .llc_type = llc->type,
-        .side = !qp->side,
-        .link = qp->link,
-        .key = smcr_llc_key(llc),
-    };
-
-    topic.all_links = topic.type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL;
-    topic.rejects = topic.type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED;
+    smcr_topic_t topic = smcr_llc_topic(arrival->qp, llc);
 
     if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
         return smcr_exchange_response(arrival, &topic);

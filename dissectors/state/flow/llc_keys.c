@@ -1,5 +1,5 @@
 /* llc_keys.c
- * Makes a number of what a response repeats.
+ * Makes a number of what a response repeats, and says what a message is about.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -60,8 +60,8 @@ key_user_data(const smcr_llc_t *llc)
 
 /* ---- by type ---- */
 
-uint32_t
-smcr_llc_key(const smcr_llc_t *llc)
+static uint32_t
+key_of(const smcr_llc_t *llc)
 {
     switch (llc->type) {
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
@@ -71,4 +71,21 @@ smcr_llc_key(const smcr_llc_t *llc)
     default:
         return 0;
     }
+}
+
+smcr_topic_t
+smcr_llc_topic(const smcr_qp_t *qp, const smcr_llc_t *llc)
+{
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2; /* both versions share the exchanges */
+
+    return (smcr_topic_t){
+        .type = type,
+        .llc_type = llc->type,
+        .side = !qp->side,
+        .link = qp->link,
+        .key = key_of(llc),
+        .all_links = type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL,
+        .rejects = type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED,
+        .llc = llc,
+    };
 }

@@ -304,7 +304,8 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {
     if (link->state == SMCR_LINK_DELETED || link->state == SMCR_LINK_REJECTED)
         return false;
-    if (link->state == SMCR_LINK_ACTIVE)
+    link->was_active = link->state == SMCR_LINK_ACTIVE;
+    if (link->was_active)
         link->lgr->active_links--;
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;

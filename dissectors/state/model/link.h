@@ -22,6 +22,7 @@ typedef struct smcr_lgr smcr_lgr_t;
 typedef struct smcr_rmb smcr_rmb_t;
 typedef struct smcr_conn smcr_conn_t;
 typedef struct smcr_write smcr_write_t;
+typedef struct smcr_llc_request smcr_llc_request_t;
 
 #define SMCR_SIDE_UNKNOWN (-1)
 #define SMCR_NO_INDEX UINT32_MAX
@@ -36,7 +37,7 @@ typedef struct {
     uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
     smcr_traffic_t traffic; /* that it receives */
-    smcr_psn_t too_late;   /* highest request that came too late to be taken in; 0: none has */
+    smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
     bool send_open;        /* a SEND in several packets has begun */
     smcr_psn_t send_psn;   /* with this PSN */
     uint32_t unplaced;     /* WRITE packets of which it is not known where in a stream they go */
@@ -77,6 +78,9 @@ struct smcr_link {
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
     uint32_t delete_reason;   /* of that; 0: none has been told */
     smcr_told_t gone;         /* with this message its last user has let go of it */
+    bool was_active;          /* when it was deleted */
+    uint64_t unwanted;        /* the client has asked to delete it: nanoseconds; 0: it has not */
+    smcr_llc_request_t *waits[2]; /* by side: the first request over the link that has no answer */
     smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
 };
 
@@ -95,6 +99,8 @@ typedef struct {
     uint64_t time; /* nanoseconds since the epoch */
     int requester; /* side */
     uint32_t key;
+    const smcr_link_t *link; /* that has to carry the request; NULL: any */
+    bool *came;    /* the request has; NULL: there was no such response */
 } smcr_unasked_t;
 
 /* The RMBs that a DELETE RKEY request names, in its order; NULL: one that is not known. */
@@ -135,6 +141,7 @@ struct smcr_lgr {
     wmem_list_t *answered; /* the last ones that have one */
     smcr_unasked_t unasked[4]; /* the last ones */
     unsigned unasked_count;
+    smcr_llc_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
     smcr_conn_t *conns;   /* the last one that has joined */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */

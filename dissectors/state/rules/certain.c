@@ -124,19 +124,47 @@ count_links(const smcr_lgr_t *lgr)
     return count;
 }
 
+/* The claim, unless there is a doubt already. It asks the group's flows to `sides`, a bit each, but
+ * for those of the link `but`. */
+static smcr_doubt_t
+claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, unsigned sides,
+            const smcr_link_t *but, smcr_claim_t claim)
+{
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    kept->points = smcr_state_alloc0(arrival->state, 2 * count_links(lgr) * sizeof *kept->points);
+    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+        for (unsigned side = 0; side < 2 && link != but; side++)
+            if (link->state != SMCR_LINK_REJECTED && sides & 1u << side)
+                kept->points[kept->count++] = smcr_point_now(&link->qp[side]);
+    doubt.claim = kept;
+    return doubt;
+}
+
 smcr_doubt_t
 smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, smcr_claim_t claim)
 {
-    smcr_doubt_t doubt = smcr_doubt_group(arrival, lgr);
+    return claim_flows(arrival, smcr_doubt_group(arrival, lgr), lgr, 1u << !sender, NULL, claim);
+}
+
+smcr_doubt_t
+smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *but,
+                         smcr_claim_t claim)
+{
+    return claim_flows(arrival, smcr_doubt_group(arrival, lgr), lgr, 3, but, claim);
+}
+
+smcr_doubt_t
+smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
     if (doubt.kind)
         return doubt;
     smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
     *kept = claim;
-    kept->points = smcr_state_alloc0(arrival->state, count_links(lgr) * sizeof *kept->points);
-    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
-        if (link->state != SMCR_LINK_REJECTED)
-            kept->points[kept->count++] = smcr_point_now(&link->qp[!sender]);
     doubt.claim = kept;
     return doubt;
 }
@@ -223,23 +251,4 @@ smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
     return smcr_doubt_or(doubt_unless(smcr_is_new(arrival), SMCR_DOUBT_UNSEEN),
                          smcr_doubt_seen(arrival, told->sent, told->acked));
-}
-
-/* ---- more of what may come later ---- */
-
-smcr_doubt_t
-smcr_doubt_later_any(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, smcr_claim_t claim)
-{
-    smcr_doubt_t doubt = smcr_doubt_group(arrival, lgr);
-
-    if (doubt.kind)
-        return doubt;
-    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-    *kept = claim;
-    kept->points = smcr_state_alloc0(arrival->state, 2 * count_links(lgr) * sizeof *kept->points);
-    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
-        for (unsigned side = 0; side < 2 && link->state != SMCR_LINK_REJECTED; side++)
-            kept->points[kept->count++] = smcr_point_now(&link->qp[side]);
-    doubt.claim = kept;
-    return doubt;
 }

@@ -73,6 +73,14 @@ bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                               smcr_claim_t claim);
 
+/* The same where either side may have sent it: each flow goes on, but for those of the link `but`,
+ * which carries nothing any more; NULL: none. */
+smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
+                                      const smcr_link_t *but, smcr_claim_t claim);
+
+/* message, and `claim` alone, whose `has_come` says what has not been borne out by then. */
+smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim);
+
 /* The same for what only the flow of the point may have carried: nothing is absent behind the
  * point, nor right before the next request of that flow. */
 smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point);
@@ -97,9 +105,5 @@ smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *c
 
 /* saw, of a request: it is new, and its sender had seen the message. */
 smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
-
-/* Likewise of what either side may have sent before. */
-smcr_doubt_t smcr_doubt_later_any(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
-                                  smcr_claim_t claim);
 
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "certain.h"
+#include "delete_rules.h"
+#include "exchange_rules.h"
 #include "v2_rules.h"
 #include "wire/wire.h"
 
@@ -32,7 +34,7 @@ check_asker(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 /* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair.
  * (R-3.5.1.5-1, R-A.3.2-3) */
 static void
-check_sender(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+check_client(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
@@ -44,6 +46,20 @@ check_sender(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s",
                 offers ? "Only the server may offer a link"
                        : "Only the server begins CONFIRM LINK");
+}
+
+/* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
+ * that there is no such link. (R-3.5.5.1.4-3) */
+static void
+check_server(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
+    if (llc->flags & SMCR_LLC_FLAG_RESPONSE && lgr->from_start &&
+        lgr->server == !arrival->qp->side &&
+        llc->u.delete_link.reason < SMCR_DELETE_UNKNOWN_LINK)
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
+                    "Only the client responds to DELETE LINK");
 }
 
 /* ---- links ---- */
@@ -139,10 +155,17 @@ void
 smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+    bool request = !(llc->flags & SMCR_LLC_FLAG_RESPONSE);
 
-    check_sender(arrival, llc);
+    check_client(arrival, llc);
     check_asker(arrival, llc);
     smcr_rules_llc_terms(arrival, llc);
-    if (type == SMCR_LLC_CONFIRM_RKEY && !(llc->flags & SMCR_LLC_FLAG_RESPONSE))
+    if (type == SMCR_LLC_DELETE_LINK) {
+        check_server(arrival, llc);
+        smcr_rules_delete_link(arrival, llc);
+    } else if (request) {
+        smcr_rules_deleted(arrival);
+    }
+    if (type == SMCR_LLC_CONFIRM_RKEY && request)
         check_links(arrival, llc);
 }

@@ -12,6 +12,8 @@
 #include "certain.h"
 #include "clc_rules.h"
 #include "close_rules.h"
+#include "delete_rules.h"
+#include "exchange_rules.h"
 #include "llc_rules.h"
 #include "move_rules.h"
 #include "v2_rules.h"

@@ -165,6 +165,12 @@ class LinkGroup:
         """TEST LINK and its echo."""
         self.exchange(sender, llc.llc_test_link, link=link, user_data=user_data, version=self.version, **self._order())
 
+    def test_links(self):
+        """TEST LINK of both sides over each link: all flows go on. Each has other user data."""
+        for role in ("client", "server"):
+            for number in self.links:
+                self.test_link(role, link=number, user_data=str(len(self.capture.frames)).encode())
+
     def delete_link_group(self, *, link=1, reason=0x00030000):
         """DELETE LINK for all links from the server, and the reply."""
         request = dict(link=0, reason=reason, all_links=True, version=self.version, **self._order())

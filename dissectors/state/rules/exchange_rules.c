@@ -1,0 +1,443 @@
+/* exchange_rules.c
+ * Requests and responses over several links, side by side, and without an end.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "exchange_rules.h"
+
+#include "certain.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND (1000 * MILLISECOND)
+#define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
+#define LONG_WAIT 5 /* for a CONFIRM LINK response of a further link */
+#define GIVEN_UP (500 * MILLISECOND) /* nobody gives up before that what the peer has taken in */
+#define SEEN (100 * MILLISECOND)     /* software has seen by then what its adapter has taken in */
+#define ORDER MILLISECOND            /* a capture mixes up no frames that lie further apart */
+
+/* ---- exchanges that change the link group ---- */
+
+static bool
+is_of_rkeys(uint8_t type)
+{
+    return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
+}
+
+/* Whether a request of this type and side begins such an exchange: a client only asks for links to
+ * be added or deleted. */
+static bool
+changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
+{
+    bool of_links = type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK;
+
+    return is_of_rkeys(type) || (of_links && side == lgr->server);
+}
+
+/* Whether the sender has known of the exchange, which is not over. */
+static bool
+is_known(const smcr_arrival_t *arrival, const smcr_llc_request_t *open, int side)
+{
+    uint64_t now = arrival->when.time;
+
+    return !open->over && !open->exchange.is_doubtful && open->acked &&
+           now < open->exchange.request_time + GIVEN_UP &&
+           (open->requester == side || now > open->acked->time + SEEN);
+}
+
+/* Whether the new request may run beside the open exchange: RKeys of either side are its own; and
+ * the same request again is no other exchange. */
+static bool
+may_run_beside(const smcr_topic_t *topic, const smcr_llc_request_t *open)
+{
+    bool own = open->requester == topic->side;
+
+    return (is_of_rkeys(topic->type) && is_of_rkeys(open->type) && !own) ||
+           (own && topic->type == open->type && topic->key == open->key);
+}
+
+/* Whether DELETE LINK ends the open exchange: it is about the link that is being added, or that
+ * carries the exchange, or about a link that has failed. */
+static bool
+ends_it(const smcr_topic_t *topic, const smcr_llc_request_t *open)
+{
+    const smcr_link_t *carrier = open->asked.qp->link;
+    bool added = open->type == SMCR_LLC_ADD_LINK && open->key == topic->key;
+
+    return topic->type == SMCR_LLC_DELETE_LINK &&
+           (topic->all_links || added || carrier->number == topic->key ||
+            topic->llc->u.delete_link.reason == SMCR_DELETE_LOST_PATH);
+}
+
+/* An exchange, and when another one began. */
+typedef struct {
+    const smcr_llc_request_t *open;
+    uint64_t time;
+} overlap_t;
+
+/* Whether the capture lacks the proof that the exchange was open then: that it has ended since. The
+ * capture may mix up frames that lie close together. */
+static bool
+may_be_over(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const overlap_t *overlap = claim->about;
+
+    (void)state;
+    return overlap->open->over < overlap->time + ORDER;
+}
+
+static void
+check_open(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smcr_llc_request_t *open)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+
+    if (!changes_group(lgr, open->type, open->requester) || may_run_beside(topic, open) ||
+        ends_it(topic, open) || !is_known(arrival, open, topic->side))
+        return;
+    overlap_t *overlap = smcr_state_alloc0(arrival->state, sizeof *overlap);
+    *overlap = (overlap_t){open, arrival->when.time};
+    smcr_claim_t claim = {.has_come = may_be_over, .about = overlap};
+    smcr_breach(arrival, SMCR_EVENT_LLC_OVERLAP,
+                smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
+                              smcr_doubt_until(arrival, claim)),
+                "The exchange that began in frame %u is not over",
+                open->exchange.request_frame);
+}
+
+/*
+ * Who knows of an open exchange that changes the link group begins no other one: ADD LINK until the
+ * link is confirmed or rejected, DELETE LINK, CONFIRM RKEY and DELETE RKEY until their responses. A
+ * host may have given up an exchange, or have begun its own before it saw the other. (R-3.5.5.3-1)
+ */
+void
+smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+
+    if (lgr->server == SMCR_SIDE_UNKNOWN || !changes_group(lgr, topic->type, topic->side))
+        return;
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
+        const smcr_llc_request_t *open = wmem_list_frame_data(at);
+        if (open != lgr->adding)
+            check_open(arrival, topic, open);
+    }
+    if (lgr->adding)
+        check_open(arrival, topic, lgr->adding);
+}
+
+/* Only what comes in its order tells when. */
+void
+smcr_rules_ended(const smcr_arrival_t *arrival, smcr_llc_request_t *request)
+{
+    if (arrival->record->order == SMCR_PACKET_IS_NEXT)
+        request->over = arrival->when.time;
+}
+
+
+/* ADD LINK goes on until the new link is confirmed or rejected. */
+void
+smcr_rules_added_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+{
+    smcr_lgr_t *lgr = topic->link->lgr;
+    bool confirms = lgr->adding && topic->type == SMCR_LLC_CONFIRM_LINK &&
+                    topic->key == lgr->adding->key;
+
+    if (!lgr->adding || !(topic->rejects || confirms))
+        return;
+    smcr_rules_ended(arrival, lgr->adding);
+    lgr->adding = NULL;
+}
+
+/* Where DELETE LINK ends ADD LINK, the capture may lack that it was over before. */
+static void
+note_adding(const smcr_topic_t *topic, smcr_llc_request_t *request)
+{
+    smcr_lgr_t *lgr = topic->link->lgr;
+
+    if (topic->side != lgr->server)
+        return;
+    if (topic->type == SMCR_LLC_DELETE_LINK && lgr->adding &&
+        (topic->all_links || lgr->adding->key == topic->key))
+        lgr->adding = NULL;
+    if (topic->type == SMCR_LLC_ADD_LINK)
+        lgr->adding = request;
+}
+
+/* ---- responses ---- */
+
+/* Whether the request that the claim is about has come, too late in the capture. */
+static bool
+request_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const bool *came = claim->about;
+
+    (void)state;
+    return *came;
+}
+
+/* Whether the requester waits for another response of this type, which this one may be. */
+static bool
+waits_for_any(const smcr_topic_t *topic)
+{
+    const wmem_list_frame_t *at = wmem_list_head(topic->link->lgr->pending);
+
+    for (; at; at = wmem_list_frame_next(at)) {
+        const smcr_llc_request_t *open = wmem_list_frame_data(at);
+        if (open->type == topic->type && open->requester != topic->side)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the server may say so without a request of its peer: that it has dropped, or does not
+ * know, what the client asks for (C.7.1). And a group that has ended has no exchanges. */
+static bool
+needs_no_request(const smcr_topic_t *topic)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    bool of_links = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_DELETE_LINK ||
+                    topic->type == SMCR_LLC_REQ_ADD_LINK;
+
+    return lgr->ended_frame || topic->all_links || (of_links && topic->side == lgr->server);
+}
+
+/* A response has a request before it. (R-3.3-4) */
+void
+smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const bool *came)
+{
+    smcr_lgr_t *lgr = topic->link->lgr;
+    smcr_claim_t claim = {.has_come = request_has_come, .about = came};
+
+    if (!lgr->from_start)
+        return;
+    smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !topic->side, claim);
+    if (!came || doubt.kind || needs_no_request(topic) || waits_for_any(topic))
+        smcr_event_add(arrival, SMCR_EVENT_NO_REQUEST, NULL);
+    else
+        smcr_breach(arrival, SMCR_EVENT_LLC_UNREQUESTED, doubt,
+                    "Nobody has asked for this response");
+}
+
+/*
+ * A response flows over the link of its request. A host may ask again over another link when a link
+ * has failed; so the request had been taken in shortly before, over a link that goes on.
+ * (R-3.3-7)
+ */
+static void
+check_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+           const smcr_llc_request_t *request, const bool *came)
+{
+    const smcr_link_t *link = request->asked.qp->link;
+    smcr_claim_t claim = {.has_come = request_has_come, .about = came};
+    uint64_t now = arrival->when.time;
+
+    if (request->acked && now < request->exchange.request_time + GIVEN_UP && !link->lost &&
+        !link->deleted_frame)
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_LINK,
+                    smcr_doubt_later(arrival, topic->link->lgr, request->requester, claim),
+                    "The request in frame %u flowed over link %u",
+                    request->exchange.request_frame, link->number);
+}
+
+/* A client that asks to delete a link ignores what the server asks for over that link. It does no
+ * harm. (R-C.7-10) */
+static void
+check_unwanted(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+               const smcr_llc_request_t *request)
+{
+    const smcr_link_t *link = topic->link;
+
+    if (topic->side == !link->lgr->server && link->unwanted &&
+        topic->type != SMCR_LLC_DELETE_LINK && topic->type != SMCR_LLC_TEST_LINK &&
+        request->exchange.request_time > link->unwanted + ORDER)
+        smcr_breach(arrival, SMCR_EVENT_LLC_ON_UNWANTED, smcr_doubt_message(arrival),
+                    "The client has asked to delete this link before");
+}
+
+/* Later than Linux waits, which is 5 seconds for further links, 2 for all else. (R-C.7-1) */
+static void
+check_time(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
+{
+    bool further = request->asked.qp->link->next_of_group != NULL;
+    unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
+
+    if (smcr_exchange_time(&request->exchange) > limit * SECOND)
+        smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
+                       "The response comes later than the %u seconds that Linux waits", limit);
+}
+
+/* A response repeats what its request says: the number of the link, the RKeys, the user data. Another
+ * request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
+static void
+check_echo(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+           const smcr_llc_request_t *request)
+{
+    if (request->key != topic->key)
+        smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED, smcr_doubt_link(arrival, topic->link),
+                    "The response does not repeat what the request in frame %u says",
+                    request->exchange.request_frame);
+}
+
+void
+smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+                    const smcr_llc_request_t *request, const bool *came)
+{
+    check_echo(arrival, topic, request);
+    if (came)
+        check_link(arrival, topic, request, came);
+    check_unwanted(arrival, topic, request);
+    check_time(arrival, request);
+}
+
+/* The server deletes at once a link that the client calls lost. (R-3.5.5.1.4-2) */
+void
+smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
+{
+    if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
+        smcr_exchange_time(&request->exchange) > WAIT * SECOND)
+        smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
+                       "More than %u seconds after the client has asked for it", WAIT);
+}
+
+/* ---- what comes after a response that does not ---- */
+
+/* Whether a request without response says that its link has failed. */
+static bool
+tests_link(const smcr_topic_t *topic)
+{
+    uint8_t type = topic->type;
+    bool by_server = topic->side == topic->link->lgr->server;
+
+    return type == SMCR_LLC_CONFIRM_LINK || type == SMCR_LLC_ADD_LINK_CONT ||
+           type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_TEST_LINK ||
+           (by_server && (type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK));
+}
+
+static bool
+is_unanswered(const smcr_llc_request_t *request)
+{
+    const smcr_exchange_t *exchange = &request->exchange;
+
+    return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional;
+}
+
+/* Whether the group lacks a second link. */
+static bool
+lacks_link(const smcr_topic_t *topic)
+{
+    const smcr_lgr_t *lgr = topic->link->lgr;
+    bool asks = topic->type == SMCR_LLC_REQ_ADD_LINK ||
+                (topic->type == SMCR_LLC_ADD_LINK && topic->llc->u.add_link.qpn == 0);
+
+    return asks && lgr->server == !topic->side && lgr->active_links == 1 && !lgr->adding;
+}
+
+/* Whether the server has answered by now, or has added a link since. */
+static bool
+is_answered(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_llc_request_t *request = claim->about;
+    const smcr_link_t *newest = request->asked.qp->link->lgr->all_links;
+
+    (void)state;
+    return request->exchange.response_frame || request->exchange.is_doubtful ||
+           newest->added_frame > request->exchange.request_frame;
+}
+
+/* A server whose group has one link adds another one when the client asks for it, if it can.
+ * (R-3.5.5.1.2-2) */
+static void
+expect_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+            const smcr_llc_request_t *request)
+{
+    smcr_lgr_t *lgr = topic->link->lgr;
+    smcr_claim_t claim = {.has_come = is_answered, .about = request,
+                          .deadline = arrival->when.time + LONG_WAIT * SECOND};
+
+    smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
+                smcr_doubt_later(arrival, lgr, lgr->server, claim),
+                "The server does not add the link that the client asks for");
+}
+
+void
+smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+                 smcr_llc_request_t *request)
+{
+    smcr_llc_request_t **waits = &topic->link->waits[topic->side];
+
+    if (topic->type == SMCR_LLC_DELETE_LINK)
+        request->orderly = (topic->llc->flags & SMCR_LLC_FLAG_ORDERLY) != 0;
+    note_adding(topic, request);
+    if (lacks_link(topic))
+        expect_link(arrival, topic, request);
+    if (tests_link(topic) && (!*waits || !is_unanswered(*waits)))
+        *waits = request;
+}
+
+/*
+ * Who gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK within its time calls
+ * the link failed that carried it. Linux does so for TEST LINK only. The times are the host's own:
+ * five seconds are long enough for all. (R-C.7-4, R-C.7-6, R-4.5.3-1)
+ */
+static void
+check_waits(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+    smcr_llc_request_t **waits = &link->waits[!arrival->qp->side];
+    const smcr_llc_request_t *request = *waits;
+
+    if (!request)
+        return;
+    bool late = arrival->when.time > request->exchange.request_time + LONG_WAIT * SECOND;
+    if (is_unanswered(request) && !late)
+        return;
+    if (is_unanswered(request) && request->type != SMCR_LLC_CONFIRM_LINK)
+        smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_link(arrival, link),
+                    "The sender goes on, though its request in frame %u has no response",
+                    request->exchange.request_frame);
+    *waits = NULL;
+}
+
+/* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.4-2, R-3.5.5.1.3-2,
+ * R-C.7-2) */
+void
+smcr_rules_deleted(const smcr_arrival_t *arrival)
+{
+    const smcr_link_t *link = arrival->qp->link;
+
+    if (link->deleted_frame)
+        smcr_breach(arrival, SMCR_EVENT_DELETED_LINK,
+                    smcr_doubt_or(smcr_doubt_message(arrival),
+                                  smcr_doubt_seen(arrival, link->gone.sent, link->gone.acked)),
+                    "The link was deleted in frame %u", link->deleted_frame);
+}
+
+void
+smcr_rules_use(const smcr_arrival_t *arrival)
+{
+    smcr_rules_deleted(arrival);
+    check_waits(arrival);
+}
+
+/*
+ * A server that gets no response to its first CONFIRM LINK resets the TCP connection. It declines
+ * only where its adapter could not deliver the message. (R-C.7-3)
+ */
+void
+smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    smcr_lgr_t *lgr = conn->lgr;
+
+    if (arrival->record->direction != 1 || !conn->first_contact || !conn->confirm_frame ||
+        conn->decline_frame || !lgr)
+        return;
+    smcr_link_t *link = conn->side[lgr->server].link;
+    const smcr_llc_request_t *request = link->waits[lgr->server];
+    if (request && request->type == SMCR_LLC_CONFIRM_LINK && is_unanswered(request) &&
+        request->acked && arrival->when.time > request->exchange.request_time + GIVEN_UP)
+        smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_link(arrival, link),
+                    "CONFIRM LINK has no response: the server declines, as Linux does "
+                    "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
+}
