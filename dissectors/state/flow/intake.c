@@ -26,6 +26,14 @@
 /* ---- what a packet brings: applied, or deferred ---- */
 
 static void
+take_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
+{
+    smcr_rules_link(arrival, llc);
+    smcr_llc_apply(arrival, llc, requested);
+    smcr_rules_link_learned(arrival, llc);
+}
+
+static void
 apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
 {
     smcr_stream_t *stream;
@@ -33,7 +41,7 @@ apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
     if (content->cdc)
         smcr_cdc_apply(arrival, content->conn, content->cdc);
     else if (content->llc)
-        smcr_llc_apply(arrival, content->llc, content->requested);
+        take_llc(arrival, content->llc, content->requested);
     else if ((stream = smcr_conn_stream(content->conn, arrival->qp->side, content->place->offset)))
         smcr_write_apply(arrival, stream, content->place);
 }
@@ -90,19 +98,6 @@ drop(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
 
 /* ---- RDMA WRITE ---- */
 
-/* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.5.1.3-2, R-C.7-2) */
-static void
-note_deleted_link(const smcr_arrival_t *arrival)
-{
-    const smcr_link_t *link = arrival->qp->link;
-
-    if (link->deleted_frame)
-        smcr_breach(arrival, SMCR_EVENT_DELETED_LINK,
-                    smcr_doubt_or(smcr_doubt_message(arrival),
-                                  smcr_doubt_seen(arrival, link->gone.sent, link->gone.acked)),
-                    "The link was deleted in frame %u", link->deleted_frame);
-}
-
 static void
 note_unplaced(const smcr_arrival_t *arrival)
 {
@@ -136,7 +131,8 @@ take_write(const smcr_arrival_t *arrival)
     bool begun;
 
     record->kind = SMCR_PACKET_WRITE;
-    note_deleted_link(arrival);
+    smcr_rules_use(arrival);
+    smcr_rules_data(arrival);
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
@@ -359,7 +355,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     arrival->record->kind = SMCR_PACKET_CDC;
     if (!cdc->complete)
         return;
-    note_deleted_link(arrival);
+    smcr_rules_use(arrival);
     arrival->record->conn = smcr_cdc_conn(arrival, cdc);
     take_in(arrival, &(smcr_content_t){.cdc = cdc, .conn = arrival->record->conn});
 }

@@ -176,7 +176,8 @@ take_new_qp(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *ad
     smcr_qp_key_t key = {.qpn = add->qpn};
 
     memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
-    smcr_qp_set(flow->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
+    if (smcr_qp_find(flow->arrival->state, &key) != flow->from) /* it lives: it has sent this */
+        smcr_qp_set(flow->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
     qp->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
     smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
     take_new_rtokens(flow, link);
@@ -186,7 +187,6 @@ static void
 take_add_link(const flow_t *flow)
 {
     const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
-
     bool rejected = flow->response && (flow->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
     int server = flow->response ? flow->to->side : flow->from->side;
 

@@ -88,4 +88,16 @@ bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/*
+ * later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this
+ * link before. The capture has all requests on the link, and the sender's flow goes on. `claim` as
+ * in smcr_doubt_later().
+ */
+smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
+                                 smcr_claim_t claim);
+
+/* The same flow, from its beginning: its sender has sent nothing else on the link of the arrival
+ * before. */
+smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

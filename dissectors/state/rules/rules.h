@@ -11,7 +11,9 @@
 #include "cdc_rules.h"
 #include "certain.h"
 #include "clc_rules.h"
+#include "link_rules.h"
 #include "llc_rules.h"
+#include "use_rules.h"
 #include "write_rules.h"
 
 #endif /* SMCR_STATE_RULES_RULES_H */
