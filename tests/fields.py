@@ -15,7 +15,9 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.icrc.calculated", "smcr.icrc.doubted", "smcr.icrc.status", "smcr.link.mismatch", "smcr.no_response", "smcr.no_roce",
            "smcr.rdma.peer", "smcr.resent.cause", "smcr.resent.from", "smcr.resent.nak_in", "smcr.resent.wait",
            "smcr.response_in", "smcr.rkey.link_missing", "smcr.stream.gap", "smcr.whole_in", "smcr.write.ack_time", "smcr.write.acked_in",
-           "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten"}
+           "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten",
+           "smcr.link.asymmetric_kept", "smcr.link.before_confirm", "smcr.link.data_early", "smcr.link.no_second",
+           "smcr.link.not_confirmed", "smcr.link.too_many"}
 
 
 def experts_text():

@@ -29,6 +29,7 @@ static void
 take_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
 {
     smcr_rules_link(arrival, llc);
+    smcr_rules_llc(arrival, llc);
     smcr_llc_apply(arrival, llc, requested);
     smcr_rules_link_learned(arrival, llc);
 }

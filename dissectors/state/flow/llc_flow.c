@@ -207,8 +207,6 @@ take_add_link(const flow_t *flow)
         smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
     link = announce_link(flow, add);
     take_new_qp(flow, link, add);
-    if (flow->response)
-        smcr_rules_added(flow->arrival, link);
 }
 
 static void
@@ -261,10 +259,10 @@ end_group(const flow_t *flow)
 static void
 take_delete_link_response(const flow_t *flow)
 {
-    const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
+    uint8_t number = flow->llc->u.delete_link.link;
 
     for (smcr_link_t *link = flow->lgr->all_links; link; link = link->next_of_group)
-        if (link->deleted_frame && link->number == message->link && !link->gone.sent) {
+        if (link->deleted_frame && link->number == number && !link->gone.sent) {
             let_go(flow, link);
             return;
         }
@@ -498,6 +496,5 @@ smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool reques
         .requested = requested,
     };
 
-    smcr_rules_llc(arrival, llc);
     rule_of(llc->type)->take(&flow);
 }

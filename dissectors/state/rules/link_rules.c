@@ -1,5 +1,5 @@
 /* link_rules.c
- * What CONFIRM LINK and ADD LINK say of a link, and how many links of which kind a group has.
+ * What CONFIRM LINK and ADD LINK say of a link.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "certain.h"
+#include "limit_rules.h"
+#include "llc_rules.h"
 #include "state/model/store.h"
 #include "use_rules.h"
 #include "wire/wire.h"
 
 #define SECOND UINT64_C(1000000000) /* nanoseconds */
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
-#define CHANGED_IN 5  /* seconds in which a link that is too much is deleted */
-#define LINKS_KNOWN 32   /* of a group, that are counted */
 #define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
 
 static uint8_t
@@ -48,161 +48,6 @@ smcr_rules_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
         smcr_breach(arrival, SMCR_EVENT_VLAN, smcr_doubt_message(arrival),
                     "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan,
                     lgr->vlan);
-}
-
-/* ---- how many links ---- */
-
-/* Of what a group has too many. */
-typedef unsigned count_links_t(const smcr_lgr_t *lgr, uint64_t until);
-
-/* A count that had to be below `limit` at `until`. */
-typedef struct {
-    const smcr_lgr_t *lgr;
-    count_links_t *count;
-    unsigned limit;
-    uint64_t until; /* nanoseconds since the epoch */
-} excess_t;
-
-static bool
-share(const smcr_link_t *one, const smcr_link_t *other, int side)
-{
-    const smcr_qp_t *a = &one->qp[side], *b = &other->qp[side];
-
-    return memcmp(a->key.gid, b->key.gid, SMCR_GID_LENGTH) == 0 ||
-           (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_MAC_LENGTH) == 0);
-}
-
-/* Whether the link was active, and nobody had said by then that it goes. */
-static bool
-is_alive(const smcr_link_t *link, uint64_t until)
-{
-    return link->confirmed && link->confirmed <= until && !link->lost &&
-           link->qp[0].known && link->qp[1].known &&
-           (link->state == SMCR_LINK_ACTIVE || link->gone.sent > until);
-}
-
-/* Adds the link, unless it shares a device of one of the sides with one of the others. */
-static void
-add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_link_t *link,
-             bool sides[2])
-{
-    for (unsigned i = 0; i < *count; i++)
-        for (int side = 0; side < 2; side++)
-            if (sides[side] && share(links[i], link, side))
-                return;
-    if (*count < LINKS_KNOWN)
-        links[(*count)++] = link;
-}
-
-static unsigned
-count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
-{
-    const smcr_link_t *links[LINKS_KNOWN];
-    bool sides[2] = {lgr->server ? client : server, lgr->server ? server : client};
-    unsigned count = 0;
-
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
-        if (is_alive(link, until))
-            add_distinct(links, &count, link, sides);
-    return count;
-}
-
-/* At least as many links are symmetric: no two of them share a device. */
-static unsigned
-count_symmetric(const smcr_lgr_t *lgr, uint64_t until)
-{
-    return count_distinct(lgr, until, true, true);
-}
-
-/* At least as many links are asymmetric: more than each side has devices. */
-static unsigned
-count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
-{
-    unsigned devices = MIN(count_distinct(lgr, until, true, false),
-                           count_distinct(lgr, until, false, true));
-
-    return MIN(count_distinct(lgr, until, false, false), LINKS_KNOWN) - devices;
-}
-
-static bool
-excess_is_gone(const smcr_state_t *state, const smcr_claim_t *claim)
-{
-    const excess_t *excess = claim->about;
-
-    (void)state;
-    return excess->count(excess->lgr, excess->until) < excess->limit;
-}
-
-/* The server may be about to delete one of the links. */
-static smcr_doubt_t
-doubt_excess(const smcr_arrival_t *arrival, count_links_t *count, unsigned limit)
-{
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    excess_t *excess = smcr_state_alloc0(arrival->state, sizeof *excess);
-
-    *excess = (excess_t){lgr, count, limit, arrival->when.time + CHANGED_IN * SECOND};
-    return smcr_doubt_later(arrival, lgr, lgr->server,
-                            (smcr_claim_t){.has_come = excess_is_gone,
-                                           .about = excess,
-                                           .deadline = excess->until});
-}
-
-/* The maximum that both sides have agreed on; UINT_MAX: it is not known. */
-static unsigned
-maximum_of(const smcr_lgr_t *lgr)
-{
-    bool known = lgr->server != SMCR_SIDE_UNKNOWN;
-    uint8_t server = known ? lgr->max_links[lgr->server] : 0;
-    uint8_t client = known ? lgr->max_links[!lgr->server] : 0;
-
-    if (!server)
-        return UINT_MAX;
-    return client ? MIN(server, client) : server;
-}
-
-/*
- * Symmetric links keep to the maximum; of asymmetric ones, which do not count there, a group has
- * one. It goes when the symmetric link that replaces it is up; that it stays does no harm.
- * (R-2.2.2-6, R-2.2.2-7, R-2.2.1-2)
- */
-static void
-check_count(const smcr_arrival_t *arrival)
-{
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    uint64_t now = arrival->when.time;
-    unsigned maximum = maximum_of(lgr), symmetric = count_symmetric(lgr, now),
-             asymmetric = count_asymmetric(lgr, now);
-
-    if (symmetric > maximum)
-        smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
-                    doubt_excess(arrival, count_symmetric, maximum + 1),
-                    "The group has %u symmetric links, but its maximum is %u", symmetric,
-                    maximum);
-    if (asymmetric > 1)
-        smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
-                    doubt_excess(arrival, count_asymmetric, 2),
-                    "The group has %u asymmetric links, but may have one", asymmetric);
-    else if (asymmetric && symmetric > 1)
-        smcr_breach(arrival, SMCR_EVENT_ASYMMETRIC_KEPT,
-                    doubt_excess(arrival, count_asymmetric, 1),
-                    "An asymmetric link stays beside %u symmetric ones", symmetric);
-}
-
-/* A client asks for no symmetric link at the maximum. The device that it names may be one in use:
- * that would make an asymmetric link. (R-2.2.2-5) */
-static void
-check_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
-{
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    unsigned maximum = maximum_of(lgr);
-
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
-        if (memcmp(link->qp[!lgr->server].key.gid, wish->gid, SMCR_GID_LENGTH) == 0)
-            return;
-    if (count_symmetric(lgr, arrival->when.time) >= maximum)
-        smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
-                    doubt_excess(arrival, count_symmetric, maximum),
-                    "The client asks for a link, but the group has the maximum of %u", maximum);
 }
 
 /* ---- CONFIRM LINK ---- */
@@ -276,7 +121,7 @@ check_maximum(const confirm_t *confirm)
         smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, doubt,
                     "The client has a maximum of %u links, but the server's is %u", maximum,
                     server);
-    else if (*kept && maximum && maximum != *kept && maximum != maximum_of(lgr))
+    else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
         smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, doubt,
                     "The maximum is %u, but was %u before", maximum, *kept);
     if (!*kept)
@@ -364,7 +209,7 @@ confirm_link(const smcr_arrival_t *arrival)
         return;
     link->confirmed = arrival->when.time;
     if (link->lgr->server != SMCR_SIDE_UNKNOWN)
-        check_count(arrival);
+        smcr_rules_count(arrival);
 }
 
 /* ---- ADD LINK ---- */
@@ -386,7 +231,8 @@ check_number(const smcr_arrival_t *arrival, uint8_t number)
             same = link;
     if (same && count < NUMBERS_SURE)
         smcr_breach(arrival, SMCR_EVENT_NUMBER_REUSED, smcr_doubt_group(arrival, lgr),
-                    "The group has had a link %u since frame %u", number, same->added_frame);
+                    "Number %u is that of a link which the group has had since frame %u", number,
+                    same->added_frame);
 }
 
 /* The new link has queue pairs of its own. Of others than the one that has sent this nobody knows
@@ -438,7 +284,7 @@ check_add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     if (lgr->server != (response ? arrival->qp->side : !arrival->qp->side)) {
         if (!response && !add->qpn && lgr->server == arrival->qp->side)
-            check_wish(arrival, add);
+            smcr_rules_wish(arrival, add);
         return;
     }
     if (!rejected)
@@ -507,6 +353,8 @@ add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (!add->qpn || !link || link->state != SMCR_LINK_ANNOUNCED)
         return;
     smcr_qp_set_mac(&link->qp[!arrival->qp->side], add->mac);
+    if (response)
+        smcr_rules_added(arrival, link);
     if (response && arrival->record->answers)
         await_confirmation(arrival, link);
 }

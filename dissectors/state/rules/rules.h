@@ -11,6 +11,7 @@
 #include "cdc_rules.h"
 #include "certain.h"
 #include "clc_rules.h"
+#include "limit_rules.h"
 #include "link_rules.h"
 #include "llc_rules.h"
 #include "use_rules.h"
