@@ -30,7 +30,7 @@ type_of(const smcr_llc_t *llc)
 static bool
 is_link_local(const smcr_qp_t *qp)
 {
-    return qp->gid_known && qp->key.gid[0] == 0xfe && (qp->key.gid[1] & 0xc0) == 0x80;
+    return qp->gid_known && qp->key.gid[0] == 0xfe && qp->key.gid[1] == 0x80;
 }
 
 /*

@@ -212,7 +212,8 @@ check_settled(const smcr_arrival_t *arrival)
     if (second->state == SMCR_LINK_DELETED)
         smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
                     smcr_doubt_later_on(arrival, link, client, claim),
-                    "Data flow before the response to DELETE LINK for link %u, as with Linux (%s())",
+                    "Data flow before the response to DELETE LINK for link %u, as with Linux "
+                    "(%s())",
                     second->number,
                     arrival->qp->side == client ? "smc_llc_srv_conf_link"
                                                 : "smc_llc_cli_add_link");
