@@ -8,9 +8,9 @@ capture lacks a packet of the server.
 from smcsynth.llc import llc_add_link
 from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
 
-EXPECTED = {"smcr.link.confirmed_twice": [88], "smcr.link.fault_accepted": [70, 74], "smcr.link.not_confirmed": [16],
-            "smcr.link.number_unknown": [86], "smcr.llc.flags_invalid": [80], "smcr.llc.not_echoed": [86],
-            "smcr.mtu_reserved": [68, 72], "smcr.packet_ahead": [43], "smcr.qpn_reserved": [68]}
+EXPECTED = {"smcr.link.confirmed_twice": [100], "smcr.link.fault_accepted": [70, 78], "smcr.link.not_confirmed": [16],
+            "smcr.link.number_unknown": [94], "smcr.llc.flags_invalid": [84], "smcr.llc.not_echoed": [94],
+            "smcr.mtu_reserved": [68, 76], "smcr.packet_ahead": [43], "smcr.qpn_reserved": [68]}
 
 
 def begin(capture, nth):
@@ -57,9 +57,12 @@ def scene(capture):
     unconfirmed(capture, 2, True)
     group = begin(capture, 3).group
     add(group, 12, server=dict(mtu_code=9, qpn=1))
+    group.test_link("server")
     reject(group, 13, mtu_code=0)
-    reject(group, 14)
+    group.test_link("server")
     add_link(group, "server", 15, reject=True)
     add_link(group, "client", 15)
+    group.test_link("server")
     add(group, 16, client=dict(link=17))
+    group.test_link("server")
     group.confirm_link()

@@ -103,11 +103,7 @@ take_confirm_link(const flow_t *flow)
         smcr_bits(flow->llc->flags, SMCR_MASK_NO_EYECATCHER) != SMCR_EYECATCHER_NOT_IN_RMB;
     flow->lgr->base[from->side] = eyecatcher ? SMCR_EYECATCHER_LENGTH : 0;
     flow->lgr->base_known[from->side] = true;
-    if (flow->link->has_number && flow->link->number != confirm->link)
-        smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
-                       "The link number is %u, but the link was announced as %u", confirm->link,
-                       flow->link->number);
-    else
+    if (!flow->link->has_number)
         flow->link->number = confirm->link;
     flow->link->has_number = true;
     if (flow->lgr->server == SMCR_SIDE_UNKNOWN)

@@ -78,6 +78,23 @@ check_mac(const confirm_t *confirm)
                     "The message names another MAC address than was announced for this end");
 }
 
+/*
+ * The server tells the number in ADD LINK, or in its CONFIRM LINK; the client repeats it. In a
+ * capture that has the response before the request, the response may be what is wrong.
+ * (R-3.5.1.5-3, R-2.2.4-2)
+ */
+static void
+check_link_number(const confirm_t *confirm)
+{
+    const smcr_link_t *link = confirm->link;
+    bool first = confirm->response || link->confirm_frame || !link->confirmed;
+
+    if (link->has_number && link->number != confirm->says->link && first)
+        smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
+                    "The link number is %u, but the link was announced as %u",
+                    confirm->says->link, link->number);
+}
+
 static bool
 is_as_announced(const confirm_t *confirm)
 {
@@ -115,14 +132,14 @@ check_maximum(const confirm_t *confirm)
     smcr_lgr_t *lgr = confirm->lgr;
     uint8_t maximum = confirm->says->max_links, *kept = &lgr->max_links[confirm->from->side];
     uint8_t server = lgr->server == SMCR_SIDE_UNKNOWN ? 0 : lgr->max_links[lgr->server];
-    smcr_doubt_t doubt = smcr_doubt_message(confirm->arrival);
 
     if (confirm->response && server && maximum > server)
-        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, doubt,
+        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(confirm->arrival),
                     "The client has a maximum of %u links, but the server's is %u", maximum,
                     server);
     else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
-        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, doubt,
+        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED,
+                    smcr_doubt_group(confirm->arrival, lgr),
                     "The maximum is %u, but was %u before", maximum, *kept);
     if (!*kept)
         *kept = maximum;
@@ -132,7 +149,7 @@ check_maximum(const confirm_t *confirm)
 static void
 check_once(const confirm_t *confirm)
 {
-    if (confirm->link->confirmed && confirm->lgr->server == confirm->from->side)
+    if (confirm->link->confirm_frame && confirm->lgr->server == confirm->from->side)
         smcr_breach(confirm->arrival, SMCR_EVENT_CONFIRMED_TWICE,
                     smcr_doubt_link(confirm->arrival, confirm->link),
                     "Link %u has been confirmed before", confirm->link->number);
@@ -174,6 +191,7 @@ check_confirm_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     smcr_rules_vlan(arrival, from);
     check_mac(&confirm);
+    check_link_number(&confirm);
     check_user_id(&confirm);
     check_maximum(&confirm);
     if (confirm.response) {
