@@ -19,7 +19,8 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.cdc.before_confirm", "smcr.cdc.cursor_ahead", "smcr.cdc.read_unsent", "smcr.cdc.unanswered",
            "smcr.cdc.urgent_overrun", "smcr.write.after_close", "smcr.write.after_end", "smcr.lgr.too_many_conns",
            "smcr.move.not_validated", "smcr.delete_link.reason_wrong", "smcr.llc.overlap", "smcr.llc.unrequested",
-           "smcr.llc.wish_ignored", "smcr.llc.wrong_link"}
+           "smcr.llc.wish_ignored", "smcr.llc.wrong_link", "smcr.link.asymmetric_kept", "smcr.link.before_confirm",
+           "smcr.link.data_early", "smcr.link.no_second", "smcr.link.not_confirmed", "smcr.link.too_many"}
 
 
 def experts_text():

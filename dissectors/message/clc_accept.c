@@ -30,7 +30,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_accept_t, \
               peer_id), \
     KEEP_ALSO(hf_smcr_clc_gid, hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
-    SHOW(hf_smcr_mac, 32, 6), \
+    KEEP(hf_smcr_mac, 32, 6, smcr_clc_accept_t, mac), \
     KEEP_ALSO(hf_smcr_clc_qpn, hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
     KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
     KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \

@@ -24,11 +24,11 @@
 
 /* A.3.1 */
 #define CONFIRM_LINK_ROWS \
-    SHOW(hf_smcr_mac, BODY(4), 6), \
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.confirm_link.mac), \
     KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.confirm_link.gid), \
     KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.confirm_link.qpn), \
     KEEP(hf_smcr_llc_link_number, BODY(29), 1, smcr_llc_t, u.confirm_link.link), \
-    SHOW(hf_smcr_link_user_id, BODY(30), 4), \
+    KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id), \
     KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links)
 
 static const smcr_row_t confirm_link_v1[] = {
@@ -47,7 +47,7 @@ static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
 
 /* A.3.2 figure 32 */
 static const smcr_row_t add_link_rfc[] = {
-    SHOW(hf_smcr_mac, BODY(4), 6),
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.add_link.gid),
     KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.add_link.qpn),
     KEEP(hf_smcr_llc_link_number, BODY(29), 1, smcr_llc_t, u.add_link.link),
@@ -58,7 +58,7 @@ static const smcr_row_t add_link_rfc[] = {
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_add_link, what peers really send */
 static const smcr_row_t add_link[] = {
-    SHOW(hf_smcr_mac, BODY(4), 6),
+    KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     SHOW(hf_smcr_reserved, BODY(10), 2),
     KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(12), 16, smcr_llc_t, u.add_link.gid),
     KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(28), 3, smcr_llc_t, u.add_link.qpn),
@@ -130,6 +130,8 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
 
     if (confirm->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
+    if (!confirm->link)
+        smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_link_number_zero, NULL);
     if (!accepts && (confirm->max_links < min_links || confirm->max_links > SMCR_LINKS_MAX))
         smcr_llc_expert(message, hf_smcr_max_links, &ei_smcr_max_links, NULL);
     return SMCR_LLC_LENGTH;
@@ -214,6 +216,8 @@ finish_offer(const smcr_llc_message_t *message)
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", add->qpn);
     if (add->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
+    if (!add->link)
+        smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_link_number_zero, NULL);
     if (!try_val_to_str(smcr_bits(add->mtu, SMCR_MASK_MTU), smcr_mtus))
         smcr_llc_expert(message, hf_smcr_llc_mtu_byte, &ei_smcr_mtu, NULL);
 }

@@ -27,8 +27,10 @@ static smcr_arrival_t
 arrive(const packet_info *pinfo, smcr_record_t *record)
 {
     *record = smcr_record_new();
-    return (smcr_arrival_t){
-        .state = smcr_capture_learn(pinfo), .when = smcr_when(pinfo), .record = record};
+    return (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
+                            .when = smcr_when(pinfo),
+                            .vlan = (uint16_t)pinfo->vlan_id,
+                            .record = record};
 }
 
 /* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */

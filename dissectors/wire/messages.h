@@ -86,6 +86,7 @@ typedef struct {
     uint8_t peer_id[SMCR_PEER_ID_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
     uint32_t qpn; /* 24 bits */
+    uint8_t mac[SMCR_MAC_LENGTH];
     uint32_t rkey;
     uint8_t rmb_index; /* from 1 */
     uint32_t token;
@@ -131,14 +132,17 @@ typedef struct {
 } smcr_rtoken_t;
 
 typedef struct {
+    uint8_t mac[SMCR_MAC_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
     uint32_t qpn;
     uint8_t link;
+    uint32_t user_id;
     uint8_t max_links;
     uint8_t max_conns; /* of version 2 */
 } smcr_llc_confirm_link_t;
 
 typedef struct {
+    uint8_t mac[SMCR_MAC_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
     uint32_t qpn;
     uint8_t link;

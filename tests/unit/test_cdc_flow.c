@@ -189,6 +189,7 @@ test_unknown_token(void)
 
     capture_open(&capture);
     smcr_conn_t *conn = first_contact(&capture);
+    confirm_first_link(&capture);
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = 0x999});
     g_assert_cmpstr(events(&capture), ==, "UNKNOWN_TOKEN");
     const smcr_conn_t *unknown = capture.record.conn;

@@ -83,6 +83,7 @@ test_before_first(void)
     capture_open(&capture);
     const smcr_conn_t *conn = first_contact(&capture);
     smcr_rmb_announce(capture.state, &conn->side[SERVER].link->qp[SERVER], RKEY, VA);
+    smcr_link_activate(conn->side[SERVER].link);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 1, middle);
     g_assert_cmpstr(events(&capture), ==, "ABSENT WRITE_NO_START");
     const smcr_place_t *second = capture.record.place;

@@ -177,6 +177,7 @@ test_write(gconstpointer data)
     confirm.rmb_index = 2;
     confirm.token++;
     play_confirm(&capture, conns[1], &confirm);
+    smcr_link_activate(conns[0]->side[SERVER].link);
 
     for (const step_t *step = cases[i].steps; step->type != END; step++) {
         play_step(&capture, cases[i].first_psn, step);
@@ -200,7 +201,7 @@ test_deleted_rmb(void)
     first_contact(&capture);
     confirm_first_link(&capture);
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA, 10);
-    g_assert_cmpstr(events(&capture), ==, "");
+    g_assert_cmpstr(events(&capture), ==, "NO_SECOND");
     smcr_llc_t withdrawal = {.type = SMCR_LLC_DELETE_RKEY,
                              .u.delete_rkey = {.count = 1},
                              .rtoken_count = 1,

@@ -65,6 +65,7 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     smcr_conn_side_t *side = &conn->side[qp->side];
 
     smcr_rules_announced(arrival, conn, qp, accept);
+    smcr_rules_vlan(arrival, qp);
     smcr_conn_join(conn, lgr);
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
     if (conn->first_contact) {
@@ -74,6 +75,8 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     }
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
         qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
+    if (conn->first_contact)
+        smcr_qp_set_mac(qp, accept->mac);
     side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;
     side->since = side->sure = side->located = smcr_point_now(qp);
@@ -234,6 +237,7 @@ take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
 {
     smcr_rules_decline(arrival, conn);
     smcr_rules_declined_late(arrival, conn);
+    smcr_rules_declined(arrival, conn);
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);

@@ -26,6 +26,15 @@
 /* ---- what a packet brings: applied, or deferred ---- */
 
 static void
+take_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
+{
+    smcr_rules_link(arrival, llc);
+    smcr_rules_llc(arrival, llc);
+    smcr_llc_apply(arrival, llc, requested);
+    smcr_rules_link_learned(arrival, llc);
+}
+
+static void
 apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
 {
     smcr_stream_t *stream;
@@ -33,7 +42,7 @@ apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
     if (content->cdc)
         smcr_cdc_apply(arrival, content->conn, content->cdc);
     else if (content->llc)
-        smcr_llc_apply(arrival, content->llc, content->requested);
+        take_llc(arrival, content->llc, content->requested);
     else if ((stream = smcr_conn_stream(content->conn, arrival->qp->side, content->place->offset)))
         smcr_write_apply(arrival, stream, content->place);
 }
@@ -124,6 +133,8 @@ take_write(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_PACKET_WRITE;
     smcr_rules_use(arrival);
+    smcr_rules_waits(arrival);
+    smcr_rules_data(arrival);
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
@@ -366,6 +377,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         return;
     }
     smcr_rules_use(arrival);
+    smcr_rules_waits(arrival);
     arrival->record->conn = smcr_cdc_conn(arrival, cdc);
     take_in(arrival, &(smcr_content_t){.cdc = cdc, .conn = arrival->record->conn});
 }

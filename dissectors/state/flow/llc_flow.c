@@ -103,11 +103,7 @@ take_confirm_link(const flow_t *flow)
         smcr_bits(flow->llc->flags, SMCR_MASK_NO_EYECATCHER) != SMCR_EYECATCHER_NOT_IN_RMB;
     flow->lgr->base[from->side] = eyecatcher ? SMCR_EYECATCHER_LENGTH : 0;
     flow->lgr->base_known[from->side] = true;
-    if (flow->link->has_number && flow->link->number != confirm->link)
-        smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
-                       "The link number is %u, but the link was announced as %u", confirm->link,
-                       flow->link->number);
-    else
+    if (!flow->link->has_number)
         flow->link->number = confirm->link;
     flow->link->has_number = true;
     if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
@@ -176,7 +172,8 @@ take_new_qp(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *ad
     smcr_qp_key_t key = {.qpn = add->qpn};
 
     memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
-    smcr_qp_set(flow->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
+    if (smcr_qp_find(flow->arrival->state, &key) != flow->from) /* it lives: it has sent this */
+        smcr_qp_set(flow->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
     qp->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
     smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
     take_new_rtokens(flow, link);
@@ -186,7 +183,6 @@ static void
 take_add_link(const flow_t *flow)
 {
     const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
-
     bool rejected = flow->response && (flow->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
     int server = flow->response ? flow->to->side : flow->from->side;
 
@@ -207,8 +203,6 @@ take_add_link(const flow_t *flow)
         smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
     link = announce_link(flow, add);
     take_new_qp(flow, link, add);
-    if (flow->response)
-        smcr_rules_added(flow->arrival, link);
 }
 
 static void
@@ -261,10 +255,10 @@ end_group(const flow_t *flow)
 static void
 take_delete_link_response(const flow_t *flow)
 {
-    const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
+    uint8_t number = flow->llc->u.delete_link.link;
 
     for (smcr_link_t *link = flow->lgr->all_links; link; link = link->next_of_group)
-        if (link->deleted_frame && link->number == message->link && !link->gone.sent) {
+        if (link->deleted_frame && link->number == number && !link->gone.sent) {
             let_go(flow, link);
             return;
         }
@@ -488,6 +482,5 @@ smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool reques
         .requested = requested,
     };
 
-    smcr_rules_llc(arrival, llc);
     rule_of(llc->type)->take(&flow);
 }

@@ -161,6 +161,13 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_
 }
 
 void
+smcr_qp_set_mac(smcr_qp_t *qp, const uint8_t *mac)
+{
+    qp->has_mac = true;
+    memcpy(qp->mac, mac, SMCR_MAC_LENGTH);
+}
+
+void
 smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 {
     forget_qp(state, &link->qp[0]);

@@ -36,6 +36,9 @@ typedef struct {
     smcr_qp_key_t key;
     uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
+    bool has_mac;          /* CLC or ADD LINK has told `mac` */
+    uint8_t mac[SMCR_MAC_LENGTH];
+    uint32_t user_id;      /* of the link, as its CONFIRM LINK says; 0: not known */
     smcr_traffic_t traffic; /* that it receives */
     smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
     bool send_open;        /* a SEND in several packets has begun */
@@ -64,6 +67,12 @@ typedef struct {
     const smcr_when_t *acked; /* NULL: there is none, or it has not been acknowledged */
 } smcr_told_t;
 
+/* That the receiver of ADD LINK or CONFIRM LINK is to refuse. */
+typedef enum {
+    SMCR_LINK_IS_PARALLEL = 1, /* joins the same two devices as another link */
+    SMCR_LINK_MISMATCH = 2,    /* CONFIRM LINK says something else than what was announced */
+} smcr_link_fault_t;
+
 struct smcr_link {
     uint32_t index;   /* within the capture, from 0 */
     smcr_lgr_t *lgr;
@@ -81,6 +90,9 @@ struct smcr_link {
     bool was_active;          /* when it was deleted */
     uint64_t unwanted;        /* the client has asked to delete it: nanoseconds; 0: it has not */
     smcr_llc_request_t *waits[2]; /* by side: the first request over the link that has no answer */
+    uint64_t confirmed;       /* when its CONFIRM LINK response came, nanoseconds; 0: not yet */
+    uint8_t faults;           /* of what was told of it: bits of smcr_link_fault_t */
+    bool named;               /* an RMB was announced for it: it is in use */
     smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
 };
 
@@ -150,6 +162,12 @@ struct smcr_lgr {
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
     smcr_lgr_type_t type;
+    uint8_t max_links[2]; /* by side: as its CONFIRM LINK says; 0: it has said none */
+    bool has_data;        /* somebody has written data */
+    uint16_t vlan;        /* of the first CLC message that has one; 0: none has */
+    smcr_link_t *second;  /* that the first ADD LINK offers; NULL: there has been none */
+    uint64_t second_asked, second_over; /* when it came, and its end; nanoseconds, 0: not yet */
+    uint64_t declined;    /* when the first contact was declined; nanoseconds, 0: it was not */
     int single_side;      /* asymmetric: the side with a single device */
 };
 
@@ -211,6 +229,9 @@ smcr_link_t *smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
 
 /* The latest link of the group with that number which is not deleted, else NULL. */
 smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
+
+/* The queue pair's device has the MAC address `mac`, of SMCR_MAC_LENGTH bytes. */
+void smcr_qp_set_mac(smcr_qp_t *qp, const uint8_t *mac);
 
 /* The two queue pairs of the link have been set up anew, and the capture lacks how: neither is
  * found from now on. */

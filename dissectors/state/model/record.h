@@ -255,6 +255,7 @@ typedef struct {
     smcr_when_t when;
     bool replaces;           /* its PSN was sent before, but with wrong ICRCs only */
     smcr_when_t sent;        /* first of all; frame 0 where that is not known */
+    uint16_t vlan;           /* 0: none, or not known */
     smcr_record_t *record;   /* gets what is found out about the packet */
 } smcr_arrival_t;
 

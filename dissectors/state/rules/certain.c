@@ -183,6 +183,30 @@ smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
     return doubt;
 }
 
+smcr_doubt_t
+smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
+                    smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_link(arrival, link);
+
+    if (doubt.kind)
+        return doubt;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    kept->points = smcr_state_alloc0(arrival->state, sizeof *kept->points);
+    kept->points[kept->count++] = smcr_point_now(&link->qp[!sender]);
+    doubt.claim = kept;
+    return doubt;
+}
+
+smcr_doubt_t
+smcr_doubt_before(const smcr_arrival_t *arrival)
+{
+    bool whole = has_all(arrival->qp);
+
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
+}
+
 /* Whether the flow goes on behind the point: without a gap right there, or without any. */
 static bool
 goes_on(const smcr_point_t *point, bool all_of_it)

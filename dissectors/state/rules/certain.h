@@ -106,4 +106,16 @@ smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *c
 /* saw, of a request: it is new, and its sender had seen the message. */
 smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
 
+/*
+ * later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this
+ * link before. The capture has all requests on the link, and the sender's flow goes on. `claim` as
+ * in smcr_doubt_later().
+ */
+smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
+                                 smcr_claim_t claim);
+
+/* The same flow, from its beginning: its sender has sent nothing else on the link of the arrival
+ * before. */
+smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

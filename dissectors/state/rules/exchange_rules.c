@@ -381,8 +381,8 @@ smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
  * the link failed that carried it. Linux does so for TEST LINK only. The times are the host's own:
  * five seconds are long enough for all. (R-C.7-4, R-C.7-6, R-4.5.3-1)
  */
-static void
-check_waits(const smcr_arrival_t *arrival)
+void
+smcr_rules_waits(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     smcr_llc_request_t **waits = &link->waits[!arrival->qp->side];
@@ -398,27 +398,6 @@ check_waits(const smcr_arrival_t *arrival)
                     "The sender goes on, though its request in frame %u has no response",
                     request->exchange.request_frame);
     *waits = NULL;
-}
-
-/* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.4-2, R-3.5.5.1.3-2,
- * R-C.7-2) */
-void
-smcr_rules_deleted(const smcr_arrival_t *arrival)
-{
-    const smcr_link_t *link = arrival->qp->link;
-
-    if (link->deleted_frame)
-        smcr_breach(arrival, SMCR_EVENT_DELETED_LINK,
-                    smcr_doubt_or(smcr_doubt_message(arrival),
-                                  smcr_doubt_seen(arrival, link->gone.sent, link->gone.acked)),
-                    "The link was deleted in frame %u", link->deleted_frame);
-}
-
-void
-smcr_rules_use(const smcr_arrival_t *arrival)
-{
-    smcr_rules_deleted(arrival);
-    check_waits(arrival);
 }
 
 /*

@@ -63,11 +63,8 @@ void smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic
 void smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
                          const smcr_llc_request_t *request, const bool *came);
 
-/* A message that needs its link arrives. */
-void smcr_rules_deleted(const smcr_arrival_t *arrival);
-
-/* An RDMA WRITE or a CDC message uses its link. */
-void smcr_rules_use(const smcr_arrival_t *arrival);
+/* An RDMA WRITE or a CDC message arrives; its sender may wait for a response. */
+void smcr_rules_waits(const smcr_arrival_t *arrival);
 
 /* A Decline of the connection arrives. */
 void smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *conn);

@@ -10,7 +10,7 @@
 
 #include "certain.h"
 #include "delete_rules.h"
-#include "exchange_rules.h"
+#include "use_rules.h"
 #include "v2_rules.h"
 #include "wire/wire.h"
 
@@ -86,14 +86,20 @@ doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 
 /* No two links of a group join the same two devices. (R-2.2.1-1) */
 void
-smcr_rules_added(const smcr_arrival_t *arrival, const smcr_link_t *link)
+smcr_rules_added(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
-    for (const smcr_link_t *other = link->lgr->all_links; other; other = other->next_of_group)
-        if (other != link && other->state == SMCR_LINK_ACTIVE && share(link, other, 0) &&
-            share(link, other, 1))
-            smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt_deleted(arrival, link->lgr),
-                        "Link %u joins the same two devices as link %u", link->number,
-                        other->number);
+    smcr_doubt_t doubt;
+
+    for (const smcr_link_t *other = link->lgr->all_links; other; other = other->next_of_group) {
+        if (other == link || other->state != SMCR_LINK_ACTIVE || !share(link, other, 0) ||
+            !share(link, other, 1))
+            continue;
+        doubt = doubt_deleted(arrival, link->lgr);
+        smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt,
+                    "Link %u joins the same two devices as link %u", link->number, other->number);
+        if (!doubt.kind)
+            link->faults |= SMCR_LINK_IS_PARALLEL;
+    }
 }
 
 /* ---- keys ---- */

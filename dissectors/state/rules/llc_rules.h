@@ -13,6 +13,6 @@
 void smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
 /* An ADD LINK response has made the link. */
-void smcr_rules_added(const smcr_arrival_t *arrival, const smcr_link_t *link);
+void smcr_rules_added(const smcr_arrival_t *arrival, smcr_link_t *link);
 
 #endif /* SMCR_STATE_RULES_LLC_RULES_H */

@@ -14,8 +14,11 @@
 #include "close_rules.h"
 #include "delete_rules.h"
 #include "exchange_rules.h"
+#include "limit_rules.h"
+#include "link_rules.h"
 #include "llc_rules.h"
 #include "move_rules.h"
+#include "use_rules.h"
 #include "v2_rules.h"
 #include "write_rules.h"
 

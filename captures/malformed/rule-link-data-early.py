@@ -1,0 +1,84 @@
+"""
+Data of a first contact before a second link has been tried, RFC 7609 3.5.1.6: before the response to ADD LINK; before
+that to CONFIRM LINK on the accepted link; before that to DELETE LINK, as with Linux; before the server offers a link at
+all. The first two come again in link groups of which the capture lacks a packet of the client.
+"""
+
+from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link
+from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
+
+EXPECTED = {"smcr.link.data_early": [16, 53], "smcr.link.not_confirmed": [92], "smcr.packet_ahead": [146, 183]}
+LOST_PATH = dict(link=2, reason=0x00010000, orderly=False)
+
+
+def begin(capture, nth):
+    """A link group with a single link, and a second one that both sides know of."""
+    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
+    group = connection.group
+    group.peer["client"].nics.append(CLIENT_V1_SECOND)
+    group.peer["server"].nics.append(SERVER_V1_SECOND)
+    connection.first_contact(add_link=False)
+    group.new_link(2, client=(0x900 + nth, 0x910000 + nth), server=(0xA00 + nth, 0xA10000 + nth), nic=1)
+    return connection
+
+
+def add_link(group, role):
+    pair = group.links[2].qp[role]
+    group.llc(role, llc_add_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=2, mtu_code=MTU_1024,
+                                 psn=pair.initial_psn, reply=role == "client"))
+
+
+def confirm_link(group, role):
+    pair = group.links[2].qp[role]
+    group.llc(role, llc_confirm_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=2,
+                                     user_id=0x0A02, reply=role == "client"), link=2)
+
+
+def data(connection, lost=None):
+    """The client's first data, and both sides go on."""
+    group = connection.group
+    if lost:
+        group.links[lost].lose("client")
+    connection.send("client", b"early\n")
+    group.capture.wait(0.01)
+    group.test_link("client")
+    group.test_link("server")
+
+
+def unanswered(connection, lost):
+    group = connection.group
+    add_link(group, "server")
+    data(connection, lost and 1)
+    add_link(group, "client")
+    group.confirm_link(2)
+
+
+def unconfirmed(connection, lost):
+    group = connection.group
+    add_link(group, "server")
+    add_link(group, "client")
+    confirm_link(group, "server")
+    data(connection, lost and 1)
+    confirm_link(group, "client")
+    group.test_link("client", link=2)
+
+
+def undeleted(connection, _lost):
+    group = connection.group
+    add_link(group, "server")
+    add_link(group, "client")
+    confirm_link(group, "server")
+    group.llc("server", llc_delete_link(**LOST_PATH))
+    data(connection)
+    group.llc("client", llc_delete_link(**LOST_PATH, reply=True))
+
+
+def unoffered(connection, _lost):
+    data(connection)
+
+
+def scene(capture):
+    stories = ((unanswered, False), (unconfirmed, False), (undeleted, False), (unoffered, False), (unanswered, True),
+               (unconfirmed, True))
+    for nth, (story, lost) in enumerate(stories, 1):
+        story(begin(capture, nth), lost)

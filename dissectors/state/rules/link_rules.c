@@ -1,0 +1,414 @@
+/* link_rules.c
+ * What CONFIRM LINK and ADD LINK say of a link.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "link_rules.h"
+
+#include <string.h>
+
+#include "certain.h"
+#include "limit_rules.h"
+#include "llc_rules.h"
+#include "state/model/store.h"
+#include "use_rules.h"
+#include "wire/wire.h"
+
+#define SECOND UINT64_C(1000000000) /* nanoseconds */
+#define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
+#define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
+
+static uint8_t
+type_of(const smcr_llc_t *llc)
+{
+    return llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+}
+
+/* ---- VLANs ---- */
+
+static bool
+is_link_local(const smcr_qp_t *qp)
+{
+    return qp->gid_known && qp->key.gid[0] == 0xfe && qp->key.gid[1] == 0x80;
+}
+
+/*
+ * A group has one VLAN, that of its TCP connections. What has no tag may have lost it where it was
+ * captured; and what is routed has another one behind the router. (R-2-1)
+ */
+void
+smcr_rules_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
+{
+    smcr_lgr_t *lgr = qp->link->lgr;
+
+    if (!lgr->vlan && !arrival->roce)
+        lgr->vlan = arrival->vlan;
+    if (arrival->vlan && lgr->vlan && arrival->vlan != lgr->vlan && is_link_local(qp))
+        smcr_breach(arrival, SMCR_EVENT_VLAN, smcr_doubt_message(arrival),
+                    "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan,
+                    lgr->vlan);
+}
+
+/* ---- CONFIRM LINK ---- */
+
+/* A message of CONFIRM LINK: its sender's queue pair, and its link. */
+typedef struct {
+    const smcr_arrival_t *arrival;
+    const smcr_llc_confirm_link_t *says;
+    smcr_qp_t *from;
+    smcr_link_t *link;
+    smcr_lgr_t *lgr;
+    bool response;
+} confirm_t;
+
+/* The MAC address is that of the announcement. (R-3.5.1.5-2) */
+static bool
+has_own_mac(const confirm_t *confirm)
+{
+    return !confirm->from->has_mac ||
+           memcmp(confirm->from->mac, confirm->says->mac, SMCR_MAC_LENGTH) == 0;
+}
+
+static void
+check_mac(const confirm_t *confirm)
+{
+    if (!has_own_mac(confirm))
+        smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
+                    "The message names another MAC address than was announced for this end");
+}
+
+/*
+ * The server tells the number in ADD LINK, or in its CONFIRM LINK; the client repeats it. In a
+ * capture that has the response before the request, the response may be what is wrong.
+ * (R-3.5.1.5-3, R-2.2.4-2)
+ */
+static void
+check_link_number(const confirm_t *confirm)
+{
+    const smcr_link_t *link = confirm->link;
+    bool first = confirm->response || link->confirm_frame || !link->confirmed;
+
+    if (link->has_number && link->number != confirm->says->link && first)
+        smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
+                    "The link number is %u, but the link was announced as %u",
+                    confirm->says->link, link->number);
+}
+
+static bool
+is_as_announced(const confirm_t *confirm)
+{
+    const smcr_qp_t *from = confirm->from;
+    const smcr_llc_confirm_link_t *says = confirm->says;
+
+    return has_own_mac(confirm) &&
+           (!from->known || (from->key.qpn == says->qpn &&
+                             memcmp(from->key.gid, says->gid, SMCR_GID_LENGTH) == 0)) &&
+           (!confirm->link->has_number || confirm->link->number == says->link);
+}
+
+/* A user ID is unique in its peer. Of links of other groups a capture may lack the end.
+ * (R-2.2.4-3) */
+static void
+check_user_id(const confirm_t *confirm)
+{
+    int side = confirm->from->side;
+
+    confirm->from->user_id = confirm->says->user_id;
+    for (const smcr_link_t *other = confirm->lgr->all_links; other; other = other->next_of_group)
+        if (other != confirm->link && other->state == SMCR_LINK_ACTIVE && confirm->says->user_id &&
+            other->qp[side].user_id == confirm->says->user_id)
+            smcr_breach(confirm->arrival, SMCR_EVENT_USER_ID_REUSED,
+                        smcr_doubt_message(confirm->arrival),
+                        "Link %u has the user ID 0x%08x, too", other->number,
+                        confirm->says->user_id);
+}
+
+/* The client's maximum is not above the server's, and the smaller one stays. Zero: the client
+ * agrees. (R-2.2.2-2, R-2.2.2-3) */
+static void
+check_maximum(const confirm_t *confirm)
+{
+    smcr_lgr_t *lgr = confirm->lgr;
+    uint8_t maximum = confirm->says->max_links, *kept = &lgr->max_links[confirm->from->side];
+    uint8_t server = lgr->server == SMCR_SIDE_UNKNOWN ? 0 : lgr->max_links[lgr->server];
+
+    if (confirm->response && server && maximum > server)
+        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(confirm->arrival),
+                    "The client has a maximum of %u links, but the server's is %u", maximum,
+                    server);
+    else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
+        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED,
+                    smcr_doubt_group(confirm->arrival, lgr),
+                    "The maximum is %u, but was %u before", maximum, *kept);
+    if (!*kept)
+        *kept = maximum;
+}
+
+/* CONFIRM LINK comes once for each link. (R-A.3.1-2) */
+static void
+check_once(const confirm_t *confirm)
+{
+    if (confirm->link->confirm_frame && confirm->lgr->server == confirm->from->side)
+        smcr_breach(confirm->arrival, SMCR_EVENT_CONFIRMED_TWICE,
+                    smcr_doubt_link(confirm->arrival, confirm->link),
+                    "Link %u has been confirmed before", confirm->link->number);
+}
+
+/* The server deletes a parallel link instead. (R-C.7-9) */
+static void
+check_parallel(const confirm_t *confirm)
+{
+    if (confirm->link->faults & SMCR_LINK_IS_PARALLEL)
+        smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
+                    smcr_doubt_message(confirm->arrival),
+                    "The server goes on with link %u, which joins the same two devices as another "
+                    "one",
+                    confirm->link->number);
+}
+
+/* The client does not confirm a link of which the request says something wrong. (R-C.7-7) */
+static void
+check_mismatch(const confirm_t *confirm)
+{
+    if (confirm->link->faults & SMCR_LINK_MISMATCH && confirm->arrival->record->answers)
+        smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
+                    smcr_doubt_message(confirm->arrival),
+                    "The client confirms a link of which the server has said something else "
+                    "before, as Linux does (smcr_clnt_conf_first_link())");
+}
+
+static void
+check_confirm_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_qp_t *from = smcr_qp_peer(arrival->qp);
+    confirm_t confirm = {.arrival = arrival,
+                         .says = &llc->u.confirm_link,
+                         .from = from,
+                         .link = from->link,
+                         .lgr = from->link->lgr,
+                         .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
+
+    smcr_rules_vlan(arrival, from);
+    check_mac(&confirm);
+    check_link_number(&confirm);
+    check_user_id(&confirm);
+    check_maximum(&confirm);
+    if (confirm.response) {
+        check_mismatch(&confirm);
+        return;
+    }
+    check_once(&confirm);
+    check_parallel(&confirm);
+    if (!is_as_announced(&confirm))
+        from->link->faults |= SMCR_LINK_MISMATCH;
+}
+
+/* Both sides have eyecatchers, or neither has. Linux has none, and declines where the other side
+ * has (smc_llc_eval_conf_link()). (R-4.2-2) */
+static void
+check_eyecatchers(const smcr_arrival_t *arrival)
+{
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
+    if (lgr->base_known[0] && lgr->base_known[1] && lgr->base[0] != lgr->base[1])
+        smcr_breach(arrival, SMCR_EVENT_EYECATCHER_DIFFERS, smcr_doubt_message(arrival), "%s",
+                    lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
+                                           : "The client has eyecatchers, the server has none");
+}
+
+static void
+confirm_link(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+
+    check_eyecatchers(arrival);
+    if (link->confirmed)
+        return;
+    link->confirmed = arrival->when.time;
+    if (link->lgr->server != SMCR_SIDE_UNKNOWN)
+        smcr_rules_count(arrival);
+}
+
+/* ---- ADD LINK ---- */
+
+/*
+ * A new link has a number that no link has had, until all numbers were used. What was offered only,
+ * and rejected, is no link. (R-2.2.4-1, R-2.2.4-2)
+ */
+static void
+check_number(const smcr_arrival_t *arrival, uint8_t number)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    const smcr_link_t *same = NULL;
+    unsigned count = 0;
+
+    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group, count++)
+        if (link->has_number && link->number == number &&
+            (link->state == SMCR_LINK_ACTIVE || link->confirmed))
+            same = link;
+    if (same && count < NUMBERS_SURE)
+        smcr_breach(arrival, SMCR_EVENT_NUMBER_REUSED, smcr_doubt_group(arrival, lgr),
+                    "Number %u is that of a link which the group has had since frame %u", number,
+                    same->added_frame);
+}
+
+/* The new link has queue pairs of its own. Of others than the one that has sent this nobody knows
+ * whether they live. (R-A.3.2-8) */
+static void
+check_new_qp(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *add)
+{
+    const smcr_qp_t *from = smcr_qp_peer(arrival->qp);
+
+    if (from->known && from->key.qpn == add->qpn &&
+        memcmp(from->key.gid, add->gid, SMCR_GID_LENGTH) == 0)
+        smcr_breach(arrival, SMCR_EVENT_QPN_IN_USE, smcr_doubt_message(arrival),
+                    "The queue pair 0x%06x has sent this message", add->qpn);
+}
+
+/* An MTU code that is not defined is rejected, with reason 2. (R-C.7-8) */
+static void
+check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    const smcr_link_t *link = smcr_lgr_link(lgr, llc->u.add_link.link);
+    bool v2 = (llc->type & SMCR_LLC_TYPE_V2) != 0; /* Linux has no room for a reason there */
+    uint8_t reason = llc->u.add_link.reject_reason;
+
+    if (!link || link->state != SMCR_LINK_ANNOUNCED || !arrival->record->answers)
+        return;
+    uint8_t code = link->qp[arrival->qp->side].mtu; /* of the request */
+    if (smcr_mtu_bytes(code))
+        return;
+    if (!(llc->flags & SMCR_LLC_FLAG_REJECTED))
+        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
+                    "The client accepts the undefined MTU code %u, as Linux does above 0 "
+                    "(smc_llc_cli_add_link())",
+                    code);
+    else if (!v2 && reason != SMCR_REJECT_INVALID_MTU)
+        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
+                    "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
+                    "Linux does (smc_llc_cli_add_link())",
+                    code, reason);
+}
+
+static void
+check_add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_llc_add_link_t *add = &llc->u.add_link;
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    bool response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
+    bool rejected = response && (llc->flags & SMCR_LLC_FLAG_REJECTED);
+
+    if (lgr->server != (response ? arrival->qp->side : !arrival->qp->side)) {
+        if (!response && !add->qpn && lgr->server == arrival->qp->side)
+            smcr_rules_wish(arrival, add);
+        return;
+    }
+    if (!rejected)
+        check_new_qp(arrival, add);
+    if (response)
+        check_mtu_answer(arrival, llc);
+    else
+        check_number(arrival, add->link);
+}
+
+/* Whether the link is no longer merely accepted, or is on its way out. */
+static bool
+is_settled(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_link_t *link = claim->about;
+
+    (void)state;
+    return link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason || link->named;
+}
+
+/*
+ * After an acceptance CONFIRM LINK follows on the new link; where that fails, DELETE LINK on the
+ * old one. The capture may lack the new link's device, so nobody is blamed. (R-3.5.1.6-6,
+ * R-3.5.1.6-7)
+ */
+static void
+await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
+{
+    smcr_claim_t claim = {.has_come = is_settled,
+                          .about = link,
+                          .deadline = arrival->when.time + SETTLED_IN * SECOND};
+
+    smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
+                smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
+                "Link %u is accepted, but for %u seconds the capture has neither its confirmation "
+                "nor DELETE LINK for it",
+                link->number, SETTLED_IN);
+}
+
+/* Behind its rejection nobody uses the link; see use_rules.c. */
+static void
+note_rejection(const smcr_arrival_t *arrival, uint8_t number)
+{
+    smcr_link_t *link = arrival->qp->link->lgr->all_links;
+
+    while (link && (link->state != SMCR_LINK_REJECTED || link->number != number))
+        link = link->next_of_group;
+    if (!link || link->gone.sent)
+        return;
+    link->gone = (smcr_told_t){arrival->when.time, NULL};
+    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
+                     &link->gone.acked);
+}
+
+static void
+add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_llc_add_link_t *add = &llc->u.add_link;
+    bool response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
+    smcr_link_t *link = smcr_lgr_link(arrival->qp->link->lgr, add->link);
+
+    if (response && llc->flags & SMCR_LLC_FLAG_REJECTED) {
+        note_rejection(arrival, add->link);
+        return;
+    }
+    if (!add->qpn || !link || link->state != SMCR_LINK_ANNOUNCED)
+        return;
+    smcr_qp_set_mac(&link->qp[!arrival->qp->side], add->mac);
+    if (response)
+        smcr_rules_added(arrival, link);
+    if (response && arrival->record->answers)
+        await_confirmation(arrival, link);
+}
+
+/* ---- all messages ---- */
+
+void
+smcr_rules_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_rules_llc_use(arrival, llc);
+    if (type_of(llc) == SMCR_LLC_CONFIRM_LINK)
+        check_confirm_link(arrival, llc);
+    else if (type_of(llc) == SMCR_LLC_ADD_LINK)
+        check_add_link(arrival, llc);
+}
+
+static void
+note_named(const smcr_lgr_t *lgr, const smcr_llc_t *llc)
+{
+    for (unsigned i = 0; i < llc->rtoken_count; i++) {
+        smcr_link_t *link = smcr_lgr_link(lgr, llc->rtokens[i].link);
+        if (link)
+            link->named = true;
+    }
+}
+
+void
+smcr_rules_link_learned(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    uint8_t type = type_of(llc);
+
+    if (type == SMCR_LLC_CONFIRM_LINK && llc->flags & SMCR_LLC_FLAG_RESPONSE)
+        confirm_link(arrival);
+    else if (type == SMCR_LLC_ADD_LINK)
+        add_link(arrival, llc);
+    else if (type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_CONFIRM_RKEY_CONT)
+        note_named(arrival->qp->link->lgr, llc);
+    smcr_rules_second(arrival, llc);
+}

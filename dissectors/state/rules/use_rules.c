@@ -1,0 +1,265 @@
+/* use_rules.c
+ * Whether a link is ready when somebody uses it: confirmed, neither rejected nor deleted, and in a
+ * first contact not before there was an attempt at a second one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "use_rules.h"
+
+#include "certain.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND (1000 * MILLISECOND)
+#define LINUX_WAITS (2 * SECOND) /* for an answer in a first contact; then it goes on */
+
+/* What had to come before `until`. */
+typedef struct {
+    const smcr_link_t *link; /* NULL: of no single link */
+    const smcr_lgr_t *lgr;
+    uint64_t until; /* nanoseconds since the epoch */
+} awaited_t;
+
+/* What is told of the link of the arrival had to come by now, or a moment later. */
+static const awaited_t *
+await(const smcr_arrival_t *arrival)
+{
+    awaited_t *awaited = smcr_state_alloc0(arrival->state, sizeof *awaited);
+    const smcr_link_t *link = arrival->qp->link;
+
+    *awaited = (awaited_t){link, link->lgr, arrival->when.time + MILLISECOND};
+    return awaited;
+}
+
+static bool
+is_in_time(uint64_t time, const awaited_t *awaited)
+{
+    return time && time <= awaited->until;
+}
+
+/* ---- links that are gone ---- */
+
+/* Whoever uses the link has let go of it before, or has seen that the other side has. */
+static smcr_doubt_t
+doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
+{
+    return smcr_doubt_or(smcr_doubt_message(arrival),
+                         smcr_doubt_seen(arrival, link->gone.sent, link->gone.acked));
+}
+
+/* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.4-2, R-3.5.5.1.3-2,
+ * R-C.7-2) */
+void
+smcr_rules_deleted(const smcr_arrival_t *arrival)
+{
+    const smcr_link_t *link = arrival->qp->link;
+
+    if (link->deleted_frame)
+        smcr_breach(arrival, SMCR_EVENT_DELETED_LINK, doubt_gone(arrival, link),
+                    "The link was deleted in frame %u", link->deleted_frame);
+}
+
+/* Nobody uses a link that was rejected. Its queue pairs may have begun another life, of which other
+ * PSNs tell. (R-3.5.1.6-9) */
+static void
+check_rejected(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+
+    if (link->state == SMCR_LINK_REJECTED && link->qp[0].known && link->qp[1].known)
+        smcr_breach(arrival, SMCR_EVENT_REFUSED_USED,
+                    smcr_doubt_or(doubt_gone(arrival, link), smcr_doubt_link(arrival, link)),
+                    "Link %u was rejected", link->number);
+}
+
+/* A Decline ends the group that its first contact has begun. TCP and RoCE may be captured at two
+ * places: a second is enough for both hosts and clocks. (R-3.5.1.6.4-2) */
+static void
+check_declined(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+    const smcr_lgr_t *lgr = link->lgr;
+
+    if (lgr->declined && arrival->when.time > lgr->declined + SECOND && lgr->conns &&
+        !lgr->conns->next_of_group)
+        smcr_breach(arrival, SMCR_EVENT_REFUSED_USED, smcr_doubt_link(arrival, link),
+                    "The first contact of the link group was declined in frame %u",
+                    lgr->conns->decline_frame);
+}
+
+void
+smcr_rules_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    if (conn->first_contact && conn->lgr && !conn->lgr->declined)
+        conn->lgr->declined = arrival->when.time;
+}
+
+/* ---- links that are not ready yet ---- */
+
+static bool
+confirmation_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const awaited_t *awaited = claim->about;
+
+    (void)state;
+    return is_in_time(awaited->link->confirmed, awaited);
+}
+
+/*
+ * A link carries nothing but CONFIRM LINK before the client's response. What the client sends, it
+ * sends behind its response; of what the server sends, the client's flow tells. (R-3.5.1.5-5)
+ */
+static void
+check_confirmed(const smcr_arrival_t *arrival, const char *what)
+{
+    smcr_link_t *link = arrival->qp->link;
+    int client = !link->lgr->server;
+
+    if (link->state != SMCR_LINK_ANNOUNCED || link->confirmed || !link->lgr->from_start ||
+        link->lgr->server == SMCR_SIDE_UNKNOWN)
+        return;
+    smcr_claim_t claim = {.has_come = confirmation_has_come, .about = await(arrival)};
+    smcr_breach(arrival, SMCR_EVENT_BEFORE_CONFIRM,
+                arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
+                                            : smcr_doubt_before(arrival),
+                "%s before the response to CONFIRM LINK", what);
+}
+
+void
+smcr_rules_use(const smcr_arrival_t *arrival)
+{
+    const smcr_link_t *link = arrival->qp->link;
+
+    if (link->state == SMCR_LINK_ACTIVE && !link->lgr->declined)
+        return;
+    smcr_rules_deleted(arrival);
+    check_rejected(arrival);
+    check_declined(arrival);
+    check_confirmed(arrival, "The link carries data");
+}
+
+void
+smcr_rules_llc_use(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+
+    check_rejected(arrival);
+    if (type == SMCR_LLC_CONFIRM_LINK)
+        return;
+    check_confirmed(arrival, "The link carries another LLC message");
+    if (type != SMCR_LLC_DELETE_LINK) /* which ends the group */
+        check_declined(arrival);
+}
+
+/* ---- the second link of a first contact ---- */
+
+static bool
+offer_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const awaited_t *awaited = claim->about;
+
+    (void)state;
+    return is_in_time(awaited->lgr->second_asked, awaited);
+}
+
+static bool
+end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const awaited_t *awaited = claim->about;
+
+    (void)state;
+    return is_in_time(awaited->lgr->second_over, awaited);
+}
+
+static bool
+has_single_maximum(const smcr_lgr_t *lgr)
+{
+    return lgr->max_links[0] == 1 || lgr->max_links[1] == 1;
+}
+
+/* The server tries a second link before data flow; one of version 2.1 may do without. It does not
+ * say why it does not, so this is for who asks. (R-3.5.1.6-1) */
+static void
+check_offered(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+    const smcr_lgr_t *lgr = link->lgr;
+    smcr_claim_t claim = {.has_come = offer_has_come};
+
+    if (!link->confirmed || has_single_maximum(lgr))
+        return;
+    claim.about = await(arrival);
+    smcr_breach(arrival, SMCR_EVENT_NO_SECOND,
+                smcr_doubt_later_on(arrival, link, lgr->server, claim),
+                "Data flow before the server has offered a second link");
+}
+
+/*
+ * Data wait until the second link is confirmed, or the attempt has failed: until the response to
+ * ADD LINK, CONFIRM LINK or DELETE LINK. Linux goes on where no response comes, and where its own
+ * attempt takes too long. (R-3.5.1.5-6, R-3.5.1.6-8)
+ */
+static void
+check_settled(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+    smcr_lgr_t *lgr = link->lgr;
+    const smcr_link_t *second = lgr->second;
+    int client = !lgr->server;
+    smcr_claim_t claim = {.has_come = end_has_come, .about = await(arrival)};
+
+    if (second->state == SMCR_LINK_DELETED)
+        smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
+                    smcr_doubt_later_on(arrival, link, client, claim),
+                    "Data flow before the response to DELETE LINK for link %u, as with Linux "
+                    "(%s())",
+                    second->number,
+                    arrival->qp->side == client ? "smc_llc_srv_conf_link"
+                                                : "smc_llc_cli_add_link");
+    else if (arrival->when.time < lgr->second_asked + LINUX_WAITS)
+        smcr_breach(arrival, SMCR_EVENT_DATA_EARLY,
+                    second->qp[client].known ? smcr_doubt_later(arrival, lgr, client, claim)
+                                             : smcr_doubt_later_on(arrival, link, client, claim),
+                    "Data flow before link %u is set up, or has failed", second->number);
+}
+
+void
+smcr_rules_data(const smcr_arrival_t *arrival)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
+    if (lgr->has_data)
+        return;
+    lgr->has_data = true;
+    if (!lgr->from_start || lgr->server == SMCR_SIDE_UNKNOWN)
+        return;
+    if (!lgr->second)
+        check_offered(arrival);
+    else if (!lgr->second_over)
+        check_settled(arrival);
+}
+
+static bool
+is_over(const smcr_link_t *link)
+{
+    return link->confirmed || link->state == SMCR_LINK_REJECTED ||
+           (link->state == SMCR_LINK_DELETED && link->gone.sent);
+}
+
+void
+smcr_rules_second(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    bool offers = (llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) == SMCR_LLC_ADD_LINK &&
+                  !(llc->flags & SMCR_LLC_FLAG_RESPONSE) && llc->u.add_link.qpn &&
+                  lgr->server == !arrival->qp->side;
+
+    if (!lgr->second && offers) {
+        lgr->second = smcr_lgr_link(lgr, llc->u.add_link.link);
+        lgr->second_asked = arrival->when.time;
+    }
+    if (lgr->second && !lgr->second_over && is_over(lgr->second))
+        lgr->second_over = arrival->when.time;
+}
