@@ -18,7 +18,8 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten",
            "smcr.cdc.before_confirm", "smcr.cdc.cursor_ahead", "smcr.cdc.read_unsent", "smcr.cdc.unanswered",
            "smcr.cdc.urgent_overrun", "smcr.write.after_close", "smcr.write.after_end", "smcr.lgr.too_many_conns",
-           "smcr.move.not_validated"}
+           "smcr.move.not_validated",
+           "smcr.rmb.changed"}
 
 
 def experts_text():

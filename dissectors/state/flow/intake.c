@@ -137,6 +137,7 @@ take_write(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_PACKET_WRITE;
     note_deleted_link(arrival);
+    smcr_rules_out_of_sync(arrival);
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
@@ -361,6 +362,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     if (!cdc->complete)
         return;
     note_deleted_link(arrival);
+    smcr_rules_out_of_sync(arrival);
     arrival->record->conn = smcr_cdc_conn(arrival, cdc);
     take_in(arrival, &(smcr_content_t){.cdc = cdc, .conn = arrival->record->conn});
 }

@@ -33,6 +33,8 @@ typedef struct {
     bool known;            /* `qp` is; before, its GID may be */
     bool gid_known;
     smcr_qp_key_t key;
+    bool has_mac;          /* the next one is known */
+    uint8_t mac[SMCR_MAC_LENGTH]; /* as CLC says */
     uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
     smcr_traffic_t traffic; /* that it receives */
@@ -62,6 +64,14 @@ typedef struct {
     uint64_t sent;            /* nanoseconds since the epoch */
     const smcr_when_t *acked; /* NULL: there is none, or it has not been acknowledged */
 } smcr_told_t;
+
+/* Messages that make a link group. */
+enum {
+    SMCR_SET_UP_CONFIRMED, /* response to the first CONFIRM LINK */
+    SMCR_SET_UP_OFFERED,   /* first ADD LINK behind it: request */
+    SMCR_SET_UP_ANSWERED,  /* and response */
+    SMCR_SET_UP_STEPS
+};
 
 struct smcr_link {
     uint32_t index;   /* within the capture, from 0 */
@@ -143,6 +153,10 @@ struct smcr_lgr {
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
     smcr_lgr_type_t type;
+    smcr_told_t set_up[SMCR_SET_UP_STEPS];
+    uint64_t out_of_sync_time; /* since when a side has known that the group has to end,
+                                  nanoseconds since the epoch; 0: neither does */
+    int out_of_sync_side;
     int single_side;      /* asymmetric: the side with a single device */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "certain.h"
+#include "tcp_rules.h"
 #include "v2_rules.h"
 #include "wire/wire.h"
 
@@ -143,6 +144,7 @@ smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     check_sender(arrival, llc);
     check_asker(arrival, llc);
     smcr_rules_llc_terms(arrival, llc);
+    smcr_rules_set_up(arrival, llc);
     if (type == SMCR_LLC_CONFIRM_RKEY && !(llc->flags & SMCR_LLC_FLAG_RESPONSE))
         check_links(arrival, llc);
 }

@@ -14,6 +14,7 @@
 #include "close_rules.h"
 #include "llc_rules.h"
 #include "move_rules.h"
+#include "tcp_rules.h"
 #include "v2_rules.h"
 #include "write_rules.h"
 
