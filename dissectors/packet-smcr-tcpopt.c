@@ -32,7 +32,7 @@ dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
         smcr_option_learn_mss(tvb, pinfo, data);
     int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);
     if (ours)
-        smcr_option_show(tvb, pinfo, tree);
+        smcr_option_show(tvb, pinfo, tree, data);
     else if (tells)
         smcr_option_show_mss(tvb, pinfo, tree);
     return used;

@@ -20,7 +20,8 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.cdc.urgent_overrun", "smcr.write.after_close", "smcr.write.after_end", "smcr.lgr.too_many_conns",
            "smcr.move.not_validated", "smcr.delete_link.reason_wrong", "smcr.llc.overlap", "smcr.llc.unrequested",
            "smcr.llc.wish_ignored", "smcr.llc.wrong_link", "smcr.link.asymmetric_kept", "smcr.link.before_confirm",
-           "smcr.link.data_early", "smcr.link.no_second", "smcr.link.not_confirmed", "smcr.link.too_many"}
+           "smcr.link.data_early", "smcr.link.no_second", "smcr.link.not_confirmed", "smcr.link.too_many",
+           "smcr.rmb.changed"}
 
 
 def experts_text():

@@ -1,7 +1,7 @@
 """
 Reserved bytes that are not zero, in every message type: legal (RFC 7609 A.2: receivers do not check them), but
 worth a note. Every reserved byte of a message is 0xee. CLC on ports 40001 and 40002, then LLC and CDC messages on
-their links.
+their links; Declines on 40003 and 40004.
 """
 
 from smcsynth.cdc import cdc
@@ -10,7 +10,7 @@ from smcsynth.llc import (llc_add_link, llc_add_link_continuation, llc_confirm_l
                           llc_confirm_rkey_continuation, llc_delete_link, llc_delete_rkey, llc_request_add_link,
                           llc_test_link)
 from smcsynth.octets import patch
-from smcsynth.story import MTU_1024, SERVER_V1, linux_connection
+from smcsynth.story import MTU_1024, SERVER_V1, clc_conversation, linux_connection
 
 
 def soiled(message, *ranges):
@@ -41,8 +41,10 @@ def scene(capture):
                      confirm=soiled(v1.confirm(), (51, 1), (60, 1)))
     for message in llc_messages():
         v1.group.llc("server" if message[0] != 0xFE else "client", message)
-    v1.tcp.send("server", soiled(clc_decline(diagnosis=0x03030000), (20, 4)))
     v2.first_contact(proposal=soiled(v2.proposal(), (60, 20), (82, 1), (84, 2), (108, 12)),
                      accept=soiled(v2.accept(), (51, 1), (60, 1), (96, 8), (106, 2), (148, 8)),
                      confirm=soiled(v2.confirm(), (51, 1), (60, 1), (96, 8), (106, 2), (148, 8), (157, 3)))
-    v2.tcp.send("server", soiled(clc_decline(diagnosis=0x03030000, version=2, os_type=2), (21, 3)))
+    for sport, declined, decline in (
+            (40003, v1, soiled(clc_decline(diagnosis=0x03030000), (20, 4))),
+            (40004, v2, soiled(clc_decline(diagnosis=0x03030000, version=2, os_type=2), (21, 3)))):
+        clc_conversation(capture, sport, ("client", declined.proposal()), ("server", decline))

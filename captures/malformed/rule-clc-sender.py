@@ -14,7 +14,7 @@ def scene(capture):
     first.first_contact()
     first.send("client", b"first\n")
     other = Connection(first.group, *linux_halves(number=9), sport=40009)
-    clc_conversation(capture, 41001, ("client", other.proposal()), ("client", other.accept()))
+    clc_conversation(capture, 41001, ("client", other.proposal()), ("client", other.accept(first_contact=False)))
     clc_conversation(capture, 41002, ("client", other.proposal()), ("server", other.confirm()))
     for number, role in enumerate(("server", "client"), 3):
         connection = Connection(first.group, *linux_halves(number=number), sport=42000 + number)

@@ -23,8 +23,11 @@ smcr_capture_state(void)
 smcr_state_t *
 smcr_capture_learn(const packet_info *pinfo)
 {
+    bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
+
     assert(!pinfo->fd->visited);
-    (void)pinfo; /* without assertions */
+    smcr_state_place(capture.state,
+                     named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
 }
 

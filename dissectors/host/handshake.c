@@ -16,7 +16,9 @@
 #include "endpoints.h"
 #include "fields.h"
 
-#define COMPLETENESS_RST 0x20 /* of tcp.completeness; the header has no name for it */
+/* of tcp.completeness; the header has no names for them */
+#define COMPLETENESS_SYNS 0x03 /* SYN and SYN-ACK */
+#define COMPLETENESS_RST 0x20
 
 /* What others have registered, from handoff until Wireshark ends. */
 static struct {
@@ -102,12 +104,25 @@ analysis_of(const smcr_conn_t *conn)
                               : NULL;
 }
 
-bool
-smcr_handshake_was_reset(const smcr_conn_t *conn)
+/* Whether the TCP connection has had all of these. */
+static bool
+had(const smcr_conn_t *conn, unsigned completeness)
 {
     const struct tcp_analysis *tcp = analysis_of(conn);
 
-    return tcp && (tcp->conversation_completeness & COMPLETENESS_RST);
+    return tcp && (tcp->conversation_completeness & completeness) == completeness;
+}
+
+bool
+smcr_handshake_was_reset(const smcr_conn_t *conn)
+{
+    return had(conn, COMPLETENESS_RST);
+}
+
+bool
+smcr_handshake_has_syns(const smcr_conn_t *conn)
+{
+    return had(conn, COMPLETENESS_SYNS);
 }
 
 /* Wireshark's first flow is that of the higher address; of the higher port where they are equal. */

@@ -106,6 +106,9 @@ smcr_clc_decline(smcr_clc_message_t *message)
     if (!short_form)
         smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
     explain_diagnosis(message, decline);
+    if (decline->diagnosis == 0) /* (R-A.2.5-3) */
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_diagnosis), &ei_smcr_clc_unusual,
+                         "The Decline has no diagnosis");
     if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
         smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
                         &ei_smcr_clc_out_of_sync);
@@ -160,6 +163,16 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
     return captured && is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
 }
 
+/* A message ends with the eyecatcher that it begins with. (R-A.2-2) */
+static void
+check_eyecatchers(const smcr_clc_message_t *message, const smcr_walk_t *walk, uint32_t trailer)
+{
+    if (trailer != message->clc->header.eyecatcher)
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_trailer), &ei_smcr_clc_unusual,
+                         "The message does not begin with this eyecatcher; Linux takes either "
+                         "(smc_clc_msg_hdr_valid())");
+}
+
 /* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
  * in all messages, whatever the one at the start. */
 static bool
@@ -177,8 +190,10 @@ dissect_trailer(smcr_clc_message_t *message, tvbuff_t *tvb)
         message->whole = false;
         return false;
     }
-    if (is_eyecatcher(trailer.eyecatcher))
+    if (is_eyecatcher(trailer.eyecatcher)) {
+        check_eyecatchers(message, &walk, trailer.eyecatcher);
         return true;
+    }
     smcr_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_trailer),
                     &ei_smcr_clc_trailer);
     return false;
@@ -267,6 +282,9 @@ dissect_message(smcr_clc_message_t *message, tvbuff_t *tvb)
     bool trailer_right = dissect_trailer(message, tvb);
     bool length_right = check_length(message) && clc->header.length == tvb_reported_length(tvb);
     check_version(message);
+    clc->malformed = tvb_captured_length(tvb) == tvb_reported_length(tvb) &&
+                     (!message->whole || !message->consistent || !trailer_right ||
+                      (message->exact && !length_right));
     clc->complete = message->whole && trailer_right && length_right;
     clc->cut_usable = clc->header.length == tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) < tvb_reported_length(tvb) &&

@@ -30,7 +30,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_accept_t, \
               peer_id), \
     KEEP_ALSO(hf_smcr_clc_gid, hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
-    KEEP(hf_smcr_mac, 32, 6, smcr_clc_accept_t, mac), \
+    KEEP(hf_smcr_mac, 32, SMCR_MAC_LENGTH, smcr_clc_accept_t, mac), \
     KEEP_ALSO(hf_smcr_clc_qpn, hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
     KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
     KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
@@ -167,6 +167,18 @@ check_mtu(const smcr_clc_message_t *message, unsigned code)
                         &ei_smcr_mtu);
 }
 
+/* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
+static void
+check_address(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
+{
+    uint64_t size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    uint64_t last = size * accept->rmb_index - 1; /* of the element, from the RMB's first byte */
+
+    if (accept->rmb_index && accept->va > UINT64_MAX - last)
+        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_rmb_va),
+                  &ei_smcr_rmb_address);
+}
+
 static void
 check_smcr(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
 {
@@ -181,6 +193,8 @@ check_smcr(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
         smcr_note(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
                         &ei_smcr_rmb_bsize);
     check_mtu(message, smcr_bits(accept->sizes, SMCR_MASK_MTU));
+    smcr_clc_check_mac(message, accept->mac);
+    check_address(message, accept);
 }
 
 /* Shows what the size code in the byte `hf`, which is at `offset`, stands for. */

@@ -155,6 +155,24 @@ smcr_clc_explain_peer_id(const smcr_clc_message_t *message, const uint8_t *peer_
                                " (Linux that has had no active RDMA port)");
 }
 
+bool
+smcr_clc_is_zero(const uint8_t *bytes, unsigned length)
+{
+    unsigned set = 0;
+
+    while (set < length && !bytes[set])
+        set++;
+    return set == length;
+}
+
+void
+smcr_clc_check_mac(const smcr_clc_message_t *message, const uint8_t *mac)
+{
+    if ((mac[0] & SMCR_MAC_GROUP) || smcr_clc_is_zero(mac, SMCR_MAC_LENGTH))
+        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mac),
+                  &ei_smcr_mac);
+}
+
 void
 smcr_clc_check_release(const smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
                        unsigned release)

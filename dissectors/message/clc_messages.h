@@ -77,6 +77,12 @@ unsigned smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, in
 /* Says whose peer ID it is when the sender had none of its own; `peer_id` has 8 bytes. */
 void smcr_clc_explain_peer_id(const smcr_clc_message_t *message, const uint8_t *peer_id);
 
+/* Whether all `length` bytes are zero. */
+bool smcr_clc_is_zero(const uint8_t *bytes, unsigned length);
+
+/* A MAC is that of one host: neither zero nor that of a group. (R-A.2.2-8) */
+void smcr_clc_check_mac(const smcr_clc_message_t *message, const uint8_t *mac);
+
 /* Notes a release that is newer than this dissector. */
 void smcr_clc_check_release(const smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
                             unsigned release);

@@ -10,8 +10,9 @@
 
 #include "clc_messages.h"
 
+#include <string.h>
+
 #define IP_AREA_LENGTH 8    /* without the prefixes */
-#define PREFIX_LENGTH 17
 
 /* ---- layouts ---- */
 
@@ -26,7 +27,7 @@ static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_s
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_proposal_t, \
               peer_id), \
     KEEP_ALSO(hf_smcr_clc_gid, hf_smcr_gid, 16, 16, smcr_clc_proposal_t, gid), \
-    SHOW(hf_smcr_mac, 32, 6), \
+    KEEP(hf_smcr_mac, 32, SMCR_MAC_LENGTH, smcr_clc_proposal_t, mac), \
     KEEP(hf_smcr_clc_ip_area_offset, 38, 2, smcr_clc_proposal_t, ip_area_offset)
 
 static const smcr_row_t base_v1_rows[] = {BASE_ROWS(flags_v1)};
@@ -44,15 +45,17 @@ static const smcr_row_t ip_area_rows[] = {
 SMCR_LAYOUT(ip_area, "IP area", ip_area_rows, IP_AREA_LENGTH);
 
 typedef struct {
+    uint8_t address[SMCR_GID_LENGTH];
     uint8_t length; /* bits */
 } prefix_t;
+_Static_assert(sizeof(prefix_t) == SMCR_PREFIX_LENGTH, "kept as it is on the wire");
 
 /* RFC 7609 Figure 27; struct smc_clc_ipv6_prefix */
 static const smcr_row_t prefix_rows[] = {
-    SHOW(hf_smcr_clc_prefix, 0, 16),
+    KEEP(hf_smcr_clc_prefix, 0, 16, prefix_t, address),
     KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length),
 };
-SMCR_LAYOUT(prefix_layout, "IPv6 prefix", prefix_rows, PREFIX_LENGTH);
+SMCR_LAYOUT(prefix_layout, "IPv6 prefix", prefix_rows, SMCR_PREFIX_LENGTH);
 
 /* ---- parts ---- */
 
@@ -65,6 +68,15 @@ subnet_value(const smcr_clc_proposal_t *proposal)
 
     return (uint32_t)subnet[0] << 24 | (uint32_t)subnet[1] << 16 | (uint32_t)subnet[2] << 8 |
            subnet[3];
+}
+
+/* Whether the subnet is neither a mask nor a network: it has bits that the mask leaves out. */
+static bool
+has_host_bits(const smcr_clc_proposal_t *proposal)
+{
+    unsigned bits = proposal->subnet_length;
+
+    return bits > 0 && bits < 32 && (subnet_value(proposal) & UINT32_MAX >> bits);
 }
 
 /*
@@ -82,7 +94,7 @@ subnet_kind(const smcr_clc_proposal_t *proposal)
     uint32_t mask = UINT32_MAX << (32 - bits);
     if (subnet == mask)
         return bits >= 8 ? "mask" : NULL;
-    return subnet & ~mask ? "address with bits outside its mask" : "network address";
+    return has_host_bits(proposal) ? "address with bits outside its mask" : "network address";
 }
 
 static void
@@ -93,6 +105,9 @@ describe_ip_area(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal)
 
     if (kind)
         proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_subnet), " (%s)", kind);
+    if (has_host_bits(proposal)) /* (R-A.2.2-6) */
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_subnet), &ei_smcr_clc_unusual,
+                         "The subnet has bits behind its mask");
     if (kind && g_str_equal(kind, "mask"))
         proto_item_append_text(walk->tree, ": IPv4, mask of %u bits", proposal->subnet_length);
     else if (kind)
@@ -103,19 +118,44 @@ describe_ip_area(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal)
                                proposal->prefix_count, proposal->prefix_count == 1 ? "" : "es");
 }
 
+/* Whether the prefix has bits behind its length. */
+static bool
+has_more_bits(const prefix_t *prefix)
+{
+    unsigned byte = prefix->length / 8;
+    bool more = byte < sizeof prefix->address &&
+                prefix->address[byte] & 0xff >> prefix->length % 8;
+
+    while (!more && ++byte < sizeof prefix->address)
+        more = prefix->address[byte] != 0;
+    return more;
+}
+
+static void
+check_prefix(const smcr_walk_t *walk, const prefix_t *prefix)
+{
+    if (prefix->length > 128)
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_prefix_length), &ei_smcr_clc_subnet);
+    else if (has_more_bits(prefix)) /* (R-A.2.2-6) */
+        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_prefix), &ei_smcr_clc_unusual,
+                         "The prefix has bits behind its length");
+}
+
 static void
 dissect_prefixes(smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned start,
                  unsigned count)
 {
+    smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
+
     for (unsigned i = 0; i < count; i++) {
         prefix_t prefix;
 
-        if (!smcr_clc_walk(message, walk, &prefix_layout, start + i * PREFIX_LENGTH, &prefix))
+        if (!smcr_clc_walk(message, walk, &prefix_layout, start + i * SMCR_PREFIX_LENGTH, &prefix))
             return;
+        if (i < SMCR_PREFIXES_MAX)
+            memcpy(proposal->prefixes[proposal->prefixes_kept++], &prefix, sizeof prefix);
         proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_prefix), "/%u", prefix.length);
-        if (prefix.length > 128)
-            smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_prefix_length),
-                            &ei_smcr_clc_subnet);
+        check_prefix(walk, &prefix);
     }
 }
 
@@ -141,10 +181,10 @@ dissect_ip_area(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
                         &ei_smcr_clc_subnet);
 
     unsigned count = smcr_clc_count(message, &walk, hf_smcr_clc_prefix_count, prefixes,
-                                    PREFIX_LENGTH, proposal->prefix_count);
+                                    SMCR_PREFIX_LENGTH, proposal->prefix_count);
     dissect_prefixes(message, &walk, prefixes, count);
-    smcr_clc_subtree_end(message, &walk, prefixes + count * PREFIX_LENGTH);
-    return IP_AREA_LENGTH + PREFIX_LENGTH * (unsigned)proposal->prefix_count;
+    smcr_clc_subtree_end(message, &walk, prefixes + count * SMCR_PREFIX_LENGTH);
+    return IP_AREA_LENGTH + SMCR_PREFIX_LENGTH * (unsigned)proposal->prefix_count;
 }
 
 /* ---- the message ---- */
@@ -213,6 +253,19 @@ dissect_parts(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
     return length + smcr_clc_v2_extension_dissect(message, proposal);
 }
 
+/* A Proposal for SMC-R of version 1 has GID and MAC; Linux sends zeros without it. (R-A.2.2-7) */
+static void
+check_device(const smcr_clc_message_t *message, const smcr_clc_proposal_t *proposal)
+{
+    const smcr_walk_t *walk = &message->walk;
+
+    if (!smcr_clc_offers_smcr(smcr_clc_offered_v1(message)))
+        return;
+    if (smcr_clc_is_zero(proposal->gid, SMCR_GID_LENGTH))
+        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_gid), &ei_smcr_clc_gid_missing);
+    smcr_clc_check_mac(message, proposal->mac);
+}
+
 void
 smcr_clc_proposal(smcr_clc_message_t *message)
 {
@@ -224,6 +277,7 @@ smcr_clc_proposal(smcr_clc_message_t *message)
     message->expected = SMCR_CLC_BASE_LENGTH + next + SMCR_CLC_TRAILER_LENGTH;
     if (smcr_clc_walk(message, walk, v2 ? &base_v2 : &base_v1, 0, proposal)) {
         smcr_clc_explain_peer_id(message, proposal->peer_id);
+        check_device(message, proposal);
         unsigned length = dissect_parts(message, proposal);
         if (message->whole && message->consistent) {
             message->expected = length;

@@ -19,6 +19,7 @@
 #define CONT_RESERVED_AT 40
 
 #define GIDS_AT 28 /* of REQUEST ADD LINK */
+#define MAC_AT 4   /* of CONFIRM LINK and ADD LINK */
 
 /* ---- layouts ---- */
 
@@ -115,6 +116,14 @@ SMCR_LAYOUT(listed_gid_layout, "GID of REQUEST ADD LINK", listed_gid, 16);
 
 /* ---- CONFIRM LINK ---- */
 
+/* A MAC is that of one host. (R-A.2.2-8) */
+static void
+check_mac(const smcr_llc_message_t *message)
+{
+    if (tvb_get_uint8(message->walk.tvb, MAC_AT) & SMCR_MAC_GROUP)
+        smcr_llc_expert(message, hf_smcr_mac, &ei_smcr_mac, NULL);
+}
+
 unsigned
 smcr_llc_confirm_link(const smcr_llc_message_t *message)
 {
@@ -127,6 +136,7 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
         return SMCR_LLC_CUT;
     smcr_say(&message->walk, "Link", "link", "%u", confirm->link);
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", confirm->qpn);
+    check_mac(message);
 
     if (confirm->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
@@ -214,6 +224,7 @@ finish_offer(const smcr_llc_message_t *message)
 
     smcr_say(&message->walk, "Link", "link", "%u", add->link);
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", add->qpn);
+    check_mac(message);
     if (add->qpn < SMCR_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
     if (!add->link)

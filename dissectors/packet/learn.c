@@ -181,13 +181,14 @@ smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *ic
 
 void
 smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, unsigned nth,
-               bool from_server)
+               bool from_server, const smcr_span_t *span)
 {
     smcr_record_t record;
     smcr_arrival_t arrival = arrive(pinfo, &record);
 
     if (nth >= CLC_MAX)
         return;
+    arrival.span = span;
     smcr_state_clc(&arrival, conn, clc, from_server);
     smcr_record_keep(&arrival, (uint16_t)(CLC_LAYERS + nth));
 }
@@ -197,4 +198,23 @@ smcr_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
 {
     return nth < CLC_MAX && smcr_record_find(smcr_capture_state(), pinfo->num,
                                              (uint16_t)(CLC_LAYERS + nth), record);
+}
+
+void
+smcr_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
+                const smcr_span_t *span)
+{
+    smcr_record_t record;
+    smcr_arrival_t arrival = arrive(pinfo, &record);
+
+    arrival.span = span;
+    smcr_state_tcp_data(&arrival, conn, from_server);
+    if (record.events)
+        smcr_record_keep(&arrival, CLC_LAYERS + CLC_MAX);
+}
+
+bool
+smcr_learned_data(const packet_info *pinfo, smcr_record_t *record)
+{
+    return smcr_record_find(smcr_capture_state(), pinfo->num, CLC_LAYERS + CLC_MAX, record);
 }

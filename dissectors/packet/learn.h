@@ -48,7 +48,14 @@ void smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_
 /* First pass: learns from the CLC message that is number `nth` in the frame, from 0. `from_server`:
  * which side of the TCP connection sent it. */
 void smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
-                    unsigned nth, bool from_server);
+                    unsigned nth, bool from_server, const smcr_span_t *span);
+
+/* The same for the first bytes of the application in a direction; `span`: where they are. */
+void smcr_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
+                     const smcr_span_t *span);
+
+/* The record of those bytes. Returns false where nothing is said about them. */
+bool smcr_learned_data(const packet_info *pinfo, smcr_record_t *record);
 
 /* The record of that message. Returns false when there is none: it speaks of no connection of
  * ours. */

@@ -24,6 +24,14 @@ smcr_state_new(wmem_allocator_t *scope)
 }
 
 void
+smcr_state_place(smcr_state_t *state, uint32_t interface)
+{
+    state->several_interfaces |= state->has_interface && state->interface != interface;
+    state->has_interface = true;
+    state->interface = interface;
+}
+
+void
 smcr_state_free(smcr_state_t *state)
 {
     smcr_rmb_end(state);

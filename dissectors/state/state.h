@@ -20,6 +20,9 @@
 /* The state of a capture file. `scope` owns almost everything. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
 
+/* What is learned next was captured on this interface. */
+void smcr_state_place(smcr_state_t *state, uint32_t interface);
+
 /* Frees what the scope does not own; before the scope goes. */
 void smcr_state_free(smcr_state_t *state);
 

@@ -112,9 +112,21 @@ message_at(tvbuff_t *tvb, int offset, const packet_info *pinfo, uint32_t *missin
 
 /* ---- first pass ---- */
 
+/* Where `length` bytes at `offset` are in the byte stream. `data`: of TCP; NULL: not known. */
+static smcr_span_t
+span_of(const smcr_conn_t *conn, const struct tcpinfo *data, int offset, unsigned length)
+{
+    uint32_t first = data ? data->seq + (uint32_t)offset : 0;
+
+    return (smcr_span_t){.first = first,
+                         .end = first + length,
+                         .taken = data ? data->lastackseq : 0,
+                         .has_syns = smcr_handshake_has_syns(conn)};
+}
+
 /* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. */
 static void
-learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn)
+learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
     smcr_state_t *state = smcr_capture_learn(pinfo);
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
@@ -127,18 +139,21 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn)
         if (!message)
             return;
         smcr_clc_decode(message, pinfo, &clc);
-        smcr_learn_clc(pinfo, conn, &clc, nth, from_server);
+        smcr_span_t span = span_of(conn, data, offset, tvb_reported_length(message));
+        smcr_learn_clc(pinfo, conn, &clc, nth, from_server, data ? &span : NULL);
         smcr_hooks_watch();
         smcr_udp_ports_watch();
         offset += (int)tvb_reported_length(message);
         if (clc.header.type == SMCR_CLC_DECLINE)
             break;
     }
-    bool rest = tvb_captured_length_remaining(tvb, offset) > 0;
-    if (rest || clc.header.type == SMCR_CLC_DECLINE)
+    int rest = tvb_captured_length_remaining(tvb, offset);
+    if (rest > 0 || clc.header.type == SMCR_CLC_DECLINE)
         smcr_state_clc_ended(state, conn, direction(pinfo), pinfo->num);
-    if (rest)
-        smcr_state_tcp_data(state, conn, pinfo->num);
+    bool known = data && rest >= SMCR_EYECATCHER_LENGTH; /* else it may be the beginning of one */
+    smcr_span_t span = span_of(conn, data, offset, 0);
+    if (rest > 0)
+        smcr_learn_data(pinfo, conn, from_server, known ? &span : NULL);
 }
 
 /* ---- every pass ---- */
@@ -311,6 +326,20 @@ show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smc
     smcr_show_host_addresses(tvb, pinfo, tree, conn);
 }
 
+/* What rules say of the first bytes of the application. */
+static void
+show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    smcr_record_t record;
+
+    if (!conn || !smcr_learned_data(pinfo, &record))
+        return;
+    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
+    proto_item_set_generated(stream);
+    smcr_events_show(pinfo, stream, &record);
+    smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
+}
+
 /* Data of a connection that fell back, from `offset` on: found by the connection, though it is no
  * SMC. `data`: of TCP. */
 static void
@@ -365,12 +394,12 @@ claim(tvbuff_t *tvb, packet_info *pinfo)
 
 /* First pass: returns the connection, NULL when there is none. */
 static smcr_conn_t *
-learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn)
+learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
     if (!conn)
         conn = claim(tvb, pinfo);
     if (conn)
-        learn_segment(tvb, pinfo, conn);
+        learn_segment(tvb, pinfo, conn, data);
     return conn;
 }
 
@@ -393,10 +422,11 @@ smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
         return dissect_rest(tvb, 0, pinfo, tree, data);
     }
     if (!pinfo->fd->visited)
-        conn = learn(tvb, pinfo, conn);
+        conn = learn(tvb, pinfo, conn, data);
     int offset = show_messages(tvb, pinfo, tree, conn);
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);
     show_fallback(tvb, offset, pinfo, tree, conn, data);
+    show_data(tvb, pinfo, tree, conn);
     return dissect_rest(tvb, offset, pinfo, tree, data);
 }

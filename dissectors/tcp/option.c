@@ -33,22 +33,53 @@ smcr_option_is_ours(tvbuff_t *tvb)
     return tvb_captured_length(tvb) >= OPTION_LENGTH && tvb_get_ntohl(tvb, 2) == SMCR_EYECATCHER_R;
 }
 
-void
-smcr_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
+/* A SYN or SYN-ACK of the connection, with our option or without. */
+static void
+learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bool option)
 {
     bool answer = (tcp->th_flags & TH_ACK) != 0;
+    smcr_state_t *state = smcr_capture_learn(pinfo);
 
-    if (!(tcp->th_flags & TH_SYN))
-        return;
-    smcr_conn_t *conn = smcr_handshake_claim(pinfo, !answer);
+    smcr_state_tcp_begins(state, conn, answer, tcp->th_seq + 1, pinfo->num);
     if (answer)
-        smcr_state_synack(smcr_capture_learn(pinfo), conn, true, pinfo->num);
-    else
-        smcr_state_syn(smcr_capture_learn(pinfo), conn, pinfo->num);
+        smcr_state_synack(state, conn, option, pinfo->num);
+    else if (option)
+        smcr_state_syn(state, conn, pinfo->num);
 }
 
 void
-smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+smcr_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
+{
+    if (tcp->th_flags & TH_SYN)
+        learn_syn(pinfo, smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK)), tcp, true);
+}
+
+/* The option has kind 254. (R-3.1-1) */
+static void
+check_kind(tvbuff_t *tvb, packet_info *pinfo, proto_item *item)
+{
+    if (tvb_get_uint8(tvb, 0) != SMCR_TCP_EXPERIMENT_2)
+        smcr_raise_text(pinfo, item, &ei_smcr_option_unusual, "The kind of the option is not 254");
+}
+
+/* A server has the option only where the client has it, and only in its SYN-ACK. (R-3.5.1.1-1,
+ * R-3.5.1.1-2) */
+static void
+check_sender(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn,
+             const struct tcpheader *tcp)
+{
+    if (!tcp || smcr_handshake_from_client(pinfo, conn))
+        return;
+    if (!(tcp->th_flags & TH_SYN))
+        smcr_raise_text(pinfo, item, &ei_smcr_option_unusual,
+                        "The server's option is in a segment other than its SYN-ACK");
+    else if (!conn->option_syn && smcr_handshake_has_syns(conn))
+        smcr_raise_text(pinfo, item, &ei_smcr_option_unusual,
+                        "The server has the option, although the client's SYN has not");
+}
+
+void
+smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const struct tcpheader *tcp)
 {
     proto_item *item = proto_tree_add_item(tree, hf_smcr_option, tvb, 0, -1, ENC_NA);
     smcr_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN};
@@ -61,8 +92,10 @@ smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
         smcr_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    check_kind(tvb, pinfo, item);
     if (!conn)
         return;
+    check_sender(pinfo, item, conn, tcp);
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
     smcr_annotate_conn(tvb, pinfo, walk.tree, conn, from_server);
     smcr_tap_segment(pinfo, &(smcr_segment_t){
@@ -100,7 +133,7 @@ smcr_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader 
     smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find(pinfo) : NULL;
 
     if (conn)
-        smcr_state_synack(smcr_capture_learn(pinfo), conn, option_follows(tvb, tcp), pinfo->num);
+        learn_syn(pinfo, conn, tcp, option_follows(tvb, tcp));
 }
 
 void

@@ -20,8 +20,9 @@ bool smcr_option_is_ours(tvbuff_t *tvb);
 /* First pass: learns from that option. `tcp` is of the segment. */
 void smcr_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
 
-/* Shows it. */
-void smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
+/* Shows it. `tcp` is of the segment; NULL: not known. */
+void smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                      const struct tcpheader *tcp);
 
 /* First pass: learns from a segment whose maximum segment size is in `tvb`. Every SYN-ACK has that
  * option: it is how we see one that lacks ours. */

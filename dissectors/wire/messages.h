@@ -63,12 +63,15 @@ typedef struct {
 typedef struct {
     uint8_t peer_id[SMCR_PEER_ID_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
+    uint8_t mac[SMCR_MAC_LENGTH];
     uint16_t ip_area_offset;
     uint16_t v2_offset; /* 0: no SMCv2 extension */
     bool has_ip_area;
     uint8_t subnet[4]; /* as on the wire: network address (Linux) or mask (RFC) */
     uint8_t subnet_length;
     uint8_t prefix_count;
+    uint8_t prefixes[SMCR_PREFIXES_MAX][SMCR_PREFIX_LENGTH]; /* address, bits */
+    uint8_t prefixes_kept;
     bool has_v2;
     uint8_t eid_count;
     uint8_t ism_count;
@@ -85,6 +88,7 @@ typedef struct {
 typedef struct {
     uint8_t peer_id[SMCR_PEER_ID_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
+    uint8_t mac[SMCR_MAC_LENGTH];
     uint32_t qpn; /* 24 bits */
     uint8_t mac[SMCR_MAC_LENGTH];
     uint32_t rkey;
@@ -111,6 +115,7 @@ typedef struct {
 typedef struct {
     smcr_clc_header_t header;
     bool complete; /* all of it was captured, and its length and its trailer are right */
+    bool malformed; /* all of it was captured, but its length, its trailer or a count is wrong */
     bool smcd;     /* Accept or Confirm of SMC-D: only the header is kept */
     union {
         smcr_clc_proposal_t proposal;

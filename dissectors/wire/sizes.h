@@ -12,7 +12,10 @@
 #include "codes.h"
 
 #define SMCR_MAC_LENGTH 6
+#define SMCR_MAC_GROUP 0x01 /* in the first byte: the address of a group */
 #define SMCR_PEER_ID_LENGTH 8
+#define SMCR_PREFIX_LENGTH 17 /* address and number of bits */
+#define SMCR_PREFIXES_MAX 8
 #define SMCR_EID_LENGTH 32
 #define SMCR_HOST_NAME_LENGTH 32
 #define SMCR_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */

@@ -31,3 +31,12 @@ def test_doubtful_ones(tshark):
     assert tshark.frames("rule-write-target", where) == []
     rows = tshark.fields("rule-write-target", "frame.number", "smcr.breach", where=where, options=STRICT)
     assert [(number, found) for number, found in rows] == [(["83"], []), (["85"], [])]
+
+
+def test_harmless_ones(tshark):
+    """What is not as RFC 7609 has it, but does no harm, is told to strict users only."""
+    for name, item, frames in (("rule-clc-option", "smcr.option.unusual", [12, 24]), ("tcpopt-variants", "smcr.option.unusual", [20, 25, 26]),
+                               ("rule-clc-subnet", "smcr.clc.unusual", [76, 86]), ("rule-clc-values", "smcr.clc.unusual", [42, 51])):
+        assert tshark.frames(name, item) == []
+        rows = tshark.fields(name, "frame.number", where=item, options=STRICT)
+        assert [int(number[0]) for number, in rows] == frames, name

@@ -122,7 +122,7 @@ play_step(capture_t *capture, smcr_conn_t *const *conns, const step_t *step)
     smcr_qp_key_t key = key_of(step->host, step->qpn);
     smcr_clc_accept_t message = {
         .peer_id = {step->host}, .qpn = step->qpn, .rkey = step->number, .rmb_index = 1,
-        .token = step->number, .va = CLIENT_VA,
+        .token = step->number, .va = CLIENT_VA, .sizes = 0x03,
     };
 
     memcpy(message.gid, key.gid, SMCR_GID_LENGTH);
@@ -235,7 +235,8 @@ test_mtu(void)
 {
     static const struct {
         uint8_t accept, confirm;
-    } mtus[] = {{3, 3}, {3, 2}, {3, 4}, {0, 4}};
+        const char *events;
+    } mtus[] = {{3, 3, ""}, {3, 2, ""}, {3, 4, ""}, {0, 4, "CLC_ERROR_KEPT"}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(mtus); i++) {
         capture_t capture;
@@ -247,7 +248,7 @@ test_mtu(void)
         confirm.sizes = mtus[i].confirm;
         play_accept(&capture, conn, true, &accept);
         play_confirm(&capture, conn, &confirm);
-        g_assert_cmpstr(events(&capture), ==, "");
+        g_assert_cmpstr(events(&capture), ==, mtus[i].events);
         capture_close(&capture);
     }
 }

@@ -139,7 +139,7 @@ play_step(capture_t *capture, smcr_conn_t *conn, int step)
     if (step == SYN)
         smcr_state_syn(capture->state, conn, capture->frame);
     else if (step == DATA)
-        smcr_state_tcp_data(capture->state, conn, capture->frame);
+        smcr_state_tcp_data(&capture->arrival, conn, false);
     else
         smcr_state_synack(capture->state, conn, step == SYNACK, capture->frame);
 }

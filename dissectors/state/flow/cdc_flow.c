@@ -430,6 +430,7 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     if (validation) /* nothing else in it counts (A.4) */
         return;
     smcr_rules_cdc(arrival, conn, cdc);
+    smcr_rules_goes_on(arrival, conn, cdc);
     side->cdc_frame = arrival->when.frame;
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;

@@ -44,11 +44,12 @@ static void
 note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
                  uint32_t token)
 {
-    const smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
+    smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
     bool ended = before && (before->side[0].closed_frame || before->side[1].closed_frame ||
                             before->side[0].abort_frame || before->side[1].abort_frame ||
                             before->decline_frame);
 
+    smcr_rules_given_away(arrival, before, conn, qp->side, true);
     if (before && before != conn && !ended)
         smcr_event_add(arrival, SMCR_EVENT_TOKEN_REUSED,
                        "Connection %u had this alert token, and the capture does not show its end",
@@ -84,7 +85,10 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     if (!smcr_rmb_find(state, qp, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
+    smcr_rules_element_size(arrival, qp, side->rmb, side->size);
     side->rmb->element_size = side->size;
+    smcr_rules_given_away(arrival, smcr_rmb_conn(side->rmb, accept->rmb_index), conn, qp->side,
+                          false);
     smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
     note_token_reuse(arrival, conn, qp, accept->token);
     smcr_conn_set_token(state, conn, qp->side, accept->token);
@@ -125,6 +129,8 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     smcr_qp_key_t key = key_from(&clc->u.accept);
     smcr_qp_t *qp = qp_of_role(arrival->state, &key, true);
 
+    if (conn->first_contact || !qp)
+        smcr_rules_taken_qp(arrival, smcr_qp_find(arrival->state, &key), conn->first_contact);
     if (!conn->first_contact && !qp)
         smcr_rules_unknown_server(arrival, &clc->u.accept);
     if (!conn->first_contact && qp)
@@ -145,6 +151,7 @@ take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *
         return;
     conn->accept_frame = arrival->when.frame;
     conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+    smcr_rules_subnet(arrival, conn, clc);
     smcr_qp_t *qp = server_qp(arrival, conn, clc);
     smcr_lgr_t *lgr = qp->link->lgr;
     if (lgr->server == SMCR_SIDE_UNKNOWN)
@@ -230,12 +237,13 @@ take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t
     conn->has_subnet = clc->complete && proposal->has_ip_area;
     memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
     conn->subnet_length = proposal->subnet_length;
+    if (conn->has_subnet)
+        smcr_rules_area(arrival, conn, proposal);
 }
 
 static void
 take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    smcr_rules_decline(arrival, conn);
     smcr_rules_declined_late(arrival, conn);
     smcr_rules_declined(arrival, conn);
     if (!conn->decline_frame)
@@ -285,7 +293,7 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     smcr_state_learns(arrival->state, arrival->when.frame);
     record->conn = conn;
     record->direction = from_server;
-    if (smcr_rules_sender(arrival, conn, clc->header.type))
+    if (!smcr_rules_clc(arrival, conn, clc))
         return;
     smcr_rules_terms(arrival, conn, clc);
     take_step(arrival, conn, clc->header.type);

@@ -135,6 +135,7 @@ take_write(const smcr_arrival_t *arrival)
     smcr_rules_use(arrival);
     smcr_rules_waits(arrival);
     smcr_rules_data(arrival);
+    smcr_rules_out_of_sync(arrival);
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
@@ -378,6 +379,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     smcr_rules_use(arrival);
     smcr_rules_waits(arrival);
+    smcr_rules_out_of_sync(arrival);
     arrival->record->conn = smcr_cdc_conn(arrival, cdc);
     take_in(arrival, &(smcr_content_t){.cdc = cdc, .conn = arrival->record->conn});
 }

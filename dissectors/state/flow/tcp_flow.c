@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* ---- the handshake ---- */
@@ -108,16 +109,27 @@ smcr_fallback_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
 }
 
 void
-smcr_state_tcp_data(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame)
+smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)
 {
     bool asked = conn->proposal_frame || conn->accept_frame;
 
-    smcr_state_learns(state, frame);
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    arrival->record->direction = from_server;
+    smcr_rules_tcp_data(arrival, conn);
     if (!conn->confirm_frame && !conn->fallback.kind)
-        fall_back(conn, asked ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC, frame);
+        fall_back(conn, asked ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC,
+                  arrival->when.frame);
 }
 
-/* ---- option and end of CLC ---- */
+/* ---- option, beginning and end of CLC ---- */
+
+void
+smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role, uint32_t first,
+                      uint32_t frame)
+{
+    smcr_state_learns(state, frame);
+    smcr_rules_tcp_begins(conn, role, first);
+}
 
 void
 smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame)

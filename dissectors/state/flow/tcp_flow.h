@@ -33,8 +33,13 @@ void smcr_state_synack(smcr_state_t *state, smcr_conn_t *conn, bool option, uint
 void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direction,
                           uint32_t frame);
 
-/* `frame` carries bytes of the application on the TCP connection. (3.6) */
-void smcr_state_tcp_data(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame);
+/* Bytes of the application arrive on the TCP connection, the first ones of a direction. (3.6) */
+void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);
+
+/* The SYN or SYN-ACK in `frame`: the first byte of what `role` sends, 0 the client, has the number
+ * `first`, as Wireshark counts. */
+void smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role, uint32_t first,
+                           uint32_t frame);
 
 /* A Decline arrives. (A.2.5) */
 void smcr_fallback_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn,

@@ -97,6 +97,20 @@ struct smcr_conn {
     uint8_t proposal_flags, accept_flags; /* byte 7 of Proposal and Accept */
     smcr_terms_t terms;      /* of the Accept, if it `has_terms` */
     const smcr_clc_proposal_t *offer; /* the Proposal, if it has an SMCv2 extension */
+    const smcr_conn_t *reused_by; /* was given what this one uses; NULL: none */
+    uint64_t reused_time;    /* then, nanoseconds since the epoch */
+    uint8_t reused_side;     /* whose it is */
+    bool reused_token : 1;   /* its alert token; else its RMB element */
+    bool outside : 1;        /* the server is in no subnet or prefix of the Proposal */
+    uint8_t clc_types;       /* that have come: bit 1 is type 1 */
+    uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far */
+    uint32_t clc_next[2];    /* by role: number of the byte behind them */
+    uint32_t malformed_frame; /* the last CLC message that was; 0: none */
+    bool malformed_by_server : 1;
+    bool knows_client : 1;   /* the SYN or SYN-ACK came before CLC: it tells who is who */
+    bool clc_last_by_server : 1; /* who sent the last CLC message */
+    bool mtu_reserved : 1;   /* of the Accept, which came last */
+    bool out_of_sync : 1;    /* a Decline has the S flag */
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
     bool has_terms : 1;      /* the Accept has a first contact extension */

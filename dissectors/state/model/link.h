@@ -73,6 +73,14 @@ typedef enum {
     SMCR_LINK_MISMATCH = 2,    /* CONFIRM LINK says something else than what was announced */
 } smcr_link_fault_t;
 
+/* Messages that make a link group. */
+enum {
+    SMCR_SET_UP_CONFIRMED, /* response to the first CONFIRM LINK */
+    SMCR_SET_UP_OFFERED,   /* first ADD LINK behind it: request */
+    SMCR_SET_UP_ANSWERED,  /* and response */
+    SMCR_SET_UP_STEPS
+};
+
 struct smcr_link {
     uint32_t index;   /* within the capture, from 0 */
     smcr_lgr_t *lgr;
@@ -168,6 +176,10 @@ struct smcr_lgr {
     smcr_link_t *second;  /* that the first ADD LINK offers; NULL: there has been none */
     uint64_t second_asked, second_over; /* when it came, and its end; nanoseconds, 0: not yet */
     uint64_t declined;    /* when the first contact was declined; nanoseconds, 0: it was not */
+    smcr_told_t set_up[SMCR_SET_UP_STEPS];
+    uint64_t out_of_sync_time; /* since when a side has known that the group has to end,
+                                  nanoseconds since the epoch; 0: neither does */
+    int out_of_sync_side;
     int single_side;      /* asymmetric: the side with a single device */
 };
 

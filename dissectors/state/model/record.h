@@ -246,10 +246,18 @@ uint32_t smcr_cdc_free(const smcr_cdc_view_t *view);
 
 /* ---- what makes records ---- */
 
+/* Where bytes of a TCP connection are, in numbers as Wireshark counts them. */
+typedef struct {
+    uint32_t first, end; /* of the first byte, and of the one behind the last */
+    uint32_t taken;      /* the sender had taken in what is before it, of the other direction */
+    bool has_syns;       /* the capture has SYN and SYN-ACK */
+} smcr_span_t;
+
 /* A packet, or a message of TCP's byte stream, on its way through the state. */
 typedef struct {
     smcr_state_t *state;
     const smcr_roce_t *roce; /* headers of the packet; NULL: of TCP, or the packet has gone by */
+    const smcr_span_t *span; /* of TCP: its bytes; NULL: not known */
     smcr_qp_t *qp;         /* the queue pair that receives it; NULL: none that is known */
     smcr_psn_t psn;          /* with `qp` */
     smcr_when_t when;

@@ -24,6 +24,8 @@ struct smcr_state {
     wmem_allocator_t *scope;
     uint32_t last_frame; /* from which something was learned: frames come in order */
     uint64_t last_time;  /* of the latest packet that has a record, nanoseconds since the epoch */
+    uint32_t interface;  /* from which the first packet came */
+    bool has_interface, several_interfaces;
     uint8_t *slab; /* of what is allocated next by smcr_state_alloc0() */
     size_t slab_left;
     /* record.c */

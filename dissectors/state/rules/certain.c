@@ -207,6 +207,12 @@ smcr_doubt_before(const smcr_arrival_t *arrival)
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
+smcr_doubt_t
+smcr_doubt_place(const smcr_arrival_t *arrival)
+{
+    return doubt_unless(!arrival->state->several_interfaces, SMCR_DOUBT_PLACE);
+}
+
 /* Whether the flow goes on behind the point: without a gap right there, or without any. */
 static bool
 goes_on(const smcr_point_t *point, bool all_of_it)

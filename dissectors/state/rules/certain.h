@@ -15,6 +15,7 @@ typedef enum {
     SMCR_DOUBT_FATE,   /* the packet was not taken in when it came: it waits, or came before */
     SMCR_DOUBT_START,  /* the capture lacks the beginning */
     SMCR_DOUBT_ABSENT, /* requests are absent, or came too late to count in their order */
+    SMCR_DOUBT_PLACE,  /* TCP and RoCE may come from two places: their order means nothing */
     SMCR_DOUBT_UNSEEN, /* the sender may not have seen yet what it ignores */
 } smcr_doubt_kind_t;
 
@@ -117,5 +118,8 @@ smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *lin
 /* The same flow, from its beginning: its sender has sent nothing else on the link of the arrival
  * before. */
 smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
+
+/* place: TCP and RoCE were captured at one place, so that what comes first was sent first. */
+smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

@@ -94,34 +94,179 @@ smcr_rules_unknown_client(const smcr_arrival_t *arrival, const smcr_conn_t *conn
                 "The queue pair is not the client's end of an active link of the group");
 }
 
-/* ---- who sends what ---- */
-
-/* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) */
-bool
-smcr_rules_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint8_t type)
+/* Whether the first contact of the group was declined. */
+static bool
+was_declined(const smcr_lgr_t *lgr)
 {
-    bool by_server = arrival->record->direction == 1;
-    bool known = conn->option_syn || conn->synack; /* who the client is */
+    const smcr_conn_t *conn = lgr->conns;
 
-    if (!known || type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM ||
-        (type == SMCR_CLC_ACCEPT) == by_server)
-        return false;
-    smcr_breach(arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(arrival),
-                "Only the %s sends this message", by_server ? "client" : "server");
-    return true;
+    while (conn && !(conn->first_contact && conn->decline_frame))
+        conn = conn->next_of_group;
+    return conn != NULL;
 }
 
-/* On a link that both sides have the server does not decline after its Accept, nor the client after
- * its Confirm: the other side may use RDMA already. (R-C.1-2) */
-void
-smcr_rules_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+/* Whether the link lives, as far as the capture shows; one that is announced, by ADD LINK. */
+static bool
+lives(const smcr_link_t *link)
 {
-    bool by_server = arrival->record->direction == 1;
-    uint32_t last = by_server ? conn->accept_frame : conn->confirm_frame;
+    const smcr_lgr_t *lgr = link->lgr;
+    bool added = link->state == SMCR_LINK_ANNOUNCED && link->qp[0].ground != SMCR_GROUND_CLC &&
+                 link->qp[1].ground != SMCR_GROUND_CLC;
 
-    if (last && conn->accept_frame && !conn->first_contact)
-        smcr_breach(arrival, SMCR_EVENT_DECLINE_LATE, smcr_doubt_message(arrival),
-                    "The sender agreed in frame %u, on a link that both sides have", last);
+    return (link->state == SMCR_LINK_ACTIVE || added) && lgr->from_start && !lgr->ended_frame &&
+           !was_declined(lgr);
+}
+
+/*
+ * A first contact makes a new link, with a queue pair that no other link has; further links of a
+ * group come by LLC; and a peer has one role in a group. The number is free again when its link has
+ * ended, which the capture may lack. (R-C.4-2, R-2.2.3-1, R-2.2.3-2)
+ */
+void
+smcr_rules_taken_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact)
+{
+    const smcr_link_t *link = qp ? qp->link : NULL;
+    bool active = link && link->state == SMCR_LINK_ACTIVE;
+
+    if (!link || !lives(link))
+        return;
+    smcr_doubt_t doubt = active ? smcr_doubt_group(arrival, link->lgr)
+                                : smcr_doubt_message(arrival); /* it has no packets */
+    smcr_breach(arrival, SMCR_EVENT_QP_TAKEN, doubt,
+                "Link group %u has this queue pair%s, and the capture does not show the end of "
+                "the link",
+                link->lgr->index,
+                !first_contact ? " as the client's"
+                : active       ? ""
+                               : ", which ADD LINK has announced");
+}
+
+/* ---- where the peers are ---- */
+
+static bool
+has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
+{
+    unsigned bytes = bits / 8;
+    uint8_t rest = (uint8_t)(0xff00 >> bits % 8);
+
+    return memcmp(one, other, bytes) == 0 && (!rest || !((one[bytes] ^ other[bytes]) & rest));
+}
+
+/* Whether one of the prefixes, or the subnet of the client's address, has the server's address.
+ * What the Proposal does not tell is taken for right. */
+static bool
+is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
+{
+    unsigned count = proposal->prefixes_kept, at = 0;
+
+    if (conn->ipv4)
+        return proposal->subnet_length > 32 ||
+               has_bits(conn->addr.ipv4[0], conn->addr.ipv4[1], proposal->subnet_length);
+    if (!conn->conversation || count < proposal->prefix_count || count == 0)
+        return true;
+    while (at < count && (proposal->prefixes[at][SMCR_GID_LENGTH] > 128 ||
+                          !has_bits(proposal->prefixes[at], conn->addr.ipv6[1],
+                                    proposal->prefixes[at][SMCR_GID_LENGTH])))
+        at++;
+    return at < count;
+}
+
+static bool
+is_ipv6(const smcr_conn_t *conn)
+{
+    static const uint8_t other[SMCR_GID_IPV4_AT] = {0}; /* addresses that are none of IP */
+
+    return conn->conversation && !conn->ipv4 &&
+           memcmp(conn->addr.ipv6[0], other, sizeof other) != 0;
+}
+
+/* Over IPv4 a Proposal has a mask, over IPv6 prefixes. (R-A.2.2-4) */
+void
+smcr_rules_area(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                const smcr_clc_proposal_t *proposal)
+{
+    conn->outside = !is_inside(conn, proposal);
+    if (conn->ipv4 && proposal->prefix_count)
+        smcr_breach(arrival, SMCR_EVENT_AREA_WRONG, smcr_doubt_message(arrival),
+                    "The connection is one of IPv4, but the Proposal has prefixes of IPv6");
+    else if (is_ipv6(conn) && (proposal->subnet_length || !proposal->prefix_count))
+        smcr_breach(arrival, SMCR_EVENT_AREA_WRONG, smcr_doubt_message(arrival),
+                    "The connection is one of IPv6, but the Proposal has %s",
+                    proposal->subnet_length ? "a subnet of IPv4" : "no prefix");
+}
+
+/* In version 1 the server accepts a first contact only in the client's subnet or prefix. It may
+ * have a second address there. (R-3.5.1.2-2) */
+void
+smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    if (conn->first_contact && conn->outside &&
+        smcr_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
+        smcr_breach(arrival, SMCR_EVENT_OTHER_SUBNET, smcr_doubt_message(arrival),
+                    "The server accepts, but the address that the client has reached is in no "
+                    "subnet or prefix of the Proposal");
+}
+
+/* ---- what a connection uses ---- */
+
+/* Whether the RMB has been withdrawn by now. */
+static bool
+rmb_has_gone(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_rmb_t *rmb = claim->about;
+
+    (void)state;
+    return rmb->deleted_frame || rmb->over;
+}
+
+/* All elements of an RMB have one size. DELETE RKEY may have come in between. (R-2.1-4) */
+void
+smcr_rules_element_size(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const smcr_rmb_t *rmb,
+                        uint32_t size)
+{
+    smcr_claim_t claim = {.has_come = rmb_has_gone, .about = rmb};
+
+    if (!rmb->element_size || rmb->element_size == size)
+        return;
+    smcr_doubt_t doubt = smcr_doubt_later(arrival, qp->link->lgr, qp->side, claim);
+    smcr_breach(arrival, SMCR_EVENT_RMB_CHANGED, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
+                "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
+}
+
+void
+smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn,
+                      int side, bool token)
+{
+    if (!before || before == conn || before->reused_by)
+        return;
+    before->reused_by = conn;
+    before->reused_time = arrival->when.time;
+    before->reused_side = (uint8_t)side;
+    before->reused_token = token;
+}
+
+/*
+ * An owner hands out an element, or an alert token, when its last connection is over. It was not,
+ * if its owner goes on with it, in the order of its messages and for longer than frames come in
+ * disorder. (R-3.5.2-3, R-A.2.3-9)
+ */
+void
+smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_t *other = conn->reused_by;
+    int owner = !arrival->qp->side;
+    bool next = cdc->seq == (uint16_t)(conn->side[owner].cdc_seq + 1);
+
+    if (!other || owner != conn->reused_side || !next || cdc->state & SMCR_CDC_STATE_ABORT ||
+        !other->accept_frame || !other->confirm_frame || other->decline_frame ||
+        smcr_conn_side_has_ended(&conn->side[owner]))
+        return;
+    smcr_doubt_t doubt = smcr_doubt_seen(
+        arrival, conn->reused_time, &(smcr_when_t){arrival->when.frame, conn->reused_time});
+    smcr_breach(arrival, conn->reused_token ? SMCR_EVENT_TOKEN_IN_USE : SMCR_EVENT_ELEMENT_IN_USE,
+                smcr_doubt_or(smcr_doubt_place(arrival), doubt),
+                "The sender has given its %s to connection %u, but goes on with this one",
+                conn->reused_token ? "alert token" : "RMB element", other->index);
 }
 
 /* ---- who it is ---- */
@@ -173,10 +318,27 @@ check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
                     "The EID is not that of the Accept");
 }
 
+/* A queue pair has one MAC. (R-3.5.2-1, R-3.5.2-5) */
+static void
+check_mac(const smcr_arrival_t *arrival, smcr_qp_t *qp, const smcr_clc_accept_t *accept)
+{
+    bool same = accept->qpn == qp->key.qpn &&
+                memcmp(accept->gid, qp->key.gid, SMCR_GID_LENGTH) == 0;
+
+    if (same && qp->has_mac && qp->link->lgr->from_start &&
+        memcmp(accept->mac, qp->mac, SMCR_MAC_LENGTH) != 0)
+        smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
+                    "The MAC is not that of the queue pair");
+    if (same && !qp->has_mac)
+        memcpy(qp->mac, accept->mac, SMCR_MAC_LENGTH);
+    qp->has_mac |= same;
+}
+
 void
-smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
+smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
                      const smcr_clc_accept_t *accept)
 {
     check_peer(arrival, conn, qp, accept);
     check_eid(arrival, conn, qp, accept);
+    check_mac(arrival, qp, accept);
 }

@@ -10,6 +10,7 @@
 
 #include "certain.h"
 #include "delete_rules.h"
+#include "tcp_rules.h"
 #include "use_rules.h"
 #include "v2_rules.h"
 #include "wire/wire.h"
@@ -166,6 +167,7 @@ smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     check_client(arrival, llc);
     check_asker(arrival, llc);
     smcr_rules_llc_terms(arrival, llc);
+    smcr_rules_set_up(arrival, llc);
     if (type == SMCR_LLC_DELETE_LINK) {
         check_server(arrival, llc);
         smcr_rules_delete_link(arrival, llc);

@@ -1,0 +1,382 @@
+/* tcp_rules.c
+ * The order of CLC messages and of the application's bytes on TCP, and the point behind which there
+ * is no way back to TCP.
+ *
+ * A segment says what its sender had taken in when it was sent: what it acknowledges. So an answer
+ * that the capture lacks is no matter: its receiver acknowledges bytes that the capture has not.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcp_rules.h"
+
+#include "certain.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+#define SECOND UINT64_C(1000000000)
+#define PATIENCE (6 * SECOND) /* Linux, CLC_WAIT_TIME */
+#define CLEAN_UP SECOND       /* far more than a host needs to end a link group */
+
+/* ---- how far TCP has come ---- */
+
+void
+smcr_rules_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
+{
+    if (conn->clc_types) /* of an earlier handshake, seen again */
+        return;
+    conn->knows_client = true;
+    conn->clc_next[role] = first;
+    conn->clc_whole |= (uint8_t)(1U << role);
+}
+
+static unsigned
+sender_of(const smcr_arrival_t *arrival)
+{
+    return arrival->record->direction == 1;
+}
+
+/* Which way `from` lies before `to`, in numbers that wrap around: negative if it does not. */
+static int32_t
+distance(uint32_t from, uint32_t to)
+{
+    return (int32_t)(to - from);
+}
+
+/* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message by
+ * its sender; and the message comes for the first time. */
+static bool
+has_all(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_span_t *span = arrival->span;
+    unsigned role = sender_of(arrival);
+
+    return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
+           distance(span->taken, conn->clc_next[!role]) >= 0;
+}
+
+/* The message is one of CLC: the next byte is the one behind it. */
+static void
+move_on(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    const smcr_span_t *span = arrival->span;
+    unsigned role = sender_of(arrival);
+
+    if (span && span->first == conn->clc_next[role])
+        conn->clc_next[role] = span->end;
+    else if (!span || distance(conn->clc_next[role], span->first) > 0)
+        conn->clc_whole &= (uint8_t)~(1U << role);
+}
+
+/* ---- the order ---- */
+
+/* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) Returns
+ * whether the sender may not. */
+static bool
+check_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint8_t type)
+{
+    bool by_server = sender_of(arrival);
+
+    if (!conn->knows_client || type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM ||
+        (type == SMCR_CLC_ACCEPT) == by_server)
+        return false;
+    smcr_breach(arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(arrival),
+                "Only the %s sends this message", by_server ? "client" : "server");
+    return true;
+}
+
+static bool
+has_come(const smcr_conn_t *conn, unsigned type)
+{
+    return conn->clc_types & 1U << type;
+}
+
+/* Each message comes once, and behind the one that it answers. (R-3.2-2) */
+static void
+check_order(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned type)
+{
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+
+    if (type > SMCR_CLC_CONFIRM || !has_all(arrival, conn))
+        return;
+    if (has_come(conn, type))
+        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "The message came before");
+    else if (type != SMCR_CLC_PROPOSAL && !has_come(conn, type - 1))
+        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "No %s came before",
+                    type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
+}
+
+/* CLC follows the option of both sides. Linux declines without it. Where the capture cuts frames, it
+ * may have cut the option. (R-1-1) */
+static void
+check_option(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    if (arrival->span && arrival->span->has_syns && !conn->clc_types && clc->complete &&
+        clc->header.type != SMCR_CLC_DECLINE && !(conn->option_syn && conn->option_synack))
+        smcr_breach(arrival, SMCR_EVENT_CLC_NO_OPTION, smcr_doubt_message(arrival),
+                    "The %s has no SMC-R option", conn->option_syn ? "SYN-ACK" : "SYN");
+}
+
+/* ---- time ---- */
+
+/* How long the message that waits for its answer has waited; 0: there is none. */
+static uint64_t
+waited(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_exchange_t *asked = conn->clc_step;
+
+    return asked && arrival->when.time > asked->request_time
+               ? arrival->when.time - asked->request_time
+               : 0;
+}
+
+/* A timer guards the handshake. When it runs out the connection ends: it does not go on, neither
+ * with SMC-R nor without. (R-C.5-1, R-C.5-2) */
+static void
+check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    uint64_t time = waited(arrival, conn);
+
+    if (time > PATIENCE)
+        smcr_breach(arrival, SMCR_EVENT_CLC_LATE, smcr_doubt_message(arrival),
+                    "The connection goes on %u.%u seconds after the message in frame %u; Linux "
+                    "ends it after 6",
+                    (unsigned)(time / SECOND), (unsigned)(time % SECOND / (SECOND / 10)),
+                    conn->clc_step->request_frame);
+}
+
+/* ---- errors ---- */
+
+/* Who receives a malformed message ends the connection. (R-C.6-2) */
+static void
+check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    if (conn->malformed_frame && conn->malformed_by_server != sender_of(arrival) &&
+        has_all(arrival, conn))
+        smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
+                    "The message in frame %u is malformed, but its receiver goes on",
+                    conn->malformed_frame);
+}
+
+static bool
+has_reserved_mtu(const smcr_clc_t *clc)
+{
+    return clc->complete && !clc->smcd && clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT &&
+           smcr_mtu_bytes(smcr_bits(clc->u.accept.sizes, SMCR_MASK_MTU)) == 0;
+}
+
+/* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
+static void
+check_reserved(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned type)
+{
+    if (type == SMCR_CLC_CONFIRM && conn->mtu_reserved)
+        smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
+                    "The MTU of the Accept is reserved, but the client goes on, as Linux does "
+                    "(smc_ib_modify_qp_rtr())");
+}
+
+/* ---- no way back ---- */
+
+/* On a link that both sides have the server does not decline after its Accept, nor the client after
+ * its Confirm: the other side may use RDMA already. (R-C.1-2) Returns whether it did. */
+static bool
+check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    uint32_t last = sender_of(arrival) ? conn->accept_frame : conn->confirm_frame;
+
+    if (!last || !conn->accept_frame || conn->first_contact)
+        return false;
+    smcr_breach(arrival, SMCR_EVENT_DECLINE_LATE, smcr_doubt_message(arrival),
+                "The sender agreed in frame %u, on a link that both sides have", last);
+    return true;
+}
+
+/* A Decline comes instead of a message, and follows none of its sender. In a first contact either
+ * side may decline after the Confirm, too. (R-C.1-1) */
+static void
+check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    bool known = !sender_of(arrival) || conn->accept_frame; /* whether it is a first contact */
+
+    if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
+        conn->clc_last_by_server == sender_of(arrival) && has_all(arrival, conn))
+        smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
+                    "The sender has not got an answer to its last message");
+}
+
+void
+smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    bool response = llc->flags & SMCR_LLC_FLAG_RESPONSE;
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+    bool confirms = type == SMCR_LLC_CONFIRM_LINK && response;
+    bool offers = type == SMCR_LLC_ADD_LINK && lgr->set_up[SMCR_SET_UP_CONFIRMED].sent;
+    smcr_told_t *told = &lgr->set_up[confirms   ? SMCR_SET_UP_CONFIRMED
+                                     : response ? SMCR_SET_UP_ANSWERED
+                                                : SMCR_SET_UP_OFFERED];
+
+    if (!lgr->from_start || (!confirms && !offers) || told->sent)
+        return;
+    told->sent = arrival->when.time;
+    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &told->acked);
+}
+
+/* Whether the message was certainly sent before the Decline. */
+static smcr_doubt_t
+doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
+{
+    smcr_doubt_t seen = told->sent ? smcr_doubt_seen(arrival, told->sent, told->acked)
+                                   : (smcr_doubt_t){SMCR_DOUBT_UNSEEN, NULL};
+
+    return smcr_doubt_or(smcr_doubt_or(smcr_doubt_message(arrival), smcr_doubt_place(arrival)),
+                         seen);
+}
+
+/*
+ * In a first contact the server does not decline once ADD LINK was taken in, nor the client once
+ * its response was. (R-C.3-1) Nor does either side once CONFIRM LINK has completed, but C.3 seems
+ * to allow it. (R-C.2-1)
+ */
+static void
+check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    bool by_server = sender_of(arrival);
+    const smcr_told_t *told = conn->lgr->set_up;
+    const smcr_told_t *last =
+        &told[by_server ? SMCR_SET_UP_OFFERED : SMCR_SET_UP_ANSWERED];
+
+    if (!doubt_told(arrival, last).kind)
+        smcr_breach(arrival, SMCR_EVENT_DECLINE_LATE, smcr_doubt_message(arrival),
+                    "The %s for the second link was taken in before",
+                    by_server ? "ADD LINK request" : "ADD LINK response");
+    else
+        smcr_breach(arrival, SMCR_EVENT_DECLINE_CONFIRMED,
+                    doubt_told(arrival, &told[SMCR_SET_UP_CONFIRMED]),
+                    "CONFIRM LINK has completed before");
+}
+
+static void
+check_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    if (check_agreed(arrival, conn))
+        return;
+    check_chase(arrival, conn);
+    if (conn->first_contact && conn->lgr && conn->confirm_frame)
+        check_set_up(arrival, conn);
+}
+
+/* ---- CLC messages ---- */
+
+/* What later messages are judged by. */
+static void
+remember(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    uint8_t type = clc->header.type;
+
+    if (type <= SMCR_CLC_DECLINE)
+        conn->clc_types |= (uint8_t)(1U << type);
+    conn->clc_last_by_server = sender_of(arrival);
+    if (clc->malformed) {
+        conn->malformed_frame = arrival->when.frame;
+        conn->malformed_by_server = sender_of(arrival);
+    }
+    conn->mtu_reserved = type == SMCR_CLC_ACCEPT && has_reserved_mtu(clc);
+    conn->out_of_sync |= type == SMCR_CLC_DECLINE && clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC;
+}
+
+bool
+smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    uint8_t type = clc->header.type;
+    const smcr_span_t *span = arrival->span;
+
+    if (check_sender(arrival, conn, type)) {
+        move_on(arrival, conn);
+        return false;
+    }
+    check_order(arrival, conn, type);
+    check_option(arrival, conn, clc);
+    check_error(arrival, conn);
+    check_reserved(arrival, conn, type);
+    if (has_all(arrival, conn))
+        check_time(arrival, conn);
+    if (type == SMCR_CLC_DECLINE)
+        check_decline(arrival, conn);
+    if (span && distance(span->first, conn->clc_next[sender_of(arrival)]) > 0)
+        return true; /* TCP sends it again */
+    remember(arrival, conn, clc);
+    move_on(arrival, conn);
+    return true;
+}
+
+/* ---- bytes of the application ---- */
+
+/* The last frame of RDMA that the connection has used; 0: none. */
+static uint32_t
+rdma_frame(const smcr_conn_t *conn)
+{
+    return MAX(conn->side[0].cdc_frame, conn->side[1].cdc_frame);
+}
+
+/* A connection that uses RDMA never returns to TCP. (R-1-2) */
+static void
+check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    if (!conn->fallback.kind && rdma_frame(conn))
+        smcr_breach(arrival, SMCR_EVENT_DATA_AFTER_SWITCH, smcr_doubt_message(arrival),
+                    "The connection has used RDMA, last in frame %u", rdma_frame(conn));
+}
+
+/* Bytes of the application where a message of CLC is due. (R-C.6-1) */
+static void
+check_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    bool by_server = sender_of(arrival);
+    const char *due = by_server && !has_come(conn, SMCR_CLC_ACCEPT) ? "The Accept of the server"
+                      : has_come(conn, SMCR_CLC_ACCEPT) ? "The Confirm of the client"
+                                                        : "The answer to the Proposal";
+
+    if (has_come(conn, SMCR_CLC_PROPOSAL) && conn->option_syn && conn->option_synack)
+        smcr_breach(arrival, SMCR_EVENT_DATA_INSTEAD, smcr_doubt_message(arrival),
+                    "%s, or a Decline, has to come first", due);
+}
+
+void
+smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    smcr_lgr_t *lgr = conn->lgr;
+
+    if (!has_all(arrival, conn))
+        return;
+    if (conn->out_of_sync && lgr && conn->fallback.by_server != sender_of(arrival) &&
+        !lgr->out_of_sync_time) {
+        lgr->out_of_sync_time = arrival->when.time; /* the receiver has seen the Decline */
+        lgr->out_of_sync_side = sender_of(arrival) ? lgr->server : !lgr->server;
+    }
+    check_error(arrival, conn);
+    if (has_come(conn, SMCR_CLC_DECLINE))
+        return;
+    check_time(arrival, conn);
+    if (has_come(conn, SMCR_CLC_CONFIRM))
+        check_switch(arrival, conn);
+    else
+        check_due(arrival, conn);
+}
+
+/* ---- groups that are out of step ---- */
+
+/* A Decline with the S flag makes its receiver end the link group. That it has taken it in, data on
+ * TCP show. (R-A.2.5-2) */
+void
+smcr_rules_out_of_sync(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+    const smcr_lgr_t *lgr = link->lgr;
+
+    if (lgr->out_of_sync_time && arrival->qp->side != lgr->out_of_sync_side &&
+        arrival->when.time > lgr->out_of_sync_time + CLEAN_UP)
+        smcr_breach(arrival, SMCR_EVENT_OUT_OF_SYNC,
+                    smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
+                    "The sender was told to end the link group");
+}
