@@ -77,7 +77,9 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     side->announced = smcr_point_now(smcr_qp_peer(qp));
     if (!smcr_rmb_find(state, qp, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
+    bool is_new = smcr_rules_rkey_named(arrival, qp, accept);
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
+    smcr_rules_rmb_named(arrival, conn, side->rmb, is_new);
     side->rmb->element_size = side->size;
     smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
     note_token_reuse(arrival, conn, qp, accept->token);

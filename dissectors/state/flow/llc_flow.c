@@ -186,7 +186,6 @@ static void
 take_add_link(const flow_t *flow)
 {
     const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
-
     bool rejected = flow->response && (flow->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
     int server = flow->response ? flow->to->side : flow->from->side;
 
@@ -351,6 +350,7 @@ take_confirm_rkey(const flow_t *flow)
     smcr_rmb_t *rmb = used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
                            : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
     flow->lgr->confirmed[owner->side] = rmb;
+    rmb->confirmed = true;
     take_other_rtokens(flow, rmb);
 }
 

@@ -197,3 +197,46 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
         smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
     g_free(text);
 }
+
+/* ---- both sides ---- */
+
+smcr_doubt_t
+smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, 0, claim);
+
+    if (doubt.kind)
+        return doubt;
+    const smcr_claim_t *one = doubt.claim, *other = smcr_doubt_later(arrival, lgr, 1, claim).claim;
+    smcr_claim_t *both = smcr_state_alloc0(arrival->state, sizeof *both);
+    *both = claim;
+    both->points = smcr_state_alloc0(arrival->state, 2 * one->count * sizeof *both->points);
+    for (unsigned i = 0; i < one->count; i++) {
+        both->points[both->count++] = one->points[i];
+        both->points[both->count++] = other->points[i];
+    }
+    doubt.claim = both;
+    return doubt;
+}
+
+/* Whether the group has lost a link since the side has sent its last CDC message. */
+static bool
+has_lost_link(const smcr_conn_t *conn, int side)
+{
+    const smcr_link_t *link = conn->lgr->all_links;
+    uint32_t last = conn->side[side].cdc_frame;
+
+    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost))
+        link = link->next_of_group;
+    return link != NULL;
+}
+
+bool
+smcr_conn_is_open(const smcr_conn_t *conn, int side)
+{
+    bool ended = conn->side[0].closed_frame || conn->side[0].abort_frame ||
+                 conn->side[1].closed_frame || conn->side[1].abort_frame;
+
+    return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
+           !conn->fallback.kind && !ended && !has_lost_link(conn, side);
+}

@@ -88,4 +88,14 @@ bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/* later, for what either side may have sent. */
+smcr_doubt_t smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, smcr_claim_t claim);
+
+/*
+ * Whether the connection is open for sure, and `side` may be held to that: the capture has both
+ * messages that began it and no end of it. What the loss of a link has done to it is known only
+ * when that side has sent a CDC message since.
+ */
+bool smcr_conn_is_open(const smcr_conn_t *conn, int side);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "certain.h"
+#include "cont_rules.h"
+#include "rkey_rules.h"
 #include "wire/wire.h"
 
 #define NUMBERS 256 /* of links: one byte */
@@ -129,4 +131,6 @@ smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     check_sender(arrival, llc);
     if (type == SMCR_LLC_CONFIRM_RKEY && !(llc->flags & SMCR_LLC_FLAG_RESPONSE))
         check_links(arrival, llc);
+    smcr_rules_keys(arrival, llc);
+    smcr_rules_continuation(arrival, llc);
 }

@@ -12,6 +12,7 @@
 #include "certain.h"
 #include "clc_rules.h"
 #include "llc_rules.h"
+#include "rmb_rules.h"
 #include "write_rules.h"
 
 #endif /* SMCR_STATE_RULES_RULES_H */
