@@ -79,18 +79,25 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
-smcr_doubt_t
-smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+/* `added`: a link that has carried nothing yet; NULL: there is none. */
+static smcr_doubt_t
+doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
     smcr_doubt_t doubt = doubt_unless(lgr->from_start, SMCR_DOUBT_START);
 
     for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
-        if (link->state == SMCR_LINK_REJECTED)
+        if (link->state == SMCR_LINK_REJECTED || link == added)
             continue;
         doubt = smcr_doubt_or(doubt, doubt_unless(link->packet_count > 0, SMCR_DOUBT_ABSENT));
         doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
     }
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt);
+}
+
+smcr_doubt_t
+smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+{
+    return doubt_links(arrival, lgr, NULL);
 }
 
 smcr_doubt_t
@@ -124,21 +131,30 @@ count_links(const smcr_lgr_t *lgr)
     return count;
 }
 
-smcr_doubt_t
-smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, smcr_claim_t claim)
+/* What the sides in `senders`, a mask, may have sent on any link but `added`. */
+static smcr_doubt_t
+doubt_flows(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, unsigned senders,
+            const smcr_link_t *added, smcr_claim_t claim)
 {
-    smcr_doubt_t doubt = smcr_doubt_group(arrival, lgr);
+    smcr_doubt_t doubt = doubt_links(arrival, lgr, added);
 
     if (doubt.kind)
         return doubt;
     smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
     *kept = claim;
-    kept->points = smcr_state_alloc0(arrival->state, count_links(lgr) * sizeof *kept->points);
+    kept->points = smcr_state_alloc0(arrival->state, 2 * count_links(lgr) * sizeof *kept->points);
     for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
-        if (link->state != SMCR_LINK_REJECTED)
-            kept->points[kept->count++] = smcr_point_now(&link->qp[!sender]);
+        for (int sender = 0; sender < 2; sender++)
+            if (senders & 1U << sender && link->state != SMCR_LINK_REJECTED && link != added)
+                kept->points[kept->count++] = smcr_point_now(&link->qp[!sender]);
     doubt.claim = kept;
     return doubt;
+}
+
+smcr_doubt_t
+smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, smcr_claim_t claim)
+{
+    return doubt_flows(arrival, lgr, 1U << sender, NULL, claim);
 }
 
 smcr_doubt_t
@@ -201,22 +217,10 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
 /* ---- both sides ---- */
 
 smcr_doubt_t
-smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, smcr_claim_t claim)
+smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added,
+                smcr_claim_t claim)
 {
-    smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, 0, claim);
-
-    if (doubt.kind)
-        return doubt;
-    const smcr_claim_t *one = doubt.claim, *other = smcr_doubt_later(arrival, lgr, 1, claim).claim;
-    smcr_claim_t *both = smcr_state_alloc0(arrival->state, sizeof *both);
-    *both = claim;
-    both->points = smcr_state_alloc0(arrival->state, 2 * one->count * sizeof *both->points);
-    for (unsigned i = 0; i < one->count; i++) {
-        both->points[both->count++] = one->points[i];
-        both->points[both->count++] = other->points[i];
-    }
-    doubt.claim = both;
-    return doubt;
+    return doubt_flows(arrival, lgr, 3, added, claim);
 }
 
 /* Whether the group has lost a link since the side has sent its last CDC message. */

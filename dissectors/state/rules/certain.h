@@ -88,8 +88,10 @@ bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* later, for what either side may have sent. */
-smcr_doubt_t smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, smcr_claim_t claim);
+/* later, for what either side may have sent. `added`: the link that the message that arrives helps
+ * to add, which has carried nothing yet; NULL: it does not. */
+smcr_doubt_t smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
+                             const smcr_link_t *added, smcr_claim_t claim);
 
 /*
  * Whether the connection is open for sure, and `side` may be held to that: the capture has both

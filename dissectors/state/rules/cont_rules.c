@@ -75,13 +75,24 @@ take_confirm_link(const said_t *said)
 
 /* ---- ADD LINK CONTINUATION ---- */
 
+/* The link that is being added; NULL: none is. */
+static const smcr_link_t *
+added_link(const said_t *said)
+{
+    const smcr_change_t *change = &said->lgr->change;
+    const smcr_link_t *link = change->on ? smcr_lgr_link(said->lgr, change->number) : NULL;
+
+    return link && link->state == SMCR_LINK_ANNOUNCED ? link : NULL;
+}
+
 /* It is about the link that is being added, and flows where ADD LINK did. (R-A.3.3-4,
  * R-3.5.5.2.3-1) */
 static void
 check_new_link(const said_t *said)
 {
     const smcr_change_t *change = &said->lgr->change;
-    smcr_doubt_t doubt = smcr_doubt_later(said->arrival, said->lgr, said->side, (smcr_claim_t){0});
+    smcr_doubt_t doubt =
+        smcr_doubt_both(said->arrival, said->lgr, added_link(said), (smcr_claim_t){0});
     unsigned number = said->llc->u.add_link_cont.link;
 
     if (!change->on)
@@ -129,7 +140,8 @@ take_add_link_cont(const said_t *said)
                     "Only the server begins ADD LINK CONTINUATION");
     else if (!said->response && said->by_server)
         check_new_link(said);
-    if (!said->lgr->change.on)
+    if (said->lgr->change.on != said->link ||
+        said->lgr->change.number != said->llc->u.add_link_cont.link)
         return;
     if (told->last.qp)
         check_pairs(said, told);

@@ -46,7 +46,22 @@ link_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
     return !is_no_link(claim->about, (uint8_t)claim->key);
 }
 
-/* The list names links of the group, and new RTokens for them. (R-A.3.5-5, R-A.3.5-8) */
+/* The list names links of the group. What is doubtful is a notice of the flow. (R-A.3.5-5) */
+static void
+check_number(const said_t *said, uint8_t number)
+{
+    smcr_lgr_t *lgr = said->lgr;
+    smcr_claim_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
+
+    if (lgr->server == SMCR_SIDE_UNKNOWN || !is_no_link(lgr, number))
+        return;
+    smcr_doubt_t doubt = smcr_doubt_later(said->arrival, lgr, lgr->server, claim);
+    if (!doubt.kind)
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
+                    "The link group never had a link %u", number);
+}
+
+/* The RTokens are new, too. (R-A.3.5-8) */
 static void
 check_other_links(const said_t *said, const smcr_rmb_t *rmb)
 {
@@ -59,12 +74,9 @@ check_other_links(const said_t *said, const smcr_rmb_t *rmb)
             link ? smcr_rmb_find(said->arrival->state, &link->qp[said->from->side], rtoken->rkey)
                  : NULL;
         if (entry && entry->rmb != rmb)
-            smcr_rules_in_use(said->arrival, entry);
-        smcr_claim_t claim = {.has_come = link_has_come, .about = lgr, .key = rtoken->link};
-        if (!link && lgr->server != SMCR_SIDE_UNKNOWN && is_no_link(lgr, rtoken->link))
-            smcr_breach(said->arrival, SMCR_EVENT_RKEY_WRONG_LINK,
-                        smcr_doubt_later(said->arrival, lgr, lgr->server, claim),
-                        "The link group never had a link %u", rtoken->link);
+            smcr_rules_in_use(said->arrival, entry, NULL);
+        if (!link)
+            check_number(said, rtoken->link);
     }
 }
 
@@ -81,7 +93,7 @@ ask_confirm_rkey(const said_t *said)
     said->lgr->confirm_count[said->from->side]++;
     if (conn)
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_AGAIN,
-                    smcr_doubt_use(said->arrival, conn, said->from->side),
+                    smcr_doubt_use(said->arrival, conn, said->from->side, NULL),
                     "The RMB is announced already, and connection %u uses it", conn->index);
     check_other_links(said, entry ? entry->rmb : NULL);
     if (entry)
@@ -194,6 +206,8 @@ check_unknown(const said_t *said, uint32_t rkey)
     const smcr_link_t *other = other_link_with(said, rkey);
     smcr_doubt_t doubt = doubt_unknown(said, said->from, rkey);
 
+    if (doubt.kind) /* the flow gives a notice */
+        return;
     if (other)
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
                     "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
@@ -212,7 +226,7 @@ check_deleted(const said_t *said, const smcr_rtoken_entry_t *entry)
 
     if (conn)
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_DELETED_IN_USE,
-                    smcr_doubt_use(said->arrival, conn, said->from->side),
+                    smcr_doubt_use(said->arrival, conn, said->from->side, NULL),
                     "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
 
@@ -302,10 +316,23 @@ answer_confirm_link(const said_t *said)
         *lack = (lack_t){conn->side[side].rmb, &link->qp[side]};
         smcr_claim_t claim = {.has_come = rtoken_has_come, .about = lack};
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
-                    smcr_doubt_both(said->arrival, said->lgr, claim),
+                    smcr_doubt_both(said->arrival, said->lgr, NULL, claim),
                     "The %s has told no RToken on link %u for its RMB of connection %u",
                     side == said->lgr->server ? "server" : "client", link->number, conn->index);
     }
+}
+
+/* Whether the message gives this RKey to two RMBs. */
+static bool
+is_given_twice(const smcr_llc_t *llc, unsigned at)
+{
+    const smcr_rtoken_t *rtokens = llc->rtokens;
+    unsigned i = 0;
+
+    while (i < at && (rtokens[i].rkey != rtokens[at].rkey ||
+                      rtokens[i].ref_rkey == rtokens[at].ref_rkey))
+        i++;
+    return i < at;
 }
 
 /* Each RKey on a new link names one RMB. (R-A.3.3-6) */
@@ -319,8 +346,12 @@ check_new_rtokens(const said_t *said, const smcr_link_t *link)
         const smcr_rtoken_entry_t *known = smcr_rmb_find(state, said->from, rtoken->ref_rkey);
         const smcr_rtoken_entry_t *entry =
             smcr_rmb_find(state, &link->qp[said->from->side], rtoken->rkey);
-        if (known && entry && entry->rmb != known->rmb)
-            smcr_rules_in_use(said->arrival, entry);
+        if (is_given_twice(said->llc, i))
+            smcr_breach(said->arrival, SMCR_EVENT_RKEY_IN_USE, smcr_doubt_message(said->arrival),
+                        "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
+        else if (known && entry && entry->rmb != known->rmb)
+            smcr_rules_in_use(said->arrival, entry,
+                              link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
     }
 }
 
@@ -331,6 +362,8 @@ take_request(const said_t *said, uint8_t type)
 {
     if (type == SMCR_LLC_CONFIRM_RKEY)
         ask_confirm_rkey(said);
+    else if (type == SMCR_LLC_CONFIRM_RKEY_CONT)
+        check_other_links(said, said->lgr->confirmed[said->from->side]);
     else if (type == SMCR_LLC_DELETE_RKEY)
         ask_delete_rkey(said);
 }

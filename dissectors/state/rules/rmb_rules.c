@@ -70,25 +70,28 @@ has_ended(const smcr_state_t *state, const smcr_claim_t *claim)
 
 /* Whether the capture may lack the end of the connection. */
 smcr_doubt_t
-smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner)
+smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
+               const smcr_link_t *added)
 {
     use_t *use = smcr_state_alloc0(arrival->state, sizeof *use);
 
     *use = (use_t){.conn = conn, .owner = owner};
     if (arrival->qp)
         use->at = smcr_point_at(arrival->qp, arrival->psn);
-    return smcr_doubt_both(arrival, conn->lgr,
+    return smcr_doubt_both(arrival, conn->lgr, added,
                            (smcr_claim_t){.has_come = has_ended, .about = use});
 }
 
 /* The RKey of an RMB in use names no other one. (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8) */
 void
-smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry)
+smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
+                  const smcr_link_t *added)
 {
     const smcr_conn_t *conn = smcr_rmb_user(entry->rmb);
 
     if (conn)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE, smcr_doubt_use(arrival, conn, entry->rmb->side),
+        smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE,
+                    smcr_doubt_use(arrival, conn, entry->rmb->side, added),
                     "RKey 0x%08x is that of another RMB, which connection %u uses", entry->rkey,
                     conn->index);
 }
@@ -147,7 +150,7 @@ check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
 {
     if (smcr_rmb_count(lgr, side) >= SMCR_RMBS_MAX)
         smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
-                    smcr_doubt_both(arrival, lgr, (smcr_claim_t){0}),
+                    smcr_doubt_both(arrival, lgr, NULL, (smcr_claim_t){0}),
                     "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
 }
 
@@ -159,7 +162,7 @@ smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey
     bool known = entry && smcr_rmb_is_alive(entry->rmb);
 
     if (known && entry->va != va)
-        smcr_rules_in_use(arrival, entry);
+        smcr_rules_in_use(arrival, entry, NULL);
     if (known)
         return entry->va != va || entry->rmb->refused_frame;
     check_shared(arrival, qp, rkey, va);
@@ -218,20 +221,28 @@ check_early(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 }
 
 /* Without first contact CONFIRM RKEY announces a new RMB, before CLC names it. It may come later in
- * the capture, where RoCE is captured elsewhere. (R-3.5.2-2) */
+ * the capture, where RoCE is captured elsewhere. What is doubtful is a notice of the flow.
+ * (R-3.5.2-2) */
+static void
+check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+{
+    smcr_claim_t claim = {
+        .has_come = is_confirmed, .about = rmb, .deadline = arrival->when.time + LATE};
+    smcr_doubt_t doubt = smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim);
+
+    if (!doubt.kind)
+        smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+                    "No CONFIRM RKEY announces the RMB");
+}
+
 void
 smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb,
                      bool is_new)
 {
-    smcr_claim_t claim = {
-        .has_come = is_confirmed, .about = rmb, .deadline = arrival->when.time + LATE};
-
-    if (conn->first_contact)
+    if (conn->first_contact || !conn->accept_frame || !rmb->lgr->from_start)
         return;
     if (is_new)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED,
-                    smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
-                    "No CONFIRM RKEY announces the RMB");
+        check_confirmed(arrival, rmb);
     if ((is_new || rmb->confirmed) && !rmb->agreed)
         check_early(arrival, rmb);
 }

@@ -14,11 +14,13 @@
 const smcr_conn_t *smcr_rmb_user(const smcr_rmb_t *rmb);
 
 /* The message that arrives breaks a rule if the connection uses the RMB of `owner`, a side, still:
- * whether the capture may lack its end. */
-smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner);
+ * whether the capture may lack its end. `added`: as in smcr_doubt_both(). */
+smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
+                            const smcr_link_t *added);
 
-/* The message that arrives gives the RKey of the entry to another RMB. */
-void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry);
+/* The message that arrives gives the RKey of the entry to another RMB. `added`: likewise. */
+void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
+                       const smcr_link_t *added);
 
 /* The owner of `qp` announces an RMB there. Returns whether it is a new one. */
 bool smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
