@@ -15,7 +15,10 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.icrc.calculated", "smcr.icrc.doubted", "smcr.icrc.status", "smcr.link.mismatch", "smcr.no_response", "smcr.no_roce",
            "smcr.rdma.peer", "smcr.resent.cause", "smcr.resent.from", "smcr.resent.nak_in", "smcr.resent.wait",
            "smcr.response_in", "smcr.rkey.link_missing", "smcr.stream.gap", "smcr.whole_in", "smcr.write.ack_time", "smcr.write.acked_in",
-           "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten"}
+           "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten",
+           "smcr.rkey.not_announced", "smcr.rkey.in_use", "smcr.rkey.again", "smcr.rkey.deleted_in_use",
+           "smcr.rkey.not_on_link", "smcr.rkey.too_many", "smcr.rkey.wrong_link", "smcr.rkey.count_wrong",
+           "smcr.rkey.unknown_accepted", "smcr.rkey.clc_early", "smcr.rkey.not_retried"}
 
 
 def experts_text():

@@ -121,12 +121,12 @@ check_pairs(const said_t *said, const smcr_countdown_t *told)
         return;
     if (left < ADD_ROOM && left < due)
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_COUNT_SHORT, doubt,
-                    "%u RTokens are left, though %u were due, as Linux does "
+                    "RTokens left: %u, though %u were due, as Linux does "
                     "(smc_llc_add_link_cont())",
                     left, due);
     else
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_COUNT, doubt,
-                    "%u RTokens are left, but after the message before %u are", left, due);
+                    "RTokens left: %u, but %u after the message before", left, due);
 }
 
 /* The server asks, the client answers. (R-A.3.3-1) */
@@ -150,8 +150,8 @@ take_add_link_cont(const said_t *said)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* Whether more than one continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5
- * calls for a continuation behind more than three: three may come with or without one. */
+/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 calls for a
+ * continuation behind more than three: three may come with or without one. */
 static bool
 is_unfinished(const smcr_countdown_t *told)
 {
@@ -195,7 +195,7 @@ take_confirm_rkey_cont(const said_t *said)
     else if (told->last.qp == said->arrival->qp && !is_due(told, left))
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_COUNT,
                     smcr_doubt_since(said->arrival, &told->last),
-                    "%u RTokens are left, though the message before had %u", left, told->left);
+                    "RTokens left: %u, but %u in the message before", left, told->left);
     *told = now(said, (uint8_t)left, true);
 }
 
