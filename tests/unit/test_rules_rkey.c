@@ -182,8 +182,8 @@ test_change(gconstpointer data)
     capture_close(&scene.capture);
 }
 
-/* smcr.rkey.clc_early: the Accept of a later contact; the CONFIRM RKEY of its RMB is answered before
- * or afterwards. (R-3.5.5.2.1-2) */
+/* smcr.rkey.clc_early: the Accept of a later contact; the CONFIRM RKEY of its RMB is answered
+ * before or afterwards. (R-3.5.5.2.1-2) */
 static void
 test_early(gconstpointer data)
 {

@@ -112,11 +112,11 @@ typedef struct {
     bool continues;    /* that was a continuation */
 } smcr_countdown_t;
 
-/* What the server is changing in the group: a link that it adds, or deletes. */
+/* What the server is changing in the group. */
 typedef struct {
-    uint64_t time;     /* of its request, nanoseconds since the epoch; 0: nothing */
-    smcr_link_t *on;   /* that carries it; NULL: it deletes one */
-    uint8_t number;    /* of the new link */
+    uint64_t adds, deletes; /* its open request, nanoseconds since the epoch; 0: there is none */
+    smcr_link_t *on; /* that carries ADD LINK; NULL: it adds none */
+    uint8_t number;  /* of the new link */
     smcr_countdown_t told[2]; /* by side: ADD LINK CONTINUATION */
 } smcr_change_t;
 

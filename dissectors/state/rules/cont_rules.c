@@ -41,18 +41,24 @@ take_add_link(const said_t *said)
     smcr_change_t *change = &said->lgr->change;
 
     if (!said->response && said->by_server && add->qpn)
-        *change = (smcr_change_t){said->arrival->when.time, said->link, add->link, {{{0}, 0, false}}};
-    else if (said->response && said->llc->flags & SMCR_LLC_FLAG_REJECTED)
-        *change = (smcr_change_t){0};
+        *change = (smcr_change_t){.adds = said->arrival->when.time,
+                                  .deletes = change->deletes,
+                                  .on = said->link,
+                                  .number = add->link};
+    else if (said->response && said->llc->flags & SMCR_LLC_FLAG_REJECTED &&
+             add->link == change->number)
+        *change = (smcr_change_t){.deletes = change->deletes};
+    else if (said->response)
+        change->told[said->side] = (smcr_countdown_t){.left = 0};
 }
 
 static void
 take_delete_link(const said_t *said)
 {
     if (said->response)
-        said->lgr->change = (smcr_change_t){0};
+        said->lgr->change.deletes = 0;
     else if (said->by_server)
-        said->lgr->change = (smcr_change_t){.time = said->arrival->when.time};
+        said->lgr->change.deletes = said->arrival->when.time;
 }
 
 /* Before the server confirms the link, both sides have told all. (R-A.3.3-1) */
@@ -66,11 +72,12 @@ take_confirm_link(const said_t *said)
     for (int side = 0; side < 2 && !said->response && said->by_server; side++)
         if (change->told[side].left > ADD_ROOM)
             smcr_breach(said->arrival, SMCR_EVENT_RKEY_COUNT,
-                        smcr_doubt_next(said->arrival, &change->told[side].last),
+                        smcr_doubt_or(smcr_doubt_link(said->arrival, change->on),
+                                      smcr_doubt_next(said->arrival, &change->told[side].last)),
                         "The %s has not told all its RTokens for link %u yet",
                         side == said->lgr->server ? "server" : "client", change->number);
     if (said->response)
-        *change = (smcr_change_t){0};
+        *change = (smcr_change_t){.deletes = change->deletes};
 }
 
 /* ---- ADD LINK CONTINUATION ---- */
@@ -115,7 +122,7 @@ check_pairs(const said_t *said, const smcr_countdown_t *told)
 {
     unsigned left = said->llc->u.add_link_cont.rtokens_left;
     unsigned due = told->left > ADD_ROOM ? told->left - ADD_ROOM : 0U;
-    smcr_doubt_t doubt = smcr_doubt_since(said->arrival, &told->last);
+    smcr_doubt_t doubt = smcr_doubt_link(said->arrival, said->link);
 
     if (told->last.qp != said->arrival->qp || left == due)
         return;
@@ -150,8 +157,8 @@ take_add_link_cont(const said_t *said)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 calls for a
- * continuation behind more than three: three may come with or without one. */
+/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 calls for
+ * one behind more than three: three may come with or without. */
 static bool
 is_unfinished(const smcr_countdown_t *told)
 {
@@ -203,7 +210,7 @@ static void
 take_refusal(const said_t *said)
 {
     if (said->llc->flags & SMCR_LLC_FLAG_NEGATIVE)
-        said->lgr->confirms[!said->side] = (smcr_countdown_t){{0}, 0, false};
+        said->lgr->confirms[!said->side] = (smcr_countdown_t){.left = 0};
 }
 
 /* ---- all messages ---- */

@@ -46,14 +46,15 @@ link_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
     return !is_no_link(claim->about, (uint8_t)claim->key);
 }
 
-/* The list names links of the group. What is doubtful is a notice of the flow. (R-A.3.5-5) */
+/* The list names links of the group. 0 is in places that are not used, where the count is wrong.
+ * What is doubtful is a notice of the flow. (R-A.3.5-5) */
 static void
 check_number(const said_t *said, uint8_t number)
 {
     smcr_lgr_t *lgr = said->lgr;
     smcr_claim_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
 
-    if (lgr->server == SMCR_SIDE_UNKNOWN || !is_no_link(lgr, number))
+    if (!number || lgr->server == SMCR_SIDE_UNKNOWN || !is_no_link(lgr, number))
         return;
     smcr_doubt_t doubt = smcr_doubt_later(said->arrival, lgr, lgr->server, claim);
     if (!doubt.kind)
@@ -134,19 +135,26 @@ check_retry(const said_t *said)
                 "(smc_llc_do_confirm_rkey())");
 }
 
+/* Whether the server's request from that time is still open. */
+static bool
+is_open_still(const said_t *said, uint64_t time)
+{
+    return time && said->arrival->when.time < time + CHANGE_WAIT;
+}
+
 /* The server refuses what comes while it adds or deletes a link. (R-3.5.5.3-5) */
 static void
 check_change(const said_t *said)
 {
     const smcr_change_t *change = &said->lgr->change;
+    bool adds = is_open_still(said, change->adds);
 
-    if (said->from->side == said->lgr->server && change->time &&
-        said->arrival->when.time < change->time + CHANGE_WAIT)
+    if (said->from->side == said->lgr->server && (adds || is_open_still(said, change->deletes)))
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_ACCEPTED_IN_CHANGE,
                     smcr_doubt_group(said->arrival, said->lgr),
                     "The server is %s a link, but agrees, as Linux does "
                     "(smc_llc_rmt_conf_rkey())",
-                    change->on ? "adding" : "deleting");
+                    adds ? "adding" : "deleting");
 }
 
 static void
