@@ -15,6 +15,7 @@ EXPECTED = {"smcr.link.number_unknown": [94, 106, 108, 110, 116, 118, 317, 325],
                 347, 351],
             "smcr.rkey.count_short": [140], "smcr.rkey.count_wrong": [70, 82, 86, 102, 124, 128],
             "smcr.rkey.wrong_link": [94, 108, 116, 144]}
+UNPROVEN = {"smcr.llc.wrong_sender": [313]}
 
 
 class Sender:

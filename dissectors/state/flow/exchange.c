@@ -413,6 +413,21 @@ give_up(const smcr_topic_t *topic)
     }
 }
 
+/* A response repeats what its request says. Where the capture lacks packets of the link, or has them
+ * in another order, this may be the response to another one. */
+static void
+note_not_echoed(const smcr_arrival_t *arrival)
+{
+    smcr_qp_t *to = arrival->qp, *from = smcr_qp_peer(to);
+    smcr_point_t asked = smcr_point_at(from, from->traffic.flow.first);
+    smcr_point_t answered = smcr_point_at(to, to->traffic.flow.first);
+    smcr_doubt_t doubt = smcr_doubt_since(arrival, &asked);
+
+    smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED,
+                smcr_doubt_or(doubt, smcr_doubt_since(arrival, &answered)),
+                "The response does not repeat what the request says");
+}
+
 bool
 smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
@@ -434,7 +449,7 @@ smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         return open;
     }
     if (request->key != topic->key)
-        smcr_event_add(arrival, SMCR_EVENT_NOT_ECHOED, NULL);
+        note_not_echoed(arrival);
     answer(arrival, topic, request, true);
     note_late(arrival, request);
     return true;
