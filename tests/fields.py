@@ -21,7 +21,9 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong",
            "smcr.move.not_validated", "smcr.delete_link.reason_wrong", "smcr.llc.overlap", "smcr.llc.unrequested",
            "smcr.llc.wish_ignored", "smcr.llc.wrong_link", "smcr.link.asymmetric_kept", "smcr.link.before_confirm",
            "smcr.link.data_early", "smcr.link.no_second", "smcr.link.not_confirmed", "smcr.link.too_many",
-           "smcr.rmb.changed"}
+           "smcr.rmb.changed", "smcr.rkey.not_announced", "smcr.rkey.in_use", "smcr.rkey.again",
+           "smcr.rkey.deleted_in_use", "smcr.rkey.not_on_link", "smcr.rkey.too_many", "smcr.rkey.wrong_link",
+           "smcr.rkey.count_wrong", "smcr.rkey.unknown_accepted", "smcr.rkey.clc_early", "smcr.rkey.not_retried"}
 
 
 def experts_text():

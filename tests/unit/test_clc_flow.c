@@ -27,7 +27,7 @@ typedef struct {
     int lgr, link;    /* indices in the record; -1: none */
 } step_t;
 
-#define UNCONFIRMED "RKEY_NOT_CONFIRMED"
+#define UNCONFIRMED "RKEY_NOT_CONFIRMED RKEY_CLC_EARLY"
 
 static const struct {
     const char *name;

@@ -118,11 +118,10 @@ static const struct {
         {SERVER, 2, SERVER_RKEY, 0, 0}, {CLIENT, 2, 0x201, 0, 0}}},
     {"ADD LINK accepted, RKeys follow", {
         {SERVER, ADD_OF(0, SERVER_2), 0, 0, ""}, {CLIENT, ADD_OF(R, CLIENT_2), 0, 1, TO_COME},
-        {SERVER, CONT(0, 2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000}, {0, 0x777, 1, 2})), 0, 0,
-         "RKEY_UNKNOWN"},
+        {SERVER, CONT(0, 2, TOKENS({0, 0x200, 0x201, 9}, {0, 0x777, 1, 2})), 0, 0, "RKEY_UNKNOWN"},
         {CLIENT, CONT(R, 2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 3, ""},
-        {SERVER, CONT(0, 9, TOKENS({0, SERVER_RKEY, 0x299, 0x9000})), 0, 0, "UNKNOWN_LINK"}, STOP},
-        1, SMCR_LINK_ANNOUNCED, 0, {
+        {SERVER, CONT(0, 9, TOKENS({0, SERVER_RKEY, 0x299, 0x9000})), 0, 0,
+         "RKEY_WRONG_LINK UNKNOWN_LINK"}, STOP}, 1, SMCR_LINK_ANNOUNCED, 0, {
         {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
         {SERVER, 2, 1, 0, 0}, {SERVER, 2, 0x299, 0, 0}}},
     {"ADD LINK rejected", { /* the reply echoes the server's data */
@@ -170,13 +169,13 @@ static const struct {
     {"CONFIRM RKEY with continuation", {LINK_2,
         {SERVER, RKEY(0, 0x300), 0, 0, "RKEY_LINK_MISSING"},
         {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000}, {7, 0, 0x302, 0x5000})), 0, 0,
-         "UNKNOWN_LINK"},
-        {CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), 0, 6, ""}, STOP},
+         "RKEY_WRONG_LINK RKEY_COUNT UNKNOWN_LINK"},
+        {CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), 0, 6, "NOT_ECHOED"}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {
         {SERVER, 1, 0x300, 0x300, 0}, {SERVER, 2, 0x301, 0x300, 0}, {SERVER, 2, 0x399, 0, 0},
         {CLIENT, 2, 0x301, 0, 0}}},
     {"continuation without CONFIRM RKEY", {LINK_2,
-        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, ""}, STOP},
+        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, "RKEY_COUNT"}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{SERVER, 2, 0x301, 0, 0}}},
     {"DELETE RKEY", {LINK_2, /* one link's RKey frees the RMB on all */
         {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
@@ -185,8 +184,9 @@ static const struct {
         {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 1}, {SERVER, 2, 0x201, SERVER_RKEY, 1},
         {CLIENT, 1, CLIENT_RKEY, CLIENT_RKEY, 0}}},
     {"DELETE RKEY of the peer's RMB", {
-        {CLIENT, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "RKEY_UNKNOWN"}, STOP},
-        1, 0, 0, {{SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
+        {CLIENT, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0,
+         "RKEY_NOT_ANNOUNCED RKEY_UNKNOWN"}, STOP}, 1, 0, 0, {
+        {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
     {"RKey used again", {
         {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
         {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 1, ""},

@@ -345,6 +345,7 @@ take_confirm_rkey(const flow_t *flow)
     smcr_rmb_t *rmb = used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
                            : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
     flow->lgr->confirmed[owner->side] = rmb;
+    rmb->confirmed = true;
     take_other_rtokens(flow, rmb);
 }
 

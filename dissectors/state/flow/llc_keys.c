@@ -15,10 +15,17 @@ key_none(const smcr_llc_t *llc)
     return 0;
 }
 
+/* All that the message says (R-A.3.5-2, R-A.3.6-3). */
 static uint32_t
 key_rkey(const smcr_llc_t *llc)
 {
-    return llc->u.confirm_rkey.rkey;
+    const smcr_llc_confirm_rkey_t *confirm = &llc->u.confirm_rkey;
+    uint64_t key = (confirm->other_links * 31U + confirm->rkey) * UINT64_C(31) + confirm->va;
+
+    for (unsigned i = 0; i < llc->rtoken_count; i++)
+        key = ((key * 31 + llc->rtokens[i].link) * 31 + llc->rtokens[i].rkey) * 31 +
+              llc->rtokens[i].va;
+    return (uint32_t)(key ^ key >> 32);
 }
 
 /* Responses of version 2 repeat the number of RKeys only. */

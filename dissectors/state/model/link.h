@@ -127,6 +127,8 @@ typedef struct {
 typedef struct {
     unsigned count;
     smcr_rmb_t **rmbs;
+    uint32_t unknown; /* the last RKey of them that nobody has announced */
+    bool has_unknown;
 } smcr_withdrawal_t;
 
 /* What peers of SMC version 2 agree on in a first contact. */
@@ -139,6 +141,21 @@ typedef struct {
 
 /* Byte orders of lengths in LLC messages of version 2. */
 enum smcr_order { SMCR_ORDER_LITTLE = 1, SMCR_ORDER_BIG };
+
+/* How far a side is in telling RTokens that need several messages. */
+typedef struct {
+    smcr_point_t last; /* message so far; none: it has sent none */
+    uint8_t left;      /* RTokens that were left then, those of that message included */
+    bool continues;    /* that was a continuation */
+} smcr_countdown_t;
+
+/* What the server is changing in the group. */
+typedef struct {
+    uint64_t adds, deletes; /* its open request, nanoseconds since the epoch; 0: there is none */
+    smcr_link_t *on; /* that carries ADD LINK; NULL: it adds none */
+    uint8_t number;  /* of the new link */
+    smcr_countdown_t told[2]; /* by side: ADD LINK CONTINUATION */
+} smcr_change_t;
 
 typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
 
@@ -169,6 +186,11 @@ struct smcr_lgr {
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
+    smcr_rmb_t *rmbs[2];  /* by side: the last one that was announced */
+    unsigned rmb_count[2]; /* that they lead to; some may be dead */
+    smcr_change_t change;
+    smcr_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */
+    uint32_t confirm_count[2];    /* by side: CONFIRM RKEY requests */
     smcr_lgr_type_t type;
     uint8_t max_links[2]; /* by side: as its CONFIRM LINK says; 0: it has said none */
     bool has_data;        /* somebody has written data */

@@ -82,8 +82,46 @@ smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va
     rmb->lgr = owner->link->lgr;
     rmb->side = owner->side;
     rmb->since = smcr_point_now(owner);
+    rmb->next = rmb->lgr->rmbs[rmb->side];
+    rmb->lgr->rmbs[rmb->side] = rmb;
+    rmb->lgr->rmb_count[rmb->side]++;
     smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
     return rmb;
+}
+
+bool
+smcr_rmb_is_alive(const smcr_rmb_t *rmb)
+{
+    return !rmb->over && !rmb->deleted_frame;
+}
+
+/* What is not alive never will be again: it leaves the list. So the list is walked only when it has
+ * become long. */
+unsigned
+smcr_rmb_count(smcr_lgr_t *lgr, int side)
+{
+    smcr_rmb_t **at = &lgr->rmbs[side];
+
+    if (lgr->rmb_count[side] < SMCR_RMBS_MAX)
+        return lgr->rmb_count[side];
+    for (lgr->rmb_count[side] = 0; *at;)
+        if (smcr_rmb_is_alive(*at)) {
+            lgr->rmb_count[side]++;
+            at = &(*at)->next;
+        } else {
+            *at = (*at)->next;
+        }
+    return lgr->rmb_count[side];
+}
+
+const smcr_rtoken_entry_t *
+smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
+{
+    const smcr_rtoken_entry_t *entry = rmb->rtokens;
+
+    while (entry && entry->owner != owner)
+        entry = entry->next;
+    return entry;
 }
 
 /* ---- elements ---- */

@@ -11,6 +11,7 @@
 #include "link.h"
 
 #define SMCR_RMB_ELEMENTS 256 /* the index is one byte, from 1 */
+#define SMCR_RMBS_MAX 255     /* of a side of a link group (2.1) */
 
 /* An RMB on one link. */
 typedef struct smcr_rtoken_entry {
@@ -23,13 +24,18 @@ typedef struct smcr_rtoken_entry {
 
 struct smcr_rmb {
     smcr_lgr_t *lgr;
+    smcr_rmb_t *next;             /* of the same side of the group, announced before it */
     smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
     int side;               /* of the owner, who receives data in it */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
     uint32_t deleted_frame; /* the response to DELETE RKEY; 0: not deleted */
     smcr_point_t deleted;   /* then, in the owner's flow; none where its request is absent */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
+    uint64_t agreed;        /* when its CONFIRM RKEY was answered, nanoseconds; 0: never */
+    uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
+    smcr_point_t refused;   /* then, in the flow to its owner */
     bool over;              /* announced again: this one means nothing any more */
+    bool confirmed;         /* by CONFIRM RKEY */
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
     struct smcr_element *elements; /* the others that a connection uses; NULL: there are none */
 };
@@ -44,6 +50,15 @@ smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rk
 
 /* A new RMB, whatever `rkey` named before: that is over. */
 smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
+
+/* Whether the owner has announced it, and has not withdrawn it. */
+bool smcr_rmb_is_alive(const smcr_rmb_t *rmb);
+
+/* RMBs of a side that are alive. */
+unsigned smcr_rmb_count(smcr_lgr_t *lgr, int side);
+
+/* Its RKey and address on the link of `owner`; NULL: none has been told. */
+const smcr_rtoken_entry_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
 
 /* Calls `test` with the connections that use the RMB. Returns whether it was true of one. */
 bool smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),

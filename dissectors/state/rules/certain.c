@@ -79,18 +79,25 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
-smcr_doubt_t
-smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+/* `added`: a link that has carried nothing yet; NULL: there is none. */
+static smcr_doubt_t
+doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
     smcr_doubt_t doubt = doubt_unless(lgr->from_start, SMCR_DOUBT_START);
 
     for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
-        if (link->state == SMCR_LINK_REJECTED)
+        if (link->state == SMCR_LINK_REJECTED || link == added)
             continue;
         doubt = smcr_doubt_or(doubt, doubt_unless(link->packet_count > 0, SMCR_DOUBT_ABSENT));
         doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
     }
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt);
+}
+
+smcr_doubt_t
+smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+{
+    return doubt_links(arrival, lgr, NULL);
 }
 
 smcr_doubt_t
@@ -281,4 +288,35 @@ smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
     return smcr_doubt_or(doubt_unless(smcr_is_new(arrival), SMCR_DOUBT_UNSEEN),
                          smcr_doubt_seen(arrival, told->sent, told->acked));
+}
+
+/* ---- both sides ---- */
+
+smcr_doubt_t
+smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added,
+                smcr_claim_t claim)
+{
+    return claim_flows(arrival, doubt_links(arrival, lgr, added), lgr, 3, added, claim);
+}
+
+/* Whether the group has lost a link since the side has sent its last CDC message. */
+static bool
+has_lost_link(const smcr_conn_t *conn, int side)
+{
+    const smcr_link_t *link = conn->lgr->all_links;
+    uint32_t last = conn->side[side].cdc_frame;
+
+    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost))
+        link = link->next_of_group;
+    return link != NULL;
+}
+
+bool
+smcr_conn_is_open(const smcr_conn_t *conn, int side)
+{
+    bool ended = conn->side[0].closed_frame || conn->side[0].abort_frame ||
+                 conn->side[1].closed_frame || conn->side[1].abort_frame;
+
+    return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
+           !conn->fallback.kind && !ended && !has_lost_link(conn, side);
 }

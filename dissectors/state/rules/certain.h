@@ -122,4 +122,16 @@ smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
 /* place: TCP and RoCE were captured at one place, so that what comes first was sent first. */
 smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
+/* later, for what either side may have sent. `added`: the link that the message that arrives helps
+ * to add, which has carried nothing yet; NULL: it does not. */
+smcr_doubt_t smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
+                             const smcr_link_t *added, smcr_claim_t claim);
+
+/*
+ * Whether the connection is open for sure, and `side` may be held to that: the capture has both
+ * messages that began it and no end of it. What the loss of a link has done to it is known only
+ * when that side has sent a CDC message since.
+ */
+bool smcr_conn_is_open(const smcr_conn_t *conn, int side);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "certain.h"
+#include "cont_rules.h"
 #include "delete_rules.h"
+#include "rkey_rules.h"
 #include "tcp_rules.h"
 #include "use_rules.h"
 #include "v2_rules.h"
@@ -176,4 +178,6 @@ smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     }
     if (type == SMCR_LLC_CONFIRM_RKEY && request)
         check_links(arrival, llc);
+    smcr_rules_keys(arrival, llc);
+    smcr_rules_continuation(arrival, llc);
 }

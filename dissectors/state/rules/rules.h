@@ -18,6 +18,7 @@
 #include "link_rules.h"
 #include "llc_rules.h"
 #include "move_rules.h"
+#include "rmb_rules.h"
 #include "tcp_rules.h"
 #include "use_rules.h"
 #include "v2_rules.h"

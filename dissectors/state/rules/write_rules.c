@@ -85,6 +85,29 @@ check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                     rmb->deleted_frame);
 }
 
+/* Whether the owner has announced the RMB again by now. */
+static bool
+has_come_again(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_rmb_t *rmb = claim->about;
+
+    (void)state;
+    return !rmb->refused_frame || rmb->over;
+}
+
+/* Nor to one behind its own negative response to CONFIRM RKEY. (R-A.3.5-9) */
+static void
+check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+{
+    smcr_claim_t claim = {.has_come = has_come_again, .about = rmb};
+
+    if (smcr_point_is_before(&rmb->refused, arrival->qp, arrival->psn))
+        smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY,
+                    smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
+                    "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
+                    rmb->refused_frame);
+}
+
 void
 smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry, uint32_t rkey)
 {
@@ -92,6 +115,8 @@ smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
         check_announced(arrival, rkey);
     else if (entry->rmb->deleted_frame)
         check_withdrawn(arrival, entry->rmb);
+    else if (entry->rmb->refused_frame)
+        check_refused(arrival, entry->rmb);
 }
 
 /* ---- elements ---- */

@@ -1,0 +1,410 @@
+/* rkey_rules.c
+ * RTokens: told once, for all links; withdrawn when nobody uses them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rkey_rules.h"
+
+#include "certain.h"
+#include "rmb_rules.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+#define SECOND UINT64_C(1000000000)
+#define RETRY_WAIT (5 * SECOND)  /* for a CONFIRM RKEY that was refused */
+#define CHANGE_WAIT (2 * SECOND) /* after which Linux gives a change of links up */
+
+/* ---- LLC ---- */
+
+/* An LLC message, with the two queue pairs of its link. */
+typedef struct {
+    const smcr_arrival_t *arrival;
+    const smcr_llc_t *llc;
+    smcr_qp_t *from, *to;
+    smcr_lgr_t *lgr;
+    bool negative; /* a response that refuses */
+} said_t;
+
+/* ---- CONFIRM RKEY ---- */
+
+/* Whether all links of the group have a number, but none has, or had, this one. */
+static bool
+is_no_link(const smcr_lgr_t *lgr, uint8_t number)
+{
+    const smcr_link_t *link = lgr->all_links;
+
+    while (link && link->has_number && link->number != number)
+        link = link->next_of_group;
+    return !link;
+}
+
+static bool
+link_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    (void)state;
+    return !is_no_link(claim->about, (uint8_t)claim->key);
+}
+
+/* The list names links of the group. 0 is in places that are not used, where the count is wrong.
+ * What is doubtful is a notice of the flow. (R-A.3.5-5) */
+static void
+check_number(const said_t *said, uint8_t number)
+{
+    smcr_lgr_t *lgr = said->lgr;
+    smcr_claim_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
+
+    if (!number || lgr->server == SMCR_SIDE_UNKNOWN || !is_no_link(lgr, number))
+        return;
+    smcr_doubt_t doubt = smcr_doubt_later(said->arrival, lgr, lgr->server, claim);
+    if (!doubt.kind)
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
+                    "The link group never had a link %u", number);
+}
+
+/* The RTokens are new, too. (R-A.3.5-8) */
+static void
+check_other_links(const said_t *said, const smcr_rmb_t *rmb)
+{
+    smcr_lgr_t *lgr = said->lgr;
+
+    for (unsigned i = 0; i < said->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &said->llc->rtokens[i];
+        const smcr_link_t *link = smcr_lgr_link(lgr, rtoken->link);
+        const smcr_rtoken_entry_t *entry =
+            link ? smcr_rmb_find(said->arrival->state, &link->qp[said->from->side], rtoken->rkey)
+                 : NULL;
+        if (entry && entry->rmb != rmb)
+            smcr_rules_in_use(said->arrival, entry, NULL);
+        if (!link)
+            check_number(said, rtoken->link);
+    }
+}
+
+/* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
+static void
+ask_confirm_rkey(const said_t *said)
+{
+    const smcr_llc_confirm_rkey_t *confirm = &said->llc->u.confirm_rkey;
+    const smcr_rtoken_entry_t *entry =
+        smcr_rmb_find(said->arrival->state, said->from, confirm->rkey);
+    bool is_new = smcr_rules_rmb(said->arrival, said->from, confirm->rkey, confirm->va);
+    const smcr_conn_t *conn = is_new ? NULL : smcr_rmb_user(entry->rmb);
+
+    said->lgr->confirm_count[said->from->side]++;
+    if (conn)
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_AGAIN,
+                    smcr_doubt_use(said->arrival, conn, said->from->side, NULL),
+                    "The RMB is announced already, and connection %u uses it", conn->index);
+    check_other_links(said, entry ? entry->rmb : NULL);
+    if (entry)
+        entry->rmb->refused_frame = 0;
+}
+
+/* What a server has not agreed to. */
+typedef struct {
+    const smcr_lgr_t *lgr;
+    int owner; /* side */
+} retry_t;
+
+static bool
+is_retried(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const retry_t *retry = claim->about;
+
+    (void)state;
+    return retry->lgr->confirm_count[retry->owner] != claim->key || retry->lgr->ended_frame;
+}
+
+/* After a negative response with retry flag the owner tells its RTokens anew. Linux declines the
+ * connection. (R-3.5.5.3-6) */
+static void
+check_retry(const said_t *said)
+{
+    const smcr_arrival_t *arrival = said->arrival;
+    retry_t *retry = smcr_state_alloc0(arrival->state, sizeof *retry);
+    smcr_claim_t claim = {.has_come = is_retried,
+                          .about = retry,
+                          .key = said->lgr->confirm_count[said->to->side],
+                          .deadline = arrival->when.time + RETRY_WAIT};
+
+    *retry = (retry_t){said->lgr, said->to->side};
+    smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_RETRIED,
+                smcr_doubt_later(arrival, said->lgr, said->to->side, claim),
+                "No CONFIRM RKEY follows within 5 seconds, as Linux does "
+                "(smc_llc_do_confirm_rkey())");
+}
+
+/* Whether the server's request from that time is still open. */
+static bool
+is_open_still(const said_t *said, uint64_t time)
+{
+    return time && said->arrival->when.time < time + CHANGE_WAIT;
+}
+
+/* The server refuses what comes while it adds or deletes a link. (R-3.5.5.3-5) */
+static void
+check_change(const said_t *said)
+{
+    const smcr_change_t *change = &said->lgr->change;
+    bool adds = is_open_still(said, change->adds);
+
+    if (said->from->side == said->lgr->server && (adds || is_open_still(said, change->deletes)))
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_ACCEPTED_IN_CHANGE,
+                    smcr_doubt_group(said->arrival, said->lgr),
+                    "The server is %s a link, but agrees, as Linux does "
+                    "(smc_llc_rmt_conf_rkey())",
+                    adds ? "adding" : "deleting");
+}
+
+static void
+answer_confirm_rkey(const said_t *said)
+{
+    const smcr_arrival_t *arrival = said->arrival;
+    const smcr_rtoken_entry_t *entry =
+        smcr_rmb_find(arrival->state, said->to, said->llc->u.confirm_rkey.rkey);
+
+    if (entry && !said->negative && !entry->rmb->agreed)
+        entry->rmb->agreed = arrival->when.time;
+    if (entry && said->negative && !smcr_rmb_user(entry->rmb)) {
+        entry->rmb->refused_frame = arrival->when.frame;
+        entry->rmb->refused = smcr_point_at(arrival->qp, arrival->psn);
+    }
+    if (!said->negative)
+        check_change(said);
+    else if (said->llc->flags & SMCR_LLC_FLAG_RETRY)
+        check_retry(said);
+}
+
+/* ---- DELETE RKEY ---- */
+
+/* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
+static bool
+rkey_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_qp_t *owner = claim->about;
+
+    return smcr_rmb_find(state, owner, claim->key) || !smcr_lgr_has_conns(owner->link->lgr);
+}
+
+static smcr_doubt_t
+doubt_unknown(const said_t *said, const smcr_qp_t *owner, uint32_t rkey)
+{
+    smcr_claim_t claim = {.has_come = rkey_has_come, .about = owner, .key = rkey};
+
+    return smcr_doubt_later(said->arrival, said->lgr, owner->side, claim);
+}
+
+/* The other link on which the sender has an RMB with this RKey; NULL: there is none. */
+static const smcr_link_t *
+other_link_with(const said_t *said, uint32_t rkey)
+{
+    smcr_link_t *link = said->lgr->all_links;
+
+    while (link && !smcr_rmb_find(said->arrival->state, &link->qp[said->from->side], rkey))
+        link = link->next_of_group;
+    return link;
+}
+
+/* DELETE RKEY names RMBs by what they have been announced with, on the link that carries it.
+ * (R-3.5.5.2-2, R-3.5.5.2.2-3) */
+static void
+check_unknown(const said_t *said, uint32_t rkey)
+{
+    const smcr_link_t *other = other_link_with(said, rkey);
+    smcr_doubt_t doubt = doubt_unknown(said, said->from, rkey);
+
+    if (doubt.kind) /* the flow gives a notice */
+        return;
+    if (other)
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+                    "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
+                    "message",
+                    rkey, other->number);
+    else
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+                    "RKey 0x%08x was never announced on this link", rkey);
+}
+
+/* Only an RMB that no connection uses is deleted. (R-3.5.5.2.2-1) */
+static void
+check_deleted(const said_t *said, const smcr_rtoken_entry_t *entry)
+{
+    const smcr_conn_t *conn = smcr_rmb_user(entry->rmb);
+
+    if (conn)
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_DELETED_IN_USE,
+                    smcr_doubt_use(said->arrival, conn, said->from->side, NULL),
+                    "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
+}
+
+static void
+ask_delete_rkey(const said_t *said)
+{
+    smcr_withdrawal_t *asked = &said->lgr->withdrawn[said->from->side];
+
+    asked->has_unknown = false;
+    for (unsigned i = 0; i < said->llc->rtoken_count; i++) {
+        uint32_t rkey = said->llc->rtokens[i].rkey;
+        const smcr_rtoken_entry_t *entry = smcr_rmb_find(said->arrival->state, said->from, rkey);
+        if (entry) {
+            check_deleted(said, entry);
+            continue;
+        }
+        if (!asked->has_unknown)
+            check_unknown(said, rkey);
+        asked->unknown = rkey;
+        asked->has_unknown = true;
+    }
+}
+
+/* An unknown RKey makes the response negative. (R-A.3.7-4) */
+static void
+answer_delete_rkey(const said_t *said)
+{
+    smcr_withdrawal_t *asked = &said->lgr->withdrawn[said->to->side];
+
+    if (asked->has_unknown && !said->negative && asked->count == said->llc->u.delete_rkey.count)
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
+                    doubt_unknown(said, said->to, asked->unknown),
+                    "RKey 0x%08x was never announced, but the response is positive",
+                    asked->unknown);
+    asked->has_unknown = false;
+}
+
+/* ---- links ---- */
+
+/* That an RMB has no RToken for a queue pair. */
+typedef struct {
+    const smcr_rmb_t *rmb;
+    const smcr_qp_t *owner;
+} lack_t;
+
+static bool
+rtoken_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const lack_t *lack = claim->about;
+
+    (void)state;
+    return smcr_rmb_rtoken(lack->rmb, lack->owner) || !smcr_rmb_is_alive(lack->rmb);
+}
+
+/* A connection that began before the link was added, but whose RMB of `side` cannot be reached over
+ * it; NULL: there is none. */
+static const smcr_conn_t *
+find_unreachable(const smcr_link_t *link, int side)
+{
+    const smcr_conn_t *conn = link->lgr->conns;
+
+    for (; conn; conn = conn->next_of_group) {
+        const smcr_rmb_t *rmb = conn->side[side].rmb;
+        if (rmb && smcr_conn_is_open(conn, side) && conn->side[side].cdc_frame &&
+            MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame &&
+            smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]))
+            break;
+    }
+    return conn;
+}
+
+/*
+ * When a link gets active, both sides have told the RTokens of all their RMBs. One that no
+ * connection uses may be left out, as Linux does (smc_llc_add_link_cont()). (R-2.2-2,
+ * R-3.5.5.2.3-3)
+ */
+static void
+answer_confirm_link(const said_t *said)
+{
+    smcr_link_t *link = said->from->link;
+
+    for (int side = 0; side < 2 && link->state == SMCR_LINK_ANNOUNCED; side++) {
+        const smcr_conn_t *conn = find_unreachable(link, side);
+        if (!conn)
+            continue;
+        lack_t *lack = smcr_state_alloc0(said->arrival->state, sizeof *lack);
+        *lack = (lack_t){conn->side[side].rmb, &link->qp[side]};
+        smcr_claim_t claim = {.has_come = rtoken_has_come, .about = lack};
+        smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
+                    smcr_doubt_both(said->arrival, said->lgr, NULL, claim),
+                    "The %s has told no RToken on link %u for its RMB of connection %u",
+                    side == said->lgr->server ? "server" : "client", link->number, conn->index);
+    }
+}
+
+/* Whether the message gives this RKey to two RMBs. */
+static bool
+is_given_twice(const smcr_llc_t *llc, unsigned at)
+{
+    const smcr_rtoken_t *rtokens = llc->rtokens;
+    unsigned i = 0;
+
+    while (i < at && (rtokens[i].rkey != rtokens[at].rkey ||
+                      rtokens[i].ref_rkey == rtokens[at].ref_rkey))
+        i++;
+    return i < at;
+}
+
+/* Each RKey on a new link names one RMB. (R-A.3.3-6) */
+static void
+check_new_rtokens(const said_t *said, const smcr_link_t *link)
+{
+    const smcr_state_t *state = said->arrival->state;
+
+    for (unsigned i = 0; link && i < said->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &said->llc->rtokens[i];
+        const smcr_rtoken_entry_t *known = smcr_rmb_find(state, said->from, rtoken->ref_rkey);
+        const smcr_rtoken_entry_t *entry =
+            smcr_rmb_find(state, &link->qp[said->from->side], rtoken->rkey);
+        if (is_given_twice(said->llc, i))
+            smcr_breach(said->arrival, SMCR_EVENT_RKEY_IN_USE, smcr_doubt_message(said->arrival),
+                        "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
+        else if (known && entry && entry->rmb != known->rmb)
+            smcr_rules_in_use(said->arrival, entry,
+                              link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
+    }
+}
+
+/* ---- all messages ---- */
+
+static void
+take_request(const said_t *said, uint8_t type)
+{
+    if (type == SMCR_LLC_CONFIRM_RKEY)
+        ask_confirm_rkey(said);
+    else if (type == SMCR_LLC_CONFIRM_RKEY_CONT)
+        check_other_links(said, said->lgr->confirmed[said->from->side]);
+    else if (type == SMCR_LLC_DELETE_RKEY)
+        ask_delete_rkey(said);
+}
+
+static void
+take_response(const said_t *said, uint8_t type)
+{
+    if (type == SMCR_LLC_CONFIRM_RKEY)
+        answer_confirm_rkey(said);
+    else if (type == SMCR_LLC_DELETE_RKEY)
+        answer_delete_rkey(said);
+    else if (type == SMCR_LLC_CONFIRM_LINK)
+        answer_confirm_link(said);
+}
+
+void
+smcr_rules_keys(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    said_t said = {
+        .arrival = arrival,
+        .llc = llc,
+        .from = smcr_qp_peer(arrival->qp),
+        .to = arrival->qp,
+        .lgr = lgr,
+        .negative = (llc->flags & SMCR_LLC_FLAG_NEGATIVE) != 0,
+    };
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+
+    if (type == SMCR_LLC_ADD_LINK_CONT)
+        check_new_rtokens(&said, smcr_lgr_link(lgr, llc->u.add_link_cont.link));
+    else if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
+        take_response(&said, type);
+    else
+        take_request(&said, type);
+}

@@ -1,0 +1,248 @@
+/* rmb_rules.c
+ * RMBs: not too many, each in one group, announced before CLC names it, and kept while it is used.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "rmb_rules.h"
+
+#include <string.h>
+
+#include "certain.h"
+#include "state/model/store.h"
+#include "wire/wire.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define LATE (1000 * MILLISECOND) /* RoCE may be captured later than TCP */
+
+/* ---- RMBs in use ---- */
+
+typedef struct {
+    int owner; /* side */
+    const smcr_conn_t **found;
+} search_t;
+
+/* Whether the connection is open, as its RMB's owner has shown by a CDC message. */
+static bool
+is_open(const smcr_conn_t *conn, const void *data)
+{
+    const search_t *search = data;
+    bool open = conn->side[search->owner].cdc_frame && smcr_conn_is_open(conn, search->owner);
+
+    if (open)
+        *search->found = conn;
+    return open;
+}
+
+/* A connection that uses the RMB for sure; NULL: there is none. */
+const smcr_conn_t *
+smcr_rmb_user(const smcr_rmb_t *rmb)
+{
+    const smcr_conn_t *found = NULL;
+
+    if (smcr_rmb_is_alive(rmb))
+        smcr_rmb_any(rmb, is_open, &(search_t){rmb->side, &found});
+    return found;
+}
+
+/* That a connection used an RMB when a message came. */
+typedef struct {
+    const smcr_conn_t *conn;
+    int owner;       /* side */
+    smcr_point_t at; /* the message, in the flow from the owner; none: it came over TCP */
+} use_t;
+
+/* Whether the connection may have ended before the message, though the capture has that behind it.
+ * Only what its owner sends behind the message, on the same link, was certainly sent later. */
+static bool
+has_ended(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const use_t *use = claim->about;
+    const smcr_conn_side_t *owner = &use->conn->side[use->owner];
+    const smcr_conn_side_t *peer = &use->conn->side[!use->owner];
+
+    (void)state;
+    if (owner->closed_frame || owner->abort_frame)
+        return !use->at.qp || !peer->heard.qp || peer->heard.qp != use->at.qp ||
+               peer->heard.psn <= use->at.psn;
+    return peer->closed_frame || peer->abort_frame || use->conn->decline_frame;
+}
+
+/* Whether the capture may lack the end of the connection. */
+smcr_doubt_t
+smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
+               const smcr_link_t *added)
+{
+    use_t *use = smcr_state_alloc0(arrival->state, sizeof *use);
+
+    *use = (use_t){.conn = conn, .owner = owner};
+    if (arrival->qp)
+        use->at = smcr_point_at(arrival->qp, arrival->psn);
+    return smcr_doubt_both(arrival, conn->lgr, added,
+                           (smcr_claim_t){.has_come = has_ended, .about = use});
+}
+
+/* The RKey of an RMB in use names no other one. (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8) */
+void
+smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
+                  const smcr_link_t *added)
+{
+    const smcr_conn_t *conn = smcr_rmb_user(entry->rmb);
+
+    if (conn)
+        smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE,
+                    smcr_doubt_use(arrival, conn, entry->rmb->side, added),
+                    "RKey 0x%08x is that of another RMB, which connection %u uses", entry->rkey,
+                    conn->index);
+}
+
+/* ---- RMBs of other groups ---- */
+
+/* Whether nobody uses the RMB any more. */
+static bool
+is_free(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    (void)state;
+    return !smcr_rmb_user(claim->about);
+}
+
+/* What the RKey stands for in the group at the device of `qp`; NULL: nothing. */
+static const smcr_rtoken_entry_t *
+find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, uint32_t rkey)
+{
+    const smcr_rtoken_entry_t *found = NULL;
+
+    for (smcr_link_t *link = lgr->all_links; link && !found; link = link->next_of_group)
+        for (int side = 0; side < 2 && !found; side++)
+            if (link->qp[side].known &&
+                memcmp(link->qp[side].key.gid, qp->key.gid, SMCR_GID_LENGTH) == 0)
+                found = smcr_rmb_find(state, &link->qp[side], rkey);
+    return found;
+}
+
+/* Two groups share no RMB: on one device an RKey and an address name one. The other group is alive,
+ * and its connection does not end, as far as the capture goes. (R-3.5.3-1) */
+static void
+check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
+{
+    const smcr_state_t *state = arrival->state;
+
+    for (wmem_list_frame_t *at = wmem_list_head(state->lgrs); at; at = wmem_list_frame_next(at)) {
+        smcr_lgr_t *lgr = wmem_list_frame_data(at);
+        const smcr_rtoken_entry_t *entry =
+            lgr == qp->link->lgr || lgr->ended_frame ? NULL
+                                                     : find_at_device(state, lgr, qp, rkey);
+        if (!entry || entry->va != va || !smcr_rmb_user(entry->rmb))
+            continue;
+        smcr_claim_t claim = {.has_come = is_free, .about = entry->rmb};
+        smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE,
+                    smcr_doubt_later(arrival, lgr, entry->rmb->side, claim),
+                    "RKey 0x%08x at this address is an RMB of link group %u as well", rkey,
+                    lgr->index);
+    }
+}
+
+/* ---- new RMBs ---- */
+
+/* A side has at most 255 RMBs in a group. (R-2.1-1) */
+static void
+check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
+{
+    if (smcr_rmb_count(lgr, side) >= SMCR_RMBS_MAX)
+        smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
+                    smcr_doubt_both(arrival, lgr, NULL, (smcr_claim_t){0}),
+                    "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
+}
+
+/* The owner of `qp` announces an RMB there. Returns whether it is a new one. */
+bool
+smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
+{
+    const smcr_rtoken_entry_t *entry = smcr_rmb_find(arrival->state, qp, rkey);
+    bool known = entry && smcr_rmb_is_alive(entry->rmb);
+
+    if (known && entry->va != va)
+        smcr_rules_in_use(arrival, entry, NULL);
+    if (known)
+        return entry->va != va || entry->rmb->refused_frame;
+    check_shared(arrival, qp, rkey, va);
+    check_number(arrival, qp->link->lgr, qp->side);
+    return true;
+}
+
+/* ---- CLC ---- */
+
+bool
+smcr_rules_rkey_named(const smcr_arrival_t *arrival, smcr_qp_t *qp,
+                      const smcr_clc_accept_t *accept)
+{
+    return smcr_rules_rmb(arrival, qp, accept->rkey, accept->va);
+}
+
+static bool
+is_confirmed(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const smcr_rmb_t *rmb = claim->about;
+
+    (void)state;
+    return rmb->over || (rmb->confirmed && !rmb->refused_frame);
+}
+
+/* That CLC has named an RMB. */
+typedef struct {
+    const smcr_rmb_t *rmb;
+    uint64_t time; /* nanoseconds since the epoch */
+} naming_t;
+
+/* Whether the CONFIRM RKEY of the RMB had been answered by then, or has no answer at all. */
+static bool
+was_agreed(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const naming_t *naming = claim->about;
+
+    (void)state;
+    return naming->rmb->agreed <= naming->time + MILLISECOND;
+}
+
+/* CLC waits for the response to CONFIRM RKEY. The two are seen at two places of a host, whose
+ * clocks may differ. (R-3.5.5.2.1-2) */
+static void
+check_early(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+{
+    naming_t *naming = smcr_state_alloc0(arrival->state, sizeof *naming);
+    smcr_claim_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+
+    *naming = (naming_t){rmb, arrival->when.time};
+    *claim = (smcr_claim_t){.has_come = was_agreed, .about = naming};
+    doubt.claim = claim;
+    smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, doubt,
+                "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
+}
+
+/* Without first contact CONFIRM RKEY announces a new RMB, before CLC names it. It may come later in
+ * the capture, where RoCE is captured elsewhere. What is doubtful is a notice of the flow.
+ * (R-3.5.2-2) */
+static void
+check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+{
+    smcr_claim_t claim = {
+        .has_come = is_confirmed, .about = rmb, .deadline = arrival->when.time + LATE};
+    smcr_doubt_t doubt = smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim);
+
+    if (!doubt.kind)
+        smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+                    "No CONFIRM RKEY announces the RMB");
+}
+
+void
+smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb,
+                     bool is_new)
+{
+    if (conn->first_contact || !conn->accept_frame || !rmb->lgr->from_start)
+        return;
+    if (is_new)
+        check_confirmed(arrival, rmb);
+    if ((is_new || rmb->confirmed) && !rmb->agreed)
+        check_early(arrival, rmb);
+}
