@@ -90,7 +90,6 @@ typedef struct {
     uint8_t gid[SMCR_GID_LENGTH];
     uint8_t mac[SMCR_MAC_LENGTH];
     uint32_t qpn; /* 24 bits */
-    uint8_t mac[SMCR_MAC_LENGTH];
     uint32_t rkey;
     uint8_t rmb_index; /* from 1 */
     uint32_t token;
