@@ -23,6 +23,7 @@ ROOMS = {
     "fabric/peers": {"peers.h"},
     "state/model": {"record.h", "store.h"},
     "state/rules": {"rules.h"},
+    "state/rules/links": {"links.h"},
     "state/flow": {"clc_flow.h", "cost.h", "foreign.h", "intake.h", "orphan.h", "tcp_flow.h"},
     "state": {"state.h"},
     "message": {"message.h"},
@@ -42,7 +43,7 @@ ROOMS = {
     "report": {"report.h"},
     "statistics": {"statistics.h"},
 }
-PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan
+PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def", "experts_links.def",
           "experts_data.def"}  # THE table: for all rooms from message/ on
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}

@@ -14,6 +14,7 @@
 #include "state/flow/intake.h"
 #include "state/flow/tcp_flow.h"
 #include "state/model/record.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "state/senders.h"
 

@@ -10,6 +10,7 @@
 #include "exchange.h"
 #include "orphan.h"
 #include "state/model/store.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "window.h"
 #include "write.h"

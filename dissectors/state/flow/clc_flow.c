@@ -11,6 +11,7 @@
 
 #include "exchange.h"
 #include "state/model/store.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "tcp_flow.h"
 #include "wire/wire.h"

@@ -8,6 +8,7 @@
 #define SMCR_STATE_FLOW_EXCHANGE_H
 
 #include "state/model/record.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 
 /*

@@ -17,6 +17,7 @@
 #include "fare.h"
 #include "llc_flow.h"
 #include "state/model/store.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 

@@ -13,6 +13,7 @@
 #include "exchange.h"
 #include "llc_keys.h"
 #include "state/model/store.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 

@@ -8,6 +8,7 @@
 #ifndef SMCR_STATE_FLOW_LLC_KEYS_H
 #define SMCR_STATE_FLOW_LLC_KEYS_H
 
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "state/model/store.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 

@@ -7,6 +7,7 @@
 #include "window.h"
 
 #include "state/model/store.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 
 #define MILLISECOND UINT64_C(1000000)

@@ -8,6 +8,7 @@
 #include "write.h"
 
 #include "state/model/store.h"
+#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "window.h"
 #include "wire/wire.h"

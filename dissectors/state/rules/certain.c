@@ -131,22 +131,32 @@ count_links(const smcr_lgr_t *lgr)
     return count;
 }
 
-/* The claim, unless there is a doubt already. It asks the group's flows to `sides`, a bit each, but
- * for those of the link `but`. */
+/* A copy that lives as long as the capture, with room for points; NULL: nobody will be told. */
+static smcr_claim_t *
+keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_claim_t claim, unsigned points)
+{
+    if (doubt.kind && (doubt.kind != SMCR_DOUBT_ABSENT || !claim.has_come))
+        return NULL;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    if (points && !doubt.kind)
+        kept->points = smcr_state_alloc0(arrival->state, points * sizeof *kept->points);
+    return kept;
+}
+
+/* With the claim, which asks the group's flows to `sides`, a bit each, but for those of the link
+ * `but`. Where something is absent, it asks no flow. */
 static smcr_doubt_t
 claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, unsigned sides,
             const smcr_link_t *but, smcr_claim_t claim)
 {
-    if (doubt.kind)
-        return doubt;
-    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-    *kept = claim;
-    kept->points = smcr_state_alloc0(arrival->state, 2 * count_links(lgr) * sizeof *kept->points);
-    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+    smcr_claim_t *kept = keep_claim(arrival, doubt, claim, 2 * count_links(lgr));
+
+    doubt.claim = kept;
+    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = link->next_of_group)
         for (unsigned side = 0; side < 2 && link != but; side++)
             if (link->state != SMCR_LINK_REJECTED && sides & 1u << side)
                 kept->points[kept->count++] = smcr_point_now(&link->qp[side]);
-    doubt.claim = kept;
     return doubt;
 }
 
@@ -168,42 +178,33 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
 {
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
-    if (doubt.kind)
-        return doubt;
-    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-    *kept = claim;
+    doubt.claim = keep_claim(arrival, doubt, claim, 0);
+    return doubt;
+}
+
+/* The claim asks the flow to one queue pair. */
+static smcr_doubt_t
+claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp, smcr_claim_t claim)
+{
+    smcr_claim_t *kept = keep_claim(arrival, doubt, claim, 1);
+
     doubt.claim = kept;
+    if (!doubt.kind)
+        kept->points[kept->count++] = smcr_point_now(qp);
     return doubt;
 }
 
 smcr_doubt_t
 smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
 {
-    smcr_doubt_t doubt = smcr_doubt_since(arrival, point);
-
-    if (doubt.kind)
-        return doubt;
-    smcr_claim_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
-    claim->points = smcr_state_alloc0(arrival->state, sizeof *claim->points);
-    claim->points[claim->count++] = smcr_point_now(point->qp);
-    doubt.claim = claim;
-    return doubt;
+    return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, (smcr_claim_t){0});
 }
 
 smcr_doubt_t
 smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
                     smcr_claim_t claim)
 {
-    smcr_doubt_t doubt = smcr_doubt_link(arrival, link);
-
-    if (doubt.kind)
-        return doubt;
-    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-    *kept = claim;
-    kept->points = smcr_state_alloc0(arrival->state, sizeof *kept->points);
-    kept->points[kept->count++] = smcr_point_now(&link->qp[!sender]);
-    doubt.claim = kept;
-    return doubt;
+    return claim_flow(arrival, smcr_doubt_link(arrival, link), &link->qp[!sender], claim);
 }
 
 smcr_doubt_t
@@ -255,11 +256,11 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
     va_start(arguments, format);
     char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    if (doubt.kind)
-        smcr_event_add(arrival, SMCR_EVENT_DOUBTFUL,
-                       "%s; but the capture lacks packets that may explain it", text);
-    else
-        smcr_event_add(arrival, event, "%s", text)->claim = doubt.claim;
+    smcr_event_t *told =
+        doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_DOUBTFUL,
+                                    "%s; but the capture lacks packets that may explain it", text)
+                   : smcr_event_add(arrival, event, "%s", text);
+    told->claim = doubt.claim;
     g_free(text);
 }
 

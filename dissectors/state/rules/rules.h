@@ -1,6 +1,7 @@
 /* rules.h
  * The rules of RFC 7609 that several frames together break (docs/rfc7609.md): what other rooms
- * include. The flow calls a rule before it learns from the message.
+ * include. The flow calls a rule before it learns from the message. Rules of links, LLC and RMBs are
+ * in links/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,15 +13,8 @@
 #include "certain.h"
 #include "clc_rules.h"
 #include "close_rules.h"
-#include "delete_rules.h"
-#include "exchange_rules.h"
-#include "limit_rules.h"
-#include "link_rules.h"
-#include "llc_rules.h"
 #include "move_rules.h"
-#include "rmb_rules.h"
 #include "tcp_rules.h"
-#include "use_rules.h"
 #include "v2_rules.h"
 #include "write_rules.h"
 

@@ -8,13 +8,11 @@
 
 #include <string.h>
 
-#include "certain.h"
 #include "cont_rules.h"
 #include "delete_rules.h"
 #include "rkey_rules.h"
-#include "tcp_rules.h"
 #include "use_rules.h"
-#include "v2_rules.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define NUMBERS 256 /* of links: one byte */

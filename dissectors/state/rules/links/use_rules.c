@@ -7,8 +7,8 @@
 
 #include "use_rules.h"
 
-#include "certain.h"
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define MILLISECOND UINT64_C(1000000)

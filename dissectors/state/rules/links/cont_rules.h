@@ -5,12 +5,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_CONT_RULES_H
-#define SMCR_STATE_RULES_CONT_RULES_H
+#ifndef SMCR_STATE_RULES_LINKS_CONT_RULES_H
+#define SMCR_STATE_RULES_LINKS_CONT_RULES_H
 
 #include "state/model/record.h"
 
 /* An LLC message arrives, before anything is learned of it. */
 void smcr_rules_continuation(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
-#endif /* SMCR_STATE_RULES_CONT_RULES_H */
+#endif /* SMCR_STATE_RULES_LINKS_CONT_RULES_H */

@@ -4,10 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_RMB_RULES_H
-#define SMCR_STATE_RULES_RMB_RULES_H
+#ifndef SMCR_STATE_RULES_LINKS_RMB_RULES_H
+#define SMCR_STATE_RULES_LINKS_RMB_RULES_H
 
-#include "certain.h"
+#include "state/rules/rules.h"
 
 /* A connection that uses the RMB for sure, as its owner has shown by a CDC message; NULL: there is
  * none. */
@@ -35,4 +35,4 @@ bool smcr_rules_rkey_named(const smcr_arrival_t *arrival, smcr_qp_t *qp,
 void smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb,
                           bool is_new);
 
-#endif /* SMCR_STATE_RULES_RMB_RULES_H */
+#endif /* SMCR_STATE_RULES_LINKS_RMB_RULES_H */

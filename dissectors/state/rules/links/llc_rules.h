@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LLC_RULES_H
-#define SMCR_STATE_RULES_LLC_RULES_H
+#ifndef SMCR_STATE_RULES_LINKS_LLC_RULES_H
+#define SMCR_STATE_RULES_LINKS_LLC_RULES_H
 
 #include "state/model/record.h"
 
@@ -15,4 +15,4 @@ void smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 /* An ADD LINK response has made the link. */
 void smcr_rules_added(const smcr_arrival_t *arrival, smcr_link_t *link);
 
-#endif /* SMCR_STATE_RULES_LLC_RULES_H */
+#endif /* SMCR_STATE_RULES_LINKS_LLC_RULES_H */

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_EXCHANGE_RULES_H
-#define SMCR_STATE_RULES_EXCHANGE_RULES_H
+#ifndef SMCR_STATE_RULES_LINKS_EXCHANGE_RULES_H
+#define SMCR_STATE_RULES_LINKS_EXCHANGE_RULES_H
 
 #include "state/model/record.h"
 
@@ -69,4 +69,4 @@ void smcr_rules_waits(const smcr_arrival_t *arrival);
 /* A Decline of the connection arrives. */
 void smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-#endif /* SMCR_STATE_RULES_EXCHANGE_RULES_H */
+#endif /* SMCR_STATE_RULES_LINKS_EXCHANGE_RULES_H */

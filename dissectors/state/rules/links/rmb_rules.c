@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "certain.h"
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define MILLISECOND UINT64_C(1000000)

@@ -6,7 +6,7 @@
 
 #include "cont_rules.h"
 
-#include "certain.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* RTokens of one continuation */

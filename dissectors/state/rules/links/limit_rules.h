@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LIMIT_RULES_H
-#define SMCR_STATE_RULES_LIMIT_RULES_H
+#ifndef SMCR_STATE_RULES_LINKS_LIMIT_RULES_H
+#define SMCR_STATE_RULES_LINKS_LIMIT_RULES_H
 
 #include "state/model/record.h"
 
@@ -18,4 +18,4 @@ void smcr_rules_count(const smcr_arrival_t *arrival);
 /* The client asks for a link, by ADD LINK. */
 void smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish);
 
-#endif /* SMCR_STATE_RULES_LIMIT_RULES_H */
+#endif /* SMCR_STATE_RULES_LINKS_LIMIT_RULES_H */

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#include "certain.h"
 #include "limit_rules.h"
 #include "llc_rules.h"
 #include "state/model/store.h"
-#include "use_rules.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
+#include "use_rules.h"
 
 #define SECOND UINT64_C(1000000000) /* nanoseconds */
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */

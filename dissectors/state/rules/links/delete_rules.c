@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "certain.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* ---- reasons ---- */

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_USE_RULES_H
-#define SMCR_STATE_RULES_USE_RULES_H
+#ifndef SMCR_STATE_RULES_LINKS_USE_RULES_H
+#define SMCR_STATE_RULES_LINKS_USE_RULES_H
 
 #include "state/model/record.h"
 
@@ -28,4 +28,4 @@ void smcr_rules_second(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 /* A Decline arrives. */
 void smcr_rules_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-#endif /* SMCR_STATE_RULES_USE_RULES_H */
+#endif /* SMCR_STATE_RULES_LINKS_USE_RULES_H */

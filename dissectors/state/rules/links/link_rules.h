@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LINK_RULES_H
-#define SMCR_STATE_RULES_LINK_RULES_H
+#ifndef SMCR_STATE_RULES_LINKS_LINK_RULES_H
+#define SMCR_STATE_RULES_LINKS_LINK_RULES_H
 
 #include "state/model/record.h"
 
@@ -17,4 +17,4 @@ void smcr_rules_link_learned(const smcr_arrival_t *arrival, const smcr_llc_t *ll
 /* A CLC message that names the queue pair arrives, or CONFIRM LINK from it. */
 void smcr_rules_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp);
 
-#endif /* SMCR_STATE_RULES_LINK_RULES_H */
+#endif /* SMCR_STATE_RULES_LINKS_LINK_RULES_H */

@@ -6,9 +6,9 @@
 
 #include "rkey_rules.h"
 
-#include "certain.h"
 #include "rmb_rules.h"
 #include "state/model/store.h"
+#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define SECOND UINT64_C(1000000000)
