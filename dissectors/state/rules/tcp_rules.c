@@ -106,8 +106,8 @@ check_order(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned typ
                     type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
-/* CLC follows the option of both sides. Linux declines without it. Where the capture cuts frames, it
- * may have cut the option. (R-1-1) */
+/* CLC follows the option of both sides. Linux declines without it. A capture that cuts frames may
+ * have cut the option. (R-1-1) */
 static void
 check_option(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
