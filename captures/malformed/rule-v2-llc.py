@@ -10,9 +10,11 @@ from smcsynth.clc import first_contact_extension, v2_extension
 from smcsynth.llc import llc_confirm_rkey, llc_delete_rkey, llc_request_add_link, llc_test_link
 from smcsynth.story import CLIENT_V2, EID, linux_connection
 
-EXPECTED = {"smcr.clc.not_negotiated": [10, 12], "smcr.link.number_unknown": [26], "smcr.llc.count_invalid": [26],
-            "smcr.llc.error_mask_invalid": [30], "smcr.llc.limit_exceeded": [24], "smcr.llc.negative_response": [30],
-            "smcr.llc.wrong_sender": [22], "smcr.llc.wrong_version": [18, 20, 69, 71], "smcr.rkey_unknown": [28]}
+EXPECTED = {"smcr.clc.not_negotiated": [10, 12], "smcr.link.max_changed": [12], "smcr.link.number_unknown": [26],
+            "smcr.llc.count_invalid": [26], "smcr.llc.error_mask_invalid": [30], "smcr.llc.limit_exceeded": [24],
+            "smcr.llc.negative_response": [30], "smcr.llc.wrong_sender": [22],
+            "smcr.llc.wrong_version": [18, 20, 69, 71], "smcr.rkey.not_announced": [28],
+            "smcr.rkey.wrong_link": [26], "smcr.rkey_unknown": [28]}
 TERMS = dict(release=1, max_conns=32, max_links=2)
 
 

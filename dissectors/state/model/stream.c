@@ -76,6 +76,8 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t un
     uint64_t next = earliest(stream, unseen.bytes);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
 
+    if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
+        return false;
     if (room == 0 && extent.offset != next + stream->ring.base) {
         stream->known = false;
         return false;

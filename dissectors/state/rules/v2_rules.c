@@ -224,7 +224,8 @@ smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
     lgr->crowd = smcr_state_alloc0(arrival->state, sizeof *lgr->crowd);
     *lgr->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
     smcr_claim_t claim = {.has_come = has_ended, .about = lgr->crowd, .deadline = now + SECOND};
-    smcr_breach(arrival, SMCR_EVENT_TOO_MANY_CONNS, smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
+    smcr_breach(arrival, SMCR_EVENT_TOO_MANY_CONNS,
+                smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The link group has %u connections already, of %u that it may have",
                 lgr->open_conns, most);
 }
