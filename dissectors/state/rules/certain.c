@@ -321,3 +321,11 @@ smcr_conn_is_open(const smcr_conn_t *conn, int side)
     return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
            !conn->fallback.kind && !ended && !has_lost_link(conn, side);
 }
+
+/* ---- time ---- */
+
+bool
+smcr_is_in_time(const smcr_arrival_t *arrival)
+{
+    return arrival->record->order == SMCR_PACKET_IS_NEXT;
+}

@@ -134,4 +134,8 @@ smcr_doubt_t smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
  */
 bool smcr_conn_is_open(const smcr_conn_t *conn, int side);
 
+/* Whether the packet was not sent before: a repeat may have been taken in earlier than it was
+ * captured. */
+bool smcr_is_in_time(const smcr_arrival_t *arrival);
+
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

@@ -127,11 +127,10 @@ smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         check_open(arrival, topic, lgr->adding);
 }
 
-/* Only what comes in its order tells when. */
 void
 smcr_rules_ended(const smcr_arrival_t *arrival, smcr_llc_request_t *request)
 {
-    if (arrival->record->order == SMCR_PACKET_IS_NEXT)
+    if (smcr_is_in_time(arrival))
         request->over = arrival->when.time;
 }
 
@@ -268,8 +267,8 @@ check_time(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
 
-/* A response repeats what its request says: the number of the link, the RKeys, the user data. Another
- * request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
+/* A response repeats what its request says: the number of the link, the RKeys, the user data.
+ * Another request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
 static void
 check_echo(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
            const smcr_llc_request_t *request)
@@ -378,8 +377,8 @@ smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
 
 /*
  * Who gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK within its time calls
- * the link failed that carried it. Linux does so for TEST LINK only. The times are the host's own:
- * five seconds are long enough for all. (R-C.7-4, R-C.7-6, R-4.5.3-1)
+ * the link failed that carried it. Linux does so for TEST LINK, not for CONFIRM RKEY. The times are
+ * the host's own: five seconds are long enough for all. (R-C.7-4, R-C.7-6, R-4.5.3-1)
  */
 void
 smcr_rules_waits(const smcr_arrival_t *arrival)
