@@ -13,24 +13,20 @@ DOCUMENT = TOP / "docs" / "rfc7609.md"
 HEADING = "## Totals\n\n"
 HEADER = "| id | rule | visible | check | proof |"
 
-PACKAGES = ("clc", "link", "llc", "rkey", "cdc", "path")
 VISIBLE = {"message": "one message", "frames": "several frames", "hosts": "both hosts", "off the wire": "off the wire"}
 STATES = {
     "checked": "checked",
     "partly": "partly, with the reason",
     "not": "not checked, with the reason",
     "repeats": "the rule of another row",
-    "todo": "todo",
 }
 
-# items: [(filter, severity)]; proofs: [(capture or test, display filter)]; planned: names of captures; packages: of todos
-Rule = collections.namedtuple("Rule", "id rule visible check state items proofs planned packages repeated")
-Allowed = collections.namedtuple("Allowed", "item what check proofs planned packages")
+# items: [(filter, severity)]; proofs: [(capture or test, display filter)]; repeated: ids of rows
+Rule = collections.namedtuple("Rule", "id rule visible check state items proofs repeated")
+Allowed = collections.namedtuple("Allowed", "item what check proofs")
 
 ITEM = re.compile(r"`(smcr\.[\w.]+)` (ERROR|WARN|NOTE|CHAT)")
 PROOF = re.compile(r"`([^`]+)`(?: \(`([^`]+)`\))?")
-PLANNED = re.compile(r"(?<!\*)\*([\w.-]+)\*")
-TODO = re.compile(r"\btodo (\w+):")
 
 
 def cells(line):
@@ -53,8 +49,6 @@ def table_rows(text, header):
 def state_of(visible, check):
     if visible == "off the wire":
         return "off the wire"
-    if TODO.search(check):
-        return "todo"
     if check.startswith("= "):
         return "repeats"
     if check.startswith("– "):
@@ -66,8 +60,8 @@ def rule(row):
     name, text, visible, check, proof = row
     state = state_of(visible, check)
     return Rule(name, text, visible, check, state,
-                ITEM.findall(check) if not check.startswith("– ") else [], PROOF.findall(proof), PLANNED.findall(proof),
-                TODO.findall(check), re.findall(r"R-[\w.]+-\d+", check) if state == "repeats" else [])
+                ITEM.findall(check) if not check.startswith("– ") else [], PROOF.findall(proof),
+                re.findall(r"R-[\w.]+-\d+", check) if state == "repeats" else [])
 
 
 def rules():
@@ -78,7 +72,7 @@ def rules():
 def allowed():
     """The items that a correct peer may have caused."""
     rows = table_rows(DOCUMENT.read_text(encoding="utf-8"), "| item | what a correct peer may do | check | proof |")
-    return [Allowed(item.strip("`"), what, check, PROOF.findall(proof), PLANNED.findall(proof), TODO.findall(check))
+    return [Allowed(item.strip("`"), what, check, PROOF.findall(proof))
             for item, what, check, proof in rows]
 
 
@@ -96,7 +90,6 @@ def total_rows(every):
     yield row("visible rules", visible)
     for state, title in STATES.items():
         yield row(title, [each for each in visible if each.state == state])
-    yield row("of these with an item today", [each for each in visible if each.state == "todo" and each.items])
 
 
 def totals(every):
@@ -105,8 +98,6 @@ def totals(every):
     lines = [f"{len(every)} rules, {unseen} of them off the wire.", "",
              "| | rules | one message | several frames | both hosts |", "|---|---|---|---|---|"]
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in total_rows(every)]
-    lines += ["", "| package | rows with a todo |", "|---|---|"]
-    lines += [f"| `{name}` | {sum(name in each.packages for each in every)} |" for name in PACKAGES]
     return "\n".join(lines) + "\n"
 
 

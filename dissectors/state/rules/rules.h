@@ -1,7 +1,7 @@
 /* rules.h
  * The rules of RFC 7609 that several frames together break (docs/rfc7609.md): what other rooms
- * include. The flow calls a rule before it learns from the message. Rules of links, LLC and RMBs are
- * in links/.
+ * include. The flow calls a rule before it learns from the message. links/ has those of links, LLC
+ * and RMBs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
