@@ -177,16 +177,18 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
 }
 
 smcr_doubt_t
-smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
+smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
+                       smcr_claim_t claim)
 {
     smcr_doubt_t doubt = smcr_doubt_since(arrival, point);
 
     if (doubt.kind)
         return doubt;
-    smcr_claim_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
-    claim->points = smcr_state_alloc0(arrival->state, sizeof *claim->points);
-    claim->points[claim->count++] = smcr_point_now(point->qp);
-    doubt.claim = claim;
+    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = claim;
+    kept->points = smcr_state_alloc0(arrival->state, sizeof *kept->points);
+    kept->points[kept->count++] = smcr_point_now(point->qp);
+    doubt.claim = kept;
     return doubt;
 }
 
@@ -218,6 +220,12 @@ smcr_doubt_t
 smcr_doubt_place(const smcr_arrival_t *arrival)
 {
     return doubt_unless(!arrival->state->several_interfaces, SMCR_DOUBT_PLACE);
+}
+
+smcr_doubt_t
+smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
+{
+    return smcr_doubt_next_unless(arrival, point, (smcr_claim_t){0});
 }
 
 /* Whether the flow goes on behind the point: without a gap right there, or without any. */
@@ -272,6 +280,16 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
                          smcr_doubt_group(arrival, conn->lgr));
+}
+
+bool
+smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
+                  smcr_claim_t claim, smcr_doubt_t *doubt)
+{
+    *doubt = smcr_doubt_conn(arrival, conn);
+    if (!doubt->kind)
+        *doubt = smcr_doubt_later(arrival, conn->lgr, sender, claim);
+    return !doubt->kind;
 }
 
 /* ---- requests that are sent again ---- */
