@@ -16,8 +16,8 @@
  * is done with sending (d), closes (c), aborts (x), or says nothing new (p). The server says
  * nothing new (P), reads all (R) or more than that (Q), is done with sending (D), closes (C), or
  * aborts (X). All that was sent to the server (k) or to the client (K) is acknowledged. 10 ms pass
- * (_), or 0.5 s (=). The capture lacks a packet of the server (l) or of the client (L). 3 s pass, and both sides
- * test the link (t).
+ * (_), or 0.5 s (=). The capture lacks a packet of the server (l) or of the client (L). 3 s pass,
+ * and both sides test the link (t).
  */
 static const struct {
     const char *name, *letters;

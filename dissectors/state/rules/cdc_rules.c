@@ -188,7 +188,8 @@ doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64
 bool
 smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t bytes)
 {
-    if (!conn->side[arrival->qp->side].heard.qp || !stays(conn) || smcr_doubt_conn(arrival, conn).kind)
+    if (!conn->side[arrival->qp->side].heard.qp || !stays(conn) ||
+        smcr_doubt_conn(arrival, conn).kind)
         return false;
     smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
                    "The message announces %" G_GUINT64_FORMAT " bytes before they are written",

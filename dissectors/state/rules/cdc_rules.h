@@ -17,8 +17,8 @@ void smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, cons
 bool smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                                 uint64_t bytes);
 
-/* Whether a CDC message has announced more than its reader has space for, and the WRITEs do not show
- * that. */
+/* Whether a CDC message has announced more than its reader has space for, and the WRITEs do not
+ * show that. */
 bool smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* It has, and the capture has all messages of the reader so far; `goal` is what the reader ought to
