@@ -354,7 +354,8 @@ check_confirmed(const said_t *said)
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
         return;
     smcr_breach(said->arrival, SMCR_EVENT_DATA_BEFORE_CONFIRM,
-                smcr_doubt_later(said->arrival, conn->lgr, !side, claim),
+                smcr_doubt_or(smcr_doubt_place(said->arrival),
+                              smcr_doubt_later(said->arrival, conn->lgr, !side, claim)),
                 "The client sends this before its Confirm, or TCP and RoCE were captured at two "
                 "places");
 }
