@@ -13,6 +13,7 @@ def scene(capture):
     first.first_contact()
     first.send("client", b"data\n")
     first.cdc("server", cons=(0, 9))
+    capture.wait(0.2)
     first.cdc("client", flags=["closed"])
     first.send("client", b"more data\n")
 

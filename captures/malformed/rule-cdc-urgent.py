@@ -21,6 +21,7 @@ def overrun(connection):
     connection.lose("server")
     connection.send("client", b"!", flags=URGENT)
     connection.send("client", b"more\n")
+    connection.group.capture.wait(0.2)
     connection.cdc("server")
 
 

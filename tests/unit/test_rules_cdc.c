@@ -16,21 +16,24 @@
  * is done with sending (d), closes (c), aborts (x), or says nothing new (p). The server says
  * nothing new (P), reads all (R) or more than that (Q), is done with sending (D), closes (C), or
  * aborts (X). All that was sent to the server (k) or to the client (K) is acknowledged. 10 ms pass
- * (_). The capture lacks a packet of the server (l) or of the client (L). 3 s pass, and both sides
- * test the link (t).
+ * (_), or 0.5 s (=). The capture lacks a packet of the server (l) or of the client (L). 3 s pass,
+ * and both sides test the link (t).
  */
 static const struct {
     const char *name, *letters;
     const char *breaches; /* events, of those that are looked at */
 } cases[] = {
     {"all in order", "waRwakKRcCt", ""},
-    {"announced early", "e", "ANNOUNCED_EARLY"},
-    {"announced early, lossy", "Le", ""},
+    {"announced early", "wae", "ANNOUNCED_EARLY"},
+    {"announced early, lossy", "waLe", ""},
+    {"first announced early", "e", ""},
     {"read unsent", "waQt", "READ_UNSENT"},
     {"read unsent, not known", "waQ", ""},
+    {"read unsent, out of order", "waQwat", ""},
     {"urgent, answered", "wuPwat", ""},
-    {"urgent, overrun", "wuwaPt", "URGENT_OVERRUN"},
-    {"urgent, overrun, lossy", "wulwaPt", ""},
+    {"urgent, overrun", "wuw=aPt", "URGENT_OVERRUN"},
+    {"urgent, out of order", "wuwaPt", ""},
+    {"urgent, overrun, lossy", "wulw=aPt", ""},
     {"urgent, unanswered", "wut", "CDC_UNANSWERED"},
     {"urgent, unanswered, lossy", "wult", ""},
     {"done, then a WRITE", "wadwt", "WRITE_AFTER_CLOSE"},
@@ -176,6 +179,8 @@ play_letter(scene_t *scene, char letter)
         play_test(scene);
     else if (letter == '_')
         scene->capture.time += 10 * MILLISECOND;
+    else if (letter == '=')
+        scene->capture.time += 500 * MILLISECOND;
     else if (g_ascii_tolower(letter) == 'l')
         flow_to(scene, letter == 'l' ? CLIENT : SERVER)->in_order++;
     else if (g_ascii_tolower(letter) == 'k')

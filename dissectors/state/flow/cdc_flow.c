@@ -247,9 +247,12 @@ take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
 }
 
 static void
-check_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_stream_t *in)
+check_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *in)
 {
-    if (in && in->announced && in->consumed > in->announced && !smcr_rules_consumer(arrival, conn))
+    if (!in || !in->announced || in->consumed <= in->announced)
+        return;
+    const smcr_goal_t *goal = smcr_window_goal(arrival, in, true, in->consumed);
+    if (!smcr_rules_consumer(arrival, conn, goal))
         smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
 }
 
@@ -392,6 +395,10 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
+    if (in)
+        smcr_window_moved(arrival, in);
+    if (out)
+        smcr_window_moved(arrival, out);
     check_cursors(arrival, conn, known.current ? in : NULL);
     smcr_window_heard(arrival, &conn->side[!arrival->qp->side].in);
     if (len > 0) {
@@ -402,8 +409,10 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
         note_located(arrival, &conn->side[arrival->qp->side]);
     if (out)
         announce(arrival, &streams, cdc, len, read, known);
-    if (len > 0 && known.current)
-        smcr_rules_producer(arrival, conn);
+    if (len > 0 && known.current && smcr_rules_passes_reader(arrival, conn))
+        smcr_rules_producer(arrival, conn,
+                            smcr_window_goal(arrival, out, false,
+                                             out->announced - smcr_ring_room(&out->ring)));
     reading.alone = only_reads(sender, cdc, arrival->record);
     if (in && read > 0)
         smcr_window_consumed(arrival, in, &reading);

@@ -399,9 +399,11 @@ void
 smcr_state_tcp_closed(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_conn_side_t *sender = &arrival->record->conn->side[!arrival->qp->side];
+    bool open = !cdc->state && !smcr_conn_side_has_ended(sender);
+    bool first = arrival->record->fate == SMCR_FATE_TAKE && smcr_is_new(arrival);
 
-    if (arrival->record->fate == SMCR_FATE_TAKE && smcr_is_new(arrival) &&
-        !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->state && !smcr_conn_side_has_ended(sender))
+    if (open && first && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) &&
+        !smcr_doubt_place(arrival).kind)
         smcr_event_add(arrival, SMCR_EVENT_TCP_CLOSED, NULL);
 }
 

@@ -95,7 +95,7 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     if (current && room && end > stream->consumed + room)
         smcr_rules_overwrite(arrival, conn);
     if (current && overruns_urgent(stream, place))
-        smcr_rules_urgent_wait(arrival, conn);
+        smcr_rules_urgent_wait(arrival, conn, stream->stalls->urgent_answer);
     smcr_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
         blocked = end_blocked(arrival, stream);
@@ -250,6 +250,38 @@ smcr_window_heard(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 
     if (answer && *answer == 0)
         *answer = arrival->when.time;
+}
+
+/* ---- what ought to have been ---- */
+
+const smcr_goal_t *
+smcr_window_goal(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool announced,
+                 uint64_t end)
+{
+    smcr_stalls_t *now = stalls(arrival->state, stream);
+    smcr_goal_t **goal = announced ? &now->announced : &now->consumed;
+
+    if (!*goal || (*goal)->when) { /* else the first one will do */
+        *goal = smcr_state_alloc0(arrival->state, sizeof **goal);
+        (*goal)->end = end;
+    }
+    return *goal;
+}
+
+static void
+note_reached(const smcr_arrival_t *arrival, smcr_goal_t *goal, uint64_t position)
+{
+    if (goal && !goal->when && position >= goal->end)
+        goal->when = arrival->when.time;
+}
+
+void
+smcr_window_moved(const smcr_arrival_t *arrival, const smcr_stream_t *stream)
+{
+    if (!stream->stalls)
+        return;
+    note_reached(arrival, stream->stalls->announced, stream->announced);
+    note_reached(arrival, stream->stalls->consumed, stream->consumed);
 }
 
 /* ---- the reader ---- */

@@ -17,6 +17,12 @@
 typedef struct smcr_place smcr_place_t;
 typedef struct smcr_announcement smcr_announcement_t;
 
+/* A position that a cursor of the stream ought to have reached before. */
+typedef struct {
+    uint64_t end;
+    uint64_t when; /* it has, nanoseconds since the epoch; 0: not yet */
+} smcr_goal_t;
+
 /* What few streams have. */
 typedef struct {
     bool is_blocked;          /* the writer is */
@@ -25,6 +31,7 @@ typedef struct {
     smcr_point_t blocked_at;  /* in the writer's flow */
     smcr_point_t full_at;     /* in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
+    smcr_goal_t *announced, *consumed; /* the last ones; NULL: there was none */
     uint64_t *urgent_answer;  /* when the reader sent something after them, nanoseconds since the
                                  epoch; 0: not yet. NULL: there were none */
 } smcr_stalls_t;

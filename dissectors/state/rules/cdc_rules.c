@@ -13,6 +13,7 @@
 #include "wire/wire.h"
 
 #define SECOND UINT64_C(1000000000)
+#define DISORDER (SECOND / 10) /* by which a capture may have packets of two hosts out of order */
 
 /* A message of a connection, with what its sender has said before. */
 typedef struct {
@@ -155,12 +156,40 @@ last_to(const smcr_conn_side_t *side)
     return side->heard.qp ? &side->heard : &side->since;
 }
 
-/* Data are written before they are announced. Before the first message the writer may choose any
- * link of the group. (R-2.1-7) */
+/* What ought to have happened before, and when it has. */
+typedef struct {
+    const uint64_t *when; /* nanoseconds since the epoch; 0: not yet */
+    uint64_t until;       /* till then it may be that the capture has packets out of order */
+} disorder_t;
+
+static bool
+is_disorder(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const disorder_t *disorder = claim->about;
+
+    (void)state;
+    return *disorder->when && *disorder->when <= disorder->until;
+}
+
+/* The other side's message that makes it right may be the one that the capture lacks: its next one
+ * tells. Nor does that one come a moment later. `*when`: when it comes. */
+static smcr_doubt_t
+doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64_t *when)
+{
+    disorder_t *disorder = smcr_state_alloc0(arrival->state, sizeof *disorder);
+
+    *disorder = (disorder_t){when, arrival->when.time + DISORDER};
+    return smcr_doubt_next_unless(arrival, last_to(&conn->side[!arrival->qp->side]),
+                                  (smcr_claim_t){.has_come = is_disorder, .about = disorder});
+}
+
+/* Data are written before they are announced. RDMA WRITEs before the first message may have come
+ * before CLC tells whose they are, where TCP and RoCE were captured at two places. (R-2.1-7) */
 bool
 smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t bytes)
 {
-    if (!stays(conn) || smcr_doubt_conn(arrival, conn).kind)
+    if (!conn->side[arrival->qp->side].heard.qp || !stays(conn) ||
+        smcr_doubt_conn(arrival, conn).kind)
         return false;
     smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
                    "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
@@ -168,27 +197,30 @@ smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *con
     return true;
 }
 
-/* The producer cursor does not pass the reader's consumer cursor. The reader's last message may be
- * the one that the capture lacks: its next one tells. (R-A.4-6) */
-void
-smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+/* The producer cursor does not pass the reader's consumer cursor. (R-A.4-6) */
+bool
+smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_stream_t *out = &conn->side[arrival->qp->side].in;
     uint64_t end = out->consumed + smcr_ring_room(&out->ring);
 
-    if (!smcr_ring_room(&out->ring) || out->announced <= end || out->written > end || !stays(conn))
-        return;
-    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD,
-                smcr_doubt_next(arrival, last_to(&conn->side[!arrival->qp->side])),
+    return smcr_ring_room(&out->ring) && out->announced > end && out->written <= end && stays(conn);
+}
+
+void
+smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                    const smcr_goal_t *goal)
+{
+    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD, doubt_other(arrival, conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
 }
 
-/* Nobody reads what was not announced to him. The writer's last message may be the one that the
- * capture lacks: its next one tells. (R-A.4-8) */
+/* Nobody reads what was not announced to him. (R-A.4-8) */
 bool
-smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                    const smcr_goal_t *goal)
 {
-    smcr_doubt_t doubt = smcr_doubt_next(arrival, last_to(&conn->side[!arrival->qp->side]));
+    smcr_doubt_t doubt = doubt_other(arrival, conn, &goal->when);
 
     if (!stays(conn) || doubt.kind)
         return false;
@@ -217,11 +249,11 @@ check_urgent(const said_t *said)
 /* After urgent data the writer waits until the reader says that it has them. Any message of the
  * reader may say so. (R-4.7.5-2) */
 void
-smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                       const uint64_t *answer)
 {
     if (stays(conn))
-        smcr_breach(arrival, SMCR_EVENT_URGENT_OVERRUN,
-                    smcr_doubt_next(arrival, last_to(&conn->side[!arrival->qp->side])),
+        smcr_breach(arrival, SMCR_EVENT_URGENT_OVERRUN, doubt_other(arrival, conn, answer),
                     "The writer does not wait until its urgent data have been taken");
 }
 
@@ -247,11 +279,12 @@ smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .deadline = arrival->when.time + SECOND,
     };
 
-    smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
-                smcr_doubt_or(smcr_doubt_conn(arrival, conn),
-                              smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim)),
-                "For a second the reader does not tell that it has the urgent data; Linux waits "
-                "until its program has read them (smc_rx_update_consumer())");
+    smcr_doubt_t doubt;
+
+    if (smcr_doubt_answer(arrival, conn, arrival->qp->side, claim, &doubt))
+        smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED, doubt,
+                    "For a second the reader does not tell that it has the urgent data; Linux "
+                    "waits until its program has read them (smc_rx_update_consumer())");
 }
 
 /* ---- whose message ---- */
@@ -321,7 +354,8 @@ check_confirmed(const said_t *said)
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
         return;
     smcr_breach(said->arrival, SMCR_EVENT_DATA_BEFORE_CONFIRM,
-                smcr_doubt_later(said->arrival, conn->lgr, !side, claim),
+                smcr_doubt_or(smcr_doubt_place(said->arrival),
+                              smcr_doubt_later(said->arrival, conn->lgr, !side, claim)),
                 "The client sends this before its Confirm, or TCP and RoCE were captured at two "
                 "places");
 }

@@ -17,16 +17,24 @@ void smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, cons
 bool smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                                 uint64_t bytes);
 
-/* A CDC message has announced data, and the capture has all messages of their reader so far. */
-void smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+/* Whether a CDC message has announced more than its reader has space for, and the WRITEs do not
+ * show that. */
+bool smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-/* A CDC message says that more was read than was announced. Returns whether the capture proves
- * it. */
-bool smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+/* It has, and the capture has all messages of the reader so far; `goal` is what the reader ought to
+ * have consumed. */
+void smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         const smcr_goal_t *goal);
 
-/* An RDMA WRITE of the connection goes behind urgent data, and their reader has sent nothing
- * since. */
-void smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+/* A CDC message says that more was read than was announced; `goal` is that. Returns whether the
+ * capture proves it. */
+bool smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         const smcr_goal_t *goal);
+
+/* An RDMA WRITE of the connection goes behind urgent data, and their reader has sent nothing since;
+ * `*answer` is as below. */
+void smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                            const uint64_t *answer);
 
 /* A CDC message announces urgent data; `*answer` will be when their reader sends something,
  * nanoseconds since the epoch. */

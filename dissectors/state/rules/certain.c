@@ -195,9 +195,10 @@ claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp, smc
 }
 
 smcr_doubt_t
-smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
+smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
+                       smcr_claim_t claim)
 {
-    return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, (smcr_claim_t){0});
+    return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
 }
 
 smcr_doubt_t
@@ -219,6 +220,12 @@ smcr_doubt_t
 smcr_doubt_place(const smcr_arrival_t *arrival)
 {
     return doubt_unless(!arrival->state->several_interfaces, SMCR_DOUBT_PLACE);
+}
+
+smcr_doubt_t
+smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
+{
+    return smcr_doubt_next_unless(arrival, point, (smcr_claim_t){0});
 }
 
 /* Whether the flow goes on behind the point: without a gap right there, or without any. */
@@ -273,6 +280,16 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
                          smcr_doubt_group(arrival, conn->lgr));
+}
+
+bool
+smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
+                  smcr_claim_t claim, smcr_doubt_t *doubt)
+{
+    *doubt = smcr_doubt_conn(arrival, conn);
+    if (!doubt->kind)
+        *doubt = smcr_doubt_later(arrival, conn->lgr, sender, claim);
+    return !doubt->kind;
 }
 
 /* ---- requests that are sent again ---- */

@@ -101,8 +101,18 @@ void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doub
  * been there before. What is sent again may be older than what came in between. */
 bool smcr_is_new(const smcr_arrival_t *arrival);
 
+/* An answer of `sender`, a side, that is due at the deadline of the claim: conn, and later. Where
+ * something is absent, that may be the answer: then nothing is to be said. */
+bool smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
+                       smcr_claim_t claim, smcr_doubt_t *doubt);
+
 /* conn: the group, and Accept and Confirm of the connection, so that both its tokens are known. */
 smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
+/* As smcr_doubt_next(); and what the claim names, with `has_come`, `about` and `key`, has not come
+ * by then. */
+smcr_doubt_t smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
+                                    smcr_claim_t claim);
 
 /* saw, of a request: it is new, and its sender had seen the message. */
 smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
