@@ -8,7 +8,7 @@ from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link
 from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
 
 EXPECTED = {"smcr.link.data_early": [16, 53], "smcr.link.not_confirmed": [92], "smcr.packet_ahead": [146, 183]}
-LOST_PATH = dict(link=2, reason=0x00010000, orderly=False)
+FAILED = dict(link=2, reason=0x00020000)
 
 
 def begin(capture, nth):
@@ -68,9 +68,9 @@ def undeleted(connection, _lost):
     add_link(group, "server")
     add_link(group, "client")
     confirm_link(group, "server")
-    group.llc("server", llc_delete_link(**LOST_PATH))
+    group.llc("server", llc_delete_link(**FAILED))
     data(connection)
-    group.llc("client", llc_delete_link(**LOST_PATH, reply=True))
+    group.llc("client", llc_delete_link(**FAILED, reply=True))
 
 
 def unoffered(connection, _lost):
