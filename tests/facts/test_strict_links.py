@@ -4,7 +4,7 @@ import pytest
 
 STRICT = ("-o", "smcr.strict:TRUE")
 ITEMS = (
-    ("rule-link-data-early", {"smcr.breach.doubtful": [150, 162, 191], "smcr.link.no_second": [119]}),
+    ("rule-link-data-early", {"smcr.link.no_second": [119]}),
     ("rule-link-asymmetric", {"smcr.link.asymmetric_kept": [105]}),
     ("rule-link-number", {"smcr.link.number_zero": [34]}),
     ("rule-link-user-id", {"smcr.link.user_id_reused": [18]}),
