@@ -1,14 +1,14 @@
 """
 Data of a first contact before a second link has been tried, RFC 7609 3.5.1.6: before the response to ADD LINK; before
 that to CONFIRM LINK on the accepted link; before that to DELETE LINK, as with Linux; before the server offers a link at
-all. The first two come again in link groups of which the capture lacks a packet of the client.
+all. The first two come again in link groups of which the capture lacks a packet of the server.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link
 from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
 
-EXPECTED = {"smcr.link.data_early": [16, 53], "smcr.link.not_confirmed": [92], "smcr.packet_ahead": [146, 183]}
-LOST_PATH = dict(link=2, reason=0x00010000, orderly=False)
+EXPECTED = {"smcr.link.data_early": [16, 53], "smcr.link.not_confirmed": [92], "smcr.packet_ahead": [146, 187]}
+FAILED = dict(link=2, reason=0x00020000)
 
 
 def begin(capture, nth):
@@ -34,11 +34,12 @@ def confirm_link(group, role):
                                      user_id=0x0A02, reply=role == "client"), link=2)
 
 
-def data(connection, lost=None):
+def data(connection, lost=False):
     """The client's first data, and both sides go on."""
     group = connection.group
     if lost:
-        group.links[lost].lose("client")
+        group.links[1].lose("server")
+        group.test_link("server")
     connection.send("client", b"early\n")
     group.capture.wait(0.01)
     group.test_link("client")
@@ -48,7 +49,7 @@ def data(connection, lost=None):
 def unanswered(connection, lost):
     group = connection.group
     add_link(group, "server")
-    data(connection, lost and 1)
+    data(connection, lost)
     add_link(group, "client")
     group.confirm_link(2)
 
@@ -58,7 +59,7 @@ def unconfirmed(connection, lost):
     add_link(group, "server")
     add_link(group, "client")
     confirm_link(group, "server")
-    data(connection, lost and 1)
+    data(connection, lost)
     confirm_link(group, "client")
     group.test_link("client", link=2)
 
@@ -68,9 +69,9 @@ def undeleted(connection, _lost):
     add_link(group, "server")
     add_link(group, "client")
     confirm_link(group, "server")
-    group.llc("server", llc_delete_link(**LOST_PATH))
+    group.llc("server", llc_delete_link(**FAILED))
     data(connection)
-    group.llc("client", llc_delete_link(**LOST_PATH, reply=True))
+    group.llc("client", llc_delete_link(**FAILED, reply=True))
 
 
 def unoffered(connection, _lost):

@@ -1,15 +1,15 @@
 """
-Links that are used although they were refused, RFC 7609 3.5.1.6: the client accepts a link, then rejects it, and the
-server confirms it all the same; a first contact is declined, and two seconds later data flow on its link. Then both
-again, but the capture lacks a packet.
+Links that are used although they were refused, RFC 7609 3.5.1.6: the client accepts a link, then rejects it as Linux
+does, and the server sends TEST LINK on it; a first contact is declined, and two seconds later data flow on its link.
+Then both again, but the capture lacks a packet.
 """
 
 from smcsynth.clc import clc_decline
-from smcsynth.llc import llc_add_link, llc_confirm_link
+from smcsynth.llc import llc_add_link, llc_confirm_link, llc_test_link
 from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
 
-EXPECTED = {"smcr.cdc.token_unknown": [43, 87], "smcr.fallback": [39, 83], "smcr.link.refused_used": [20, 41, 43],
-            "smcr.llc.second_answer": [18, 62], "smcr.packet_ahead": [64, 85]}
+EXPECTED = {"smcr.cdc.token_unknown": [45, 91], "smcr.fallback": [41, 87], "smcr.link.refused_used": [22, 43, 45],
+            "smcr.llc.second_answer": [20, 66], "smcr.packet_ahead": [68, 89]}
 
 
 def rejected(connection, lost):
@@ -25,13 +25,14 @@ def rejected(connection, lost):
         offers[role] = dict(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=2, mtu_code=MTU_1024,
                             psn=pair.initial_psn)
         group.llc(role, llc_add_link(**offers[role], reply=role == "client"))
+    pair = group.links[2].qp["server"]
+    group.llc("server", llc_confirm_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=2,
+                                         user_id=0x0B02), link=2)
     group.llc("client", llc_add_link(**offers["server"], reply=True, reject=True, reason=1))
     group.capture.wait(0.05)
     if lost:
         group.links[2].lose("server")
-    pair = group.links[2].qp["server"]
-    group.llc("server", llc_confirm_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=2,
-                                         user_id=0x0B02), link=2)
+    group.llc("server", llc_test_link(), link=2)
 
 
 def declined(connection, lost):

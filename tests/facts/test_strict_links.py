@@ -4,13 +4,12 @@ import pytest
 
 STRICT = ("-o", "smcr.strict:TRUE")
 ITEMS = (
-    ("rule-link-data-early", {"smcr.breach.doubtful": [], "smcr.link.no_second": [119]}),
+    ("rule-link-data-early", {"smcr.link.no_second": [119]}),
     ("rule-link-asymmetric", {"smcr.link.asymmetric_kept": [105]}),
     ("rule-link-number", {"smcr.link.number_zero": [34]}),
     ("rule-link-user-id", {"smcr.link.user_id_reused": [18]}),
-    ("rule-link-unconfirmed", {"smcr.breach.doubtful": [47]}),
     ("rule-add-link", {"smcr.breach.doubtful": [51]}),
-    ("rule-link-refused", {"smcr.breach.doubtful": [64, 87]}),
+    ("rule-link-refused", {"smcr.breach.doubtful": [91]}),
 )
 
 

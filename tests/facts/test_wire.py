@@ -201,7 +201,9 @@ RULES = {
     "smcr.llc.negative_response": lambda each: number(each, "llc.negative") == 1 == number(each, "llc.response"),
     "smcr.llc.type_optional": lambda each: each.kind == "llc" and 0x80 <= each.data[0] <= 0xBF,
     "smcr.llc.type_unknown": lambda each: each.data[0] in (0x0A, 0x2F, 0x3F, 0x40),
-    "smcr.mtu_reserved": lambda each: number(each, "mtu") not in (None, 1, 2, 3, 4, 5) and not is_invitation(each),
+    # that of a rejection is the request's
+    "smcr.mtu_reserved": lambda each: (number(each, "mtu") not in (None, 1, 2, 3, 4, 5) and not is_invitation(each) and
+                                       number(each, "llc.rejected") != 1),
     "smcr.rmb.index_zero": lambda each: number(each, "rmb.index") == 0,
     "smcr.qpn_reserved": lambda each: {number(each, "clc.qpn"), number(each, "llc.qpn")} & {0, 1} and not is_invitation(each),
 }

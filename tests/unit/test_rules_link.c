@@ -1,0 +1,76 @@
+/* test_rules_link.c
+ * Rules of links that no capture shows well.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "traffic.h"
+
+#include <string.h>
+
+static smcr_llc_t
+confirm_link(int side, uint8_t number)
+{
+    smcr_qp_key_t own = qp_of_side(side);
+    smcr_llc_t llc = {.type = SMCR_LLC_CONFIRM_LINK,
+                      .flags = side == CLIENT ? SMCR_LLC_FLAG_RESPONSE : 0,
+                      .u.confirm_link = {.qpn = own.qpn, .link = number}};
+
+    memcpy(llc.u.confirm_link.gid, own.gid, SMCR_GID_LENGTH);
+    return llc;
+}
+
+/* The response repeats the number of the request: smcr.link.mismatch, smcr.llc.not_echoed. */
+static void
+test_number_of_response(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    first_contact(&capture);
+    play_llc(&capture, SERVER, confirm_link(SERVER, 1));
+    g_assert_cmpstr(events(&capture), ==, "");
+    play_llc(&capture, CLIENT, confirm_link(CLIENT, 3));
+    g_assert_cmpstr(events(&capture), ==, "NOT_ECHOED WRONG_LINK LINK_ACTIVE");
+    capture_close(&capture);
+}
+
+/* In a capture that has the response first, the request is not to blame for it. */
+static void
+test_number_of_request(void)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    first_contact(&capture);
+    play_llc(&capture, CLIENT, confirm_link(CLIENT, 3));
+    play_llc(&capture, SERVER, confirm_link(SERVER, 1));
+    g_assert_cmpstr(events(&capture), ==, "");
+    capture_close(&capture);
+}
+
+/* What the client sends before its response breaks the rule. */
+static void
+test_first_packet(void)
+{
+    for (unsigned confirmed = 0; confirmed < 2; confirmed++) {
+        capture_t capture;
+        capture_open(&capture);
+        first_contact(&capture);
+        if (confirmed)
+            confirm_first_link(&capture);
+        play_llc(&capture, CLIENT, (smcr_llc_t){.type = SMCR_LLC_TEST_LINK});
+        g_assert_cmpstr(events(&capture), ==, confirmed ? "" : "BEFORE_CONFIRM");
+        capture_close(&capture);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rules/link/number of response", test_number_of_response);
+    g_test_add_func("/rules/link/number of request", test_number_of_request);
+    g_test_add_func("/rules/link/first packet", test_first_packet);
+    return g_test_run();
+}
