@@ -75,7 +75,7 @@ static const struct {
         {SERVER, 2, 0, DONE | CLOSED, 0, 0, "SENDING_DONE CLOSED"},
         {CLIENT, 2, 0, DONE | CLOSED, 0, 0, "CLOSED"},
         {CLIENT, 3, 0, DONE | CLOSED, 0, 0, "AFTER_CLOSE"}, STOP}},
-    {"abnormal close", {{CLIENT, 1, 0, ABORT, 0, 0, "DOUBTFUL ABORTED"}, STOP}},
+    {"abnormal close", {{CLIENT, 1, 0, ABORT, 0, 0, "ABORTED"}, STOP}},
     {"goes on after close", {
         {CLIENT, 1, 0, CLOSED, 0, 0, "CLOSED"}, {CLIENT, 2, 0, 0, 0, 0, "AFTER_CLOSE"}, STOP}},
     {"close replayed after failover", {
