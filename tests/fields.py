@@ -11,14 +11,14 @@ Field = collections.namedtuple("Field", "filter section")
 Expert = collections.namedtuple("Expert", "filter severity sentence strict")  # strict: with smcr.strict only
 
 # Fields and expert items that tell of a later frame, or that none comes: one pass over a capture cannot know them.
-FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.clc.first_contact_wrong", "smcr.discarded", "smcr.ecn.cnp_in", "smcr.icrc.bad",
+FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.breach.doubtful", "smcr.clc.first_contact_wrong", "smcr.discarded", "smcr.ecn.cnp_in", "smcr.icrc.bad",
            "smcr.icrc.calculated", "smcr.icrc.doubted", "smcr.icrc.status", "smcr.link.mismatch", "smcr.no_response", "smcr.no_roce",
            "smcr.rdma.peer", "smcr.resent.cause", "smcr.resent.from", "smcr.resent.nak_in", "smcr.resent.wait",
            "smcr.response_in", "smcr.rkey.link_missing", "smcr.stream.gap", "smcr.whole_in", "smcr.write.ack_time", "smcr.write.acked_in",
            "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten",
            "smcr.cdc.before_confirm", "smcr.cdc.cursor_ahead", "smcr.cdc.read_unsent", "smcr.cdc.unanswered",
            "smcr.cdc.urgent_overrun", "smcr.write.after_close", "smcr.write.after_end", "smcr.lgr.too_many_conns",
-           "smcr.move.not_validated", "smcr.delete_link.reason_wrong", "smcr.llc.overlap", "smcr.llc.unrequested",
+           "smcr.move.not_validated", "smcr.write.hole", "smcr.delete_link.reason_wrong", "smcr.llc.overlap", "smcr.llc.unrequested",
            "smcr.llc.wish_ignored", "smcr.llc.wrong_link", "smcr.link.asymmetric_kept", "smcr.link.before_confirm",
            "smcr.link.data_early", "smcr.link.no_second", "smcr.link.not_confirmed", "smcr.link.too_many",
            "smcr.rmb.changed", "smcr.rkey.not_announced", "smcr.rkey.in_use", "smcr.rkey.again",

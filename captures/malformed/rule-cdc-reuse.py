@@ -9,7 +9,6 @@ from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half,
 EXPECTED = {"smcr.cdc.after_reuse": [54], "smcr.conn.aborted": [92, 94, 197], "smcr.packet_ahead": [157, 195],
             "smcr.window.small_update": [39, 77, 142, 180]}
 # where CLC of the second connection is absent, its RDMA WRITE looks like one of the first
-UNPROVEN = {"smcr.write.hole": [50, 88, 153, 191]}
 
 
 def next_connection(before, sport):

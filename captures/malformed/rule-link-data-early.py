@@ -41,7 +41,7 @@ def data(connection, lost=False):
         group.links[1].lose("server")
         group.test_link("server")
     connection.send("client", b"early\n")
-    group.capture.wait(0.01)
+    group.capture.wait(0.2)
     group.test_link("client")
     group.test_link("server")
 

@@ -162,7 +162,8 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
     smcr_unseen_t unseen = {unseen_bytes(&reader->located, qp, write->first_psn),
                             !smcr_conn_is_current(conn, !qp->side)};
     uint64_t end = smcr_stream_reach(stream);
-    bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved && write->conn;
+    bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved &&
+                   qp->unplaced_psn <= reader->located.psn && write->conn;
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed && goes_on)
         smcr_rules_hole(arrival, conn, end, write->position, extent.length);

@@ -13,7 +13,6 @@
 #include "wire/wire.h"
 
 #define SECOND UINT64_C(1000000000)
-#define DISORDER (SECOND / 10) /* by which a capture may have packets of two hosts out of order */
 
 /* A message of a connection, with what its sender has said before. */
 typedef struct {
@@ -178,7 +177,7 @@ doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64
 {
     disorder_t *disorder = smcr_state_alloc0(arrival->state, sizeof *disorder);
 
-    *disorder = (disorder_t){when, arrival->when.time + DISORDER};
+    *disorder = (disorder_t){when, arrival->when.time + SMCR_DISORDER};
     return smcr_doubt_next_unless(arrival, last_to(&conn->side[!arrival->qp->side]),
                                   (smcr_claim_t){.has_come = is_disorder, .about = disorder});
 }

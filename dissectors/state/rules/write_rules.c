@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "certain.h"
+#include "state/model/store.h"
 #include "wire/wire.h"
 
 /* ---- operations ---- */
@@ -154,6 +155,22 @@ smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint
                     "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
+/* A WRITE that leaves bytes out, and where it ends. */
+typedef struct {
+    const smcr_stream_t *in;
+    uint64_t end;
+} hole_t;
+
+/* Whether nothing has announced the bytes so far: the element may have a new user. */
+static bool
+is_unannounced(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const hole_t *hole = claim->about;
+
+    (void)state;
+    return hole->in->announced < hole->end;
+}
+
 /* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
  * round the element: its end is outside of the window. After a move the first message tells how far
  * the old link has got. (R-4.7-5) */
@@ -167,11 +184,17 @@ smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t
     bool told = writer->moved_frame <= writer->cdc_frame;
     bool fits = position + length <= in->consumed + smcr_ring_room(&in->ring);
 
-    if (position > end && fits && told && conn->accept_frame && conn->confirm_frame &&
-        conn->lgr->base_known[arrival->qp->side])
-        smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE, smcr_doubt_since(arrival, &reader->located),
-                    "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
-                    position - end);
+    if (position <= end || !fits || !told || !conn->accept_frame || !conn->confirm_frame ||
+        !conn->lgr->base_known[arrival->qp->side])
+        return;
+    hole_t *hole = smcr_state_alloc0(arrival->state, sizeof *hole);
+    *hole = (hole_t){in, position + length};
+    smcr_claim_t announced = {.has_come = is_unannounced, .about = hole};
+    smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE,
+                smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
+                              smcr_doubt_until(arrival, announced)),
+                "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
+                position - end);
 }
 
 /* ---- the window ---- */

@@ -201,7 +201,7 @@ was_agreed(const smcr_state_t *state, const smcr_claim_t *claim)
     const naming_t *naming = claim->about;
 
     (void)state;
-    return naming->rmb->agreed <= naming->time + MILLISECOND;
+    return naming->rmb->agreed <= naming->time + SMCR_DISORDER;
 }
 
 /* CLC waits for the response to CONFIRM RKEY. The two are seen at two places of a host, whose

@@ -29,7 +29,7 @@ await(const smcr_arrival_t *arrival)
     awaited_t *awaited = smcr_state_alloc0(arrival->state, sizeof *awaited);
     const smcr_link_t *link = arrival->qp->link;
 
-    *awaited = (awaited_t){link, link->lgr, arrival->when.time + MILLISECOND};
+    *awaited = (awaited_t){link, link->lgr, arrival->when.time + SMCR_DISORDER};
     return awaited;
 }
 
@@ -252,14 +252,15 @@ void
 smcr_rules_second(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    bool offers = (llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) == SMCR_LLC_ADD_LINK &&
-                  !(llc->flags & SMCR_LLC_FLAG_RESPONSE) && llc->u.add_link.qpn &&
-                  lgr->server == !arrival->qp->side;
+    bool adds = (llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) == SMCR_LLC_ADD_LINK;
+    bool response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
+    bool offers = adds && !response && llc->u.add_link.qpn && lgr->server == !arrival->qp->side;
 
     if (!lgr->second && offers) {
         lgr->second = smcr_lgr_link(lgr, llc->u.add_link.link);
         lgr->second_asked = arrival->when.time;
     }
-    if (lgr->second && !lgr->second_over && is_over(lgr->second))
+    bool disorder = !lgr->second && adds && response; /* the capture has it before its request */
+    if (!lgr->second_over && (disorder || (lgr->second && is_over(lgr->second))))
         lgr->second_over = arrival->when.time;
 }
