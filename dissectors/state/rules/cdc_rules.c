@@ -361,6 +361,15 @@ check_confirmed(const said_t *said)
 
 /* ---- nothing after the end ---- */
 
+/* Whether the reader's element was full when the sender spoke last: Linux goes on with what it has
+ * queued, whatever it has said (smc_cdc_msg_recv_action(), smc_tx_pending()). The NOTE
+ * smcr.write.after_close tells of it. */
+static bool
+had_more(const said_t *said)
+{
+    return said->receiver->in.filled;
+}
+
 /* After sending done a side writes no more data, so it announces none. (R-4.8.1-1) */
 static void
 check_done(const said_t *said)
@@ -368,7 +377,8 @@ check_done(const said_t *said)
     const smcr_stream_t *in = &said->receiver->in;
     uint32_t done = said->sender->sending_done_frame;
 
-    if (done && in->known && smcr_ring_distance(&in->ring, said->sender->prod, said->cdc->prod) > 0)
+    if (done && !had_more(said) && in->known &&
+        smcr_ring_distance(&in->ring, said->sender->prod, said->cdc->prod) > 0)
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_DONE, said->follows,
                     "The message announces data, but its sender said in frame %u that it will "
                     "write no more",
@@ -386,7 +396,7 @@ check_end(const said_t *said)
     if (sender->abort_frame)
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_ABORT, said->follows,
                     "The sender aborted the connection in frame %u", sender->abort_frame);
-    else if (sender->closed_frame && !aborts)
+    else if (sender->closed_frame && !aborts && !had_more(said))
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_CLOSE, said->follows,
                     "The sender said in frame %u that it is done with the connection",
                     sender->closed_frame);
