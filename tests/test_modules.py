@@ -203,6 +203,14 @@ def test_first_pass_is_asked_once_in_each_dissector():
         "tap.c": 1}  # listeners ask themselves what has come later
 
 
+def test_one_place_decides_what_a_capture_proves():
+    """Rules ask certain.h; what the flows lack is looked at there alone."""
+    asks = r"\bgaps\b|->fate\b|\btoo_late\b|smcr_point_(?:absent|holds)|smcr_gaps_|clc_whole == "
+    found = {path.name for path in (DISSECTORS / "state" / "rules").rglob("*.c")
+             if re.search(asks, path.read_text(encoding="utf-8"))}
+    assert found == {"certain.c"}
+
+
 def test_state_is_written_by_itself():
     """Outside state/ nobody assigns to a member of a connection, a link or the state."""
     members = r"\b(?:conn|link|lgr|rmb|state)(?:->|\.)\w[\w.\[\]!>-]*\s*(?:[-+|&]?=(?!=)|\+\+|--)"

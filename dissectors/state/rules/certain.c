@@ -119,6 +119,16 @@ smcr_lgr_has_conns(const smcr_lgr_t *lgr)
     return !conn;
 }
 
+bool
+smcr_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_span_t *span = arrival->span;
+    unsigned role = arrival->record->direction == 1;
+
+    return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
+           (int32_t)(conn->clc_next[!role] - span->taken) >= 0;
+}
+
 /* ---- what may come later ---- */
 
 static unsigned

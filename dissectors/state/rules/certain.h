@@ -67,6 +67,10 @@ smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
  * themselves so far. */
 bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
 
+/* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message or
+ * data by its sender; and it comes for the first time. */
+bool smcr_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
 /*
  * later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
  * The capture may lack just that: each of the sender's flows has to go on without a gap, and it

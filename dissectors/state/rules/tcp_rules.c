@@ -36,25 +36,6 @@ sender_of(const smcr_arrival_t *arrival)
     return arrival->record->direction == 1;
 }
 
-/* Which way `from` lies before `to`, in numbers that wrap around: negative if it does not. */
-static int32_t
-distance(uint32_t from, uint32_t to)
-{
-    return (int32_t)(to - from);
-}
-
-/* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message by
- * its sender; and the message comes for the first time. */
-static bool
-has_all(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_span_t *span = arrival->span;
-    unsigned role = sender_of(arrival);
-
-    return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
-           distance(span->taken, conn->clc_next[!role]) >= 0;
-}
-
 /* The message is one of CLC: the next byte is the one behind it. */
 static void
 move_on(const smcr_arrival_t *arrival, smcr_conn_t *conn)
@@ -64,7 +45,7 @@ move_on(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 
     if (span && span->first == conn->clc_next[role])
         conn->clc_next[role] = span->end;
-    else if (!span || distance(conn->clc_next[role], span->first) > 0)
+    else if (!span || (int32_t)(span->first - conn->clc_next[role]) > 0)
         conn->clc_whole &= (uint8_t)~(1U << role);
 }
 
@@ -97,7 +78,7 @@ check_order(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned typ
 {
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
-    if (type > SMCR_CLC_CONFIRM || !has_all(arrival, conn))
+    if (type > SMCR_CLC_CONFIRM || !smcr_conn_has_clc(arrival, conn))
         return;
     if (has_come(conn, type))
         smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "The message came before");
@@ -152,7 +133,7 @@ static void
 check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     if (conn->malformed_frame && conn->malformed_by_server != sender_of(arrival) &&
-        has_all(arrival, conn))
+        smcr_conn_has_clc(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The message in frame %u is malformed, but its receiver goes on",
                     conn->malformed_frame);
@@ -199,7 +180,7 @@ check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     bool known = !sender_of(arrival) || conn->accept_frame; /* whether it is a first contact */
 
     if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
-        conn->clc_last_by_server == sender_of(arrival) && has_all(arrival, conn))
+        conn->clc_last_by_server == sender_of(arrival) && smcr_conn_has_clc(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
 }
@@ -299,11 +280,11 @@ smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     check_option(arrival, conn, clc);
     check_error(arrival, conn);
     check_reserved(arrival, conn, type);
-    if (has_all(arrival, conn))
+    if (smcr_conn_has_clc(arrival, conn))
         check_time(arrival, conn);
     if (type == SMCR_CLC_DECLINE)
         check_decline(arrival, conn);
-    if (span && distance(span->first, conn->clc_next[sender_of(arrival)]) > 0)
+    if (span && (int32_t)(conn->clc_next[sender_of(arrival)] - span->first) > 0)
         return true; /* TCP sends it again */
     remember(arrival, conn, clc);
     move_on(arrival, conn);
@@ -347,7 +328,7 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     smcr_lgr_t *lgr = conn->lgr;
 
-    if (!has_all(arrival, conn))
+    if (!smcr_conn_has_clc(arrival, conn))
         return;
     if (conn->out_of_sync && lgr && conn->fallback.by_server != sender_of(arrival) &&
         !lgr->out_of_sync_time) {
