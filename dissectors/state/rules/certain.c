@@ -39,7 +39,16 @@ is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
            smcr_gaps_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
 }
 
-/* ---- doubts ---- */
+/* Whether the capture has all requests to the queue pair. */
+static bool
+has_all(const smcr_qp_t *qp)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+
+    return flow->announced && is_whole(qp, flow->first - 1);
+}
+
+/* ---- one packet ---- */
 
 smcr_doubt_t
 smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second)
@@ -54,6 +63,21 @@ smcr_doubt_message(const smcr_arrival_t *arrival)
     return doubt_unless(arrival->record->fate == SMCR_FATE_TAKE, SMCR_DOUBT_FATE);
 }
 
+bool
+smcr_is_in_time(const smcr_arrival_t *arrival)
+{
+    return arrival->record->order == SMCR_PACKET_IS_NEXT;
+}
+
+bool
+smcr_is_new(const smcr_arrival_t *arrival)
+{
+    return arrival->qp && arrival->sent.frame == arrival->when.frame &&
+           arrival->psn == arrival->qp->traffic.flow.highest;
+}
+
+/* ---- flows ---- */
+
 smcr_doubt_t
 smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point)
 {
@@ -62,13 +86,12 @@ smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point)
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
-/* Whether the capture has all requests to the queue pair. */
-static bool
-has_all(const smcr_qp_t *qp)
+smcr_doubt_t
+smcr_doubt_before(const smcr_arrival_t *arrival)
 {
-    const smcr_flow_t *flow = &qp->traffic.flow;
+    bool whole = has_all(arrival->qp);
 
-    return flow->announced && is_whole(qp, flow->first - 1);
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
 smcr_doubt_t
@@ -100,6 +123,8 @@ smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
     return doubt_links(arrival, lgr, NULL);
 }
 
+/* ---- what a host has seen ---- */
+
 smcr_doubt_t
 smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t *acked)
 {
@@ -107,6 +132,24 @@ smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t 
     bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, MILLISECOND);
 
     return doubt_unless(seen, SMCR_DOUBT_UNSEEN);
+}
+
+smcr_doubt_t
+smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
+{
+    return smcr_doubt_or(doubt_unless(smcr_is_new(arrival), SMCR_DOUBT_UNSEEN),
+                         smcr_doubt_seen(arrival, told->sent, told->acked));
+}
+
+/* ---- connections ---- */
+
+smcr_doubt_t
+smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    bool known = conn->accept_frame && conn->confirm_frame;
+
+    return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
+                         smcr_doubt_group(arrival, conn->lgr));
 }
 
 bool
@@ -127,6 +170,34 @@ smcr_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
            (int32_t)(conn->clc_next[!role] - span->taken) >= 0;
+}
+
+/* Whether the group has lost a link since the side has sent its last CDC message. */
+static bool
+has_lost_link(const smcr_conn_t *conn, int side)
+{
+    const smcr_link_t *link = conn->lgr->all_links;
+    uint32_t last = conn->side[side].cdc_frame;
+
+    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost))
+        link = link->next_of_group;
+    return link != NULL;
+}
+
+bool
+smcr_conn_is_open(const smcr_conn_t *conn, int side)
+{
+    bool ended = conn->side[0].closed_frame || conn->side[0].abort_frame ||
+                 conn->side[1].closed_frame || conn->side[1].abort_frame;
+
+    return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
+           !conn->fallback.kind && !ended && !has_lost_link(conn, side);
+}
+
+smcr_doubt_t
+smcr_doubt_place(const smcr_arrival_t *arrival)
+{
+    return doubt_unless(!arrival->state->several_interfaces, SMCR_DOUBT_PLACE);
 }
 
 /* ---- what may come later ---- */
@@ -184,12 +255,20 @@ smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const s
 }
 
 smcr_doubt_t
-smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
+smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added,
+                smcr_claim_t claim)
 {
-    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+    return claim_flows(arrival, doubt_links(arrival, lgr, added), lgr, 3, added, claim);
+}
 
-    doubt.claim = keep_claim(arrival, doubt, claim, 0);
-    return doubt;
+bool
+smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
+                  smcr_claim_t claim, smcr_doubt_t *doubt)
+{
+    *doubt = smcr_doubt_conn(arrival, conn);
+    if (!doubt->kind)
+        *doubt = smcr_doubt_later(arrival, conn->lgr, sender, claim);
+    return !doubt->kind;
 }
 
 /* The claim asks the flow to one queue pair. */
@@ -205,13 +284,6 @@ claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp, smc
 }
 
 smcr_doubt_t
-smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
-                       smcr_claim_t claim)
-{
-    return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
-}
-
-smcr_doubt_t
 smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
                     smcr_claim_t claim)
 {
@@ -219,23 +291,25 @@ smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender
 }
 
 smcr_doubt_t
-smcr_doubt_before(const smcr_arrival_t *arrival)
+smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
+                       smcr_claim_t claim)
 {
-    bool whole = has_all(arrival->qp);
-
-    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
-}
-
-smcr_doubt_t
-smcr_doubt_place(const smcr_arrival_t *arrival)
-{
-    return doubt_unless(!arrival->state->several_interfaces, SMCR_DOUBT_PLACE);
+    return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
 }
 
 smcr_doubt_t
 smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
 {
     return smcr_doubt_next_unless(arrival, point, (smcr_claim_t){0});
+}
+
+smcr_doubt_t
+smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
+{
+    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+
+    doubt.claim = keep_claim(arrival, doubt, claim, 0);
+    return doubt;
 }
 
 /* Whether the flow goes on behind the point: without a gap right there, or without any. */
@@ -279,80 +353,4 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
                    : smcr_event_add(arrival, event, "%s", text);
     told->claim = doubt.claim;
     g_free(text);
-}
-
-/* ---- connections ---- */
-
-smcr_doubt_t
-smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    bool known = conn->accept_frame && conn->confirm_frame;
-
-    return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
-                         smcr_doubt_group(arrival, conn->lgr));
-}
-
-bool
-smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
-                  smcr_claim_t claim, smcr_doubt_t *doubt)
-{
-    *doubt = smcr_doubt_conn(arrival, conn);
-    if (!doubt->kind)
-        *doubt = smcr_doubt_later(arrival, conn->lgr, sender, claim);
-    return !doubt->kind;
-}
-
-/* ---- requests that are sent again ---- */
-
-bool
-smcr_is_new(const smcr_arrival_t *arrival)
-{
-    return arrival->qp && arrival->sent.frame == arrival->when.frame &&
-           arrival->psn == arrival->qp->traffic.flow.highest;
-}
-
-smcr_doubt_t
-smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
-{
-    return smcr_doubt_or(doubt_unless(smcr_is_new(arrival), SMCR_DOUBT_UNSEEN),
-                         smcr_doubt_seen(arrival, told->sent, told->acked));
-}
-
-/* ---- both sides ---- */
-
-smcr_doubt_t
-smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added,
-                smcr_claim_t claim)
-{
-    return claim_flows(arrival, doubt_links(arrival, lgr, added), lgr, 3, added, claim);
-}
-
-/* Whether the group has lost a link since the side has sent its last CDC message. */
-static bool
-has_lost_link(const smcr_conn_t *conn, int side)
-{
-    const smcr_link_t *link = conn->lgr->all_links;
-    uint32_t last = conn->side[side].cdc_frame;
-
-    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost))
-        link = link->next_of_group;
-    return link != NULL;
-}
-
-bool
-smcr_conn_is_open(const smcr_conn_t *conn, int side)
-{
-    bool ended = conn->side[0].closed_frame || conn->side[0].abort_frame ||
-                 conn->side[1].closed_frame || conn->side[1].abort_frame;
-
-    return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
-           !conn->fallback.kind && !ended && !has_lost_link(conn, side);
-}
-
-/* ---- time ---- */
-
-bool
-smcr_is_in_time(const smcr_arrival_t *arrival)
-{
-    return arrival->record->order == SMCR_PACKET_IS_NEXT;
 }

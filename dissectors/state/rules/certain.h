@@ -41,11 +41,26 @@ typedef struct {
     const smcr_claim_t *claim; /* NULL: nothing that comes later tells more */
 } smcr_doubt_t;
 
+/* ---- one packet ---- */
+
 /* message: the packet itself was taken in as it came. */
 smcr_doubt_t smcr_doubt_message(const smcr_arrival_t *arrival);
 
+/* Whether the packet was not sent before: a repeat may have been taken in earlier than it was
+ * captured. */
+bool smcr_is_in_time(const smcr_arrival_t *arrival);
+
+/* Whether the request is sent for the first time, as far as the capture shows: none behind it has
+ * been there before. What is sent again may be older than what came in between. */
+bool smcr_is_new(const smcr_arrival_t *arrival);
+
+/* ---- flows ---- */
+
 /* flow: and no request is absent from the flow of the point behind it. */
 smcr_doubt_t smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point);
+
+/* The same since the beginning of the flow that has brought the packet. */
+smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
 
 /* link: and no request of either side since the link began. */
 smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
@@ -53,6 +68,8 @@ smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
 /* group: and the capture has the first contact of the group and all requests on all its links. A
  * link without packets counts as absent, unless it was rejected. */
 smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+
+/* ---- what a host has seen ---- */
 
 /*
  * saw: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
@@ -63,6 +80,14 @@ smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
                              const smcr_when_t *acked);
 
+/* saw, of a request: it is new, and its sender had seen the message. */
+smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
+
+/* ---- connections ---- */
+
+/* conn: the group, and Accept and Confirm of the connection, so that both its tokens are known. */
+smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
 /* conn: whether the capture has Accept and Confirm of all connections of the group that have shown
  * themselves so far. */
 bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
@@ -70,6 +95,18 @@ bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
 /* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message or
  * data by its sender; and it comes for the first time. */
 bool smcr_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
+/*
+ * Whether the connection is open for sure, and `side` may be held to that: the capture has both
+ * messages that began it and no end of it. What the loss of a link has done to it is known only
+ * when that side has sent a CDC message since.
+ */
+bool smcr_conn_is_open(const smcr_conn_t *conn, int side);
+
+/* place: TCP and RoCE were captured at one place, so that what comes first was sent first. */
+smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
+
+/* ---- what may come later ---- */
 
 /*
  * later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
@@ -86,43 +123,10 @@ smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, in
 smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                       const smcr_link_t *but, smcr_claim_t claim);
 
-/* message, and `claim` alone, whose `has_come` says what has not been borne out by then. */
-smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim);
-
-/* The same for what only the flow of the point may have carried: nothing is absent behind the
- * point, nor right before the next request of that flow. */
-smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point);
-
-/* Both: the first doubt that there is, and the claim of either. */
-smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);
-
-/* Whether what has come since bears the claim out, as far as is known now. */
-bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
-
-/* The packet breaks a rule: tells the user. Where requests are absent, it says that they may
- * explain it; where it is doubtful for another reason, it says nothing. */
-void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
-                 const char *format, ...) G_GNUC_PRINTF(4, 5);
-
-/* Whether the request is sent for the first time, as far as the capture shows: none behind it has
- * been there before. What is sent again may be older than what came in between. */
-bool smcr_is_new(const smcr_arrival_t *arrival);
-
-/* An answer of `sender`, a side, that is due at the deadline of the claim: conn, and later. Where
- * something is absent, that may be the answer: then nothing is to be said. */
-bool smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
-                       smcr_claim_t claim, smcr_doubt_t *doubt);
-
-/* conn: the group, and Accept and Confirm of the connection, so that both its tokens are known. */
-smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
-
-/* As smcr_doubt_next(); and what the claim names, with `has_come`, `about` and `key`, has not come
- * by then. */
-smcr_doubt_t smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
-                                    smcr_claim_t claim);
-
-/* saw, of a request: it is new, and its sender had seen the message. */
-smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
+/* The same, likewise. `added`: the link that the message that arrives helps to add, which has carried
+ * nothing yet; NULL: it does not. */
+smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
+                             const smcr_link_t *added, smcr_claim_t claim);
 
 /*
  * later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this
@@ -132,27 +136,34 @@ smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *t
 smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
                                  smcr_claim_t claim);
 
-/* The same flow, from its beginning: its sender has sent nothing else on the link of the arrival
- * before. */
-smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
+/* An answer of `sender`, a side, that is due at the deadline of the claim: conn, and later. Where
+ * something is absent, that may be the answer: then nothing is to be said. */
+bool smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
+                       smcr_claim_t claim, smcr_doubt_t *doubt);
 
-/* place: TCP and RoCE were captured at one place, so that what comes first was sent first. */
-smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
+/* Likewise of what only the flow of the point may have carried: nothing is absent behind the point,
+ * nor right before the next request of that flow. */
+smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
-/* later, for what either side may have sent. `added`: the link that the message that arrives helps
- * to add, which has carried nothing yet; NULL: it does not. */
-smcr_doubt_t smcr_doubt_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
-                             const smcr_link_t *added, smcr_claim_t claim);
+/* As smcr_doubt_next(); and what the claim names, with `has_come`, `about` and `key`, has not come
+ * by then. */
+smcr_doubt_t smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
+                                    smcr_claim_t claim);
 
-/*
- * Whether the connection is open for sure, and `side` may be held to that: the capture has both
- * messages that began it and no end of it. What the loss of a link has done to it is known only
- * when that side has sent a CDC message since.
- */
-bool smcr_conn_is_open(const smcr_conn_t *conn, int side);
+/* message, and `claim` alone, whose `has_come` says what has not been borne out by then. */
+smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim);
 
-/* Whether the packet was not sent before: a repeat may have been taken in earlier than it was
- * captured. */
-bool smcr_is_in_time(const smcr_arrival_t *arrival);
+/* Whether what has come since bears the claim out, as far as is known now. */
+bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
+
+/* ---- telling ---- */
+
+/* Both: the first doubt that there is, and the claim of either. */
+smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);
+
+/* The packet breaks a rule: tells the user. Where requests are absent, it says that they may
+ * explain it; where it is doubtful for another reason, it says nothing. */
+void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
+                 const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 #endif /* SMCR_STATE_RULES_CERTAIN_H */

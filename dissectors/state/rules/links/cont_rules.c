@@ -99,7 +99,7 @@ check_new_link(const said_t *said)
 {
     const smcr_change_t *change = &said->lgr->change;
     smcr_doubt_t doubt =
-        smcr_doubt_both(said->arrival, said->lgr, added_link(said), (smcr_claim_t){0});
+        smcr_doubt_later_adding(said->arrival, said->lgr, added_link(said), (smcr_claim_t){0});
     unsigned number = said->llc->u.add_link_cont.link;
 
     if (!change->on)

@@ -324,7 +324,7 @@ answer_confirm_link(const said_t *said)
         *lack = (lack_t){conn->side[side].rmb, &link->qp[side]};
         smcr_claim_t claim = {.has_come = rtoken_has_come, .about = lack};
         smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
-                    smcr_doubt_both(said->arrival, said->lgr, NULL, claim),
+                    smcr_doubt_later_adding(said->arrival, said->lgr, NULL, claim),
                     "The %s has told no RToken on link %u for its RMB of connection %u",
                     side == said->lgr->server ? "server" : "client", link->number, conn->index);
     }

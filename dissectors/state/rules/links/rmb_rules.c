@@ -78,7 +78,7 @@ smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner
     *use = (use_t){.conn = conn, .owner = owner};
     if (arrival->qp)
         use->at = smcr_point_at(arrival->qp, arrival->psn);
-    return smcr_doubt_both(arrival, conn->lgr, added,
+    return smcr_doubt_later_adding(arrival, conn->lgr, added,
                            (smcr_claim_t){.has_come = has_ended, .about = use});
 }
 
@@ -150,7 +150,7 @@ check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
 {
     if (smcr_rmb_count(lgr, side) >= SMCR_RMBS_MAX)
         smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
-                    smcr_doubt_both(arrival, lgr, NULL, (smcr_claim_t){0}),
+                    smcr_doubt_later_adding(arrival, lgr, NULL, (smcr_claim_t){0}),
                     "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
 }
 

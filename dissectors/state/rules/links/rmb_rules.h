@@ -14,7 +14,7 @@
 const smcr_conn_t *smcr_rmb_user(const smcr_rmb_t *rmb);
 
 /* The message that arrives breaks a rule if the connection uses the RMB of `owner`, a side, still:
- * whether the capture may lack its end. `added`: as in smcr_doubt_both(). */
+ * whether the capture may lack its end. `added`: as in smcr_doubt_later_adding(). */
 smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
                             const smcr_link_t *added);
 
