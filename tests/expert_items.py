@@ -13,6 +13,7 @@ from bed import TOP, captures
 
 DOCUMENT = TOP / "docs" / "expert-items.md"
 FACTS = sorted((TOP / "tests" / "facts").glob("test_*.py"))
+UNIT_TESTS = sorted((TOP / "tests" / "unit").glob("test_*.c"))
 
 INTRODUCTION = """\
 # Expert items
@@ -26,7 +27,8 @@ Captures with a name in *italics* have RoCE that is not SMC-R. See their items:
 
     tshark -2 -r FILE -o smcr.roce:TRUE -o smcr.check_icrc:TRUE -Y FILTER -V
 
-A severity with *strict* is that of an item which is raised with the preference `smcr.strict` only.
+A severity with *strict* is that of an item which is raised with the preference `smcr.strict` only: add
+`-o smcr.strict:TRUE`.
 
 An item with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know that:
 use `tshark -2` or the window.
@@ -34,6 +36,7 @@ use `tshark -2` or the window.
 
 HEADER = ("filter", "severity", "what it says", "when it is raised", "capture", "frame")
 ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| [`*]?(?P<capture>[^|`*]+)[`*]? \| (?P<frame>\d*) \|$", re.MULTILINE)
+VARIABLE = re.compile(r'^EXPERT(?:_STRICT)?\((\w+), "([^"]+)"', re.MULTILINE)
 COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\nEXPERT(?:_STRICT)?\(\w+, \"([^\"]+)\"")
 
 
@@ -46,6 +49,7 @@ def whens():
 # ---- where to see an item ----
 
 # The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+STRICT = ("-o", "smcr.strict:TRUE")
 FOREIGN = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE", "--disable-protocol", "rpcordma")
 
 
@@ -78,7 +82,7 @@ def items_of(tshark, path, items, where=""):
     """(filter, frame) of these items in a capture, in the order of its frames."""
     condition = " || ".join(items)
     rows = tshark.fields(path, "frame.number", *items, where=f"({condition}) && ({where})" if where else condition,
-                         two_pass=True, options=FOREIGN if is_foreign(name_of(path)) else ())
+                         two_pass=True, options=STRICT + (FOREIGN if is_foreign(name_of(path)) else ()))
     return [(item, int(number[0])) for number, *shown in rows
             for item, value in zip(items, shown, strict=True) if value]
 
@@ -101,9 +105,20 @@ def places():
     return {row["item"]: (row["capture"], int(row["frame"])) for row in rows if row["frame"]}
 
 
+def event_of(item):
+    """What the state calls the item, as its unit tests do; None: it is not the state that raises it."""
+    variable = next(name for name, each in VARIABLE.findall(fields.experts_text()) if each == item)
+    events = (TOP / "dissectors" / "state" / "model" / "events.def").read_text(encoding="utf-8")
+    found = re.search(rf"^SMCR_EVENT\(SMCR_EVENT_(\w+), {variable},", events, re.MULTILINE)
+    return found and found[1]
+
+
 def test_of(item):
     """The test that has the item shown, where no capture does; empty: there is none."""
-    found = (path for path in FACTS if f'"{item}"' in path.read_text(encoding="utf-8"))
+    named = [(path, rf'"{re.escape(item)}"') for path in FACTS]
+    if event := event_of(item):
+        named += [(path, rf"\b(?:SMCR_EVENT_)?{event}\b") for path in UNIT_TESTS]
+    found = (path for path, name in named if re.search(name, path.read_text(encoding="utf-8")))
     return next((path.relative_to(TOP).as_posix() for path in found), "")
 
 

@@ -16,9 +16,9 @@ ROW = re.compile(r"\| `(smc\.[^`]*)`[^|]*\| (`smcr\.[^|]*`) \|")
 WRONG = {
     "smc.add.link.cont.rmb": None,  # two bytes too early
     "smc.reserved": None,  # wherever it has no field
-    "smc.confirm.rkey.retry.rkey.set": {"llc-confirm-rkey-cont", "vectors"},  # a continuation has no such flag
+    "smc.confirm.rkey.retry.rkey.set": {"llc-confirm-rkey-cont", "peer-foreign", "peer-rkeys", "vectors"},  # a continuation has no such flag
     "smc.add.link.response.reject_reason": {"llc-v2-byte-order"},  # of a response that accepts
-    "smc.add.link": {"rfc-peer"},  # the layout of RFC 7609
+    "smc.add.link": {"rfc-peer", "peer-foreign"},  # the layout of RFC 7609
     "smc.proposal.rocev2.gid.ipv4": {"roce-ipv6"},  # the end of an IPv6 address
     "smc": {"roce-odd"},  # data of RDMA WRITEs
 }

@@ -10,7 +10,8 @@ from report_runs import ALL_ONE, ALL_TWO, ONE, PACKED_NAMES, TWO, UNPACKED, diff
 
 # What may differ: (captures, members, why).
 LATE = "6.1-v1-c2-capture-starts-late"
-EARLY = "|".join([LATE, "ib-native", "rfc-peer", "exported-source", "reserved-flags"])
+EARLY = "|".join([LATE, "ib-native", "rfc-peer", "exported-source", "reserved-flags", "peer-move", "rule-move",
+                  "rule-clc-decline", "rule-rkey-clc", "rule-write-early"])
 FLOW = r"packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect"
 MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),
@@ -21,8 +22,8 @@ MAY_DIFFER = [
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
     (LATE, rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})", "the same, and its flow is not known as SMC-R"),
 ]
-# Findings that only two passes have: that no RoCE packet of a connection comes is known at its end.
-LATE_FINDINGS = {"no_roce"}
+# Findings that only two passes have: that no RoCE packet of a connection comes, or no response, is known at the end.
+LATE_FINDINGS = {"no_roce", "no_response"}
 
 PAIRS = [*((name, ONE, TWO) for name in UNPACKED), *((name, ALL_ONE, ALL_TWO) for name in PACKED_NAMES)]
 

@@ -116,7 +116,7 @@ def test_request_without_response_says_so(seen):
         if known and not is_response(row) and not row["smcr.retransmission"]:
             waited = seen.end - decimal.Decimal(row["frame.time_epoch"][0]) > GIVEN_UP
             optional = row["smcr.llc.type"][0] in ADD_LINK and row["smcr.dir"] == ["0"] or any(
-                other["smcr.llc.all_links"] and other["smcr.lgr"] == row["smcr.lgr"] and when >= at
+                other["smcr.llc.all_links"] in (["1"], ["True"]) and other["smcr.lgr"] == row["smcr.lgr"] and when >= at
                 for when, other in seen.llc.items())
             silent = not row["smcr.response_in"] and not crossed and not answers and not optional
             assert bool(row["smcr.no_response"]) == (silent and waited), at

@@ -23,6 +23,7 @@ STRUCTURES = {"smcr.peer_id", "smcr.clc.ip_area", "smcr.clc.smcd_area", "smcr.cl
 UNREAD = {
     "vectors": {48},  # an Accept whose length is 0
     "roce-odd": {42, 44},  # SENDs with immediate data, and with an RKey to invalidate
+    "rule-cdc-token": {64, 66},  # types of LLC that the RFC does not define
 }
 # Captures whose messages have no layout: lengths, counts, types and versions lie. There every byte is shown, once.
 LIES = {"clc-accept-confirm-values", "clc-length", "clc-proposal-counts", "clc-type-version", "exported-source",
@@ -201,9 +202,9 @@ RULES = {
     "smcr.llc.negative_response": lambda each: number(each, "llc.negative") == 1 == number(each, "llc.response"),
     "smcr.llc.type_optional": lambda each: each.kind == "llc" and 0x80 <= each.data[0] <= 0xBF,
     "smcr.llc.type_unknown": lambda each: each.data[0] in (0x0A, 0x2F, 0x3F, 0x40),
-    # that of a rejection is the request's
+    # that of a rejection is the request's; without first contact it means nothing
     "smcr.mtu_reserved": lambda each: (number(each, "mtu") not in (None, 1, 2, 3, 4, 5) and not is_invitation(each) and
-                                       number(each, "llc.rejected") != 1),
+                                       number(each, "llc.rejected") != 1 and number(each, "clc.first_contact") != 0),
     "smcr.rmb.index_zero": lambda each: number(each, "rmb.index") == 0,
     "smcr.qpn_reserved": lambda each: {number(each, "clc.qpn"), number(each, "llc.qpn")} & {0, 1} and not is_invitation(each),
 }

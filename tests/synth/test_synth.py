@@ -16,6 +16,8 @@ from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
 from scapy.utils import PcapNgReader
 
+# Captures that lack TCP segments: where a rule needs them, nobody may be blamed.
+LACKING = {"rule-clc-decline", "rule-clc-order", "rule-clc-protocol", "rule-tcp-after-switch"}
 HERE = pathlib.Path(__file__).resolve().parent
 CAPTURES = HERE.parents[1] / "captures"
 sys.path.insert(0, str(HERE))
@@ -137,7 +139,9 @@ def test_committed_captures_are_up_to_date():
                          ids=lambda path: path.stem)
 def test_lower_layers_are_sound(path):
     """Checksums of Ethernet's payloads are right and tshark reads each frame to its end."""
-    bad = "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0 || tcp.analysis.lost_segment"
+    bad = "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0"
+    if path.stem not in LACKING:
+        bad += " || tcp.analysis.lost_segment"
     checked = () if path.stem == "exported-source" else ("ip", "tcp", "udp")  # has no addresses to check with
     options = [f"-o{name}.check_checksum:TRUE" for name in checked]
     options.append("-oudp.ignore_ipv6_zero_checksum:TRUE")

@@ -78,7 +78,7 @@ check_order(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned typ
 {
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
-    if (type > SMCR_CLC_CONFIRM || !smcr_conn_has_clc(arrival, conn))
+    if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM || !smcr_conn_has_clc(arrival, conn))
         return;
     if (has_come(conn, type))
         smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "The message came before");
