@@ -336,8 +336,7 @@ smcr_llc_delete_link(const smcr_llc_message_t *message)
     if (all && deleted->link)
         smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_llc_all_links, NULL);
     if (!message->response && deleted->reason == SMCR_DELETE_NOT_GIVEN)
-        smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason,
-                        "The link is deleted without a reason");
+        smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_no_reason, NULL);
     else if (!try_val_to_str(deleted->reason, smcr_delete_reasons))
         smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason, NULL);
     return SMCR_LLC_LENGTH;

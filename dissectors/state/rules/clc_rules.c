@@ -12,6 +12,8 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
+#define QUEUED UINT64_C(1000000000) /* nanoseconds: no adapter holds a message back for longer */
+
 /* ---- queue pairs of a group ---- */
 
 /* Of a link group. */
@@ -62,8 +64,9 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 
 /*
  * Without first contact flag the server names a queue pair of a link that both sides have. The
- * capture may have begun late; so the server is wrong only where the capture has the beginning of a
- * group with this very server, and all that may have announced another link. (R-C.4-1)
+ * capture has the beginning of a group with this very server, and all that may have announced
+ * another link of it. But the link may be of a group that began before the capture: with another
+ * client, or beside this group. So nobody is blamed. (R-C.4-1)
  */
 void
 smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
@@ -75,8 +78,8 @@ smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t
     if (lgr)
         smcr_breach(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
                     doubt_qp(arrival, lgr, lgr->server, &key),
-                    "This is no first contact, but link group %u with this server has no such "
-                    "queue pair",
+                    "This is no first contact, but link group %u has no such queue pair, nor has "
+                    "the capture another group with this server",
                     lgr->index);
 }
 
@@ -247,8 +250,9 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
 
 /*
  * An owner hands out an element, or an alert token, when its last connection is over. It was not,
- * if its owner goes on with it, in the order of its messages and for longer than frames come in
- * disorder. (R-3.5.2-3, R-A.2.3-9)
+ * if its owner goes on with it, in the order of its messages and for longer than a message waits in
+ * an adapter that has to send others again: Linux before 5.17 does not wait for what it has queued
+ * (smc_cdc_tx_dismiss_slots()). (R-3.5.2-3, R-A.2.3-9)
  */
 void
 smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
@@ -261,8 +265,9 @@ smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const
         !other->accept_frame || !other->confirm_frame || other->decline_frame ||
         smcr_conn_side_has_ended(&conn->side[owner]))
         return;
-    smcr_doubt_t doubt = smcr_doubt_seen(
-        arrival, conn->reused_time, &(smcr_when_t){arrival->when.frame, conn->reused_time});
+    smcr_doubt_t doubt = {SMCR_DOUBT_NONE, NULL};
+    if (arrival->when.time <= conn->reused_time + QUEUED)
+        doubt.kind = SMCR_DOUBT_UNSEEN;
     smcr_breach(arrival, conn->reused_token ? SMCR_EVENT_TOKEN_IN_USE : SMCR_EVENT_ELEMENT_IN_USE,
                 smcr_doubt_or(smcr_doubt_place(arrival), doubt),
                 "The sender has given its %s to connection %u, but goes on with this one",
@@ -286,22 +291,23 @@ differ(const uint8_t *one, const uint8_t *other)
 }
 
 /* The client's Confirm repeats the peer ID of its Proposal; a later contact has those of its group.
- * A Proposal without SMC-R of version 1 has none. (R-3.5.1.2-6, R-3.5.2-1) */
+ * A Proposal without SMC-R of version 1 has none. A host that has started anew has another peer ID,
+ * and may have the queue pair for another group, whose beginning the capture lacks: it is the same
+ * one if its flow goes on. (R-3.5.1.2-6, R-3.5.2-1) */
 static void
 check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
            const smcr_clc_accept_t *accept)
 {
     const smcr_lgr_t *lgr = qp->link->lgr;
     bool later = !conn->first_contact && lgr->from_start;
-    const char *what = NULL;
 
-    if (later && differ(lgr->peer_id[qp->side], accept->peer_id))
-        what = "that of its link group";
     if (qp->side != lgr->server && differ(conn->proposed_id, accept->peer_id))
-        what = "that of its Proposal";
-    if (what)
         smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
-                    "The peer ID is not %s", what);
+                    "The peer ID is not that of its Proposal");
+    else if (later && differ(lgr->peer_id[qp->side], accept->peer_id))
+        smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED,
+                    smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_claim_t){0}),
+                    "The peer ID is not that of its link group");
 }
 
 /* The Confirm repeats the EID of the Accept. (R-V2ACC-6) */

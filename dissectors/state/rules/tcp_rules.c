@@ -17,6 +17,7 @@
 #define SECOND UINT64_C(1000000000)
 #define PATIENCE (6 * SECOND) /* Linux, CLC_WAIT_TIME */
 #define CLEAN_UP SECOND       /* far more than a host needs to end a link group */
+#define ADD_LINK_WAIT (2 * SECOND) /* Linux, SMC_LLC_WAIT_TIME */
 
 /* ---- how far TCP has come ---- */
 
@@ -192,7 +193,8 @@ smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     bool response = llc->flags & SMCR_LLC_FLAG_RESPONSE;
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
     bool confirms = type == SMCR_LLC_CONFIRM_LINK && response;
-    bool offers = type == SMCR_LLC_ADD_LINK && lgr->set_up[SMCR_SET_UP_CONFIRMED].sent;
+    bool wish = !response && lgr->server == arrival->qp->side; /* of the client: it binds nobody */
+    bool offers = type == SMCR_LLC_ADD_LINK && !wish && lgr->set_up[SMCR_SET_UP_CONFIRMED].sent;
     smcr_told_t *told = &lgr->set_up[confirms   ? SMCR_SET_UP_CONFIRMED
                                      : response ? SMCR_SET_UP_ANSWERED
                                                 : SMCR_SET_UP_OFFERED];
@@ -214,6 +216,16 @@ doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
                          seen);
 }
 
+/* Linux before 5.8 declines where the response to ADD LINK does not come. (R-C.7-4) */
+static bool
+gave_up_second(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_told_t *told = conn->lgr->set_up;
+
+    return sender_of(arrival) && !told[SMCR_SET_UP_ANSWERED].sent &&
+           arrival->when.time >= told[SMCR_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
+}
+
 /*
  * In a first contact the server does not decline once ADD LINK was taken in, nor the client once
  * its response was. (R-C.3-1) Nor does either side once CONFIRM LINK has completed, but C.3 seems
@@ -227,7 +239,11 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_told_t *last =
         &told[by_server ? SMCR_SET_UP_OFFERED : SMCR_SET_UP_ANSWERED];
 
-    if (!doubt_told(arrival, last).kind)
+    if (!doubt_told(arrival, last).kind && gave_up_second(arrival, conn))
+        smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_message(arrival),
+                    "ADD LINK has no response: the server declines, as Linux before 5.8 does "
+                    "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
+    else if (!doubt_told(arrival, last).kind)
         smcr_breach(arrival, SMCR_EVENT_DECLINE_LATE, smcr_doubt_message(arrival),
                     "The %s for the second link was taken in before",
                     by_server ? "ADD LINK request" : "ADD LINK response");

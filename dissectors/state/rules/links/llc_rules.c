@@ -85,17 +85,31 @@ doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return doubt;
 }
 
+/* A host that has lost a link may have failed to tell it: the other link still lives if it carries
+ * this exchange, or if the server goes on to use it. */
+static smcr_doubt_t
+doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
+{
+    const smcr_lgr_t *lgr = other->lgr;
+    smcr_doubt_t doubt = doubt_deleted(arrival, lgr);
+
+    return other == arrival->qp->link || lgr->server == SMCR_SIDE_UNKNOWN
+               ? doubt
+               : smcr_doubt_or(doubt, smcr_doubt_later_on(arrival, other, lgr->server,
+                                                          (smcr_claim_t){0}));
+}
+
 /* No two links of a group join the same two devices. (R-2.2.1-1) */
 void
 smcr_rules_added(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
     smcr_doubt_t doubt;
 
-    for (const smcr_link_t *other = link->lgr->all_links; other; other = other->next_of_group) {
+    for (smcr_link_t *other = link->lgr->all_links; other; other = other->next_of_group) {
         if (other == link || other->state != SMCR_LINK_ACTIVE || !share(link, other, 0) ||
             !share(link, other, 1))
             continue;
-        doubt = doubt_deleted(arrival, link->lgr);
+        doubt = doubt_alive(arrival, other);
         smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt,
                     "Link %u joins the same two devices as link %u", link->number, other->number);
         if (!doubt.kind)

@@ -196,10 +196,23 @@ check_offered(const smcr_arrival_t *arrival)
                 "Data flow before the server has offered a second link");
 }
 
+/* Whether Linux waits no more by now: a server for the response to ADD LINK, a client, from its
+ * CONFIRM LINK response on, for ADD LINK. */
+static bool
+has_given_up(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    bool by_server = arrival->qp->side == !lgr->server;
+    uint64_t confirmed = arrival->qp->link->confirmed;
+    uint64_t since = by_server || !confirmed ? lgr->second_asked : confirmed;
+
+    return arrival->when.time >= since + LINUX_WAITS;
+}
+
 /*
  * Data wait until the second link is confirmed, or the attempt has failed: until the response to
  * ADD LINK, CONFIRM LINK or DELETE LINK. Linux goes on where no response comes, and where its own
- * attempt takes too long. (R-3.5.1.5-6, R-3.5.1.6-8)
+ * attempt takes too long; a server whose own step fails tells nobody (smc_llc_srv_add_link()), but
+ * then the new link carries nothing, which proves nothing. (R-3.5.1.5-6, R-3.5.1.6-8)
  */
 static void
 check_settled(const smcr_arrival_t *arrival)
@@ -218,7 +231,7 @@ check_settled(const smcr_arrival_t *arrival)
                     second->number,
                     arrival->qp->side == client ? "smc_llc_srv_conf_link"
                                                 : "smc_llc_cli_add_link");
-    else if (arrival->when.time < lgr->second_asked + LINUX_WAITS)
+    else if (!has_given_up(arrival, lgr))
         smcr_breach(arrival, SMCR_EVENT_DATA_EARLY,
                     second->qp[client].known ? smcr_doubt_later(arrival, lgr, client, claim)
                                              : smcr_doubt_later_on(arrival, link, client, claim),
