@@ -225,7 +225,8 @@ check_mtu(const smcr_arrival_t *arrival)
     uint8_t code = MIN(qp->mtu, smcr_qp_peer(qp)->mtu);
     int mtu = smcr_mtu_bytes(code);
 
-    if (mtu && arrival->roce->payload_length > mtu)
+    /* later its queue pairs may be somebody else's */
+    if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)
         smcr_event_add(arrival, SMCR_EVENT_ABOVE_MTU,
                        "The packet has %d bytes, but the MTU of the link is %d",
                        arrival->roce->payload_length, mtu);

@@ -93,7 +93,7 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     bool current = conn && smcr_conn_is_current(conn, !arrival->qp->side);
 
     if (current && room && end > stream->consumed + room)
-        smcr_rules_overwrite(arrival, conn);
+        smcr_rules_overwrite(arrival, conn, smcr_window_goal(arrival, stream, false, end - room));
     if (current && overruns_urgent(stream, place))
         smcr_rules_urgent_wait(arrival, conn, stream->stalls->urgent_answer);
     smcr_wait_t blocked = {0};

@@ -27,19 +27,22 @@ typedef struct {
 
 /* ---- sequence numbers ---- */
 
-/* They begin at 1. Any link of the group may carry the first message. (R-4.3-1) */
+/* They begin at 1. On another link than that of CLC the first ones may have failed before: Linux
+ * has counted them (smc_switch_cursor()). (R-4.3-1) */
 static void
 check_first(const said_t *said)
 {
     smcr_lgr_t *lgr = said->conn->lgr;
 
-    if (said->cdc->seq == 1 || !said->receiver->since.qp || !said->receiver->announced.qp)
+    if (said->cdc->seq == 1 || said->sender->announced.qp != said->arrival->qp ||
+        !said->receiver->announced.qp)
         return;
     smcr_breach(said->arrival, SMCR_EVENT_SEQ_FIRST, smcr_doubt_group(said->arrival, lgr),
                 "The first CDC message of its sender has sequence number %u", said->cdc->seq);
 }
 
-/* They grow by one. Where requests are absent, those may be the messages in between. (R-4.3-2) */
+/* They grow by one. Where requests are absent, or failed on another link, those may be the messages
+ * in between. (R-4.3-2) */
 static void
 check_step(const said_t *said)
 {
@@ -49,7 +52,7 @@ check_step(const said_t *said)
         smcr_event_add(said->arrival, SMCR_EVENT_SEQ_BACKWARDS,
                        "Sequence number %u follows %u, which frame %u had", now, before,
                        said->sender->cdc_frame);
-    else if (said->step > 1 && said->follows.kind)
+    else if (said->step > 1 && (said->follows.kind || said->replayed))
         smcr_event_add(said->arrival, SMCR_EVENT_SEQ_GAP,
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
@@ -148,40 +151,6 @@ stays(const smcr_conn_t *conn)
     return !conn->side[0].moved_frame && !conn->side[1].moved_frame;
 }
 
-/* The last message to the side. */
-static const smcr_point_t *
-last_to(const smcr_conn_side_t *side)
-{
-    return side->heard.qp ? &side->heard : &side->since;
-}
-
-/* What ought to have happened before, and when it has. */
-typedef struct {
-    const uint64_t *when; /* nanoseconds since the epoch; 0: not yet */
-    uint64_t until;       /* till then it may be that the capture has packets out of order */
-} disorder_t;
-
-static bool
-is_disorder(const smcr_state_t *state, const smcr_claim_t *claim)
-{
-    const disorder_t *disorder = claim->about;
-
-    (void)state;
-    return *disorder->when && *disorder->when <= disorder->until;
-}
-
-/* The other side's message that makes it right may be the one that the capture lacks: its next one
- * tells. Nor does that one come a moment later. `*when`: when it comes. */
-static smcr_doubt_t
-doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64_t *when)
-{
-    disorder_t *disorder = smcr_state_alloc0(arrival->state, sizeof *disorder);
-
-    *disorder = (disorder_t){when, arrival->when.time + SMCR_DISORDER};
-    return smcr_doubt_next_unless(arrival, last_to(&conn->side[!arrival->qp->side]),
-                                  (smcr_claim_t){.has_come = is_disorder, .about = disorder});
-}
-
 /* Data are written before they are announced. RDMA WRITEs before the first message may have come
  * before CLC tells whose they are, where TCP and RoCE were captured at two places. (R-2.1-7) */
 bool
@@ -210,7 +179,7 @@ void
 smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                     const smcr_goal_t *goal)
 {
-    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD, doubt_other(arrival, conn, &goal->when),
+    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD, smcr_doubt_other(arrival, conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
 }
 
@@ -219,7 +188,7 @@ bool
 smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                     const smcr_goal_t *goal)
 {
-    smcr_doubt_t doubt = doubt_other(arrival, conn, &goal->when);
+    smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->when);
 
     if (!stays(conn) || doubt.kind)
         return false;
@@ -252,7 +221,7 @@ smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                        const uint64_t *answer)
 {
     if (stays(conn))
-        smcr_breach(arrival, SMCR_EVENT_URGENT_OVERRUN, doubt_other(arrival, conn, answer),
+        smcr_breach(arrival, SMCR_EVENT_URGENT_OVERRUN, smcr_doubt_other(arrival, conn, answer),
                     "The writer does not wait until its urgent data have been taken");
 }
 
@@ -381,7 +350,7 @@ check_done(const said_t *said)
         smcr_ring_distance(&in->ring, said->sender->prod, said->cdc->prod) > 0)
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_DONE, said->follows,
                     "The message announces data, but its sender said in frame %u that it will "
-                    "write no more",
+                    "write no more, as Linux does when a program ends early (smc_tx_pending())",
                     done);
 }
 
@@ -395,10 +364,14 @@ check_end(const said_t *said)
 
     if (sender->abort_frame)
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_ABORT, said->follows,
-                    "The sender aborted the connection in frame %u", sender->abort_frame);
+                    "The sender aborted the connection in frame %u, but goes on, as Linux does "
+                    "with what it has left (smc_tx_pending())",
+                    sender->abort_frame);
     else if (sender->closed_frame && !aborts && !had_more(said))
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_CLOSE, said->follows,
-                    "The sender said in frame %u that it is done with the connection",
+                    "The sender said in frame %u that it is done with the connection, but goes on, "
+                    "as Linux does with what it has left (smc_tx_pending()), or still reads "
+                    "(smc_rx_update_consumer())",
                     sender->closed_frame);
     else
         check_done(said);

@@ -303,6 +303,32 @@ smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
     return smcr_doubt_next_unless(arrival, point, (smcr_claim_t){0});
 }
 
+/* What ought to have happened before, and when it has. */
+typedef struct {
+    const uint64_t *when; /* nanoseconds since the epoch; 0: not yet */
+    uint64_t until;       /* till then it may be that the capture has packets out of order */
+} disorder_t;
+
+static bool
+is_disorder(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const disorder_t *disorder = claim->about;
+
+    (void)state;
+    return *disorder->when && *disorder->when <= disorder->until;
+}
+
+smcr_doubt_t
+smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64_t *when)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    disorder_t *disorder = smcr_state_alloc0(arrival->state, sizeof *disorder);
+
+    *disorder = (disorder_t){when, arrival->when.time + SMCR_DISORDER};
+    return smcr_doubt_next_unless(arrival, sender->heard.qp ? &sender->heard : &sender->since,
+                                  (smcr_claim_t){.has_come = is_disorder, .about = disorder});
+}
+
 smcr_doubt_t
 smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
 {

@@ -123,8 +123,8 @@ smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, in
 smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                       const smcr_link_t *but, smcr_claim_t claim);
 
-/* The same, likewise. `added`: the link that the message that arrives helps to add, which has carried
- * nothing yet; NULL: it does not. */
+/* The same, likewise. `added`: the link that the message that arrives helps to add, which has
+ * carried nothing yet; NULL: it does not. */
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                              const smcr_link_t *added, smcr_claim_t claim);
 
@@ -149,6 +149,12 @@ smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *
  * by then. */
 smcr_doubt_t smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
                                     smcr_claim_t claim);
+
+/* As smcr_doubt_next(), of what the other side of the connection ought to have sent before this
+ * packet: its next message comes without a gap, and what makes it right does not come a moment
+ * later. `*when`: when that comes, nanoseconds since the epoch; 0: not yet. */
+smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                              const uint64_t *when);
 
 /* message, and `claim` alone, whose `has_come` says what has not been borne out by then. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim);

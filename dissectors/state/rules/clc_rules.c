@@ -252,7 +252,8 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
  * An owner hands out an element, or an alert token, when its last connection is over. It was not,
  * if its owner goes on with it, in the order of its messages and for longer than a message waits in
  * an adapter that has to send others again: Linux before 5.17 does not wait for what it has queued
- * (smc_cdc_tx_dismiss_slots()). (R-3.5.2-3, R-A.2.3-9)
+ * (smc_cdc_tx_dismiss_slots()). What closes it may come again, and have been lost before.
+ * (R-3.5.2-3, R-A.2.3-9)
  */
 void
 smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
@@ -261,7 +262,8 @@ smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const
     int owner = !arrival->qp->side;
     bool next = cdc->seq == (uint16_t)(conn->side[owner].cdc_seq + 1);
 
-    if (!other || owner != conn->reused_side || !next || cdc->state & SMCR_CDC_STATE_ABORT ||
+    if (!other || owner != conn->reused_side || !next ||
+        cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||
         !other->accept_frame || !other->confirm_frame || other->decline_frame ||
         smcr_conn_side_has_ended(&conn->side[owner]))
         return;

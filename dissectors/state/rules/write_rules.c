@@ -200,13 +200,11 @@ smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t
 /* ---- the window ---- */
 
 /* A writer does not write past the reader's consumer cursor. The reader's last message may be the
- * one that the capture lacks: its next one tells. (R-2.1-6) */
+ * one that the capture lacks, or has later: its next one tells. (R-2.1-6) */
 void
-smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                     const smcr_goal_t *goal)
 {
-    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
-    const smcr_point_t *last = writer->heard.qp ? &writer->heard : &writer->since;
-
-    smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_next(arrival, last),
+    smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_other(arrival, conn, &goal->when),
                 "The RDMA WRITE overwrites data that was not read");
 }

@@ -27,7 +27,9 @@ void smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb,
 void smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
                      uint64_t position, uint32_t length);
 
-/* A WRITE of the connection ends behind the space that its reader has freed so far. */
-void smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+/* A WRITE of the connection ends behind the space that its reader has freed so far; `goal` is what
+ * the reader ought to have consumed. */
+void smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                          const smcr_goal_t *goal);
 
 #endif /* SMCR_STATE_RULES_WRITE_RULES_H */

@@ -12,10 +12,12 @@
 #include "delete_rules.h"
 #include "rkey_rules.h"
 #include "use_rules.h"
+#include "state/model/store.h"
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define NUMBERS 256 /* of links: one byte */
+#define GONE_WAIT UINT64_C(2000000000) /* ns within which Linux tells of a link that is gone */
 
 /* ---- who may send it ---- */
 
@@ -148,9 +150,32 @@ find_missing(const smcr_lgr_t *lgr, const bool named[NUMBERS])
     return link;
 }
 
+/* A link that was left out, and when. */
+typedef struct {
+    const smcr_link_t *link;
+    uint64_t time; /* nanoseconds since the epoch */
+} omission_t;
+
+static bool
+is_told(uint64_t time, const omission_t *omission)
+{
+    return time && time <= omission->time + GONE_WAIT;
+}
+
+/* Whether the link goes at about that time: its end knows that first (smcr_link_down_cond()). */
+static bool
+is_going(const smcr_state_t *state, const smcr_claim_t *claim)
+{
+    const omission_t *omission = claim->about;
+
+    (void)state;
+    return is_told(omission->link->unwanted, omission) ||
+           is_told(omission->link->gone.sent, omission);
+}
+
 /*
  * CONFIRM RKEY announces an RMB for all links of the group, each once, but for the one that carries
- * it. A server may be about to delete the missing one, so what it sends next counts. What is left
+ * it. A side may be about to have the missing one deleted, so what comes next counts. What is left
  * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6)
  */
 static void
@@ -163,11 +188,15 @@ check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_TWICE, smcr_doubt_message(arrival),
                     "The message names a link twice, or the link that carries it");
     const smcr_link_t *missing = find_missing(lgr, named);
-    if (missing && lgr->server != SMCR_SIDE_UNKNOWN &&
-        llc->u.confirm_rkey.other_links == llc->rtoken_count)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_MISSING,
-                    smcr_doubt_later(arrival, lgr, lgr->server, (smcr_claim_t){0}),
-                    "The message has no RToken for link %u", missing->number);
+    if (!missing || lgr->server == SMCR_SIDE_UNKNOWN ||
+        llc->u.confirm_rkey.other_links != llc->rtoken_count)
+        return;
+    omission_t *omission = smcr_state_alloc0(arrival->state, sizeof *omission);
+    *omission = (omission_t){missing, arrival->when.time};
+    smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_MISSING,
+                smcr_doubt_later(arrival, lgr, lgr->server,
+                                 (smcr_claim_t){.has_come = is_going, .about = omission}),
+                "The message has no RToken for link %u", missing->number);
 }
 
 /* ---- all messages ---- */
