@@ -1,10 +1,11 @@
 """
 Linux before 5.8, which has groups of one link: its DELETE LINK is for all links, has the number of the link, and no reason. Its
-server declines when ADD LINK has no response within two seconds.
+server declines when ADD LINK has no response within two seconds. CONFIRM RKEY of one connection and DELETE RKEY of another
+one of the same host flow side by side.
 """
 
 from smcsynth.clc import clc_decline
-from smcsynth.llc import llc_add_link, llc_delete_link
+from smcsynth.llc import llc_add_link, llc_confirm_rkey, llc_delete_link, llc_delete_rkey
 from smcsynth.story import linux_connection
 
 EXPECTED = {
@@ -39,3 +40,17 @@ def scene(capture):
     second.tcp.send("server", clc_decline(peer=second.group.peer["server"].id, diagnosis=TIMEOUT_ADD_LINK))
     second.tcp.send("client", b"over TCP\n")
     second.tcp.close()
+
+    third = linux_connection(capture, sport=40003, nth=3)
+    third.first_contact()
+    other = dict(rkey=0x0E0E0001, va=0x30C0000)
+    third.group.llc("server", llc_confirm_rkey(**other))
+    third.group.llc("client", llc_confirm_rkey(**other, reply=True))
+    new = dict(rkey=0x0E0E0011, va=0x30D0000)
+    for reply, role in ((False, "server"), (True, "client")):
+        third.group.llc(role, llc_confirm_rkey(**new, reply=reply))
+        capture.wait(0.01)
+        third.group.llc(role, llc_delete_rkey(rkeys=[other["rkey"]], reply=reply))
+        capture.wait(0.01)
+    for role in ("client", "server"):
+        third.group.test_link(role)

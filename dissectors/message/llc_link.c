@@ -176,7 +176,8 @@ gid_is_at_10(tvbuff_t *tvb)
 }
 
 /* A client of Linux that wants a link sends its MAC and GID, but no queue pair: the server is to
- * start an ADD LINK of its own (A.3.2, smc_llc_send_add_link() without a link). */
+ * start an ADD LINK of its own (A.3.2, smc_llc_send_add_link() without a link). So does a server of
+ * Linux before 5.8, which expects a rejection. */
 static bool
 asks_for_link(const smcr_llc_message_t *message)
 {
@@ -277,7 +278,7 @@ smcr_llc_add_link(const smcr_llc_message_t *message)
     if (message->rejected)
         finish_rejection(message);
     else if (asks)
-        smcr_remark(&message->walk, "asking the server for a link");
+        smcr_remark(&message->walk, "asking for a link");
     else
         finish_offer(message);
 

@@ -126,7 +126,7 @@ smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t 
 /* The same, likewise. `added`: the link that the message that arrives helps to add, which has
  * carried nothing yet; NULL: it does not. */
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
-                             const smcr_link_t *added, smcr_claim_t claim);
+                                     const smcr_link_t *added, smcr_claim_t claim);
 
 /*
  * later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this

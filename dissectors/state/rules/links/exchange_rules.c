@@ -48,13 +48,15 @@ is_known(const smcr_arrival_t *arrival, const smcr_llc_request_t *open, int side
 }
 
 /* Whether the new request may run beside the open exchange: RKeys of either side are its own; and
- * the same request again is no other exchange. */
+ * the same request again is no other exchange. Linux before 5.8 begins CONFIRM RKEY beside its own
+ * DELETE RKEY, and the reverse: each has a lock of its own (smc_llc_do_delete_rkey()). */
 static bool
 may_run_beside(const smcr_topic_t *topic, const smcr_llc_request_t *open)
 {
     bool own = open->requester == topic->side;
 
-    return (is_of_rkeys(topic->type) && is_of_rkeys(open->type) && !own) ||
+    return (is_of_rkeys(topic->type) && is_of_rkeys(open->type) &&
+            (!own || topic->type != open->type)) ||
            (own && topic->type == open->type && topic->key == open->key);
 }
 
