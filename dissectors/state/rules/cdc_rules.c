@@ -349,8 +349,8 @@ check_done(const said_t *said)
     if (done && !had_more(said) && in->known &&
         smcr_ring_distance(&in->ring, said->sender->prod, said->cdc->prod) > 0)
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_DONE, said->follows,
-                    "The message announces data, though its sender was done in frame %u, as Linux may "
-                    "do (smc_tx_pending())",
+                    "The message announces data, though its sender was done in frame %u, as Linux "
+                    "may do (smc_tx_pending())",
                     done);
 }
 
