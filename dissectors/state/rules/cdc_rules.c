@@ -349,8 +349,8 @@ check_done(const said_t *said)
     if (done && !had_more(said) && in->known &&
         smcr_ring_distance(&in->ring, said->sender->prod, said->cdc->prod) > 0)
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_DONE, said->follows,
-                    "The message announces data, but its sender said in frame %u that it will "
-                    "write no more, as Linux does when a program ends early (smc_tx_pending())",
+                    "The message announces data, though its sender was done in frame %u, as Linux "
+                    "may do (smc_tx_pending())",
                     done);
 }
 
@@ -364,14 +364,13 @@ check_end(const said_t *said)
 
     if (sender->abort_frame)
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_ABORT, said->follows,
-                    "The sender aborted the connection in frame %u, but goes on, as Linux does "
-                    "with what it has left (smc_tx_pending())",
+                    "The sender aborted the connection in frame %u, but goes on, as Linux may do "
+                    "(smc_tx_pending())",
                     sender->abort_frame);
     else if (sender->closed_frame && !aborts && !had_more(said))
         smcr_breach(said->arrival, SMCR_EVENT_AFTER_CLOSE, said->follows,
-                    "The sender said in frame %u that it is done with the connection, but goes on, "
-                    "as Linux does with what it has left (smc_tx_pending()), or still reads "
-                    "(smc_rx_update_consumer())",
+                    "The sender closed the connection in frame %u, but goes on, as Linux may do "
+                    "(smc_tx_pending())",
                     sender->closed_frame);
     else
         check_done(said);

@@ -137,7 +137,7 @@ check_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         return false;
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_END, doubt_whose(arrival, conn),
                 "The RDMA WRITE is one of connection %u, which its sender %s in frame %u, as Linux "
-                "does with what it has left (smc_tx_pending())",
+                "may do (smc_tx_pending())",
                 conn->index, writer->abort_frame ? "aborted" : "closed", frame);
     return true;
 }

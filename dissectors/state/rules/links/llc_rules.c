@@ -193,9 +193,10 @@ check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         return;
     omission_t *omission = smcr_state_alloc0(arrival->state, sizeof *omission);
     *omission = (omission_t){missing, arrival->when.time};
+    smcr_claim_t claim = {
+        .has_come = is_going, .about = omission, .deadline = arrival->when.time + GONE_WAIT};
     smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_MISSING,
-                smcr_doubt_later(arrival, lgr, lgr->server,
-                                 (smcr_claim_t){.has_come = is_going, .about = omission}),
+                smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The message has no RToken for link %u", missing->number);
 }
 
