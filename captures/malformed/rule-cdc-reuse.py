@@ -4,22 +4,10 @@ second connection, and then the first one again: it ought to have aborted that. 
 first connection, which is right. In a second link group as at first, but the capture lacks a packet.
 """
 
-from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half, linux_connection, linux_halves
+from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, linux_connection, linux_halves
 
 EXPECTED = {"smcr.cdc.after_reuse": [54], "smcr.conn.aborted": [92, 94, 197], "smcr.packet_ahead": [157, 195],
             "smcr.window.small_update": [39, 77, 142, 180]}
-# where CLC of the second connection is absent, its RDMA WRITE looks like one of the first
-
-
-def next_connection(before, sport):
-    """In the server's element of a connection that is open."""
-    halves = [Half(token=half.token + 0x40, rmb=half.rmb) for half in before.half.values()]
-    connection = Connection(before.group, *halves, sport=sport)
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
-    connection.tcp.send("server", connection.accept(first_contact=False))
-    connection.tcp.send("client", connection.confirm(first_contact=False))
-    return connection
 
 
 def scene(capture):
@@ -32,7 +20,7 @@ def scene(capture):
             before.subsequent_contact()
             before.send("client", b"data\n")
             before.cdc("server")
-            after = next_connection(before, 42000 + 100 * lossy + number)
+            after = before.next_in_elements(42000 + 100 * lossy + number)
             after.send("client", b"next\n")
             if lossy:
                 first.group.links[1].lose("client")

@@ -4,23 +4,12 @@ both sides have closed, after the reader has closed. Then two connections in one
 right. In a second link group the same WRITEs, but the capture lacks a packet before each of them.
 """
 
-from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half, linux_connection, linux_halves
+from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, linux_connection, linux_halves
 
 EXPECTED = {"smcr.conn.aborted": [89, 91, 264, 266], "smcr.packet_ahead": [216, 241, 268, 295, 320],
             "smcr.write.after_close": [41, 66, 145], "smcr.write.after_end": [93, 120]}
 ENDS = ((("client", "sending_done"),), (("client", "closed"),), (("client", "abort"), ("server", "abort")),
         (("client", "closed"), ("server", "closed")), (("server", "closed"),))
-
-
-def next_connection(before, sport):
-    """In the elements of a connection that is over, as Linux uses its RMBs again: their RKeys are known."""
-    halves = [Half(token=half.token + 0x40, rmb=half.rmb) for half in before.half.values()]
-    connection = Connection(before.group, *halves, sport=sport)
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
-    connection.tcp.send("server", connection.accept(first_contact=False))
-    connection.tcp.send("client", connection.confirm(first_contact=False))
-    return connection
 
 
 def scene(capture):
@@ -40,7 +29,7 @@ def scene(capture):
             connection.write("client", b"more\n")
         if not lossy:
             first.close(delete_rkeys=False)
-            next_connection(first, 42000).send("client", b"next\n")
+            first.next_in_elements(42000).send("client", b"next\n")
         capture.wait(2)
         for role in ("client", "server"):
             first.group.test_link(role)

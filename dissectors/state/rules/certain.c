@@ -290,9 +290,9 @@ smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender
     return claim_flow(arrival, smcr_doubt_link(arrival, link), &link->qp[!sender], claim);
 }
 
-smcr_doubt_t
-smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
-                       smcr_claim_t claim)
+/* And what the claim names has not come by then. */
+static smcr_doubt_t
+next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_claim_t claim)
 {
     return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
 }
@@ -300,7 +300,7 @@ smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
 smcr_doubt_t
 smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
 {
-    return smcr_doubt_next_unless(arrival, point, (smcr_claim_t){0});
+    return next_unless(arrival, point, (smcr_claim_t){0});
 }
 
 /* What ought to have happened before, and when it has. */
@@ -325,8 +325,8 @@ smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const u
     disorder_t *disorder = smcr_state_alloc0(arrival->state, sizeof *disorder);
 
     *disorder = (disorder_t){when, arrival->when.time + SMCR_DISORDER};
-    return smcr_doubt_next_unless(arrival, sender->heard.qp ? &sender->heard : &sender->since,
-                                  (smcr_claim_t){.has_come = is_disorder, .about = disorder});
+    return next_unless(arrival, sender->heard.qp ? &sender->heard : &sender->since,
+                       (smcr_claim_t){.has_come = is_disorder, .about = disorder});
 }
 
 smcr_doubt_t

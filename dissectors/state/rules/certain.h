@@ -145,11 +145,6 @@ bool smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, i
  * nor right before the next request of that flow. */
 smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
-/* As smcr_doubt_next(); and what the claim names, with `has_come`, `about` and `key`, has not come
- * by then. */
-smcr_doubt_t smcr_doubt_next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point,
-                                    smcr_claim_t claim);
-
 /* As smcr_doubt_next(), of what the other side of the connection ought to have sent before this
  * packet: its next message comes without a gap, and what makes it right does not come a moment
  * later. `*when`: when that comes, nanoseconds since the epoch; 0: not yet. */

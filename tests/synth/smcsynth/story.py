@@ -250,6 +250,16 @@ class Connection:
         self.group.confirm_rkey("client", self.half["client"].rmb, link=self.link)
         self.tcp.send("client", self.confirm(first_contact=False))
 
+    def next_in_elements(self, sport):
+        """Another connection in the elements of this one: their RKeys are known, so that CLC is enough."""
+        halves = [Half(token=half.token + 0x40, rmb=half.rmb) for half in self.half.values()]
+        connection = Connection(self.group, *halves, sport=sport)
+        connection.tcp.handshake()
+        connection.tcp.send("client", connection.proposal())
+        connection.tcp.send("server", connection.accept(first_contact=False))
+        connection.tcp.send("client", connection.confirm(first_contact=False))
+        return connection
+
     # --- data
 
     def write(self, sender, data, *, ack=True):
