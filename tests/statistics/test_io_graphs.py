@@ -1,4 +1,4 @@
-"""The rows of docs/io_graphs: Wireshark can draw them, docs/io-graphs.md has them, and they add up to the report."""
+"""The I/O graphs of the profile: Wireshark can draw them, docs/io-graphs.md has them, and they add up to the report."""
 
 import csv
 import re
@@ -19,7 +19,7 @@ SIDES = {"client": "client_to_server", "server": "server_to_client"}
 
 def rows():
     """{name: (filter, function, field)}, with the function None for packets."""
-    lines = (TOP / "docs" / "io_graphs").read_text(encoding="utf-8").splitlines()
+    lines = (TOP / "plugin" / "profile" / "io_graphs").read_text(encoding="utf-8").splitlines()
     found = {}
     for line in csv.reader(line for line in lines if not line.startswith("#")):
         on, name, where, color, style, axis, field, average, factor = line

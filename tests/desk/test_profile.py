@@ -1,0 +1,180 @@
+"""
+The profile SMC-R: Wireshark takes every line of it, healthy captures are calm in it, and each trouble has a colour of
+its own. That it comes and goes with the plugin is in tests/test_install.py.
+"""
+
+import collections
+import csv
+import functools
+import itertools
+import os
+import re
+import shutil
+
+import pytest
+from bed import TOP, Tshark
+
+PROFILE = TOP / "plugin" / "profile"
+README = TOP / "captures" / "README.md"
+
+CALM = {"SMC-R: CLC", "SMC-R: LLC", "SMC-R: CDC", "SMC-R: data", "RoCE", "TCP", "Other"}
+
+# What went wrong in a capture, by its description in captures/README.md: the colours that must show it.
+TROUBLE = {
+    "6.1-v1-f1-decline-server-no-device": {"fallback to TCP"},
+    "6.1-v2-f6-decline-confirm-link-timeout": {"fallback to TCP"},
+    "6.1-v2-b-ipv6-client-declines": {"fallback to TCP"},
+    "6.1-v2-d-bulk-slow-reader": {"stall"},
+    "6.1-v2-g1-server-killed": {"abort or reset"},
+    "6.1-v2-h1-two-links-second-fails": {"failover, link deleted"},
+    "7.2-v2-g5-device-removed": {"link lost, peer silent"},
+    "6.1-v2-n-lossy": {"loss"},
+    "6.1-v1-n-lossy": {"loss"},
+    "rule-clc-rmb": {"broken rule"},
+}
+ALIKE = [{"SMC-R: loss", "TCP: trouble"}, {"RoCE", "Other"}]
+
+
+def lines(name):
+    """Lines of a file of the profile without comments."""
+    return [line for line in (PROFILE / name).read_text(encoding="utf-8").splitlines() if line[:1] not in ("#", "")]
+
+
+def colours():
+    """Rows of the colour rules: (name, filter, background, text), the colours as three numbers from 0 to 1."""
+    rows = []
+    for line in lines("colorfilters"):
+        name, where, back, text = re.fullmatch(r"@([^@]+)@([^@]+)@\[([\d,]+)\]\[([\d,]+)\]", line).groups()
+        rows.append((name, where, *(tuple(int(part) / 65535 for part in each.split(",")) for each in (back, text))))
+    return rows
+
+
+def filters():
+    """All display filters of the profile: {where they stand: filter}."""
+    found = {f"colour {name}": where for name, where, _, _ in colours()}
+    found |= {f"button {row[1]}": row[2] for row in csv.reader(lines("dfilter_buttons"))}
+    found |= {f"saved {line}": re.fullmatch('"[^"]+" (.+)', line)[1] for line in lines("dfilters")}
+    found |= {f"graph {row[1]}": row[2] for row in csv.reader(lines("io_graphs"))}
+    found["switch"] = re.fullmatch("auto_switch_filter: (.+)", lines("profile_settings")[0])[1]
+    return found
+
+
+def columns():
+    """(title, format) of each column."""
+    text = (PROFILE / "preferences").read_text(encoding="utf-8")
+    cells = re.findall('"([^"]*)"', text[text.index("gui.column.format:"):])
+    return list(zip(cells[::2], cells[1::2], strict=True))
+
+
+@pytest.fixture(scope="module")
+def desk(bed):
+    """tshark of a user who has the profile."""
+    folder = bed.scratch / f"desk-{os.getpid()}" / "profiles" / "SMC-R"  # a worker process of its own
+    shutil.copytree(PROFILE, folder)
+    return Tshark(bed, WIRESHARK_CONFIG_DIR=str(folder.parents[1]))
+
+
+@functools.cache
+def painted(desk, capture):
+    """{name of a colour rule: frames that it paints}."""
+    found = collections.defaultdict(list)
+    for line in desk.show(capture, "-2", "-C", "SMC-R", "--color", "-T", "fields", "-e", "frame.number", "-e",
+                          "frame.coloring_rule.name").splitlines():
+        number, name = line.split("\t")
+        found[name].append(int(number))
+    return found
+
+
+# ---- every line is taken ----
+
+def test_filters_are_valid(tshark):
+    """One after the other in one filter; tshark names what it does not know."""
+    assert len(filters()) > 50
+    where = " || ".join(f"({each})" for each in filters().values())
+    assert tshark.show("6.1-v2-g1-server-killed", "-Y", where) != ""
+
+
+def test_fields_are_ours_or_wiresharks(tshark):
+    """A filter of Wireshark's own colour files takes any word for a field that may come; the list of fields does not."""
+    known = {line.split("\t")[2] for line in tshark.run("-G", "fields").splitlines() if line[0] in "FP"}
+    used = set()
+    for where in [*filters().values(), *(each.split(":")[1] for _, each in columns() if each.startswith("%Cus"))]:
+        used |= set(re.findall(r"\b[a-z_][a-z_0-9]*(?:\.[a-z_0-9]+)+\b", re.sub(r"\{[^}]*\}", "", where)))
+    assert len(used) > 30 and used - known == set()
+
+
+def test_columns(desk):
+    """Connection, direction, link, message, bytes and window of a frame stand where the profile has them."""
+    titles = [title for title, _ in columns()]
+    assert titles == ["No.", "Time", "Conn", "Source", "Destination", "Dir", "Link", "Protocol", "Message", "Bytes",
+                      "Window", "Info"]
+    rows = [line.replace("\t→\t", "\t").split("\t") for line in desk.show(
+        "6.1-v2-j-http11", "-C", "SMC-R", "-T", "tabs").splitlines()]
+    cells = [[rows[frame - 1][titles.index(title)].strip() for title in (
+        "Conn", "Dir", "Link", "Message", "Bytes", "Window")] for frame in (5, 7, 15, 16)]
+    assert cells == [["0", "server to client", "", "Accept", "", ""],
+                     ["", "server to client", "1", "CONFIRM LINK v2", "", ""],
+                     ["0", "client to server", "1", "", "87", ""],
+                     ["0", "client to server", "1", "CDC", "", cells[3][5]]]
+    assert int(cells[3][5]) > 0
+
+
+def test_graphs_name_each_row_once():
+    names = [row[1] for row in csv.reader(lines("io_graphs"))]
+    assert len(names) == len(set(names)) > 10
+
+
+# ---- calm and trouble ----
+
+def healthy():
+    text = README.read_text(encoding="utf-8")
+    return re.findall(r"^- (\S+)$", re.search(r"^### Healthy\n(.*?)^#", text, re.DOTALL | re.MULTILINE)[1], re.MULTILINE)
+
+
+@pytest.mark.parametrize("capture", healthy())
+def test_healthy_capture_is_calm(desk, capture):
+    assert set(painted(desk, capture)) <= CALM
+    assert set(painted(desk, capture)) & {"SMC-R: CLC", "SMC-R: CDC"}
+
+
+@pytest.mark.parametrize("capture", TROUBLE)
+def test_trouble_has_its_colour(desk, capture):
+    assert {f"SMC-R: {name}" for name in TROUBLE[capture]} <= set(painted(desk, capture))
+
+
+def test_congestion_has_its_colour(bed, desk):
+    packed = TOP / "captures" / "fabric" / "cnp-smc.pcapng.gz"
+    assert painted(desk, bed.root / "captures" / packed.relative_to(TOP / "captures"))["SMC-R: congestion"]
+
+
+def test_all_troubles_are_tried():
+    tried = set().union(*TROUBLE.values(), {"congestion"})
+    assert tried == {name.removeprefix("SMC-R: ") for name, *_ in colours() if name.startswith("SMC-R") and name not in CALM}
+
+
+# ---- colours ----
+
+def luminance(colour):
+    """Relative luminance of sRGB, as WCAG 2 defines it."""
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("name, back, text", [(name, back, text) for name, _, back, text in colours()])
+def test_text_can_be_read(name, back, text):
+    """WCAG 2 asks for 4.5; the grey of what is not SMC-R stands back, and is read all the same."""
+    assert contrast(back, text) >= 4.5
+    assert (luminance(back) > 0.8) == (name in CALM)
+
+
+def test_colours_differ():
+    """Background and text together. Loss looks the same on TCP and on RoCE, and so does what is neither."""
+    for (name, _, *first), (other, _, *second) in itertools.combinations(colours(), 2):
+        distance = sum(abs(a - b) for one, two in zip(first, second, strict=True) for a, b in zip(one, two, strict=True))
+        trouble = not {name, other} & CALM
+        assert distance > (0.3 if trouble else 0.08) or {name, other} in ALIKE, (name, other, distance)
