@@ -119,6 +119,13 @@ def test_columns(desk):
     assert int(cells[3][5]) > 0
 
 
+def test_columns_have_widths():
+    """By place since Wireshark 4.4, by format before."""
+    cells = next(csv.reader([lines("recent")[0].removeprefix("column.width: ")], skipinitialspace=True))
+    formats = [where.removesuffix(":0:R") for _, where in columns()]
+    assert cells[::2] == formats and all(40 <= int(width) <= 700 for width in cells[1::2])
+
+
 def test_graphs_name_each_row_once():
     names = [row[1] for row in csv.reader(lines("io_graphs"))]
     assert len(names) == len(set(names)) > 10
