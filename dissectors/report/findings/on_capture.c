@@ -160,7 +160,8 @@ find_no_roce(smcr_finder_t *finder)
     finding =
         smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count, notice.first);
     finding->text = smcr_finder_text(
-        finder, "The capture has no RoCE packet of %s: was the right port captured?",
+        finder,
+        "The capture has no RoCE packet of %s: is a port left out, or does RoCE not get through?",
         smcr_finder_things(finder, notice.count, "SMC-R connection"));
     finding->filter = "smcr.no_roce";
 }
