@@ -29,6 +29,7 @@ typedef enum {
     SMCR_BY_LOSS,           /* packets are lost on their way */
     SMCR_BY_ABORT,          /* abnormal close of a connection */
     SMCR_BY_RESET,          /* TCP reset of a connection over RDMA */
+    SMCR_BY_DEAD_AFTER,     /* nobody answers any more, since connections were reset */
     SMCR_BY_FALLBACK,       /* a connection falls back to TCP */
     SMCR_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
     SMCR_BY_CM_REPEAT,      /* RDMA-CM sends messages again */

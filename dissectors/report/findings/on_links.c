@@ -245,6 +245,15 @@ silent_flow(const smcr_finder_t *finder, uint64_t *silence)
     return silent;
 }
 
+/* What a host that has reset its connections does is no cause of that. */
+static smcr_place_t
+place_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
+{
+    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
+
+    return reset.frame && reset.frame < silent.frame ? SMCR_BY_DEAD_AFTER : SMCR_BY_DEAD_PEER;
+}
+
 static void
 find_dead_peer(smcr_finder_t *finder)
 {
@@ -255,8 +264,8 @@ find_dead_peer(smcr_finder_t *finder)
 
     if (!notice.count || smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_DEAD_PEER, "dead_peer", notice.count,
-                              notice.first);
+    finding = smcr_finder_add(finder, SMCR_WARN, place_of_silence(finder, notice.first),
+                              "dead_peer", notice.count, notice.first);
     finding->filter = "smcr.peer_silent || smcr.retransmission";
     if (flow)
         finding->text = smcr_finder_text(

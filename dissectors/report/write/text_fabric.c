@@ -78,7 +78,8 @@ absent(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 {
     if (!smcr_page_known(sum->missing))
         return "";
-    return smcr_page_text(page, "%s in %s", smcr_words_things(page->scope, sum->missing, "packet"),
+    return smcr_page_text(page, "%s in %s, at first",
+                          smcr_words_things(page->scope, sum->missing, "packet"),
                           smcr_words_things(page->scope, sum->gaps, "place"));
 }
 
