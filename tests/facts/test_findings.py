@@ -89,7 +89,7 @@ CAUSES = {
     "6.1-v2-h6-late-second-link-asymmetric":
         ("link_failed", "warn", first("ip.src == 10.0.0.2 && ip.dst == 10.0.1.1 && udp.dstport == 4791")),
     # the server's RoCE device is deleted: its packets end, the client's go out again and again
-    "7.2-v2-g5-device-removed": ("dead_peer", "warn", fourth_time),
+    "7.2-v2-g5-device-removed": ("reset", "warn", first("tcp.flags.reset == 1")),
     # the server is killed with data that it has not read
     "6.1-v2-g1-server-killed": ("abort", "warn", first(ABORT)),
     # receive buffers come late or never
@@ -148,6 +148,13 @@ def test_first_finding_is_the_cause(tshark, findings, name):
     assert (finding["kind"], finding["severity"]) == (kind, severity)
     if where:
         assert finding["frame"] == where(tshark, name)
+
+
+def test_silence_after_a_reset_comes_second(tshark, findings):
+    name = "7.2-v2-g5-device-removed"
+    finding = findings(name)[1]
+    assert (finding["kind"], finding["severity"]) == ("dead_peer", "warn")
+    assert finding["frame"] == fourth_time(tshark, name)
 
 
 @pytest.mark.parametrize("name", healthy())

@@ -78,7 +78,7 @@ slowest(const smcr_finder_t *finder, const trouble_t *trouble)
 {
     if (trouble->slowest < 10000000)
         return "";
-    return smcr_finder_text(finder, "; the slowest message of all took %s",
+    return smcr_finder_text(finder, "; the slowest message took %s",
                             smcr_words_duration(finder->scope, trouble->slowest));
 }
 
@@ -279,8 +279,7 @@ cause_text(const smcr_finder_t *finder, const smcr_causes_entry_t *causes)
     return add_cause(finder, names, causes->timeout, "after timeouts");
 }
 
-/* Somebody missed a packet: the receiver said so, or the reader did. It was lost, or another one has
- * overtaken it. */
+/* Somebody missed a packet: the receiver said so, or the reader did. It was lost or overtaken. */
 static bool
 is_proven(const smcr_causes_entry_t *causes)
 {
@@ -325,7 +324,7 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
         smcr_finder_things(finder, trouble->packets, "packet"), between(finder, trouble));
 
     if (is_proven(causes))
-        return smcr_finder_text(finder, "Packets are lost or overtaken: %s sent again (%s)%s", what,
+        return smcr_finder_text(finder, "Packets lost or overtaken: %s sent again (%s)%s", what,
                                 cause_text(finder, causes), slowest(finder, trouble));
     return smcr_finder_text(finder, "%s sent again %s%s", what,
                             causes->timeout ? "without a NAK, as when a timer runs out"
