@@ -1,6 +1,8 @@
 /* compat.h
  * The only file that knows one Wireshark version from another: everything else is written
- * against the names below, on Wireshark 4.0, 4.4 and 4.6.
+ * against the names below. What can be asked of Wireshark's headers is asked of them, here or in
+ * meson.build, whose answers are the macros COMPAT_HAS_...: so a version between those that are
+ * tested compiles by what it has. The version number decides where the headers do not tell.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,32 +21,38 @@
 #include <epan/expert.h>
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
+#include <epan/stats_tree.h>
 #include <epan/tap.h>
 #include <epan/tfs.h>
 #include <epan/to_str.h>
 #include <epan/unit_strings.h>
 #include <epan/dissectors/packet-infiniband.h>
 #include <epan/dissectors/packet-tcp.h>
+#if __has_include(<wsutil/plugins.h>)
+#include <wsutil/plugins.h>
+#endif
 
 #define WS_AT_LEAST(major, minor) \
     (WIRESHARK_VERSION_MAJOR > (major) || \
      (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
 
-#if WS_AT_LEAST(4, 4)
-#include <wsutil/plugins.h>
-typedef bool ws_bool; /* result of a heuristic; type of a Boolean preference */
-#else
-typedef gboolean ws_bool;
+/* Result of a heuristic; type of a Boolean preference. From 4.4 on bool, before that gboolean. */
+typedef __typeof__(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
+
+#ifndef COMPAT_HAS_TVB_GET_UINT8
 #define tvb_get_uint8 tvb_get_guint8
-#define WS_PLUGIN_DESC_DISSECTOR 0 /* 4.0 does not ask what a plugin is */
 #endif
 
-#ifndef UNS /* 4.0 takes unit strings without a wrapper */
+#ifndef WS_PLUGIN_DESC_DISSECTOR /* 4.0 and 4.2 do not ask what a plugin is */
+#define WS_PLUGIN_DESC_DISSECTOR 0
+#endif
+
+#ifndef UNS /* 4.0 and 4.2 take unit strings without a wrapper */
 #define UNS(units) (units)
 #endif
 
-/* 4.4 also wants to know how many streams there are, and has streams within streams. */
-#if WS_AT_LEAST(4, 4)
+/* 4.2 also wants to know how many streams there are, and has streams within streams. */
+#ifdef COMPAT_HAS_FOLLOW_COUNT
 #define compat_register_follow_stream(proto, tap, conv, index, address, port, packet, count) \
     register_follow_stream(proto, tap, conv, index, address, port, packet, count, NULL)
 #else
@@ -53,21 +61,21 @@ typedef gboolean ws_bool;
 #endif
 
 /* 4.4 also tells the dissectors above TCP the number of its stream. */
-#if WS_AT_LEAST(4, 4)
+#ifdef COMPAT_HAS_TCPINFO_STREAM
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)((tcpinfo)->stream = (number)))
 #else
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
 /* What stands between the parts of a path of menus. */
-#if WS_AT_LEAST(4, 4)
-#define COMPAT_MENU "//"
+#ifdef STATS_TREE_MENU_SEPARATOR
+#define COMPAT_MENU STATS_TREE_MENU_SEPARATOR
 #else
 #define COMPAT_MENU "/"
 #endif
 
 /* Conversation filters: from 4.4 on their functions may have data of their own. */
-#if WS_AT_LEAST(4, 4)
+#ifdef COMPAT_HAS_CONVERSATION_FILTER_DATA
 #define compat_conversation_filter_arguments packet_info *pinfo, void *unused_data _U_
 #define compat_register_conversation_filter(proto, name, valid, build) \
     register_conversation_filter(proto, name, valid, build, NULL)
@@ -85,7 +93,7 @@ typedef gboolean ws_bool;
 
 /* 4.6 wants to know whether a statistic of the command line could begin. Ends the function that
  * begins it. */
-#if WS_AT_LEAST(4, 6)
+#ifdef COMPAT_HAS_STAT_RESULT
 typedef bool compat_stat_result;
 #define compat_end_stat_init(began) return (began)
 #else
