@@ -31,7 +31,8 @@ def printed(tshark, kind, name, **environment):
 
 def written_below(command):
     """What docs/ci.md has below a command."""
-    block = GUIDE.read_text(encoding="utf-8").split(f"{examples.PROMPT}{command}")[1].split("\n", 1)[1].split("\n\n")[0]
+    text = GUIDE.read_text(encoding="utf-8").split(f"{examples.PROMPT}{command}")[1]
+    block = text.split("\n", 1)[1].split("\n\n")[0]
     return re.sub(r"^ {4}", "", block, flags=re.MULTILINE) + "\n"
 
 
@@ -98,7 +99,7 @@ def test_report(tshark, name, status):
 def test_report_takes_the_filters_of_the_guide(tshark, what):
     """All hold of three good connections, and none of one with losses, or of one that was never set up."""
     assert check(tshark, "report", tshark.bed.capture("6.1-v2-c-three-conns"), what) == (0, "", "")
-    name = "6.1-v2-f6-decline-confirm-link-timeout" if "setup_s" in what else "6.1-v2-n-lossy"
+    name = "6.1-v2-f1-decline-server-no-device" if "setup_s" in what else "6.1-v2-n-lossy"
     status, page, _ = check(tshark, "report", tshark.bed.capture(name), what)
     assert status == 1 and "Connections" in page
 
