@@ -18,6 +18,7 @@
 
 #include <epan/packet.h>
 #include <epan/conversation.h>
+#include <epan/conversation_filter.h>
 #include <epan/expert.h>
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
@@ -36,8 +37,14 @@
     (WIRESHARK_VERSION_MAJOR > (major) || \
      (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
 
-/* Result of a heuristic; type of a Boolean preference. From 4.4 on bool, before that gboolean. */
+/* Truth values that are gboolean up to 4.2 and bool from 4.4 on, each as its own header has it: the
+ * result of a heuristic, of what the end of a memory pool calls; the variable of a preference. */
 typedef __typeof__(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
+typedef __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL)) compat_pool_bool;
+typedef __typeof__(_Generic(&prefs_register_bool_preference,
+                            void (*)(module_t *, const char *, const char *, const char *, bool *):
+                                (bool)0,
+                            default: (gboolean)0)) compat_pref_bool;
 
 #ifndef COMPAT_HAS_TVB_GET_UINT8
 #define tvb_get_uint8 tvb_get_guint8
@@ -76,6 +83,7 @@ typedef __typeof__(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
 
 /* Conversation filters: from 4.4 on their functions may have data of their own. */
 #ifdef COMPAT_HAS_CONVERSATION_FILTER_DATA
+typedef __typeof__(((is_filter_valid_func)NULL)(NULL, NULL)) compat_filter_bool;
 #define compat_conversation_filter_arguments packet_info *pinfo, void *unused_data _U_
 #define compat_register_conversation_filter(proto, name, valid, build) \
     register_conversation_filter(proto, name, valid, build, NULL)
@@ -84,6 +92,7 @@ typedef __typeof__(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
 #define compat_conversation_filter_build(filter, pinfo) \
     ((filter)->build_filter_string(pinfo, (filter)->user_data))
 #else
+typedef __typeof__(((is_filter_valid_func)NULL)(NULL)) compat_filter_bool;
 #define compat_conversation_filter_arguments packet_info *pinfo
 #define compat_register_conversation_filter(proto, name, valid, build) \
     register_conversation_filter(proto, name, valid, build)
@@ -106,7 +115,7 @@ typedef void compat_stat_result;
 #endif
 
 /* Flow graphs: no version installs epan/sequence_analysis.h. These are its struct and functions as
- * far as they are needed; 4.4 has made its Booleans smaller. */
+ * far as they are needed. In the versions read, it has the truth values of heuristics. */
 typedef struct {
     uint32_t frame_number;
     address src_addr;
