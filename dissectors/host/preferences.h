@@ -14,7 +14,7 @@ typedef struct {
     compat_pref_bool desegment;       /* and may be put together there */
     compat_pref_bool check_icrc;      /* of all RoCE packets */
     compat_pref_bool roce;            /* RoCE packets that are not SMC-R are of interest, too */
-    compat_pref_bool builtin_too;     /* also run Wireshark's own `smc` dissector, for its filters */
+    compat_pref_bool builtin_too;     /* also run Wireshark's own `smc`, for its filters */
 } smcr_preferences_t;
 
 extern smcr_preferences_t smcr_preferences;

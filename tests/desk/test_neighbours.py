@@ -117,6 +117,26 @@ def test_too_old_is_said(tmp_path, neighbour):
     assert "3.6.2" in result.stdout and ">= 4.0" in result.stdout and result.returncode != 0
 
 
+# ---- other systems ----
+
+@pytest.mark.parametrize("manager, command, names", [
+    ("dnf", "sudo dnf install", "gcc glibc-devel wireshark-devel ninja-build wireshark-cli"),
+    ("zypper", "sudo zypper install", "gcc glibc-devel wireshark-devel ninja wireshark"),
+    ("brew", "brew install", "wireshark ninja"),
+])
+def test_packages_are_named_for_the_system(scratch, manager, command, names):
+    """One line; a package stands in it once, though it has two of the tools."""
+    for name in ("bash", "env"):
+        (scratch / name).symlink_to(shutil.which(name))
+    (scratch / manager).write_text("#!/bin/sh\n")
+    (scratch / manager).chmod(0o755)
+    tools = ("wireshark.pc", "ninja", "tshark") if manager == "brew" else ("cc", "wireshark.pc", "ninja", "tshark")
+    result = subprocess.run([TOP / "plugin" / "install-packages", *tools], capture_output=True, text=True,
+                            env={"PATH": str(scratch)}, stdin=subprocess.DEVNULL, timeout=60)
+    assert result.returncode != 0 and result.stdout == ""
+    assert result.stderr == f"install-packages: please install these packages, then try again: {command} {names}\n"
+
+
 # ---- a plugin of another version ----
 
 def start(bed, folder, plugin):
