@@ -1,6 +1,8 @@
 /* compat.h
  * The only file that knows one Wireshark version from another: everything else is written
- * against the names below, on Wireshark 4.0, 4.4 and 4.6.
+ * against the names below. What can be asked of Wireshark's headers is asked of them, here or in
+ * meson.build, whose answers are the macros COMPAT_HAS_...: so a version between those that are
+ * tested compiles by what it has. The version number decides where the headers do not tell.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,35 +18,48 @@
 
 #include <epan/packet.h>
 #include <epan/conversation.h>
+#include <epan/conversation_filter.h>
 #include <epan/expert.h>
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
+#include <epan/stats_tree.h>
 #include <epan/tap.h>
 #include <epan/tfs.h>
 #include <epan/to_str.h>
 #include <epan/unit_strings.h>
 #include <epan/dissectors/packet-infiniband.h>
 #include <epan/dissectors/packet-tcp.h>
+#if __has_include(<wsutil/plugins.h>)
+#include <wsutil/plugins.h>
+#endif
 
 #define WS_AT_LEAST(major, minor) \
     (WIRESHARK_VERSION_MAJOR > (major) || \
      (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
 
-#if WS_AT_LEAST(4, 4)
-#include <wsutil/plugins.h>
-typedef bool ws_bool; /* result of a heuristic; type of a Boolean preference */
-#else
-typedef gboolean ws_bool;
+/* Truth values that are gboolean up to 4.2 and bool from 4.4 on, each as its own header has it: the
+ * result of a heuristic, of what the end of a memory pool calls; the variable of a preference. */
+typedef __typeof__(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
+typedef __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL)) compat_pool_bool;
+typedef __typeof__(_Generic(&prefs_register_bool_preference,
+                            void (*)(module_t *, const char *, const char *, const char *, bool *):
+                                (bool)0,
+                            default: (gboolean)0)) compat_pref_bool;
+
+#ifndef COMPAT_HAS_TVB_GET_UINT8
 #define tvb_get_uint8 tvb_get_guint8
-#define WS_PLUGIN_DESC_DISSECTOR 0 /* 4.0 does not ask what a plugin is */
 #endif
 
-#ifndef UNS /* 4.0 takes unit strings without a wrapper */
+#ifndef WS_PLUGIN_DESC_DISSECTOR /* 4.0 and 4.2 do not ask what a plugin is */
+#define WS_PLUGIN_DESC_DISSECTOR 0
+#endif
+
+#ifndef UNS /* 4.0 and 4.2 take unit strings without a wrapper */
 #define UNS(units) (units)
 #endif
 
-/* 4.4 also wants to know how many streams there are, and has streams within streams. */
-#if WS_AT_LEAST(4, 4)
+/* 4.2 also wants to know how many streams there are, and has streams within streams. */
+#ifdef COMPAT_HAS_FOLLOW_COUNT
 #define compat_register_follow_stream(proto, tap, conv, index, address, port, packet, count) \
     register_follow_stream(proto, tap, conv, index, address, port, packet, count, NULL)
 #else
@@ -53,21 +68,22 @@ typedef gboolean ws_bool;
 #endif
 
 /* 4.4 also tells the dissectors above TCP the number of its stream. */
-#if WS_AT_LEAST(4, 4)
+#ifdef COMPAT_HAS_TCPINFO_STREAM
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)((tcpinfo)->stream = (number)))
 #else
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
 /* What stands between the parts of a path of menus. */
-#if WS_AT_LEAST(4, 4)
-#define COMPAT_MENU "//"
+#ifdef STATS_TREE_MENU_SEPARATOR
+#define COMPAT_MENU STATS_TREE_MENU_SEPARATOR
 #else
 #define COMPAT_MENU "/"
 #endif
 
 /* Conversation filters: from 4.4 on their functions may have data of their own. */
-#if WS_AT_LEAST(4, 4)
+#ifdef COMPAT_HAS_CONVERSATION_FILTER_DATA
+typedef __typeof__(((is_filter_valid_func)NULL)(NULL, NULL)) compat_filter_bool;
 #define compat_conversation_filter_arguments packet_info *pinfo, void *unused_data _U_
 #define compat_register_conversation_filter(proto, name, valid, build) \
     register_conversation_filter(proto, name, valid, build, NULL)
@@ -76,6 +92,7 @@ typedef gboolean ws_bool;
 #define compat_conversation_filter_build(filter, pinfo) \
     ((filter)->build_filter_string(pinfo, (filter)->user_data))
 #else
+typedef __typeof__(((is_filter_valid_func)NULL)(NULL)) compat_filter_bool;
 #define compat_conversation_filter_arguments packet_info *pinfo
 #define compat_register_conversation_filter(proto, name, valid, build) \
     register_conversation_filter(proto, name, valid, build)
@@ -85,7 +102,7 @@ typedef gboolean ws_bool;
 
 /* 4.6 wants to know whether a statistic of the command line could begin. Ends the function that
  * begins it. */
-#if WS_AT_LEAST(4, 6)
+#ifdef COMPAT_HAS_STAT_RESULT
 typedef bool compat_stat_result;
 #define compat_end_stat_init(began) return (began)
 #else
@@ -98,7 +115,7 @@ typedef void compat_stat_result;
 #endif
 
 /* Flow graphs: no version installs epan/sequence_analysis.h. These are its struct and functions as
- * far as they are needed; 4.4 has made its Booleans smaller. */
+ * far as they are needed. In the versions read, it has the truth values of heuristics. */
 typedef struct {
     uint32_t frame_number;
     address src_addr;

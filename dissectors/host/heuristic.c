@@ -33,7 +33,7 @@ end_file(void)
         own.entry[i]->protocol = find_protocol_by_id(proto_smcr);
 }
 
-static ws_bool
+static compat_pool_bool
 end_packet(wmem_allocator_t *pool _U_, wmem_cb_event_t event _U_, void *entry)
 {
     if (own.file_is_open)

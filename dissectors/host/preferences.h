@@ -10,11 +10,11 @@
 #include "compat.h"
 
 typedef struct {
-    ws_bool dissect_payload; /* the application's bytes go to the dissectors above TCP */
-    ws_bool desegment;       /* and may be put together there */
-    ws_bool check_icrc;  /* of all RoCE packets */
-    ws_bool roce;        /* RoCE packets that are not SMC-R are of interest, too */
-    ws_bool builtin_too; /* also run Wireshark's own `smc` dissector, for smc.* filters */
+    compat_pref_bool dissect_payload; /* application's bytes go to the dissectors above TCP */
+    compat_pref_bool desegment;       /* and may be put together there */
+    compat_pref_bool check_icrc;      /* of all RoCE packets */
+    compat_pref_bool roce;            /* RoCE packets that are not SMC-R are of interest, too */
+    compat_pref_bool builtin_too;     /* also run Wireshark's own `smc`, for its filters */
 } smcr_preferences_t;
 
 extern smcr_preferences_t smcr_preferences;

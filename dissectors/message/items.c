@@ -51,7 +51,7 @@ smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nanoseconds)
 
 /* ---- expert items ---- */
 
-ws_bool smcr_items_strict = false;
+compat_pref_bool smcr_items_strict = false;
 
 #define ROW_OF(ei, filter, group, severity, strict) {&(ei), filter, group, severity, strict},
 #define EXPERT(ei, filter, group, severity, sentence) ROW_OF(ei, filter, group, severity, false)

@@ -25,7 +25,7 @@ proto_item *smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff
 proto_item *smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nanoseconds);
 
 /* The preference smcr.strict: whether to tell of doubtful and harmless breaches, too. */
-extern ws_bool smcr_items_strict;
+extern compat_pref_bool smcr_items_strict;
 
 /* What the table says of an expert item. */
 typedef struct {

@@ -22,7 +22,7 @@
 
 /* ---- connection ---- */
 
-static ws_bool
+static compat_filter_bool
 has_conn(compat_conversation_filter_arguments)
 {
     return smcr_selected_conn(pinfo) != NULL;
@@ -61,7 +61,7 @@ links_of(packet_info *pinfo)
     return (links_t){{one ? one : other, one && other != one ? other : NULL}};
 }
 
-static ws_bool
+static compat_filter_bool
 has_link(compat_conversation_filter_arguments)
 {
     return links_of(pinfo).link[0] != NULL;
@@ -89,7 +89,7 @@ group_of(packet_info *pinfo)
     return link && link->lgr->index != SMCR_NO_INDEX ? link->lgr : NULL;
 }
 
-static ws_bool
+static compat_filter_bool
 has_group(compat_conversation_filter_arguments)
 {
     return group_of(pinfo) != NULL;
@@ -214,7 +214,7 @@ rmb_filter(packet_info *pinfo, int role)
     return g_string_free(filter, FALSE);
 }
 
-static ws_bool
+static compat_filter_bool
 has_client_rmb(compat_conversation_filter_arguments)
 {
     return rmb_of(smcr_selected_conn(pinfo), 0) != NULL;
@@ -226,7 +226,7 @@ client_rmb_filter(compat_conversation_filter_arguments)
     return rmb_filter(pinfo, 0);
 }
 
-static ws_bool
+static compat_filter_bool
 has_server_rmb(compat_conversation_filter_arguments)
 {
     return rmb_of(smcr_selected_conn(pinfo), 1) != NULL;
