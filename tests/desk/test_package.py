@@ -305,7 +305,15 @@ def test_archive_finds_the_folders_without_tshark(user, environment):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be root")
 def test_archive_refuses_root(user):
+    """A tshark of this test's own tells the folders: nothing can come into those of this machine."""
+    programs = user.unpacked / "programs"
+    programs.mkdir()
+    folders = "\\n".join(f"{whose} {name}: {user.home}/{whose}" for whose in ("Global", "Personal")
+                         for name in ("Plugins", "configuration"))
+    (programs / "tshark").write_text(f"#!/bin/sh\nprintf 'TShark {wireshark_version()}.0 smcr.so\\n{folders}\\n'\n")
+    (programs / "tshark").chmod(0o755)
     before = user.content()
-    result = subprocess.run([user.folder / "install"], capture_output=True, text=True, env=user.environment)
+    result = subprocess.run([user.folder / "install"], capture_output=True, text=True,
+                            env=user.environment | {"PATH": f"{programs}:/usr/bin:/bin"})
     assert (result.returncode, result.stdout) == (1, "") and "root" in result.stderr
     assert user.content() == before
