@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#include <wiretap/wtap.h>
+
 /* From the opening of a file to its end. */
 static struct {
     smcr_state_t *state;
