@@ -7,8 +7,8 @@ import subprocess
 import pytest
 from bed import TOP
 
-SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", "tests/fuzz/run",
-         ".ci/run", "docs/pictures/make"]
+SHELL = ["plugin/run", "plugin/install-packages", "plugin/package", "plugin/archive/install", "tests/run", "tests/build",
+         "tests/versions", "tests/packages", "tests/desk/window", "tests/fuzz/run", ".ci/run", "docs/pictures/make"]
 PYTHON = ["tests/fields-doc", "tests/experts-doc", "tests/docs-examples", "tests/golden/regenerate", "tests/summary",
           "tests/synth/build", "tests/bench", "tests/oracle", "tests/fuzz/tshark", "tests/fuzz/growth"]
 
@@ -30,13 +30,20 @@ def test_script_can_be_run(script):
     assert os.access(TOP / script, os.X_OK)
 
 
-@pytest.mark.parametrize("script", SHELL)
+@pytest.mark.parametrize("script", [*SHELL, "plugin/place", "tests/roots"])
 def test_shell_accepts_script(script):
     subprocess.run(["bash", "-n", TOP / script], check=True)
 
 
-@pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions", "tests/bench", "tests/oracle",
-                                    "tests/fuzz/run", "docs/pictures/make"])
+@pytest.mark.parametrize("script", ["plugin/archive/install", "plugin/place"])
+@pytest.mark.skipif(not shutil.which("dash"), reason="no dash")
+def test_plain_shell_accepts_script(script):
+    """They run where there may be no bash."""
+    subprocess.run(["dash", "-n", TOP / script], check=True)
+
+
+@pytest.mark.parametrize("script", ["plugin/run", "plugin/package", "tests/run", "tests/versions", "tests/packages",
+                                    "tests/bench", "tests/oracle", "tests/fuzz/run", "docs/pictures/make"])
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""
