@@ -14,7 +14,9 @@ import ctypes
 import os
 import pathlib
 import shutil
+import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -25,7 +27,7 @@ from bed import USER
 LINK = "smc0"  # name of the interface, at both ends
 MTU = 9000  # bytes
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
-PATIENCE = 60  # seconds until something that must come is given up
+PATIENCE = 30  # seconds until something that must come is given up
 NO_IPV6 = "/proc/sys/net/ipv6/conf/{}/disable_ipv6"
 TOOLS = ("ip", "nsenter", "setpriv", "dumpcap")
 
@@ -40,6 +42,19 @@ def frames_of(path, wanted=None):
     """The frames of a capture (pcapng, microseconds); `wanted`: numbers of those to take."""
     every = [each for each in pcapng.read(path)[1] if wanted is None or each.number in wanted]
     return [Frame((pcapng.time(each) - pcapng.time(every[0])) / 1e6, pcapng.data(each)) for each in every]
+
+
+def count_written(paths):
+    """How many frames files of dumpcap have, which may be writing them."""
+    total = 0
+    for path in paths:
+        data = path.read_bytes()
+        at = 0
+        while at + 8 <= len(data):
+            kind, length = struct.unpack_from("<II", data, at)
+            at += length
+            total += kind == pcapng.PACKET and at <= len(data)
+    return total
 
 
 def until(condition, what):
@@ -127,12 +142,55 @@ class Namespace:
         os.close(self.file)
 
 
+# ---- who listens ----
+
+class Listener:
+    """
+    A program at the listening end: `lines` that it has printed, with the time when each came, in seconds since 1970,
+    and `errors`.
+    """
+
+    def __init__(self, process):
+        self.process, self.lines, self.errors = process, [], ""
+        self.readers = [threading.Thread(target=read, daemon=True) for read in (self.read, self.read_errors)]
+        for reader in self.readers:
+            reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.printed(line, time.time())
+
+    def read_errors(self):
+        for line in self.process.stderr:
+            self.errors += line
+
+    def printed(self, line, moment):
+        self.lines.append((moment, line))
+
+    @property
+    def text(self):
+        return "".join(line for _, line in self.lines)
+
+    def end(self):
+        """Wait until it ends by itself; returns its exit status."""
+        status = self.process.wait(PATIENCE)
+        for reader in self.readers:
+            reader.join()
+        return status
+
+    def stop(self):
+        """Interrupt it, as Ctrl+C does; returns its exit status."""
+        self.process.send_signal(signal.SIGINT)
+        return self.end()
+
+
 # ---- the wire ----
 
 class Wire:
     """The pair: `sender` and `listener` are its ends."""
 
     def __init__(self):
+        self.processes = []
         self.sender, self.listener = Namespace(), Namespace()
         self.sender.ip("link", "add", LINK, "mtu", str(MTU), "type", "veth", "peer", "name", LINK,
                        "netns", self.listener.path, others=[self.listener])
@@ -142,24 +200,39 @@ class Wire:
         self.sender.inside(lambda: self.socket.bind((LINK, 0)))
 
     def close(self):
+        for process in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         self.socket.close()
         self.sender.close()
         self.listener.close()
 
-    def listen(self, tshark, *command, ready=True, **options):
+    def start(self, tshark, *command, kind=Listener):
         """
-        Start a program at the listening end as a user who may capture and is not root otherwise, as dumpcap lets
-        users capture; `tshark` has its environment. With `ready`, return when it listens.
+        Start a program at the listening end. It runs as a user who is not root but may capture, as dumpcap lets users;
+        `tshark` has its environment.
         """
-        before = self.listener.listeners()
         process = subprocess.Popen(
             ["nsenter", f"--net={self.listener.path}", "setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups",
              "--inh-caps=+net_raw,+net_admin", "--ambient-caps=+net_raw,+net_admin", "--", *map(str, command)],
-            env=tshark.environment, cwd=tshark.bed.root, pass_fds=[self.listener.file],
-            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
-        if ready:
-            until(lambda: self.listener.listeners() > before or process.poll() is not None, "nobody listens")
-        return process
+            env=tshark.environment, cwd=tshark.bed.root, pass_fds=[self.listener.file], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True)
+        self.processes.append(process)
+        return kind(process)
+
+    def listen(self, tshark, *commands, kind=Listener):
+        """Start programs likewise, and return when all of them listen."""
+        before = self.listener.listeners()
+        started = [self.start(tshark, *command, kind=kind) for command in commands]
+
+        def ready():
+            ended = [each.errors for each in started if each.process.poll() is not None]
+            assert not ended, ended
+            return self.listener.listeners() == before + len(started)
+
+        until(ready, "nobody listens")
+        return started
 
     def send(self, frames, speed=None):
         """
