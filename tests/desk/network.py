@@ -190,23 +190,24 @@ class Wire:
     """The pair: `sender` and `listener` are its ends."""
 
     def __init__(self):
-        self.processes = []
-        self.sender, self.listener = Namespace(), Namespace()
+        self.processes, self.ends = [], contextlib.ExitStack()
+
+    def lay(self):
+        self.sender, self.listener = (self.ends.enter_context(contextlib.closing(Namespace())) for _ in range(2))
         self.sender.ip("link", "add", LINK, "mtu", str(MTU), "type", "veth", "peer", "name", LINK,
                        "netns", self.listener.path, others=[self.listener])
         for end in (self.listener, self.sender):
             end.ip("link", "set", LINK, "mtu", str(MTU), "arp", "off", "up")
-        self.socket = self.sender.inside(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+        self.socket = self.ends.enter_context(
+            self.sender.inside(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)))
         self.sender.inside(lambda: self.socket.bind((LINK, 0)))
 
     def close(self):
         for process in self.processes:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        self.socket.close()
-        self.sender.close()
-        self.listener.close()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # dumpcap, too
+                process.wait()
+        self.ends.close()
 
     def start(self, tshark, *command, kind=Listener):
         """
@@ -256,11 +257,13 @@ def new_wire():
         raise NoNetwork(f"not installed: {' '.join(missing)}")
     if os.geteuid():
         raise NoNetwork("only root makes network namespaces")
+    wire = Wire()
     try:
-        wire = Wire()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise NoNetwork(f"network namespaces: {getattr(error, 'stderr', None) or error}".strip()) from None
-    try:
+        try:
+            wire.lay()
+        except (OSError, subprocess.CalledProcessError) as error:
+            reason = getattr(error, "stderr", None) or error
+            raise NoNetwork(f"no network of its own: {reason}".strip()) from None
         yield wire
     finally:
         wire.close()
