@@ -10,7 +10,7 @@ from bed import TOP
 SHELL = ["plugin/run", "plugin/install-packages", "tests/run", "tests/build", "tests/versions", "tests/fuzz/run",
          ".ci/run", "docs/pictures/make"]
 PYTHON = ["tests/fields-doc", "tests/experts-doc", "tests/docs-examples", "tests/golden/regenerate", "tests/summary",
-          "tests/synth/build", "tests/bench", "tests/oracle", "tests/fuzz/tshark", "tests/fuzz/growth"]
+          "tests/synth/build", "tests/bench", "tests/oracle", "tests/fuzz/tshark", "tests/fuzz/growth", "tests/desk/soak"]
 
 
 def run(script, *arguments, **options):
@@ -36,7 +36,7 @@ def test_shell_accepts_script(script):
 
 
 @pytest.mark.parametrize("script", ["plugin/run", "tests/run", "tests/versions", "tests/bench", "tests/oracle",
-                                    "tests/fuzz/run", "docs/pictures/make"])
+                                    "tests/fuzz/run", "tests/desk/soak", "docs/pictures/make"])
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""
