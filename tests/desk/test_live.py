@@ -216,9 +216,25 @@ def test_report_on_interrupt(wire, live, scratch):
     listener, = wire.listen(live, [*LIVE, "-q", "-z", "smcr,report"])
     frames = frames_of(live.bed.capture(FEW))
     wire.send(frames, 1)
-    until(lambda: count_written(scratch.glob("wireshark_*")) == len(frames), "dumpcap has not all frames")
+    until(lambda: count_written(scratch.rglob("wireshark_*")) == len(frames), "dumpcap has not all frames")
     assert listener.stop() == 0
     assert report_lines(listener.text) == report_lines(live.show(FEW, "-q", "-z", "smcr,report"))
+
+
+@pytest.mark.parametrize("program", ["tshark", "monitor"])
+def test_interrupt_loses_nothing(wire, live, scratch, program):
+    """What dumpcap has written when the interrupt comes is shown."""
+    monitor = [sys.executable, copy_of_monitor(scratch)]
+    listener, = wire.listen(live, [*LIVE, *fields_of(live)] if program == "tshark" else [*monitor, "-i", LINK])
+    heard = set(live.frames(FEW, HEARD))
+    wire.send(frames_of(live.bed.capture(FEW), heard))
+    until(lambda: count_written(scratch.rglob("wireshark_*")) == len(heard), "dumpcap has not all frames")
+    assert listener.stop() == 0
+    path = part_of(live, FEW, scratch / "heard.pcapng", heard.__contains__)
+    if program == "tshark":
+        assert listener.text == live.show(path, *fields_of(live))
+    else:
+        assert monitor_lines(listener.text) == monitor_lines(live.run(monitor[1], "-r", path, program=sys.executable))
 
 
 @pytest.mark.parametrize("limit, first", [(("-c", "100"), 100), (("-a", "duration:2"), 282)])
@@ -239,7 +255,7 @@ def test_begins_amid(wire, live, scratch):
     wire.send(frames[:half])
     lines, report = wire.listen(live, [*LIVE, *fields_of(live)], [*LIVE, "-q", "-z", "smcr,json"])
     wire.send(frames[half:])
-    until(lambda: count_written(scratch.glob("wireshark_*")) == 2 * (len(frames) - half), "dumpcap has not all frames")
+    until(lambda: count_written(scratch.rglob("wireshark_*")) == 2 * (len(frames) - half), "dumpcap has not all frames")
     until(lambda: len(lines.lines) == len(frames) - half, "not all lines come")
     assert lines.stop() == 0 and report.stop() == 0
     rest = part_of(live, SLOW, scratch / "rest.pcapng", lambda number: number > half)
