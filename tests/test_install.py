@@ -85,8 +85,12 @@ def test_run_installs_shows_and_uninstalls(checkout):
 
     first = run_as_user(checkout)
     assert "CLC Proposal" in first and "CDC" in first
+    assert "\nIn the window:                 wireshark -C SMC-R " in first
     assert len(installed(checkout)) == 1
     assert preference(checkout) == ("FALSE", "")
+    profile = pathlib.Path(environment["HOME"]) / ".config" / "wireshark" / "profiles" / "SMC-R"
+    assert {path.name for path in profile.iterdir()} == {
+        ".installed", *(path.name for path in (TOP / "plugin" / "profile").iterdir())}
 
     again = run_as_user(checkout, copy / "captures" / "real" / "6.1-v2-a3-server-speaks-first.pcapng")
     assert "Building" not in again and "Installed" not in again

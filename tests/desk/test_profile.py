@@ -1,6 +1,6 @@
 """
 The profile SMC-R: Wireshark takes every line of it, healthy captures are calm in it, and each trouble has a colour of
-its own. That it comes and goes with the plugin is in tests/test_install.py.
+its own. It comes and goes with the plugin (see also tests/test_install.py).
 """
 
 import collections
@@ -10,9 +10,10 @@ import itertools
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
-from bed import TOP, Tshark
+from bed import TOP, Tshark, as_user
 
 PROFILE = TOP / "plugin" / "profile"
 README = TOP / "captures" / "README.md"
@@ -129,6 +130,73 @@ def test_columns_have_widths():
 def test_graphs_name_each_row_once():
     names = [row[1] for row in csv.reader(lines("io_graphs"))]
     assert len(names) == len(set(names)) > 10
+
+
+# ---- it comes and goes ----
+
+@pytest.fixture
+def place(bed, scratch):
+    """Calls a function of plugin/place for a user with a home of his own; returns what it says, and the profile."""
+    home, tools = scratch / "home", scratch / "plugin"
+    (home / ".config" / "wireshark").mkdir(parents=True)
+    (home / ".config" / "wireshark" / "preferences").write_text("")
+    shutil.copytree(TOP / "plugin" / "profile", tools / "profile")
+    shutil.copyfile(TOP / "plugin" / "place", tools / "place")
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", scratch], check=True)
+
+    def call(function):
+        script = f'set -eu; die() {{ echo "$*" >&2; exit 1; }}; . "{tools}/place"; {function}'
+        result = subprocess.run(["sh", "-c", script], env={"HOME": str(home), "PATH": os.environ["PATH"]},
+                                capture_output=True, text=True, cwd=home, **as_user())
+        assert (result.returncode, result.stderr) == (0, "")
+        return result.stdout
+
+    call.install = lambda: call(f'place_profile "{tools}/profile"')
+    call.remove = lambda: call("remove_profile")
+    call.folder = home / ".config" / "wireshark" / "profiles" / "SMC-R"
+    call.home = home
+    return call
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def test_installed_and_removed(place):
+    before = sorted(place.home.rglob("*"))
+    assert place.install() == place.install() == "" and content(place.folder) == content(PROFILE)
+    (place.folder / "recent").write_text("# Wireshark's own\n")
+    assert place.install() == "" and (place.folder / "recent").read_text() == "# Wireshark's own\n"
+    assert place.remove() == f"Removed {place.folder}\n" and sorted(place.home.rglob("*")) == before
+
+
+def test_changes_of_the_user_stay(place):
+    """They are neither overwritten nor removed. A file that is back as it was is ours again."""
+    place.install()
+    changed, mine = place.folder / "colorfilters", place.folder / "heuristic_protos"
+    changed.write_text("# mine\n")
+    mine.write_text("http_tcp,0\n")
+    assert place.install() == f"Kept {changed}, which was changed\n" and changed.read_text() == "# mine\n"
+    assert place.remove() == f"Kept {changed}, which was changed\n"
+    assert content(place.folder) == {"colorfilters": b"# mine\n", "heuristic_protos": b"http_tcp,0\n"}
+
+
+def test_newer_files_take_the_place_of_older_ones(place):
+    place.install()
+    source = next(path for path in (place.home.parent / "plugin" / "profile").iterdir() if path.name == "dfilters")
+    source.write_text('"newer" smcr\n')
+    assert place.install() == "" and (place.folder / "dfilters").read_text() == '"newer" smcr\n'
+    assert place.remove() == f"Removed {place.folder}\n"
+
+
+def test_another_profile_of_this_name_stays(place):
+    place.folder.mkdir(parents=True)
+    (place.folder / "preferences").write_text("gui.font_name: mine\n")
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", as_user()["user"], place.home], check=True)
+    assert place.install() == f"Kept {place.folder}: a profile of this name was there before\n"
+    assert place.remove() == "" and content(place.folder) == {"preferences": b"gui.font_name: mine\n"}
 
 
 # ---- calm and trouble ----
