@@ -66,8 +66,8 @@ def data_folder():
 class Bed:
     """
     Folders below `root`: home, config and extcap (all empty), plugins/BUILD for every build of the plugin and
-    plugins/none without it, data (Wireshark's own files but UNREAD), captures, docs/*.jq and docs/examples (copies),
-    scratch for captures that tests make, kept for what tests share.
+    plugins/none without it, data (Wireshark's own files but UNREAD), captures, docs/*.jq, docs/examples and
+    plugin/monitor (copies), scratch for captures that tests make, kept for what tests share.
     """
 
     def __init__(self, root):
@@ -94,6 +94,8 @@ class Bed:
         for path in (TOP / "docs").glob("*.jq"):
             shutil.copyfile(path, self.root / "docs" / path.name)
         shutil.copytree(TOP / "docs" / "examples", self.root / "docs" / "examples")
+        (self.root / "plugin").mkdir()
+        shutil.copy(TOP / "plugin" / "monitor", self.root / "plugin" / "monitor")
 
     def add_plugin(self, plugin, build):
         """Copy a plugin to where Tshark looks for this build."""
