@@ -14,6 +14,7 @@
 
 #include "fields.h"
 #include "host/host.h"
+#include "message/message.h"
 
 /* The members of packet_info that a dissector above TCP reads and changes. */
 #define TCP_MEMBERS(DO) \
@@ -172,20 +173,29 @@ smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fres
     return true;
 }
 
+/* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
+ * Where the connection has turned out late, there is no TCP connection. */
+static bool
+is_for_dissectors(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh)
+{
+    return record->fate == SMCR_FATE_TAKE && smcr_preferences.dissect_payload && record->conn &&
+           !record->is_late && record->conn->conversation && record->direction >= 0 &&
+           tvb_captured_length(data) == tvb_reported_length(data) &&
+           smcr_fresh_bytes(data, record, fresh);
+}
+
 void
 smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                     const smcr_record_t *record)
 {
+    unsigned length = tvb_captured_length(data);
     smcr_fresh_t fresh;
 
-    /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
-     * Where the connection has turned out late, there is no TCP connection. */
-    if (record->fate != SMCR_FATE_TAKE || !smcr_preferences.dissect_payload || !record->conn ||
-        record->is_late || !record->conn->conversation || record->direction < 0 ||
-        tvb_captured_length(data) < tvb_reported_length(data) ||
-        !smcr_fresh_bytes(data, record, &fresh))
-        return;
-    dissect_as_tcp(fresh.data, pinfo, tree, below, record, sequence_number(fresh.position), false);
+    if (is_for_dissectors(data, record, &fresh))
+        dissect_as_tcp(fresh.data, pinfo, tree, below, record, sequence_number(fresh.position),
+                       false);
+    else if (length && proto_field_is_referenced(below, hf_smcr_write_data))
+        smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
 }
 
 void
