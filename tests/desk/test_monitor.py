@@ -1,0 +1,480 @@
+"""plugin/monitor: what it prints of captures and of what comes in live, how it ends, what it says when it cannot begin."""
+
+import collections
+import contextlib
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+from bed import ALL, TOP, as_user, captures
+
+sys.path.insert(0, str(TOP / "tests" / "facts"))
+import test_vectors as vectors  # noqa: E402
+import wire  # noqa: E402
+
+REAL = captures("real")
+STRIDE = 1 if ALL else 6  # of captures, where not all are read
+LATE = "6.1-v1-c2-capture-starts-late"  # its first frame turns out to be SMC-R only later
+LONG = ("clc-split-segments", "llc-v2-long-add-link", "rocev1-vlan", "ib-native")  # several packets, other headers
+LINE = re.compile(r" *(?P<frame>\d+) (?P<time>\d\d:\d\d:\d\d\.\d{6})  (?P<source>.*?) > (?P<target>.*?)  (?P<text>.*)")
+MORE = re.compile(r"    [ 0-9a-f]{4}  (?P<text>.*)")  # what -x and -v add
+CLASSES = {"option": "SMC-R option", "clc": "CLC", "llc": "LLC", "cdc": "CDC", "write": "RDMA WRITE", "cm": "RDMA-CM"}
+FIELDS = {"option": "smcr.option.kind", "clc": "smcr.clc.length", "llc": "smcr.llc.type", "cdc": "smcr.cdc.type",
+          "write": "smcr.write.len"}
+SETTINGS = ("-o", "smcr.dissect_payload:FALSE")
+SEVERITIES = {0x400000: "note", 0x600000: "warning", 0x800000: "error"}
+TIME_LIMIT = 60
+Line = collections.namedtuple("Line", "frame source target text more")
+
+
+@pytest.fixture(scope="module")
+def program(bed):
+    """A copy of the monitor that everybody may read."""
+    copy = bed.scratch / f"monitor-{os.getpid()}" / "smcr-monitor"
+    copy.parent.mkdir()
+    shutil.copy(TOP / "plugin" / "monitor", copy)
+    copy.chmod(0o755)
+    return copy
+
+
+@pytest.fixture
+def monitor(program, tshark, scratch):
+    """Runs the monitor; returns its result. Nothing that it makes stays."""
+    temporary = scratch / "tmp"
+    temporary.mkdir()
+    temporary.chmod(0o777)
+
+    def run(*arguments, by=tshark, **environment):
+        result = subprocess.run([program, *map(str, arguments)], env=by.environment | {"TMPDIR": temporary} | environment,
+                                capture_output=True, text=True, timeout=TIME_LIMIT, stdin=subprocess.DEVNULL, **as_user())
+        assert list(temporary.iterdir()) == []
+        return result
+
+    return run
+
+
+@pytest.fixture
+def lines(monitor, bed):
+    """The lines of a capture, each with those that -x and -v add."""
+    def read(capture, *arguments):
+        result = monitor("-r", bed.capture(capture), *arguments)
+        assert (result.returncode, result.stderr) == (0, "")
+        return parsed(result.stdout)
+
+    return read
+
+
+def parsed(text):
+    found = []
+    for each in text.splitlines():
+        begin = LINE.fullmatch(each)
+        if begin:
+            found.append(Line(int(begin["frame"]), begin["source"], begin["target"], begin["text"], []))
+        else:
+            found[-1].more.append(MORE.fullmatch(each)["text"])
+    return found
+
+
+def class_of(line):
+    return next(name for name, start in CLASSES.items() if line.text.startswith((start, f"SMC-D, {start}")))
+
+
+def load():
+    """The monitor as a module."""
+    loader = importlib.machinery.SourceFileLoader("monitor", str(TOP / "plugin" / "monitor"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("monitor", loader))
+    loader.exec_module(module)
+    return module
+
+
+# ---- what it prints ----
+
+def test_help_lists_classes(monitor):
+    result = monitor("-h")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert re.findall(r"^  ([a-z-]+) {2,}\S", result.stdout.partition("classes:")[2], re.MULTILINE) == list(load().CLASSES)
+    assert "smcr-monitor [-i INTERFACE | -r FILE]" in result.stdout
+
+
+@pytest.mark.parametrize("name", [*list(REAL)[::STRIDE], "cdc-flags", "clc-split-segments"])
+def test_a_line_for_each_message(lines, tshark, name):
+    shown = lines(name)
+    rows = tshark.fields(name, "frame.number", *FIELDS.values(), options=SETTINGS)
+    expected = [(int(row[0][0]), kind) for row in rows for kind, values in zip(FIELDS, row[1:]) for _ in values]
+    assert sorted((line.frame, class_of(line)) for line in shown) == sorted(expected)
+    assert [line.frame for line in shown] == sorted(line.frame for line in shown)
+
+
+def octets(line):
+    return "".join(line.more).replace(" ", "")
+
+
+def written(path):
+    headers = {wire.WRITE_FIRST: wire.RETH, wire.WRITE_ONLY: wire.RETH, wire.WRITE_MIDDLE: 0, wire.WRITE_LAST: 0}
+    return [(each.frame, each.payload[headers[each.opcode]:].hex()) for each in wire.roce(path) if each.opcode in headers]
+
+
+@pytest.mark.parametrize("name", [*(each for each in list(REAL)[::STRIDE] if each != LATE), *LONG])
+def test_bytes_are_those_of_the_wire(lines, bed, name):
+    path = bed.capture(name)
+    expected = [(each.frame, each.data.hex()) for each in wire.messages(path)] + written(path)
+    assert sorted((each.frame, octets(each)) for each in lines(name, "-x", "clc", "llc", "cdc", "write")) == sorted(expected)
+    assert {octets(each) for each in lines(name, "-x", "option")} <= {"fe06e2d4c3d9"}
+
+
+def test_bytes_that_the_capture_cuts_off(lines, bed, scratch):
+    whole, cut = bed.capture("6.1-v1-d-bulk-slow-reader"), scratch / "cut.pcapng"
+    subprocess.run(["editcap", "-s", "100", "-r", whole, cut, "1-60"], check=True, capture_output=True)
+    full = {each.frame: octets(each) for each in lines(whole, "-x", "write", "cdc")}
+    shown = lines(cut, "-x", "write", "cdc")
+    assert any("--" in octets(each) for each in shown)
+    for each in shown:
+        begin = octets(each).rstrip("-")
+        assert full[each.frame].startswith(begin) and len(octets(each)) == len(full[each.frame])
+
+
+def tree_lines(shown, tree):
+    """What -v has to say of an item: its text, its offset."""
+    return {(int(each.get("pos")), each.get("showname")) for each in shown.items}
+
+
+@pytest.mark.parametrize("vector", vectors.VECTORS, ids=[each["name"] for each in vectors.VECTORS])
+def test_values_of_vectors(vector_packets, vector_lines, vector):
+    """Every item from which the tests of the vectors read an expected value is printed, with its offset."""
+    used = set()
+
+    class Watched(vectors.Shown):
+        def all(self, name):
+            found = super().all(name)
+            used.update(found)
+            return found
+
+    shown = Watched(vector_packets[vector["frame"]])
+    assert vectors.differences(vector["expected"], shown, vector["transport"], vectors.TABLES[vector["transport"]]) == []
+    printed = [" ".join(each.split()) for each in vector_lines[vector["frame"]]]
+    for item in used:
+        text = item.get("showname")
+        text = f"{text.partition(': ')[0]}: {item.get('value')}" if text.endswith("…") else text
+        assert any(each.endswith(" ".join(text.split())) for each in printed), text
+
+
+@pytest.fixture(scope="module")
+def vector_packets(tshark):
+    document = vectors.xml.fromstring(tshark.show("vectors", "-T", "pdml", *SETTINGS).encode())
+    return {int(packet.find(".//field[@name='num']").get("show")): packet for packet in document}
+
+
+@pytest.fixture(scope="module")
+def vector_lines(program, tshark, bed):
+    result = subprocess.run([program, "-v", "-r", bed.capture("vectors")], env=tshark.environment, capture_output=True,
+                            text=True, timeout=TIME_LIMIT, **as_user())
+    found = collections.defaultdict(list)
+    for each in parsed(result.stdout):
+        found[each.frame] += each.more
+    return found
+
+
+RULES = [*captures("malformed"), *REAL]
+
+
+@pytest.mark.parametrize("name", RULES[::1 if ALL else 12] + ["rule-clc-late", "rule-tcp-after-switch"])
+def test_errors_are_those_of_tshark(lines, tshark, name):
+    shown = collections.Counter()
+    for each in lines(name, "errors"):
+        severity, _, text = each.text.partition(": ")
+        shown[each.frame, severity, text] += 1
+    assert shown == expert_items(tshark, name)
+
+
+def expert_items(tshark, name):
+    """(frame, severity, sentence) of the plugin's expert items from NOTE on, counted."""
+    found = collections.Counter()
+
+    def walk(frame, layer):
+        for each in layer if isinstance(layer, list) else layer.values() if isinstance(layer, dict) else ():
+            walk(frame, each)
+        if isinstance(layer, dict) and "_ws.expert.severity" in layer and any(each.startswith("smcr.") for each in layer):
+            severity = int(layer["_ws.expert.severity"])
+            if severity in SEVERITIES:
+                found[frame, SEVERITIES[severity], layer["_ws.expert.message"]] += 1
+
+    text = tshark.show(name, *SETTINGS, "-T", "json", "--no-duplicate-keys", "-Y", "_ws.expert.severity >= 0x400000")
+    for packet in json.loads(text or "[]"):
+        layers = packet["_source"]["layers"]
+        walk(int(layers["frame"]["frame.number"]), layers)
+    return found
+
+
+def test_communication_management(lines, tshark, bed):
+    path = bed.root / "captures" / "roce" / "cm-reject.pcapng.gz"
+    shown = lines(path, "cm", "-x")
+    frames = tshark.frames(path, "smcr.cm.message", options=("-o", "smcr.roce:TRUE"))
+    assert [each.frame for each in shown] == frames
+    assert all(len(octets(each)) == 2 * 256 and octets(each).startswith("0107") for each in shown)
+    assert "REJ" in shown[1].text and "invalid service ID" in shown[1].text
+
+
+def test_classes_by_name(lines):
+    name = "6.1-v1-h4-two-links-rkeys"
+    everything = lines(name)
+    for chosen, start in (("accept", "CLC Accept"), ("confirm-rkey", "LLC CONFIRM RKEY "), ("delete-rkey", "LLC DELETE RKEY")):
+        wanted = [each for each in everything if each.text.startswith(start)]
+        assert wanted and lines(name, chosen) == wanted
+    both = [each for each in everything if each.text.startswith(("CLC Accept", "LLC DELETE RKEY"))]
+    assert lines(name, "delete-rkey", "accept") == both
+
+
+def test_lines_say_what_pairs_messages(lines):
+    shown = lines("6.1-v1-a-first-contact-ipv4")
+    text = {each.frame: each.text for each in shown}
+    assert "answers frame 6 after 0.056084 s" in text[8] and "token 0x00000001" in text[8]
+    assert "request" in text[14] and "queue pair 0x0004d3 > 0x000011" in text[14]
+    assert "response" in text[16] and "answers frame 14" in text[16]
+    assert "RKey 0x00232a20" in text[22]
+    assert shown[0][1:3] == ("10.0.0.1:41346", "10.0.0.2:12345")
+
+
+def test_nothing_of_a_packet_reaches_the_terminal(monitor, bed, scratch):
+    """A host name with what a terminal would obey."""
+    data = bed.capture("6.1-v2-a-first-contact-ipv4").read_bytes()
+    names = re.findall(rb"\0\0([a-z][a-z0-9-]{3,30})\0\0\0\0", data)
+    assert names
+    path = scratch / "hostile.pcapng"
+    for name in set(names):
+        data = data.replace(name, (b"\x1b[2J\n\r\x9b\xff" * 8)[:len(name)])
+    path.write_bytes(data)
+    result = monitor("-r", path, "-v", "clc", "errors")
+    assert result.returncode == 0
+    assert all(each == "\n" or each.isprintable() for each in result.stdout)
+    assert len(parsed(result.stdout)) > 2
+
+
+# ---- how it ends ----
+
+def test_count(monitor, bed):
+    path = bed.capture("6.1-v1-j-http11")
+    everything = monitor("-r", path, "cdc", "errors").stdout
+    result = monitor("-r", path, "-c", "5", "cdc", "errors")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "".join(everything.splitlines(keepends=True)[:5])
+
+
+class Live:
+    """The monitor on a pipe, as dumpcap reads one: what is written comes in live, without any permission."""
+
+    def __init__(self, program, environment, folder, *arguments):
+        self.folder = folder / "tmp"
+        self.folder.mkdir()
+        self.folder.chmod(0o777)
+        self.process = subprocess.Popen(
+            [program, "-i", "-", *arguments], env=environment | {"TMPDIR": str(self.folder)}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **as_user())
+
+    def feed(self, path):
+        self.process.stdin.write(path.read_bytes())
+        self.process.stdin.flush()
+
+    def line(self):
+        return self.process.stdout.readline().decode()
+
+    def end(self):
+        """(status, the rest of what it printed, what it said); nothing is left."""
+        printed, said = self.process.communicate(timeout=TIME_LIMIT)
+        assert list(self.folder.iterdir()) == []
+        assert children(self.folder) == []
+        return self.process.returncode, printed.decode(), said.decode()
+
+
+def children(folder):
+    """Processes whose temporary folder is the given one."""
+    found = []
+    for each in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"TMPDIR={folder}".encode() in each.read_bytes():
+                found.append(each.parent.name)
+    return found
+
+
+@pytest.fixture
+def live(program, tshark, scratch):
+    started = []
+
+    def start(*arguments):
+        started.append(Live(program, tshark.environment, scratch, *arguments))
+        return started[-1]
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            os.killpg(each.process.pid, signal.SIGTERM)
+            each.process.communicate(timeout=TIME_LIMIT)
+
+
+@pytest.fixture
+def classic(bed, scratch):
+    """A capture in the old format, which dumpcap reads from pipes of every version."""
+    path = scratch / "classic.pcap"
+    subprocess.run(["editcap", "-F", "pcap", bed.capture("6.1-v1-a-first-contact-ipv4"), path], check=True)
+    return path
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_live(live, classic, number):
+    running = live("option", "clc")
+    running.feed(classic)
+    shown = [running.line() for _ in range(5)]
+    os.killpg(running.process.pid, number)
+    begin = time.monotonic()
+    status, printed, said = running.end()
+    assert time.monotonic() - begin < 20
+    assert (status, printed) == (0, "")
+    assert re.fullmatch(r"2 option, 3 clc; \d+ packets captured\n", said)
+    assert "CLC Confirm" in shown[-1]
+
+
+def test_count_live(live, classic):
+    running = live("-c", "3")
+    running.feed(classic)
+    status, printed, said = running.end()
+    assert status == 0 and len(printed.splitlines()) == 3
+    assert said.startswith("2 option, 1 clc")
+
+
+def test_nobody_reads_on_live(live, classic):
+    running = live("clc", "-c", "1000")
+    running.feed(classic)
+    running.line()
+    running.process.stdout.close()
+    running.process.stdout = None
+    with contextlib.suppress(BrokenPipeError):
+        for _ in range(50):
+            running.feed(classic.with_suffix(".more") if classic.with_suffix(".more").exists() else body(classic))
+            time.sleep(0.1)
+            if running.process.poll() is not None:
+                break
+    status, _, said = running.end()
+    assert said == "" and status in (0, 2)
+
+
+def body(path):
+    """The packets of a capture without its header."""
+    more = path.with_suffix(".more")
+    more.write_bytes(path.read_bytes()[24:])
+    return more
+
+
+def test_nobody_reads_on(program, tshark, bed):
+    reader = subprocess.Popen(f"{program} -r {bed.capture('6.1-v1-d-bulk-slow-reader')} | head -1", shell=True,
+                              env=tshark.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **as_user())
+    printed, said = reader.communicate(timeout=TIME_LIMIT)
+    assert (len(printed.splitlines()), said) == (1, b"")
+
+
+def test_interrupt_of_a_file(program, tshark, bed, scratch):
+    """While a file is read: from a pipe that does not end."""
+    running = subprocess.Popen([program, "-r", "-"], env=tshark.environment, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **as_user())
+    running.stdin.write(bed.capture("6.1-v1-a-first-contact-ipv4").read_bytes())
+    running.stdin.flush()
+    first = running.stdout.readline()
+    os.killpg(running.pid, signal.SIGINT)
+    said = running.communicate(timeout=TIME_LIMIT)[1].decode()
+    assert b"SMC-R option" in first
+    assert running.returncode == 2 and re.match(r"\d+ option", said), said
+
+
+# ---- what it says when it cannot begin ----
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["-r", "{none}"], 'The file "{none}" doesn\'t exist.'),
+    (["-r", "{folder}"], '"{folder}" is a directory (folder), not a file.'),
+    (["-r", "{text}"], 'The file "{text}" isn\'t a capture file in a format TShark understands.'),
+    (["-r", "{closed}"], 'You don\'t have permission to read the file "{closed}".'),
+])
+def test_files_that_cannot_be_read(monitor, scratch, arguments, sentence):
+    names = {each: scratch / each for each in ("none", "folder", "text", "closed")}
+    names["folder"].mkdir()
+    names["text"].write_text("no capture\n" * 50)
+    names["closed"].write_text("")
+    names["closed"].chmod(0)
+    result = monitor(*(each.format(**names) for each in arguments))
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", f"smcr-monitor: {sentence.format(**names)}\n")
+
+
+def test_file_cut_short(monitor, bed, scratch):
+    path = scratch / "cut.pcapng"
+    path.write_bytes(bed.capture("6.1-v1-a-first-contact-ipv4").read_bytes()[:2500])
+    result = monitor("-r", path)
+    assert result.returncode == 2 and len(parsed(result.stdout)) > 2
+    assert result.stderr == f'smcr-monitor: The file "{path}" appears to have been cut short in the middle of a packet.\n'
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["clk"], "no such class: clk (-h lists them)"),
+    (["-q"], "option -q not recognized (-h tells what there is)"),
+    (["-r"], "option -r requires argument (-h tells what there is)"),
+    (["-c", "0"], "-c needs a number above 0, not 0"),
+    (["-c", "many"], "-c needs a number above 0, not many"),
+    (["-i", "lo", "-r", "file"], "-i and -r do not go together"),
+])
+def test_usage(monitor, arguments, sentence):
+    result = monitor(*arguments)
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"smcr-monitor: {sentence}\n")
+
+
+def test_interface_missing(monitor):
+    result = monitor("-i", "nosuch0")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert re.fullmatch(r"smcr-monitor: .*\"?nosuch0.*\n", result.stderr)
+
+
+def test_permission_missing(monitor, tshark):
+    dumpcap = tshark.start("-f", "arp", "-i", "lo", "-a", "duration:1", program="dumpcap")
+    if dumpcap.returncode == 0:
+        pytest.skip("everybody may capture here")
+    result = monitor("-i", "lo")
+    assert result.returncode == 1 and result.stderr.count("\n") == 1 and "ermission" in result.stderr
+
+
+def test_plugin_missing(monitor, tshark_without, bed):
+    result = monitor("-r", bed.capture("vectors"), by=tshark_without)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == ("smcr-monitor: tshark does not load the SMC-R plugin; tshark -G plugins lists those that it "
+                             "has.\n")
+
+
+def test_plugin_of_another_version(monitor, tshark, bed, scratch):
+    folder = pathlib.Path(tshark.environment["WIRESHARK_PLUGIN_DIR"])
+    copy = scratch / "plugins"
+    shutil.copytree(folder, copy)
+    plugin = next(copy.glob("*/epan/smcr.so"))
+    set_version(plugin, 99)
+    result = monitor("-r", bed.capture("vectors"), WIRESHARK_PLUGIN_DIR=str(copy))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "does not load the SMC-R plugin" in result.stderr and "smcr.so" in result.stderr
+
+
+def set_version(plugin, major):
+    """Overwrites the version of Wireshark for which a plugin says that it was made."""
+    symbols = subprocess.run(["nm", "-D", plugin], capture_output=True, text=True, check=True).stdout
+    at = int(re.search(r"^([0-9a-f]+) R plugin_want_major$", symbols, re.MULTILINE).group(1), 16)
+    data = bytearray(plugin.read_bytes())  # read-only data lies in the file where it lies in memory
+    data[at:at + 4] = struct.pack("<I", major)
+    plugin.write_bytes(data)
+
+
+def test_tshark_missing(monitor, scratch):
+    (scratch / "bin").mkdir()
+    (scratch / "bin" / "python3").symlink_to(sys.executable)
+    result = monitor("-r", "file", PATH=str(scratch / "bin"))
+    assert (result.returncode, result.stderr) == (1, "smcr-monitor: tshark is not installed\n")
