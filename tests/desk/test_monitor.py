@@ -388,7 +388,7 @@ def test_interrupt_of_a_file(program, tshark, bed, scratch):
     os.killpg(running.pid, signal.SIGINT)
     said = running.communicate(timeout=TIME_LIMIT)[1].decode()
     assert b"SMC-R option" in first
-    assert running.returncode == 2 and re.match(r"\d+ option", said), said
+    assert running.returncode in (0, 2) and re.match(r"\d+ option", said), said  # 2 before Wireshark 4.6
 
 
 # ---- what it says when it cannot begin ----
@@ -411,11 +411,11 @@ def test_files_that_cannot_be_read(monitor, tshark, scratch, arguments, sentence
     assert result.returncode == tshark.start(*arguments).returncode > 1
 
 
-def test_file_cut_short(monitor, bed, scratch):
+def test_file_cut_short(monitor, tshark, bed, scratch):
     path = scratch / "cut.pcapng"
     path.write_bytes(bed.capture("6.1-v1-a-first-contact-ipv4").read_bytes()[:2500])
     result = monitor("-r", path)
-    assert result.returncode == 2 and len(parsed(result.stdout)) > 2
+    assert result.returncode == tshark.start("-r", path).returncode > 1 and len(parsed(result.stdout)) > 2
     assert result.stderr == f'smcr-monitor: The file "{path}" appears to have been cut short in the middle of a packet.\n'
 
 
