@@ -345,7 +345,7 @@ def test_interrupt_live(live, classic, number):
     status, printed, said = running.end()
     assert time.monotonic() - begin < 20
     assert (status, printed) == (0, "")
-    assert re.fullmatch(r"2 option, 3 clc; \d+ packets captured\n", said)
+    assert said == "2 option, 3 clc\n"
     assert "CLC Confirm" in shown[-1]
 
 
