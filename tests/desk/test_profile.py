@@ -108,11 +108,11 @@ def test_columns(desk):
     """Connection, direction, link, message, bytes and window of a frame stand where the profile has them."""
     titles = [title for title, _ in columns()]
     assert titles == ["No.", "Time", "Conn", "Source", "Destination", "Dir", "Link", "Protocol", "Message", "Bytes",
-                      "Window", "Info"]
+                      "Send window", "Info"]
     rows = [line.replace("\t→\t", "\t").split("\t") for line in desk.show(
         "6.1-v2-j-http11", "-C", "SMC-R", "-T", "tabs").splitlines()]
     cells = [[rows[frame - 1][titles.index(title)].strip() for title in (
-        "Conn", "Dir", "Link", "Message", "Bytes", "Window")] for frame in (5, 7, 15, 16)]
+        "Conn", "Dir", "Link", "Message", "Bytes", "Send window")] for frame in (5, 7, 15, 16)]
     assert cells == [["0", "server to client", "", "Accept", "", ""],
                      ["", "server to client", "1", "CONFIRM LINK v2", "", ""],
                      ["0", "client to server", "1", "", "87", ""],
@@ -215,6 +215,14 @@ def test_healthy_capture_is_calm(desk, capture):
 @pytest.mark.parametrize("capture", TROUBLE)
 def test_trouble_has_its_colour(desk, capture):
     assert {f"SMC-R: {name}" for name in TROUBLE[capture]} <= set(painted(desk, capture))
+
+
+@pytest.mark.parametrize("capture", ["6.1-v1-h1-two-links-second-fails", "6.1-v2-h1-two-links-second-fails"])
+def test_both_sides_say_that_the_link_is_lost(desk, capture):
+    """Both DELETE LINK messages look the same, as they read the same."""
+    lost = [int(line) for line in desk.show(
+        capture, "-Y", "smcr.llc.delete_reason == 0x00010000", "-T", "fields", "-e", "frame.number").splitlines()]
+    assert len(lost) == 2 and set(lost) <= set(painted(desk, capture)["SMC-R: link lost, peer silent"])
 
 
 def test_congestion_has_its_colour(bed, desk):
