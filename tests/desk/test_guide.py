@@ -22,6 +22,7 @@ PROBLEMS = {
     "4. Stalled after a failover": ("6.1-v2-h1-two-links-second-fails", "link_lost", 240, 3),
     "5. Reset": ("6.1-v2-g1-server-killed", "abort", 49, 2),
     "6. The handshake never finishes": ("6.1-v2-f6-decline-confirm-link-timeout", "fallback", 10, 1),
+    "7. The peer stopped answering": ("7.2-v2-g5-device-removed", "reset", 53, 2),
 }
 
 
