@@ -28,7 +28,7 @@ TROUBLE = {
     "6.1-v2-d-bulk-slow-reader": {"stall"},
     "6.1-v2-g1-server-killed": {"abort or reset"},
     "6.1-v2-h1-two-links-second-fails": {"failover, link deleted"},
-    "7.2-v2-g5-device-removed": {"link lost, peer silent"},
+    "7.2-v2-g5-device-removed": {"link lost, peer silent", "abort or reset"},
     "6.1-v2-n-lossy": {"loss"},
     "6.1-v1-n-lossy": {"loss"},
     "rule-clc-rmb": {"broken rule"},
