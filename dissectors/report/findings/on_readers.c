@@ -92,6 +92,19 @@ share(const smcr_finder_t *finder, const wait_t *wait)
                             smcr_words_share(finder->scope, wait->waited, wait->whole));
 }
 
+/* Where packets were sent again, too: whether somebody waited before that. */
+static const char *
+order(const smcr_finder_t *finder, const wait_t *wait, smcr_when_t when)
+{
+    smcr_when_t nak = smcr_finder_notice(finder, "smcr.nak").first;
+    smcr_when_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted").first;
+    smcr_when_t loss = smcr_when_earlier(nak, repeat);
+
+    if (!is_lossy(wait->conn) || !when.frame || !loss.frame || when.frame >= loss.frame)
+        return "";
+    return "; waiting began before any repeat";
+}
+
 void
 smcr_find_on_readers(smcr_finder_t *finder)
 {
@@ -107,7 +120,7 @@ smcr_find_on_readers(smcr_finder_t *finder)
     finding = smcr_finder_add(finder, severity_of(&wait), SMCR_BY_SLOW_READER, "slow_reader", count,
                               when);
     finding->text = smcr_finder_text(
-        finder, "%s: %s waited %s for space%s%s",
+        finder, "%s: %s waited %s for space%s%s%s",
         is_lossy(wait.conn) ? "Loss or a slow reader"
         : wait.to_server    ? "The server reads slowly"
                             : "The client reads slowly",
@@ -115,6 +128,7 @@ smcr_find_on_readers(smcr_finder_t *finder)
         smcr_words_duration(finder->scope, wait.waited), share(finder, &wait),
         count > 1 ? smcr_finder_text(finder, "; others waited, too: %s in all",
                                      smcr_finder_things(finder, count, "direction"))
-                  : "");
+                  : "",
+        order(finder, &wait, when));
     finding->filter = "smcr.window.full || smcr.window.writer_blocked";
 }
