@@ -112,7 +112,7 @@ def test_each_kind_of_finding_says_what_it_counts():
     """Those that the code names."""
     folder = TOP / "dissectors" / "report" / "findings"
     code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.c")))
-    named = set(re.findall(r"SMCR_BY_\w+,\s*\"([a-z_]+)\"", code)) | {"loss", "timeouts", "repeats"}
+    named = set(re.findall(r"SMCR_BY_\w+,\s*\"([a-z_]+)\"", code)) | {"loss", "timeouts", "repeats", "dead_peer"}
     assert named == set(kinds_of_findings())
 
 
