@@ -5,21 +5,10 @@ all. The first two come again in link groups of which the capture lacks a packet
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link
-from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
+from smcsynth.story import MTU_1024, linux_second_link
 
 EXPECTED = {"smcr.link.data_early": [16, 53], "smcr.link.not_confirmed": [92], "smcr.packet_ahead": [146, 187]}
 FAILED = dict(link=2, reason=0x00020000)
-
-
-def begin(capture, nth):
-    """A link group with a single link, and a second one that both sides know of."""
-    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
-    group = connection.group
-    group.peer["client"].nics.append(CLIENT_V1_SECOND)
-    group.peer["server"].nics.append(SERVER_V1_SECOND)
-    connection.first_contact(add_link=False)
-    group.new_link(2, client=(0x900 + nth, 0x910000 + nth), server=(0xA00 + nth, 0xA10000 + nth), nic=1)
-    return connection
 
 
 def add_link(group, role):
@@ -82,4 +71,4 @@ def scene(capture):
     stories = ((unanswered, False), (unconfirmed, False), (undeleted, False), (unoffered, False), (unanswered, True),
                (unconfirmed, True))
     for nth, (story, lost) in enumerate(stories, 1):
-        story(begin(capture, nth), lost)
+        story(linux_second_link(capture, nth), lost)

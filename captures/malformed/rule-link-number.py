@@ -6,7 +6,7 @@ comes again where the capture lacks a packet.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link
-from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
+from smcsynth.story import MTU_1024, linux_connection, linux_two_devices
 
 EXPECTED = {"smcr.link.deleted": [26, 97], "smcr.link.eyecatcher_differs": [70], "smcr.link.fault_accepted": [53],
             "smcr.link.mismatch": [51], "smcr.link.number_reused": [22, 30], "smcr.link.qpn_in_use": [38],
@@ -24,11 +24,8 @@ def offer(group, number, **changes):
 
 
 def two_links(capture, nth):
-    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
+    connection = linux_two_devices(capture, nth)
     group = connection.group
-    group.peer["client"].nics.append(CLIENT_V1_SECOND)
-    group.peer["server"].nics.append(SERVER_V1_SECOND)
-    connection.first_contact(add_link=False)
     group.add_link(2, {"client": [], "server": []}, client=(0x900 + nth, 0x910000 * nth & 0xFFFFFF),
                    server=(0xA00 + nth, 0xA10000 * nth & 0xFFFFFF), nic=1)
     return group

@@ -5,21 +5,11 @@ data cross a late ADD LINK.
 """
 
 from smcsynth.llc import llc_add_link
-from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
+from smcsynth.story import MTU_1024, linux_second_link
 
 EXPECTED = {"smcr.llc.second_answer": [30]}
 # A reordered capture that keeps the times in their places has this two seconds before the client's response.
 UNPROVEN = {"smcr.link.before_confirm": [53]}
-
-
-def begin(capture, nth):
-    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
-    group = connection.group
-    group.peer["client"].nics.append(CLIENT_V1_SECOND)
-    group.peer["server"].nics.append(SERVER_V1_SECOND)
-    connection.first_contact(add_link=False)
-    group.new_link(2, client=(0x900 + nth, 0x910000 + nth), server=(0xA00 + nth, 0xA10000 + nth), nic=1)
-    return connection
 
 
 def add_link(group, role, **answer):
@@ -35,7 +25,7 @@ def go_on(group):
 
 
 def scene(capture):
-    failed = begin(capture, 1)
+    failed = linux_second_link(capture, 1)
     add_link(failed.group, "server")
     add_link(failed.group, "client")
     failed.send("server", b"with one link\n")
@@ -44,7 +34,7 @@ def scene(capture):
     add_link(failed.group, "client", reject=True, reason=1)
     go_on(failed.group)
 
-    late = begin(capture, 2)
+    late = linux_second_link(capture, 2)
     capture.wait(2.1)
     add_link(late.group, "server")
     late.send("client", b"with one link\n")

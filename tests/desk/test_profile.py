@@ -11,12 +11,16 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from bed import TOP, Tshark, as_user
 
+sys.path.insert(0, str(TOP / "tests" / "facts"))
+
+from test_healthy import healthy  # noqa: E402
+
 PROFILE = TOP / "plugin" / "profile"
-README = TOP / "captures" / "README.md"
 
 CALM = {"SMC-R: CLC", "SMC-R: LLC", "SMC-R: CDC", "SMC-R: data", "RoCE", "TCP", "Other"}
 
@@ -200,11 +204,6 @@ def test_another_profile_of_this_name_stays(place):
 
 
 # ---- calm and trouble ----
-
-def healthy():
-    text = README.read_text(encoding="utf-8")
-    return re.findall(r"^- (\S+)$", re.search(r"^### Healthy\n(.*?)^#", text, re.DOTALL | re.MULTILINE)[1], re.MULTILINE)
-
 
 @pytest.mark.parametrize("capture", healthy())
 def test_healthy_capture_is_calm(desk, capture):

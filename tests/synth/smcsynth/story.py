@@ -361,3 +361,19 @@ def clc_conversation(capture, sport, *messages):
         tcp.send(sender, data, ack=False)
     tcp.segment(other(messages[-1][0]), "A")
     tcp.close()
+
+
+def linux_two_devices(capture, nth):
+    """A first contact between hosts of two devices each; nobody has offered a second link yet."""
+    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
+    connection.group.peer["client"].nics.append(CLIENT_V1_SECOND)
+    connection.group.peer["server"].nics.append(SERVER_V1_SECOND)
+    connection.first_contact(add_link=False)
+    return connection
+
+
+def linux_second_link(capture, nth):
+    """The same; both sides know the queue pairs of a second link, of which no message has told."""
+    connection = linux_two_devices(capture, nth)
+    connection.group.new_link(2, client=(0x900 + nth, 0x910000 + nth), server=(0xA00 + nth, 0xA10000 + nth), nic=1)
+    return connection
