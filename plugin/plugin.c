@@ -50,6 +50,7 @@ register_handoffs(void)
     smcr_clc_handoff();
     smcr_roce_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
+    smcr_asking_handoff();
     smcr_report_handoff();
     smcr_statistics_handoff();
 }

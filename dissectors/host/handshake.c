@@ -54,6 +54,14 @@ smcr_handshake_bypass(packet_info *pinfo)
     return p_get_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY);
 }
 
+dissector_handle_t
+smcr_handshake_hidden(conversation_t *conversation)
+{
+    dissector_handle_t hidden = conversation_get_dissector(conversation, 0);
+
+    return hidden == known.clc ? NULL : hidden;
+}
+
 /* ---- the claim ---- */
 
 smcr_conn_t *
@@ -102,6 +110,14 @@ analysis_of(const smcr_conn_t *conn)
 {
     return conn->conversation ? conversation_get_proto_data(conn->conversation, known.tcp.proto)
                               : NULL;
+}
+
+bool
+smcr_handshake_orders_segments(const smcr_conn_t *conn)
+{
+    const struct tcp_analysis *tcp = analysis_of(conn);
+
+    return tcp && tcp->flow1.ooo_segments;
 }
 
 /* Whether the TCP connection has had all of these. */
@@ -159,5 +175,7 @@ smcr_handshake_handoff(void)
 {
     known.tcp.proto = proto_get_id_by_filter_name("tcp");
     known.tcp.hf_stream = proto_registrar_get_id_byname("tcp.stream");
+    known.tcp.proto_data = proto_get_id_by_filter_name("data");
+    known.tcp.hf_payload = proto_registrar_get_id_byname("tcp.payload");
     known.clc = find_dissector("smcr");
 }

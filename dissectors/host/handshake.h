@@ -11,10 +11,13 @@
 #include "compat.h"
 #include "state/state.h"
 
-/* Ids of Wireshark's TCP: its protocol, and the field tcp.stream. */
+/* Ids of Wireshark's TCP: its protocol, the fields tcp.stream and tcp.payload; and the
+ * protocol of bytes that no dissector above it knows. */
 typedef struct {
     int proto;
     int hf_stream;
+    int hf_payload;
+    int proto_data;
 } smcr_tcp_ids_t;
 
 const smcr_tcp_ids_t *smcr_tcp_ids(void);
@@ -32,6 +35,13 @@ void smcr_handshake_end_bypass(packet_info *pinfo);
 
 /* The conversation of the innermost such call, NULL outside of one. */
 conversation_t *smcr_handshake_bypass(packet_info *pinfo);
+
+/* The dissector that took over the whole conversation and is hidden below our claim; NULL: none
+ * did. */
+dissector_handle_t smcr_handshake_hidden(conversation_t *conversation);
+
+/* Whether TCP puts segments in order, so that it has to be given all of them. */
+bool smcr_handshake_orders_segments(const smcr_conn_t *conn);
 
 /* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);

@@ -11,9 +11,16 @@
 smcr_preferences_t smcr_preferences = {
     .dissect_payload = true,
     .desegment = true,
+    .heuristics = SMCR_HEURISTICS_ADAPTIVE,
     .builtin_too = false,
     .check_icrc = false,
     .roce = false,
+};
+
+static const enum_val_t heuristics[] = {
+    {"adaptive", "Where a message may begin", SMCR_HEURISTICS_ADAPTIVE},
+    {"always", "About all data, as TCP does", SMCR_HEURISTICS_ALWAYS},
+    {NULL, NULL, -1},
 };
 
 void
@@ -30,6 +37,11 @@ smcr_preferences_register(int proto)
         "Let dissectors of the application's data ask for the following RDMA WRITEs, as they do "
         "for TCP segments",
         &smcr_preferences.desegment);
+    prefs_register_enum_preference(
+        module, "heuristics", "Ask heuristics",
+        "When the heuristics of TCP are asked about the application's data. They decline data of an "
+        "unknown protocol again and again, and that takes most of the time of its dissection",
+        &smcr_preferences.heuristics, heuristics, false);
     prefs_register_bool_preference(
         module, "builtin_too", "Run the built-in SMC dissector as well",
         "Show each CLC, LLC and CDC message also as Wireshark's built-in dissector does, so that "

@@ -12,6 +12,7 @@
 
 #include <epan/exceptions.h>
 
+#include "asking.h"
 #include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
@@ -173,6 +174,46 @@ smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fres
     return true;
 }
 
+/* Shows bytes that nobody is asked about as TCP shows those that all have declined. */
+static void
+show_unasked(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+             const smcr_conn_t *conn)
+{
+    unsigned length = tvb_reported_length(fresh);
+
+    add_tcp_stream(fresh, below, conn);
+    proto_tree_add_bytes_format(below, smcr_tcp_ids()->hf_payload, fresh, 0, -1, NULL,
+                                "TCP payload (%u byte%s)", length, length == 1 ? "" : "s");
+    call_data_dissector(fresh, pinfo, tree);
+}
+
+/* Whether nothing was dissected above TCP but data. `last`: the last layer below. */
+static bool
+is_only_data(wmem_list_frame_t *last)
+{
+    wmem_list_frame_t *above = wmem_list_frame_next(last);
+
+    return above && !wmem_list_frame_next(above) &&
+           GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_tcp_ids()->proto_data;
+}
+
+static void
+dissect_fresh(const smcr_fresh_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+              const smcr_record_t *record)
+{
+    smcr_ask_t ask = smcr_asking_decide(pinfo, record, fresh);
+    wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
+
+    if (ask == SMCR_ASK_NOT) {
+        show_unasked(fresh->data, pinfo, tree, below, record->conn);
+        return;
+    }
+    dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
+                   false);
+    if (ask == SMCR_ASK_NOW)
+        smcr_asking_answer(pinfo, record, fresh, is_only_data(last));
+}
+
 /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
  * Where the connection has turned out late, there is no TCP connection. */
 static bool
@@ -192,8 +233,7 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
     smcr_fresh_t fresh;
 
     if (is_for_dissectors(data, record, &fresh))
-        dissect_as_tcp(fresh.data, pinfo, tree, below, record, sequence_number(fresh.position),
-                       false);
+        dissect_fresh(&fresh, pinfo, tree, below, record);
     else if (length && proto_field_is_referenced(below, hf_smcr_write_data))
         smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
 }

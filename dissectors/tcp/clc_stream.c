@@ -22,16 +22,12 @@
 #include "wire/wire.h"
 
 /* Set when protocols register. */
-static struct {
-    dissector_handle_t clc;
-    dissector_handle_t builtin; /* Wireshark's own `smc`; NULL when it has none */
-} handles;
+static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL when it has none */
 
 void
-smcr_clc_stream_handoff(dissector_handle_t clc)
+smcr_clc_stream_handoff(void)
 {
-    handles.clc = clc;
-    handles.builtin = find_dissector("smc");
+    builtin = find_dissector("smc");
 }
 
 /* Index for the per-direction members of a connection. */
@@ -62,9 +58,9 @@ smcr_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 static void
 run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
 {
-    if (!smcr_preferences.builtin_too || !handles.builtin)
+    if (!smcr_preferences.builtin_too || !builtin)
         return;
-    call_dissector(handles.builtin, tvb, pinfo, tree);
+    call_dissector(builtin, tvb, pinfo, tree);
 }
 
 /* ---- messages in the byte stream ---- */
@@ -224,9 +220,9 @@ static int
 call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
             void *data)
 {
-    dissector_handle_t hidden = conversation_get_dissector(conversation, 0);
+    dissector_handle_t hidden = smcr_handshake_hidden(conversation);
 
-    if (!hidden || hidden == handles.clc)
+    if (!hidden)
         return 0;
     int offset = pinfo->desegment_offset;
     uint32_t length = pinfo->desegment_len;

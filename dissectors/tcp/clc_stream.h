@@ -20,7 +20,7 @@ bool smcr_clc_stream_plausible(tvbuff_t *tvb);
  * TCP expects of a dissector. */
 int smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Called once, after all protocols have registered. `clc` is our own handle. */
-void smcr_clc_stream_handoff(dissector_handle_t clc);
+/* Called once, after all protocols have registered. */
+void smcr_clc_stream_handoff(void);
 
 #endif /* SMCR_TCP_CLC_STREAM_H */

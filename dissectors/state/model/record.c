@@ -254,6 +254,12 @@ smcr_record_now(const smcr_record_t *record)
     return now;
 }
 
+void
+smcr_place_set_unasked(smcr_place_t *place)
+{
+    place->is_unasked = true;
+}
+
 smcr_piece_t
 smcr_place_piece(const smcr_place_t *place)
 {

@@ -80,6 +80,7 @@ struct smcr_place {
     uint32_t used;           /* of the element: bytes written, and not read yet */
     uint8_t index;           /* RMB element, from 1; 0: not known */
     bool positioned;         /* `position` is known */
+    bool is_unasked;         /* the heuristics are not asked about its bytes */
 };
 
 #define SMCR_NOT_KNOWN UINT32_MAX
@@ -237,6 +238,9 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
  * known then. Late answers are looked up here and in smcr_place_piece() only.
  */
 smcr_record_t smcr_record_now(const smcr_record_t *record);
+
+/* The heuristics are not asked about the bytes of this WRITE packet, in no pass. */
+void smcr_place_set_unasked(smcr_place_t *place);
 
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
 smcr_piece_t smcr_place_piece(const smcr_place_t *place);

@@ -1,0 +1,126 @@
+/* asking.c
+ * Keeps for each direction how often its bytes were declined, and where the last of them were. What
+ * the first pass decides is kept with the packet.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "asking.h"
+
+#include <epan/exported_pdu.h>
+
+#include "fields.h"
+#include "host/host.h"
+
+/* Bytes that went by last in a direction. */
+typedef struct {
+    uint64_t when;    /* nanoseconds since the epoch */
+    uint64_t end;     /* position in the stream behind them */
+    uint32_t frame;
+    uint8_t declined; /* how often, in a row; at most SMCR_ASKING_REFUSALS */
+    uint8_t skipped;  /* packets since somebody was asked */
+} last_t;
+
+/* Of a connection, from the first answer on. Kept with Wireshark's conversation. */
+typedef struct {
+    last_t last[2]; /* client to server, and the reverse */
+    bool accepted;  /* by a heuristic, in some direction */
+} asking_t;
+
+/* What others have registered, from handoff until Wireshark ends. */
+static struct {
+    dissector_table_t ports;
+    int export_tap;
+} known;
+
+void
+smcr_asking_handoff(void)
+{
+    known.ports = find_dissector_table("tcp.port");
+    known.export_tap = find_tap_id(EXPORT_PDU_TAP_NAME_LAYER_7);
+}
+
+/* Whether TCP has somebody to give the bytes to before it asks heuristics, or needs all of them. */
+static bool
+is_served(const smcr_conn_t *conn)
+{
+    return smcr_handshake_hidden(conn->conversation) ||
+           dissector_get_uint_handle(known.ports, conn->port[0]) ||
+           dissector_get_uint_handle(known.ports, conn->port[1]) ||
+           smcr_handshake_orders_segments(conn) || have_tap_listener(known.export_tap);
+}
+
+static asking_t *
+find(const smcr_conn_t *conn)
+{
+    return conversation_get_proto_data(conn->conversation, proto_smcr);
+}
+
+/* Whether a message of the application may begin with these bytes, for all that is known. */
+static bool
+may_begin(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
+          const smcr_fresh_t *fresh)
+{
+    const last_t *last = &asking->last[record->direction];
+    const last_t *other = &asking->last[!record->direction];
+    const smcr_stream_t *stream = &record->conn->side[!record->sender].in;
+
+    return fresh->position != last->end || other->frame > last->frame ||
+           smcr_when(pinfo).time >= last->when + SMCR_ASKING_IDLE ||
+           (last->skipped >= SMCR_ASKING_ANNOUNCED && fresh->position == stream->announced) ||
+           last->skipped >= SMCR_ASKING_SELDOM;
+}
+
+static void
+note(last_t *last, const packet_info *pinfo, const smcr_fresh_t *fresh)
+{
+    last->when = smcr_when(pinfo).time;
+    last->end = fresh->position + tvb_captured_length(fresh->data);
+    last->frame = pinfo->num;
+}
+
+/* First pass. */
+static bool
+is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, const smcr_fresh_t *fresh)
+{
+    asking_t *asking = find(record->conn);
+
+    if (!asking || asking->accepted)
+        return true;
+    last_t *last = &asking->last[record->direction];
+    if (last->declined < SMCR_ASKING_REFUSALS || may_begin(asking, pinfo, record, fresh))
+        return true;
+    last->skipped++;
+    note(last, pinfo, fresh);
+    return false;
+}
+
+smcr_ask_t
+smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record, const smcr_fresh_t *fresh)
+{
+    if (smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS || is_served(record->conn))
+        return SMCR_ASK_AS_TCP;
+    if (pinfo->fd->visited)
+        return record->place->is_unasked ? SMCR_ASK_NOT : SMCR_ASK_AS_TCP;
+    if (is_worth_asking(pinfo, record, fresh))
+        return SMCR_ASK_NOW;
+    smcr_place_set_unasked(record->place);
+    return SMCR_ASK_NOT;
+}
+
+void
+smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
+                   const smcr_fresh_t *fresh, bool declined)
+{
+    asking_t *asking = find(record->conn);
+
+    if (!asking) {
+        asking = wmem_new0(wmem_file_scope(), asking_t);
+        conversation_add_proto_data(record->conn->conversation, proto_smcr, asking);
+    }
+    last_t *last = &asking->last[record->direction];
+    asking->accepted |= !declined;
+    last->declined = MIN(last->declined + 1, SMCR_ASKING_REFUSALS);
+    last->skipped = 0;
+    note(last, pinfo, fresh);
+}

@@ -1,0 +1,52 @@
+/* asking.h
+ * Whether the heuristics of TCP are asked about the application's bytes.
+ *
+ * Wireshark's TCP asks dozens of heuristics about each segment of a protocol that nobody knows, and
+ * all of them decline again and again: that is half of what dissecting bulk data costs. A heuristic
+ * knows its protocol by how a message begins. So a direction whose bytes were declined
+ * SMCR_ASKING_REFUSALS times in a row is asked about again only where a message may begin. What a
+ * dissector of the port or of the conversation is for, and a connection that a heuristic has once
+ * accepted, is not concerned.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_PAYLOAD_ASKING_H
+#define SMCR_PAYLOAD_ASKING_H
+
+#include "as_tcp.h"
+
+/* Refusals in a row after which a direction counts as unknown. A protocol that greets, logs in and
+ * then speaks has shown by then what it is. */
+#define SMCR_ASKING_REFUSALS 16
+
+/* A message begins after a pause, nanoseconds: RDMA sends what is there within a millisecond. */
+#define SMCR_ASKING_IDLE (100 * UINT64_C(1000000))
+
+/* Without pause or answer a message may begin behind what a CDC message has announced, which is as
+ * much as the program wrote at once, or the kernel took together. There the heuristics are asked
+ * after so many packets that they were not asked about. */
+#define SMCR_ASKING_ANNOUNCED 16
+
+/* And about the packet after so many in any case: what goes on without an end begins somewhere. */
+#define SMCR_ASKING_SELDOM 64
+
+typedef enum {
+    SMCR_ASK_AS_TCP, /* the policy is not concerned: TCP does as it does */
+    SMCR_ASK_NOW,    /* likewise, and whoever accepts the bytes counts */
+    SMCR_ASK_NOT,    /* nobody is asked: the bytes are data */
+} smcr_ask_t;
+
+/* What is done with the fresh bytes of an RDMA WRITE packet. The first pass decides, later ones do
+ * the same. */
+smcr_ask_t smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record,
+                              const smcr_fresh_t *fresh);
+
+/* After SMCR_ASK_NOW: whether all have declined the bytes. */
+void smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
+                        const smcr_fresh_t *fresh, bool declined);
+
+/* Looks up what this file needs of others; called once, after all protocols have registered. */
+void smcr_asking_handoff(void);
+
+#endif /* SMCR_PAYLOAD_ASKING_H */
