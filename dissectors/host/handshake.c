@@ -55,11 +55,13 @@ smcr_handshake_bypass(packet_info *pinfo)
 }
 
 dissector_handle_t
-smcr_handshake_hidden(conversation_t *conversation)
+smcr_handshake_other(conversation_t *conversation, uint32_t frame)
 {
-    dissector_handle_t hidden = conversation_get_dissector(conversation, 0);
+    dissector_handle_t other = conversation_get_dissector(conversation, frame);
 
-    return hidden == known.clc ? NULL : hidden;
+    if (other == known.clc)
+        other = conversation_get_dissector(conversation, 0);
+    return other == known.clc ? NULL : other;
 }
 
 /* ---- the claim ---- */

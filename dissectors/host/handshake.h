@@ -36,9 +36,9 @@ void smcr_handshake_end_bypass(packet_info *pinfo);
 /* The conversation of the innermost such call, NULL outside of one. */
 conversation_t *smcr_handshake_bypass(packet_info *pinfo);
 
-/* The dissector that took over the whole conversation and is hidden below our claim; NULL: none
- * did. */
-dissector_handle_t smcr_handshake_hidden(conversation_t *conversation);
+/* The dissector of the whole conversation in this frame: one above our claim, or one that it hides.
+ * NULL: there is none but ours. */
+dissector_handle_t smcr_handshake_other(conversation_t *conversation, uint32_t frame);
 
 /* Whether TCP puts segments in order, so that it has to be given all of them. */
 bool smcr_handshake_orders_segments(const smcr_conn_t *conn);

@@ -201,7 +201,9 @@ static void
 dissect_fresh(const smcr_fresh_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
               const smcr_record_t *record)
 {
-    smcr_ask_t ask = smcr_asking_decide(pinfo, record, fresh);
+    uint64_t end = fresh->position + tvb_captured_length(fresh->data);
+    smcr_stretch_t bytes = {fresh->position, end};
+    smcr_ask_t ask = smcr_asking_decide(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 
     if (ask == SMCR_ASK_NOT) {
@@ -211,7 +213,7 @@ dissect_fresh(const smcr_fresh_t *fresh, packet_info *pinfo, proto_tree *tree, p
     dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
                    false);
     if (ask == SMCR_ASK_NOW)
-        smcr_asking_answer(pinfo, record, fresh, is_only_data(last));
+        smcr_asking_answer(pinfo, record, bytes, is_only_data(last));
 }
 
 /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.

@@ -42,9 +42,9 @@ smcr_asking_handoff(void)
 
 /* Whether TCP has somebody to give the bytes to before it asks heuristics, or needs all of them. */
 static bool
-is_served(const smcr_conn_t *conn)
+is_served(const smcr_conn_t *conn, uint32_t frame)
 {
-    return smcr_handshake_hidden(conn->conversation) ||
+    return smcr_handshake_other(conn->conversation, frame) ||
            dissector_get_uint_handle(known.ports, conn->port[0]) ||
            dissector_get_uint_handle(known.ports, conn->port[1]) ||
            smcr_handshake_orders_segments(conn) || have_tap_listener(known.export_tap);
@@ -59,50 +59,51 @@ find(const smcr_conn_t *conn)
 /* Whether a message of the application may begin with these bytes, for all that is known. */
 static bool
 may_begin(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
-          const smcr_fresh_t *fresh)
+          smcr_stretch_t bytes)
 {
     const last_t *last = &asking->last[record->direction];
     const last_t *other = &asking->last[!record->direction];
     const smcr_stream_t *stream = &record->conn->side[!record->sender].in;
 
-    return fresh->position != last->end || other->frame > last->frame ||
+    return bytes.begin != last->end || other->frame > last->frame ||
            smcr_when(pinfo).time >= last->when + SMCR_ASKING_IDLE ||
-           (last->skipped >= SMCR_ASKING_ANNOUNCED && fresh->position == stream->announced) ||
+           (last->skipped >= SMCR_ASKING_ANNOUNCED && bytes.begin == stream->announced) ||
            last->skipped >= SMCR_ASKING_SELDOM;
 }
 
 static void
-note(last_t *last, const packet_info *pinfo, const smcr_fresh_t *fresh)
+note(last_t *last, const packet_info *pinfo, smcr_stretch_t bytes)
 {
     last->when = smcr_when(pinfo).time;
-    last->end = fresh->position + tvb_captured_length(fresh->data);
+    last->end = bytes.end;
     last->frame = pinfo->num;
 }
 
 /* First pass. */
 static bool
-is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, const smcr_fresh_t *fresh)
+is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_stretch_t bytes)
 {
     asking_t *asking = find(record->conn);
 
     if (!asking || asking->accepted)
         return true;
     last_t *last = &asking->last[record->direction];
-    if (last->declined < SMCR_ASKING_REFUSALS || may_begin(asking, pinfo, record, fresh))
+    if (last->declined < SMCR_ASKING_REFUSALS || may_begin(asking, pinfo, record, bytes))
         return true;
     last->skipped++;
-    note(last, pinfo, fresh);
+    note(last, pinfo, bytes);
     return false;
 }
 
 smcr_ask_t
-smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record, const smcr_fresh_t *fresh)
+smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record, smcr_stretch_t bytes)
 {
-    if (smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS || is_served(record->conn))
+    if (smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS ||
+        is_served(record->conn, pinfo->num))
         return SMCR_ASK_AS_TCP;
     if (pinfo->fd->visited)
         return record->place->is_unasked ? SMCR_ASK_NOT : SMCR_ASK_AS_TCP;
-    if (is_worth_asking(pinfo, record, fresh))
+    if (is_worth_asking(pinfo, record, bytes))
         return SMCR_ASK_NOW;
     smcr_place_set_unasked(record->place);
     return SMCR_ASK_NOT;
@@ -110,7 +111,7 @@ smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record, const smcr_f
 
 void
 smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
-                   const smcr_fresh_t *fresh, bool declined)
+                   smcr_stretch_t bytes, bool declined)
 {
     asking_t *asking = find(record->conn);
 
@@ -122,5 +123,5 @@ smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
     asking->accepted |= !declined;
     last->declined = MIN(last->declined + 1, SMCR_ASKING_REFUSALS);
     last->skipped = 0;
-    note(last, pinfo, fresh);
+    note(last, pinfo, bytes);
 }

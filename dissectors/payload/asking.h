@@ -14,7 +14,8 @@
 #ifndef SMCR_PAYLOAD_ASKING_H
 #define SMCR_PAYLOAD_ASKING_H
 
-#include "as_tcp.h"
+#include "compat.h"
+#include "state/state.h"
 
 /* Refusals in a row after which a direction counts as unknown. A protocol that greets, logs in and
  * then speaks has shown by then what it is. */
@@ -37,14 +38,19 @@ typedef enum {
     SMCR_ASK_NOT,    /* nobody is asked: the bytes are data */
 } smcr_ask_t;
 
-/* What is done with the fresh bytes of an RDMA WRITE packet. The first pass decides, later ones do
- * the same. */
+/* Bytes of a stream: positions of the first one, and behind the last. */
+typedef struct {
+    uint64_t begin, end;
+} smcr_stretch_t;
+
+/* What is done with bytes of an RDMA WRITE packet that are new in the stream. The first pass
+ * decides, later ones do the same. */
 smcr_ask_t smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record,
-                              const smcr_fresh_t *fresh);
+                              smcr_stretch_t bytes);
 
 /* After SMCR_ASK_NOW: whether all have declined the bytes. */
 void smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
-                        const smcr_fresh_t *fresh, bool declined);
+                        smcr_stretch_t bytes, bool declined);
 
 /* Looks up what this file needs of others; called once, after all protocols have registered. */
 void smcr_asking_handoff(void);

@@ -220,7 +220,7 @@ static int
 call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
             void *data)
 {
-    dissector_handle_t hidden = smcr_handshake_hidden(conversation);
+    dissector_handle_t hidden = smcr_handshake_other(conversation, pinfo->num);
 
     if (!hidden)
         return 0;

@@ -1,0 +1,219 @@
+"""
+What the policy of asking heuristics loses: protocols that only a heuristic of TCP knows, in streams of other data.
+
+Each connection says `before` messages that nobody knows, then speaks a protocol. `smcr.heuristics:always` is the
+measure, as it asks as TCP does; its own answers are checked against what was sent.
+"""
+
+import importlib.util
+import random
+
+import bed as beds
+import pytest
+import sharkd
+import talks
+
+SPEC = importlib.util.spec_from_file_location("benchmarks_wire", beds.TOP / "tests" / "benchmarks" / "wire.py")
+wire = importlib.util.module_from_spec(SPEC)  # there is a wire.py here, too
+SPEC.loader.exec_module(wire)
+CLIENT, SERVER = wire.CLIENT, wire.SERVER
+
+SETTINGS = ("always", "adaptive")
+PORT = 12_345  # no dissector has it or those behind it, nor the ports of clients
+UNKNOWN = b"0123456789" * 6
+LONG = [name for name, path in beds.captures("real", "synthetic").items() if path.stat().st_size > 64 * 1024]
+AT_ONCE = 16  # refusals after which the policy begins (payload/asking.h)
+
+SIP = b"OPTIONS sip:a@b.example SIP/2.0\r\nVia: SIP/2.0/TCP c.example;branch=z9hG4bK1\r\nContent-Length: 0\r\n\r\n"
+MESSAGES = {
+    "http": b"GET /file HTTP/1.1\r\nHost: server.example\r\n\r\n",
+    "sip": SIP,
+    "tls": talks.tls()[0][1],
+    "rpc": talks.onc_rpc()[0][1],
+    "bittorrent": b"\x13BitTorrent protocol" + bytes(8) + b"h" * 20 + b"-p" * 10,
+}
+
+
+class Clock(wire.Pcap):
+    """Frames 10 microseconds apart, and pauses."""
+    late = 0
+
+    def __init__(self, file):
+        super().__init__(file)
+        self.plain = self.write
+        self.write = self.stamped
+
+    def stamped(self, data):
+        seconds, micros = int.from_bytes(data[:4], "little"), int.from_bytes(data[4:8], "little")
+        now = seconds * 1_000_000 + micros + self.late
+        self.plain((now // 1_000_000).to_bytes(4, "little") + (now % 1_000_000).to_bytes(4, "little") + data[8:])
+
+
+class Talk:
+    """A connection whose client sends; each message is an RDMA WRITE and a CDC message."""
+
+    def __init__(self, link, number):
+        self.pcap = link.pcap
+        self.conn = wire.Smcr(link, number, port=PORT + number, first=number == 0)
+        self.conn.open()
+        self.frames = []  # of the known messages
+
+    def say(self, data, sender=CLIENT):
+        conn = self.conn
+        if conn.sent[sender] + len(data) - conn.consumed[sender] > conn.size:
+            conn.tell(1 - sender)
+        before = self.pcap.frames
+        conn.send(sender, data)
+        return before + 1
+
+    def say_known(self, data, sender=CLIENT):
+        self.frames.append(self.say(data, sender))
+
+
+def after_pause(talk, message, before):
+    """One known message behind a pause, in the middle of others."""
+    for _ in range(before):
+        talk.say(UNKNOWN)
+    talk.pcap.late += 150_000
+    talk.say_known(message)
+
+
+def after_answer(talk, message, before):
+    """The peer has spoken in between."""
+    for _ in range(before):
+        talk.say(UNKNOWN)
+    talk.say(UNKNOWN, SERVER)
+    talk.say_known(message)
+
+
+def from_the_peer(talk, message, before):
+    """The first word of the other direction."""
+    for _ in range(before):
+        talk.say(UNKNOWN)
+    talk.say_known(message, SERVER)
+
+
+def behind_a_gap(talk, message, before):
+    """The capture lacks packets in front of it, and nobody is given what comes directly behind them."""
+    for _ in range(before):
+        talk.say(UNKNOWN)
+    write, talk.pcap.write, frames = talk.pcap.write, lambda data: None, talk.pcap.frames
+    talk.say(UNKNOWN)
+    talk.pcap.write, talk.pcap.frames = write, frames
+    talk.say(UNKNOWN)
+    talk.say_known(message)
+
+
+def uninterrupted(talk, message, before):
+    """In the middle of data of one direction, and from then on all are known."""
+    for _ in range(before):
+        talk.say(UNKNOWN)
+    for _ in range(2 * AT_ONCE):
+        talk.say_known(message)
+
+
+WHERE_A_MESSAGE_MAY_BEGIN = (after_pause, after_answer, from_the_peer, behind_a_gap)
+
+
+def write(path, cases):
+    """A capture with a connection for each case (situation, protocol, before). Returns the connections' frames."""
+    with path.open("wb") as file:
+        link = wire.Link(Clock(file), 1)
+        talks_of = {}
+        for number, (situation, protocol, before) in enumerate(cases):
+            talk = talks_of[situation, protocol, before] = Talk(link, number)
+            situation(talk, MESSAGES[protocol], before)
+    path.chmod(0o644)
+    return {case: talk.frames for case, talk in talks_of.items()}
+
+
+def found(tshark, path, setting, two_pass):
+    """{protocol: frames in which it was recognised}"""
+    where = " or ".join(MESSAGES)
+    rows = tshark.fields(path, "frame.number", "frame.protocols", where=f"smcr and ({where})", two_pass=two_pass,
+                         options=("-o", f"smcr.heuristics:{setting}"))
+    return {protocol: {int(frame[0]) for frame, (layers,) in rows if protocol in layers.split(":")}
+            for protocol in MESSAGES}
+
+
+CASES = {
+    "near": [(situation, protocol, before) for situation in (*WHERE_A_MESSAGE_MAY_BEGIN, uninterrupted)
+             for protocol in MESSAGES for before in (0, 9, 99)],
+    "far": [(situation, "sip", 9_999) for situation in (after_pause, after_answer, uninterrupted)],
+}
+
+
+@pytest.fixture(scope="module", params=list(CASES))
+def capture(request, bed):
+    path = bed.scratch / f"heuristics-{request.param}.pcap"
+    yield path, write(path, CASES[request.param])
+    path.unlink()
+
+
+@pytest.mark.parametrize("two_pass", [False, True], ids=["one-pass", "two-passes"])
+def test_what_is_found(tshark, capture, two_pass):
+    """The same where a message may begin; in uninterrupted data, as soon as the policy asks again."""
+    path, frames = capture
+    always, adaptive = (found(tshark, path, setting, two_pass) for setting in SETTINGS)
+    for (situation, protocol, before), sent in frames.items():
+        case = situation.__name__, protocol, before
+        assert set(sent) <= always[protocol], case
+        seen = [frame for frame in sent if frame in adaptive[protocol]]
+        if situation is not uninterrupted or before < AT_ONCE:
+            assert seen == sent, case
+        else:
+            assert seen and seen == sent[-len(seen):] and len(sent) - len(seen) <= AT_ONCE, case
+    for protocol in MESSAGES:
+        assert adaptive[protocol] <= always[protocol]
+
+
+def test_the_policy_skips(tshark, capture):
+    """The test above says nothing where nothing is skipped: a single known message in the middle is not found."""
+    path, _ = capture
+    lone = path.with_suffix(".lone.pcap")
+    with lone.open("wb") as file:
+        talk = Talk(wire.Link(Clock(file), 1), 0)
+        for _ in range(20):
+            talk.say(UNKNOWN)
+        talk.say_known(SIP)
+        talk.say(UNKNOWN)
+    lone.chmod(0o644)
+    (frame,) = talk.frames
+    assert frame in found(tshark, lone, "always", False)["sip"]
+    assert frame not in found(tshark, lone, "adaptive", False)["sip"]
+    lone.unlink()
+
+
+def test_who_serves_is_not_concerned(tshark, bed):
+    """Decode As, the dissector of a port, and one that a heuristic has set for the conversation."""
+    path = bed.scratch / "heuristics-served.pcap"
+    with path.open("wb") as file:
+        talk = Talk(wire.Link(Clock(file), 1), 0)
+        for _ in range(40):
+            talk.say(UNKNOWN)
+        for _ in range(3):
+            talk.say_known(SIP)
+    path.chmod(0o644)
+    decode = ("-d", f"tcp.port=={PORT},sip", "--disable-heuristic", "sip_tcp")
+    rows = tshark.fields(path, "frame.number", where="sip.Method", options=decode)
+    assert [int(frame[0]) for frame, in rows] == talk.frames
+    path.unlink()
+
+
+@pytest.mark.parametrize("two_pass", [[], ["-2"]], ids=["one-pass", "two-passes"])
+@pytest.mark.parametrize("name", LONG)
+def test_real_traffic_reads_the_same(tshark, name, two_pass):
+    shown = [tshark.show(name, *two_pass, "-V", "-o", f"smcr.heuristics:{setting}") for setting in SETTINGS]
+    assert shown[0] == shown[1]
+
+
+def test_clicks_read_the_same(tshark, capture):
+    """What the first pass passed over stays data whenever somebody looks at it, in whatever order."""
+    path, frames = capture
+    sent = [(case[1], frame) for case, every in frames.items() for frame in every if case[0] is uninterrupted]
+    adaptive = found(tshark, path, "adaptive", False)
+    sample = random.Random(7609).sample(sent, min(len(sent), 120))
+    answers = sharkd.ask(tshark, [sharkd.load(path), *(sharkd.frame(frame) for _, frame in sample)])[1:]
+    for (protocol, frame), answer in zip(sample, answers, strict=True):
+        data = [node for node in answer["tree"] if node["l"].startswith("Data (")]
+        assert len(data) == (frame not in adaptive[protocol]), (protocol, frame)
