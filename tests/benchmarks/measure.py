@@ -48,13 +48,6 @@ class Command:
         """Bytes of memory."""
         return self.usage().ru_maxrss * 1024
 
-    def printed(self):
-        """How many bytes it prints."""
-        process = self.start(stdout=subprocess.PIPE)
-        count = sum(len(piece) for piece in iter(lambda: process.stdout.read(1 << 20), b""))
-        self.finish(process)
-        return count
-
     def instructions(self, profile):
         """As callgrind counts them; `profile` is where its output goes."""
         process = self.start(("valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"),

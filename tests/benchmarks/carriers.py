@@ -2,7 +2,7 @@
 Large captures, fast: frames from bytes, of TCP connections and of SMC-R connections over RoCEv2.
 
 A connection is opened, sends, reads and is closed; Tcp and Smcr do it alike, so that a scene can have the same bytes
-over either. Checksums and the ICRC are 0, as nothing of this looks at them; every other byte is what two Linux
+over either. The checksums of IP and TCP are 0, as nothing of this looks at them; every other byte is what two Linux
 systems would send.
 """
 
@@ -19,9 +19,12 @@ from smcsynth.net import SMC_OPTION  # noqa: E402
 from smcsynth.octets import peer_id  # noqa: E402
 
 CLIENT, SERVER = 0, 1
+ETHERNET = 14  # bytes of its header
+TCP, UDP = 6, 17
 SYN, SYN_ACK, ACK, PUSH, FIN = 0x02, 0x12, 0x10, 0x18, 0x11
 MSS_OPTION = bytes.fromhex("020405b4")
 PORTS = 28_000  # that clients use
+UNKNOWN = 12345  # a port of servers that no dissector has
 TICK = 10  # microseconds between frames
 MTU_CODE = {1024: 3, 4096: 5}
 
@@ -63,9 +66,11 @@ class Link:
     def packet(self, sender, opcode, rest, psn, ask=False):
         pad = -len(rest) % 4
         ib = struct.pack(">BBHII", opcode, pad << 4, 0xFFFF, self.qpn[1 - sender],
-                         psn & 0xFFFFFF | (0x80000000 if ask else 0)) + rest + bytes(pad + 4)
-        udp = struct.pack(">HHHH", 49152, roce.ROCEV2_PORT, 8 + len(ib), 0)
-        self.pcap.ip(self.address[sender], self.address[1 - sender], 17, udp + ib)
+                         psn & 0xFFFFFF | (0x80000000 if ask else 0)) + rest + bytes(pad)
+        udp = struct.pack(">HHHH", 49152, roce.ROCEV2_PORT, 8 + len(ib) + 4, 0)
+        way = self.address[sender], self.address[1 - sender], UDP
+        icrc = roce.icrc_ipv4(ip_header(*way, len(udp + ib) + 4)[ETHERNET:] + udp, ib)
+        self.pcap.ip(*way, udp + ib + icrc)
 
     def request(self, sender, opcode, rest, ask=False):
         self.packet(sender, opcode, rest, self.psn[sender], ask)
@@ -104,7 +109,7 @@ class Tcp:
 
     options = MSS_OPTION
 
-    def __init__(self, link, number, *, port=5000, mss=1024, acks=4):
+    def __init__(self, link, number, *, port=UNKNOWN, mss=1024, acks=4):
         self.link, self.number = link, number
         self.ports = (32768 + number % PORTS, port)
         self.mss, self.acks, self.seq = mss, acks, [1000, 5000]
@@ -115,16 +120,16 @@ class Tcp:
                              self.seq[1 - sender] if flags & ACK else 0, 5 + len(options) // 4 << 4, flags, 65535, 0, 0)
         self.seq[sender] = self.seq[sender] + len(data) + bool(flags & (SYN | FIN & ~ACK)) & 0xFFFFFFFF
         link = self.link
-        link.pcap.ip(link.address[sender], link.address[1 - sender], 6, header + options + data)
+        link.pcap.ip(link.address[sender], link.address[1 - sender], TCP, header + options + data)
 
     def open(self):
         for sender, flags in ((CLIENT, SYN), (SERVER, SYN_ACK), (CLIENT, ACK)):
             self.segment(sender, flags)
 
     def send(self, sender, data):
-        """In segments; `acks` ACKs on the way, or with acks=0 one for every second segment."""
+        """In segments, with `acks` ACKs on the way."""
         segments = -(-len(data) // self.mss)
-        every = -(-segments // self.acks) if self.acks else 2
+        every = -(-segments // self.acks)
         for number in range(1, segments + 1):
             last = number == segments
             self.segment(sender, PUSH if last else ACK, data[(number - 1) * self.mss:number * self.mss])
@@ -144,7 +149,7 @@ class Smcr(Tcp):
 
     options = MSS_OPTION + SMC_OPTION
 
-    def __init__(self, link, number, *, port=5000, size_code=2, first=False):
+    def __init__(self, link, number, *, port=UNKNOWN, size_code=2, first=False):
         super().__init__(link, number, port=port)
         self.first, self.size_code, self.size = first, size_code, 16384 << size_code
         self.sent, self.consumed, self.cdc_seq = [0, 0], [0, 0], [0, 0]
