@@ -5,18 +5,17 @@ Each connection says `before` messages that nobody knows, then speaks a protocol
 measure, as it asks as TCP does; its own answers are checked against what was sent.
 """
 
-import importlib.util
 import random
+import sys
 
 import bed as beds
 import pytest
 import sharkd
 import talks
 
-SPEC = importlib.util.spec_from_file_location("benchmarks_wire", beds.TOP / "tests" / "benchmarks" / "wire.py")
-wire = importlib.util.module_from_spec(SPEC)  # there is a wire.py here, too
-SPEC.loader.exec_module(wire)
-CLIENT, SERVER = wire.CLIENT, wire.SERVER
+sys.path.append(str(beds.TOP / "tests" / "benchmarks"))
+
+from carriers import CLIENT, SERVER, Link, Pcap, Smcr  # noqa: E402
 
 SETTINGS = ("always", "adaptive")
 PORT = 12_345  # no dissector has it or those behind it, nor the ports of clients
@@ -34,7 +33,7 @@ MESSAGES = {
 }
 
 
-class Clock(wire.Pcap):
+class Clock(Pcap):
     """Frames 10 microseconds apart, and pauses."""
     late = 0
 
@@ -54,7 +53,7 @@ class Talk:
 
     def __init__(self, link, number):
         self.pcap = link.pcap
-        self.conn = wire.Smcr(link, number, port=PORT + number, first=number == 0)
+        self.conn = Smcr(link, number, port=PORT + number, first=number == 0)
         self.conn.open()
         self.frames = []  # of the known messages
 
@@ -118,7 +117,7 @@ WHERE_A_MESSAGE_MAY_BEGIN = (after_pause, after_answer, from_the_peer, behind_a_
 def write(path, cases):
     """A capture with a connection for each case (situation, protocol, before). Returns the connections' frames."""
     with path.open("wb") as file:
-        link = wire.Link(Clock(file), 1)
+        link = Link(Clock(file), 1)
         talks_of = {}
         for number, (situation, protocol, before) in enumerate(cases):
             talk = talks_of[situation, protocol, before] = Talk(link, number)
@@ -172,7 +171,7 @@ def test_the_policy_skips(tshark, capture):
     path, _ = capture
     lone = path.with_suffix(".lone.pcap")
     with lone.open("wb") as file:
-        talk = Talk(wire.Link(Clock(file), 1), 0)
+        talk = Talk(Link(Clock(file), 1), 0)
         for _ in range(20):
             talk.say(UNKNOWN)
         talk.say_known(SIP)
@@ -188,7 +187,7 @@ def test_who_serves_is_not_concerned(tshark, bed):
     """Decode As, the dissector of a port, and one that a heuristic has set for the conversation."""
     path = bed.scratch / "heuristics-served.pcap"
     with path.open("wb") as file:
-        talk = Talk(wire.Link(Clock(file), 1), 0)
+        talk = Talk(Link(Clock(file), 1), 0)
         for _ in range(40):
             talk.say(UNKNOWN)
         for _ in range(3):
