@@ -30,7 +30,9 @@ typedef int main_function(int, char **, char **);
 typedef void exit_function(void);
 typedef int start_function(main_function *, int, char **, exit_function *, exit_function *,
     exit_function *, void *);
-typedef bool init_function(void *, void *, intptr_t, void *);
+
+/* Some versions of Wireshark have more arguments than others: numbers or pointers, four at most. */
+typedef bool init_function(intptr_t, intptr_t, intptr_t, intptr_t);
 
 /* As long as the process lives. */
 static struct {
@@ -42,8 +44,7 @@ static struct {
 } program;
 
 start_function __libc_start_main;
-init_function epan_init;
-void wtap_init(int load_plugins);
+init_function epan_init, wtap_init;
 
 /* The C library calls this before main(), whose address nothing else tells. */
 int
@@ -112,21 +113,26 @@ serve(void)
     _exit(EXIT_FAILURE);
 }
 
-void
-wtap_init(int load_plugins)
+/* The result of a function that has none means nothing. */
+static bool
+init(const char *name, const intptr_t arguments[4])
 {
-    if (!program.is_copy)
-        ((void (*)(int))dlsym(RTLD_NEXT, "wtap_init"))(load_plugins);
+    init_function *real = (init_function *)dlsym(RTLD_NEXT, name);
+    return real(arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
-/* The number of arguments and their types differ between versions of Wireshark. */
 bool
-epan_init(void *register_callback, void *client_data, intptr_t load_plugins, void *data)
+wtap_init(intptr_t one, intptr_t two, intptr_t three, intptr_t four)
+{
+    return program.is_copy || init("wtap_init", (intptr_t[]){one, two, three, four});
+}
+
+bool
+epan_init(intptr_t one, intptr_t two, intptr_t three, intptr_t four)
 {
     if (program.is_copy)
         return true;
-    init_function *init = (init_function *)dlsym(RTLD_NEXT, "epan_init");
-    if (!init(register_callback, client_data, load_plugins, data))
+    if (!init("epan_init", (intptr_t[]){one, two, three, four}))
         return false;
     program.requests = atoi(getenv("STARTED_REQUESTS"));
     unsetenv("STARTED_REQUESTS");
