@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import threading
@@ -9,7 +10,7 @@ import time
 
 import pytest
 import sharkd
-from bed import Tshark
+from bed import BUILDS, Tshark
 
 ANEW = {"stdin": subprocess.DEVNULL}  # whoever gives a stream gets no copy
 CAPTURE = "6.1-v1-h1-two-links-second-fails"
@@ -104,3 +105,10 @@ def test_a_complaint_at_start_is_one_of_each_run(bed):
     for _ in range(2):
         assert "smcr.so" in tshark.start("-v").stderr
     assert not tshark.started().is_ready
+
+
+def test_the_plugin_takes_no_part_in_what_copies_leave_out():
+    """epan_cleanup() calls what asks for it by these names; a copy does not."""
+    symbols = subprocess.run(["nm", "-D", BUILDS / "debug" / "smcr.so"], capture_output=True, text=True, check=True).stdout
+    assert "register_cleanup_routine" in symbols  # of a capture
+    assert not re.search("register_shutdown_routine|epan_register_plugin", symbols)
