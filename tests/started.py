@@ -1,6 +1,6 @@
 """
-A program of Wireshark that starts once: each run is a copy of the started process, which takes a seventh of the time on a short capture.
-started.c, which is loaded into the program, says how.
+A program of Wireshark that starts once: each run is a copy of the started process, which takes a seventh of the time on
+a short capture. started.c, which is loaded into the program, says how.
 """
 
 import array
