@@ -16,6 +16,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
+
+import started
 
 TOP = pathlib.Path(__file__).resolve().parents[1]
 BUILDS = TOP / "build-test"
@@ -48,6 +51,16 @@ def captures(*folders):
 def as_user():
     """Arguments for subprocess that start a program without root's privileges."""
     return {"user": USER, "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+# How to start what runs are copied from. tshark reads scripts of -X before that.
+STARTS = {"tshark": ["tshark"], "sharkd": ["sharkd", "-"]}
+
+
+@functools.lru_cache(8)
+def started_program(root, program, thread, *environment):
+    """The program on the bed at `root`, started once for this thread."""
+    return started.Started(root / "started.so", STARTS[program], dict(environment), cwd=root, **as_user())
 
 
 @functools.cache
@@ -96,6 +109,7 @@ class Bed:
         shutil.copytree(TOP / "docs" / "examples", self.root / "docs" / "examples")
         (self.root / "plugin").mkdir()
         shutil.copy(TOP / "plugin" / "monitor", self.root / "plugin" / "monitor")
+        started.build(self.root / "started.so")
 
     def add_plugin(self, plugin, build):
         """Copy a plugin to where Tshark looks for this build."""
@@ -153,13 +167,21 @@ class Tshark:
             **environment,
         }
 
+    def started(self, program="tshark"):
+        """The program from which runs are copied."""
+        return started_program(self.bed.root, program, threading.get_ident(), *self.environment.items())
+
     def start(self, *arguments, program="tshark", **options):
-        """Run it as it is; returns subprocess's result."""
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": TIME_LIMIT, "encoding": "utf-8",
-                   "errors": "replace", **options}
+        """Run it as it is; returns subprocess's result. The run is a copy of a started program where that is the same."""
+        options = {"timeout": TIME_LIMIT, "encoding": "utf-8", "errors": "replace", **options}
+        if program in STARTS and "-X" not in arguments and options.keys() <= {"timeout", "encoding", "errors", "input"}:
+            copied = self.started(program)
+            if copied.is_ready:
+                return copied.run([program, *arguments], **options)
+        if "input" not in options:
+            options.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.run([program, *map(str, arguments)], env=self.environment, cwd=self.bed.root,
-                              stdin=options.pop("stdin", None if "input" in options else subprocess.DEVNULL),
-                              **as_user(), **options)
+                              **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}, **as_user())
 
     def run(self, *arguments, **options):
         """Run it, insist on silence on stderr and on success; returns what it printed."""

@@ -6,7 +6,7 @@ import re
 import zlib
 
 import pytest
-from bed import ALL, Bed, Tshark, new_bed
+from bed import ALL, Bed, Tshark, new_bed, started_program
 
 BED = "SMCR_TEST_BED"
 
@@ -24,6 +24,7 @@ def pytest_configure(config):
         except FileNotFoundError as reason:
             raise pytest.UsageError(str(reason)) from None
         config.add_cleanup(lambda: (os.environ.pop(BED), context.__exit__(None, None, None)))
+    config.add_cleanup(started_program.cache_clear)
 
 
 def is_sampled(item):

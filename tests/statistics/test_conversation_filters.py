@@ -1,11 +1,13 @@
 """Filters of the menu: what they find is what the bytes say, and every frame that they find has them."""
 
 import collections
+import functools
 
 import frame_reader
 import message_reader
 import pytest
 import printed_statistics as tables
+import sharkd_tables
 import wire
 from bed import captures
 from scapy.layers.inet import ICMP, IP, TCP
@@ -44,6 +46,17 @@ def menus(opened, name, menu):
     return found
 
 
+@functools.cache
+def found_by_all(tshark, opened, name):
+    texts = sorted(set(opened(name).menus.values()))
+    return dict(zip(texts, sharkd_tables.frames_of_filters(tshark, tshark.bed.capture(name), texts), strict=True))
+
+
+def found_by(tshark, opened, name, text):
+    """Frames that a filter of a menu finds after the first pass. One process asks all filters of the capture."""
+    return found_by_all(tshark, opened, name)[text]
+
+
 def of_smc(tshark, name):
     """TCP connections with SMC's option or CLC: sets of frames by their ends."""
     streams = {row[0][0] for row in tshark.fields(name, "tcp.stream", where="smcr.option || smcr.clc.type")}
@@ -63,7 +76,7 @@ def test_connection(tshark, opened, name):
     found = menus(opened, name, CONNECTION)
     assert sorted(sorted(frames) for frames in found.values()) == expected
     for text, frames in found.items():
-        assert set(tshark.frames(name, text, two_pass=True)) == frames
+        assert found_by(tshark, opened, name, text) == frames
 
 
 @real
@@ -76,7 +89,7 @@ def test_link(tshark, opened, name):
     packets = wire.packets(message_reader.path_of(name))
     seen = set()
     for text, frames in menus(opened, name, LINK).items():
-        found = set(tshark.frames(name, text, two_pass=True))
+        found = found_by(tshark, opened, name, text)
         pair = [end for end, its in ends.items() if its & found]
         assert len(pair) <= 2 and found == set().union(*(ends[end] for end in pair)) and found <= frames
         assert frames - found <= {packet.frame for packet in packets if isinstance(packet, wire.Segment)}
@@ -87,8 +100,8 @@ def test_link(tshark, opened, name):
 @real
 def test_link_group(tshark, opened, name):
     """All of its links; there are as many groups as first contacts."""
-    links = [set(tshark.frames(name, text, two_pass=True)) for text in menus(opened, name, LINK)]
-    groups = [set(tshark.frames(name, text, two_pass=True)) for text in menus(opened, name, GROUP)]
+    links = [found_by(tshark, opened, name, text) for text in menus(opened, name, LINK)]
+    groups = [found_by(tshark, opened, name, text) for text in menus(opened, name, GROUP)]
     first = [message.frame for message in message_reader.said(name)
              if frame_reader.is_clc(message, message_reader.ACCEPT) and message.data[7] & 8]
     assert len(groups) == len(first)
@@ -117,7 +130,7 @@ def test_rmb(tshark, opened, name, role):
     assert set().union(*found.values()) == set().union(*expected)
     for text, frames in found.items():
         (matches,) = [its for every, its in expected.items() if frames <= every]
-        assert set(tshark.frames(name, text, two_pass=True)) == matches
+        assert found_by(tshark, opened, name, text) == matches
 
 
 def test_errors_of_icmp_are_of_no_connection(tshark, scratch):
