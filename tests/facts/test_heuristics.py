@@ -5,6 +5,7 @@ Each connection says `before` messages that nobody knows, then speaks a protocol
 measure, as it asks as TCP does; its own answers are checked against what was sent.
 """
 
+import os
 import random
 import sys
 
@@ -144,7 +145,7 @@ CASES = {
 
 @pytest.fixture(scope="module", params=list(CASES))
 def capture(request, bed):
-    path = bed.scratch / f"heuristics-{request.param}.pcap"
+    path = bed.scratch / f"heuristics-{request.param}-{os.getpid()}.pcap"  # each worker of pytest has its own
     yield path, write(path, CASES[request.param])
     path.unlink()
 
