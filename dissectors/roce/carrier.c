@@ -21,6 +21,7 @@
 /* Set when protocols register. */
 static struct {
     dissector_handle_t payload; /* makes SMC-R a layer of the packet */
+    dissector_handle_t headers; /* makes InfiniBand one, in the place of its dissector */
 } handles;
 
 /* ---- between the two calls of ours ---- */
@@ -191,6 +192,34 @@ dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data, cu
         show_the_rest(tvb, pinfo, tree, current);
 }
 
+/* ---- without InfiniBand's dissector ---- */
+
+/* What InfiniBand's dissector does with a packet of the service RC, besides what it shows. Called
+ * through `handles.headers`. */
+static int
+dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    current_t *current = data;
+    smcr_packet_t *packet = current->packet;
+
+    pinfo->ptype = PT_IBQP;
+    pinfo->destport = packet->roce.target.qpn;
+    if (!packet->payload)
+        packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
+    show_as_layer(packet->payload, pinfo, tree, current);
+    return (int)tvb_captured_length(tvb);
+}
+
+/* Whether that is enough: nobody sees the fields of InfiniBand. It finds out who has sent a packet
+ * by RDMA-CM only; here it has to be known. */
+static bool
+needs_no_infiniband(smcr_roce_start_t start, proto_tree *tree, const smcr_packet_t *packet)
+{
+    return COMPAT_INFINIBAND_IS_KNOWN && start == SMCR_ROCE_BTH && packet->record.sender_known &&
+           !smcr_preferences.builtin_too &&
+           !proto_field_is_referenced(tree, dissector_handle_get_protocol_index(handles.headers));
+}
+
 /* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
 static int
 dissect_acknowledgement(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
@@ -321,8 +350,11 @@ dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_t
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
     current_t current = {.packet = packet};
     call_t call = {.start = start, .data = data};
-    if (is_bound_to_show(tvb, packet))
+    if (is_bound_to_show(tvb, packet)) {
+        if (needs_no_infiniband(start, tree, packet))
+            return call_dissector_only(handles.headers, tvb, pinfo, tree, &current);
         hide_columns(pinfo, &current);
+    }
     with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
     return call.used;
 }
@@ -429,4 +461,6 @@ void
 smcr_carrier_handoff(void)
 {
     handles.payload = create_dissector_handle(show_current, proto_smcr);
+    handles.headers =
+        create_dissector_handle(dissect_headers, proto_get_id_by_filter_name("infiniband"));
 }
