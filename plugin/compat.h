@@ -74,8 +74,8 @@ typedef __typeof__(_Generic(&prefs_register_bool_preference,
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
-/* Whether it has been read what InfiniBand's dissector does besides showing a packet. It keeps nothing
- * of packets with data in 4.0. */
+/* Whether it has been read what InfiniBand's dissector does besides showing a packet. In 4.0 it
+ * keeps nothing of packets with data. */
 #define COMPAT_INFINIBAND_IS_KNOWN (!WS_AT_LEAST(4, 1))
 
 /* What stands between the parts of a path of menus. */

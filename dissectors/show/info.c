@@ -53,6 +53,13 @@ put_number(char *to, unsigned number)
     return to;
 }
 
+/* As col_append_str(), which looks at each byte that is there already. */
+static void
+append(packet_info *pinfo, const char *text)
+{
+    col_append_lstr(pinfo->cinfo, COL_INFO, text, COL_ADD_LSTR_TERMINATOR);
+}
+
 /* As col_append_ports() does, where ports have no names. */
 static void
 add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
@@ -68,7 +75,7 @@ add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
     end = put_text(end, " " UTF8_RIGHTWARDS_ARROW " ");
     end = put_number(end, conn->port[!sender]);
     put_text(end, " ");
-    col_append_str(pinfo->cinfo, COL_INFO, text);
+    append(pinfo, text);
 }
 
 /* The ports where TCP is known; else what tells the packet from those of others. */
@@ -99,7 +106,7 @@ smcr_info_write(packet_info *pinfo, const smcr_place_t *place)
         end = put_text(end, " Offset=");
         put_number(end, place->offset);
     }
-    col_append_str(pinfo->cinfo, COL_INFO, text);
+    append(pinfo, text);
 }
 
 /* ---- trouble ---- */

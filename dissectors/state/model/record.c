@@ -84,8 +84,8 @@ smcr_record_new(void)
     return nothing;
 }
 
-/* The lists of members are written out below, not looped over: the compiler then compares and copies
- * words instead of calling functions. */
+/* The lists of members are written out below, not looped over: the compiler then compares and
+ * copies words instead of calling functions. */
 
 /* Which members a record has; adds up their sizes. */
 static uint32_t
