@@ -210,14 +210,13 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return (int)tvb_captured_length(tvb);
 }
 
-/* Whether that is enough: nobody sees the fields of InfiniBand. It finds out who has sent a packet
- * by RDMA-CM only; here it has to be known. */
+/* Whether that is enough: there is no tree to show anything in. InfiniBand's dissector finds out
+ * who has sent a packet by RDMA-CM only; here it has to be known. */
 static bool
-needs_no_infiniband(smcr_roce_start_t start, proto_tree *tree, const smcr_packet_t *packet)
+needs_no_infiniband(smcr_roce_start_t start, const proto_tree *tree, const smcr_packet_t *packet)
 {
-    return COMPAT_INFINIBAND_IS_KNOWN && start == SMCR_ROCE_BTH && packet->record.sender_known &&
-           !smcr_preferences.builtin_too &&
-           !proto_field_is_referenced(tree, dissector_handle_get_protocol_index(handles.headers));
+    return COMPAT_INFINIBAND_IS_KNOWN && !tree && start == SMCR_ROCE_BTH &&
+           packet->record.sender_known && !smcr_preferences.builtin_too;
 }
 
 /* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
