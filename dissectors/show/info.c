@@ -53,13 +53,6 @@ put_number(char *to, unsigned number)
     return to;
 }
 
-/* As col_append_str(), which looks at each byte that is there already. */
-static void
-append(packet_info *pinfo, const char *text)
-{
-    col_append_lstr(pinfo->cinfo, COL_INFO, text, COL_ADD_LSTR_TERMINATOR);
-}
-
 /* As col_append_ports() does, where ports have no names. */
 static void
 add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
@@ -75,7 +68,7 @@ add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
     end = put_text(end, " " UTF8_RIGHTWARDS_ARROW " ");
     end = put_number(end, conn->port[!sender]);
     put_text(end, " ");
-    append(pinfo, text);
+    col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
 /* The ports where TCP is known; else what tells the packet from those of others. */
@@ -106,7 +99,7 @@ smcr_info_write(packet_info *pinfo, const smcr_place_t *place)
         end = put_text(end, " Offset=");
         put_number(end, place->offset);
     }
-    append(pinfo, text);
+    col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
 /* ---- trouble ---- */
