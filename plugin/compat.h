@@ -74,6 +74,10 @@ typedef __typeof__(_Generic(&prefs_register_bool_preference,
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
+/* Whether it has been read what InfiniBand's dissector does besides showing a packet. In 4.0 it
+ * keeps nothing of packets with data. */
+#define COMPAT_INFINIBAND_IS_KNOWN (!WS_AT_LEAST(4, 1))
+
 /* What stands between the parts of a path of menus. */
 #ifdef STATS_TREE_MENU_SEPARATOR
 #define COMPAT_MENU STATS_TREE_MENU_SEPARATOR

@@ -32,6 +32,10 @@ dissector_handle_t smcr_hooks_replace(const char *table, int protocol, dissector
 /* Whether the user has disabled neither SMC-R nor our heuristic. Fixed while a file is open. */
 bool smcr_hooks_enabled(void);
 
+/* Whether InfiniBand's dissector offers payloads to its heuristics before anybody else: the user
+ * has not chosen another dissector for them. Fixed while a file is open. */
+bool smcr_hooks_offer_first(void);
+
 /* There is a sign of SMC-R: the wrappers come back if they have stepped aside. */
 void smcr_hooks_watch(void);
 

@@ -15,7 +15,8 @@ add(const smcr_walk_t *walk, const char *info, const char *line, const char *tex
     column_info *cinfo = walk->pinfo->cinfo;
 
     if (info) {
-        col_append_str(cinfo, COL_INFO, info);
+        if (*info)
+            col_append_str(cinfo, COL_INFO, info);
         col_append_str(cinfo, COL_INFO, text);
     }
     if (line && walk->top)

@@ -21,6 +21,7 @@
 /* Set when protocols register. */
 static struct {
     dissector_handle_t payload; /* makes SMC-R a layer of the packet */
+    dissector_handle_t headers; /* makes InfiniBand one, in the place of its dissector */
 } handles;
 
 /* ---- between the two calls of ours ---- */
@@ -30,6 +31,7 @@ typedef struct {
     smcr_packet_t *packet; /* NULL: it is not ours */
     const smcr_gate_t *gate;
     bool shown;
+    bool hides; /* InfiniBand's dissector writes no column: what is shown takes their place */
 } current_t;
 
 /* Packets of a frame may lie within others: this is the innermost; NULL: none that we have seen. */
@@ -115,6 +117,37 @@ show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *cu
 
 /* ---- packets that are ours ---- */
 
+/* Whether InfiniBand's dissector is bound to offer the payload to our heuristic, which then begins
+ * the columns anew: all is there, and no other dissector may come first. */
+static bool
+is_bound_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
+{
+    const smcr_roce_t *roce = &packet->roce;
+    bool shows = packet->record.kind == SMCR_PACKET_WRITE ? smcr_is_write(roce->opcode)
+                                                          : smcr_is_send(roce->opcode);
+
+    return shows && roce->payload_length > 0 && roce->target.qpn > SMCR_GSI_QPN &&
+           tvb_captured_length(tvb) == tvb_reported_length(tvb) && smcr_hooks_offer_first();
+}
+
+static void
+hide_columns(packet_info *pinfo, current_t *current)
+{
+    if (!col_get_writable(pinfo->cinfo, -1))
+        return;
+    col_set_writable(pinfo->cinfo, -1, false);
+    current->hides = true;
+}
+
+static void
+unhide_columns(packet_info *pinfo, current_t *current)
+{
+    if (!current->hides)
+        return;
+    col_set_writable(pinfo->cinfo, -1, true);
+    current->hides = false;
+}
+
 /* What is to be done with a packet while it is the innermost one. */
 typedef void action_t(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
                       current_t *current);
@@ -137,6 +170,7 @@ with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     FINALLY {
         smcr_gate_open(&gate);
         cell->current = outer;
+        unhide_columns(pinfo, current);
     }
     ENDTRY;
 }
@@ -156,6 +190,33 @@ dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data, cu
     call->used = smcr_hooks_original(call->start, tvb, pinfo, tree, call->data);
     if (call->used > 0 && !current->shown)
         show_the_rest(tvb, pinfo, tree, current);
+}
+
+/* ---- without InfiniBand's dissector ---- */
+
+/* What InfiniBand's dissector does with a packet of the service RC, besides what it shows. Called
+ * through `handles.headers`. */
+static int
+dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    current_t *current = data;
+    smcr_packet_t *packet = current->packet;
+
+    pinfo->ptype = PT_IBQP;
+    pinfo->destport = packet->roce.target.qpn;
+    if (!packet->payload)
+        packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
+    show_as_layer(packet->payload, pinfo, tree, current);
+    return (int)tvb_captured_length(tvb);
+}
+
+/* Whether that is enough: there is no tree to show anything in. InfiniBand's dissector finds out
+ * who has sent a packet by RDMA-CM only; here it has to be known. */
+static bool
+needs_no_infiniband(smcr_roce_start_t start, const proto_tree *tree, const smcr_packet_t *packet)
+{
+    return COMPAT_INFINIBAND_IS_KNOWN && !tree && start == SMCR_ROCE_BTH &&
+           packet->record.sender_known && !smcr_preferences.builtin_too;
 }
 
 /* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
@@ -288,6 +349,11 @@ dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_t
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
     current_t current = {.packet = packet};
     call_t call = {.start = start, .data = data};
+    if (is_bound_to_show(tvb, packet)) {
+        if (needs_no_infiniband(start, tree, packet))
+            return call_dissector_only(handles.headers, tvb, pinfo, tree, &current);
+        hide_columns(pinfo, &current);
+    }
     with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
     return call.used;
 }
@@ -352,8 +418,10 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     /* the wrapper does not count InfiniBand's layer yet */
     smcr_packet_t packet = {.layer = (uint8_t)(pinfo->curr_layer_num - 1)};
 
-    if (decided)
+    if (decided) {
+        unhide_columns(pinfo, decided);
         return decided->packet && show_as_layer(tvb, pinfo, tree, decided);
+    }
     if (!smcr_hooks_enabled() || !infiniband || pinfo->flags.in_error_pkt ||
         is_of_no_interest(pinfo, infiniband->opCode, pinfo->destport))
         return false;
@@ -392,4 +460,6 @@ void
 smcr_carrier_handoff(void)
 {
     handles.payload = create_dissector_handle(show_current, proto_smcr);
+    handles.headers =
+        create_dissector_handle(dissect_headers, proto_get_id_by_filter_name("infiniband"));
 }

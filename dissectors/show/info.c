@@ -27,7 +27,17 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* Writes the number, returns where it ends. */
+/* These write a text, and return where it ends. Wireshark's functions are slow for what every frame
+ * has. */
+static char *
+put_text(char *to, const char *text)
+{
+    size_t length = strlen(text);
+
+    memcpy(to, text, length + 1);
+    return to + length;
+}
+
 static char *
 put_number(char *to, unsigned number)
 {
@@ -39,14 +49,14 @@ put_number(char *to, unsigned number)
     while (number /= 10);
     while (count)
         *to++ = digits[--count];
+    *to = '\0';
     return to;
 }
 
-/* As col_append_ports() does, which is slow for what every frame has, where ports have no names. */
+/* As col_append_ports() does, where ports have no names. */
 static void
 add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
 {
-    static const char arrow[] = " " UTF8_RIGHTWARDS_ARROW " ";
     char text[24], *end = text;
 
     if (gbl_resolv_flags.transport_name) {
@@ -55,9 +65,9 @@ add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
         return;
     }
     end = put_number(end, conn->port[sender]);
-    memcpy(end, arrow, sizeof arrow - 1);
-    end = put_number(end + sizeof arrow - 1, conn->port[!sender]);
-    memcpy(end, " ", 2);
+    end = put_text(end, " " UTF8_RIGHTWARDS_ARROW " ");
+    end = put_number(end, conn->port[!sender]);
+    put_text(end, " ");
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
@@ -75,6 +85,21 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
         col_append_fstr(pinfo->cinfo, COL_INFO, "Connection %u: ", conn->index);
     else if (record->has_number)
         col_append_fstr(pinfo->cinfo, COL_INFO, "Link %u: ", record->link->number);
+}
+
+/* ---- what ---- */
+
+void
+smcr_info_write(packet_info *pinfo, const smcr_place_t *place)
+{
+    char text[64], *end = put_text(text, "RDMA WRITE Len=");
+
+    end = put_number(end, place->length);
+    if (place->index) {
+        end = put_text(end, " Offset=");
+        put_number(end, place->offset);
+    }
+    col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
 /* ---- trouble ---- */

@@ -15,7 +15,10 @@
  * else the number of its link. What stands there already is replaced. */
 void smcr_info_begin(packet_info *pinfo, const smcr_record_t *record);
 
-/* The same for CLC messages, which TCP carries. */
+/* What an RDMA WRITE packet writes, and where. */
+void smcr_info_write(packet_info *pinfo, const smcr_place_t *place);
+
+/* As smcr_info_begin(), for CLC messages, which TCP carries. */
 void smcr_info_begin_tcp(packet_info *pinfo);
 
 /* Puts the trouble that the record tells of before everything else. It stays when the application's

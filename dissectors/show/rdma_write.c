@@ -9,6 +9,7 @@
 
 #include "fields.h"
 #include "generated.h"
+#include "info.h"
 #include "message/message.h"
 #include "wire/wire.h"
 
@@ -76,10 +77,7 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
         below = proto_item_add_subtree(smcr_item_top(tree, data, "SMC-R"), ett_smcr);
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, below, roce, record);
-    col_append_str(pinfo->cinfo, COL_INFO, "RDMA WRITE");
-    col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", place->length, " ");
-    if (place->index)
-        col_append_str_uint(pinfo->cinfo, COL_INFO, "Offset", place->offset, " ");
+    smcr_info_write(pinfo, place);
     if (captured < place->length)
         smcr_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, data, captured),
                         &ei_smcr_cut_short);

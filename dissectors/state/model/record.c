@@ -51,18 +51,17 @@ new_packed(smcr_state_t *state, size_t size)
 
 /* ---- one record, packed ---- */
 
-/* Members that take room only where they are not zero. */
-static const struct {
-    size_t at, size;
-} sometimes[] = {
-#define MEMBER(type, name) {offsetof(smcr_record_t, name), sizeof(type)},
+/* Members that take room only where they are not zero. Each has a number. */
+enum {
+#define MEMBER(type, name) NUMBER_OF_##name,
     SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
+    SOMETIMES_COUNT
 };
 
 /* What every packed record has; the members that are there follow it. */
 struct packed {
-    uint32_t has : 21;   /* bit n: sometimes[n]; HAS_NEXT */
+    uint32_t has : 21;   /* bit n: the member with the number n; HAS_NEXT */
     uint32_t layer : 11; /* tells the packets of one frame apart */
     smcr_record_always_t always;
 };
@@ -70,7 +69,7 @@ struct packed {
 #define HAS_NEXT 0x100000U /* the frame has another packet: the number of its record comes first */
 #define HAS_MASK 0x1fffffU
 #define LAYER_MASK 0x7ffU
-_Static_assert(G_N_ELEMENTS(sometimes) <= 20, "a record has more members than bits for them");
+_Static_assert(SOMETIMES_COUNT <= 20, "a record has more members than bits for them");
 _Static_assert(sizeof(packed_t) == UNIT, "members must begin right behind what all records have");
 
 static const smcr_record_t nothing = {
@@ -85,13 +84,23 @@ smcr_record_new(void)
     return nothing;
 }
 
-static bool
-is_known(const smcr_record_t *record, unsigned member)
-{
-    size_t at = sometimes[member].at;
+/* The lists of members are written out below, not looped over: the compiler then compares and
+ * copies words instead of calling functions. */
 
-    return memcmp((const uint8_t *)record + at, (const uint8_t *)&nothing + at,
-                  sometimes[member].size) != 0;
+/* Which members a record has; adds up their sizes. */
+static uint32_t
+known_members(const smcr_record_t *record, size_t *size)
+{
+    uint32_t known = 0;
+
+#define MEMBER(type, name) \
+    if (memcmp(&record->name, &nothing.name, sizeof(type)) != 0) { \
+        known |= 1U << NUMBER_OF_##name; \
+        *size += sizeof(type); \
+    }
+    SMCR_RECORD_SOMETIMES(MEMBER)
+#undef MEMBER
+    return known;
 }
 
 /* Returns the number of the new record; `next` is that of another packet of the frame, or 0. */
@@ -99,14 +108,11 @@ static uint32_t
 pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
     size_t size = sizeof(packed_t) + (next ? UNIT : 0);
-    packed_t head = {
-        .has = next ? HAS_NEXT : 0, .layer = layer & LAYER_MASK, .always = record->always};
+    uint32_t known = known_members(record, &size);
+    packed_t head = {.has = (known | (next ? HAS_NEXT : 0)) & HAS_MASK,
+                     .layer = layer & LAYER_MASK,
+                     .always = record->always};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (is_known(record, i)) {
-            head.has |= (1U << i) & HAS_MASK;
-            size += sometimes[i].size;
-        }
     uint32_t number = new_packed(state, size);
     packed_t *packed = packed_at(state, number);
     uint8_t *to = (uint8_t *)(packed + 1);
@@ -115,11 +121,13 @@ pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t 
         memcpy(to, &next, sizeof next);
         to += UNIT;
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (head.has & 1U << i) {
-            memcpy(to, (const uint8_t *)record + sometimes[i].at, sometimes[i].size);
-            to += sometimes[i].size;
-        }
+#define MEMBER(type, name) \
+    if (known & 1U << NUMBER_OF_##name) { \
+        memcpy(to, &record->name, sizeof(type)); \
+        to += sizeof(type); \
+    }
+    SMCR_RECORD_SOMETIMES(MEMBER)
+#undef MEMBER
     return number;
 }
 
@@ -130,11 +138,13 @@ unpack(const packed_t *packed, smcr_record_t *record)
 
     *record = nothing;
     record->always = packed->always;
-    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (packed->has & 1U << i) {
-            memcpy((uint8_t *)record + sometimes[i].at, from, sometimes[i].size);
-            from += sometimes[i].size;
-        }
+#define MEMBER(type, name) \
+    if (packed->has & 1U << NUMBER_OF_##name) { \
+        memcpy(&record->name, from, sizeof(type)); \
+        from += sizeof(type); \
+    }
+    SMCR_RECORD_SOMETIMES(MEMBER)
+#undef MEMBER
 }
 
 static const packed_t *
