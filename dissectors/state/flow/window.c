@@ -108,9 +108,11 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
                           : 0;
     }
     smcr_place_t *last = stream->unannounced;
-    place->next = last ? last->next : place;
+    uint32_t number = smcr_slab_number(place);
+    place->waits = true;
+    place->next = last ? last->next : number;
     if (last)
-        last->next = place;
+        last->next = number;
     stream->unannounced = place;
 }
 
@@ -134,13 +136,14 @@ static void
 settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
 {
     while (stream->unannounced) {
-        smcr_place_t *last = stream->unannounced, *place = last->next;
+        smcr_place_t *last = stream->unannounced, *place = smcr_slab_beside(last, last->next);
 
         if (place->position + place->length > stream->announced)
             return;
         last->next = place->next;
         if (place == last)
             stream->unannounced = NULL;
+        place->waits = false;
         place->announced_in = when.frame;
         if (!view->writes++)
             view->first_write = place->frame;

@@ -77,7 +77,7 @@ smcr_qp_mtu(const smcr_qp_t *qp)
 smcr_lgr_t *
 smcr_lgr_new(smcr_state_t *state)
 {
-    smcr_lgr_t *lgr = wmem_new0(state->scope, smcr_lgr_t);
+    smcr_lgr_t *lgr = smcr_state_alloc0(state, sizeof *lgr);
 
     lgr->index = SMCR_NO_INDEX;
     lgr->server = SMCR_SIDE_UNKNOWN;
@@ -116,7 +116,7 @@ smcr_lgr_client_side(const smcr_lgr_t *lgr)
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {
-    smcr_link_t *link = wmem_new0(state->scope, smcr_link_t);
+    smcr_link_t *link = smcr_state_alloc0(state, sizeof *link);
 
     link->index = state->link_count++;
     link->lgr = lgr;

@@ -14,64 +14,44 @@
 
 #define PAGE_FRAMES 1024 /* of the table by frame */
 
-/* ---- records by number: half as long as an address ---- */
-
-#define UNIT 8 /* records begin at multiples of this */
-#define SLAB_UNITS (SLAB_SIZE / UNIT)
-
-typedef struct packed packed_t;
-
-static packed_t *
-packed_at(const smcr_state_t *state, uint32_t number)
-{
-    uint32_t unit = number - 1;
-
-    return number ? (packed_t *)(void *)(state->records[unit / SLAB_UNITS] +
-                                         unit % SLAB_UNITS * UNIT)
-                  : NULL;
-}
-
-/* Memory for a record of at most a slab's size. Returns its number, from 1. */
-static uint32_t
-new_packed(smcr_state_t *state, size_t size)
-{
-    uint32_t units = (uint32_t)((size + UNIT - 1) / UNIT);
-
-    if (state->record_slabs == 0 || state->record_units + units > SLAB_UNITS) {
-        if ((state->record_slabs & (state->record_slabs - 1)) == 0) /* full at powers of two */
-            state->records = wmem_realloc(state->scope, state->records,
-                                          MAX(2 * state->record_slabs, 1) * sizeof *state->records);
-        state->records[state->record_slabs++] = wmem_alloc(state->scope, SLAB_SIZE);
-        state->record_units = 0;
-    }
-    uint32_t number = (state->record_slabs - 1) * SLAB_UNITS + state->record_units + 1;
-    state->record_units += units;
-    return number;
-}
-
 /* ---- one record, packed ---- */
 
-/* Members that take room only where they are not zero. */
+/* Where the members are that take room only if they are there: addresses of entries, of which the
+ * number is kept, */
+static const size_t entries[] = {
+#define MEMBER(type, name) offsetof(smcr_record_t, name),
+    SMCR_RECORD_ENTRIES(MEMBER)
+#undef MEMBER
+};
+
+/* and values. */
 static const struct {
     size_t at, size;
-} sometimes[] = {
+} values[] = {
+    {offsetof(smcr_record_t, acks.frame), sizeof(uint32_t)},
+    {offsetof(smcr_record_t, acks.is_ambiguous), sizeof(bool)},
+    {offsetof(smcr_record_t, acks.time), sizeof(uint32_t)}, /* one half of it is mostly zero */
+    {offsetof(smcr_record_t, acks.time) + sizeof(uint32_t), sizeof(uint32_t)},
 #define MEMBER(type, name) {offsetof(smcr_record_t, name), sizeof(type)},
     SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
 };
 
-/* What every packed record has; the members that are there follow it. */
-struct packed {
-    uint32_t has : 21;   /* bit n: sometimes[n]; HAS_NEXT */
-    uint32_t layer : 11; /* tells the packets of one frame apart */
-    smcr_record_always_t always;
-};
+#define MEMBERS (G_N_ELEMENTS(entries) + G_N_ELEMENTS(values))
+#define HAS_NEXT 0x800000U /* the frame has another packet */
+#define HAS_MASK 0xffffffU
+#define LAYER_MASK 0xffU
 
-#define HAS_NEXT 0x100000U /* the frame has another packet: the number of its record comes first */
-#define HAS_MASK 0x1fffffU
-#define LAYER_MASK 0x7ffU
-_Static_assert(G_N_ELEMENTS(sometimes) <= 20, "a record has more members than bits for them");
-_Static_assert(sizeof(packed_t) == UNIT, "members must begin right behind what all records have");
+/* What every packed record has. The number of the record of another packet of the frame follows it,
+ * and the members that are there. */
+typedef struct {
+    uint32_t has : 24;  /* bit n: entries[n], and behind them values; HAS_NEXT */
+    uint32_t layer : 8; /* tells the packets of one frame apart */
+    smcr_record_always_t always;
+} packed_t;
+
+_Static_assert(MEMBERS <= 23, "a record has more members than bits for them");
+_Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most records");
 
 static const smcr_record_t nothing = {
 #define MEMBER(type, name, width, value) .always.name = (value),
@@ -86,54 +66,76 @@ smcr_record_new(void)
 }
 
 static bool
-is_known(const smcr_record_t *record, unsigned member)
+is_zero(const void *value, size_t size)
 {
-    size_t at = sometimes[member].at;
+    static const uint8_t zeros[sizeof(smcr_record_t)];
 
-    return memcmp((const uint8_t *)record + at, (const uint8_t *)&nothing + at,
-                  sometimes[member].size) != 0;
+    return memcmp(value, zeros, size) == 0;
+}
+
+static uint8_t *
+append(uint8_t *to, const void *what, size_t size)
+{
+    memcpy(to, what, size);
+    return to + size;
 }
 
 /* Returns the number of the new record; `next` is that of another packet of the frame, or 0. */
 static uint32_t
 pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
-    size_t size = sizeof(packed_t) + (next ? UNIT : 0);
-    packed_t head = {
-        .has = next ? HAS_NEXT : 0, .layer = layer & LAYER_MASK, .always = record->always};
+    uint8_t members[sizeof next + sizeof *record], *end = members;
+    uint32_t has = 0, bit = 1;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (is_known(record, i)) {
-            head.has |= (1U << i) & HAS_MASK;
-            size += sometimes[i].size;
-        }
-    uint32_t number = new_packed(state, size);
-    packed_t *packed = packed_at(state, number);
-    uint8_t *to = (uint8_t *)(packed + 1);
-    *packed = head;
     if (next) {
-        memcpy(to, &next, sizeof next);
-        to += UNIT;
+        has = HAS_NEXT;
+        end = append(end, &next, sizeof next);
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (head.has & 1U << i) {
-            memcpy(to, (const uint8_t *)record + sometimes[i].at, sometimes[i].size);
-            to += sometimes[i].size;
-        }
-    return number;
+    for (unsigned i = 0; i < G_N_ELEMENTS(entries); i++, bit <<= 1) {
+        const void *entry;
+        memcpy(&entry, (const uint8_t *)record + entries[i], sizeof entry);
+        if (!entry)
+            continue;
+        uint32_t number = smcr_slab_number(entry);
+        has |= bit;
+        end = append(end, &number, sizeof number);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(values); i++, bit <<= 1) {
+        const uint8_t *value = (const uint8_t *)record + values[i].at;
+        if (is_zero(value, values[i].size))
+            continue;
+        has |= bit;
+        end = append(end, value, values[i].size);
+    }
+    packed_t *packed = smcr_slab_new(&state->records, sizeof *packed + (size_t)(end - members));
+    *packed = (packed_t){.has = has & HAS_MASK, .layer = layer & LAYER_MASK,
+                         .always = record->always};
+    memcpy(packed + 1, members, (size_t)(end - members));
+    return smcr_slab_number(packed);
 }
 
 static void
-unpack(const packed_t *packed, smcr_record_t *record)
+unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
 {
-    const uint8_t *from = (const uint8_t *)(packed + 1) + (packed->has & HAS_NEXT ? UNIT : 0);
+    const uint8_t *from = (const uint8_t *)(packed + 1);
+    uint32_t bit = 1;
 
     *record = nothing;
     record->always = packed->always;
-    for (unsigned i = 0; i < G_N_ELEMENTS(sometimes); i++)
-        if (packed->has & 1U << i) {
-            memcpy((uint8_t *)record + sometimes[i].at, from, sometimes[i].size);
-            from += sometimes[i].size;
+    if (packed->has & HAS_NEXT)
+        from += sizeof(uint32_t);
+    for (unsigned i = 0; i < G_N_ELEMENTS(entries); i++, bit <<= 1)
+        if (packed->has & bit) {
+            uint32_t number;
+            memcpy(&number, from, sizeof number);
+            const void *entry = smcr_slab_entry(&state->entries, number);
+            memcpy((uint8_t *)record + entries[i], &entry, sizeof entry);
+            from += sizeof number;
+        }
+    for (unsigned i = 0; i < G_N_ELEMENTS(values); i++, bit <<= 1)
+        if (packed->has & bit) {
+            memcpy((uint8_t *)record + values[i].at, from, values[i].size);
+            from += values[i].size;
         }
 }
 
@@ -144,7 +146,7 @@ next_of(const smcr_state_t *state, const packed_t *packed)
 
     if (packed->has & HAS_NEXT)
         memcpy(&next, packed + 1, sizeof next);
-    return packed_at(state, next);
+    return smcr_slab_entry(&state->records, next);
 }
 
 /* ---- what records lead to ---- */
@@ -211,13 +213,13 @@ bool
 smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_record_t *record)
 {
     const uint32_t *slot = slot_of(state, frame);
-    const packed_t *packed = slot ? packed_at(state, *slot) : NULL;
+    const packed_t *packed = slot ? smcr_slab_entry(&state->records, *slot) : NULL;
 
-    while (packed && packed->layer != layer &&
+    while (packed && packed->layer != (layer & LAYER_MASK) &&
            (layer != SMCR_OUTERMOST || next_of(state, packed)))
         packed = next_of(state, packed);
     if (packed)
-        unpack(packed, record);
+        unpack(state, packed, record);
     return packed != NULL;
 }
 
@@ -257,7 +259,7 @@ smcr_record_now(const smcr_record_t *record)
 smcr_piece_t
 smcr_place_piece(const smcr_place_t *place)
 {
-    const smcr_place_more_t *more = place->more;
+    const smcr_place_more_t *more = smcr_place_rare(place);
     const smcr_late_t *late = smcr_place_late(place);
     smcr_piece_t piece = {
         .known = place->positioned,
@@ -271,6 +273,24 @@ smcr_place_piece(const smcr_place_t *place)
         piece.position = late->position + more->within;
     }
     return piece;
+}
+
+const smcr_place_more_t *
+smcr_place_rare(const smcr_place_t *place)
+{
+    return smcr_slab_beside(place, place->more);
+}
+
+const smcr_cdc_more_t *
+smcr_cdc_rare(const smcr_cdc_view_t *view)
+{
+    return smcr_slab_beside(view, view->more);
+}
+
+uint32_t
+smcr_place_announced_in(const smcr_place_t *place)
+{
+    return place->waits ? 0 : place->announced_in;
 }
 
 uint32_t
@@ -304,20 +324,22 @@ smcr_place_more_t *
 smcr_place_more(smcr_state_t *state, smcr_place_t *place)
 {
     if (!place->more)
-        place->more = smcr_state_alloc0(state, sizeof *place->more);
-    return place->more;
+        place->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_place_more_t)));
+    return smcr_slab_entry(&state->entries, place->more);
 }
 
 smcr_cdc_more_t *
 smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view)
 {
     if (!view->more)
-        view->more = smcr_state_alloc0(state, sizeof *view->more);
-    return view->more;
+        view->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_cdc_more_t)));
+    return smcr_slab_entry(&state->entries, view->more);
 }
 
 smcr_late_t *
 smcr_place_late(const smcr_place_t *place)
 {
-    return place->more ? place->more->late : NULL;
+    const smcr_place_more_t *more = smcr_place_rare(place);
+
+    return more ? more->late : NULL;
 }

@@ -37,13 +37,14 @@ static void
 check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
-    smcr_place_t *last = reader->in.unannounced;
+    const smcr_place_t *last = reader->in.unannounced;
+    const smcr_place_t *first = last ? smcr_slab_beside(last, last->next) : NULL;
 
-    if (last)
+    if (first)
         smcr_breach(arrival, SMCR_EVENT_CLOSED_UNANNOUNCED,
                     smcr_doubt_conn(arrival, conn),
                     "The sender is done with sending, but has not announced what frame %u wrote",
-                    last->next->frame);
+                    first->frame);
 }
 
 /* Whether the side has ended the connection as well. */
