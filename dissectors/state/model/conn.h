@@ -75,6 +75,14 @@ typedef struct {
     bool no_roce : 1;       /* after the Confirm: no RoCE packet has come on the link */
 } smcr_fallback_t;
 
+/* Another connection has been given what one uses. */
+typedef struct {
+    const smcr_conn_t *by;
+    uint64_t time; /* nanoseconds since the epoch */
+    uint8_t side;  /* whose it is */
+    bool token;    /* its alert token; else its RMB element */
+} smcr_reuse_t;
+
 struct smcr_conn {
     void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
                            nor are addresses, ports and `tcp_stream`. It is the first member, by
@@ -97,10 +105,7 @@ struct smcr_conn {
     uint8_t proposal_flags, accept_flags; /* byte 7 of Proposal and Accept */
     smcr_terms_t terms;      /* of the Accept, if it `has_terms` */
     const smcr_clc_proposal_t *offer; /* the Proposal, if it has an SMCv2 extension */
-    const smcr_conn_t *reused_by; /* was given what this one uses; NULL: none */
-    uint64_t reused_time;    /* then, nanoseconds since the epoch */
-    uint8_t reused_side;     /* whose it is */
-    bool reused_token : 1;   /* its alert token; else its RMB element */
+    smcr_reuse_t *reused;    /* NULL: nobody has been given what this one uses */
     bool outside : 1;        /* the server is in no subnet or prefix of the Proposal */
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far */

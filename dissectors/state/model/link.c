@@ -176,16 +176,25 @@ smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 
 /* ---- points in a flow ---- */
 
+#define POINT_PSN_MASK UINT64_C(0xffffffffff)
+#define POINT_UNPLACED_MASK 0xffffffU
+
 smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 {
-    return (smcr_point_t){qp, psn, qp->unplaced};
+    return (smcr_point_t){qp, psn & POINT_PSN_MASK, qp->unplaced & POINT_UNPLACED_MASK};
 }
 
 smcr_point_t
 smcr_point_now(smcr_qp_t *qp)
 {
     return smcr_point_at(qp, qp->traffic.flow.highest);
+}
+
+uint32_t
+smcr_point_unplaced(const smcr_point_t *point)
+{
+    return (uint32_t)(point->qp->unplaced - point->unplaced) & POINT_UNPLACED_MASK;
 }
 
 bool

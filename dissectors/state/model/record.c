@@ -301,13 +301,42 @@ smcr_cdc_free(const smcr_cdc_view_t *view)
 
 /* ---- making one ---- */
 
+enum {
+#define SMCR_EVENT(...) +1
+    EVENT_KINDS = 1
+#include "events.def"
+};
+
+/* What all packets share that have one event of this kind, without a text, and no other. */
+static smcr_event_t **
+lone_event(smcr_state_t *state, smcr_event_id_t id)
+{
+    if (!state->events)
+        state->events = wmem_alloc0_array(state->scope, smcr_event_t *, EVENT_KINDS);
+    return &state->events[id];
+}
+
+static smcr_event_t *
+new_event(smcr_state_t *state, smcr_event_id_t id)
+{
+    smcr_event_t *event = smcr_state_alloc0(state, sizeof *event);
+
+    event->id = id;
+    return event;
+}
+
 smcr_event_t *
 smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
 {
-    smcr_event_t *event = smcr_state_alloc0(arrival->state, sizeof(smcr_event_t));
-    smcr_event_t **last = &arrival->record->events;
+    smcr_event_t **last = &arrival->record->events, **lone = lone_event(arrival->state, id);
 
-    event->id = id;
+    if (!*last && !format) {
+        *lone = *lone ? *lone : new_event(arrival->state, id);
+        return *last = *lone;
+    }
+    if (*last && *last == *lone_event(arrival->state, (*last)->id)) /* it is alone no more */
+        *last = new_event(arrival->state, (*last)->id);
+    smcr_event_t *event = new_event(arrival->state, id);
     if (format) {
         va_list arguments;
         va_start(arguments, format);

@@ -30,6 +30,7 @@ struct smcr_state {
     smcr_slab_t records;
     uint32_t **pages; /* numbers of records by frame */
     uint32_t page_count;
+    struct smcr_event **events; /* by kind: see smcr_event_add(); NULL: there have been none */
     /* link.c */
     uint32_t lgr_count, link_count;
     wmem_list_t *lgrs;       /* smcr_lgr_t that have an index, the last ones */
