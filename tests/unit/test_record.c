@@ -55,6 +55,9 @@ assert_equal(const smcr_record_t *one, const smcr_record_t *other)
     SOME(SOMETIMES)
 }
 
+/* Packets have small ones, CLC messages large ones. */
+static const uint16_t layers[] = {3, 4, 254, 255, 256, 0x100 + 1024};
+
 static void
 keep(const capture_t *capture, uint32_t frame, uint16_t layer, smcr_record_t *record)
 {
@@ -72,17 +75,20 @@ test_members(void)
     for (unsigned i = 0; i <= MEMBERS; i++) { /* the last one has none */
         smcr_record_t record = make(capture.state, i), found;
         smcr_record_t other = make(capture.state, (i + 1) % MEMBERS);
-        keep(&capture, i + 1, 3, &record);
-        g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
+        uint16_t first = layers[i % G_N_ELEMENTS(layers)];
+        uint16_t second = layers[(i + 1) % G_N_ELEMENTS(layers)];
+        keep(&capture, i + 1, first, &record);
+        g_assert_true(smcr_record_find(capture.state, i + 1, first, &found));
         assert_equal(&record, &found);
-        keep(&capture, i + 1, 4, &other);
-        g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
+        keep(&capture, i + 1, second, &other);
+        g_assert_true(smcr_record_find(capture.state, i + 1, first, &found));
         assert_equal(&record, &found);
-        g_assert_true(smcr_record_find(capture.state, i + 1, 4, &found));
+        g_assert_true(smcr_record_find(capture.state, i + 1, second, &found));
         assert_equal(&other, &found);
         g_assert_true(smcr_record_find(capture.state, i + 1, SMCR_OUTERMOST, &found));
         assert_equal(&record, &found);
         g_assert_false(smcr_record_find(capture.state, i + 1, 5, &found));
+        g_assert_false(smcr_record_find(capture.state, i + 1, first + 0x1000, &found));
     }
     g_assert_false(smcr_record_find(capture.state, MEMBERS + 2, 3, &(smcr_record_t){0}));
     g_assert_false(smcr_record_find(capture.state, UINT32_MAX, 3, &(smcr_record_t){0}));

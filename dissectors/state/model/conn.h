@@ -35,22 +35,22 @@ typedef struct {
     smcr_point_t heard;   /* the last CDC message to this side */
     /* and in the flow from this side */
     smcr_point_t announced; /* when CLC announced this side's element */
+    smcr_link_t *link;   /* on which this side sent last */
+    smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
+    smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
+    smcr_move_t *move;   /* the last failover validation that moved this direction; NULL: none */
     uint8_t rmb_index;   /* element, from 1 */
     bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */
     uint32_t token;      /* that CDC messages to this side carry */
     uint32_t size;       /* of the element, bytes; 0: not known */
-    smcr_link_t *link;   /* on which this side sent last */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     smcr_cursor_t prod;  /* of that message */
     smcr_cursor_t cons;
     uint8_t cdc_flags, cdc_state;
-    smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
-    smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
     uint32_t strayed_frame; /* WRITE that went to another link before any of them; 0: none */
-    smcr_move_t *move;    /* the last such validation; NULL: there has been none */
 } smcr_conn_side_t;
 
 /* How a connection left SMC for TCP. */

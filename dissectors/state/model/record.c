@@ -40,13 +40,13 @@ static const struct {
 #define MEMBERS (G_N_ELEMENTS(entries) + G_N_ELEMENTS(values))
 #define HAS_NEXT 0x800000U /* the frame has another packet */
 #define HAS_MASK 0xffffffU
-#define LAYER_MASK 0xffU
+#define LAYER_FOLLOWS 0xffU /* it takes more than a byte, as those of CLC messages do */
 
-/* What every packed record has. The number of the record of another packet of the frame follows it,
- * and the members that are there. */
+/* What every packed record has. Behind it are, where they are there: the layer; the number of the
+ * record of another packet of the frame; and the members. */
 typedef struct {
     uint32_t has : 24;  /* bit n: entries[n], and behind them values; HAS_NEXT */
-    uint32_t layer : 8; /* tells the packets of one frame apart */
+    uint32_t layer : 8; /* tells the packets of one frame apart; LAYER_FOLLOWS */
     smcr_record_always_t always;
 } packed_t;
 
@@ -84,9 +84,11 @@ append(uint8_t *to, const void *what, size_t size)
 static uint32_t
 pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
-    uint8_t members[sizeof next + sizeof *record], *end = members;
+    uint8_t members[sizeof layer + sizeof next + sizeof *record], *end = members;
     uint32_t has = 0, bit = 1;
 
+    if (layer >= LAYER_FOLLOWS)
+        end = append(end, &layer, sizeof layer);
     if (next) {
         has = HAS_NEXT;
         end = append(end, &next, sizeof next);
@@ -108,16 +110,33 @@ pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t 
         end = append(end, value, values[i].size);
     }
     packed_t *packed = smcr_slab_new(&state->records, sizeof *packed + (size_t)(end - members));
-    *packed = (packed_t){.has = has & HAS_MASK, .layer = layer & LAYER_MASK,
+    *packed = (packed_t){.has = has & HAS_MASK, .layer = MIN(layer, LAYER_FOLLOWS) & 0xff,
                          .always = record->always};
     memcpy(packed + 1, members, (size_t)(end - members));
     return smcr_slab_number(packed);
 }
 
+static uint16_t
+layer_of(const packed_t *packed)
+{
+    uint16_t layer = packed->layer;
+
+    if (packed->layer == LAYER_FOLLOWS)
+        memcpy(&layer, packed + 1, sizeof layer);
+    return layer;
+}
+
+static const uint8_t *
+behind_layer(const packed_t *packed)
+{
+    return (const uint8_t *)(packed + 1) +
+           (packed->layer == LAYER_FOLLOWS ? sizeof(uint16_t) : 0);
+}
+
 static void
 unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
 {
-    const uint8_t *from = (const uint8_t *)(packed + 1);
+    const uint8_t *from = behind_layer(packed);
     uint32_t bit = 1;
 
     *record = nothing;
@@ -145,7 +164,7 @@ next_of(const smcr_state_t *state, const packed_t *packed)
     uint32_t next = 0;
 
     if (packed->has & HAS_NEXT)
-        memcpy(&next, packed + 1, sizeof next);
+        memcpy(&next, behind_layer(packed), sizeof next);
     return smcr_slab_entry(&state->records, next);
 }
 
@@ -215,7 +234,7 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
     const uint32_t *slot = slot_of(state, frame);
     const packed_t *packed = slot ? smcr_slab_entry(&state->records, *slot) : NULL;
 
-    while (packed && packed->layer != (layer & LAYER_MASK) &&
+    while (packed && layer_of(packed) != layer &&
            (layer != SMCR_OUTERMOST || next_of(state, packed)))
         packed = next_of(state, packed);
     if (packed)
