@@ -209,7 +209,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memset(model.traffic, 0, sizeof model.traffic);
     model.count = 0;
-    model.scope = model.slab.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    model.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    model.slab = (smcr_slab_t){.scope = model.scope};
     if (input_pick(&input, 2))
         smcr_flow_start(&model.traffic[0].flow, input_number(&input, 3));
     while (input.left > 0 && model.count < STEPS_MAX)

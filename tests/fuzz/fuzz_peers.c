@@ -219,7 +219,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memset(model.flows, 0, sizeof model.flows);
     model.count = 0;
-    model.scope = model.slab.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    model.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    model.slab = (smcr_slab_t){.scope = model.scope};
     model.rdma = smcr_rdma_new(model.scope);
     while (input.left > 0 && model.count < STEPS_MAX) {
         uint8_t how = input_byte(&input);
