@@ -1,5 +1,5 @@
 /* store.c
- * Hands out memory.
+ * Hands out memory, and checks that the first pass goes forward.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

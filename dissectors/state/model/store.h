@@ -55,8 +55,8 @@ struct smcr_state {
 
 typedef struct smcr_state smcr_state_t;
 
-/* Memory for what is never freed by itself: an entry of `entries`, of `size` bytes. All zeros; lives
- * as long as the capture file. */
+/* Memory for what is never freed by itself: an entry of `entries`, of `size` bytes. All zeros;
+ * lives as long as the capture file. */
 void *smcr_state_alloc0(smcr_state_t *state, size_t size);
 
 /* Called by whatever changes the state, with the number of the frame that it learns from: asserts

@@ -80,8 +80,10 @@ check_announced(const smcr_arrival_t *arrival, uint32_t rkey)
 static void
 check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    if (rmb->more && rmb->more->deleted.qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
-        smcr_breach(arrival, SMCR_EVENT_WRITE_DELETED, smcr_doubt_since(arrival, &rmb->more->deleted),
+    const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted : NULL;
+
+    if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
+        smcr_breach(arrival, SMCR_EVENT_WRITE_DELETED, smcr_doubt_since(arrival, deleted),
                     "The RDMA WRITE goes to an RMB that was deleted in frame %u",
                     rmb->deleted_frame);
 }
