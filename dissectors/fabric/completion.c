@@ -21,15 +21,28 @@ first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last)
     return packet && !packet->late ? packet : NULL;
 }
 
-/* Appends a message to a list, of which `end` is where the next one goes. Returns the new end. */
-static smcr_message_t **
-append(smcr_message_t **end, wmem_allocator_t *scope, smcr_when_t begin)
-{
-    smcr_message_t *message = wmem_new(scope, smcr_message_t);
+typedef struct {
+    smcr_message_t *first, *last; /* NULL: it is empty */
+} list_t;
 
-    *message = (smcr_message_t){.begin = begin};
-    *end = message;
-    return &message->next;
+static void
+append(list_t *list, smcr_slab_t *slab, smcr_when_t begin)
+{
+    smcr_message_t *message = smcr_slab_new(slab, sizeof *message);
+
+    message->frame = begin.frame;
+    message->time = begin.time;
+    if (list->last)
+        list->last->next = smcr_slab_number(message);
+    else
+        list->first = message;
+    list->last = message;
+}
+
+const smcr_message_t *
+smcr_message_next(const smcr_message_t *message)
+{
+    return smcr_slab_beside(message, message->next);
 }
 
 /* When a READ or atomic was sent first; frame 0: not known. */
@@ -45,10 +58,10 @@ asked_at(const smcr_flow_t *flow, smcr_psn_t fetch)
 }
 
 const smcr_message_t *
-smcr_completed(const smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to,
+smcr_completed(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
                smcr_psn_t fetch)
 {
-    smcr_message_t *complete = NULL, **end = &complete;
+    list_t complete = {NULL, NULL};
     smcr_when_t asked = asked_at(flow, fetch);
 
     to = MIN(to, flow->highest);
@@ -58,9 +71,9 @@ smcr_completed(const smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from
         const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, psn);
         const smcr_seen_packet_t *first = last && last->ends ? first_packet(flow, last) : NULL;
         if (first)
-            end = append(end, scope, (smcr_when_t){first->frame, first->time});
+            append(&complete, slab, (smcr_when_t){first->frame, first->time});
     }
     if (asked.frame)
-        append(end, scope, asked);
-    return complete;
+        append(&complete, slab, asked);
+    return complete.first;
 }

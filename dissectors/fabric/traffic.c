@@ -36,7 +36,7 @@ answered(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 
 /* The messages that the response completes. */
 static const smcr_message_t *
-complete(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet,
+complete(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
          smcr_psn_t psn, smcr_psn_t taken)
 {
     smcr_psn_t from = MAX(requests->told, requests->flow.taken) + 1;
@@ -44,7 +44,7 @@ complete(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *p
     if (taken < from)
         return NULL;
     requests->told = taken;
-    return smcr_completed(&requests->flow, scope, from, taken,
+    return smcr_completed(&requests->flow, slab, from, taken,
                           answered(&requests->flow, packet, psn));
 }
 
@@ -58,7 +58,7 @@ was_sent_again(const smcr_flow_t *flow, smcr_psn_t psn)
 }
 
 smcr_answer_t
-smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smcr_sent_t *packet)
+smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet)
 {
     const smcr_flow_t *flow = &requests->flow;
     smcr_coverage_t said = smcr_flow_coverage(flow, packet);
@@ -74,7 +74,7 @@ smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope, const smc
         answer.refuses = request_of(flow, said.psn);
     if (packet->when.time < answer.acks.time)
         answer.acks = (smcr_when_t){0, 0};
-    answer.completes = complete(requests, scope, packet, said.psn, said.taken);
+    answer.completes = complete(requests, slab, packet, said.psn, said.taken);
     return answer;
 }
 

@@ -28,8 +28,8 @@ typedef struct {
 } smcr_answer_t;
 
 /* A response to `requests`; asked before smcr_traffic_take() judges the packet. What the answer
- * points to lives as long as `scope`. */
-smcr_answer_t smcr_traffic_answer(smcr_traffic_t *requests, wmem_allocator_t *scope,
+ * points to is in the slab. */
+smcr_answer_t smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab,
                                   const smcr_sent_t *packet);
 
 /* A response to `requests`, when nobody knows yet that it is one: no later response tells that the

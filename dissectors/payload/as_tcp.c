@@ -165,11 +165,12 @@ smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fres
     }
     if (piece.rewritten >= tvb_captured_length(data))
         return false;
+    const smcr_place_more_t *rare = smcr_place_rare(record->place);
     *fresh = (smcr_fresh_t){
         .data = piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data,
         .position = piece.position + piece.rewritten,
         .gap = piece.gap,
-        .waits = record->place->more && record->place->more->gap_is_seen,
+        .waits = rare && rare->gap_is_seen,
     };
     return true;
 }

@@ -106,13 +106,15 @@ add_acked(analysis_t *analysis, const smcr_when_t *acked)
 static void
 add_write(analysis_t *analysis, const smcr_place_t *place)
 {
+    const smcr_place_more_t *rare = smcr_place_rare(place);
+
     add(analysis, hf_smcr_window_written, place->used);
-    add(analysis, hf_smcr_announced_in, place->announced_in);
+    add(analysis, hf_smcr_announced_in, smcr_place_announced_in(place));
     if (place->acked)
         add_acked(analysis, place->acked);
-    if (place->more)
+    if (rare)
         add_wait(analysis, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
-                 &place->more->blocked);
+                 &rare->blocked);
 }
 
 /* ---- what a response says ---- */
@@ -141,9 +143,10 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_roce_
     add(analysis, hf_smcr_refuses, record->refuses);
     add_wait(analysis, hf_smcr_acks, hf_smcr_ack_time, &record->acks);
     while (message && message->next)
-        message = message->next;
+        message = smcr_message_next(message);
     if (message) {
-        smcr_wait_t wait = since(analysis, &message->begin);
+        smcr_when_t begin = {message->frame, message->time};
+        smcr_wait_t wait = since(analysis, &begin);
         add_wait(analysis, hf_smcr_completes, hf_smcr_completion_time, &wait);
     }
 }

@@ -66,6 +66,8 @@ show_announced(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 static void
 show_sent(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 {
+    const smcr_cdc_more_t *rare = smcr_cdc_rare(view);
+
     sum_up_sent(proto_tree_get_parent(tree), view);
     show_announced(tvb, tree, view);
     if (view->has_unread)
@@ -75,9 +77,9 @@ show_sent(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
         smcr_generated_uint(tree, hf_smcr_window_percent, tvb,
                             (uint32_t)((uint64_t)smcr_cdc_free(view) * 100 / view->size));
     }
-    if (view->more)
+    if (rare)
         smcr_generated_wait(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb,
-                            &view->more->blocked);
+                            &rare->blocked);
 }
 
 /* ---- what the sender reads ---- */
@@ -87,6 +89,7 @@ show_received(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 {
     proto_item *item = proto_tree_get_parent(tree);
     smcr_wait_t read = {.frame = view->read_of, .time = view->read_time};
+    const smcr_cdc_more_t *rare = smcr_cdc_rare(view);
 
     if (view->has_len) {
         proto_item_append_text(item, ": %u bytes read", view->read);
@@ -95,9 +98,9 @@ show_received(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
     if (view->has_consumed)
         smcr_generated_uint64(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
     smcr_generated_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, tvb, &read);
-    if (view->more)
+    if (rare)
         smcr_generated_wait(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, tvb,
-                            &view->more->full);
+                            &rare->full);
     if (view->offered != SMCR_NOT_KNOWN) {
         proto_item_append_text(item, "%s %u bytes free", view->has_len ? "," : ":", view->offered);
         smcr_generated_uint(tree, hf_smcr_window_offered, tvb, view->offered);

@@ -44,7 +44,7 @@ show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint64(tree, hf_smcr_stream_offset, data, piece.position);
     if (piece.rewritten && record->fate == SMCR_FATE_TAKE) /* else it has turned out later */
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, data, piece.rewritten);
-    if (piece.gap && !place->more->gap_is_seen)
+    if (piece.gap && !smcr_place_rare(place)->gap_is_seen)
         smcr_generated_uint64(tree, hf_smcr_stream_gap, data, piece.gap);
 }
 

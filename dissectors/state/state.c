@@ -15,7 +15,7 @@ smcr_state_new(wmem_allocator_t *scope)
 {
     smcr_state_t *state = wmem_new0(scope, smcr_state_t);
 
-    state->scope = scope;
+    state->scope = state->entries.scope = state->records.scope = scope;
     smcr_link_start(state);
     smcr_rmb_start(state);
     smcr_conn_start(state);

@@ -188,10 +188,13 @@ take_wait(const passage_t *passage)
     const smcr_record_t *record = passage->packet->record;
     const smcr_wait_t *wait = NULL;
 
-    if (record->place && record->place->more)
-        wait = &record->place->more->blocked;
-    else if (record->view && record->view->more)
-        wait = &record->view->more->blocked;
+    const smcr_place_more_t *place = record->place ? smcr_place_rare(record->place) : NULL;
+    const smcr_cdc_more_t *view = record->view ? smcr_cdc_rare(record->view) : NULL;
+
+    if (place)
+        wait = &place->blocked;
+    else if (view)
+        wait = &view->blocked;
     if (wait && wait->frame)
         draw(passage, smcr_flow_says_unblocked(passage->drawing.pinfo->pool, wait,
                                                passage->subject));

@@ -163,7 +163,8 @@ say_moved(wmem_allocator_t *scope, const smcr_event_t *event, const char *subjec
 static smcr_said_t
 say_opened(wmem_allocator_t *scope, const smcr_cdc_view_t *view, const char *subject)
 {
-    const smcr_wait_t *full = view && view->more ? &view->more->full : NULL;
+    const smcr_cdc_more_t *rare = view ? smcr_cdc_rare(view) : NULL;
+    const smcr_wait_t *full = rare ? &rare->full : NULL;
 
     if (full && full->frame && full->time != SMCR_NO_TIME)
         return say(scope, "Window open",

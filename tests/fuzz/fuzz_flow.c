@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef struct {
     smcr_traffic_t traffic[2];
     wmem_allocator_t *scope;
+    smcr_slab_t slab;
     uint32_t count; /* of packets; frames are numbered from 1 */
     struct {
         uint8_t flow, opcode;
@@ -119,13 +120,14 @@ check_spoken_of(const model_t *model, uint8_t from, uint32_t psn, uint32_t frame
 static void
 check_answer(model_t *model, uint8_t from, const smcr_sent_t *packet)
 {
-    smcr_answer_t answer = smcr_traffic_answer(&model->traffic[!from], model->scope, packet);
+    smcr_answer_t answer = smcr_traffic_answer(&model->traffic[!from], &model->slab, packet);
 
     check_spoken_of(model, from, packet->psn, answer.acks.frame);
     check_spoken_of(model, from, packet->psn, answer.refuses.frame);
     require(!answer.acks.frame || !answer.refuses.frame);
-    for (const smcr_message_t *message = answer.completes; message; message = message->next) {
-        uint32_t frame = message->begin.frame;
+    for (const smcr_message_t *message = answer.completes; message;
+         message = smcr_message_next(message)) {
+        uint32_t frame = message->frame;
         require(frame && frame < model->count && model->sent[frame].flow != from);
         bool fetch = smcr_is_fetch(model->sent[frame].opcode);
         require(fetch || smcr_begins_message(model->sent[frame].opcode));
@@ -208,6 +210,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(model.traffic, 0, sizeof model.traffic);
     model.count = 0;
     model.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    model.slab = (smcr_slab_t){.scope = model.scope};
     if (input_pick(&input, 2))
         smcr_flow_start(&model.traffic[0].flow, input_number(&input, 3));
     while (input.left > 0 && model.count < STEPS_MAX)

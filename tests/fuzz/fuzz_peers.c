@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef struct {
     smcr_rdma_t *rdma;
     wmem_allocator_t *scope;
+    smcr_slab_t slab;
     uint32_t count; /* of packets and messages; frames are numbered from 1 */
     struct {
         const smcr_rdma_flow_t *flow; /* NULL: it is a message */
@@ -125,8 +126,9 @@ check_answer(model_t *model, const smcr_rdma_flow_t *flow, const smcr_answer_t *
     uint32_t frame = answer->acks.frame ? answer->acks.frame : answer->refuses.frame;
 
     require(!frame || model->sent[frame].flow == flow->peer);
-    for (const smcr_message_t *message = answer->completes; message; message = message->next)
-        check_complete(model, flow, model->sent[model->count].opcode, message->begin.frame);
+    for (const smcr_message_t *message = answer->completes; message;
+         message = smcr_message_next(message))
+        check_complete(model, flow, model->sent[model->count].opcode, message->frame);
 }
 
 /* ---- packets ---- */
@@ -139,7 +141,7 @@ judge(model_t *model, smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
     if (!flow->traffic || packet->opcode >= SMCR_RD)
         return;
     if (smcr_is_response(packet->opcode) && reverse) {
-        smcr_answer_t answer = smcr_traffic_answer(reverse, model->scope, packet);
+        smcr_answer_t answer = smcr_traffic_answer(reverse, &model->slab, packet);
         check_answer(model, flow, &answer);
     }
     smcr_verdict_t verdict = smcr_traffic_take(flow->traffic, reverse, model->scope, packet);
@@ -218,6 +220,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(model.flows, 0, sizeof model.flows);
     model.count = 0;
     model.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    model.slab = (smcr_slab_t){.scope = model.scope};
     model.rdma = smcr_rdma_new(model.scope);
     while (input.left > 0 && model.count < STEPS_MAX) {
         uint8_t how = input_byte(&input);

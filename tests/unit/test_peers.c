@@ -315,20 +315,20 @@ check(const step_t *step, const smcr_rdma_flow_t *flow)
 /* What a response completes, before it is judged. */
 static void
 check_complete(const step_t *step, smcr_traffic_t *requests, const smcr_sent_t *packet,
-               wmem_allocator_t *scope)
+               smcr_slab_t *slab)
 {
     if (!requests || !smcr_is_response(packet->opcode))
         return;
-    smcr_answer_t answer = smcr_traffic_answer(requests, scope, packet);
+    smcr_answer_t answer = smcr_traffic_answer(requests, slab, packet);
     const smcr_message_t *message = answer.completes;
     if (step->completes)
-        g_assert_cmpuint(message ? message->begin.frame : NOTHING, ==, step->completes);
+        g_assert_cmpuint(message ? message->frame : NOTHING, ==, step->completes);
     g_assert_true(!step->completes || !message || !message->next);
 }
 
 /* As the packets of a capture: what a response answers is judged before it. */
 static void
-send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, wmem_allocator_t *scope)
+send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *slab)
 {
     smcr_qp_key_t target = {.qpn = step->qpn};
     smcr_rdma_headers_t headers = {
@@ -355,8 +355,8 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, wmem_allocato
     check(step, flow);
     if (!flow->traffic || packet.opcode >= SMCR_RD)
         return;
-    check_complete(step, smcr_rdma_reverse(flow), &packet, scope);
-    smcr_verdict_t verdict = smcr_traffic_take(flow->traffic, smcr_rdma_reverse(flow), scope,
+    check_complete(step, smcr_rdma_reverse(flow), &packet, slab);
+    smcr_verdict_t verdict = smcr_traffic_take(flow->traffic, smcr_rdma_reverse(flow), slab->scope,
                                                &packet);
     g_assert_cmpuint(verdict.absent, ==, step->absent);
 }
@@ -366,6 +366,7 @@ test_case(gconstpointer data)
 {
     const step_t *steps = cases[GPOINTER_TO_UINT(data)].steps;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_slab_t slab = {.scope = scope};
     smcr_rdma_t *rdma = smcr_rdma_new(scope);
 
     for (uint32_t i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
@@ -373,7 +374,7 @@ test_case(gconstpointer data)
         if (steps[i].what >= REQ)
             send_message(rdma, &steps[i], i + 1);
         else
-            send_packet(rdma, &steps[i], i + 1, scope);
+            send_packet(rdma, &steps[i], i + 1, &slab);
     }
     smcr_rdma_free(rdma);
     wmem_destroy_allocator(scope);

@@ -8,9 +8,15 @@
 
 #include <string.h>
 
+#define SOME(MEMBER) \
+    SMCR_RECORD_SOMETIMES(MEMBER) \
+    MEMBER(uint32_t, acks.frame) \
+    MEMBER(bool, acks.is_ambiguous) \
+    MEMBER(uint64_t, acks.time)
+
 /* A record with one member that is not as in a new record: number `which`. */
 static smcr_record_t
-make(unsigned which)
+make(smcr_state_t *state, unsigned which)
 {
     smcr_record_t record = smcr_record_new();
     unsigned i = 0;
@@ -18,19 +24,24 @@ make(unsigned which)
 #define ALWAYS(type, name, width, value) \
     if (i++ == which) \
         record.name = (value) ? 0 : 1;
+#define ENTRY(type, name) \
+    if (i++ == which) \
+        record.name = smcr_state_alloc0(state, sizeof *record.name);
 #define SOMETIMES(type, name) \
     if (i++ == which) \
-        memset(&record.name, 0x5a, sizeof record.name);
+        memset(&record.name, 1, sizeof record.name);
     SMCR_RECORD_ALWAYS(ALWAYS)
-    SMCR_RECORD_SOMETIMES(SOMETIMES)
+    SMCR_RECORD_ENTRIES(ENTRY)
+    SOME(SOMETIMES)
 #undef ALWAYS
+#undef ENTRY
 #undef SOMETIMES
     return record;
 }
 
 enum {
-#define COUNT(type, name, ...) COUNT_##name,
-    SMCR_RECORD_ALWAYS(COUNT) SMCR_RECORD_SOMETIMES(COUNT) MEMBERS
+#define COUNT(...) +1
+    MEMBERS = 0 SMCR_RECORD_ALWAYS(COUNT) SMCR_RECORD_ENTRIES(COUNT) SOME(COUNT)
 };
 
 static void
@@ -40,8 +51,12 @@ assert_equal(const smcr_record_t *one, const smcr_record_t *other)
 #define SOMETIMES(type, name) \
     g_assert_true(memcmp(&one->name, &other->name, sizeof one->name) == 0);
     SMCR_RECORD_ALWAYS(ALWAYS)
-    SMCR_RECORD_SOMETIMES(SOMETIMES)
+    SMCR_RECORD_ENTRIES(SOMETIMES)
+    SOME(SOMETIMES)
 }
+
+/* Packets have small ones, CLC messages large ones. */
+static const uint16_t layers[] = {3, 4, 254, 255, 256, 0x100 + 1024};
 
 static void
 keep(const capture_t *capture, uint32_t frame, uint16_t layer, smcr_record_t *record)
@@ -58,18 +73,22 @@ test_members(void)
 
     capture_open(&capture);
     for (unsigned i = 0; i <= MEMBERS; i++) { /* the last one has none */
-        smcr_record_t record = make(i), other = make((i + 1) % MEMBERS), found;
-        keep(&capture, i + 1, 3, &record);
-        g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
+        smcr_record_t record = make(capture.state, i), found;
+        smcr_record_t other = make(capture.state, (i + 1) % MEMBERS);
+        uint16_t first = layers[i % G_N_ELEMENTS(layers)];
+        uint16_t second = layers[(i + 1) % G_N_ELEMENTS(layers)];
+        keep(&capture, i + 1, first, &record);
+        g_assert_true(smcr_record_find(capture.state, i + 1, first, &found));
         assert_equal(&record, &found);
-        keep(&capture, i + 1, 4, &other);
-        g_assert_true(smcr_record_find(capture.state, i + 1, 3, &found));
+        keep(&capture, i + 1, second, &other);
+        g_assert_true(smcr_record_find(capture.state, i + 1, first, &found));
         assert_equal(&record, &found);
-        g_assert_true(smcr_record_find(capture.state, i + 1, 4, &found));
+        g_assert_true(smcr_record_find(capture.state, i + 1, second, &found));
         assert_equal(&other, &found);
         g_assert_true(smcr_record_find(capture.state, i + 1, SMCR_OUTERMOST, &found));
         assert_equal(&record, &found);
         g_assert_false(smcr_record_find(capture.state, i + 1, 5, &found));
+        g_assert_false(smcr_record_find(capture.state, i + 1, first + 0x1000, &found));
     }
     g_assert_false(smcr_record_find(capture.state, MEMBERS + 2, 3, &(smcr_record_t){0}));
     g_assert_false(smcr_record_find(capture.state, UINT32_MAX, 3, &(smcr_record_t){0}));
@@ -83,23 +102,26 @@ test_late(void)
     smcr_conn_t first = {.index = 1}, second = {.index = 2};
     smcr_link_t old = {.index = 3}, new = {.index = 4};
     smcr_late_t late = {0};
-    smcr_place_more_t more = {.late = &late, .within = 100};
-    smcr_place_t place = {.more = &more};
     smcr_record_t record = smcr_record_new();
+    capture_t capture;
 
-    record.place = &place;
+    capture_open(&capture);
+    record.place = smcr_state_alloc0(capture.state, sizeof *record.place);
+    *smcr_place_more(capture.state, record.place) = (smcr_place_more_t){.late = &late,
+                                                                        .within = 100};
     smcr_record_t now = smcr_record_now(&record);
     g_assert_true(!now.conn && !now.link && !now.is_late && now.sender == SMCR_SIDE_UNKNOWN);
-    g_assert_false(smcr_place_piece(&place).known);
+    g_assert_false(smcr_place_piece(record.place).known);
     late = (smcr_late_t){.conn = &first, .link = &new, .sender = 1, .placed = true, .position = 50};
     now = smcr_record_now(&record);
     g_assert_true(now.conn == &first && now.link == &new && now.is_late && now.sender == 1);
-    g_assert_cmpuint(smcr_place_piece(&place).position, ==, 150);
+    g_assert_cmpuint(smcr_place_piece(record.place).position, ==, 150);
     record.conn = &second;
     record.link = &old;
     record.sender = 0;
     now = smcr_record_now(&record);
     g_assert_true(now.conn == &second && now.link == &old && !now.is_late && now.sender == 0);
+    capture_close(&capture);
 }
 
 int

@@ -152,9 +152,10 @@ check(const step_t *step, const smcr_answer_t *answer)
     g_assert_cmpuint(answer->refuses.frame, ==, step->refuses);
     if (step->acks || step->refuses)
         g_assert_cmpint(answer->again, ==, step->again);
-    for (unsigned i = 0; i < MAX_MESSAGES && step->completes[i]; i++, message = message->next) {
+    for (unsigned i = 0; i < MAX_MESSAGES && step->completes[i]; i++) {
         g_assert_nonnull(message);
-        g_assert_cmpuint(message->begin.frame, ==, step->completes[i]);
+        g_assert_cmpuint(message->frame, ==, step->completes[i]);
+        message = smcr_message_next(message);
     }
     g_assert_null(message);
 }
@@ -164,6 +165,7 @@ test_case(gconstpointer data)
 {
     const step_t *steps = cases[GPOINTER_TO_UINT(data)].steps;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_slab_t slab = {.scope = scope};
     smcr_traffic_t requests = {.told = 0}, responses = requests;
 
     for (uint32_t i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
@@ -173,7 +175,7 @@ test_case(gconstpointer data)
             smcr_traffic_take(&requests, &responses, scope, &packet);
             continue;
         }
-        smcr_answer_t answer = smcr_traffic_answer(&requests, scope, &packet);
+        smcr_answer_t answer = smcr_traffic_answer(&requests, &slab, &packet);
         check(&steps[i], &answer);
         smcr_traffic_take(&responses, &requests, scope, &packet);
     }
@@ -186,6 +188,7 @@ test_no_acknowledgements(void)
 {
     enum { SENT = 20000 };
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_slab_t slab = {.scope = scope};
     smcr_traffic_t requests = {.told = 0};
 
     for (uint32_t number = 1; number <= SENT; number++) {
@@ -194,13 +197,14 @@ test_no_acknowledgements(void)
     }
     smcr_sent_t ack = {.when = {SENT + 1, SENT + 1}, .opcode = SMCR_RC_ACK, .has_aeth = true,
                        .syndrome = 0x1f, .psn = SENT};
-    smcr_answer_t answer = smcr_traffic_answer(&requests, scope, &ack);
-    uint32_t number = answer.completes->begin.frame;
+    smcr_answer_t answer = smcr_traffic_answer(&requests, &slab, &ack);
+    uint32_t number = answer.completes->frame;
     g_assert_cmpuint(number, >, 1);
-    for (const smcr_message_t *message = answer.completes; message; message = message->next)
-        g_assert_cmpuint(message->begin.frame, ==, number++);
+    for (const smcr_message_t *message = answer.completes; message;
+         message = smcr_message_next(message))
+        g_assert_cmpuint(message->frame, ==, number++);
     g_assert_cmpuint(number, ==, SENT + 1);
-    g_assert_null(smcr_traffic_answer(&requests, scope, &ack).completes);
+    g_assert_null(smcr_traffic_answer(&requests, &slab, &ack).completes);
     wmem_destroy_allocator(scope);
 }
 

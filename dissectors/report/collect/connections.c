@@ -126,16 +126,18 @@ static void
 count_meaning(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_record_t *record)
 {
     const smcr_cdc_view_t *view = record->view;
+    const smcr_place_more_t *place = record->place ? smcr_place_rare(record->place) : NULL;
+    const smcr_cdc_more_t *rare = view ? smcr_cdc_rare(view) : NULL;
 
-    if (record->place && record->place->more)
-        count_wait(&way->figures.blocked_s, &record->place->more->blocked, &way->blocked_known);
+    if (place)
+        count_wait(&way->figures.blocked_s, &place->blocked, &way->blocked_known);
     if (!view)
         return;
     way->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL);
     way->figures.urgent_count += view->urgent;
-    if (view->more) {
-        count_wait(&way->figures.blocked_s, &view->more->blocked, &way->blocked_known);
-        count_wait(&reverse->figures.window_full_s, &view->more->full, &reverse->full_known);
+    if (rare) {
+        count_wait(&way->figures.blocked_s, &rare->blocked, &way->blocked_known);
+        count_wait(&reverse->figures.window_full_s, &rare->full, &reverse->full_known);
     }
     if (view->read_of)
         smcr_distribution_add(&reverse->figures.read_time_s, view->read_time);

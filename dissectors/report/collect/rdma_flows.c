@@ -286,8 +286,9 @@ count_answer(smcr_rdma_entry_t *requests, smcr_when_t when, const smcr_record_t 
 
     if (acks->frame && acks->time != SMCR_NO_TIME && !acks->is_ambiguous)
         smcr_distribution_add(&requests->ack_time_s, acks->time);
-    for (const smcr_message_t *message = record->completes; message; message = message->next)
-        measure(&requests->completion_time_s, message->begin.time, when.time);
+    for (const smcr_message_t *message = record->completes; message;
+         message = smcr_message_next(message))
+        measure(&requests->completion_time_s, message->time, when.time);
     if (record->cnp && record->cnp->ce.frame)
         measure(&requests->ce_to_cnp_s, record->cnp->ce.time, when.time);
 }

@@ -61,7 +61,7 @@ smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 
     note_nak(arrival);
     if (requests)
-        answer = smcr_traffic_answer(requests, arrival->state->scope, &sent);
+        answer = smcr_traffic_answer(requests, &arrival->state->entries, &sent);
     if (answer.acks.frame)
         record->acks = (smcr_wait_t){
             .frame = answer.acks.frame,

@@ -140,7 +140,7 @@ take_write(const smcr_arrival_t *arrival)
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
-    record->place->length = (uint32_t)arrival->roce->payload_length;
+    record->place->length = (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;
     if (record->fate == SMCR_FATE_TAKE)
         smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn,
                          &record->place->acked);

@@ -393,7 +393,7 @@ withdraw(const flow_t *flow, const smcr_withdrawal_t *named)
             continue;
         rmb->deleted_frame = flow->arrival->when.frame;
         if (flow->requested)
-            rmb->deleted = smcr_point_now(flow->from);
+            smcr_rmb_more(flow->arrival->state, rmb)->deleted = smcr_point_now(flow->from);
     }
 }
 

@@ -90,7 +90,7 @@ smcr_state_stranger(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_PACKET_WRITE;
     record->place = smcr_state_alloc0(state, sizeof *record->place);
-    record->place->length = (uint32_t)roce->payload_length;
+    record->place->length = (uint32_t)roce->payload_length & SMCR_PLACE_LENGTH_MASK;
     smcr_place_more(state, record->place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
     wmem_list_append(stranger->packets, new_orphan(arrival));
     return true;

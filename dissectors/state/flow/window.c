@@ -107,11 +107,13 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
     }
-    smcr_place_t *last = stream->unannounced;
-    place->next = last ? last->next : place;
+    smcr_place_t *last = smcr_slab_entry(&arrival->state->entries, stream->unannounced);
+    uint32_t number = smcr_slab_number(place);
+    place->waits = true;
+    place->next = last ? last->next : number;
     if (last)
-        last->next = place;
-    stream->unannounced = place;
+        last->next = number;
+    stream->unannounced = number;
 }
 
 /* Follows one message that announces data, until the reader has read them. */
@@ -131,17 +133,21 @@ note_probe(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. */
 static void
-settle_writes(smcr_stream_t *stream, smcr_when_t when, smcr_cdc_view_t *view)
+settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_cdc_view_t *view)
 {
+    const smcr_slab_t *entries = &arrival->state->entries;
+
     while (stream->unannounced) {
-        smcr_place_t *last = stream->unannounced, *place = last->next;
+        smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
+        smcr_place_t *place = smcr_slab_entry(entries, last->next);
 
         if (place->position + place->length > stream->announced)
             return;
         last->next = place->next;
         if (place == last)
-            stream->unannounced = NULL;
-        place->announced_in = when.frame;
+            stream->unannounced = 0;
+        place->waits = false;
+        place->announced_in = arrival->when.frame;
         if (!view->writes++)
             view->first_write = place->frame;
         view->last_write = place->frame;
@@ -186,7 +192,7 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
         smcr_stalls_t *now = stalls(arrival->state, stream);
         now->is_blocked = true;
         now->blocked = arrival->sent;
-        now->blocked_at = (smcr_point_t){arrival->qp, arrival->psn, 0};
+        now->blocked_at = smcr_point_at(arrival->qp, arrival->psn);
         if (!fills(arrival->record->view, stream)) /* which note_full() tells */
             smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
     }
@@ -211,7 +217,7 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
 {
     smcr_cdc_view_t *view = arrival->record->view;
 
-    settle_writes(stream, arrival->when, view);
+    settle_writes(arrival, stream, view);
     if (!placed) /* there may be more */
         view->writes = 0;
     note_blocked(arrival, stream, blocked);

@@ -129,7 +129,7 @@ unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
     if (point->qp != qp && smcr_point_holds(point) && qp->traffic.flow.gaps.count == 0)
         return 0;
     return absent == UINT64_MAX ? absent
-                                : (absent + qp->unplaced - point->unplaced) * smcr_qp_mtu(qp);
+                                : (absent + smcr_point_unplaced(point)) * smcr_qp_mtu(qp);
 }
 
 /* Where in the byte stream the request begins. */

@@ -35,22 +35,22 @@ typedef struct {
     smcr_point_t heard;   /* the last CDC message to this side */
     /* and in the flow from this side */
     smcr_point_t announced; /* when CLC announced this side's element */
+    smcr_link_t *link;   /* on which this side sent last */
+    smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
+    smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
+    smcr_move_t *move;   /* the last failover validation that moved this direction; NULL: none */
     uint8_t rmb_index;   /* element, from 1 */
     bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */
     uint32_t token;      /* that CDC messages to this side carry */
     uint32_t size;       /* of the element, bytes; 0: not known */
-    smcr_link_t *link;   /* on which this side sent last */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     smcr_cursor_t prod;  /* of that message */
     smcr_cursor_t cons;
     uint8_t cdc_flags, cdc_state;
-    smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
-    smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
     uint32_t strayed_frame; /* WRITE that went to another link before any of them; 0: none */
-    smcr_move_t *move;    /* the last such validation; NULL: there has been none */
 } smcr_conn_side_t;
 
 /* How a connection left SMC for TCP. */
@@ -75,6 +75,14 @@ typedef struct {
     bool no_roce : 1;       /* after the Confirm: no RoCE packet has come on the link */
 } smcr_fallback_t;
 
+/* Another connection has been given what one uses. */
+typedef struct {
+    const smcr_conn_t *by;
+    uint64_t time; /* nanoseconds since the epoch */
+    uint8_t side;  /* whose it is */
+    bool token;    /* its alert token; else its RMB element */
+} smcr_reuse_t;
+
 struct smcr_conn {
     void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
                            nor are addresses, ports and `tcp_stream`. It is the first member, by
@@ -97,10 +105,7 @@ struct smcr_conn {
     uint8_t proposal_flags, accept_flags; /* byte 7 of Proposal and Accept */
     smcr_terms_t terms;      /* of the Accept, if it `has_terms` */
     const smcr_clc_proposal_t *offer; /* the Proposal, if it has an SMCv2 extension */
-    const smcr_conn_t *reused_by; /* was given what this one uses; NULL: none */
-    uint64_t reused_time;    /* then, nanoseconds since the epoch */
-    uint8_t reused_side;     /* whose it is */
-    bool reused_token : 1;   /* its alert token; else its RMB element */
+    smcr_reuse_t *reused;    /* NULL: nobody has been given what this one uses */
     bool outside : 1;        /* the server is in no subnet or prefix of the Proposal */
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far */

@@ -77,7 +77,7 @@ smcr_qp_mtu(const smcr_qp_t *qp)
 smcr_lgr_t *
 smcr_lgr_new(smcr_state_t *state)
 {
-    smcr_lgr_t *lgr = wmem_new0(state->scope, smcr_lgr_t);
+    smcr_lgr_t *lgr = smcr_state_alloc0(state, sizeof *lgr);
 
     lgr->index = SMCR_NO_INDEX;
     lgr->server = SMCR_SIDE_UNKNOWN;
@@ -116,7 +116,7 @@ smcr_lgr_client_side(const smcr_lgr_t *lgr)
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {
-    smcr_link_t *link = wmem_new0(state->scope, smcr_link_t);
+    smcr_link_t *link = smcr_state_alloc0(state, sizeof *link);
 
     link->index = state->link_count++;
     link->lgr = lgr;
@@ -176,16 +176,25 @@ smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 
 /* ---- points in a flow ---- */
 
+#define POINT_PSN_MASK UINT64_C(0xffffffffff)
+#define POINT_UNPLACED_MASK 0xffffffU
+
 smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 {
-    return (smcr_point_t){qp, psn, qp->unplaced};
+    return (smcr_point_t){qp, psn & POINT_PSN_MASK, qp->unplaced & POINT_UNPLACED_MASK};
 }
 
 smcr_point_t
 smcr_point_now(smcr_qp_t *qp)
 {
     return smcr_point_at(qp, qp->traffic.flow.highest);
+}
+
+uint32_t
+smcr_point_unplaced(const smcr_point_t *point)
+{
+    return (uint32_t)(point->qp->unplaced - point->unplaced) & POINT_UNPLACED_MASK;
 }
 
 bool

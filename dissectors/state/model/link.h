@@ -107,10 +107,13 @@ struct smcr_link {
 /* A point in the flow to a queue pair: what was known then holds while no packet is absent behind
  * it. */
 typedef struct {
-    smcr_qp_t *qp;     /* NULL: none */
-    smcr_psn_t psn;
-    uint32_t unplaced; /* as in smcr_qp_t */
+    smcr_qp_t *qp;          /* NULL: none */
+    uint64_t psn : 40;      /* as smcr_psn_t: enough for all packets of a capture */
+    uint64_t unplaced : 24; /* as in smcr_qp_t, its lower bits */
 } smcr_point_t;
+
+/* WRITE packets that have come to the queue pair since then, and have no place. */
+uint32_t smcr_point_unplaced(const smcr_point_t *point);
 
 /* A response of which the capture has no request so far. */
 typedef struct {

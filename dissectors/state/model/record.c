@@ -14,63 +14,35 @@
 
 #define PAGE_FRAMES 1024 /* of the table by frame */
 
-/* ---- records by number: half as long as an address ---- */
-
-#define UNIT 8 /* records begin at multiples of this */
-#define SLAB_UNITS (SLAB_SIZE / UNIT)
-
-typedef struct packed packed_t;
-
-static packed_t *
-packed_at(const smcr_state_t *state, uint32_t number)
-{
-    uint32_t unit = number - 1;
-
-    return number ? (packed_t *)(void *)(state->records[unit / SLAB_UNITS] +
-                                         unit % SLAB_UNITS * UNIT)
-                  : NULL;
-}
-
-/* Memory for a record of at most a slab's size. Returns its number, from 1. */
-static uint32_t
-new_packed(smcr_state_t *state, size_t size)
-{
-    uint32_t units = (uint32_t)((size + UNIT - 1) / UNIT);
-
-    if (state->record_slabs == 0 || state->record_units + units > SLAB_UNITS) {
-        if ((state->record_slabs & (state->record_slabs - 1)) == 0) /* full at powers of two */
-            state->records = wmem_realloc(state->scope, state->records,
-                                          MAX(2 * state->record_slabs, 1) * sizeof *state->records);
-        state->records[state->record_slabs++] = wmem_alloc(state->scope, SLAB_SIZE);
-        state->record_units = 0;
-    }
-    uint32_t number = (state->record_slabs - 1) * SLAB_UNITS + state->record_units + 1;
-    state->record_units += units;
-    return number;
-}
-
 /* ---- one record, packed ---- */
 
-/* Members that take room only where they are not zero. Each has a number. */
+/* Members that take room only where they are there: addresses of entries, of which the number is
+ * kept, and values. Most of `acks` is mostly zero, and one half of its time. Each has a bit. */
 enum {
-#define MEMBER(type, name) NUMBER_OF_##name,
-    SMCR_RECORD_SOMETIMES(MEMBER)
+#define MEMBER(type, name) BIT_OF_##name,
+    SMCR_RECORD_ENTRIES(MEMBER) SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
-    SOMETIMES_COUNT
+    BIT_OF_acks_frame,
+    BIT_OF_acks_ambiguous,
+    BIT_OF_acks_low,
+    BIT_OF_acks_high,
+    MEMBERS,
 };
 
-/* What every packed record has; the members that are there follow it. */
-struct packed {
-    uint32_t has : 21;   /* bit n: the member with the number n; HAS_NEXT */
-    uint32_t layer : 11; /* tells the packets of one frame apart */
+#define HAS_NEXT 0x800000U /* the frame has another packet */
+#define HAS_MASK 0xffffffU
+#define LAYER_FOLLOWS 0xffU /* it takes more than a byte, as those of CLC messages do */
+
+/* What every packed record has. Behind it are, where they are there: the layer; the number of the
+ * record of another packet of the frame; and the members. */
+typedef struct {
+    uint32_t has : 24;  /* bits of the members that are there; HAS_NEXT */
+    uint32_t layer : 8; /* tells the packets of one frame apart; LAYER_FOLLOWS */
     smcr_record_always_t always;
-};
+} packed_t;
 
-#define HAS_NEXT 0x100000U /* the frame has another packet: the number of its record comes first */
-#define HAS_MASK 0x1fffffU
-#define LAYER_MASK 0x7ffU
-_Static_assert(SOMETIMES_COUNT <= 20, "a record has more members than bits for them");
-_Static_assert(sizeof(packed_t) == UNIT, "members must begin right behind what all records have");
+_Static_assert(MEMBERS <= 23, "a record has more members than bits for them");
+_Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most records");
 
 static const smcr_record_t nothing = {
 #define MEMBER(type, name, width, value) .always.name = (value),
@@ -84,67 +56,112 @@ smcr_record_new(void)
     return nothing;
 }
 
-/* The lists of members are written out below, not looped over: the compiler then compares and
- * copies words instead of calling functions. */
+/* All members are written out below, not looped over: the compiler then compares and copies words
+ * instead of calling functions. */
 
-/* Which members a record has; adds up their sizes. */
+/* Appends a value at `end` unless it is zero. */
+#define KEEP(name, value) \
+    if (memcmp(&(value), &zeros, sizeof(value)) != 0) { \
+        has |= 1U << BIT_OF_##name; \
+        memcpy(end, &(value), sizeof(value)); \
+        end += sizeof(value); \
+    }
+
+/* Appends the members that are there. Returns their bits. */
 static uint32_t
-known_members(const smcr_record_t *record, size_t *size)
+pack_members(const smcr_record_t *record, uint8_t **at)
 {
-    uint32_t known = 0;
+    static const smcr_record_t zeros;
+    uint8_t *end = *at;
+    uint32_t has = 0, time[2];
 
 #define MEMBER(type, name) \
-    if (memcmp(&record->name, &nothing.name, sizeof(type)) != 0) { \
-        known |= 1U << NUMBER_OF_##name; \
-        *size += sizeof(type); \
-    }
+    uint32_t number_of_##name = smcr_slab_number(record->name); \
+    KEEP(name, number_of_##name)
+    SMCR_RECORD_ENTRIES(MEMBER)
+#undef MEMBER
+#define MEMBER(type, name) KEEP(name, record->name)
     SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
-    return known;
+    memcpy(time, &record->acks.time, sizeof time);
+    KEEP(acks_frame, record->acks.frame)
+    KEEP(acks_ambiguous, record->acks.is_ambiguous)
+    KEEP(acks_low, time[0])
+    KEEP(acks_high, time[1])
+    *at = end;
+    return has;
 }
 
 /* Returns the number of the new record; `next` is that of another packet of the frame, or 0. */
 static uint32_t
 pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
-    size_t size = sizeof(packed_t) + (next ? UNIT : 0);
-    uint32_t known = known_members(record, &size);
-    packed_t head = {.has = (known | (next ? HAS_NEXT : 0)) & HAS_MASK,
-                     .layer = layer & LAYER_MASK,
-                     .always = record->always};
+    uint8_t members[sizeof layer + sizeof next + sizeof *record], *end = members;
 
-    uint32_t number = new_packed(state, size);
-    packed_t *packed = packed_at(state, number);
-    uint8_t *to = (uint8_t *)(packed + 1);
-    *packed = head;
+    if (layer >= LAYER_FOLLOWS) {
+        memcpy(end, &layer, sizeof layer);
+        end += sizeof layer;
+    }
     if (next) {
-        memcpy(to, &next, sizeof next);
-        to += UNIT;
+        memcpy(end, &next, sizeof next);
+        end += sizeof next;
     }
-#define MEMBER(type, name) \
-    if (known & 1U << NUMBER_OF_##name) { \
-        memcpy(to, &record->name, sizeof(type)); \
-        to += sizeof(type); \
-    }
-    SMCR_RECORD_SOMETIMES(MEMBER)
-#undef MEMBER
-    return number;
+    uint32_t has = pack_members(record, &end) | (next ? HAS_NEXT : 0);
+    packed_t *packed = smcr_slab_new(&state->records, sizeof *packed + (size_t)(end - members));
+    *packed = (packed_t){.has = has & HAS_MASK, .layer = MIN(layer, LAYER_FOLLOWS) & 0xff,
+                         .always = record->always};
+    memcpy(packed + 1, members, (size_t)(end - members));
+    return smcr_slab_number(packed);
 }
 
-static void
-unpack(const packed_t *packed, smcr_record_t *record)
+static uint16_t
+layer_of(const packed_t *packed)
 {
-    const uint8_t *from = (const uint8_t *)(packed + 1) + (packed->has & HAS_NEXT ? UNIT : 0);
+    uint16_t layer = packed->layer;
+
+    if (packed->layer == LAYER_FOLLOWS)
+        memcpy(&layer, packed + 1, sizeof layer);
+    return layer;
+}
+
+static const uint8_t *
+behind_layer(const packed_t *packed)
+{
+    return (const uint8_t *)(packed + 1) +
+           (packed->layer == LAYER_FOLLOWS ? sizeof(uint16_t) : 0);
+}
+
+/* Takes a value from `from` if it is there. */
+#define TAKE(name, value) \
+    if (packed->has & 1U << BIT_OF_##name) { \
+        memcpy(&(value), from, sizeof(value)); \
+        from += sizeof(value); \
+    }
+
+static void
+unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
+{
+    const uint8_t *from = behind_layer(packed);
+    uint32_t time[2] = {0, 0};
 
     *record = nothing;
     record->always = packed->always;
+    if (packed->has & HAS_NEXT)
+        from += sizeof(uint32_t);
 #define MEMBER(type, name) \
-    if (packed->has & 1U << NUMBER_OF_##name) { \
-        memcpy(&record->name, from, sizeof(type)); \
-        from += sizeof(type); \
-    }
+    uint32_t number_of_##name = 0; \
+    TAKE(name, number_of_##name) \
+    record->name = smcr_slab_entry(&state->entries, number_of_##name);
+    SMCR_RECORD_ENTRIES(MEMBER)
+#undef MEMBER
+#define MEMBER(type, name) TAKE(name, record->name)
     SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
+    TAKE(acks_frame, record->acks.frame)
+    TAKE(acks_ambiguous, record->acks.is_ambiguous)
+    TAKE(acks_low, time[0])
+    TAKE(acks_high, time[1])
+    memcpy(&record->acks.time, time, sizeof time);
 }
 
 static const packed_t *
@@ -153,8 +170,8 @@ next_of(const smcr_state_t *state, const packed_t *packed)
     uint32_t next = 0;
 
     if (packed->has & HAS_NEXT)
-        memcpy(&next, packed + 1, sizeof next);
-    return packed_at(state, next);
+        memcpy(&next, behind_layer(packed), sizeof next);
+    return smcr_slab_entry(&state->records, next);
 }
 
 /* ---- what records lead to ---- */
@@ -221,13 +238,13 @@ bool
 smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_record_t *record)
 {
     const uint32_t *slot = slot_of(state, frame);
-    const packed_t *packed = slot ? packed_at(state, *slot) : NULL;
+    const packed_t *packed = slot ? smcr_slab_entry(&state->records, *slot) : NULL;
 
-    while (packed && packed->layer != layer &&
+    while (packed && layer_of(packed) != layer &&
            (layer != SMCR_OUTERMOST || next_of(state, packed)))
         packed = next_of(state, packed);
     if (packed)
-        unpack(packed, record);
+        unpack(state, packed, record);
     return packed != NULL;
 }
 
@@ -273,7 +290,7 @@ smcr_place_set_unasked(smcr_place_t *place)
 smcr_piece_t
 smcr_place_piece(const smcr_place_t *place)
 {
-    const smcr_place_more_t *more = place->more;
+    const smcr_place_more_t *more = smcr_place_rare(place);
     const smcr_late_t *late = smcr_place_late(place);
     smcr_piece_t piece = {
         .known = place->positioned,
@@ -289,6 +306,24 @@ smcr_place_piece(const smcr_place_t *place)
     return piece;
 }
 
+const smcr_place_more_t *
+smcr_place_rare(const smcr_place_t *place)
+{
+    return smcr_slab_beside(place, place->more);
+}
+
+const smcr_cdc_more_t *
+smcr_cdc_rare(const smcr_cdc_view_t *view)
+{
+    return smcr_slab_beside(view, view->more);
+}
+
+uint32_t
+smcr_place_announced_in(const smcr_place_t *place)
+{
+    return place->waits ? 0 : place->announced_in;
+}
+
 uint32_t
 smcr_cdc_free(const smcr_cdc_view_t *view)
 {
@@ -297,13 +332,42 @@ smcr_cdc_free(const smcr_cdc_view_t *view)
 
 /* ---- making one ---- */
 
+enum {
+#define SMCR_EVENT(...) +1
+    EVENT_KINDS = 1
+#include "events.def"
+};
+
+/* What all packets share that have one event of this kind, without a text, and no other. */
+static smcr_event_t **
+lone_event(smcr_state_t *state, smcr_event_id_t id)
+{
+    if (!state->events)
+        state->events = wmem_alloc0_array(state->scope, smcr_event_t *, EVENT_KINDS);
+    return &state->events[id];
+}
+
+static smcr_event_t *
+new_event(smcr_state_t *state, smcr_event_id_t id)
+{
+    smcr_event_t *event = smcr_state_alloc0(state, sizeof *event);
+
+    event->id = id;
+    return event;
+}
+
 smcr_event_t *
 smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
 {
-    smcr_event_t *event = smcr_state_alloc0(arrival->state, sizeof(smcr_event_t));
-    smcr_event_t **last = &arrival->record->events;
+    smcr_event_t **last = &arrival->record->events, **lone = lone_event(arrival->state, id);
 
-    event->id = id;
+    if (!*last && !format) {
+        *lone = *lone ? *lone : new_event(arrival->state, id);
+        return *last = *lone;
+    }
+    if (*last && *last == *lone_event(arrival->state, (*last)->id)) /* it is alone no more */
+        *last = new_event(arrival->state, (*last)->id);
+    smcr_event_t *event = new_event(arrival->state, id);
     if (format) {
         va_list arguments;
         va_start(arguments, format);
@@ -320,20 +384,22 @@ smcr_place_more_t *
 smcr_place_more(smcr_state_t *state, smcr_place_t *place)
 {
     if (!place->more)
-        place->more = smcr_state_alloc0(state, sizeof *place->more);
-    return place->more;
+        place->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_place_more_t)));
+    return smcr_slab_entry(&state->entries, place->more);
 }
 
 smcr_cdc_more_t *
 smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view)
 {
     if (!view->more)
-        view->more = smcr_state_alloc0(state, sizeof *view->more);
-    return view->more;
+        view->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_cdc_more_t)));
+    return smcr_slab_entry(&state->entries, view->more);
 }
 
 smcr_late_t *
 smcr_place_late(const smcr_place_t *place)
 {
-    return place->more ? place->more->late : NULL;
+    const smcr_place_more_t *more = smcr_place_rare(place);
+
+    return more ? more->late : NULL;
 }

@@ -67,20 +67,26 @@ typedef struct {
     smcr_wait_t blocked;   /* the writer was, until this packet */
 } smcr_place_more_t;
 
+#define SMCR_PLACE_LENGTH_MASK 0x1fffff
+
 /* Where an RDMA WRITE packet writes. */
 struct smcr_place {
-    uint64_t position;       /* of its first byte in the byte stream */
-    smcr_place_t *next;      /* the next one that is not announced yet; after the last, the first */
-    smcr_place_more_t *more; /* NULL: nothing */
+    uint64_t position;        /* of its first byte in the byte stream */
     const smcr_when_t *acked; /* by the first acknowledgement that covers it; NULL: not known */
-    uint32_t offset;         /* in the RMB element */
-    uint32_t length;         /* application bytes in this packet */
-    uint32_t frame;          /* this one */
-    uint32_t announced_in;   /* the CDC message that covers it; 0: not known yet */
-    uint32_t used;           /* of the element: bytes written, and not read yet */
-    uint8_t index;           /* RMB element, from 1; 0: not known */
-    bool positioned;         /* `position` is known */
-    bool is_unasked;         /* the heuristics are not asked about its bytes */
+    uint32_t more;            /* number of an entry: smcr_place_more_t; 0: nothing */
+    uint32_t offset;          /* in the RMB element */
+    uint32_t length : 21;     /* application bytes in this packet */
+    uint32_t index : 8;       /* RMB element, from 1; 0: not known */
+    uint32_t positioned : 1;  /* `position` is known */
+    uint32_t waits : 1;       /* for the CDC message that announces it */
+    uint32_t is_unasked : 1;  /* the heuristics are not asked about its bytes */
+    uint32_t frame;           /* this one */
+    uint32_t used;            /* of the element: bytes written, and not read yet */
+    union {
+        uint32_t next;         /* while it waits: the entry of the next one that does; after the
+                                  last, the first */
+        uint32_t announced_in; /* else: the CDC message; 0: not known */
+    };
 };
 
 #define SMCR_NOT_KNOWN UINT32_MAX
@@ -95,6 +101,7 @@ typedef struct {
 typedef struct {
     uint64_t announced; /* end of what the sender has announced, a position in the stream */
     uint64_t consumed;  /* end of what the sender has read of the other stream */
+    uint64_t read_time; /* so long before, what was read last had been announced, nanoseconds */
     uint32_t len;       /* bytes that this message announces */
     uint32_t read;      /* bytes that it says were read */
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
@@ -107,9 +114,8 @@ typedef struct {
     bool urgent : 1;    /* urgent data end at `announced` */
     bool last : 1;      /* the sender is done with sending: the stream ends at `announced` */
     uint32_t first_write, last_write; /* their frames */
-    uint32_t read_of;   /* what was read last had been announced in this frame; 0: none was read */
-    uint64_t read_time; /* and so long before, nanoseconds */
-    smcr_cdc_more_t *more; /* NULL: nothing */
+    uint32_t read_of;   /* in which that was; 0: nothing was read */
+    uint32_t more;      /* number of an entry: smcr_cdc_more_t; 0: nothing */
 } smcr_cdc_view_t;
 
 /* Which part of its message a SEND packet has. */
@@ -169,8 +175,9 @@ typedef struct smcr_event {
     MEMBER(bool, has_part, : 1, false)                  /* `part` is known */ \
     MEMBER(bool, is_late, : 1, false)                   /* see smcr_record_now() */
 
-/* MEMBER(type, name): a record keeps it only where it is not zero. */
-#define SMCR_RECORD_SOMETIMES(MEMBER) \
+/* MEMBER(type, name): a record keeps it only where it is not NULL. What it points to is an entry
+ * that smcr_state_alloc0() has made. */
+#define SMCR_RECORD_ENTRIES(MEMBER) \
     MEMBER(smcr_link_t *, link) \
     MEMBER(smcr_conn_t *, conn)         /* NULL: of no single connection, or not known */ \
     MEMBER(smcr_place_t *, place)       /* SMCR_PACKET_WRITE */ \
@@ -178,8 +185,12 @@ typedef struct smcr_event {
     MEMBER(smcr_exchange_t *, asks)     /* the exchange that this message begins */ \
     MEMBER(smcr_exchange_t *, answers)  /* the one that it ends; a message may do both */ \
     MEMBER(smcr_event_t *, events)      /* in order */ \
-    MEMBER(smcr_wait_t, acks)           /* ACK: the packet that it answers; how long that took,
-                                           unless it was acknowledged before */ \
+    MEMBER(const smcr_message_t *, completes) /* response: messages that it completes */ \
+    MEMBER(const smcr_cnp_t *, cnp)     /* SMCR_PACKET_CNP */ \
+    MEMBER(const smcr_cm_note_t *, cm)  /* with `rdma`: of its connection, so far */
+
+/* MEMBER(type, name): a record keeps it only where it is not zero. */
+#define SMCR_RECORD_SOMETIMES(MEMBER) \
     MEMBER(uint32_t, refuses)           /* NAK, RNR NAK: frame that first had its PSN */ \
     MEMBER(smcr_step_back_t *, step)    /* that the packet belongs to */ \
     MEMBER(uint32_t *, discarded)       /* behind a gap: see smcr_verdict_t */ \
@@ -187,11 +198,8 @@ typedef struct smcr_event {
     MEMBER(uint32_t, missing)           /* packets that are absent before this one */ \
     MEMBER(uint32_t, gap_frame)         /* behind a gap: the first packet behind it */ \
     MEMBER(smcr_part_t, part)           /* SEND in several packets */ \
-    MEMBER(const smcr_message_t *, completes) /* response: messages that it completes */ \
     MEMBER(const smcr_ce_t *, ce)       /* the packet has the ECN codepoint CE */ \
-    MEMBER(const smcr_cnp_t *, cnp)     /* SMCR_PACKET_CNP */ \
-    MEMBER(const smcr_rdma_flow_t *, rdma) /* not of a link: the flow that the packet is in */ \
-    MEMBER(const smcr_cm_note_t *, cm)  /* with `rdma`: of its connection, so far */
+    MEMBER(const smcr_rdma_flow_t *, rdma) /* not of a link: the flow that the packet is in */
 
 #define SMCR_DECLARE_ALWAYS(type, name, width, value) type name width;
 #define SMCR_DECLARE_SOMETIMES(type, name) type name;
@@ -207,7 +215,10 @@ typedef struct {
             SMCR_RECORD_ALWAYS(SMCR_DECLARE_ALWAYS)
         };
     };
+    SMCR_RECORD_ENTRIES(SMCR_DECLARE_SOMETIMES)
     SMCR_RECORD_SOMETIMES(SMCR_DECLARE_SOMETIMES)
+    smcr_wait_t acks; /* ACK: the packet that it answers; how long that took, unless it was
+                         acknowledged before. A record keeps of it what is not zero */
 } smcr_record_t;
 
 /* A record of which nothing is known. */
@@ -244,6 +255,13 @@ void smcr_place_set_unasked(smcr_place_t *place);
 
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
 smcr_piece_t smcr_place_piece(const smcr_place_t *place);
+
+/* What few of them have; NULL: this one has nothing of it. */
+const smcr_place_more_t *smcr_place_rare(const smcr_place_t *place);
+const smcr_cdc_more_t *smcr_cdc_rare(const smcr_cdc_view_t *view);
+
+/* The CDC message that announces the packet; 0: not known. */
+uint32_t smcr_place_announced_in(const smcr_place_t *place);
 
 /* Space that is left in the receiver's element, if its size is known. */
 uint32_t smcr_cdc_free(const smcr_cdc_view_t *view);

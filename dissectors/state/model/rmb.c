@@ -53,7 +53,7 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 
     if (!entry || entry->rmb != rmb) { /* the RMB that had the key before keeps its own entry */
         entry = smcr_state_alloc0(state, sizeof(smcr_rtoken_entry_t));
-        *entry = (smcr_rtoken_entry_t){rmb->rtokens, owner, rkey, rmb, va};
+        *entry = (smcr_rtoken_entry_t){smcr_slab_number(rmb->rtokens), rkey, owner, rmb, va};
         rmb->rtokens = entry;
         g_hash_table_replace(state->rkeys, entry, entry);
     }
@@ -80,13 +80,27 @@ smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va
     if (entry)
         entry->rmb->over = true;
     rmb->lgr = owner->link->lgr;
-    rmb->side = owner->side;
+    rmb->side = (int8_t)owner->side;
     rmb->since = smcr_point_now(owner);
     rmb->next = rmb->lgr->rmbs[rmb->side];
     rmb->lgr->rmbs[rmb->side] = rmb;
     rmb->lgr->rmb_count[rmb->side]++;
     smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
     return rmb;
+}
+
+smcr_rmb_more_t *
+smcr_rmb_more(smcr_state_t *state, smcr_rmb_t *rmb)
+{
+    if (!rmb->more)
+        rmb->more = smcr_state_alloc0(state, sizeof *rmb->more);
+    return rmb->more;
+}
+
+uint32_t
+smcr_rmb_refused_frame(const smcr_rmb_t *rmb)
+{
+    return rmb->more ? rmb->more->refused_frame : 0;
 }
 
 bool
@@ -120,8 +134,14 @@ smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
     const smcr_rtoken_entry_t *entry = rmb->rtokens;
 
     while (entry && entry->owner != owner)
-        entry = entry->next;
+        entry = smcr_rtoken_next(entry);
     return entry;
+}
+
+const smcr_rtoken_entry_t *
+smcr_rtoken_next(const smcr_rtoken_entry_t *entry)
+{
+    return smcr_slab_beside(entry, entry->next);
 }
 
 /* ---- elements ---- */
@@ -135,7 +155,7 @@ struct smcr_element {
 static struct smcr_element *
 find_element(const smcr_rmb_t *rmb, unsigned index)
 {
-    struct smcr_element *element = rmb->elements;
+    struct smcr_element *element = rmb->more ? rmb->more->elements : NULL;
 
     while (element && element->index != index)
         element = element->next;
@@ -165,8 +185,9 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
     if (!element) {
         element = smcr_state_alloc0(state, sizeof *element);
         element->index = index;
-        element->next = rmb->elements;
-        rmb->elements = element;
+        smcr_rmb_more_t *more = smcr_rmb_more(state, rmb);
+        element->next = more->elements;
+        more->elements = element;
     }
     element->conn = conn;
 }
@@ -175,7 +196,7 @@ bool
 smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
              const void *data)
 {
-    const struct smcr_element *element = rmb->elements;
+    const struct smcr_element *element = rmb->more ? rmb->more->elements : NULL;
 
     if (rmb->only && test(rmb->only, data))
         return true;

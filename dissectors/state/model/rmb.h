@@ -14,31 +14,42 @@
 #define SMCR_RMBS_MAX 255     /* of a side of a link group (2.1) */
 
 /* An RMB on one link. */
-typedef struct smcr_rtoken_entry {
-    struct smcr_rtoken_entry *next; /* of the same RMB */
-    const smcr_qp_t *owner;
+typedef struct {
+    uint32_t next; /* of the same RMB: number of the entry */
     uint32_t rkey;
+    const smcr_qp_t *owner;
     smcr_rmb_t *rmb;
     uint64_t va; /* of the RMB's first byte */
 } smcr_rtoken_entry_t;
+
+/* What few RMBs have. */
+typedef struct {
+    smcr_point_t deleted;   /* when it was, in the owner's flow; none where its request is absent */
+    smcr_point_t refused;   /* when it was, in the flow to its owner */
+    uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
+    struct smcr_element *elements; /* but for the first, those that a connection uses */
+} smcr_rmb_more_t;
 
 struct smcr_rmb {
     smcr_lgr_t *lgr;
     smcr_rmb_t *next;             /* of the same side of the group, announced before it */
     smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
-    int side;               /* of the owner, who receives data in it */
-    uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
-    uint32_t deleted_frame; /* the response to DELETE RKEY; 0: not deleted */
-    smcr_point_t deleted;   /* then, in the owner's flow; none where its request is absent */
+    smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
+    smcr_rmb_more_t *more;  /* NULL: nothing */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
     uint64_t agreed;        /* when its CONFIRM RKEY was answered, nanoseconds; 0: never */
-    uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
-    smcr_point_t refused;   /* then, in the flow to its owner */
+    uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
+    uint32_t deleted_frame; /* the response to DELETE RKEY; 0: not deleted */
+    int8_t side;            /* of the owner, who receives data in it */
     bool over;              /* announced again: this one means nothing any more */
     bool confirmed;         /* by CONFIRM RKEY */
-    smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
-    struct smcr_element *elements; /* the others that a connection uses; NULL: there are none */
 };
+
+/* To be changed. */
+smcr_rmb_more_t *smcr_rmb_more(smcr_state_t *state, smcr_rmb_t *rmb);
+
+/* The negative response to its CONFIRM RKEY; 0: there is none. */
+uint32_t smcr_rmb_refused_frame(const smcr_rmb_t *rmb);
 
 /* The RMB that `rkey` names on the link of `owner`, a queue pair of its owner; NULL: none. */
 smcr_rtoken_entry_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,
@@ -59,6 +70,9 @@ unsigned smcr_rmb_count(smcr_lgr_t *lgr, int side);
 
 /* Its RKey and address on the link of `owner`; NULL: none has been told. */
 const smcr_rtoken_entry_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
+
+/* The next one that names the same RMB; NULL: there is none. */
+const smcr_rtoken_entry_t *smcr_rtoken_next(const smcr_rtoken_entry_t *entry);
 
 /* Calls `test` with the connections that use the RMB. Returns whether it was true of one. */
 bool smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),

@@ -14,9 +14,8 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-#ifndef SLAB_SIZE /* fuzzers want small ones, so that the ends of slabs are seen */
-#define SLAB_SIZE 32768 /* bytes */
-#endif
+#include "fabric/fabric.h"
+
 #define SMCR_FULL_STRANGERS 256
 
 /* Tables with a member for every connection are GLib's: they take a third of wmem's memory. */
@@ -26,13 +25,12 @@ struct smcr_state {
     uint64_t last_time;  /* of the latest packet that has a record, nanoseconds since the epoch */
     uint32_t interface;  /* from which the first packet came */
     bool has_interface, several_interfaces;
-    uint8_t *slab; /* of what is allocated next by smcr_state_alloc0() */
-    size_t slab_left;
+    smcr_slab_t entries; /* what smcr_state_alloc0() has allocated */
     /* record.c */
-    uint8_t **records; /* slabs of records */
-    uint32_t record_slabs, record_units; /* slabs; units of 8 bytes used of the last one */
+    smcr_slab_t records;
     uint32_t **pages; /* numbers of records by frame */
     uint32_t page_count;
+    struct smcr_event **events; /* by kind: see smcr_event_add(); NULL: there have been none */
     /* link.c */
     uint32_t lgr_count, link_count;
     wmem_list_t *lgrs;       /* smcr_lgr_t that have an index, the last ones */
@@ -57,8 +55,8 @@ struct smcr_state {
 
 typedef struct smcr_state smcr_state_t;
 
-/* Memory for what is needed once or more for each frame and is never freed by itself. It has no
- * header of wmem's. `size` is in bytes. All zeros; lives as long as the capture file. */
+/* Memory for what is never freed by itself: an entry of `entries`, of `size` bytes. All zeros;
+ * lives as long as the capture file. */
 void *smcr_state_alloc0(smcr_state_t *state, size_t size);
 
 /* Called by whatever changes the state, with the number of the frame that it learns from: asserts

@@ -57,7 +57,8 @@ typedef struct {
     bool filled;         /* the window was full after the writer's last announcement */
     bool filled_small;   /* with a few bytes only, which were all that had been free */
     /* who waits for whom (window.h) */
-    smcr_place_t *unannounced;     /* written, not announced yet: the last one, before the first */
+    uint32_t unannounced;          /* WRITE packets that wait to be announced: the entry of the
+                                      last one, which leads to the first; 0: there is none */
     smcr_announcement_t *unread;   /* announced, not read yet: likewise */
     smcr_stalls_t *stalls;         /* NULL: there has been none, nor urgent data */
     smcr_probe_t *probe;           /* one of those that are not read yet; NULL: none so far */

@@ -240,12 +240,10 @@ void
 smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn,
                       int side, bool token)
 {
-    if (!before || before == conn || before->reused_by)
+    if (!before || before == conn || before->reused)
         return;
-    before->reused_by = conn;
-    before->reused_time = arrival->when.time;
-    before->reused_side = (uint8_t)side;
-    before->reused_token = token;
+    before->reused = smcr_state_alloc0(arrival->state, sizeof *before->reused);
+    *before->reused = (smcr_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
 }
 
 /*
@@ -258,22 +256,23 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
 void
 smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
-    const smcr_conn_t *other = conn->reused_by;
+    const smcr_reuse_t *reused = conn->reused;
+    const smcr_conn_t *other = reused ? reused->by : NULL;
     int owner = !arrival->qp->side;
     bool next = cdc->seq == (uint16_t)(conn->side[owner].cdc_seq + 1);
 
-    if (!other || owner != conn->reused_side || !next ||
+    if (!other || owner != reused->side || !next ||
         cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||
         !other->accept_frame || !other->confirm_frame || other->decline_frame ||
         smcr_conn_side_has_ended(&conn->side[owner]))
         return;
     smcr_doubt_t doubt = {SMCR_DOUBT_NONE, NULL};
-    if (arrival->when.time <= conn->reused_time + QUEUED)
+    if (arrival->when.time <= reused->time + QUEUED)
         doubt.kind = SMCR_DOUBT_UNSEEN;
-    smcr_breach(arrival, conn->reused_token ? SMCR_EVENT_TOKEN_IN_USE : SMCR_EVENT_ELEMENT_IN_USE,
+    smcr_breach(arrival, reused->token ? SMCR_EVENT_TOKEN_IN_USE : SMCR_EVENT_ELEMENT_IN_USE,
                 smcr_doubt_or(smcr_doubt_place(arrival), doubt),
                 "The sender has given its %s to connection %u, but goes on with this one",
-                conn->reused_token ? "alert token" : "RMB element", other->index);
+                reused->token ? "alert token" : "RMB element", other->index);
 }
 
 /* ---- who it is ---- */

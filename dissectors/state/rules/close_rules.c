@@ -7,6 +7,7 @@
 #include "close_rules.h"
 
 #include "certain.h"
+#include "state/model/store.h"
 #include "wire/wire.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -37,13 +38,15 @@ static void
 check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
-    smcr_place_t *last = reader->in.unannounced;
+    const smcr_slab_t *entries = &arrival->state->entries;
+    const smcr_place_t *last = smcr_slab_entry(entries, reader->in.unannounced);
+    const smcr_place_t *first = last ? smcr_slab_entry(entries, last->next) : NULL;
 
-    if (last)
+    if (first)
         smcr_breach(arrival, SMCR_EVENT_CLOSED_UNANNOUNCED,
                     smcr_doubt_conn(arrival, conn),
                     "The sender is done with sending, but has not announced what frame %u wrote",
-                    last->next->frame);
+                    first->frame);
 }
 
 /* Whether the side has ended the connection as well. */

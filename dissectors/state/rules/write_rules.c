@@ -80,8 +80,10 @@ check_announced(const smcr_arrival_t *arrival, uint32_t rkey)
 static void
 check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    if (rmb->deleted.qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
-        smcr_breach(arrival, SMCR_EVENT_WRITE_DELETED, smcr_doubt_since(arrival, &rmb->deleted),
+    const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted : NULL;
+
+    if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
+        smcr_breach(arrival, SMCR_EVENT_WRITE_DELETED, smcr_doubt_since(arrival, deleted),
                     "The RDMA WRITE goes to an RMB that was deleted in frame %u",
                     rmb->deleted_frame);
 }
@@ -93,7 +95,7 @@ has_come_again(const smcr_state_t *state, const smcr_claim_t *claim)
     const smcr_rmb_t *rmb = claim->about;
 
     (void)state;
-    return !rmb->refused_frame || rmb->over;
+    return !smcr_rmb_refused_frame(rmb) || rmb->over;
 }
 
 /* Nor to one behind its own negative response to CONFIRM RKEY. (R-A.3.5-9) */
@@ -102,11 +104,11 @@ check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
     smcr_claim_t claim = {.has_come = has_come_again, .about = rmb};
 
-    if (smcr_point_is_before(&rmb->refused, arrival->qp, arrival->psn))
+    if (smcr_point_is_before(&rmb->more->refused, arrival->qp, arrival->psn))
         smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY,
                     smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
                     "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
-                    rmb->refused_frame);
+                    rmb->more->refused_frame);
 }
 
 void
@@ -116,7 +118,7 @@ smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
         check_announced(arrival, rkey);
     else if (entry->rmb->deleted_frame)
         check_withdrawn(arrival, entry->rmb);
-    else if (entry->rmb->refused_frame)
+    else if (smcr_rmb_refused_frame(entry->rmb))
         check_refused(arrival, entry->rmb);
 }
 

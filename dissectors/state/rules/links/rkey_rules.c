@@ -97,8 +97,8 @@ ask_confirm_rkey(const said_t *said)
                     smcr_doubt_use(said->arrival, conn, said->from->side, NULL),
                     "The RMB is announced already, and connection %u uses it", conn->index);
     check_other_links(said, entry ? entry->rmb : NULL);
-    if (entry)
-        entry->rmb->refused_frame = 0;
+    if (entry && entry->rmb->more)
+        entry->rmb->more->refused_frame = 0;
 }
 
 /* What a server has not agreed to. */
@@ -167,8 +167,9 @@ answer_confirm_rkey(const said_t *said)
     if (entry && !said->negative && !entry->rmb->agreed)
         entry->rmb->agreed = arrival->when.time;
     if (entry && said->negative && !smcr_rmb_user(entry->rmb)) {
-        entry->rmb->refused_frame = arrival->when.frame;
-        entry->rmb->refused = smcr_point_at(arrival->qp, arrival->psn);
+        smcr_rmb_more_t *more = smcr_rmb_more(arrival->state, entry->rmb);
+        more->refused_frame = arrival->when.frame;
+        more->refused = smcr_point_at(arrival->qp, arrival->psn);
     }
     if (!said->negative)
         check_change(said);

@@ -164,7 +164,7 @@ smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey
     if (known && entry->va != va)
         smcr_rules_in_use(arrival, entry, NULL);
     if (known)
-        return entry->va != va || entry->rmb->refused_frame;
+        return entry->va != va || smcr_rmb_refused_frame(entry->rmb);
     check_shared(arrival, qp, rkey, va);
     check_number(arrival, qp->link->lgr, qp->side);
     return true;
@@ -185,7 +185,7 @@ is_confirmed(const smcr_state_t *state, const smcr_claim_t *claim)
     const smcr_rmb_t *rmb = claim->about;
 
     (void)state;
-    return rmb->over || (rmb->confirmed && !rmb->refused_frame);
+    return rmb->over || (rmb->confirmed && !smcr_rmb_refused_frame(rmb));
 }
 
 /* That CLC has named an RMB. */

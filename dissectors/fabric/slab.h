@@ -1,0 +1,47 @@
+/* slab.h
+ * Memory for many small entries that stay until the capture file is closed. It is cut from large
+ * blocks: wmem puts 16 bytes before each piece of its own and rounds its length up to 16.
+ *
+ * Each entry has a number, which is half as long as its address.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_FABRIC_SLAB_H
+#define SMCR_FABRIC_SLAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#ifndef SLAB_SIZE /* fuzzers want small ones, so that the ends of blocks are seen */
+#define SLAB_SIZE 32768 /* bytes of a block: a power of two */
+#endif
+#define SMCR_SLAB_ENTRY_MAX (SLAB_SIZE - 16) /* bytes of an entry that has a number */
+
+/* All zeros but for the scope: nothing has been allocated. */
+typedef struct smcr_slab {
+    wmem_allocator_t *scope;
+    struct smcr_slab_block **blocks; /* in the order in which they were begun */
+    uint32_t count;                  /* of them */
+    size_t used;                     /* bytes of the last one */
+    uint8_t *unused;                 /* blocks that are not begun yet */
+    uint32_t unused_count;
+} smcr_slab_t;
+
+/* `size` bytes of zeros; the address is a multiple of 4, and of 8 if the sizes of all entries of
+ * the slab are. */
+void *smcr_slab_new(smcr_slab_t *slab, size_t size);
+
+/* The number of an entry, from 1; 0 of NULL. */
+uint32_t smcr_slab_number(const void *entry);
+
+/* The entry with that number; NULL of 0. */
+void *smcr_slab_entry(const smcr_slab_t *slab, uint32_t number);
+
+/* The entry with that number in the slab that `neighbour` is an entry of; NULL of 0. */
+void *smcr_slab_beside(const void *neighbour, uint32_t number);
+
+#endif /* SMCR_FABRIC_SLAB_H */

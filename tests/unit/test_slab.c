@@ -1,0 +1,72 @@
+/* test_slab.c
+ * Entries are there, apart from each other, and found by their numbers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fabric/slab.h"
+
+#include <string.h>
+
+#include <glib.h>
+
+enum { ENTRIES = 20000 }; /* of all sizes together, more than the blocks of one allocation hold */
+
+static size_t
+size_of(unsigned i)
+{
+    return i % 1000 ? 4 * (i % 100 + 1) : SMCR_SLAB_ENTRY_MAX; /* now and then a whole block */
+}
+
+static void
+test_entries(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_slab_t slab = {.scope = scope};
+    uint8_t **entries = g_new(uint8_t *, ENTRIES);
+
+    g_assert_null(smcr_slab_entry(&slab, 0));
+    g_assert_cmpuint(smcr_slab_number(NULL), ==, 0);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        entries[i] = smcr_slab_new(&slab, size_of(i));
+        for (size_t at = 0; at < size_of(i); at++)
+            g_assert_cmpuint(entries[i][at], ==, 0);
+        memset(entries[i], (int)(i % 255 + 1), size_of(i));
+    }
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        uint32_t number = smcr_slab_number(entries[i]);
+        g_assert_cmpuint(number, >, 0);
+        g_assert_true(smcr_slab_entry(&slab, number) == entries[i]);
+        g_assert_true(smcr_slab_beside(entries[(i + 1) % ENTRIES], number) == entries[i]);
+        g_assert_cmpuint(entries[i][0], ==, i % 255 + 1);
+        g_assert_cmpuint(entries[i][size_of(i) - 1], ==, i % 255 + 1);
+    }
+    g_assert_null(smcr_slab_beside(entries[0], 0));
+    g_free(entries);
+    wmem_destroy_allocator(scope);
+}
+
+/* Where all sizes are multiples of 8, so are the addresses. What is larger than a block is memory
+ * like any other. */
+static void
+test_memory(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_slab_t slab = {.scope = scope};
+
+    for (unsigned i = 1; i < 10000; i++)
+        g_assert_cmpuint((uintptr_t)smcr_slab_new(&slab, 8 * (i % 50 + 1)) % 8, ==, 0);
+    uint8_t *large = smcr_slab_new(&slab, SMCR_SLAB_ENTRY_MAX + 1);
+    for (size_t at = 0; at <= SMCR_SLAB_ENTRY_MAX; at++)
+        g_assert_cmpuint(large[at], ==, 0);
+    wmem_destroy_allocator(scope);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/slab/entries", test_entries);
+    g_test_add_func("/slab/memory", test_memory);
+    return g_test_run();
+}
