@@ -1,6 +1,7 @@
 """The commands that a user or developer runs: they are sound, they help, and they fail with one clear line."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -64,3 +65,12 @@ def test_packages_are_named_where_apt_is_missing(scratch):
         (scratch / name).symlink_to(shutil.which(name))
     result = run("plugin/install-packages", "pkg-config", "meson", env={"PATH": str(scratch)})
     assert_one_line(result, "pkg-config", "meson")
+
+
+def test_other_debians_have_what_the_tests_need():
+    """In the roots of tests/versions nobody may install packages while the tests run."""
+    run = (TOP / "tests" / "run").read_text(encoding="utf-8")
+    versions = (TOP / "tests" / "versions").read_text(encoding="utf-8")
+    needed = re.search(r"^plugin/install-packages (.+?) \|\|", run, re.M).group(1).split()
+    there = re.search(r"^packages=\((.+?)\)", versions, re.M | re.S).group(1).split()
+    assert set(needed) <= set(there)
