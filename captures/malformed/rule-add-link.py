@@ -6,19 +6,11 @@ capture lacks a packet of the server.
 """
 
 from smcsynth.llc import llc_add_link
-from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
+from smcsynth.story import MTU_1024, linux_two_devices
 
 EXPECTED = {"smcr.link.confirmed_twice": [100], "smcr.link.fault_accepted": [70, 78], "smcr.link.not_confirmed": [16],
             "smcr.link.number_unknown": [94], "smcr.llc.flags_invalid": [84], "smcr.llc.not_echoed": [94],
             "smcr.mtu_reserved": [68, 76], "smcr.packet_ahead": [43], "smcr.qpn_reserved": [68]}
-
-
-def begin(capture, nth):
-    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
-    connection.group.peer["client"].nics.append(CLIENT_V1_SECOND)
-    connection.group.peer["server"].nics.append(SERVER_V1_SECOND)
-    connection.first_contact(add_link=False)
-    return connection
 
 
 def add_link(group, role, number, **changes):
@@ -41,7 +33,7 @@ def reject(group, number, **changes):
 
 
 def unconfirmed(capture, nth, lost):
-    group = begin(capture, nth).group
+    group = linux_two_devices(capture, nth).group
     add(group, 2)
     if lost:
         group.links[1].lose("server")
@@ -55,7 +47,7 @@ def unconfirmed(capture, nth, lost):
 def scene(capture):
     unconfirmed(capture, 1, False)
     unconfirmed(capture, 2, True)
-    group = begin(capture, 3).group
+    group = linux_two_devices(capture, 3).group
     add(group, 12, server=dict(mtu_code=9, qpn=1))
     group.test_link("server")
     reject(group, 13, mtu_code=0)
