@@ -16,10 +16,9 @@ import talks
 
 sys.path.append(str(beds.TOP / "tests" / "benchmarks"))
 
-from carriers import CLIENT, SERVER, Link, Pcap, Smcr  # noqa: E402
+from carriers import CLIENT, SERVER, UNKNOWN as PORT, Link, Pcap, Smcr  # noqa: E402
 
 SETTINGS = ("always", "adaptive")
-PORT = 12_345  # no dissector has it or those behind it, nor the ports of clients
 UNKNOWN = b"0123456789" * 6
 LONG = [name for name, path in beds.captures("real", "synthetic").items() if path.stat().st_size > 64 * 1024]
 AT_ONCE = 16  # refusals after which the policy begins (payload/asking.h)
