@@ -6,7 +6,7 @@ Then both again, but the capture lacks a packet.
 
 from smcsynth.clc import clc_decline
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_test_link
-from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
+from smcsynth.story import MTU_1024, contact_of_two_devices, linux_connection
 
 EXPECTED = {"smcr.cdc.token_unknown": [45, 91], "smcr.fallback": [41, 87], "smcr.link.refused_used": [22, 43, 45],
             "smcr.llc.second_answer": [20, 66], "smcr.packet_ahead": [68, 89]}
@@ -14,9 +14,7 @@ EXPECTED = {"smcr.cdc.token_unknown": [45, 91], "smcr.fallback": [41, 87], "smcr
 
 def rejected(connection, lost):
     group = connection.group
-    group.peer["client"].nics.append(CLIENT_V1_SECOND)
-    group.peer["server"].nics.append(SERVER_V1_SECOND)
-    connection.first_contact(add_link=False)
+    contact_of_two_devices(connection)
     step = group.links[1].qp["client"].qpn
     group.new_link(2, client=(0x900 + step, 0x910000 + step), server=(0xA00 + step, 0xA10000 + step), nic=1)
     offers = {}

@@ -4,7 +4,7 @@ tells.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link
-from smcsynth.story import CLIENT_V1_SECOND, MTU_1024, SERVER_V1_SECOND, linux_connection
+from smcsynth.story import MTU_1024, contact_of_two_devices, linux_connection
 
 EXPECTED = {}
 
@@ -12,9 +12,7 @@ EXPECTED = {}
 def scene(capture):
     connection = linux_connection(capture)
     group = connection.group
-    group.peer["client"].nics.append(CLIENT_V1_SECOND)
-    group.peer["server"].nics.append(SERVER_V1_SECOND)
-    connection.first_contact(add_link=False)
+    contact_of_two_devices(connection)
     link = group.new_link(2, client=(0x900, 0x910000), server=(0xA00, 0xA10000), nic=1)
     for role in ("server", "client"):
         pair = link.qp[role]

@@ -363,12 +363,17 @@ def clc_conversation(capture, sport, *messages):
     tcp.close()
 
 
-def linux_two_devices(capture, nth):
-    """A first contact between hosts of two devices each; nobody has offered a second link yet."""
-    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
+def contact_of_two_devices(connection):
+    """The first contact of a connection whose hosts have a second device each, which they do not offer."""
     connection.group.peer["client"].nics.append(CLIENT_V1_SECOND)
     connection.group.peer["server"].nics.append(SERVER_V1_SECOND)
     connection.first_contact(add_link=False)
+
+
+def linux_two_devices(capture, nth):
+    """A first contact between hosts of two devices each; nobody has offered a second link yet."""
+    connection = linux_connection(capture, sport=40000 + nth, nth=nth)
+    contact_of_two_devices(connection)
     return connection
 
 
