@@ -34,7 +34,7 @@ dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     if (ours)
         smcr_option_show(tvb, pinfo, tree, data);
     else if (tells)
-        smcr_option_show_mss(tvb, pinfo, tree);
+        smcr_option_show_mss(pinfo, tree);
     return used;
 }
 

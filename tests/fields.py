@@ -81,6 +81,11 @@ RFC 7609, or the Linux header that defines what the RFC does not have.
 What is marked with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know
 that: use `tshark -2` or the window. The same holds for an RDMA WRITE that was captured before anything that tells its
 connection.
+
+A value that a line of the frame says has no further line: addresses, ports and TCP stream stand in the line of the
+connection, index and link group in that of the link, length and place in that of the RDMA WRITE; the GIDs and the
+destination queue pair stand in the headers. Such fields are hidden. Filters, columns, `-T fields` and JSON find them;
+`-o protocols.display_hidden_proto_items:TRUE` shows them, in the window Preferences > Protocols.
 """
 
 SEVERITIES = {

@@ -1,6 +1,6 @@
 /* items.c
- * Expert items; texts of byte strings and times. Of bytes 4.0 shows 36 at most, 4.4 as many as fit
- * into the line; 4.6 chooses the unit of a time by its size, those before write seconds.
+ * Expert items; texts of byte strings. Of bytes 4.0 shows 36 at most, 4.4 as many as fit into the
+ * line.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,6 @@
 #include "fields.h"
 
 #define BYTES_SHOWN 36
-#define SECOND 1000000000U /* nanoseconds */
 
 proto_item *
 smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name)
@@ -26,6 +25,13 @@ smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb)
         proto_item_set_hidden(proto_tree_add_item(tree, hf, tvb, 0, -1, ENC_NA));
 }
 
+void
+smcr_item_hide(proto_item *item)
+{
+    proto_item_set_generated(item);
+    proto_item_set_hidden(item);
+}
+
 proto_item *
 smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start,
                 unsigned length)
@@ -35,17 +41,6 @@ smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb, uns
     if (tree && length > BYTES_SHOWN)
         proto_item_set_text(item, "%s: %s\xe2\x80\xa6", proto_registrar_get_name(hf),
                             tvb_bytes_to_str(pinfo->pool, tvb, (int)start, BYTES_SHOWN));
-    return item;
-}
-
-proto_item *
-smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nanoseconds)
-{
-    nstime_t took = {(time_t)(nanoseconds / SECOND), (int)(nanoseconds % SECOND)};
-    proto_item *item = proto_tree_add_time_format_value(
-        tree, hf, tvb, 0, 0, &took, "%" PRIu64 ".%09d seconds", nanoseconds / SECOND, took.nsecs);
-
-    proto_item_set_generated(item);
     return item;
 }
 
@@ -90,8 +85,7 @@ begin_raise(proto_item *item, const expert_field *expert)
         proto_field_is_referenced(tree, hf_smcr_breach)) {
         proto_item *breach = proto_tree_add_string(tree, hf_smcr_breach, NULL, 0, 0,
                                                    &row->filter[sizeof "smcr." - 1]);
-        proto_item_set_generated(breach);
-        proto_item_set_hidden(breach);
+        smcr_item_hide(breach);
     }
     return true;
 }

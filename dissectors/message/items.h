@@ -16,13 +16,13 @@ proto_item *smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name);
 /* Says of which kind the message is, for filters: field `hf`, of type FT_NONE, hidden. */
 void smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb);
 
+/* Hides an item that no byte of the frame says. */
+void smcr_item_hide(proto_item *item);
+
 /* Shows `length` captured bytes at `start` as field `hf`, of type FT_BYTES. The text has no more
  * than their beginning. */
 proto_item *smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb,
                             unsigned start, unsigned length);
-
-/* Shows how long something took, in [brackets], as field `hf`, of type FT_RELATIVE_TIME. */
-proto_item *smcr_item_time(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t nanoseconds);
 
 /* The preference smcr.strict: whether to tell of doubtful and harmless breaches, too. */
 extern compat_pref_bool smcr_items_strict;

@@ -83,8 +83,7 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
     proto_item *item =
         proto_tree_add_uint(tree, smcr_tcp_ids()->hf_stream, tvb, 0, 0, conn->tcp_stream);
 
-    proto_item_set_generated(item);
-    proto_item_set_hidden(item);
+    smcr_item_hide(item);
 }
 
 /* Sequence number of the stream's first byte, far from those of the CLC messages before. */

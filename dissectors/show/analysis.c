@@ -18,7 +18,7 @@ typedef struct {
     tvbuff_t *tvb;
     packet_info *pinfo;
     proto_tree *tree; /* that it is in */
-    const char *title;
+    const char *title; /* NULL: SMC-R's */
     proto_tree *own;  /* NULL: not there yet */
 } analysis_t;
 
@@ -27,7 +27,7 @@ own_tree(analysis_t *analysis)
 {
     if (!analysis->own)
         analysis->own = smcr_generated_tree(analysis->tree, hf_smcr_analysis, ett_smcr_analysis,
-                                            analysis->tvb, analysis->title);
+                                            analysis->title);
     return analysis->own;
 }
 
@@ -36,14 +36,14 @@ static void
 add(analysis_t *analysis, int hf, uint32_t value)
 {
     if (value)
-        smcr_generated_uint(own_tree(analysis), hf, analysis->tvb, value);
+        smcr_generated_uint(own_tree(analysis), hf, value);
 }
 
 static void
 add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_wait_t *wait)
 {
     if (wait->frame)
-        smcr_generated_wait(own_tree(analysis), hf_frame, hf_time, analysis->tvb, wait);
+        smcr_generated_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
 /* How long ago that was; not known where the clock of the capture goes back. */
@@ -69,7 +69,7 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
         add(analysis, hf_smcr_sent_before, record->first_frame);
     if (record->taken)
         proto_item_set_generated(proto_tree_add_boolean(own_tree(analysis), hf_smcr_taken,
-                                                        analysis->tvb, 0, 0, true));
+                                                        NULL, 0, 0, true));
     if (step && step->cause != SMCR_CAUSE_NONE) {
         add(analysis, hf_smcr_resent_cause, step->cause);
         add(analysis, hf_smcr_resent_from, step->frame);
@@ -126,10 +126,10 @@ add_refusal(analysis_t *analysis, const smcr_roce_t *roce)
     unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
     if (kind == SMCR_SYNDROME_NAK)
-        smcr_generated_uint(own_tree(analysis), hf_smcr_nak_code, analysis->tvb, code);
+        smcr_generated_uint(own_tree(analysis), hf_smcr_nak_code, code);
     else if (kind == SMCR_SYNDROME_RNR_NAK)
         proto_item_set_generated(proto_tree_add_double_format_value(
-            own_tree(analysis), hf_smcr_rnr_timer, analysis->tvb, 0, 0, smcr_rnr_timer_ms(code),
+            own_tree(analysis), hf_smcr_rnr_timer, NULL, 0, 0, smcr_rnr_timer_ms(code),
             "%g ms", smcr_rnr_timer_ms(code)));
 }
 
@@ -157,7 +157,7 @@ static void
 add_flag(analysis_t *analysis, int hf, bool value)
 {
     proto_item_set_generated(
-        proto_tree_add_boolean(own_tree(analysis), hf, analysis->tvb, 0, 0, value));
+        proto_tree_add_boolean(own_tree(analysis), hf, NULL, 0, 0, value));
 }
 
 static void
@@ -168,7 +168,7 @@ add_cnp(analysis_t *analysis, const smcr_cnp_t *cnp)
     smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb);
     add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);
     if (before.frame && before.time != SMCR_NO_TIME)
-        smcr_item_time(own_tree(analysis), hf_smcr_cnp_interval, analysis->tvb, before.time);
+        smcr_generated_time(own_tree(analysis), hf_smcr_cnp_interval, before.time);
 }
 
 static void
@@ -191,7 +191,7 @@ void
 smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                    const smcr_record_t *record, const smcr_roce_t *roce)
 {
-    const char *title = record->link || !roce ? "SMC-R analysis" : "RDMA analysis";
+    const char *title = record->link || !roce ? NULL : "RDMA analysis";
     analysis_t analysis = {tvb, pinfo, tree, title, NULL};
 
     add_order(&analysis, record);

@@ -19,20 +19,14 @@
 #include "host/host.h"
 #include "info.h"
 #include "message/message.h"
+#include "quick_text.h"
 #include "values.h"
 
 static void
-hidden(proto_item *item)
-{
-    proto_item_set_generated(item);
-    proto_item_set_hidden(item);
-}
-
-static void
-frame_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
+frame_link(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
 {
     if (frame && frame < pinfo->num)
-        smcr_generated_uint(tree, hf, tvb, frame);
+        smcr_generated_uint(tree, hf, frame);
 }
 
 /* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
@@ -54,133 +48,186 @@ address_text(packet_info *pinfo, const smcr_conn_t *conn, unsigned role)
     return address_to_str(pinfo->pool, &addr);
 }
 
-static void
-show_tcp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, proto_item *top,
-         const smcr_conn_t *conn)
+/* "0 (10.0.0.1:54558 to 10.0.0.2:8080, TCP stream 3)" */
+static const char *
+tcp_text(packet_info *pinfo, const smcr_conn_t *conn)
 {
-    const char *client = address_text(pinfo, conn, 0);
-    const char *server = address_text(pinfo, conn, 1);
+    const char *client = smcr_end_name(pinfo->pool, conn, 0);
+    const char *server = smcr_end_name(pinfo->pool, conn, 1);
+    char *text = wmem_alloc(pinfo->pool, 2 * SMCR_TEXT_NUMBER + strlen(client) + strlen(server) +
+                                             sizeof " ( to , TCP stream )");
+    char *end = smcr_text_put_number(text, conn->index);
 
-    proto_item_append_text(top, " (%s:%u to %s:%u)", client, conn->port[0], server, conn->port[1]);
-    smcr_generated_uint(tree, hf_smcr_tcp_stream, tvb, conn->tcp_stream);
-    proto_item_set_generated(
-        proto_tree_add_string(tree, hf_smcr_client_addr, tvb, 0, 0, client));
-    smcr_generated_uint(tree, hf_smcr_client_port, tvb, conn->port[0]);
-    proto_item_set_generated(
-        proto_tree_add_string(tree, hf_smcr_server_addr, tvb, 0, 0, server));
-    smcr_generated_uint(tree, hf_smcr_server_port, tvb, conn->port[1]);
-    hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[0]));
-    hidden(proto_tree_add_uint(tree, hf_smcr_port, tvb, 0, 0, conn->port[1]));
+    end = smcr_text_put(end, " (");
+    end = smcr_text_put(end, client);
+    end = smcr_text_put(end, " to ");
+    end = smcr_text_put(end, server);
+    end = smcr_text_put(end, ", TCP stream ");
+    end = smcr_text_put_number(end, conn->tcp_stream);
+    smcr_text_put(end, ")");
+    return text;
+}
+
+/* The connection's line, with the ends of its TCP connection, if somebody reads them. */
+static proto_tree *
+begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, bool has_ends)
+{
+    proto_item *top =
+        has_ends ? smcr_generated_text(tree, hf_smcr_stream, conn->index, tcp_text(pinfo, conn))
+                 : smcr_generated_uint(tree, hf_smcr_stream, conn->index);
+
+    return proto_item_add_subtree(top, ett_smcr_connection);
+}
+
+static void
+show_tcp(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    const char *host[2] = {address_text(pinfo, conn, 0), address_text(pinfo, conn, 1)};
+
+    smcr_hidden_uint(tree, hf_smcr_tcp_stream, conn->tcp_stream);
+    smcr_item_hide(proto_tree_add_string(tree, hf_smcr_client_addr, NULL, 0, 0, host[0]));
+    smcr_hidden_uint(tree, hf_smcr_client_port, conn->port[0]);
+    smcr_item_hide(proto_tree_add_string(tree, hf_smcr_server_addr, NULL, 0, 0, host[1]));
+    smcr_hidden_uint(tree, hf_smcr_server_port, conn->port[1]);
+    smcr_hidden_uint(tree, hf_smcr_port, conn->port[0]);
+    smcr_hidden_uint(tree, hf_smcr_port, conn->port[1]);
+}
+
+/* The last CLC message before the packet has a line, from which the others are found. */
+static void
+show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+{
+    const struct {
+        int hf;
+        uint32_t frame;
+    } messages[] = {{hf_smcr_confirm_in, conn->confirm_frame},
+                    {hf_smcr_accept_in, conn->accept_frame},
+                    {hf_smcr_proposal_in, conn->proposal_frame}};
+    bool is_last = true;
+
+    for (unsigned i = 0; i < array_length(messages); i++) {
+        if (!messages[i].frame || messages[i].frame >= pinfo->num)
+            continue;
+        if (is_last)
+            smcr_generated_uint(tree, messages[i].hf, messages[i].frame);
+        else
+            smcr_hidden_uint(tree, messages[i].hf, messages[i].frame);
+        is_last = false;
+    }
 }
 
 void
-smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
-                   int sender)
+smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port,    &hf_smcr_server_addr,
         &hf_smcr_server_port, &hf_smcr_addr,        &hf_smcr_ip_addr,        &hf_smcr_ipv6_addr,
         &hf_smcr_port,        &hf_smcr_proposal_in,
         &hf_smcr_accept_in,   &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
-    proto_item *top = smcr_generated_uint(tree, hf_smcr_stream, tvb, conn->index);
-    proto_tree *below = proto_item_add_subtree(top, ett_smcr_connection);
+    bool wanted = any_wanted(tree, fields, array_length(fields));
+    proto_tree *below = begin_conn(pinfo, tree, conn, wanted && conn->conversation);
 
-    smcr_show_end_names(tvb, pinfo, below, conn, sender);
-    if (!any_wanted(tree, fields, array_length(fields)))
+    smcr_show_end_names(pinfo, below, conn, sender);
+    if (!wanted)
         return;
-    smcr_show_host_addresses(tvb, pinfo, below, conn);
+    smcr_show_host_addresses(pinfo, below, conn);
     if (conn->conversation)
-        show_tcp(tvb, pinfo, below, top, conn);
-    frame_link(tvb, pinfo, below, hf_smcr_proposal_in, conn->proposal_frame);
-    frame_link(tvb, pinfo, below, hf_smcr_accept_in, conn->accept_frame);
-    frame_link(tvb, pinfo, below, hf_smcr_confirm_in, conn->confirm_frame);
+        show_tcp(pinfo, below, conn);
+    show_handshake(pinfo, below, conn);
     if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
         proto_item_set_generated(
-            proto_tree_add_string(below, hf_smcr_fallback_reason, tvb, 0, 0,
+            proto_tree_add_string(below, hf_smcr_fallback_reason, NULL, 0, 0,
                                   smcr_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-/* One end of an RDMA connection: its own fields, and the either-of ones, hidden. Returns the item
- * of the queue pair. */
-static proto_item *
-show_qp(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key, int hf_qpn, int hf_gid)
+/* The rest of one end of an RDMA connection, below its queue pair: the GID, and what either end
+ * is found by. */
+static void
+show_end(proto_tree *tree, const smcr_qp_key_t *key, int hf_gid)
 {
     ws_in6_addr gid;
 
     memcpy(&gid, key->gid, sizeof gid);
-    proto_item *item = smcr_generated_uint(tree, hf_qpn, tvb, key->qpn);
-    proto_item_set_generated(proto_tree_add_ipv6(tree, hf_gid, tvb, 0, 0, &gid));
-    hidden(proto_tree_add_uint(tree, hf_smcr_qpn, tvb, 0, 0, key->qpn));
-    hidden(proto_tree_add_ipv6(tree, hf_smcr_gid, tvb, 0, 0, &gid));
-    return item;
+    smcr_item_hide(proto_tree_add_ipv6(tree, hf_gid, NULL, 0, 0, &gid));
+    smcr_hidden_uint(tree, hf_smcr_qpn, key->qpn);
+    smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_gid, NULL, 0, 0, &gid));
 }
 
 void
-smcr_annotate_source(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key,
-                     enum smcr_ground ground)
+smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground)
 {
-    proto_item *item = show_qp(tvb, tree, key, hf_smcr_src_qpn, hf_smcr_src_gid);
+    char text[80], *end = smcr_text_put_qpn(text, key->qpn);
 
-    if (!ground)
-        return;
-    proto_item_append_text(item, ", known from %s", val_to_str_const(ground, smcr_grounds, ""));
-    hidden(proto_tree_add_uint(tree, hf_smcr_src_qpn_from, tvb, 0, 0, ground));
+    if (ground) {
+        end = smcr_text_put(end, ", known from ");
+        smcr_text_put(end, val_to_str_const(ground, smcr_grounds, ""));
+    }
+    smcr_generated_text(tree, hf_smcr_src_qpn, key->qpn, text);
+    show_end(tree, key, hf_smcr_src_gid);
+    if (ground)
+        smcr_hidden_uint(tree, hf_smcr_src_qpn_from, ground);
 }
 
 void
-smcr_annotate_target(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key)
+smcr_annotate_target(proto_tree *tree, const smcr_qp_key_t *key)
 {
-    show_qp(tvb, tree, key, hf_smcr_dst_qpn, hf_smcr_dst_gid);
+    smcr_hidden_uint(tree, hf_smcr_dst_qpn, key->qpn);
+    show_end(tree, key, hf_smcr_dst_gid);
 }
 
 /* The link's line: its number on the wire, or, as long as that is not known, its index. */
 static proto_tree *
-begin_link(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record)
+begin_link(proto_tree *tree, const smcr_record_t *record)
 {
     const smcr_link_t *link = record->link;
-    proto_item *top = record->has_number
-                          ? smcr_generated_uint(tree, hf_smcr_link_number, tvb, link->number)
-                          : smcr_generated_uint(tree, hf_smcr_link_index, tvb, link->index);
+    int hf = record->has_number ? hf_smcr_link_number : hf_smcr_link_index;
+    uint32_t value = record->has_number ? link->number : link->index;
+    char text[2 * SMCR_TEXT_NUMBER + sizeof " of link group "];
+    char *end = smcr_text_put_number(text, value);
 
+    if (record->lgr_proven) {
+        end = smcr_text_put(end, " of link group ");
+        smcr_text_put_number(end, link->lgr->index);
+    }
+    proto_item *top = smcr_generated_text(tree, hf, value, text);
     return proto_item_add_subtree(top, ett_smcr_link);
 }
 
 static void
-show_link(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
+show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
           const smcr_roce_t *roce)
 {
     static const int *const fields[] = {
         &hf_smcr_link_index, &hf_smcr_lgr, &hf_smcr_src_qpn, &hf_smcr_dst_qpn, &hf_smcr_src_gid,
         &hf_smcr_dst_gid,    &hf_smcr_gid, &hf_smcr_qpn,     &hf_smcr_confirm_link_in};
     const smcr_link_t *link = record->link;
-    proto_tree *below = begin_link(tvb, tree, record);
+    proto_tree *below = begin_link(tree, record);
 
     if (roce)
-        smcr_show_link_name(tvb, pinfo, below, link);
+        smcr_show_link_name(pinfo, below, link);
     if (!any_wanted(tree, fields, array_length(fields)))
         return;
     if (record->has_number)
-        smcr_generated_uint(below, hf_smcr_link_index, tvb, link->index);
+        smcr_hidden_uint(below, hf_smcr_link_index, link->index);
     if (record->lgr_proven)
-        smcr_generated_uint(below, hf_smcr_lgr, tvb, link->lgr->index);
+        smcr_hidden_uint(below, hf_smcr_lgr, link->lgr->index);
     if (record->sender_known)
-        smcr_annotate_source(tvb, below, &link->qp[record->sender].key,
-                             link->qp[record->sender].ground);
+        smcr_annotate_source(below, &link->qp[record->sender].key, link->qp[record->sender].ground);
     if (record->receiver_known)
-        smcr_annotate_target(tvb, below, &link->qp[!record->sender].key);
-    frame_link(tvb, pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
+        smcr_annotate_target(below, &link->qp[!record->sender].key);
+    frame_link(pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
 /* The step is there for filters: the message itself says what it is. */
 static void
-show_answers(tvbuff_t *tvb, proto_tree *tree, const smcr_exchange_t *answers)
+show_answers(proto_tree *tree, const smcr_exchange_t *answers)
 {
     int hf_step = answers->llc_type ? hf_smcr_llc_step : hf_smcr_clc_step;
 
-    smcr_generated_uint(tree, hf_smcr_request_in, tvb, answers->request_frame);
-    smcr_item_time(tree, hf_smcr_response_time, tvb, smcr_exchange_time(answers));
+    smcr_generated_uint(tree, hf_smcr_request_in, answers->request_frame);
+    smcr_generated_time(tree, hf_smcr_response_time, smcr_exchange_time(answers));
     if (answers->step)
-        hidden(proto_tree_add_uint(tree, hf_step, tvb, 0, 0, answers->step));
+        smcr_hidden_uint(tree, hf_step, answers->step);
 }
 
 /* Second pass, at the Confirm: did the connection ever appear on RoCE? One that fell back says so
@@ -199,18 +246,17 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
             const smcr_roce_t *roce)
 {
     if (record->conn)
-        smcr_annotate_conn(tvb, pinfo, tree, record->conn,
-                           smcr_sender_role(record->conn, record));
+        smcr_annotate_conn(pinfo, tree, record->conn, smcr_sender_role(record->conn, record));
     if (record->direction >= 0)
-        smcr_generated_uint(tree, hf_smcr_dir, tvb, (uint32_t)record->direction);
+        smcr_generated_uint(tree, hf_smcr_dir, (uint32_t)record->direction);
     if (record->link)
-        show_link(tvb, pinfo, tree, record, roce);
+        show_link(pinfo, tree, record, roce);
     if (record->answers)
-        show_answers(tvb, tree, record->answers);
+        show_answers(tree, record->answers);
     if (record->asks && record->asks->response_frame)
-        smcr_generated_uint(tree, hf_smcr_response_in, tvb, record->asks->response_frame);
+        smcr_generated_uint(tree, hf_smcr_response_in, record->asks->response_frame);
     if (record->view)
-        smcr_cdc_view_show(tvb, pinfo, tree, record);
+        smcr_cdc_view_show(pinfo, tree, record);
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 

@@ -12,8 +12,7 @@
 
 /* The fields of a connection, below `tree`; frames later than this one are not named. `sender`: of
  * the packet: 0 client, 1 server, SMCR_SIDE_UNKNOWN. */
-void smcr_annotate_conn(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                        const smcr_conn_t *conn, int sender);
+void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
 
 /* All that the record says, below `tree`, with its events at the item of `tree`. `roce`: headers of
  * the packet, NULL: TCP carries it. */
@@ -21,10 +20,9 @@ void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *record, const smcr_roce_t *roce);
 
 /* The queue pair that sends a packet, and what it is known from. */
-void smcr_annotate_source(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key,
-                          enum smcr_ground ground);
+void smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground);
 
 /* The queue pair that receives it. */
-void smcr_annotate_target(tvbuff_t *tvb, proto_tree *tree, const smcr_qp_key_t *key);
+void smcr_annotate_target(proto_tree *tree, const smcr_qp_key_t *key);
 
 #endif /* SMCR_SHOW_ANNOTATE_H */

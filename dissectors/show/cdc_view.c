@@ -22,7 +22,7 @@ smcr_cdc_view_summarize(packet_info *pinfo, const smcr_cdc_view_t *view)
 
 /* Begins the subtree of one direction; `direction` is unknown below 0. */
 static proto_tree *
-begin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, int direction)
+begin(packet_info *pinfo, proto_tree *tree, int hf, int direction)
 {
     const char *name = proto_registrar_get_name(hf);
     const char *text = direction < 0
@@ -31,7 +31,7 @@ begin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, int direction
                                                 val_to_str_const((uint32_t)direction,
                                                                  smcr_directions, ""));
 
-    return smcr_generated_tree(tree, hf, ett_smcr_data, tvb, text);
+    return smcr_generated_tree(tree, hf, ett_smcr_data, text);
 }
 
 /* ---- what the sender writes ---- */
@@ -49,43 +49,43 @@ sum_up_sent(proto_item *item, const smcr_cdc_view_t *view)
 }
 
 static void
-show_announced(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
+show_announced(proto_tree *tree, const smcr_cdc_view_t *view)
 {
     if (view->has_len)
-        smcr_generated_uint(tree, hf_smcr_cdc_len, tvb, view->len);
-    smcr_generated_uint64(tree, hf_smcr_cdc_announced, tvb, view->announced);
+        smcr_generated_uint(tree, hf_smcr_cdc_len, view->len);
+    smcr_generated_uint64(tree, hf_smcr_cdc_announced, view->announced);
     if (view->writes) {
-        smcr_generated_uint(tree, hf_smcr_cdc_writes, tvb, view->writes);
-        smcr_generated_uint(tree, hf_smcr_cdc_first_write, tvb, view->first_write);
-        smcr_generated_uint(tree, hf_smcr_cdc_last_write, tvb, view->last_write);
+        smcr_generated_uint(tree, hf_smcr_cdc_writes, view->writes);
+        smcr_generated_uint(tree, hf_smcr_cdc_first_write, view->first_write);
+        smcr_generated_uint(tree, hf_smcr_cdc_last_write, view->last_write);
     }
     if (view->urgent)
-        smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, tvb, view->announced - 1);
+        smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, view->announced - 1);
 }
 
 static void
-show_sent(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
+show_sent(proto_tree *tree, const smcr_cdc_view_t *view)
 {
     const smcr_cdc_more_t *rare = smcr_cdc_rare(view);
 
     sum_up_sent(proto_tree_get_parent(tree), view);
-    show_announced(tvb, tree, view);
+    show_announced(tree, view);
     if (view->has_unread)
-        smcr_generated_uint(tree, hf_smcr_window_unread, tvb, view->unread);
+        smcr_generated_uint(tree, hf_smcr_window_unread, view->unread);
     if (view->has_unread && view->size) {
-        smcr_generated_uint(tree, hf_smcr_window_free, tvb, smcr_cdc_free(view));
-        smcr_generated_uint(tree, hf_smcr_window_percent, tvb,
+        smcr_generated_uint(tree, hf_smcr_window_free, smcr_cdc_free(view));
+        smcr_generated_uint(tree, hf_smcr_window_percent,
                             (uint32_t)((uint64_t)smcr_cdc_free(view) * 100 / view->size));
     }
     if (rare)
-        smcr_generated_wait(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time, tvb,
+        smcr_generated_wait(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
                             &rare->blocked);
 }
 
 /* ---- what the sender reads ---- */
 
 static void
-show_received(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
+show_received(proto_tree *tree, const smcr_cdc_view_t *view)
 {
     proto_item *item = proto_tree_get_parent(tree);
     smcr_wait_t read = {.frame = view->read_of, .time = view->read_time};
@@ -93,29 +93,27 @@ show_received(tvbuff_t *tvb, proto_tree *tree, const smcr_cdc_view_t *view)
 
     if (view->has_len) {
         proto_item_append_text(item, ": %u bytes read", view->read);
-        smcr_generated_uint(tree, hf_smcr_cdc_read, tvb, view->read);
+        smcr_generated_uint(tree, hf_smcr_cdc_read, view->read);
     }
     if (view->has_consumed)
-        smcr_generated_uint64(tree, hf_smcr_cdc_consumed, tvb, view->consumed);
-    smcr_generated_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, tvb, &read);
+        smcr_generated_uint64(tree, hf_smcr_cdc_consumed, view->consumed);
+    smcr_generated_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, &read);
     if (rare)
-        smcr_generated_wait(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, tvb,
-                            &rare->full);
+        smcr_generated_wait(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, &rare->full);
     if (view->offered != SMCR_NOT_KNOWN) {
         proto_item_append_text(item, "%s %u bytes free", view->has_len ? "," : ":", view->offered);
-        smcr_generated_uint(tree, hf_smcr_window_offered, tvb, view->offered);
+        smcr_generated_uint(tree, hf_smcr_window_offered, view->offered);
     }
 }
 
 void
-smcr_cdc_view_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                   const smcr_record_t *record)
+smcr_cdc_view_show(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
     const smcr_cdc_view_t *view = record->view;
     int direction = record->direction;
     int back = direction < 0 ? direction : !direction;
 
-    show_sent(tvb, begin(tvb, pinfo, tree, hf_smcr_cdc_sent, direction), view);
+    show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view);
     if (view->has_len || view->has_consumed || view->offered != SMCR_NOT_KNOWN)
-        show_received(tvb, begin(tvb, pinfo, tree, hf_smcr_cdc_received, back), view);
+        show_received(begin(pinfo, tree, hf_smcr_cdc_received, back), view);
 }

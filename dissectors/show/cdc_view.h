@@ -15,7 +15,6 @@
 void smcr_cdc_view_summarize(packet_info *pinfo, const smcr_cdc_view_t *view);
 
 /* A subtree per direction, below `tree`. The record has a view. */
-void smcr_cdc_view_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                        const smcr_record_t *record);
+void smcr_cdc_view_show(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record);
 
 #endif /* SMCR_SHOW_CDC_VIEW_H */

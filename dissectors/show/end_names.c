@@ -1,21 +1,30 @@
 /* end_names.c
- * Names the ends of connections, and links, in hidden fields. They cost nothing unless somebody
- * filters by them, or sees the tree.
+ * Names the ends of connections, and links, in hidden fields.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "end_names.h"
 
+#include <string.h>
+
 #include "fields.h"
 #include "host/host.h"
+#include "message/message.h"
+#include "quick_text.h"
 
 /* ---- names ---- */
 
 static const char *
 tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
-    return wmem_strdup_printf(scope, conn->ipv4 ? "%s:%u" : "[%s]:%u", addr, conn->port[role]);
+    char *name = wmem_alloc(scope, strlen(addr) + sizeof "[]:" + SMCR_TEXT_NUMBER);
+    char *end = smcr_text_put(name, conn->ipv4 ? "" : "[");
+
+    end = smcr_text_put(end, addr);
+    end = smcr_text_put(end, conn->ipv4 ? ":" : "]:");
+    smcr_text_put_number(end, conn->port[role]);
+    return name;
 }
 
 const char *
@@ -40,7 +49,13 @@ smcr_link_name(wmem_allocator_t *scope, const smcr_link_t *link)
 {
     if (!link->has_number || link->lgr->index == SMCR_NO_INDEX)
         return wmem_strdup_printf(scope, "link index %u", link->index);
-    return wmem_strdup_printf(scope, "link %u of group %u", link->number, link->lgr->index);
+    char *name = wmem_alloc(scope, sizeof "link  of group " + 2 * SMCR_TEXT_NUMBER);
+    char *end = smcr_text_put(name, "link ");
+
+    end = smcr_text_put_number(end, link->number);
+    end = smcr_text_put(end, " of group ");
+    smcr_text_put_number(end, link->lgr->index);
+    return name;
 }
 
 int
@@ -54,16 +69,8 @@ smcr_sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
 
 /* ---- fields ---- */
 
-static void
-hide(proto_item *item)
-{
-    proto_item_set_generated(item);
-    proto_item_set_hidden(item);
-}
-
 void
-smcr_show_end_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
-                    int sender)
+smcr_show_end_names(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
     if (!proto_field_is_referenced(tree, hf_smcr_endpoint) &&
         !proto_field_is_referenced(tree, hf_smcr_endpoint_src) &&
@@ -72,15 +79,14 @@ smcr_show_end_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const s
     for (int role = 0; role < 2; role++) {
         const char *name = smcr_end_name(pinfo->pool, conn, (unsigned)role);
         int hf = role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst;
-        hide(proto_tree_add_string(tree, hf_smcr_endpoint, tvb, 0, 0, name));
+        smcr_item_hide(proto_tree_add_string(tree, hf_smcr_endpoint, NULL, 0, 0, name));
         if (sender != SMCR_SIDE_UNKNOWN)
-            hide(proto_tree_add_string(tree, hf, tvb, 0, 0, name));
+            smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, name));
     }
 }
 
 void
-smcr_show_host_addresses(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                         const smcr_conn_t *conn)
+smcr_show_host_addresses(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     address addr;
     uint32_t port;
@@ -92,20 +98,20 @@ smcr_show_host_addresses(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     for (unsigned role = 0; role < 2; role++) {
         if (!smcr_endpoint_address(conn, role, &addr, &port))
             continue;
-        hide(proto_tree_add_string(tree, hf_smcr_addr, tvb, 0, 0,
-                                   address_to_str(pinfo->pool, &addr)));
+        smcr_item_hide(proto_tree_add_string(tree, hf_smcr_addr, NULL, 0, 0,
+                                             address_to_str(pinfo->pool, &addr)));
         if (addr.type == AT_IPv6)
-            hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, tvb, 0, 0, addr.data));
+            smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, NULL, 0, 0, addr.data));
         else
-            hide(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, tvb, 0, 0,
-                                     *(const ws_in4_addr *)addr.data));
+            smcr_item_hide(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, NULL, 0, 0,
+                                               *(const ws_in4_addr *)addr.data));
     }
 }
 
 void
-smcr_show_link_name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
+smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 {
     if (proto_field_is_referenced(tree, hf_smcr_endpoint))
-        hide(proto_tree_add_string(tree, hf_smcr_endpoint, tvb, 0, 0,
-                                   smcr_link_name(pinfo->pool, link)));
+        smcr_item_hide(proto_tree_add_string(tree, hf_smcr_endpoint, NULL, 0, 0,
+                                             smcr_link_name(pinfo->pool, link)));
 }

@@ -27,15 +27,12 @@ const char *smcr_link_name(wmem_allocator_t *scope, const smcr_link_t *link);
 int smcr_sender_role(const smcr_conn_t *conn, const smcr_record_t *record);
 
 /* The names of both ends, hidden, for filters. `sender`: a role, or SMCR_SIDE_UNKNOWN. */
-void smcr_show_end_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                         const smcr_conn_t *conn, int sender);
+void smcr_show_end_names(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
 
 /* The address of both ends, hidden, for filters. */
-void smcr_show_host_addresses(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                              const smcr_conn_t *conn);
+void smcr_show_host_addresses(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
 
 /* The link's name, likewise. */
-void smcr_show_link_name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                         const smcr_link_t *link);
+void smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link);
 
 #endif /* SMCR_SHOW_END_NAMES_H */

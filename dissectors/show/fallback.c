@@ -70,10 +70,10 @@ mark(packet_info *pinfo, unsigned kind)
 }
 
 void
-smcr_fallback_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+smcr_fallback_show(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     const char *reason = smcr_fallback_reason(pinfo->pool, &conn->fallback);
-    proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0, reason);
+    proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, NULL, 0, 0, reason);
 
     proto_item_set_generated(item);
     mark(pinfo, conn->fallback.kind);

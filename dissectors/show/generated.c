@@ -7,41 +7,85 @@
 #include "generated.h"
 
 #include "message/message.h"
+#include "quick_text.h"
+
+#define SECOND 1000000000U /* nanoseconds */
 
 proto_item *
-smcr_generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value)
+smcr_generated_uint(proto_tree *tree, int hf, uint32_t value)
 {
-    proto_item *item = proto_tree_add_uint(tree, hf, tvb, 0, 0, value);
+    proto_item *item = proto_tree_add_uint(tree, hf, NULL, 0, 0, value);
 
     proto_item_set_generated(item);
     return item;
 }
 
 proto_item *
-smcr_generated_uint64(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value)
+smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value)
 {
-    proto_item *item = proto_tree_add_uint64(tree, hf, tvb, 0, 0, value);
+    proto_item *item = proto_tree_add_uint64(tree, hf, NULL, 0, 0, value);
 
     proto_item_set_generated(item);
     return item;
 }
 
 void
-smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, tvbuff_t *tvb,
-                    const smcr_wait_t *wait)
+smcr_hidden_uint(proto_tree *tree, int hf, uint32_t value)
+{
+    smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
+}
+
+/* "Name: text". */
+static void
+set_text(proto_item *item, int hf, const char *text)
+{
+    char line[ITEM_LABEL_LENGTH], *end = smcr_text_put(line, proto_registrar_get_name(hf));
+
+    end = smcr_text_put(end, ": ");
+    smcr_text_put(end, text);
+    proto_item_set_text(item, "%s", line);
+}
+
+proto_item *
+smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text)
+{
+    proto_item *item = smcr_generated_uint(tree, hf, value);
+
+    set_text(item, hf, text);
+    return item;
+}
+
+/* 4.6 chooses the unit of a time by its size, those before write seconds: so does this. */
+void
+smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
+{
+    nstime_t took = {(time_t)(nanoseconds / SECOND), (int)(nanoseconds % SECOND)};
+    proto_item *item = proto_tree_add_time(tree, hf, NULL, 0, 0, &took);
+    char text[SMCR_TEXT_SECONDS + sizeof " seconds"];
+    char *end = smcr_text_put_seconds(text, nanoseconds);
+
+    smcr_text_put(end, " seconds");
+    set_text(item, hf, text);
+    proto_item_set_generated(item);
+}
+
+void
+smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_wait_t *wait)
 {
     if (!wait || !wait->frame)
         return;
-    smcr_generated_uint(tree, hf_frame, tvb, wait->frame);
+    smcr_generated_uint(tree, hf_frame, wait->frame);
     if (wait->time != SMCR_NO_TIME)
-        smcr_item_time(tree, hf_time, tvb, wait->time);
+        smcr_generated_time(tree, hf_time, wait->time);
 }
 
 proto_tree *
-smcr_generated_tree(proto_tree *tree, int hf, int ett, tvbuff_t *tvb, const char *text)
+smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text)
 {
-    proto_item *item = proto_tree_add_none_format(tree, hf, tvb, 0, 0, "%s", text);
+    proto_item *item = proto_tree_add_item(tree, hf, NULL, 0, 0, ENC_NA);
 
+    if (text)
+        proto_item_set_text(item, "%s", text);
     proto_item_set_generated(item);
     return proto_item_add_subtree(item, ett);
 }

@@ -11,15 +11,23 @@
 #include "state/state.h"
 
 /* Show a value as field `hf`, of 32 bits or less, or of 64. */
-proto_item *smcr_generated_uint(proto_tree *tree, int hf, tvbuff_t *tvb, uint32_t value);
-proto_item *smcr_generated_uint64(proto_tree *tree, int hf, tvbuff_t *tvb, uint64_t value);
+proto_item *smcr_generated_uint(proto_tree *tree, int hf, uint32_t value);
+proto_item *smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value);
+
+/* The same, of a value that another line of the frame says: hidden. Filters, columns and JSON find
+ * it. */
+void smcr_hidden_uint(proto_tree *tree, int hf, uint32_t value);
+
+/* Shows a value of 32 bits or less with a text of ours instead of Wireshark's. */
+proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text);
+
+/* Shows how long something took, as field `hf`, of type FT_RELATIVE_TIME. */
+void smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds);
 
 /* Shows a frame, if there is one, and how long somebody has waited since then, if that is known. */
-void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, tvbuff_t *tvb,
-                         const smcr_wait_t *wait);
+void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_wait_t *wait);
 
-/* A subtree of field `hf`, of type FT_NONE, whose line begins with `text`. */
-proto_tree *smcr_generated_tree(proto_tree *tree, int hf, int ett, tvbuff_t *tvb,
-                                const char *text);
+/* A subtree of field `hf`, of type FT_NONE, whose line begins with `text`; NULL: with its name. */
+proto_tree *smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text);
 
 #endif /* SMCR_SHOW_GENERATED_H */

@@ -6,13 +6,12 @@
 
 #include "info.h"
 
-#include <string.h>
-
 #include <epan/addr_resolv.h>
 #include <wsutil/utf8_entities.h>
 
 #include "events.h"
 #include "host/host.h"
+#include "quick_text.h"
 #include "values.h"
 #include "wire/wire.h"
 
@@ -27,32 +26,6 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* These write a text, and return where it ends. Wireshark's functions are slow for what every frame
- * has. */
-static char *
-put_text(char *to, const char *text)
-{
-    size_t length = strlen(text);
-
-    memcpy(to, text, length + 1);
-    return to + length;
-}
-
-static char *
-put_number(char *to, unsigned number)
-{
-    char digits[10];
-    unsigned count = 0;
-
-    do
-        digits[count++] = (char)('0' + number % 10);
-    while (number /= 10);
-    while (count)
-        *to++ = digits[--count];
-    *to = '\0';
-    return to;
-}
-
 /* As col_append_ports() does, where ports have no names. */
 static void
 add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
@@ -64,10 +37,10 @@ add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
         col_append_str(pinfo->cinfo, COL_INFO, " ");
         return;
     }
-    end = put_number(end, conn->port[sender]);
-    end = put_text(end, " " UTF8_RIGHTWARDS_ARROW " ");
-    end = put_number(end, conn->port[!sender]);
-    put_text(end, " ");
+    end = smcr_text_put_number(end, conn->port[sender]);
+    end = smcr_text_put(end, " " UTF8_RIGHTWARDS_ARROW " ");
+    end = smcr_text_put_number(end, conn->port[!sender]);
+    smcr_text_put(end, " ");
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
@@ -92,12 +65,12 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 void
 smcr_info_write(packet_info *pinfo, const smcr_place_t *place)
 {
-    char text[64], *end = put_text(text, "RDMA WRITE Len=");
+    char text[64], *end = smcr_text_put(text, "RDMA WRITE Len=");
 
-    end = put_number(end, place->length);
+    end = smcr_text_put_number(end, place->length);
     if (place->index) {
-        end = put_text(end, " Offset=");
-        put_number(end, place->offset);
+        end = smcr_text_put(end, " Offset=");
+        smcr_text_put_number(end, place->offset);
     }
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }

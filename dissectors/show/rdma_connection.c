@@ -59,75 +59,75 @@ title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roc
 }
 
 static void
-show_peers(tvbuff_t *tvb, proto_tree *tree, const smcr_record_t *record, const smcr_roce_t *roce,
+show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_roce_t *roce,
            const source_t *source)
 {
     const smcr_rdma_flow_t *flow = record->rdma;
     smcr_qp_key_t sender = {.qpn = source->qpn};
 
     memcpy(sender.gid, roce->source, SMCR_GID_LENGTH);
-    smcr_generated_uint(tree, hf_smcr_rdma_flow, tvb, flow->index);
+    smcr_generated_uint(tree, hf_smcr_rdma_flow, flow->index);
     if (flow->peer)
-        smcr_generated_uint(tree, hf_smcr_rdma_peer, tvb, flow->peer->index);
+        smcr_generated_uint(tree, hf_smcr_rdma_peer, flow->peer->index);
     if (source->ground)
-        smcr_annotate_source(tvb, tree, &sender, source->ground);
-    smcr_annotate_target(tvb, tree, &roce->target);
+        smcr_annotate_source(tree, &sender, source->ground);
+    smcr_annotate_target(tree, &roce->target);
 }
 
 /* ---- communication management ---- */
 
 /* States of an end whose role the capture does not tell are not said. */
 static void
-show_states(tvbuff_t *tvb, proto_tree *tree, const smcr_cm_note_t *note)
+show_states(proto_tree *tree, const smcr_cm_note_t *note)
 {
     if (note->known[SMCR_CM_CLIENT])
-        smcr_generated_uint(tree, hf_smcr_cm_client_state, tvb, note->states[SMCR_CM_CLIENT]);
+        smcr_generated_uint(tree, hf_smcr_cm_client_state, note->states[SMCR_CM_CLIENT]);
     if (note->known[SMCR_CM_SERVER])
-        smcr_generated_uint(tree, hf_smcr_cm_server_state, tvb, note->states[SMCR_CM_SERVER]);
+        smcr_generated_uint(tree, hf_smcr_cm_server_state, note->states[SMCR_CM_SERVER]);
 }
 
 /* The frame in which the connection's end sent the message, if that was before this one. */
 static void
-show_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *conn,
+show_frame(packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *conn,
            unsigned side, uint8_t attribute)
 {
     uint32_t frame = smcr_cm_frame(conn, side, attribute);
 
     if (frame && frame < pinfo->num)
-        smcr_generated_uint(tree, hf, tvb, frame);
+        smcr_generated_uint(tree, hf, frame);
 }
 
 static void
-show_service(tvbuff_t *tvb, proto_tree *tree, const smcr_cm_conn_t *conn)
+show_service(proto_tree *tree, const smcr_cm_conn_t *conn)
 {
     if (conn->service_known)
-        smcr_generated_uint64(tree, hf_smcr_cm_service_id, tvb, conn->service_id);
+        smcr_generated_uint64(tree, hf_smcr_cm_service_id, conn->service_id);
     if (conn->port_known)
-        smcr_generated_uint(tree, hf_smcr_cm_port, tvb, conn->port);
+        smcr_generated_uint(tree, hf_smcr_cm_port, conn->port);
 }
 
 static void
-show_management(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
     const smcr_cm_note_t *note = record->cm;
     const smcr_cm_conn_t *conn = note->conn;
     proto_tree *below = proto_item_add_subtree(
-        smcr_generated_uint(tree, hf_smcr_cm_connection, tvb, conn->index), ett_smcr_cm);
+        smcr_generated_uint(tree, hf_smcr_cm_connection, conn->index), ett_smcr_cm);
 
     if (record->kind == SMCR_PACKET_CM) {
-        smcr_generated_uint(below, hf_smcr_cm_message, tvb, note->attribute);
+        smcr_generated_uint(below, hf_smcr_cm_message, note->attribute);
         if (note->repeat_of)
-            smcr_generated_uint(below, hf_smcr_cm_repeat_of, tvb, note->repeat_of);
+            smcr_generated_uint(below, hf_smcr_cm_repeat_of, note->repeat_of);
         if (note->attribute == SMCR_CM_REJ)
-            smcr_generated_uint(below, hf_smcr_cm_reason, tvb, note->reason);
+            smcr_generated_uint(below, hf_smcr_cm_reason, note->reason);
         if (note->attribute == SMCR_CM_SIDR_REP)
-            smcr_generated_uint(below, hf_smcr_cm_status, tvb, note->status);
+            smcr_generated_uint(below, hf_smcr_cm_status, note->status);
     }
     if (conn->roles_known)
-        show_states(tvb, below, note);
-    show_service(tvb, below, conn);
-    show_frame(tvb, pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_CM_REQ);
-    show_frame(tvb, pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_CM_REP);
+        show_states(below, note);
+    show_service(below, conn);
+    show_frame(pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_CM_REQ);
+    show_frame(pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_CM_REP);
 }
 
 /* Why a connection does not come about, or ends; NULL: the message does not say that it does. */
@@ -174,14 +174,14 @@ smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_r
 {
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     source_t source = source_of(record, roce);
-    proto_tree *below = smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma, tvb,
+    proto_tree *below = smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma,
                                             title_of(pinfo, record, roce, &source));
 
     pinfo->current_proto = "SMC-R";
     if (proto_field_is_referenced(tree, proto_smcr)) {
-        show_peers(tvb, below, record, roce, &source);
+        show_peers(below, record, roce, &source);
         if (record->cm)
-            show_management(tvb, pinfo, below, record);
+            show_management(pinfo, below, record);
         smcr_analysis_show(tvb, pinfo, below, record, roce);
     }
     smcr_events_show(pinfo, proto_tree_get_parent(below), record);

@@ -11,6 +11,7 @@
 #include "generated.h"
 #include "info.h"
 #include "message/message.h"
+#include "quick_text.h"
 #include "wire/wire.h"
 
 /* As InfiniBand's dissector calls them. */
@@ -31,21 +32,41 @@ part_name(uint8_t opcode)
 }
 
 static void
-show_place(tvbuff_t *data, proto_tree *tree, const smcr_record_t *record)
+show_place(proto_tree *tree, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->place;
     smcr_piece_t piece = smcr_place_piece(place);
 
     if (place->index) {
-        smcr_generated_uint(tree, hf_smcr_rmb_index, data, place->index);
-        smcr_generated_uint(tree, hf_smcr_write_offset, data, place->offset);
+        smcr_hidden_uint(tree, hf_smcr_rmb_index, place->index);
+        smcr_hidden_uint(tree, hf_smcr_write_offset, place->offset);
     }
     if (piece.known)
-        smcr_generated_uint64(tree, hf_smcr_stream_offset, data, piece.position);
+        smcr_generated_uint64(tree, hf_smcr_stream_offset, piece.position);
     if (piece.rewritten && record->fate == SMCR_FATE_TAKE) /* else it has turned out later */
-        smcr_generated_uint(tree, hf_smcr_stream_rewritten, data, piece.rewritten);
+        smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
     if (piece.gap && !smcr_place_rare(place)->gap_is_seen)
-        smcr_generated_uint64(tree, hf_smcr_stream_gap, data, piece.gap);
+        smcr_generated_uint64(tree, hf_smcr_stream_gap, piece.gap);
+}
+
+/* What stands in this line has no other: its fields are hidden. */
+static proto_tree *
+show_top(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce, const smcr_place_t *place)
+{
+    char text[128], *end = smcr_text_put(text, "SMC-R, RDMA WRITE ");
+
+    end = smcr_text_put(end, part_name(roce->opcode));
+    end = smcr_text_put(end, ", ");
+    end = smcr_text_put_number(end, place->length);
+    end = smcr_text_put(end, " bytes");
+    if (place->index) {
+        end = smcr_text_put(end, " to offset ");
+        end = smcr_text_put_number(end, place->offset);
+        end = smcr_text_put(end, " of RMB element ");
+        smcr_text_put_number(end, place->index);
+    }
+    proto_item *top = smcr_item_top(tree, data, text);
+    return proto_item_add_subtree(top, ett_smcr);
 }
 
 static void
@@ -53,16 +74,12 @@ show_fields(tvbuff_t *data, proto_tree *below, const smcr_roce_t *roce,
             const smcr_record_t *record)
 {
     uint32_t length = record->place->length;
-    proto_item *top = proto_tree_get_parent(below);
 
-    proto_item_append_text(top, ", RDMA WRITE %s, %u bytes", part_name(roce->opcode), length);
-    if (record->place->index)
-        proto_item_append_text(top, " to offset %u of the RMB element", record->place->offset);
     smcr_item_kind(below, hf_smcr_write, data);
-    smcr_generated_uint(below, hf_smcr_write_len, data, length);
-    show_place(data, below, record);
+    smcr_hidden_uint(below, hf_smcr_write_len, length);
+    show_place(below, record);
     if (roce->has_reth)
-        smcr_generated_uint(below, hf_smcr_rkey, data, roce->rkey);
+        smcr_generated_uint(below, hf_smcr_rkey, roce->rkey);
 }
 
 proto_tree *
@@ -71,15 +88,13 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 {
     const smcr_place_t *place = record->place;
     uint32_t captured = tvb_captured_length(data);
-    proto_tree *below = tree;
+    proto_tree *below = tree ? show_top(data, tree, roce, place) : NULL;
 
-    if (tree)
-        below = proto_item_add_subtree(smcr_item_top(tree, data, "SMC-R"), ett_smcr);
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, below, roce, record);
     smcr_info_write(pinfo, place);
     if (captured < place->length)
-        smcr_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, data, captured),
+        smcr_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
                         &ei_smcr_cut_short);
     return below;
 }

@@ -156,11 +156,11 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
 
 /* What the Decline means: that the connection falls back, if it has not done so before. */
 static void
-show_decline(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+show_decline(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     if (conn && conn->fallback.kind == SMCR_FALLBACK_DECLINED &&
         conn->fallback.frame == pinfo->num)
-        smcr_fallback_show(message, pinfo, tree, conn);
+        smcr_fallback_show(pinfo, tree, conn);
     else
         smcr_raise(pinfo, proto_tree_get_parent(tree), &ei_smcr_clc_declined);
 }
@@ -181,7 +181,7 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
     }
     if (clc.header.type == SMCR_CLC_DECLINE)
-        show_decline(message, pinfo, below, conn);
+        show_decline(pinfo, below, conn);
     run_builtin(message, pinfo, tree);
     return clc.header.type;
 }
@@ -316,10 +316,9 @@ show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smc
 {
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
 
-    proto_item_set_generated(stream);
-    proto_item_set_hidden(stream);
-    smcr_show_end_names(tvb, pinfo, tree, conn, !smcr_handshake_from_client(pinfo, conn));
-    smcr_show_host_addresses(tvb, pinfo, tree, conn);
+    smcr_item_hide(stream);
+    smcr_show_end_names(pinfo, tree, conn, !smcr_handshake_from_client(pinfo, conn));
+    smcr_show_host_addresses(pinfo, tree, conn);
 }
 
 /* What rules say of the first bytes of the application. */
@@ -347,13 +346,12 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     tap_data(tvb, offset, pinfo, conn, data);
     show_hidden_names(tvb, pinfo, tree, conn);
     if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
-        smcr_fallback_show(tvb, pinfo, tree, conn);
+        smcr_fallback_show(pinfo, tree, conn);
         return;
     }
     proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
                                                smcr_fallback_reason(pinfo->pool, &conn->fallback));
-    proto_item_set_generated(reason);
-    proto_item_set_hidden(reason);
+    smcr_item_hide(reason);
 }
 
 /* Only a server accepts. Who declines is not certain; then the sender is taken for the client. */

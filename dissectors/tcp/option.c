@@ -97,7 +97,7 @@ smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const stru
         return;
     check_sender(pinfo, item, conn, tcp);
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
-    smcr_annotate_conn(tvb, pinfo, walk.tree, conn, from_server);
+    smcr_annotate_conn(pinfo, walk.tree, conn, from_server);
     smcr_tap_segment(pinfo, &(smcr_segment_t){
                                 .conn = conn, .from_server = from_server, .has_option = true});
 }
@@ -137,13 +137,13 @@ smcr_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader 
 }
 
 void
-smcr_option_show_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+smcr_option_show_mss(packet_info *pinfo, proto_tree *tree)
 {
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
 
     if (!conn || conn->fallback.kind != SMCR_FALLBACK_NO_OPTION ||
         conn->fallback.frame != pinfo->num)
         return;
-    smcr_annotate_conn(tvb, pinfo, tree, conn, 1);
-    smcr_fallback_show(tvb, pinfo, tree, conn);
+    smcr_annotate_conn(pinfo, tree, conn, 1);
+    smcr_fallback_show(pinfo, tree, conn);
 }

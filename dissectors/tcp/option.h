@@ -29,6 +29,6 @@ void smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 void smcr_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Says so, if the segment proves that the connection does not use SMC-R. */
-void smcr_option_show_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
+void smcr_option_show_mss(packet_info *pinfo, proto_tree *tree);
 
 #endif /* SMCR_TCP_OPTION_H */
