@@ -27,7 +27,7 @@ static ws_bool
 dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (tvb_captured_length(tvb) < SMCR_EYECATCHER_LENGTH || !smcr_clc_begins(tvb, 0, pinfo) ||
-        smcr_handshake_bypass(pinfo) || !smcr_heuristic_enabled(heuristic))
+        smcr_handshake_bypass() || !smcr_heuristic_enabled(heuristic))
         return false;
     bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
     smcr_heuristic_takes(heuristic, pinfo);

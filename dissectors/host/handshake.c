@@ -34,24 +34,27 @@ smcr_tcp_ids(void)
 
 /* ---- bytes that are no CLC ---- */
 
-#define BYPASS_KEY 0 /* of our data of a packet */
+static conversation_t *bypassed; /* in the call of TCP that is running; NULL: none is */
 
-void
-smcr_handshake_begin_bypass(packet_info *pinfo, conversation_t *conversation)
+conversation_t *
+smcr_handshake_begin_bypass(conversation_t *conversation)
 {
-    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY, conversation);
+    conversation_t *outer = bypassed;
+
+    bypassed = conversation;
+    return outer;
 }
 
 void
-smcr_handshake_end_bypass(packet_info *pinfo)
+smcr_handshake_end_bypass(conversation_t *outer)
 {
-    p_remove_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY);
+    bypassed = outer;
 }
 
 conversation_t *
-smcr_handshake_bypass(packet_info *pinfo)
+smcr_handshake_bypass(void)
 {
-    return p_get_proto_data(pinfo->pool, pinfo, proto_smcr, BYPASS_KEY);
+    return bypassed;
 }
 
 dissector_handle_t

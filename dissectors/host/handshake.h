@@ -28,13 +28,14 @@ void smcr_handshake_handoff(void);
 
 /*
  * Around a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on what comes to
- * it, to a dissector that `conversation` may have below our claim. Calls nest within a packet.
+ * it, to a dissector that `conversation` may have below our claim. Calls nest within a packet: what
+ * the first returns, the second takes. An exception must not pass by the second.
  */
-void smcr_handshake_begin_bypass(packet_info *pinfo, conversation_t *conversation);
-void smcr_handshake_end_bypass(packet_info *pinfo);
+conversation_t *smcr_handshake_begin_bypass(conversation_t *conversation);
+void smcr_handshake_end_bypass(conversation_t *outer);
 
 /* The conversation of the innermost such call, NULL outside of one. */
-conversation_t *smcr_handshake_bypass(packet_info *pinfo);
+conversation_t *smcr_handshake_bypass(void);
 
 /* The dissector of the whole conversation in this frame: one above our claim, or one that it hides.
  * NULL: there is none but ours. */

@@ -135,13 +135,13 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     }
     compat_tcpinfo_set_stream(&tcpinfo, conn->tcp_stream);
     add_tcp_stream(fresh, below, conn);
-    smcr_handshake_begin_bypass(pinfo, conn->conversation);
+    conversation_t *outer = smcr_handshake_begin_bypass(conn->conversation);
     TRY {
         dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
                             pinfo->destport, tree, below, tcpd, &tcpinfo);
     }
     FINALLY {
-        smcr_handshake_end_bypass(pinfo);
+        smcr_handshake_end_bypass(outer);
         restore(pinfo, &saved);
     }
     ENDTRY;

@@ -40,6 +40,14 @@ smcr_asking_handoff(void)
     known.export_tap = find_tap_id(EXPORT_PDU_TAP_NAME_LAYER_7);
 }
 
+/* Whether all bytes go to TCP, whatever the policy says. */
+static bool
+is_off(void)
+{
+    return smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS ||
+           have_tap_listener(known.export_tap);
+}
+
 /* Whether TCP has somebody to give the bytes to before it asks heuristics, or needs all of them. */
 static bool
 is_served(const smcr_conn_t *conn, uint32_t frame)
@@ -47,7 +55,7 @@ is_served(const smcr_conn_t *conn, uint32_t frame)
     return smcr_handshake_other(conn->conversation, frame) ||
            dissector_get_uint_handle(known.ports, conn->port[0]) ||
            dissector_get_uint_handle(known.ports, conn->port[1]) ||
-           smcr_handshake_orders_segments(conn) || have_tap_listener(known.export_tap);
+           smcr_handshake_orders_segments(conn);
 }
 
 static asking_t *
@@ -98,11 +106,12 @@ is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_stre
 smcr_ask_t
 smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record, smcr_stretch_t bytes)
 {
-    if (smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS ||
-        is_served(record->conn, pinfo->num))
+    if (is_off())
         return SMCR_ASK_AS_TCP;
-    if (pinfo->fd->visited)
+    if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
         return record->place->is_unasked ? SMCR_ASK_NOT : SMCR_ASK_AS_TCP;
+    if (is_served(record->conn, pinfo->num))
+        return SMCR_ASK_AS_TCP;
     if (is_worth_asking(pinfo, record, bytes))
         return SMCR_ASK_NOW;
     smcr_place_set_unasked(record->place);
@@ -115,6 +124,8 @@ smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
 {
     asking_t *asking = find(record->conn);
 
+    if (!asking && declined && bytes.begin == 0)
+        return; /* many connections say no more: nothing is kept of them */
     if (!asking) {
         asking = wmem_new0(wmem_file_scope(), asking_t);
         conversation_add_proto_data(record->conn->conversation, proto_smcr, asking);

@@ -39,7 +39,7 @@ typedef struct {
     current_t *current;
 } cell_t;
 
-#define CELL 1 /* key of p_add_proto_data(); handshake.c has another */
+#define CELL 0 /* key of p_add_proto_data() */
 
 /* The frame's cell, made if that is wanted; else NULL where there is none. */
 static cell_t *

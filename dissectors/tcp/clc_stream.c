@@ -262,13 +262,13 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
     conversation_t *conversation = find_or_create_conversation(pinfo);
 
     keep_info(pinfo);
-    smcr_handshake_begin_bypass(pinfo, conversation);
+    conversation_t *outer = smcr_handshake_begin_bypass(conversation);
     TRY {
         decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
                          get_tcp_conversation_data(conversation, pinfo), data);
     }
     FINALLY {
-        smcr_handshake_end_bypass(pinfo);
+        smcr_handshake_end_bypass(outer);
     }
     ENDTRY;
     trim_info(pinfo);
@@ -400,7 +400,7 @@ learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo
 int
 smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    conversation_t *bypass = smcr_handshake_bypass(pinfo);
+    conversation_t *bypass = smcr_handshake_bypass();
 
     if (pinfo->flags.in_error_pkt) /* quoted: it is no segment on the wire */
         return 0;

@@ -166,6 +166,14 @@ def test_what_is_found(tshark, capture, two_pass):
         assert adaptive[protocol] <= always[protocol]
 
 
+def test_what_was_passed_over_stays(tshark, capture):
+    """Also where a heuristic has taken the whole conversation since then, with the frames before it."""
+    path, frames = capture
+    one, two = (found(tshark, path, "adaptive", two_pass) for two_pass in (False, True))
+    for (situation, protocol, before), sent in frames.items():
+        assert set(sent) & one[protocol] == set(sent) & two[protocol], (situation.__name__, protocol, before)
+
+
 def test_the_policy_skips(tshark, capture):
     """The test above says nothing where nothing is skipped: a single known message in the middle is not found."""
     path, _ = capture
