@@ -1,6 +1,7 @@
 /* asking.c
- * Keeps for each direction how often its bytes were declined, and where the last of them were. What
- * the first pass decides is kept with the packet.
+ * The connection counts how often the bytes of a direction were declined. What else the policy
+ * needs is kept from the last of these refusals on, so that short connections have nothing of it.
+ * What the first pass decides is kept with the packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,11 +18,11 @@ typedef struct {
     uint64_t when;    /* nanoseconds since the epoch */
     uint64_t end;     /* position in the stream behind them */
     uint32_t frame;
-    uint8_t declined; /* how often, in a row; at most SMCR_ASKING_REFUSALS */
-    uint8_t skipped;  /* packets since somebody was asked */
+    uint8_t skipped; /* packets since somebody was asked */
 } last_t;
 
-/* Of a connection, from the first answer on. Kept with Wireshark's conversation. */
+/* Of a connection that a heuristic has accepted, or of which a direction counts as unknown. Kept
+ * with Wireshark's conversation. */
 typedef struct {
     last_t last[2]; /* client to server, and the reverse */
     bool accepted;  /* by a heuristic, in some direction */
@@ -96,7 +97,8 @@ is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_stre
     if (!asking || asking->accepted)
         return true;
     last_t *last = &asking->last[record->direction];
-    if (last->declined < SMCR_ASKING_REFUSALS || may_begin(asking, pinfo, record, bytes))
+    if (record->conn->side[!record->sender].declined < SMCR_ASKING_REFUSALS ||
+        may_begin(asking, pinfo, record, bytes))
         return true;
     last->skipped++;
     note(last, pinfo, bytes);
@@ -123,16 +125,17 @@ smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
                    smcr_stretch_t bytes, bool declined)
 {
     asking_t *asking = find(record->conn);
+    unsigned refusals =
+        declined ? smcr_conn_decline(record->conn, !record->sender, SMCR_ASKING_REFUSALS) : 0;
 
-    if (!asking && declined && bytes.begin == 0)
-        return; /* many connections say no more: nothing is kept of them */
+    if (!asking && declined && refusals < SMCR_ASKING_REFUSALS)
+        return;
     if (!asking) {
         asking = wmem_new0(wmem_file_scope(), asking_t);
         conversation_add_proto_data(record->conn->conversation, proto_smcr, asking);
     }
     last_t *last = &asking->last[record->direction];
     asking->accepted |= !declined;
-    last->declined = MIN(last->declined + 1, SMCR_ASKING_REFUSALS);
     last->skipped = 0;
     note(last, pinfo, bytes);
 }

@@ -4,8 +4,7 @@
  * Wireshark's TCP asks dozens of heuristics about each segment of a protocol that nobody knows, and
  * all of them decline again and again: that is half of what dissecting bulk data costs. A heuristic
  * knows its protocol by how a message begins. So a direction whose bytes were declined
- * SMCR_ASKING_REFUSALS times in a row is asked about again only where a message may begin. The
- * first word of a connection does not count, so that nothing is kept of short ones. What a
+ * SMCR_ASKING_REFUSALS times in a row is asked about again only where a message may begin. What a
  * dissector of the port or of the conversation is for, and a connection that a heuristic has once
  * accepted, is not concerned.
  *

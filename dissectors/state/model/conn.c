@@ -139,6 +139,16 @@ smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
     }
 }
 
+unsigned
+smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most)
+{
+    uint8_t *declined = &conn->side[side].declined;
+
+    if (*declined < most)
+        ++*declined;
+    return *declined;
+}
+
 int
 smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 {

@@ -48,6 +48,8 @@ typedef struct {
     smcr_cursor_t prod;  /* of that message */
     smcr_cursor_t cons;
     uint8_t cdc_flags, cdc_state;
+    uint8_t declined;    /* how often heuristics declined what this side receives, in a row; at
+                            most what smcr_conn_decline() was told */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
     uint32_t strayed_frame; /* WRITE that went to another link before any of them; 0: none */
@@ -183,6 +185,10 @@ bool smcr_conn_has_base(const smcr_conn_t *conn, int side);
 /* The stream that `side` receives, begun when its element's size is known, and where data begins in
  * it. `offset` is a place in the element that data goes to, or comes from. NULL: not known. */
 smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);
+
+/* The heuristics have declined what `side` receives. Returns how often they have, in a row, at most
+ * `most`. */
+unsigned smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */
 int smcr_conn_direction(const smcr_lgr_t *lgr, int side);
