@@ -140,21 +140,31 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
                                   smcr_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
+/* An item that no byte of the frame says, or that its headers say. */
+static void
+hide_if(bool in_headers, proto_item *item)
+{
+    proto_item_set_generated(item);
+    if (in_headers)
+        proto_item_set_hidden(item);
+}
+
 /* The rest of one end of an RDMA connection, below its queue pair: the GID, and what either end
  * is found by. */
 static void
-show_end(proto_tree *tree, const smcr_qp_key_t *key, int hf_gid)
+show_end(proto_tree *tree, const smcr_qp_key_t *key, int hf_gid, bool in_headers)
 {
     ws_in6_addr gid;
 
     memcpy(&gid, key->gid, sizeof gid);
-    smcr_item_hide(proto_tree_add_ipv6(tree, hf_gid, NULL, 0, 0, &gid));
+    hide_if(in_headers, proto_tree_add_ipv6(tree, hf_gid, NULL, 0, 0, &gid));
     smcr_hidden_uint(tree, hf_smcr_qpn, key->qpn);
     smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_gid, NULL, 0, 0, &gid));
 }
 
 void
-smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground)
+smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground,
+                     bool in_headers)
 {
     char text[80], *end = smcr_text_put_qpn(text, key->qpn);
 
@@ -163,16 +173,16 @@ smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_groun
         smcr_text_put(end, val_to_str_const(ground, smcr_grounds, ""));
     }
     smcr_generated_text(tree, hf_smcr_src_qpn, key->qpn, text);
-    show_end(tree, key, hf_smcr_src_gid);
+    show_end(tree, key, hf_smcr_src_gid, in_headers);
     if (ground)
         smcr_hidden_uint(tree, hf_smcr_src_qpn_from, ground);
 }
 
 void
-smcr_annotate_target(proto_tree *tree, const smcr_qp_key_t *key)
+smcr_annotate_target(proto_tree *tree, const smcr_qp_key_t *key, bool in_headers)
 {
-    smcr_hidden_uint(tree, hf_smcr_dst_qpn, key->qpn);
-    show_end(tree, key, hf_smcr_dst_gid);
+    hide_if(in_headers, proto_tree_add_uint(tree, hf_smcr_dst_qpn, NULL, 0, 0, key->qpn));
+    show_end(tree, key, hf_smcr_dst_gid, in_headers);
 }
 
 /* The link's line: its number on the wire, or, as long as that is not known, its index. */
@@ -212,9 +222,10 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
     if (record->lgr_proven)
         smcr_hidden_uint(below, hf_smcr_lgr, link->lgr->index);
     if (record->sender_known)
-        smcr_annotate_source(below, &link->qp[record->sender].key, link->qp[record->sender].ground);
+        smcr_annotate_source(below, &link->qp[record->sender].key, link->qp[record->sender].ground,
+                             roce);
     if (record->receiver_known)
-        smcr_annotate_target(below, &link->qp[!record->sender].key);
+        smcr_annotate_target(below, &link->qp[!record->sender].key, roce);
     frame_link(pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 

@@ -19,10 +19,12 @@ void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t 
 void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *record, const smcr_roce_t *roce);
 
-/* The queue pair that sends a packet, and what it is known from. */
-void smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground);
+/* The queue pair that sends a packet, and what it is known from. `in_headers`: the packet's headers
+ * say what they can, as those of RoCE do, and that is hidden here. */
+void smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground,
+                          bool in_headers);
 
 /* The queue pair that receives it. */
-void smcr_annotate_target(proto_tree *tree, const smcr_qp_key_t *key);
+void smcr_annotate_target(proto_tree *tree, const smcr_qp_key_t *key, bool in_headers);
 
 #endif /* SMCR_SHOW_ANNOTATE_H */

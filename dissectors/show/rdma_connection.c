@@ -70,8 +70,8 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_roce_t *roc
     if (flow->peer)
         smcr_generated_uint(tree, hf_smcr_rdma_peer, flow->peer->index);
     if (source->ground)
-        smcr_annotate_source(tree, &sender, source->ground);
-    smcr_annotate_target(tree, &roce->target);
+        smcr_annotate_source(tree, &sender, source->ground, true);
+    smcr_annotate_target(tree, &roce->target, true);
 }
 
 /* ---- communication management ---- */
