@@ -83,9 +83,10 @@ that: use `tshark -2` or the window. The same holds for an RDMA WRITE that was c
 connection.
 
 A value that a line of the frame says has no further line: addresses, ports and TCP stream stand in the line of the
-connection, index and link group in that of the link, length and place in that of the RDMA WRITE; of a RoCE packet, the
-GIDs and the destination queue pair stand in the headers. Such fields are hidden. Filters, columns, `-T fields` and JSON find them;
-`-o protocols.display_hidden_proto_items:TRUE` shows them, in the window Preferences > Protocols.
+connection, index and link group in that of the link, length and place in that of the RDMA WRITE; of a RoCE packet,
+the GIDs and the destination queue pair stand in the headers. Such fields are hidden. Filters, columns, `-T fields`
+and JSON find them; `-o protocols.display_hidden_proto_items:TRUE` shows them, in the window Preferences >
+Protocols.
 """
 
 SEVERITIES = {
