@@ -44,8 +44,14 @@ def test_sharkd(tshark, scratch):
     path.write_text("\n".join(sharkd.lines(requests)) + "\n")
     with path.open() as stdin:
         anew = tshark.start("-", program="sharkd", stdin=stdin)
-    assert result(tshark.start("-", program="sharkd", input=path.read_text())) == result(anew)
+    copy = tshark.start("-", program="sharkd", input=path.read_text())
+    assert [without_unset(each) for each in result(copy)] == [without_unset(each) for each in result(anew)]
     assert tshark.started("sharkd").is_ready
+
+
+def without_unset(text):
+    """Where a follower has no filter, sharkd of 4.4 prints a number that nobody has set."""
+    return re.sub(r'("filter":null,"stream":)\d+', r"\1", str(text))
 
 
 def test_runs_know_nothing_of_each_other(tshark):

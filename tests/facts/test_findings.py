@@ -24,10 +24,10 @@ SEND = "udp.dstport == 4791 && frame[42:1] == 04"      # over IPv4: RC SEND Only
 SEND_IPV6 = "udp.dstport == 4791 && frame[62:1] == 04"
 NAK = "infiniband.aeth.syndrome.opcode == 3"
 CE = "ip.dsfield.ecn == 3"
-ABORT = f"{SEND} && frame[54:2] == fe:2c && frame[79:1] == 20"
-BLOCKED = f"{SEND} && frame[54:2] == fe:2c && frame[78:1] == 80"
-BLOCKED_IPV6 = f"{SEND_IPV6} && frame[74:2] == fe:2c && frame[98:1] == 80"
-DELETE_LINK = f"{SEND} && frame[54:1] == 24"
+ABORT = f"{SEND} && frame[54:2] == fe:2c && frame[79:1] == 0x20"
+BLOCKED = f"{SEND} && frame[54:2] == fe:2c && frame[78:1] == 0x80"
+BLOCKED_IPV6 = f"{SEND_IPV6} && frame[74:2] == fe:2c && frame[98:1] == 0x80"
+DELETE_LINK = f"{SEND} && frame[54:1] == 0x24"
 DELETE_LINK_IPV6 = f"{SEND_IPV6} && frame[74:1] == 04"
 
 

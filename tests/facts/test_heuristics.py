@@ -21,6 +21,7 @@ from carriers import CLIENT, SERVER, UNKNOWN as PORT, Link, Pcap, Smcr  # noqa: 
 SETTINGS = ("always", "adaptive")
 UNKNOWN = b"0123456789" * 6
 LONG = [name for name, path in beds.captures("real", "synthetic").items() if path.stat().st_size > 64 * 1024]
+MTU = 1024  # of Link
 AT_ONCE = 16  # refusals after which the policy begins (payload/asking.h)
 
 SIP = b"OPTIONS sip:a@b.example SIP/2.0\r\nVia: SIP/2.0/TCP c.example;branch=z9hG4bK1\r\nContent-Length: 0\r\n\r\n"
@@ -63,7 +64,7 @@ class Talk:
             conn.tell(1 - sender)
         before = self.pcap.frames
         conn.send(sender, data)
-        return before + 1
+        return before + -(-len(data) // MTU)  # the last packet of the message has it whole
 
     def say_known(self, data, sender=CLIENT):
         self.frames.append(self.say(data, sender))

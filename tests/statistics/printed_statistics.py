@@ -27,7 +27,7 @@ def srt(tshark, capture, where="", options=("-2",)):
     rows, table = [], None
     for line in tshark.show(capture, *options, "-q", "-z", tap).splitlines():
         if line.startswith("Filter: "):
-            table = line.removeprefix("Filter: ")
+            table = line.removeprefix("Filter: ").removesuffix(f" and ({where})")  # which 4.4 says, too
         elif match := SRT_ROW.fullmatch(line):
             index, name, count, *times = match.groups()
             rows.append(Row(table, int(index), name, int(count), *map(microseconds, times)))
