@@ -38,6 +38,8 @@ static const struct {
     {"a segment is absent", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 2, 0, ""},
                              {CLIENT, PROPOSAL, 3, 0, ""}}},
     {"chases", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DECLINE, 1, 0, "DECLINE_CHASES"}}},
+    {"answered before", {{SERVER, ACCEPT, 0, 1, ""}, {CLIENT, PROPOSAL, 0, 0, ""},
+                         {CLIENT, DECLINE, 1, 1, ""}}},
     {"answers what is absent", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DECLINE, 1, 1, ""}}},
     {"data", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DATA, 1, 0, "DATA_INSTEAD"}}},
     {"data behind what is absent", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DATA, 1, 1, ""}}},

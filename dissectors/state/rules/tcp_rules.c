@@ -265,6 +265,16 @@ check_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- CLC messages ---- */
 
+/* Whether the sender had not taken in yet what has come from the other side: the message was sent
+ * before that, though the capture has it behind. */
+static bool
+is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_span_t *span = arrival->span;
+
+    return span && (int32_t)(conn->clc_next[!sender_of(arrival)] - span->taken) > 0;
+}
+
 /* What later messages are judged by. */
 static void
 remember(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
@@ -273,7 +283,8 @@ remember(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc
 
     if (type <= SMCR_CLC_DECLINE)
         conn->clc_types |= (uint8_t)(1U << type);
-    conn->clc_last_by_server = sender_of(arrival);
+    if (!is_overtaken(arrival, conn))
+        conn->clc_last_by_server = sender_of(arrival);
     if (clc->malformed) {
         conn->malformed_frame = arrival->when.frame;
         conn->malformed_by_server = sender_of(arrival);
