@@ -125,10 +125,9 @@ smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
                    smcr_stretch_t bytes, bool declined)
 {
     asking_t *asking = find(record->conn);
-    unsigned refusals =
-        declined ? smcr_conn_decline(record->conn, !record->sender, SMCR_ASKING_REFUSALS) : 0;
 
-    if (!asking && declined && refusals < SMCR_ASKING_REFUSALS)
+    if (declined && !smcr_conn_decline(record->conn, !record->sender, SMCR_ASKING_REFUSALS) &&
+        !asking)
         return;
     if (!asking) {
         asking = wmem_new0(wmem_file_scope(), asking_t);

@@ -139,14 +139,14 @@ smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
     }
 }
 
-unsigned
+bool
 smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most)
 {
     uint8_t *declined = &conn->side[side].declined;
 
     if (*declined < most)
         ++*declined;
-    return *declined;
+    return *declined == most;
 }
 
 int

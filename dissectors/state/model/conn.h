@@ -186,9 +186,9 @@ bool smcr_conn_has_base(const smcr_conn_t *conn, int side);
  * it. `offset` is a place in the element that data goes to, or comes from. NULL: not known. */
 smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
-/* The heuristics have declined what `side` receives. Returns how often they have, in a row, at most
- * `most`. */
-unsigned smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);
+/* The heuristics have declined what `side` receives. Returns whether they have `most` times in a
+ * row. */
+bool smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */
 int smcr_conn_direction(const smcr_lgr_t *lgr, int side);
