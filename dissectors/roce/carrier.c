@@ -204,6 +204,10 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 
     pinfo->ptype = PT_IBQP;
     pinfo->destport = packet->roce.target.qpn;
+    if (packet->roce.opcode == SMCR_RC_ACK) {
+        smcr_info_begin_answer(pinfo, &packet->roce);
+        return (int)tvb_captured_length(tvb);
+    }
     if (!packet->payload)
         packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
     show_as_layer(packet->payload, pinfo, tree, current);
@@ -222,9 +226,13 @@ needs_no_infiniband(smcr_roce_start_t start, const proto_tree *tree, const smcr_
 /* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
 static int
 dissect_acknowledgement(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
-                        proto_tree *tree, void *data, const smcr_packet_t *packet)
+                        proto_tree *tree, void *data, smcr_packet_t *packet)
 {
-    int used = smcr_hooks_original(start, tvb, pinfo, tree, data);
+    bool alone = needs_no_infiniband(start, tree, packet) && packet->roce.has_aeth &&
+                 tvb_captured_length(tvb) == tvb_reported_length(tvb);
+    current_t current = {.packet = packet};
+    int used = alone ? call_dissector_only(handles.headers, tvb, pinfo, tree, &current)
+                     : smcr_hooks_original(start, tvb, pinfo, tree, data);
 
     if (used > 0)
         smcr_show_empty(tvb, pinfo, tree, packet);

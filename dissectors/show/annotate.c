@@ -22,11 +22,11 @@
 #include "quick_text.h"
 #include "values.h"
 
-static void
-frame_link(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
+/* Whether there is such a frame, before this one. */
+static bool
+is_before(const packet_info *pinfo, uint32_t frame)
 {
-    if (frame && frame < pinfo->num)
-        smcr_generated_uint(tree, hf, frame);
+    return frame && frame < pinfo->num;
 }
 
 /* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
@@ -39,21 +39,11 @@ any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
     return false;
 }
 
-static const char *
-address_text(packet_info *pinfo, const smcr_conn_t *conn, unsigned role)
-{
-    address addr;
-
-    smcr_endpoint_tcp_address(conn, role, &addr);
-    return address_to_str(pinfo->pool, &addr);
-}
-
 /* "0 (10.0.0.1:54558 to 10.0.0.2:8080, TCP stream 3)" */
 static const char *
-tcp_text(packet_info *pinfo, const smcr_conn_t *conn)
+tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_ends_t *ends)
 {
-    const char *client = smcr_end_name(pinfo->pool, conn, 0);
-    const char *server = smcr_end_name(pinfo->pool, conn, 1);
+    const char *client = ends->name[0], *server = ends->name[1];
     char *text = wmem_alloc(pinfo->pool, 2 * SMCR_TEXT_NUMBER + strlen(client) + strlen(server) +
                                              sizeof " ( to , TCP stream )");
     char *end = smcr_text_put_number(text, conn->index);
@@ -68,27 +58,31 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn)
     return text;
 }
 
-/* The connection's line, with the ends of its TCP connection, if somebody reads them. */
+/* The connection's line, with the ends of its TCP connection, if that is known. NULL: nobody reads
+ * them. */
 static proto_tree *
-begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, bool has_ends)
+begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, const smcr_ends_t *ends)
 {
-    proto_item *top =
-        has_ends ? smcr_generated_text(tree, hf_smcr_stream, conn->index, tcp_text(pinfo, conn))
-                 : smcr_generated_uint(tree, hf_smcr_stream, conn->index);
+    proto_item *top = ends && conn->conversation
+                          ? smcr_generated_text(tree, hf_smcr_stream, conn->index,
+                                                tcp_text(pinfo, conn, ends))
+                          : smcr_generated_uint(tree, hf_smcr_stream, conn->index);
 
     return proto_item_add_subtree(top, ett_smcr_connection);
 }
 
 static void
-show_tcp(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_ends_t *ends)
 {
-    const char *host[2] = {address_text(pinfo, conn, 0), address_text(pinfo, conn, 1)};
+    const int hf_addr[2] = {hf_smcr_client_addr, hf_smcr_server_addr};
+    const int hf_port[2] = {hf_smcr_client_port, hf_smcr_server_port};
 
     smcr_hidden_uint(tree, hf_smcr_tcp_stream, conn->tcp_stream);
-    smcr_item_hide(proto_tree_add_string(tree, hf_smcr_client_addr, NULL, 0, 0, host[0]));
-    smcr_hidden_uint(tree, hf_smcr_client_port, conn->port[0]);
-    smcr_item_hide(proto_tree_add_string(tree, hf_smcr_server_addr, NULL, 0, 0, host[1]));
-    smcr_hidden_uint(tree, hf_smcr_server_port, conn->port[1]);
+    for (unsigned role = 0; role < 2; role++) {
+        smcr_item_hide(
+            proto_tree_add_string(tree, hf_addr[role], NULL, 0, 0, ends->address[role]));
+        smcr_hidden_uint(tree, hf_port[role], conn->port[role]);
+    }
     smcr_hidden_uint(tree, hf_smcr_port, conn->port[0]);
     smcr_hidden_uint(tree, hf_smcr_port, conn->port[1]);
 }
@@ -106,7 +100,7 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     bool is_last = true;
 
     for (unsigned i = 0; i < array_length(messages); i++) {
-        if (!messages[i].frame || messages[i].frame >= pinfo->num)
+        if (!is_before(pinfo, messages[i].frame))
             continue;
         if (is_last)
             smcr_generated_uint(tree, messages[i].hf, messages[i].frame);
@@ -116,28 +110,34 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     }
 }
 
-void
-smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
+static void
+show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
-    static const int *const fields[] = {
-        &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port,    &hf_smcr_server_addr,
-        &hf_smcr_server_port, &hf_smcr_addr,        &hf_smcr_ip_addr,        &hf_smcr_ipv6_addr,
-        &hf_smcr_port,        &hf_smcr_proposal_in,
-        &hf_smcr_accept_in,   &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
-    bool wanted = any_wanted(tree, fields, array_length(fields));
-    proto_tree *below = begin_conn(pinfo, tree, conn, wanted && conn->conversation);
+    smcr_ends_t ends = smcr_ends_of(pinfo->pool, conn);
+    proto_tree *below = begin_conn(pinfo, tree, conn, &ends);
 
-    smcr_show_end_names(pinfo, below, conn, sender);
-    if (!wanted)
-        return;
-    smcr_show_host_addresses(pinfo, below, conn);
+    smcr_show_ends(below, &ends, sender);
     if (conn->conversation)
-        show_tcp(pinfo, below, conn);
+        show_tcp(below, conn, &ends);
     show_handshake(pinfo, below, conn);
     if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
         proto_item_set_generated(
             proto_tree_add_string(below, hf_smcr_fallback_reason, NULL, 0, 0,
                                   smcr_fallback_reason(pinfo->pool, &conn->fallback)));
+}
+
+void
+smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
+{
+    static const int *const fields[] = {
+        &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port, &hf_smcr_server_addr,
+        &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_proposal_in, &hf_smcr_accept_in,
+        &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
+
+    if (smcr_ends_are_wanted(tree) || any_wanted(tree, fields, array_length(fields)))
+        show_conn(pinfo, tree, conn, sender);
+    else
+        begin_conn(pinfo, tree, conn, NULL);
 }
 
 /* An item that no byte of the frame says, or that its headers say. */
@@ -226,7 +226,8 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
                              roce);
     if (record->receiver_known)
         smcr_annotate_target(below, &link->qp[!record->sender].key, roce);
-    frame_link(pinfo, below, hf_smcr_confirm_link_in, link->confirm_frame);
+    if (is_before(pinfo, link->confirm_frame))
+        smcr_generated_uint(below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
 /* The step is there for filters: the message itself says what it is. */

@@ -27,21 +27,31 @@ tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, uns
     return name;
 }
 
-const char *
-smcr_end_name(wmem_allocator_t *scope, const smcr_conn_t *conn, unsigned role)
+static const char *
+late_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
     bool knows_roles = conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN;
-    const char *addr = "";
-    address end;
-    uint32_t port;
-
-    if (smcr_endpoint_address(conn, role, &end, &port))
-        addr = address_to_str(scope, &end);
-    if (conn->conversation)
-        return tcp_name(scope, conn, addr, role);
     const char *which = knows_roles ? role ? "server" : "client" : role ? "side 1" : "side 0";
+
     return wmem_strdup_printf(scope, "%s%s(%s, stream %u)", addr, *addr ? " " : "", which,
                               conn->index);
+}
+
+smcr_ends_t
+smcr_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn)
+{
+    smcr_ends_t ends;
+    uint32_t port;
+
+    for (unsigned role = 0; role < 2; role++) {
+        clear_address(&ends.host[role]);
+        ends.address[role] = "";
+        if (smcr_endpoint_address(conn, role, &ends.host[role], &port))
+            ends.address[role] = address_to_str(scope, &ends.host[role]);
+        ends.name[role] = (conn->conversation ? tcp_name : late_name)(scope, conn,
+                                                                      ends.address[role], role);
+    }
+    return ends;
 }
 
 const char *
@@ -69,43 +79,50 @@ smcr_sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
 
 /* ---- fields ---- */
 
-void
-smcr_show_end_names(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
+bool
+smcr_ends_are_wanted(proto_tree *tree)
 {
-    if (!proto_field_is_referenced(tree, hf_smcr_endpoint) &&
-        !proto_field_is_referenced(tree, hf_smcr_endpoint_src) &&
-        !proto_field_is_referenced(tree, hf_smcr_endpoint_dst))
+    const int fields[] = {hf_smcr_endpoint, hf_smcr_endpoint_src, hf_smcr_endpoint_dst,
+                          hf_smcr_addr,     hf_smcr_ip_addr,      hf_smcr_ipv6_addr};
+
+    for (unsigned i = 0; i < array_length(fields); i++)
+        if (proto_field_is_referenced(tree, fields[i]))
+            return true;
+    return false;
+}
+
+static void
+show_hidden(proto_tree *tree, int hf, const char *text)
+{
+    smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, text));
+}
+
+static void
+show_host(proto_tree *tree, const smcr_ends_t *ends, int role)
+{
+    const address *host = &ends->host[role];
+
+    if (host->type == AT_NONE)
         return;
-    for (int role = 0; role < 2; role++) {
-        const char *name = smcr_end_name(pinfo->pool, conn, (unsigned)role);
-        int hf = role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst;
-        smcr_item_hide(proto_tree_add_string(tree, hf_smcr_endpoint, NULL, 0, 0, name));
-        if (sender != SMCR_SIDE_UNKNOWN)
-            smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, name));
-    }
+    show_hidden(tree, hf_smcr_addr, ends->address[role]);
+    if (host->type == AT_IPv6)
+        smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, NULL, 0, 0, host->data));
+    else
+        smcr_item_hide(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, NULL, 0, 0,
+                                           *(const ws_in4_addr *)host->data));
 }
 
 void
-smcr_show_host_addresses(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+smcr_show_ends(proto_tree *tree, const smcr_ends_t *ends, int sender)
 {
-    address addr;
-    uint32_t port;
-
-    if (!proto_field_is_referenced(tree, hf_smcr_addr) &&
-        !proto_field_is_referenced(tree, hf_smcr_ip_addr) &&
-        !proto_field_is_referenced(tree, hf_smcr_ipv6_addr))
-        return;
-    for (unsigned role = 0; role < 2; role++) {
-        if (!smcr_endpoint_address(conn, role, &addr, &port))
-            continue;
-        smcr_item_hide(proto_tree_add_string(tree, hf_smcr_addr, NULL, 0, 0,
-                                             address_to_str(pinfo->pool, &addr)));
-        if (addr.type == AT_IPv6)
-            smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, NULL, 0, 0, addr.data));
-        else
-            smcr_item_hide(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, NULL, 0, 0,
-                                               *(const ws_in4_addr *)addr.data));
+    for (int role = 0; role < 2; role++) {
+        show_hidden(tree, hf_smcr_endpoint, ends->name[role]);
+        if (sender != SMCR_SIDE_UNKNOWN)
+            show_hidden(tree, role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst,
+                        ends->name[role]);
     }
+    for (int role = 0; role < 2; role++)
+        show_host(tree, ends, role);
 }
 
 void

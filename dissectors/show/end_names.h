@@ -11,12 +11,17 @@
 #include "compat.h"
 #include "state/state.h"
 
-/*
- * The end of a connection: "10.0.0.1:54558", "[fd00::1]:54558" of TCP. Where that is not known: the
- * address of its queue pair, as far as known, and which end of which connection it is. The two
- * names of a connection differ. `role`: as in smcr_endpoint_address(). Lives as long as `scope`.
- */
-const char *smcr_end_name(wmem_allocator_t *scope, const smcr_conn_t *conn, unsigned role);
+/* The two ends of a connection, by role (see smcr_endpoint_address()). */
+typedef struct {
+    address host[2];        /* of type AT_NONE: not known */
+    const char *address[2]; /* the same as text; "": not known */
+    const char *name[2];    /* "10.0.0.1:54558", "[fd00::1]:54558" of TCP. Where that is not known:
+                               the address of its queue pair, as far as known, and which end of
+                               which connection it is. The two differ */
+} smcr_ends_t;
+
+/* The texts live as long as `scope`, the addresses as long as the capture file. */
+smcr_ends_t smcr_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn);
 
 /* A link: "link 1 of group 0". Where its number or the group's is not known: "link index 3". Lives
  * as long as `scope`. */
@@ -26,11 +31,12 @@ const char *smcr_link_name(wmem_allocator_t *scope, const smcr_link_t *link);
  * 1. SMCR_SIDE_UNKNOWN: not known. */
 int smcr_sender_role(const smcr_conn_t *conn, const smcr_record_t *record);
 
-/* The names of both ends, hidden, for filters. `sender`: a role, or SMCR_SIDE_UNKNOWN. */
-void smcr_show_end_names(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
+/* Whether somebody asks for a field of smcr_show_ends(). */
+bool smcr_ends_are_wanted(proto_tree *tree);
 
-/* The address of both ends, hidden, for filters. */
-void smcr_show_host_addresses(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
+/* Names and addresses of both ends, hidden, for filters. `sender`: a role, or
+ * SMCR_SIDE_UNKNOWN. */
+void smcr_show_ends(proto_tree *tree, const smcr_ends_t *ends, int sender);
 
 /* The link's name, likewise. */
 void smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link);

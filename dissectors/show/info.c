@@ -27,51 +27,58 @@ smcr_info_begin_tcp(packet_info *pinfo)
 }
 
 /* As col_append_ports() does, where ports have no names. */
-static void
-add_ports(packet_info *pinfo, const smcr_conn_t *conn, int sender)
+static char *
+put_ports(char *to, const smcr_conn_t *conn, int sender)
 {
-    char text[24], *end = text;
-
-    if (gbl_resolv_flags.transport_name) {
-        col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[sender], conn->port[!sender]);
-        col_append_str(pinfo->cinfo, COL_INFO, " ");
-        return;
-    }
-    end = smcr_text_put_number(end, conn->port[sender]);
-    end = smcr_text_put(end, " " UTF8_RIGHTWARDS_ARROW " ");
-    end = smcr_text_put_number(end, conn->port[!sender]);
-    smcr_text_put(end, " ");
-    col_append_str(pinfo->cinfo, COL_INFO, text);
+    to = smcr_text_put_number(to, conn->port[sender]);
+    to = smcr_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
+    to = smcr_text_put_number(to, conn->port[!sender]);
+    return smcr_text_put(to, " ");
 }
 
 /* The ports where TCP is known; else what tells the packet from those of others. */
-void
-smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
+static char *
+put_whose(char *to, packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_conn_t *conn = record->conn;
 
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_clear(pinfo->cinfo, COL_INFO);
-    if (conn && conn->conversation && record->direction >= 0)
-        add_ports(pinfo, conn, record->direction);
-    else if (conn)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "Connection %u: ", conn->index);
-    else if (record->has_number)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "Link %u: ", record->link->number);
+    if (conn && conn->conversation && record->direction >= 0) {
+        if (!gbl_resolv_flags.transport_name)
+            return put_ports(to, conn, record->direction);
+        col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[record->direction],
+                         conn->port[!record->direction]);
+        return smcr_text_put(to, " ");
+    }
+    if (!conn && !record->has_number)
+        return to;
+    to = smcr_text_put(to, conn ? "Connection " : "Link ");
+    to = smcr_text_put_number(to, conn ? conn->index : record->link->number);
+    return smcr_text_put(to, ": ");
 }
 
-/* ---- what ---- */
+/* What an RDMA WRITE packet writes, and where. */
+static char *
+put_write(char *to, const smcr_place_t *place)
+{
+    to = smcr_text_put(to, "RDMA WRITE Len=");
+    to = smcr_text_put_number(to, place->length);
+    if (place->index) {
+        to = smcr_text_put(to, " Offset=");
+        to = smcr_text_put_number(to, place->offset);
+    }
+    return to;
+}
 
 void
-smcr_info_write(packet_info *pinfo, const smcr_place_t *place)
+smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 {
-    char text[64], *end = smcr_text_put(text, "RDMA WRITE Len=");
+    char text[128], *end = smcr_text_put(text, "");
 
-    end = smcr_text_put_number(end, place->length);
-    if (place->index) {
-        end = smcr_text_put(end, " Offset=");
-        smcr_text_put_number(end, place->offset);
-    }
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_clear(pinfo->cinfo, COL_INFO);
+    end = put_whose(end, pinfo, record);
+    if (record->kind == SMCR_PACKET_WRITE)
+        put_write(end, record->place);
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
@@ -127,6 +134,18 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 
 /* ---- acknowledgements ---- */
 
+void
+smcr_info_begin_answer(packet_info *pinfo, const smcr_roce_t *roce)
+{
+    char text[64], *end = smcr_text_put(text, "RC Acknowledge QP=");
+
+    end = smcr_text_put_qpn(end, roce->target.qpn);
+    smcr_text_put(end, " ");
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "RRoCE");
+    col_clear(pinfo->cinfo, COL_INFO);
+    col_append_str(pinfo->cinfo, COL_INFO, text);
+}
+
 /* `verb`: what the receiver does with the packet that has the PSN. InfiniBand's dissector may have
  * written the reason behind its text: once is enough. */
 static void
@@ -151,6 +170,19 @@ set_cnp(packet_info *pinfo, const smcr_cnp_t *cnp, const smcr_roce_t *roce)
         col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", cnp->ce.frame);
 }
 
+static void
+add_answer(packet_info *pinfo, const smcr_wait_t *acks, const smcr_roce_t *roce)
+{
+    char text[64];
+    char *end = smcr_text_put(text, roce->opcode == SMCR_RC_ACK ? "ACK of frame "
+                                                                : "answers frame ");
+
+    end = smcr_text_put_number(end, acks->frame);
+    if (acks->time == SMCR_NO_TIME)
+        smcr_text_put(end, ", again");
+    col_append_str(pinfo->cinfo, COL_INFO, text);
+}
+
 void
 smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce)
 {
@@ -169,7 +201,5 @@ smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roc
                     wmem_strdup_printf(pinfo->pool, "RNR NAK: wait %g ms", smcr_rnr_timer_ms(code)),
                     "is not ready for");
     else if (record->acks.frame)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "%s frame %u%s",
-                        roce->opcode == SMCR_RC_ACK ? "ACK of" : "answers", record->acks.frame,
-                        record->acks.time == SMCR_NO_TIME ? ", again" : "");
+        add_answer(pinfo, &record->acks, roce);
 }

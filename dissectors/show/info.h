@@ -12,11 +12,9 @@
 #include "state/state.h"
 
 /* Begins the columns with whose the packet is: the ports of its connection, as TCP's Info has them,
- * else the number of its link. What stands there already is replaced. */
+ * else the number of its link. Of an RDMA WRITE also what it writes, and where. What stands there
+ * already is replaced. */
 void smcr_info_begin(packet_info *pinfo, const smcr_record_t *record);
-
-/* What an RDMA WRITE packet writes, and where. */
-void smcr_info_write(packet_info *pinfo, const smcr_place_t *place);
 
 /* As smcr_info_begin(), for CLC messages, which TCP carries. */
 void smcr_info_begin_tcp(packet_info *pinfo);
@@ -25,7 +23,10 @@ void smcr_info_begin_tcp(packet_info *pinfo);
  * dissector writes its own text. */
 void smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record);
 
-/* Behind InfiniBand's own text: which packet an acknowledgement answers. */
+/* Begins the columns as InfiniBand's dissector does, of an acknowledgement that it does not get. */
+void smcr_info_begin_answer(packet_info *pinfo, const smcr_roce_t *roce);
+
+/* Behind that text: which packet an acknowledgement answers. */
 void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce);
 
 #endif /* SMCR_SHOW_INFO_H */

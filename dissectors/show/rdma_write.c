@@ -9,7 +9,6 @@
 
 #include "fields.h"
 #include "generated.h"
-#include "info.h"
 #include "message/message.h"
 #include "quick_text.h"
 #include "wire/wire.h"
@@ -92,7 +91,6 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, below, roce, record);
-    smcr_info_write(pinfo, place);
     if (captured < place->length)
         smcr_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
                         &ei_smcr_cut_short);

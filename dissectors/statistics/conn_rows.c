@@ -25,15 +25,13 @@ new_row(wmem_allocator_t *scope, const smcr_conn_t *conn)
 {
     smcr_conn_row_t *row = wmem_new0(scope, smcr_conn_row_t);
 
+    smcr_ends_t ends = smcr_ends_of(scope, conn);
+
     row->conn = conn;
     for (unsigned i = 0; i < 2; i++) {
-        address host;
-        uint32_t port;
         row->role[i] = smcr_endpoint_role(conn, (int)i);
-        set_text(&row->name[i], smcr_end_name(scope, conn, i));
-        clear_address(&row->host[i]);
-        if (smcr_endpoint_address(conn, i, &host, &port))
-            copy_address_wmem(scope, &row->host[i], &host);
+        set_text(&row->name[i], ends.name[i]);
+        copy_address_wmem(scope, &row->host[i], &ends.host[i]);
     }
     return row;
 }

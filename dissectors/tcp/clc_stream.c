@@ -317,8 +317,10 @@ show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smc
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
 
     smcr_item_hide(stream);
-    smcr_show_end_names(pinfo, tree, conn, !smcr_handshake_from_client(pinfo, conn));
-    smcr_show_host_addresses(pinfo, tree, conn);
+    if (!smcr_ends_are_wanted(tree))
+        return;
+    smcr_ends_t ends = smcr_ends_of(pinfo->pool, conn);
+    smcr_show_ends(tree, &ends, !smcr_handshake_from_client(pinfo, conn));
 }
 
 /* What rules say of the first bytes of the application. */
