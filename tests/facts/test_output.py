@@ -179,6 +179,30 @@ def test_window_means_what_tcp_means(tshark, name):
         assert (shown[1] if shown else "") == offered
 
 
+TREE = ("-Y", "frame")  # a filter has a tree made; without one, headers of packets that are ours have no dissector
+
+
+@real_captures
+def test_columns_are_the_same_without_a_tree(tshark, name):
+    """What a list of packets says does not depend on whether somebody asks for more."""
+    assert tshark.show(name) == tshark.show(name, *TREE)
+
+
+@pytest.mark.parametrize("length", [58, 62, 66, 90, 120])  # bytes of a frame: within BTH, AETH, ICRC, payload
+@pytest.mark.parametrize("name", LOSSY)
+def test_columns_of_cut_frames_are_the_same_without_a_tree(tshark, scratch, name, length):
+    path = scratch / "cut.pcapng"
+    scratch.chmod(0o777)
+    subprocess.run(["editcap", "-s", str(length), tshark.bed.capture(name), path], check=True)
+    path.chmod(0o644)
+    assert tshark.show(path) == tshark.show(path, *TREE)
+
+
+def test_columns_with_names_of_ports_are_the_same_without_a_tree(tshark):
+    name = "6.1-v1-c-three-conns"
+    assert tshark.show(name, "-N", "t") == tshark.show(name, "-N", "t", *TREE) != tshark.show(name)
+
+
 def test_bytes_without_write(tshark, scratch):
     """A capture of one host's packets that lacks an RDMA WRITE: the next CDC message announces its 100 bytes."""
     one_host, lacking = scratch / "one-host.pcapng", scratch / "lacking.pcapng"
