@@ -106,8 +106,22 @@ begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t f
     steps->passed = false;
 }
 
+/* Whether the request may have overtaken others that the sender sends because of a NAK: since the
+ * last step a NAK has named a PSN before it, and no step has followed that. */
+static bool
+may_overtake(const smcr_steps_t *steps, const smcr_request_t *request)
+{
+    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++) {
+        const smcr_nak_t *nak = &steps->naks[i];
+        if (nak->psn && nak->psn < request->psn && nak->step == steps->number)
+            return true;
+    }
+    return false;
+}
+
+/* Of a request that is certainly sent again. */
 static smcr_cause_t
-cause_of(const smcr_request_t *request, const smcr_nak_t *nak)
+cause_of(const smcr_steps_t *steps, const smcr_request_t *request, const smcr_nak_t *nak)
 {
     if (nak)
         return nak->rnr ? SMCR_CAUSE_RNR : SMCR_CAUSE_NAK;
@@ -115,7 +129,7 @@ cause_of(const smcr_request_t *request, const smcr_nak_t *nak)
         return SMCR_CAUSE_UNKNOWN;
     if (request->read)
         return SMCR_CAUSE_READ;
-    return request->proven ? SMCR_CAUSE_TIMEOUT : SMCR_CAUSE_UNKNOWN;
+    return may_overtake(steps, request) ? SMCR_CAUSE_UNKNOWN : SMCR_CAUSE_TIMEOUT;
 }
 
 static smcr_step_back_t *
@@ -140,10 +154,7 @@ static smcr_step_back_t *
 guess(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request)
 {
     const smcr_nak_t *nak = find_nak(steps, request);
-    smcr_cause_t cause = cause_of(request, nak);
 
-    if (cause == SMCR_CAUSE_UNKNOWN && request->heard)
-        cause = SMCR_CAUSE_TIMEOUT;
     steps->guess = (smcr_guess_t){
         .lone = new_step(scope, request->frame,
                          request->late ? SMCR_CAUSE_NONE : SMCR_CAUSE_UNKNOWN),
@@ -152,7 +163,7 @@ guess(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *reques
         .number = ++steps->numbers,
         .naks = steps->arrivals,
         .begin = nak ? nak->psn : request->psn,
-        .cause = (uint8_t)cause,
+        .cause = (uint8_t)cause_of(steps, request, nak),
     };
     steps->guess.step->nak = asked_at(nak, request);
     return steps->guess.lone;
@@ -170,7 +181,7 @@ start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *reques
         return new_step(scope, request->frame, SMCR_CAUSE_UNKNOWN);
     if (request->late || !(nak || request->read || request->proven))
         return guess(steps, scope, request);
-    smcr_step_back_t *step = new_step(scope, request->frame, cause_of(request, nak));
+    smcr_step_back_t *step = new_step(scope, request->frame, cause_of(steps, request, nak));
     step->nak = asked_at(nak, request);
     begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn);
     follow_naks(steps, steps->first, steps->arrivals);

@@ -84,6 +84,12 @@ smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet)
     requests->told = MAX(requests->told, smcr_flow_coverage(&requests->flow, packet).taken);
 }
 
+void
+smcr_traffic_skip_all(smcr_traffic_t *requests)
+{
+    requests->told = MAX(requests->told, requests->flow.highest);
+}
+
 smcr_verdict_t
 smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                   const smcr_sent_t *packet)

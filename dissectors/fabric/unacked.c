@@ -58,6 +58,12 @@ smcr_unacked_covers(const smcr_unacked_t *unacked, smcr_psn_t psn)
 }
 
 void
+smcr_unacked_forget(smcr_unacked_t *unacked)
+{
+    unacked->count = 0;
+}
+
+void
 smcr_unacked_settle(smcr_unacked_t *unacked, smcr_psn_t psn, const smcr_when_t *when)
 {
     while (smcr_unacked_covers(unacked, psn)) {

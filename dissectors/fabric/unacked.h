@@ -31,6 +31,9 @@ void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn
 /* Whether an acknowledgement of everything up to and including `psn` is one of any of them. */
 bool smcr_unacked_covers(const smcr_unacked_t *unacked, smcr_psn_t psn);
 
+/* When those that wait were acknowledged will never be known. */
+void smcr_unacked_forget(smcr_unacked_t *unacked);
+
 /* These packets are acknowledged; `when` lives as long as they do. */
 void smcr_unacked_settle(smcr_unacked_t *unacked, smcr_psn_t psn, const smcr_when_t *when);
 

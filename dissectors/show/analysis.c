@@ -98,7 +98,7 @@ add_acked(analysis_t *analysis, const smcr_when_t *acked)
 {
     uint64_t sent = smcr_when(analysis->pinfo).time;
     smcr_wait_t wait = {.frame = acked->frame,
-                        .time = acked->time > sent ? acked->time - sent : 0};
+                        .time = acked->time >= sent ? acked->time - sent : SMCR_NO_TIME};
 
     add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &wait);
 }

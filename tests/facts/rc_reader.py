@@ -513,7 +513,8 @@ class Steps:
         self.covered = -PSNS  # the highest PSN that an acknowledgement has covered
         self.carried = life.carried  # has the reverse flow carried a packet?
         self.acknowledged = False  # has it carried an acknowledgement that says something?
-        self.naks = []  # the last ones: [PSN, is one of them an RNR NAK?]; PSN is None where it counts no more
+        self.naks = []  # the last ones: [PSN, is one of them an RNR NAK?, the step before the last of them]; PSN is None
+        #                 where it counts no more
         self.absent, self.arrived = set(), set()
         self.previous = None  # the request directly before
         self.named = set()  # the PSNs that NAKs of a step have named since
@@ -542,7 +543,7 @@ class Steps:
         self.named.add(answer.psn)
         same = [nak for nak in self.naks if nak[0] == answer.psn]
         rnr = is_rnr(answer.header.syndrome) or any(nak[1] for nak in same)
-        self.naks = [*(nak for nak in self.naks if nak not in same), [answer.psn, rnr]][-NAKS_REMEMBERED:]
+        self.naks = [*(nak for nak in self.naks if nak not in same), [answer.psn, rnr, self.step]][-NAKS_REMEMBERED:]
 
     def request(self, position, request):
         if request.verdict == "next":
@@ -623,7 +624,7 @@ class Steps:
 
     def nak_of(self, request):
         """The PSN of the NAK of a packet; None if it has none."""
-        named = {psn for psn, _ in self.naks if psn is not None}
+        named = {psn for psn, *_ in self.naks if psn is not None}
         if request.start in named:
             return request.start
         return max((psn for psn in named if self.covered < psn < request.start), default=None)
@@ -640,11 +641,13 @@ class Steps:
 
     def cause(self, position, request, nak):
         if nak is not None:
-            return "rnr" if [nak, True] in self.naks else "nak"
+            return "rnr" if any(psn == nak and rnr for psn, rnr, _ in self.naks) else "nak"
         if not self.life.reverse_known or not self.carried:
             return "unknown"
         if repeats_read(request):
             return "read"
+        if any(psn is not None and psn < request.start and step is self.step for psn, _, step in self.naks):
+            return "unknown"  # it may have overtaken what a NAK has asked for
         proven = request.verdict == "repeat" and request.identified
         return "timeout" if proven or self.went_on(position) else "unknown"
 

@@ -126,6 +126,12 @@ smcr_when_earlier(smcr_when_t one, smcr_when_t other)
 }
 
 uint64_t
+smcr_time_between(smcr_when_t from, smcr_when_t to)
+{
+    return from.frame && to.frame && to.time >= from.time ? to.time - from.time : SMCR_UNKNOWN;
+}
+
+uint64_t
 smcr_sum(uint64_t one, uint64_t other)
 {
     if (one == SMCR_UNKNOWN)

@@ -41,7 +41,7 @@ find_late_start(smcr_finder_t *finder)
         first = notice.first;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
     finding->text =
-        smcr_finder_text(finder, "%s began before the capture: what came first is not known",
+        smcr_finder_text(finder, "%s: the capture lacks the beginning, so what came first is not known",
                          count == 1 ? smcr_words_connection(finder->scope, earliest)
                                     : smcr_finder_things(finder, count, "connection"));
     finding->filter = notice.count >= count ? notice.filter : filter ? filter : "smcr";
@@ -71,8 +71,9 @@ find_lack(smcr_finder_t *finder)
     if (missing) {
         finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "not_captured", missing,
                                   smcr_finder_notice(finder, "smcr.packet_ahead").first);
-        finding->text = smcr_finder_text(finder, "The capture lacks %s that nobody sent again",
-                                         smcr_finder_things(finder, missing, "RoCE packet"));
+        finding->text = smcr_finder_text(
+            finder, "The capture lacks %s that nobody sent again, or has %s late",
+            smcr_finder_things(finder, missing, "RoCE packet"), missing == 1 ? "it" : "them");
         finding->filter = "smcr.packet_ahead";
     }
     if (smcr_known(finder->report->dropped)) {
@@ -197,7 +198,7 @@ goes_silent(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
     if (!conn->close || strcmp(conn->close, "open") != 0 || !conn->last_frame.frame ||
         end == SMCR_UNKNOWN || end < conn->last_frame.time)
         return false;
-    lived = conn->last_frame.time - conn->first_frame.time;
+    lived = smcr_known(smcr_time_between(conn->first_frame, conn->last_frame));
     return end - conn->last_frame.time >= MAX(lived, SILENCE);
 }
 

@@ -32,8 +32,7 @@ wait_of(const smcr_connection_entry_t *conn, bool to_server)
 
     if (smcr_known(way->blocked_count) || smcr_known(way->window_full_count))
         wait.waited = MAX(smcr_known(way->blocked_s), smcr_known(way->window_full_s));
-    if (conn->last_frame.frame && conn->first_frame.frame)
-        wait.whole = conn->last_frame.time - conn->first_frame.time;
+    wait.whole = smcr_known(smcr_time_between(conn->first_frame, conn->last_frame));
     return wait;
 }
 

@@ -12,7 +12,7 @@
 #include "report/words/words.h"
 
 typedef struct {
-    uint64_t segments, again, marked, echoed;
+    uint64_t all, segments, again, marked, echoed; /* `segments`: with data */
     unsigned flows; /* with congestion */
     const smcr_tcp_entry_t *first;
 } tcp_sum_t;
@@ -20,6 +20,7 @@ typedef struct {
 static void
 add_way(tcp_sum_t *sum, const smcr_tcp_way_entry_t *way)
 {
+    sum->all += smcr_known(way->segments);
     sum->segments += smcr_known(way->data_segments);
     sum->again += smcr_known(way->repeated_segments);
     sum->marked += smcr_known(way->ce);
@@ -71,13 +72,13 @@ find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
     smcr_finding_entry_t *finding;
 
-    if (!sum->again || sum->again * 500 < sum->segments)
+    if (!sum->again || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_LOSS, "tcp_loss", sum->again,
                               smcr_finder_notice(finder, "tcp.analysis.retransmission").first);
     finding->text = smcr_finder_text(finder, "TCP sent %s of %s again",
                                      smcr_words_number(finder->scope, sum->again),
-                                     smcr_finder_things(finder, sum->segments, "data segment"));
+                                     smcr_finder_things(finder, sum->all, "segment"));
     finding->filter = "tcp.analysis.retransmission";
 }
 

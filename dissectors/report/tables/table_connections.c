@@ -45,9 +45,7 @@ links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
 static uint64_t
 time_of(const smcr_connection_entry_t *conn)
 {
-    const smcr_when_t *first = &conn->first_frame, *last = &conn->last_frame;
-
-    return first->frame && last->time >= first->time ? last->time - first->time : SMCR_UNKNOWN;
+    return smcr_time_between(conn->first_frame, conn->last_frame);
 }
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \

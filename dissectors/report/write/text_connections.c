@@ -143,9 +143,7 @@ find_busiest(const smcr_page_t *page, const smcr_connection_entry_t **busiest)
 static uint64_t
 time_of(const smcr_connection_entry_t *conn)
 {
-    bool known = conn->first_frame.frame && conn->last_frame.frame;
-
-    return known ? conn->last_frame.time - conn->first_frame.time : 0;
+    return smcr_page_known(smcr_time_between(conn->first_frame, conn->last_frame));
 }
 
 static const char *

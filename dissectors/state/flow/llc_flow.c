@@ -120,8 +120,8 @@ note_unknown_rkeys(const flow_t *flow, unsigned unknown)
 {
     if (unknown && flow->lgr->from_start)
         smcr_event_add(flow->arrival, SMCR_EVENT_RKEY_UNKNOWN,
-                       unknown == 1 ? "%u RKey names no RMB of the sender on this link"
-                                    : "%u RKeys name no RMB of the sender on this link",
+                       "As far as the capture tells, %u of the RKeys name no RMB of the sender on this "
+                       "link",
                        unknown);
 }
 
@@ -313,7 +313,8 @@ take_other_rtokens(const flow_t *flow, smcr_rmb_t *rmb)
                                 rtoken->va);
         else if (flow->lgr->from_start)
             smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK,
-                           "The link group has no link with number %u", rtoken->link);
+                           "As far as the capture tells, the link group has no link with number "
+                           "%u", rtoken->link);
     }
 }
 

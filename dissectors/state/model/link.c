@@ -142,6 +142,15 @@ forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
         wmem_map_remove(state->qps, &qp->key);
 }
 
+/* The sender of what the queue pair receives becomes known: acknowledgements that went to it before
+ * were not taken for such. */
+static void
+miss_answers(smcr_qp_t *qp)
+{
+    smcr_unacked_forget(&qp->unacked);
+    smcr_traffic_skip_all(&qp->traffic);
+}
+
 void
 smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key,
             enum smcr_ground ground)
@@ -153,6 +162,8 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_
         return;
     if (before)
         forget_qp(state, smcr_qp_peer(before));
+    if (ground != SMCR_GROUND_ACK) /* which answers what was sent last */
+        miss_answers(smcr_qp_peer(qp));
     qp->known = true;
     qp->gid_known = true;
     qp->key = *key;
