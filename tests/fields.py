@@ -87,6 +87,8 @@ connection, index and link group in that of the link, length and place in that o
 the GIDs and the destination queue pair stand in the headers. Such fields are hidden. Filters, columns, `-T fields`
 and JSON find them; `-o protocols.display_hidden_proto_items:TRUE` shows them, in the window Preferences >
 Protocols.
+
+The application's bytes of an RDMA WRITE are those of its TCP connection: `tcp.payload`, as in a frame of TCP.
 """
 
 SEVERITIES = {

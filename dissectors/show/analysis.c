@@ -11,6 +11,7 @@
 #include "generated.h"
 #include "host/host.h"
 #include "message/message.h"
+#include "quick_text.h"
 #include "wire/wire.h"
 
 /* The subtree, which is there as soon as it has something to hold. */
@@ -37,6 +38,20 @@ add(analysis_t *analysis, int hf, uint32_t value)
 {
     if (value)
         smcr_generated_uint(own_tree(analysis), hf, value);
+}
+
+/* A frame that may be this one. */
+static void
+add_first(analysis_t *analysis, int hf, uint32_t frame)
+{
+    char text[SMCR_TEXT_NUMBER + sizeof " (this frame)"];
+
+    if (frame != analysis->pinfo->num) {
+        add(analysis, hf, frame);
+        return;
+    }
+    smcr_text_put(smcr_text_put_number(text, frame), " (this frame)");
+    smcr_generated_text(own_tree(analysis), hf, frame, text);
 }
 
 static void
@@ -72,7 +87,7 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
                                                         NULL, 0, 0, true));
     if (step && step->cause != SMCR_CAUSE_NONE) {
         add(analysis, hf_smcr_resent_cause, step->cause);
-        add(analysis, hf_smcr_resent_from, step->frame);
+        add_first(analysis, hf_smcr_resent_from, step->frame);
     }
     if (step && step->nak.frame && step->frame == analysis->pinfo->num) {
         smcr_wait_t wait = since(analysis, &step->nak);
@@ -86,7 +101,7 @@ add_order(analysis_t *analysis, const smcr_record_t *record)
 {
     add_repeat(analysis, record);
     add(analysis, hf_smcr_missing, record->missing);
-    add(analysis, hf_smcr_behind_gap, record->gap_frame);
+    add_first(analysis, hf_smcr_behind_gap, record->gap_frame);
     if (record->discarded)
         add(analysis, hf_smcr_discarded, *record->discarded);
 }
@@ -119,8 +134,9 @@ add_write(analysis_t *analysis, const smcr_place_t *place)
 
 /* ---- what a response says ---- */
 
+/* `frame`: the first packet with the PSN that it names; 0: not known. */
 static void
-add_refusal(analysis_t *analysis, const smcr_roce_t *roce)
+add_refusal(analysis_t *analysis, const smcr_roce_t *roce, uint32_t frame)
 {
     unsigned kind = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
@@ -131,6 +147,11 @@ add_refusal(analysis_t *analysis, const smcr_roce_t *roce)
         proto_item_set_generated(proto_tree_add_double_format_value(
             own_tree(analysis), hf_smcr_rnr_timer, NULL, 0, 0, smcr_rnr_timer_ms(code),
             "%g ms", smcr_rnr_timer_ms(code)));
+    if (!frame)
+        return;
+    proto_item *item = smcr_generated_uint(own_tree(analysis), hf_smcr_refuses, frame);
+    if (kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE) /* it waits for the packet */
+        proto_item_set_text(item, "Expects: %u", frame);
 }
 
 static void
@@ -139,8 +160,7 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_roce_
     const smcr_message_t *message = record->completes;
 
     if (roce && roce->has_aeth)
-        add_refusal(analysis, roce);
-    add(analysis, hf_smcr_refuses, record->refuses);
+        add_refusal(analysis, roce, record->refuses);
     add_wait(analysis, hf_smcr_acks, hf_smcr_ack_time, &record->acks);
     while (message && message->next)
         message = smcr_message_next(message);

@@ -221,6 +221,8 @@ fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int s
     bool known = cost.known && side[0].has_token && side[1].has_token; /* so is the reader */
 
     *entry = way->figures;
+    if (!entry->writes && !side[!sender].rmb) /* its RDMA WRITEs would not be known for such */
+        entry->bytes = entry->writes = SMCR_UNKNOWN;
     if (entry->blocked_count && !way->blocked_known)
         entry->blocked_s = SMCR_UNKNOWN;
     if (entry->window_full_count && !way->full_known)
@@ -231,10 +233,11 @@ fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int s
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_UNKNOWN;
 }
 
-/* Over TCP. `role`: of the sender. */
+/* Over TCP. `role`: of the sender. Where the end of the handshake is absent, data may go another
+ * way. */
 static void
 fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
-             const smcr_tcp_facts_t *tcp, unsigned role)
+             const smcr_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
 {
     bool client_is_up = tcp && (tcp->client_known ? tcp->client_is_up
                                                   : tcp->up_port == counted->conn->port[0]);
@@ -242,7 +245,7 @@ fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
     uint64_t clc = counted->clc_bytes[role];
 
     *entry = (smcr_conn_way_entry_t){.bytes = SMCR_UNKNOWN};
-    if (tcp && !counted->is_smcd)
+    if (tcp && !counted->is_smcd && (payload > clc || !may_go_elsewhere))
         entry->bytes = payload > clc ? payload - clc : 0;
     entry->unread_bytes = entry->unannounced_bytes = SMCR_UNKNOWN;
 }
@@ -252,14 +255,15 @@ fill_ways(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
           const smcr_tcp_facts_t *tcp)
 {
     int client = smcr_lgr_client_side(counted->conn->lgr);
+    bool is_unknown = strcmp(entry->outcome, "unknown") == 0;
 
     if (strcmp(entry->outcome, "smc-r") == 0) {
         fill_way(&entry->client_to_server, counted, client);
         fill_way(&entry->server_to_client, counted, !client);
         return;
     }
-    fill_tcp_way(&entry->client_to_server, counted, tcp, 0);
-    fill_tcp_way(&entry->server_to_client, counted, tcp, 1);
+    fill_tcp_way(&entry->client_to_server, counted, tcp, 0, is_unknown);
+    fill_tcp_way(&entry->server_to_client, counted, tcp, 1, is_unknown);
 }
 
 static void

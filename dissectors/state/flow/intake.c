@@ -164,10 +164,16 @@ take_write(const smcr_arrival_t *arrival)
 static void
 note_silence(const smcr_arrival_t *arrival)
 {
+    static const char text[] =
+        "The peer has stopped answering: the packet is sent for the fourth time";
     smcr_cost_t cost = smcr_cost_of_group(arrival->qp->link->lgr);
+    char what[sizeof text + 64];
 
-    smcr_cost_tell(arrival, SMCR_EVENT_SILENT,
-                   "The peer has stopped answering: the packet is sent for the fourth time", &cost);
+    if (cost.open > 1 && cost.known && (cost.unread || cost.unannounced))
+        g_snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
+    else
+        g_strlcpy(what, text, sizeof what);
+    smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost);
 }
 
 static void

@@ -120,8 +120,8 @@ note_unknown_rkeys(const flow_t *flow, unsigned unknown)
 {
     if (unknown && flow->lgr->from_start)
         smcr_event_add(flow->arrival, SMCR_EVENT_RKEY_UNKNOWN,
-                       "As far as the capture tells, %u of the RKeys name no RMB of the sender on this "
-                       "link",
+                       "As far as the capture tells, RKeys that name no RMB of the sender on this "
+                       "link: %u",
                        unknown);
 }
 
