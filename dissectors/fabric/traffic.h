@@ -36,7 +36,8 @@ smcr_answer_t smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab,
  * messages are complete that it completes. */
 void smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet);
 
-/* Responses to what has been sent so far may have gone by, and nobody knew that they are: likewise. */
+/* Responses to what has been sent so far may have gone by, and nobody knew that they are:
+ * likewise. */
 void smcr_traffic_skip_all(smcr_traffic_t *requests);
 
 /* The next packet, as smcr_flow_take() has it. */

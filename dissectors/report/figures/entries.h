@@ -151,8 +151,8 @@ uint64_t smcr_sum(uint64_t one, uint64_t other);
 /* The earlier one of two; frame 0 is none. */
 smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
 
-/* Nanoseconds from one frame to the other. SMCR_UNKNOWN: one of them is none, or the capture's clock
- * goes back in between. */
+/* Nanoseconds from one frame to the other. SMCR_UNKNOWN: one of them is none, or the clock of the
+ * capture goes back in between. */
 uint64_t smcr_time_between(smcr_when_t from, smcr_when_t to);
 
 /*

@@ -41,7 +41,8 @@ find_late_start(smcr_finder_t *finder)
         first = notice.first;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
     finding->text =
-        smcr_finder_text(finder, "%s: the capture lacks the beginning, so what came first is not known",
+        smcr_finder_text(finder,
+                         "%s: the capture lacks the beginning, so what came first is not known",
                          count == 1 ? smcr_words_connection(finder->scope, earliest)
                                     : smcr_finder_things(finder, count, "connection"));
     finding->filter = notice.count >= count ? notice.filter : filter ? filter : "smcr";

@@ -1,0 +1,84 @@
+"""What a capture lacks, or has in disorder, is not said of the network, the peers or the clock."""
+
+import re
+
+import pcapng
+import pytest
+
+LOSSY, PLAIN, THREE = "6.1-v2-n-lossy", "6.1-v2-a-first-contact-ipv4", "6.1-v2-c-three-conns"
+REPORT = ("-q", "-2", "-z", "smcr,report")
+
+
+def altered(tshark, scratch, name, change):
+    """The capture with other frames: `change` gets them and returns them."""
+    head, frames = pcapng.read(tshark.bed.capture(name))
+    path = scratch / "altered.pcapng"
+    scratch.chmod(0o777)
+    pcapng.write(path, head, change(frames))
+    path.chmod(0o644)
+    return path
+
+
+def swapped(at):
+    """Two neighbours in the other order; timestamps stay in their places."""
+    def change(frames):
+        one, other = frames[at - 1:at + 1]
+        moved = pcapng.at_time(other, pcapng.time(one)), pcapng.at_time(one, pcapng.time(other))
+        return [*frames[:at - 1], *moved, *frames[at + 1:]]
+    return change
+
+
+def with_clock_back(at, seconds):
+    def change(frames):
+        return [*frames[:at - 1], *(pcapng.at_time(frame, pcapng.time(frame) - seconds * 10**9) for frame in frames[at - 1:])]
+    return change
+
+
+def test_packets_that_overtake_a_burst_are_no_timeout(tshark):
+    """
+    A NAK makes the sender go back. Three of the packets that it sends overtake the others; their identifications
+    are those that are absent among these.
+    """
+    rows = tshark.fields(LOSSY, "frame.number", "smcr.resent.cause", where="frame.number in {335..340}", two_pass=True)
+    assert [(int(number[0]), int(cause[0])) for number, cause in rows] == [(335, 1), (336, 1), (337, 1),
+                                                                            (338, 3), (339, 3), (340, 3)]
+
+
+def test_acknowledgements_before_the_sender_was_known(tshark, scratch):
+    """Who begins late sees acknowledgements of which nobody knows to whom they go: what they cover is not known later."""
+    path = altered(tshark, scratch, THREE, lambda frames: frames[39:])
+    whole = {int(number[0]): float(time[0])
+             for number, time in tshark.fields(THREE, "frame.number", "smcr.write.ack_time", two_pass=True) if time}
+    late = {int(number[0]) + 39: float(time[0])
+            for number, time in tshark.fields(path, "frame.number", "smcr.write.ack_time", two_pass=True) if time}
+    assert len(late) > 20 and {number: time for number, time in late.items() if abs(whole[number] - time) > 1e-9} == {}
+
+
+@pytest.mark.parametrize("at", [30, 150, 200])
+def test_clock_that_goes_back(tshark, scratch, at):
+    """A time that is not known is left out: it is neither none nor half a million years."""
+    path = altered(tshark, scratch, THREE, with_clock_back(at, 2))
+    text = tshark.show(path, *REPORT)
+    assert "Connections" in text and not re.search(r"\d{3,} h|\b0 h 0 min", text)
+    back = [row for row in tshark.fields(path, "smcr.write.acked_in", "smcr.write.ack_time", two_pass=True) if row[0]]
+    assert len(back) > 20 and all(float(time[0]) > 0 for _, time in back if time)
+
+
+def test_first_packets_in_the_other_order(tshark, scratch):
+    """The one with the lower PSN is late. The capture has it."""
+    assert "RoCE packet" not in tshark.show(PLAIN, *REPORT).partition("Look at")[2]
+    text = tshark.show(altered(tshark, scratch, PLAIN, swapped(18)), *REPORT)
+    assert "The capture lacks 1 RoCE packet that nobody sent again, or has it late" in text
+
+
+def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
+    """RDMA WRITEs to the server belong to nobody: how much the client sent is not known, and not none."""
+    accept = tshark.frames(PLAIN, "smcr.clc.type == 2")[0]
+    path = altered(tshark, scratch, PLAIN, lambda frames: frames[:accept - 1] + frames[accept:])
+    assert re.search(r"10\.0\.0\.1:\d+ → 10\.0\.0\.2:12345 +\? +5\.0 KiB ", tshark.show(path, *REPORT))
+
+
+def test_syn_sent_again(tshark, scratch):
+    """It is no data segment."""
+    text = tshark.show(altered(tshark, scratch, PLAIN, lambda frames: [frames[0], *frames]), *REPORT)
+    assert re.search(r"TCP sent 1 of \d\d segments again", text)
