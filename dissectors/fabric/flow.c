@@ -74,7 +74,7 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 static uint32_t
 copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
-    if (!seen || !smcr_ids_change(&flow->ids) || packet->ip_id < 0)
+    if (!seen || !smcr_ids_tell_copies(&flow->ids) || packet->ip_id < 0)
         return 0;
     if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
@@ -473,7 +473,7 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
         verdict.fate = SMCR_FATE_DROP; /* it answers nothing */
     } else if (smcr_is_response(packet->opcode)) {
         uint32_t before = smcr_responses_take(&flow->responses, scope, packet,
-                                              smcr_ids_change(&flow->ids), &copy);
+                                              smcr_ids_tell_copies(&flow->ids), &copy);
         if (before) {
             verdict.order = copy ? SMCR_PACKET_IS_COPY : SMCR_PACKET_IS_REPEAT;
             verdict.first = (smcr_when_t){before, 0};

@@ -28,3 +28,9 @@ smcr_ids_change(const smcr_ids_t *ids)
 {
     return ids->differ && !ids->same;
 }
+
+bool
+smcr_ids_tell_copies(const smcr_ids_t *ids)
+{
+    return !ids->same && (ids->differ || ids->id != 0);
+}

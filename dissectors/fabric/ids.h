@@ -23,4 +23,8 @@ void smcr_ids_take(smcr_ids_t *ids, const smcr_sent_t *packet);
 /* Whether they change. */
 bool smcr_ids_change(const smcr_ids_t *ids);
 
+/* Whether a packet with the PSN and the identification of one before is a copy of it: they change,
+ * or the flow has had nothing but its first packet, and that has one other than 0. */
+bool smcr_ids_tell_copies(const smcr_ids_t *ids);
+
 #endif /* SMCR_FABRIC_IDS_H */

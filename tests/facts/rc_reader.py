@@ -208,6 +208,7 @@ class Request:
         self.highest = None  # the flow's, before this packet
         self.first_taker = None  # of a repeat: the request F
         self.identified = False  # the flow's identifications change
+        self.tells_copies = False  # so the same one tells a copy
         self.absent, self.taken, self.discarded = 0, False, 0
         self.cause, self.step, self.silent = "-", 0, False
 
@@ -321,6 +322,11 @@ class Flow:
         self.previous = header
         return header.ip_id >= 0 and self.different and not self.same
 
+    def tells_copies(self, header):
+        """Is a packet with the PSN and identification of one before a copy of it? That of the first packet is, too."""
+        any_but_zero = self.previous is not None and self.previous.ip_id > 0
+        return header.ip_id >= 0 and not self.same and (self.different or any_but_zero)
+
 
 # ---- first pass: copy, late, repeat, and how many PSNs a request takes ----
 
@@ -394,6 +400,7 @@ class Reader:
         request = self.requests[position] = Request(header, life.unwrap(header.psn))
         request.highest = life.highest
         request.identified = flow.identified(header)
+        request.tells_copies = flow.tells_copies(header)
         self.judge(life, request)
         if request.verdict == "copy":
             return
@@ -417,6 +424,7 @@ class Reader:
         request = Request(header, life.unwrap(header.psn))
         request.highest = life.highest
         request.identified = header.ip_id >= 0 and flow.different and not flow.same
+        request.tells_copies = flow.tells_copies(header)
         self.judge(life, request)
         if request.verdict != "copy" and not life.comes_next(request):
             return
@@ -437,7 +445,7 @@ class Reader:
     @staticmethod
     def judge(life, request):
         twin = life.twins.find(request.start, request.header.ip_id)
-        if request.identified and twin:
+        if request.tells_copies and twin:
             request.verdict, request.of = "copy", twin
         elif request.start <= request.highest:
             request.first_taker = life.taker.get(request.start)
@@ -447,7 +455,7 @@ class Reader:
     def read_response(self, position, header):
         flow = self.flows[header.flow]
         psn = flow.unwrap_answer(header.psn)
-        identified = flow.identified(header)
+        flow.identified(header)
         acknowledges = header.opcode & 31 == ACKNOWLEDGE
         if acknowledges:
             twin = next((each.frame for each in flow.acknowledgements
@@ -455,7 +463,7 @@ class Reader:
         else:
             twin = flow.answer_twins.find(psn, header.ip_id)
         verdict, of = "next", 0
-        if identified and twin:
+        if flow.tells_copies(header) and twin:
             verdict, of = "copy", twin
         elif acknowledges:
             flow.acknowledgements.append(header)

@@ -78,6 +78,16 @@ def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
     assert re.search(r"10\.0\.0\.1:\d+ → 10\.0\.0\.2:12345 +\? +5\.0 KiB ", tshark.show(path, *REPORT))
 
 
+@pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY])
+def test_each_frame_twice(tshark, scratch, name):
+    """As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets not either."""
+    path = altered(tshark, scratch, name, lambda frames: [
+        each for frame in frames for each in (frame, pcapng.at_time(frame, pcapng.time(frame) + 5000))])
+    for field in ("smcr.retransmission", "smcr.llc", "smcr.write"):
+        assert tshark.frames(path, f"{field} and not smcr.copy") == [2 * at - 1 for at in tshark.frames(
+            name, f"{field} and not smcr.copy")]
+
+
 def test_syn_sent_again(tshark, scratch):
     """It is no data segment."""
     text = tshark.show(altered(tshark, scratch, PLAIN, lambda frames: [frames[0], *frames]), *REPORT)
