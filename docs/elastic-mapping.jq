@@ -5,7 +5,8 @@
 #         | jq --rawfile fields <(tshark -G fields) -f docs/elastic-mapping.jq > mapping.json
 #
 # tshark writes numbers with a hexadecimal base as "0x...", bytes as "00:11:..." and durations as seconds, which are no
-# long, byte or date. Texts and MAC addresses are not in the mapping at all, so nobody could search for them.
+# long, byte or date. Texts and MAC addresses are not in the mapping at all, so nobody could search for them. Wireshark
+# 4.6 writes the type "unsigned long", which neither of the two knows.
 #
 # SPDX-License-Identifier: GPL-2.0-or-later
 
@@ -21,3 +22,4 @@ def type_of:
 | .mappings.properties.layers.properties |=
     reduce ($rows[]) as $row (.; if .[$row.protocol] then
         .[$row.protocol].properties[$row.name] = {type: $row.type} else . end)
+| walk(if type == "object" and .type? == "unsigned long" then .type = "unsigned_long" else . end)

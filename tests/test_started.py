@@ -31,10 +31,13 @@ def test_tshark(tshark, tshark_without, name, arguments):
 
 
 def test_lists_of_tshark(tshark):
-    """In any order: that of fields differs from start to start."""
+    """In any order: that of fields differs from start to start. 4.6 counts plugins only after it has loaded them."""
+    def lines(result):
+        return sorted(line for line in result.stdout.splitlines() if " Plugins: supported" not in line)
+
     for arguments in (("-G", "fields"), ("-G", "currentprefs"), ("-v",), ("-h",)):
         one, other = tshark.start(*arguments), tshark.start(*arguments, **ANEW)
-        assert sorted(one.stdout.splitlines()) == sorted(other.stdout.splitlines()) != []
+        assert lines(one) == lines(other) != []
         assert one.stderr == other.stderr and one.returncode == other.returncode
 
 

@@ -26,6 +26,8 @@ def fits(value, kind):
     if kind in RANGES:
         half = 1 << RANGES[kind] - 1
         return value.removeprefix("-").isdecimal() and -half <= int(value) < half
+    if kind == "unsigned_long":
+        return value.isdecimal() and int(value) < 1 << 64
     if kind in ("float", "double"):
         return value.replace(".", "", 1).removeprefix("-").isdecimal()
     if kind == "boolean":

@@ -162,8 +162,7 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_
         return;
     if (before)
         forget_qp(state, smcr_qp_peer(before));
-    if (ground != SMCR_GROUND_ACK) /* which answers what was sent last */
-        miss_answers(smcr_qp_peer(qp));
+    miss_answers(smcr_qp_peer(qp));
     qp->known = true;
     qp->gid_known = true;
     qp->key = *key;
