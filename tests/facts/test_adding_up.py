@@ -228,7 +228,7 @@ def key(connection):
 @pytest.mark.parametrize("name", ["6.1-v2-c-three-conns", "6.1-v2-d-bulk-slow-reader", "6.1-v2-j-http11",
                                   "6.1-v2-q-forty-conns", "6.1-v2-h1-two-links-second-fails"])
 def test_connections_keep_their_names_in_three_parts(tshark, scratch, name):
-    """And carry no more than in the whole, apart from repeats."""
+    """And carry no more than in the whole, apart from repeats, or nobody knows how much."""
     path = tshark.bed.capture(name)
     whole = {key(each): each for each in report_of(tshark, path, "-2")["connections"]}
     parts = {key(each): each for each in
@@ -237,7 +237,7 @@ def test_connections_keep_their_names_in_three_parts(tshark, scratch, name):
     assert parts.keys() == whole.keys()
     for each, connection in parts.items():
         for way in ("client_to_server", "server_to_client"):
-            assert connection[way]["bytes"] <= whole[each][way]["bytes"] + whole[each][way]["repeated_bytes"]
+            assert (connection[way]["bytes"] or 0) <= whole[each][way]["bytes"] + whole[each][way]["repeated_bytes"]
 
 
 # ---- what docs/scale.md says of cuts, as measured ----
