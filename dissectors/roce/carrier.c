@@ -117,6 +117,13 @@ show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *cu
 
 /* ---- packets that are ours ---- */
 
+/* Whether the capture has all bytes of the packet. */
+static bool
+is_whole(tvbuff_t *tvb)
+{
+    return tvb_captured_length(tvb) == tvb_reported_length(tvb);
+}
+
 /* Whether InfiniBand's dissector is bound to offer the payload to our heuristic, which then begins
  * the columns anew: all is there, and no other dissector may come first. */
 static bool
@@ -127,7 +134,7 @@ is_bound_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
                                                           : smcr_is_send(roce->opcode);
 
     return shows && roce->payload_length > 0 && roce->target.qpn > SMCR_GSI_QPN &&
-           tvb_captured_length(tvb) == tvb_reported_length(tvb) && smcr_hooks_offer_first();
+           is_whole(tvb) && smcr_hooks_offer_first();
 }
 
 static void
@@ -206,11 +213,11 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     pinfo->destport = packet->roce.target.qpn;
     if (packet->roce.opcode == SMCR_RC_ACK) {
         smcr_info_begin_answer(pinfo, &packet->roce);
-        return (int)tvb_captured_length(tvb);
+    } else {
+        if (!packet->payload)
+            packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
+        show_as_layer(packet->payload, pinfo, tree, current);
     }
-    if (!packet->payload)
-        packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
-    show_as_layer(packet->payload, pinfo, tree, current);
     return (int)tvb_captured_length(tvb);
 }
 
@@ -229,7 +236,7 @@ dissect_acknowledgement(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pin
                         proto_tree *tree, void *data, smcr_packet_t *packet)
 {
     bool alone = needs_no_infiniband(start, tree, packet) && packet->roce.has_aeth &&
-                 tvb_captured_length(tvb) == tvb_reported_length(tvb);
+                 is_whole(tvb);
     current_t current = {.packet = packet};
     int used = alone ? call_dissector_only(handles.headers, tvb, pinfo, tree, &current)
                      : smcr_hooks_original(start, tvb, pinfo, tree, data);

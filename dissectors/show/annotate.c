@@ -29,16 +29,6 @@ is_before(const packet_info *pinfo, uint32_t frame)
     return frame && frame < pinfo->num;
 }
 
-/* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
-static bool
-any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (proto_field_is_referenced(tree, *fields[i]))
-            return true;
-    return false;
-}
-
 /* "0 (10.0.0.1:54558 to 10.0.0.2:8080, TCP stream 3)" */
 static const char *
 tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_ends_t *ends)
@@ -79,8 +69,7 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_ends_t *ends)
 
     smcr_hidden_uint(tree, hf_smcr_tcp_stream, conn->tcp_stream);
     for (unsigned role = 0; role < 2; role++) {
-        smcr_item_hide(
-            proto_tree_add_string(tree, hf_addr[role], NULL, 0, 0, ends->address[role]));
+        smcr_hidden_string(tree, hf_addr[role], ends->address[role]);
         smcr_hidden_uint(tree, hf_port[role], conn->port[role]);
     }
     smcr_hidden_uint(tree, hf_smcr_port, conn->port[0]);
@@ -134,7 +123,7 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
         &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_proposal_in, &hf_smcr_accept_in,
         &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
 
-    if (smcr_ends_are_wanted(tree) || any_wanted(tree, fields, array_length(fields)))
+    if (smcr_ends_are_wanted(tree) || smcr_any_wanted(tree, fields, array_length(fields)))
         show_conn(pinfo, tree, conn, sender);
     else
         begin_conn(pinfo, tree, conn, NULL);
@@ -215,7 +204,7 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
 
     if (roce)
         smcr_show_link_name(pinfo, below, link);
-    if (!any_wanted(tree, fields, array_length(fields)))
+    if (!smcr_any_wanted(tree, fields, array_length(fields)))
         return;
     if (record->has_number)
         smcr_hidden_uint(below, hf_smcr_link_index, link->index);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "generated.h"
 #include "host/host.h"
 #include "message/message.h"
 #include "quick_text.h"
@@ -82,19 +83,11 @@ smcr_sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
 bool
 smcr_ends_are_wanted(proto_tree *tree)
 {
-    const int fields[] = {hf_smcr_endpoint, hf_smcr_endpoint_src, hf_smcr_endpoint_dst,
-                          hf_smcr_addr,     hf_smcr_ip_addr,      hf_smcr_ipv6_addr};
+    static const int *const fields[] = {&hf_smcr_endpoint, &hf_smcr_endpoint_src,
+                                        &hf_smcr_endpoint_dst, &hf_smcr_addr,
+                                        &hf_smcr_ip_addr, &hf_smcr_ipv6_addr};
 
-    for (unsigned i = 0; i < array_length(fields); i++)
-        if (proto_field_is_referenced(tree, fields[i]))
-            return true;
-    return false;
-}
-
-static void
-show_hidden(proto_tree *tree, int hf, const char *text)
-{
-    smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, text));
+    return smcr_any_wanted(tree, fields, array_length(fields));
 }
 
 static void
@@ -104,7 +97,7 @@ show_host(proto_tree *tree, const smcr_ends_t *ends, int role)
 
     if (host->type == AT_NONE)
         return;
-    show_hidden(tree, hf_smcr_addr, ends->address[role]);
+    smcr_hidden_string(tree, hf_smcr_addr, ends->address[role]);
     if (host->type == AT_IPv6)
         smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, NULL, 0, 0, host->data));
     else
@@ -116,10 +109,10 @@ void
 smcr_show_ends(proto_tree *tree, const smcr_ends_t *ends, int sender)
 {
     for (int role = 0; role < 2; role++) {
-        show_hidden(tree, hf_smcr_endpoint, ends->name[role]);
+        smcr_hidden_string(tree, hf_smcr_endpoint, ends->name[role]);
         if (sender != SMCR_SIDE_UNKNOWN)
-            show_hidden(tree, role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst,
-                        ends->name[role]);
+            smcr_hidden_string(tree, role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst,
+                               ends->name[role]);
     }
     for (int role = 0; role < 2; role++)
         show_host(tree, ends, role);
@@ -129,6 +122,5 @@ void
 smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 {
     if (proto_field_is_referenced(tree, hf_smcr_endpoint))
-        smcr_item_hide(proto_tree_add_string(tree, hf_smcr_endpoint, NULL, 0, 0,
-                                             smcr_link_name(pinfo->pool, link)));
+        smcr_hidden_string(tree, hf_smcr_endpoint, smcr_link_name(pinfo->pool, link));
 }

@@ -35,6 +35,21 @@ smcr_hidden_uint(proto_tree *tree, int hf, uint32_t value)
     smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
 }
 
+void
+smcr_hidden_string(proto_tree *tree, int hf, const char *text)
+{
+    smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, text));
+}
+
+bool
+smcr_any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (proto_field_is_referenced(tree, *fields[i]))
+            return true;
+    return false;
+}
+
 /* "Name: text". */
 static void
 set_text(proto_item *item, int hf, const char *text)

@@ -18,6 +18,12 @@ proto_item *smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value);
  * it. */
 void smcr_hidden_uint(proto_tree *tree, int hf, uint32_t value);
 
+/* The same of a text. */
+void smcr_hidden_string(proto_tree *tree, int hf, const char *text);
+
+/* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
+bool smcr_any_wanted(proto_tree *tree, const int *const fields[], unsigned count);
+
 /* Shows a value of 32 bits or less with a text of ours instead of Wireshark's. */
 proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text);
 

@@ -24,7 +24,6 @@ static smcr_conn_row_t *
 new_row(wmem_allocator_t *scope, const smcr_conn_t *conn)
 {
     smcr_conn_row_t *row = wmem_new0(scope, smcr_conn_row_t);
-
     smcr_ends_t ends = smcr_ends_of(scope, conn);
 
     row->conn = conn;

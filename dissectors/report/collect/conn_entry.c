@@ -243,10 +243,11 @@ fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
                                                   : tcp->up_port == counted->conn->port[0]);
     uint64_t payload = tcp ? tcp->payload[client_is_up ? role : !role] : 0;
     uint64_t clc = counted->clc_bytes[role];
+    uint64_t bytes = payload > clc ? payload - clc : 0;
 
     *entry = (smcr_conn_way_entry_t){.bytes = SMCR_UNKNOWN};
-    if (tcp && !counted->is_smcd && (payload > clc || !may_go_elsewhere))
-        entry->bytes = payload > clc ? payload - clc : 0;
+    if (tcp && !counted->is_smcd && (bytes || !may_go_elsewhere))
+        entry->bytes = bytes;
     entry->unread_bytes = entry->unannounced_bytes = SMCR_UNKNOWN;
 }
 

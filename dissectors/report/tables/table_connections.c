@@ -42,12 +42,6 @@ links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
     return conn->links.length ? wmem_strbuf_get_str(text) : NULL;
 }
 
-static uint64_t
-time_of(const smcr_connection_entry_t *conn)
-{
-    return smcr_time_between(conn->first_frame, conn->last_frame);
-}
-
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("Stream", 0, conn->stream) \
     TEXT("Client Address", 21, smcr_words_endpoint(rows->scope, &conn->client)) \
@@ -57,7 +51,7 @@ time_of(const smcr_connection_entry_t *conn)
     NUMBER("LG-ID", 0, conn->link_group) \
     TEXT("Linkid", 0, links_of(rows->scope, conn)) \
     SECONDS("Setup (s)", 9, conn->setup_s) \
-    SECONDS("Time (s)", 12, time_of(conn)) \
+    SECONDS("Time (s)", 12, smcr_time_between(conn->first_frame, conn->last_frame)) \
     NUMBER("Bytes →", 12, conn->client_to_server.bytes) \
     NUMBER("Bytes ←", 12, conn->server_to_client.bytes) \
     NUMBER("WRITEs →", 0, conn->client_to_server.writes) \

@@ -56,11 +56,17 @@ smcr_cost_of_group(const smcr_lgr_t *lgr)
     return sum;
 }
 
+bool
+smcr_cost_is_loss(const smcr_cost_t *cost)
+{
+    return cost->known && (cost->unread || cost->unannounced);
+}
+
 void
 smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
                const smcr_cost_t *cost)
 {
-    if (cost->known && (cost->unread || cost->unannounced))
+    if (smcr_cost_is_loss(cost))
         smcr_event_add(arrival, event,
                        "%s: %" G_GUINT64_FORMAT " bytes announced and not read, %" G_GUINT64_FORMAT
                        " written and not announced",

@@ -23,6 +23,9 @@ smcr_cost_t smcr_cost_of_direction(const smcr_conn_t *conn, int side);
 smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
 smcr_cost_t smcr_cost_of_group(const smcr_lgr_t *lgr);
 
+/* Whether it is known, and not nothing. */
+bool smcr_cost_is_loss(const smcr_cost_t *cost);
+
 /* Tells the user that something has happened, and what it costs where that is known. `what`: the
  * beginning of the sentence. */
 void smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,

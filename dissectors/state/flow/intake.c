@@ -169,7 +169,7 @@ note_silence(const smcr_arrival_t *arrival)
     smcr_cost_t cost = smcr_cost_of_group(arrival->qp->link->lgr);
     char what[sizeof text + 64];
 
-    if (cost.open > 1 && cost.known && (cost.unread || cost.unannounced))
+    if (cost.open > 1 && smcr_cost_is_loss(&cost))
         g_snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
     else
         g_strlcpy(what, text, sizeof what);
