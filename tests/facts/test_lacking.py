@@ -2,10 +2,12 @@
 
 import re
 
+import alterations
 import pcapng
 import pytest
 
 LOSSY, PLAIN, THREE = "6.1-v2-n-lossy", "6.1-v2-a-first-contact-ipv4", "6.1-v2-c-three-conns"
+SECOND = 10**6  # in the unit of these captures
 REPORT = ("-q", "-2", "-z", "smcr,report")
 
 
@@ -21,16 +23,12 @@ def altered(tshark, scratch, name, change):
 
 def swapped(at):
     """Two neighbours in the other order; timestamps stay in their places."""
-    def change(frames):
-        one, other = frames[at - 1:at + 1]
-        moved = pcapng.at_time(other, pcapng.time(one)), pcapng.at_time(one, pcapng.time(other))
-        return [*frames[:at - 1], *moved, *frames[at + 1:]]
-    return change
+    return lambda frames: alterations.in_time(frames, [*frames[:at - 1], frames[at], frames[at - 1], *frames[at + 1:]])
 
 
 def with_clock_back(at, seconds):
     def change(frames):
-        return [*frames[:at - 1], *(pcapng.at_time(frame, pcapng.time(frame) - seconds * 10**9) for frame in frames[at - 1:])]
+        return [*frames[:at - 1], *(pcapng.at_time(frame, pcapng.time(frame) - seconds * SECOND) for frame in frames[at - 1:])]
     return change
 
 
@@ -83,7 +81,7 @@ def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
 def test_each_frame_twice(tshark, scratch, name):
     """As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets not either."""
     path = altered(tshark, scratch, name, lambda frames: [
-        each for frame in frames for each in (frame, pcapng.at_time(frame, pcapng.time(frame) + 5000))])
+        each for frame in frames for each in (frame, pcapng.at_time(frame, pcapng.time(frame) + 5))])
     for field in ("smcr.retransmission", "smcr.llc", "smcr.write"):
         assert tshark.frames(path, f"{field} and not smcr.copy") == [2 * at - 1 for at in tshark.frames(
             name, f"{field} and not smcr.copy")]
