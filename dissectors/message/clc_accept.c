@@ -14,6 +14,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "items.h"
+
 #define SIZES_AT 50
 #define DMB_SIZE_AT 25     /* SMC-D */
 #define GID_COUNT_LENGTH 4 /* with the reserved bytes behind it */
@@ -251,17 +253,17 @@ dissect_gid_list(smcr_clc_message_t *message, unsigned start, smcr_clc_accept_t 
 }
 
 static void
-describe_fce(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned start,
+describe_fce(const smcr_clc_message_t *message, const smcr_walk_t *walk,
              const smcr_clc_accept_t *accept)
 {
     unsigned os = smcr_bits(accept->os_release, SMCR_MASK_OS);
     unsigned release = smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
     const char *name = val_to_str_const(os, smcr_os_types, "unknown");
-    char *host = (char *)tvb_get_string_enc(walk->pinfo->pool, walk->tvb, (int)start + 4, 32,
-                                            ENC_ASCII);
+    const char *host =
+        smcr_peer_text(walk->pinfo->pool, accept->host_name, sizeof accept->host_name);
 
     proto_item_append_text(walk->tree, ": host %s, operating system %s, SMCv2.%u",
-                           g_strchomp(host), name, release);
+                           host, name, release);
     smcr_clc_check_os(message, walk, os);
     smcr_clc_check_release(message, walk, hf_smcr_clc_release_0f, release);
 }
@@ -279,7 +281,7 @@ dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_acc
     message->expected += head->length;
     if (!smcr_clc_walk(message, &walk, head, start, accept))
         return;
-    describe_fce(message, &walk, start, accept);
+    describe_fce(message, &walk, accept);
 
     bool v21 = smcr_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_RELEASE_1;
     if (v21 || !smcd) {

@@ -1,6 +1,6 @@
 /* items.c
- * Expert items; texts of byte strings. Of bytes 4.0 shows 36 at most, 4.4 as many as fit into the
- * line.
+ * Expert items; texts of byte strings, and of what a peer wrote. Of bytes 4.0 shows 36 at most,
+ * 4.4 as many as fit into the line.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -42,6 +42,21 @@ smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb, uns
         proto_item_set_text(item, "%s: %s\xe2\x80\xa6", proto_registrar_get_name(hf),
                             tvb_bytes_to_str(pinfo->pool, tvb, (int)start, BYTES_SHOWN));
     return item;
+}
+
+char *
+smcr_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    while (length && (bytes[length - 1] == 0 || bytes[length - 1] == ' '))
+        length--;
+    for (unsigned i = 0; i < length; i++)
+        if (g_ascii_isprint(bytes[i]) && bytes[i] != '\\')
+            wmem_strbuf_append_c(text, (char)bytes[i]);
+        else
+            wmem_strbuf_append_printf(text, "\\x%02x", bytes[i]);
+    return wmem_strbuf_finalize(text);
 }
 
 /* ---- expert items ---- */

@@ -24,6 +24,14 @@ void smcr_item_hide(proto_item *item);
 proto_item *smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb,
                             unsigned start, unsigned length);
 
+/*
+ * Every text that a peer chose is made here, for all outputs: no terminal obeys it. Names of hosts
+ * and enterprise IDs are ASCII (net/smc/smc_clc.h). Any other byte is written as \xNN. So is the
+ * backslash, so that the text can be turned back into the bytes. Padding at the end, blanks and
+ * zeros, is left out. Returns a text of the scope, never NULL.
+ */
+char *smcr_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
+
 /* The preference smcr.strict: whether to tell of doubtful and harmless breaches, too. */
 extern compat_pref_bool smcr_items_strict;
 

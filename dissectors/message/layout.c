@@ -117,15 +117,6 @@ reserved_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
            smcr_layout_has_bits(walk->tvb, offset, row->length);
 }
 
-static const char *
-padded_text(const smcr_walk_t *walk, unsigned offset, unsigned length)
-{
-    char *text = (char *)tvb_get_string_enc(walk->pinfo->pool, walk->tvb, (int)offset, (int)length,
-                                            ENC_ASCII);
-
-    return g_strchomp(text);
-}
-
 /* Adds an item to the message's list, unless nobody wants to see it: then it has no field_info. */
 static void
 remember(const smcr_walk_t *walk, proto_item *item)
@@ -197,12 +188,16 @@ show_value(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 static proto_item *
 show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 {
+    const char *text;
+
     switch (row->kind) {
     case SMCR_ROW_BITS:
         return show_bits(row, walk, offset);
     case SMCR_ROW_TEXT:
+        text = smcr_peer_text(walk->pinfo->pool, tvb_get_ptr(walk->tvb, (int)offset, row->length),
+                              row->length);
         return proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, row->length,
-                                     padded_text(walk, offset, row->length));
+                                     text);
     case SMCR_ROW_PART:
         return show_part(row, walk, offset);
     case SMCR_ROW_SHOW:

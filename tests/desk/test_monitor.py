@@ -246,20 +246,9 @@ def test_lines_say_what_pairs_messages(lines):
     assert shown[0][1:3] == ("10.0.0.1:41346", "10.0.0.2:12345")
 
 
-def test_nothing_of_a_packet_reaches_the_terminal(monitor, bed, scratch):
-    """A host name with what a terminal would obey."""
-    data = bed.capture("6.1-v2-a-first-contact-ipv4").read_bytes()
-    path = scratch / "hostile.pcapng"
-    names = {b"smc-A": b"\x1b[2J\n", b"smc-B": b"\x9b\r\xff<>", b"LAB-EID": b"\x07\xe2\x80\xae\"&'"}
-    for name, hostile in names.items():
-        assert name in data
-        data = data.replace(name, hostile)
-    path.write_bytes(data)
-    result = monitor("-r", path, "-v", "clc", "errors")
-    assert result.returncode == 0
-    assert all(each == "\n" or each.isprintable() for each in result.stdout)
-    assert len(parsed(result.stdout)) > 2 and "[2J" in result.stdout
-    assert load().printable("\x1b[m\u202e\x9b\n") == "?[m???"
+def test_nothing_of_a_packet_reaches_the_terminal():
+    """Whatever Wireshark says; tests/facts/test_peer_texts.py has captures with such names."""
+    assert load().printable("\x1b[m\u202e\u2028\x9b\n") == "?[m????"
 
 
 # ---- how it ends ----

@@ -5,7 +5,6 @@ says of itself, and what a filter leaves of it. Other files hold its lists again
 
 import re
 
-import pcapng
 import pytest
 import report_frames
 import report_reader
@@ -269,24 +268,6 @@ def test_wrong_filter_is_refused(tshark):
     """tshark says why, and prints no report."""
     result = tshark.start("-n", "-r", copy_of(tshark, "tcp-ecn"), "-q", "-z", "smcr,json,nonsense ==")
     assert result.returncode != 0 and result.stderr and "schema" not in result.stdout
-
-
-# ---- names that no host should have ----
-
-
-def test_names_in_no_encoding(tshark, scratch):
-    """Names of hosts and EIDs are bytes of the capture: quotes, control characters, invalid UTF-8."""
-    odd = {b"smc-B": b"\xff\"\\\x01\x80", b"smc-A": b"\xc3(\x00\n\t", b"LAB-EID": b"\xe2\x82\"\x7f\xf0\xed\xa0"}
-    head, frames = pcapng.read(PATHS["6.1-v2-a-first-contact-ipv4"])
-    for name, bytes_of_name in odd.items():
-        frames = [frame._replace(block=frame.block.replace(name, bytes_of_name)) for frame in frames]
-    path = scratch / "names.pcapng"
-    pcapng.write(path, head, frames)
-    path.chmod(0o644)
-    for run in (ONE, TWO):
-        group, = parse(print_json(tshark, path, run))["link_groups"]
-        assert '"' in group["peers"]["server"]["host_name"] and "\\" in group["peers"]["server"]["host_name"]
-        assert '"' in group["eid"]
 
 
 def test_every_capture_is_run():

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "message/message.h"
 #include "report/figures/figures.h"
 #include "values.h"
 #include "wire/wire.h"
@@ -255,13 +256,22 @@ type_text(const smcr_lgr_t *lgr)
     return share_device(first, second, !client) ? "asymmetric-peer" : "symmetric";
 }
 
+/* NULL where the bytes are padding only. */
+static const char *
+name_of(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
+{
+    const char *name = smcr_peer_text(scope, bytes, length);
+
+    return *name ? name : NULL;
+}
+
 static void
 fill_peer(smcr_peer_entry_t *entry, const person_t *person, wmem_allocator_t *scope)
 {
     if (!person->known)
         return;
     entry->peer_id = smcr_bytes_text(scope, person->peer_id, SMCR_PEER_ID_LENGTH);
-    entry->host_name = smcr_padded_text(scope, person->host_name, SMCR_HOST_NAME_LENGTH);
+    entry->host_name = name_of(scope, person->host_name, SMCR_HOST_NAME_LENGTH);
     if (person->os != SMCR_OS_UNSET)
         entry->system = val_to_str_const(person->os, smcr_os_types, "unknown");
 }
@@ -288,7 +298,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_lis
     entry->type = type_text(lgr);
     fill_peer(&entry->peers.client, &group->person[client], scope);
     fill_peer(&entry->peers.server, &group->person[!client], scope);
-    entry->eid = smcr_padded_text(scope, group->eid, SMCR_EID_LENGTH);
+    entry->eid = name_of(scope, group->eid, SMCR_EID_LENGTH);
     if (group->vlan)
         entry->vlan = group->vlan;
     entry->first_frame = group->first;

@@ -42,14 +42,6 @@ smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 }
 
 const char *
-smcr_padded_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
-{
-    while (length && (bytes[length - 1] == 0 || bytes[length - 1] == ' '))
-        length--;
-    return length ? wmem_strndup(scope, (const char *)bytes, length) : NULL;
-}
-
-const char *
 smcr_version_text(unsigned version, unsigned release)
 {
     if (version < 2)

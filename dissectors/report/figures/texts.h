@@ -23,10 +23,6 @@ const char *smcr_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned byt
 /* The same of `length` bytes, the first one first. */
 const char *smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
-/* A text that is padded with blanks or zeros to `length` bytes, without the padding; NULL where it
- * is nothing else. */
-const char *smcr_padded_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
-
 /* The name of a version of SMC-R; NULL where `version` is 0. `release`: of version 2. */
 const char *smcr_version_text(unsigned version, unsigned release);
 

@@ -42,7 +42,7 @@ add_cell(smcr_rows_t *rows, char *text)
 void
 smcr_row_add_text(smcr_rows_t *rows, const char *text)
 {
-    add_cell(rows, g_strdup(text ? smcr_words_clean(rows->scope, text) : NOT_KNOWN));
+    add_cell(rows, g_strdup(text ? text : NOT_KNOWN));
 }
 
 static void

@@ -10,8 +10,8 @@
 
 #include "report/figures/figures.h"
 
-/* What the capture or a peer says, made fit for a line of text: valid UTF-8 without control
- * characters. `text`: not NULL. */
+/* What the user has typed, made fit for a line of text: valid UTF-8 without control characters.
+ * `text`: not NULL. What a peer says has been smcr_peer_text() before. */
 const char *smcr_words_clean(wmem_allocator_t *scope, const char *text);
 
 /* "10.0.0.1:46464", "[fd00::1]:46464", "?" where it is not known. */

@@ -23,7 +23,8 @@ static void
 write_limits(const smcr_page_t *page, const smcr_capture_entry_t *capture)
 {
     if (capture->filter)
-        smcr_page_line(page, 2, "only frames that match: %s", capture->filter);
+        smcr_page_line(page, 2, "only frames that match: %s",
+                       smcr_words_clean(page->scope, capture->filter));
     if (smcr_page_known(capture->cut_frames))
         smcr_page_line(page, 2, "%s cut: the capture has only their beginnings",
                        smcr_words_things(page->scope, capture->cut_frames, "frame"));

@@ -54,19 +54,18 @@ that_fits(const char *text, glong columns)
 void
 smcr_page_item(const smcr_page_t *page, const char *mark, const char *text)
 {
-    const char *line = smcr_words_clean(page->scope, text);
     glong indent = width(mark), columns = SMCR_PAGE_WIDTH - indent;
 
     g_string_append(page->text, mark);
-    for (bool first = true; *line; first = false) {
-        size_t length = that_fits(line, columns);
+    for (bool first = true; *text; first = false) {
+        size_t length = that_fits(text, columns);
         if (!first)
             pad(page->text, indent);
-        g_string_append_len(page->text, line, (gssize)length);
+        g_string_append_len(page->text, text, (gssize)length);
         g_string_append_c(page->text, '\n');
-        line += length;
-        while (*line == ' ')
-            line++;
+        text += length;
+        while (*text == ' ')
+            text++;
     }
 }
 
@@ -104,7 +103,7 @@ smcr_table_new(const smcr_page_t *page, const char *alignment)
 void
 smcr_table_cell(smcr_table_t *table, const char *cell)
 {
-    const char *text = cell ? smcr_words_clean(table->page->scope, cell) : "";
+    const char *text = cell ? cell : "";
 
     wmem_array_append_one(table->cells, text);
 }
