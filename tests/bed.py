@@ -28,6 +28,10 @@ TIME_LIMIT = 300  # seconds for one run of tshark
 
 # What tshark 4.0 reads at each start, a third of the time it takes: names of vendors. Captures need one of them.
 UNREAD = {"manuf", "enterprises.tsv"}
+# What somebody may have put there, or that leads to what is installed elsewhere: profiles, databases of places, MIBs, and
+# the system's preferences, which Wireshark itself brings none of.
+OF_THE_SYSTEM = {"profiles", "maxmind_db_paths", "smi_modules", "preferences", "disabled_protos", "enabled_protos",
+                 "heuristic_protos", "decode_as_entries", "hosts", "subnets", "vlans"}
 VENDOR = "00:16:3E\t"
 
 # RoCE over IPv6 leaves the UDP checksum out; that is no finding.
@@ -63,17 +67,27 @@ def started_program(root, program, thread, *environment):
     return started.Started(root / "started.so", STARTS[program], dict(environment), cwd=root, **as_user())
 
 
+def nobodys(**environment):
+    """The environment of a user who has no settings, no plugins, and no variables of Wireshark."""
+    return {"HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"], "TZ": "UTC", **environment}
+
+
+@functools.cache
+def installed_tshark(*arguments):
+    """What the machine's tshark prints about itself: version, folders, reports that it has. Not for captures."""
+    return subprocess.run(["tshark", *arguments], capture_output=True, text=True, check=True, env=nobodys(),
+                          **as_user()).stdout
+
+
 @functools.cache
 def wireshark_version():
     """Version of tshark as the plugin folders have it: 4.0"""
-    text = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout
-    return re.search(r"(\d+\.\d+)\.\d+", text).group(1)
+    return re.search(r"(\d+\.\d+)\.\d+", installed_tshark("--version")).group(1)
 
 
-def data_folder():
-    """Wireshark's own files: init.lua, colorfilters, dictionaries."""
-    text = subprocess.run(["tshark", "-G", "folders"], capture_output=True, text=True, check=True).stdout
-    return pathlib.Path(re.search(r"^Global configuration:\s*(.+)$", text, re.MULTILINE).group(1))
+def system_folder(name):
+    """A folder of the machine's Wireshark: "Plugins"; "configuration", with init.lua, colorfilters, dictionaries."""
+    return pathlib.Path(re.search(rf"^Global {name}:\s*(.+)$", installed_tshark("-G", "folders"), re.MULTILINE).group(1))
 
 
 class Bed:
@@ -92,8 +106,8 @@ class Bed:
         self.root.chmod(0o755)
         for name in ("home", "config", "extcap", "scratch", "kept", "data", "docs", "plugins/none"):
             (self.root / name).mkdir(parents=True)
-        for path in data_folder().iterdir():
-            if path.name not in UNREAD:
+        for path in system_folder("configuration").iterdir():
+            if path.name not in UNREAD | OF_THE_SYSTEM:
                 (self.root / "data" / path.name).symlink_to(path)
             elif path.name == "manuf":
                 lines = path.read_text(encoding="utf-8").splitlines()
@@ -123,6 +137,15 @@ class Bed:
             return name_or_path
         return self.root / "captures" / captures()[name_or_path].relative_to(TOP / "captures")
 
+
+    def edit(self, *arguments, program="editcap"):
+        """What editcap, mergecap or capinfos prints. They load plugins, too; captures that they make go to `scratch`."""
+        return Tshark(self, "none").run(*arguments, program=program)
+
+    def user(self, home, **environment):
+        """The environment of a user with a home of her own, on a system where nothing is installed beside Wireshark."""
+        return nobodys(HOME=str(home), WIRESHARK_DATA_DIR=str(self.root / "data"),
+                       WIRESHARK_PLUGIN_DIR=str(self.root / "plugins" / "none"), **environment)
 
     def keep(self, key, make):
         """What make() returns, bytes: called once for this key, whichever test and worker process asks first."""
@@ -155,10 +178,7 @@ class Tshark:
         folder = bed.root / "plugins" / plugin
         assert folder.exists(), f"the plugin is not built as {plugin}: run tests/build"
         self.environment = {
-            "HOME": str(bed.root / "home"),
-            "LC_ALL": "C.UTF-8",
-            "PATH": os.environ["PATH"],
-            "TZ": "UTC",
+            **nobodys(HOME=str(bed.root / "home")),
             "WIRESHARK_ABORT_ON_DISSECTOR_BUG": "1",
             "WIRESHARK_CONFIG_DIR": str(bed.root / "config"),
             "WIRESHARK_DATA_DIR": str(bed.root / "data"),

@@ -58,7 +58,8 @@ def tshark_without(bed):
 
 @pytest.fixture
 def scratch(bed, request):
-    """A folder for captures that a test makes; tshark can read it."""
+    """A folder for captures that a test makes; tshark can read it, and programs write to it."""
     folder = bed.scratch / "".join(c if c.isalnum() else "_" for c in request.node.nodeid)[-150:]
     folder.mkdir()
+    folder.chmod(0o777)
     return folder

@@ -24,21 +24,33 @@ SETTINGS = {
     "dfilters": '"ours" smcr.stream == 0\n',
 }
 
+# Of columns, and how data are put together: plugin/run shows the same.
+OTHER_PREFERENCES = """
+gui.column.format: "Mine","%Cus:frame.len:0:R"
+tcp.desegment_tcp_streams: FALSE
+tcp.relative_sequence_numbers: FALSE
+"""
+
 
 # ---- plugin/run ----
 
 @pytest.fixture
 def checkout(bed, scratch):
-    """A copy of the project for a user without privileges, and the environment of that user."""
+    """A copy of the project for a user without privileges, who has settings; and the environment of that user."""
     copy = scratch / "checkout"
     shutil.copytree(TOP, copy, ignore=shutil.ignore_patterns(".git", "build*", "*.streams", "__pycache__"))
     home = scratch / "home"
     home.mkdir()
     (home / ".config" / "wireshark").mkdir(parents=True)
-    (home / ".config" / "wireshark" / "preferences").write_text(SETTINGS["preferences"])
+    (home / ".config" / "wireshark" / "preferences").write_text(SETTINGS["preferences"] + OTHER_PREFERENCES)
+    give(copy, home)
+    return copy, bed.user(home, TMPDIR=str(home))
+
+
+def give(*paths):
+    """To the user."""
     if os.geteuid() == 0:
-        subprocess.run(["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", copy, home], check=True)
-    return copy, {"HOME": str(home), "TMPDIR": str(home), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+        subprocess.run(["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", *paths], check=True)
 
 
 def start_as_user(checkout, program, *arguments):
@@ -72,16 +84,14 @@ def preference(checkout):
     return (values[0] if values else None), result.stderr
 
 
-def installed_for_all():
-    """Whether this machine has the plugin in the system's plugin folder."""
-    folder = subprocess.run(["pkg-config", "--variable=plugindir", "wireshark"], capture_output=True, text=True).stdout
-    return (pathlib.Path(folder.strip()) / "epan" / "smcr.so").exists()
-
-
-@pytest.mark.skipif(installed_for_all(), reason="the plugin is installed for all users of this machine")
 def test_run_installs_shows_and_uninstalls(checkout):
     copy, environment = checkout
     before = content(copy, pathlib.Path(environment["HOME"]))
+    plugins = pathlib.Path(environment["HOME"]) / ".local" / "lib" / "wireshark" / "plugins"
+    broken = plugins / wireshark_version() / "epan" / "smcr.so"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("This is no plugin.\n")
+    give(environment["HOME"])
 
     first = run_as_user(checkout)
     assert "CLC Proposal" in first and "CDC" in first
@@ -100,7 +110,6 @@ def test_run_installs_shows_and_uninstalls(checkout):
     assert content(copy, pathlib.Path(environment["HOME"])) == before
 
 
-@pytest.mark.skipif(installed_for_all(), reason="the plugin is installed for all users of this machine")
 def test_uninstall_leaves_other_plugins_and_preferences(checkout):
     """Also takes away what was installed for another Wireshark; what is not ours stays. Nothing to do is no error."""
     copy, environment = checkout
@@ -108,8 +117,7 @@ def test_uninstall_leaves_other_plugins_and_preferences(checkout):
     for version in ("3.6", wireshark_version()):
         (folder / version / "epan").mkdir(parents=True)
     (folder / "3.6" / "epan" / "other.txt").write_text("somebody else's")
-    if os.geteuid() == 0:
-        subprocess.run(["chown", "-R", as_user()["user"], environment["HOME"]], check=True)
+    give(environment["HOME"])
     before = content(copy, pathlib.Path(environment["HOME"]))
     ours = [folder / version / "epan" / "smcr.so" for version in ("3.6", wireshark_version())]
     for path in ours:

@@ -3,12 +3,11 @@
 import collections
 import json
 import re
-import subprocess
 
 import pytest
+from bed import installed_tshark
 
-HELP = subprocess.run(["tshark", "-G", "help"], capture_output=True, text=True, check=True).stdout
-REPORTS = re.findall(r"^  -G ([a-z-]+)", HELP, re.MULTILINE)  # 4.4 has more of them than 4.0
+REPORTS = re.findall(r"^  -G ([a-z-]+)", installed_tshark("-G", "help"), re.MULTILINE)  # 4.4 has more of them than 4.0
 
 # Names that other tools rely on (docs/fields.md lists all).
 FIELDS = """

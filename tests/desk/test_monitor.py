@@ -137,7 +137,7 @@ def test_bytes_are_those_of_the_wire(lines, bed, name):
 def test_bytes_that_the_capture_cuts_off(lines, bed, scratch):
     """140 bytes of each frame: part of the Proposal and of each RDMA WRITE is missing."""
     whole, cut = bed.capture("6.1-v1-d-bulk-slow-reader"), scratch / "cut.pcapng"
-    subprocess.run(["editcap", "-s", "140", "-r", whole, cut, "1-60"], check=True, capture_output=True)
+    bed.edit("-s", 140, "-r", whole, cut, "1-60")
     full = {each.frame: octets(each) for each in lines(whole, "-x", "clc", "write")}
     shown = lines(cut, "-x", "clc", "write")
     assert {class_of(each) for each in shown if "--" in octets(each)} == {"clc", "write"}
@@ -320,7 +320,7 @@ def live(program, tshark, scratch):
 def classic(bed, scratch):
     """A capture in the old format, which dumpcap reads from pipes of every version."""
     path = scratch / "classic.pcap"
-    subprocess.run(["editcap", "-F", "pcap", bed.capture("6.1-v1-a-first-contact-ipv4"), path], check=True)
+    bed.edit("-F", "pcap", bed.capture("6.1-v1-a-first-contact-ipv4"), path)
     return path
 
 

@@ -216,9 +216,9 @@ def upgraded(bed, scratch):
         (tools / name).chmod(0o755)
     if os.geteuid() == 0:
         subprocess.run(["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", copy, home], check=True)
-    return plugins, copy, {"HOME": str(home), "TMPDIR": str(home), "LC_ALL": "C.UTF-8", "NEW": new,
-                           "OLD": old.replace(".", "[.]"), "PATH": f"{tools}:{os.environ['PATH']}",
-                           "PLUGIN": str(next((bed.root / "plugins" / "debug").rglob("smcr.so")))}
+    return plugins, copy, bed.user(home, TMPDIR=str(home), NEW=new, OLD=old.replace(".", "[.]"),
+                                   PATH=f"{tools}:{os.environ['PATH']}",
+                                   PLUGIN=str(next((bed.root / "plugins" / "debug").rglob("smcr.so"))))
 
 
 def run(upgraded, *arguments):

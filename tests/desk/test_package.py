@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 
 import pytest
-from bed import TOP, as_user, wireshark_version
+from bed import TOP, as_user, system_folder, wireshark_version
 
 NAME = "wireshark-smcr"
 PROFILE = sorted(path.name for path in (TOP / "plugin" / "profile").iterdir())
@@ -30,12 +30,6 @@ def output(*command, **options):
 
 def project_version():
     return re.search(r"^    version: '(.*)',$", (TOP / "meson.build").read_text(), re.MULTILINE).group(1)
-
-
-def system_folder(name):
-    """A folder of the system's Wireshark, as Debian has it."""
-    text = output("tshark", "-G", "folders", **as_user())
-    return pathlib.Path(re.search(rf"^Global {name}:\s*(.+)$", text, re.MULTILINE).group(1))
 
 
 def build():
@@ -182,7 +176,7 @@ def test_profile_as_wireshark_imports_it(packages):
 class User:
     """A user without privileges who has unpacked the archive."""
 
-    def __init__(self, folder, archive):
+    def __init__(self, bed, folder, archive):
         self.home = folder / "home"
         self.unpacked = folder / "unpacked"
         for path in (self.home, self.unpacked):
@@ -194,7 +188,7 @@ class User:
             output("chown", "-R", f"{as_user()['user']}:{as_user()['group']}", folder)
         (self.folder,) = self.unpacked.iterdir()
         programs = self.home / ".local" / "bin"
-        self.environment = {"HOME": str(self.home), "LC_ALL": "C.UTF-8", "PATH": f"{programs}:/usr/bin:/bin"}
+        self.environment = bed.user(self.home, PATH=f"{programs}:/usr/bin:/bin")
 
     def run(self, *command, **environment):
         return subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
@@ -212,10 +206,8 @@ class User:
 
 
 @pytest.fixture
-def user(packages, scratch):
-    if (system_folder("Plugins") / "epan" / "smcr.so").exists():
-        pytest.skip("the plugin is installed for all users of this machine")
-    return User(scratch, packages["gz"])
+def user(bed, packages, scratch):
+    return User(bed, scratch, packages["gz"])
 
 
 def test_archive_is_installed_used_and_uninstalled(bed, user):

@@ -151,7 +151,7 @@ def place(bed, scratch):
 
     def call(function):
         script = f'set -eu; die() {{ echo "$*" >&2; exit 1; }}; . "{tools}/place"; {function}'
-        result = subprocess.run(["sh", "-c", script], env={"HOME": str(home), "PATH": os.environ["PATH"]},
+        result = subprocess.run(["sh", "-c", script], env=bed.user(home),
                                 capture_output=True, text=True, cwd=home, **as_user())
         assert (result.returncode, result.stderr) == (0, "")
         return result.stdout

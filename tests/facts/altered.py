@@ -16,7 +16,6 @@ import concurrent.futures
 import functools
 import itertools
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -120,10 +119,9 @@ def as_pcapng(bed, name):
     if path.suffix == ".pcapng":
         return path
     folder = pathlib.Path(tempfile.mkdtemp(dir=bed.scratch))
-    folder.chmod(0o755)
+    folder.chmod(0o777)
     copy = folder / f"{name}.pcapng"
-    subprocess.run(["editcap", "-F", "pcapng", path, copy], check=True)
-    copy.chmod(0o644)
+    bed.edit("-F", "pcapng", path, copy)
     return copy
 
 

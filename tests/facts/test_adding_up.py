@@ -174,15 +174,13 @@ APART = {
 }
 
 
-def parts_of(path, folder, count):
+def parts_of(bed, path, folder, count):
     """The capture, cut into so many files with as many frames."""
-    rows = subprocess.run(["capinfos", "-c", "-T", "-r", "-M", path], capture_output=True, text=True, check=True).stdout
-    frames = int(rows.split()[-1])
+    frames = int(bed.edit("-c", "-T", "-r", "-M", path, program="capinfos").split()[-1])
     for number in range(count):
         part = folder / f"{number}.pcapng"
         first, last = 1 + frames * number // count, frames * (number + 1) // count
-        subprocess.run(["editcap", "-r", path, part, f"{first}-{last}"], check=True, capture_output=True)
-        part.chmod(0o644)
+        bed.edit("-r", path, part, f"{first}-{last}")
         yield part
 
 
@@ -205,7 +203,7 @@ def samples(summary):
 def test_two_parts_make_the_whole(tshark, scratch, name):
     path = tshark.bed.root / "captures" / CAPTURES[name].relative_to(TOP / "captures")
     whole = report_of(tshark, path, "-2", *ALL_OF_IT)
-    both = valid_sum(*(report_of(tshark, part, "-2", *ALL_OF_IT) for part in parts_of(path, scratch, 2)))
+    both = valid_sum(*(report_of(tshark, part, "-2", *ALL_OF_IT) for part in parts_of(tshark.bed, path, scratch, 2)))
     summary, sums = whole["summary"], both["summary"]
     assert chosen(both["capture"], OF_CAPTURE) == chosen(whole["capture"], OF_CAPTURE)
     assert (both["ip"], both["dropped"]) == (whole["ip"], whole["dropped"])
@@ -232,7 +230,7 @@ def test_connections_keep_their_names_in_three_parts(tshark, scratch, name):
     path = tshark.bed.capture(name)
     whole = {key(each): each for each in report_of(tshark, path, "-2")["connections"]}
     parts = {key(each): each for each in
-             valid_sum(*(report_of(tshark, part, "-2") for part in parts_of(path, scratch, 3)))["connections"]
+             valid_sum(*(report_of(tshark, part, "-2") for part in parts_of(tshark.bed, path, scratch, 3)))["connections"]
              if each["client"]["addr"]}
     assert parts.keys() == whole.keys()
     for each, connection in parts.items():
@@ -243,18 +241,16 @@ def test_connections_keep_their_names_in_three_parts(tshark, scratch, name):
 # ---- what docs/scale.md says of cuts, as measured ----
 
 
-def files_of(path, folder, frames):
+def files_of(bed, path, folder, frames):
     """The capture in files of so many frames, as a ring buffer has them."""
-    subprocess.run(["editcap", "-c", str(frames), path, folder / "ring.pcapng"], check=True, capture_output=True)
-    for part in sorted(folder.glob("ring*")):
-        part.chmod(0o644)
-        yield part
+    bed.edit("-c", frames, path, folder / "ring.pcapng")
+    return sorted(folder.glob("ring*"))
 
 
 @pytest.mark.parametrize("frames", [2000, 300, 100])
 def test_losses_at_cuts_are_as_documented(tshark, scratch, frames):
     """The table of docs/scale.md; with one file of all frames: the whole."""
-    parts = list(files_of(tshark.bed.capture("6.1-v2-n-lossy"), scratch, frames))
+    parts = files_of(tshark.bed, tshark.bed.capture("6.1-v2-n-lossy"), scratch, frames)
     whole = valid_sum(*(report_of(tshark, part, "-2", "-o", "smcr.roce:TRUE") for part in parts))
     flows = whole["summary"]["rdma_flows"]
     row = [flows["repeated"], flows["repeated_after"]["unknown"],
@@ -269,8 +265,7 @@ def test_waits_of_a_long_connection(tshark, scratch):
     path, parts = tshark.bed.capture("6.1-v2-d-bulk-slow-reader"), []
     for name, frames in (("first", "1-100"), ("second", "101-1500"), ("third", "1501-99999")):
         parts.append(scratch / f"{name}.pcapng")
-        subprocess.run(["editcap", "-r", path, parts[-1], frames], check=True, capture_output=True)
-        parts[-1].chmod(0o644)
+        tshark.bed.edit("-r", path, parts[-1], frames)
     reports = [report_of(tshark, part, "-2") for part in parts]
     assert [len(each["connections"]) for each in reports] == [1, 2, 2]
     [connection] = valid_sum(*reports)["connections"]

@@ -7,14 +7,12 @@ That no field and no preference of another protocol is changed is in tests/test_
 
 import functools
 import shutil
-import subprocess
 
 import pytest
-from bed import TOP, wireshark_version
+from bed import TOP, installed_tshark, wireshark_version
 
 pytestmark = pytest.mark.skipif(
-    "with Lua" not in subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout,
-    reason="the rules are asked by a script in Lua")
+    "with Lua" not in installed_tshark("--version"), reason="the rules are asked by a script in Lua")
 
 SCRIPT = TOP / "tests" / "facts" / "colour_rules.lua"
 PAYLOAD_OFF = ("-o", "smcr.dissect_payload:FALSE")

@@ -4,7 +4,6 @@ what the capture does not have in full, the file's name says how much is missing
 """
 
 import base64
-import subprocess
 
 import pcapng
 import pytest
@@ -99,7 +98,7 @@ def test_data_cut_short(tshark, scratch):
     """With a snap length, every file has the beginnings of the packets and counts the rest."""
     name, snap = "6.1-v2-j-http11", 200
     path = scratch / "cut.pcapng"
-    subprocess.run(["editcap", "-s", str(snap), tshark.bed.capture(name), path], check=True)
+    tshark.bed.edit("-s", snap, tshark.bed.capture(name), path)
     files, truth = export(tshark, scratch, path), sent(name)
     assert len(files) == len(truth) and any("missing" in file for file in files)
     for (number, direction), data in truth.items():

@@ -1,7 +1,6 @@
 """What the packet list and the details pane say of a frame is what the fields say, and each value means one thing."""
 
 import re
-import subprocess
 
 import ground_truth
 import pytest
@@ -151,8 +150,7 @@ def test_protocol_hierarchy(tshark):
 def test_decode_as_learns(tshark, scratch):
     """The handshake was not captured; the user names the port. The connection is found as by the heuristic."""
     whole, late = tshark.bed.capture("6.1-v2-a-first-contact-ipv4"), scratch / "late.pcapng"
-    subprocess.run(["editcap", whole, late, "1-3"], check=True)
-    late.chmod(0o644)
+    tshark.bed.edit(whole, late, "1-3")
     names = ("smcr.stream", "smcr.client.port", "smcr.dir", "smcr.link.number", "smcr.stream.offset", "smcr.request_in")
     arguments = ["-T", "fields", "-Y", "smcr", "-e", "frame.number"]
     for name in names:
@@ -192,9 +190,7 @@ def test_columns_are_the_same_without_a_tree(tshark, name):
 @pytest.mark.parametrize("name", LOSSY)
 def test_columns_of_cut_frames_are_the_same_without_a_tree(tshark, scratch, name, length):
     path = scratch / "cut.pcapng"
-    scratch.chmod(0o777)
-    subprocess.run(["editcap", "-s", str(length), tshark.bed.capture(name), path], check=True)
-    path.chmod(0o644)
+    tshark.bed.edit("-s", length, tshark.bed.capture(name), path)
     assert tshark.show(path) == tshark.show(path, *TREE)
 
 
@@ -209,8 +205,7 @@ def test_bytes_without_write(tshark, scratch):
     scratch.chmod(0o777)
     tshark.show("6.1-v2-a-first-contact-ipv4", "-Y", "frame.number < 10 or ip.src == 10.0.0.1", "-w", one_host)
     first = tshark.frames(one_host, "smcr.write")[0]
-    subprocess.run(["editcap", one_host, lacking, str(first)], check=True)
-    lacking.chmod(0o644)
+    tshark.bed.edit(one_host, lacking, first)
     item = "smcr.cdc.unseen_data"
     assert tshark.frames(one_host, item) == []
     assert tshark.frames(lacking, item) == [first]

@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import subprocess
 
 import pytest
 import report_runs
@@ -155,8 +154,7 @@ def test_filter_and_file_are_named(tshark):
 def test_snap_length_that_keeps_everything(tshark, scratch, name):
     """docs/scale.md: 384 bytes of each frame give the same report, but for the finding that frames are cut."""
     path = scratch / "cut.pcapng"
-    subprocess.run(["editcap", "-s", "384", path_of(tshark, name), path], check=True)
-    path.chmod(0o644)
+    tshark.bed.edit("-s", 384, path_of(tshark, name), path)
     whole, cut = (report_of(tshark, each, "-2") for each in (path_of(tshark, name), path))
     assert cut["capture"].pop("cut_frames") > whole["capture"].pop("cut_frames") == 0
     new = [each["kind"] for each in cut.pop("findings") if each not in whole["findings"]]

@@ -4,7 +4,6 @@ the builder, and what is reserved in them is said here once more, from RFC 7609 
 that is set, and the message is nobody's.
 """
 
-import subprocess
 import sys
 
 import pytest
@@ -103,17 +102,16 @@ def recognised(tshark, scratch, payloads, *, captured=None):
     path = scratch / "sends.pcap"
     path.write_bytes(capture.pcap())
     if captured is not None:
-        cut(path, captured)
-    path.chmod(0o644)
+        path = cut(tshark.bed, path, captured)
     found = set(tshark.frames(path, "smcr"))
     return [number + 1 in found for number in range(len(payloads))]
 
 
-def cut(path, payload):
-    """Keep this many bytes of each payload: behind Ethernet, IPv4, UDP and BTH, which have 54."""
+def cut(bed, path, payload):
+    """The capture with this many bytes of each payload: behind Ethernet, IPv4, UDP and BTH, which have 54."""
     shorter = path.with_suffix(".cut")
-    subprocess.run(["editcap", "-F", "pcap", "-s", str(54 + payload), path, shorter], check=True)
-    shorter.replace(path)
+    bed.edit("-F", "pcap", "-s", 54 + payload, path, shorter)
+    return shorter
 
 
 def bits_of(reserved):

@@ -6,7 +6,6 @@ two, and when the user clicks on frames in any order.
 import html
 import random
 import re
-import subprocess
 
 import fields
 import pcapng
@@ -114,7 +113,6 @@ def test_one_pass_where_a_frame_is_missing(tshark, scratch, name):
 def test_found_by_expert_items_alone(tshark, scratch):
     """A filter that names no field of ours finds the frames that have an expert item of ours, cut WRITEs too."""
     path = scratch / "cut.pcapng"
-    subprocess.run(["editcap", "-s", "120", tshark.bed.capture("6.1-v2-c-three-conns"), path], check=True)
-    path.chmod(0o644)
+    tshark.bed.edit("-s", 120, tshark.bed.capture("6.1-v2-c-three-conns"), path)
     cut = tshark.frames(path, "smcr.cut_short")
     assert cut and tshark.frames(path, '_ws.expert.message contains "only the first part of this message"') == cut

@@ -3,7 +3,6 @@ After a thousand RoCE packets that are of no interest the plugin no longer looks
 What comes then has to look as if it had looked all along; it does that where it has met a packet that the capture cut.
 """
 
-import subprocess
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -44,8 +43,7 @@ def shown_after(tshark, scratch, frames, capture, *passes):
     number = len(list(scratch.iterdir()))
     before, both = scratch / f"before-{number}.pcap", scratch / f"both-{number}.pcapng"
     wrpcap(str(before), frames)
-    subprocess.run(["mergecap", "-a", "-w", both, before, capture], check=True)
-    both.chmod(0o644)
+    tshark.bed.edit("-a", "-w", both, before, capture, program="mergecap")
     return tshark.show(both, *passes, "-V", "-Y", f"frame.number > {len(frames)}")
 
 
@@ -55,7 +53,7 @@ def shown_after(tshark, scratch, frames, capture, *passes):
 def test_smcr_after_other_roce(tshark, scratch, name, traffic, snap, passes):
     capture = tshark.bed.capture(name)
     if snap:
-        subprocess.run(["editcap", "-s", str(snap), capture, capture := scratch / "cut.pcapng"], check=True)
+        tshark.bed.edit("-s", snap, capture, capture := scratch / "cut.pcapng")
     frames = TRAFFIC[traffic]
     shown = shown_after(tshark, scratch, frames, capture, *passes)
     assert "\nSMC-R, " in shown

@@ -2,7 +2,6 @@
 The harnesses for libFuzzer, on some of their seeds and a little beyond: the short form of tests/fuzz/run.
 """
 
-import os
 import random
 import shutil
 import subprocess
@@ -28,15 +27,14 @@ def seeds(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name, runs", (PLAIN | EPAN).items())
-def test_nothing_is_found(seeds, tmp_path, name, runs):
+def test_nothing_is_found(tshark, seeds, tmp_path, name, runs):
     folder = seeds / name
     chosen = sorted(folder.iterdir()) if folder.exists() else []
     for path in random.Random(name).sample(chosen, min(SEEDS, len(chosen))):
         shutil.copy(path, tmp_path)
     # With "simple" memory the sanitizer watches each of Wireshark's allocations. It also takes a third of the time, which
     # otherwise goes into blocks of 8 MB for each execution.
-    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "HOME": str(tmp_path),
-                   "WIRESHARK_CONFIG_DIR": str(tmp_path), "WIRESHARK_DEBUG_WMEM_OVERRIDE": "simple"}
+    environment = tshark.environment | {"ASAN_OPTIONS": "detect_leaks=0", "WIRESHARK_DEBUG_WMEM_OVERRIDE": "simple"}
     result = subprocess.run(
         [PROGRAMS / f"fuzz-{name}", f"-runs={runs}", "-seed=7609", "-detect_leaks=0", "-print_funcs=0", "-max_len=200",
          f"-artifact_prefix={BUILDS}/failed-{name}-", tmp_path],
