@@ -274,13 +274,14 @@ is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_more_t *seen
     return true;
 }
 
-/* The first packet that took the PSN, NULL when it is forgotten: of one within a READ, the READ. */
-static const smcr_seen_packet_t *
-taker_of(const smcr_flow_t *flow, smcr_psn_t psn)
+/* When the PSN was first taken, frame 0: forgotten. Of one within a READ, the READ. */
+static smcr_when_t
+first_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
-
-    return smcr_seen_find(&flow->seen, read ? read : psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
+    return seen ? (smcr_when_t){seen->frame, seen->time}
+                : smcr_reads_sent(flow->reads, read == psn ? 0 : read);
 }
 
 /* A packet with a right ICRC repeats `psn`, and the rest of the READ that has it: it may be the
@@ -301,13 +302,12 @@ static void
 take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
             const smcr_sent_t *packet, smcr_verdict_t *verdict)
 {
-    const smcr_seen_packet_t *taker = taker_of(flow, verdict->psn);
     smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
 
     verdict->order = SMCR_PACKET_IS_REPEAT;
     verdict->taken = flow->taken >= verdict->psn;
-    verdict->first = taker ? (smcr_when_t){taker->frame, taker->time} : (smcr_when_t){0, 0};
-    verdict->original = taker && taker == seen && !seen->late;
+    verdict->first = first_of(flow, verdict->psn);
+    verdict->original = seen && seen->frame == verdict->first.frame && !seen->late;
     if (!packet->corrupt && (!seen || !seen->arrived))
         arrive(flow, verdict->psn);
     if (!seen) { /* within a READ: from now on it has a slot of its own */

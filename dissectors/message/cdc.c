@@ -66,7 +66,7 @@ add_words(wmem_strbuf_t *text, const flag_words_t *words, unsigned count, uint8_
                                       words[i].words);
 }
 
-/* The flags as " [writer blocked, sending done]", "" if there are none. */
+/* The flags as " [sending done, closed]", "" if there are none. */
 static const char *
 flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 {

@@ -210,9 +210,14 @@ show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 static void
 examine_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, bool whole)
 {
-    if (reserved_row(row, walk, offset) ||
-        (whole && row->kind == SMCR_ROW_BITS && reserved_bits(row, walk, offset)))
-        *walk->flawed = true;
+    unsigned reserved = reserved_row(row, walk, offset);
+
+    if (whole && row->kind == SMCR_ROW_BITS)
+        reserved = reserved_bits(row, walk, offset);
+    if (walk->flawed)
+        *walk->flawed |= reserved > 0;
+    for (; reserved > 0 && !walk->flawed; reserved--)
+        smcr_raise(walk->pinfo, NULL, &ei_smcr_reserved);
     if (row->kind == SMCR_ROW_PART)
         smcr_layout_walk(row->part, walk, offset, NULL);
 }
@@ -233,7 +238,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned 
         unsigned offset = base + row->offset;
         bool whole = offset + row->length <= captured;
 
-        if (walk->flawed)
+        if (walk->flawed || (whole && !walk->tree))
             examine_row(row, walk, offset, whole);
         if (!whole) {
             show_rest(walk, offset, base + layout->length);

@@ -388,6 +388,9 @@ dissect_checked(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
     FINALLY {
         icrc.told = packet->record.kind == SMCR_PACKET_CORRUPT;
         smcr_icrc_show(tvb, pinfo, tree, &icrc);
+        if (!packet->record.link && !packet->record.rdma)
+            smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
+                                                 .stray_icrc = packet->roce.icrc});
     }
     ENDTRY;
     return used;

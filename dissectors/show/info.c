@@ -146,6 +146,17 @@ smcr_info_begin_answer(packet_info *pinfo, const smcr_roce_t *roce)
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
+/* What stands before may end without a space: another dissector has written it. */
+static void
+append_words(packet_info *pinfo, const char *words)
+{
+    const char *before = col_get_text(pinfo->cinfo, COL_INFO);
+
+    if (before && *before && !g_str_has_suffix(before, " "))
+        col_append_str(pinfo->cinfo, COL_INFO, " ");
+    col_append_str(pinfo->cinfo, COL_INFO, words);
+}
+
 /* `verb`: what the receiver does with the packet that has the PSN. InfiniBand's dissector may have
  * written the reason behind its text: once is enough. */
 static void
@@ -155,10 +166,9 @@ add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *
     if (roce->opcode == SMCR_RC_ACK)
         col_add_fstr(pinfo->cinfo, COL_INFO, "RC Acknowledge QP=0x%06x ", roce->target.qpn);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", reason);
-    if (record->refuses)
-        col_append_fstr(pinfo->cinfo, COL_INFO, "%s frame %u", verb, record->refuses);
-    else
-        col_append_fstr(pinfo->cinfo, COL_INFO, "%s PSN %u", verb, roce->psn);
+    append_words(pinfo, wmem_strdup_printf(pinfo->pool, "%s %s %u", verb,
+                                           record->refuses ? "frame" : "PSN",
+                                           record->refuses ? record->refuses : roce->psn));
 }
 
 /* InfiniBand's dissector has no name for it. */
@@ -180,7 +190,7 @@ add_answer(packet_info *pinfo, const smcr_wait_t *acks, const smcr_roce_t *roce)
     end = smcr_text_put_number(end, acks->frame);
     if (acks->time == SMCR_NO_TIME)
         smcr_text_put(end, ", again");
-    col_append_str(pinfo->cinfo, COL_INFO, text);
+    append_words(pinfo, text);
 }
 
 void

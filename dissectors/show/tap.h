@@ -33,6 +33,7 @@ typedef struct {
     tvbuff_t *data;              /* RDMA WRITE: the application's bytes, as far as captured */
     const smcr_segment_t *segment; /* the record is then one of which nothing is known */
     const smcr_conn_t *falls_back; /* goes back to TCP in this frame; NULL: none does */
+    uint8_t stray_icrc; /* as smcr_roce_t.icrc, of a packet in no flow; 0: it is none */
     bool first_pass; /* over the capture, which knows nothing of later packets; set by the tap */
 } smcr_tap_t;
 

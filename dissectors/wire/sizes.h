@@ -20,7 +20,6 @@
 #define SMCR_HOST_NAME_LENGTH 32
 #define SMCR_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */
 
-#define SMCR_MAC_LENGTH 6
 #define SMCR_LINKS_MAX 8       /* of a link group (A.3.5) */
 #define SMCR_QPN_MIN 2         /* queue pairs 0 and 1 are for the management of the fabric */
 #define SMCR_RMB_INDEX_MAX 255 /* elements of an RMB; they count from 1 */

@@ -57,7 +57,7 @@ def add(every):
 
 
 def summary(report):
-    """The summary that a report should have."""
+    """The summary that a report should have, but for the ICRCs of packets that are in no flow."""
     total = {}
     for name in LISTS:
         entries = report[name]

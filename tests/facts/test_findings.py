@@ -8,9 +8,11 @@ import json
 import re
 
 import fields
+import finding_units
 import pytest
-from bed import PACKED, TOP, captures
+from bed import ALL, PACKED, TOP, captures
 from test_healthy import healthy
+from test_output import INFO_COLUMN
 
 # The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
 OPTIONS = ("--disable-protocol", "rpcordma", "-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
@@ -171,16 +173,57 @@ def check_sound(found):
     assert [each["text"] for each in found if len(each["text"].split()) > 32] == []
 
 
-def check_filters(tshark, name, found):
-    """Each selects its frame; one that is none would make tshark fail."""
-    filters = [f"({each['filter']})" + (f" && frame.number == {each['frame']}" if each["frame"] else "")
-               for each in found if each["filter"]]
-    if not filters:
-        return
-    text = tshark.show(path_of(tshark, name), *OPTIONS, "-2", "-q", "-z", ",".join(["io,stat,0", *filters]))
-    row = next(line for line in text.splitlines() if "<>" in line)
-    frames = [int(cell) for cell in row.split("|")[2:-1] if cell.strip()][::2]  # the others are bytes
-    assert [where for where, count in zip(filters, frames, strict=True) if count == 0] == []
+def table(printed):
+    """The only row of `-z io,stat`: numbers."""
+    row = [line for line in printed.splitlines() if "<>" in line][-1]
+    return [int(cell) for cell in row.split("|")[2:-1] if cell.strip()]
+
+
+def disagreements(report, numbers_of):
+    """
+    What findings say otherwise than their filters find: each selects its frame, and its number is what its unit
+    says. `numbers_of` runs tshark with columns of `-z io,stat`; a filter that is none would make it fail.
+    """
+    units = [(each, unit) for each in report["findings"] if (unit := finding_units.unit_of(each))]
+    columns = [[finding_units.frames(f"({each['filter']})" + (f" && frame.number == {each['frame']}" if each["frame"] else "")),
+                *unit.columns(each, report)] for each, unit in units]
+    numbers = numbers_of([each for some in columns for each in some])
+    for (finding, unit), some in zip(units, columns, strict=True):
+        [selected, *counted], numbers = numbers[:len(some)], numbers[len(some):]
+        wrong = unit.wrong(finding, counted) if selected else "the filter does not find its frame"
+        if wrong:
+            yield f"{finding['kind']}, {finding['count']}: {wrong} ({finding['text']}; {finding['filter']})"
+
+
+# Words of the Info column that run together: a number with the word behind it, ours with what stands before, a bracket
+# with what follows.
+JOINTS = re.compile(r"(?<![\w.:%/=-])\d+[a-z]{4,}(?![\w.:%/=-])|\w(?:answers frame|ACK of frame|(?:refuses|expects|is not ready"
+                    r" for) (?:frame|PSN)|RDMA WRITE Len|CDC Seq|CNP QP|RC Acknowledge)\b|^(?:\[[^]]*\] )*\[[^]]*\](?=\w)")
+
+
+def joints(infos):
+    return [info for info in infos if JOINTS.search(info)]
+
+
+def test_joints_are_found():
+    apart = ["[Retransmission: NAK] 1 → 2 RDMA WRITE Len=3", "RC Acknowledge QP=0x0abcdef ACK of frame 9, again",
+             "NVMe offset 0 answers frame 6", "HTTP/1.1 200 ok", "Continuation 10.0.0.1: 3rd", "[Copy] [Peer silent] CDC Seq=1"]
+    joined = ["NVMe offset 0answers frame 6", "Len: 131072answers frame 450", "[NAK: x]RC Acknowledge", "xCDC Seq=1",
+              "QP=0x000011ACK of frame 3", "QP=0x11 refusesrefuses PSN 3", "Len=5bytes", "7 messages 12done"]
+    assert joints(apart) == [] and joints(joined) == [each for each in joined if each != "Len=5bytes"]
+
+
+def check_filters_and_info(tshark, name, report, options=OPTIONS):
+    """In one run, which shows all frames: what the filters find, and the Info column."""
+    printed = []
+
+    def numbers_of(columns):
+        statistic = ["-z", ",".join(["io,stat,0", *columns])] if columns else []
+        printed.append(tshark.show(path_of(tshark, name), *options, "-2", "-T", "fields", "-e", INFO_COLUMN, *statistic))
+        return table(printed[0]) if columns else []
+
+    assert list(disagreements(report, numbers_of)) == []
+    assert joints(printed[0].splitlines()) == []
 
 
 def check_page(text, found, one_story):
@@ -215,5 +258,12 @@ def test_report_of(tshark, reports, name):
     report, text = reports(name)
     check_sound(report["findings"])
     check_kinds(report["findings"])
-    check_filters(tshark, name, report["findings"])
+    check_filters_and_info(tshark, name, report)
     check_page(text, report["findings"], one_story=not name.startswith("rule-"))
+
+
+@pytest.mark.parametrize("name", list(NAMES)[::1 if ALL else 25])
+def test_filters_and_info_by_default(tshark, name):
+    """Without the preferences that bring in the packets of other programs."""
+    report = json.loads(tshark.show(path_of(tshark, name), *OPTIONS[:2], "-2", "-q", "-z", "smcr,json"))
+    check_filters_and_info(tshark, name, report, OPTIONS[:2])

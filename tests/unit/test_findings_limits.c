@@ -66,6 +66,35 @@ one_direction(scene_t *scene)
     smcr_opcodes_count(&flow(scene, "10.0.0.2", "10.0.1.1")->opcodes, scene->scope, 17);
 }
 
+/* The same, and each packet is damaged: perhaps only its addresses. */
+static void
+damaged_direction(scene_t *scene)
+{
+    smcr_rdma_entry_t *data;
+
+    one_direction(scene);
+    data = scene->report.rdma_flows.entries[0];
+    data->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    data->icrc->bad = data->packets;
+    notice(scene, "smcr.icrc.bad", ERROR, 19);
+}
+
+/* Damaged packets that are in no flow. */
+static void
+damaged_strays(scene_t *scene)
+{
+    smcr_list_t *flows = &scene->report.rdma_flows;
+    smcr_rdma_entry_t *rest;
+
+    pair(scene);
+    rest = smcr_list_add(flows, scene->scope, &smcr_rdma_description);
+    flows->length--;
+    flows->rest = 1;
+    rest->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    rest->icrc->bad = 4;
+    notice(scene, "smcr.icrc.bad", ERROR, 19);
+}
+
 /* The filter of the report hides the answers. */
 static void
 filtered(scene_t *scene)
@@ -127,6 +156,8 @@ static const scene_case_t cases[] = {
      "note repeats 38, note late_start 1"},
     {"answers that the capture lacks", one_sided, "note repeats 38, note one_sided 39"},
     {"one direction", one_direction, "note one_sided 1000"},
+    {"one direction, of damaged packets alone", damaged_direction, "error wrong_icrc 1000"},
+    {"damaged packets of no flow", damaged_strays, "error wrong_icrc 4"},
     {"answers that a filter hides", filtered, "note repeats 38"},
     {"damaged in the capture", damaged_in_capture, "error wrong_icrc 4"},
     {"two repeats of thousands", rare_timer, "chat timeouts 2"},

@@ -19,7 +19,7 @@
 #define ECE SMCR_TCP_ECE
 #define CWR SMCR_TCP_CWR
 #define NS SMCR_TCP_NS
-#define SCE SMCR_ECN_ECT1
+#define SCE SMCR_ECN_ECT_1
 #define CE SMCR_ECN_CE
 #define NO_ACK 0x8000 /* the flag ACK is not set, which all others have */
 

@@ -114,7 +114,8 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     smcr_when_t when = smcr_when(pinfo);
 
     begin(collection);
-    if (packet->segment) /* the tap `tcp` tells */
+    smcr_rdma_flows_stray(collection->rdma, packet->stray_icrc);
+    if (packet->segment || packet->stray_icrc) /* of a segment the tap `tcp` tells */
         return;
     if (is_noted(packet, when.frame))
         smcr_frame_times_add(&collection->times, collection->scope, when);
@@ -266,8 +267,9 @@ note_marks(const smcr_collection_t *collection, wmem_array_t *notices)
         count++;
     }
     note(notices, "ip.dsfield.ecn == 3 && tcp", first, count);
-    note(notices, "smcr.ecn == 3", smcr_rdma_flows_first_ce(collection->rdma), 1);
-    note(notices, "smcr.nak.code > 0", smcr_rdma_flows_first_refusal(collection->rdma), 1);
+    smcr_rdma_firsts_t firsts = smcr_rdma_flows_firsts(collection->rdma);
+    note(notices, "smcr.ecn == 3", firsts.ce, 1);
+    note(notices, "smcr.nak.code > 0", firsts.refusal, 1);
 }
 
 const smcr_notice_t *

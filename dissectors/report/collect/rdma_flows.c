@@ -38,7 +38,8 @@ struct smcr_rdma_flows {
     wmem_allocator_t *scope;
     wmem_map_t *flows; /* by the address of what it is */
     smcr_list_t list;  /* followed_t, in the order of their first packets */
-    smcr_when_t first_ce, first_refusal; /* as the functions of that name tell */
+    smcr_icrcs_entry_t stray; /* of packets in no flow */
+    smcr_rdma_firsts_t firsts;
 };
 
 smcr_rdma_flows_t *
@@ -116,22 +117,15 @@ opposite(smcr_rdma_flows_t *flows, const followed_t *flow)
 static void
 count_ecn(smcr_codepoints_entry_t *ecn, const smcr_roce_t *roce)
 {
-    if (!roce->has_ecn)
-        return;
-    switch (roce->ecn) {
-    case SMCR_ECN_CE:
-        ecn->ce++;
-        break;
-    case SMCR_ECN_ECT_0:
-        ecn->ect0++;
-        break;
-    case SMCR_ECN_ECT_1:
-        ecn->ect1++;
-        break;
-    default:
-        ecn->not_ect++;
-        break;
-    }
+    uint64_t *const counts[] = {
+        [SMCR_ECN_NOT_ECT] = &ecn->not_ect,
+        [SMCR_ECN_ECT_1] = &ecn->ect1,
+        [SMCR_ECN_ECT_0] = &ecn->ect0,
+        [SMCR_ECN_CE] = &ecn->ce,
+    };
+
+    if (roce->has_ecn)
+        (*counts[roce->ecn & SMCR_MASK_ECN])++;
 }
 
 static void
@@ -167,32 +161,22 @@ refuses(const smcr_roce_t *roce)
 static void
 note_first(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_roce_t *roce)
 {
-    if (roce->has_ecn && roce->ecn == SMCR_ECN_CE && !flows->first_ce.frame)
-        flows->first_ce = when;
-    if (refuses(roce) && !flows->first_refusal.frame)
-        flows->first_refusal = when;
+    if (roce->has_ecn && roce->ecn == SMCR_ECN_CE && !flows->firsts.ce.frame)
+        flows->firsts.ce = when;
+    if (refuses(roce) && !flows->firsts.refusal.frame)
+        flows->firsts.refusal = when;
 }
 
 static void
 count_cause(smcr_causes_entry_t *causes, unsigned cause, uint64_t packets)
 {
-    switch (cause) {
-    case SMCR_CAUSE_NAK:
-        causes->nak += packets;
-        break;
-    case SMCR_CAUSE_RNR:
-        causes->rnr += packets;
-        break;
-    case SMCR_CAUSE_READ:
-        causes->read += packets;
-        break;
-    case SMCR_CAUSE_TIMEOUT:
-        causes->timeout += packets;
-        break;
-    default:
-        causes->unknown += packets;
-        break;
-    }
+    uint64_t *const counts[] = {
+        [SMCR_CAUSE_NONE] = &causes->unknown,    [SMCR_CAUSE_UNKNOWN] = &causes->unknown,
+        [SMCR_CAUSE_RNR] = &causes->rnr,         [SMCR_CAUSE_NAK] = &causes->nak,
+        [SMCR_CAUSE_READ] = &causes->read,       [SMCR_CAUSE_TIMEOUT] = &causes->timeout,
+    };
+
+    *counts[cause] += packets;
 }
 
 /* A packet that is sent again. The cause of its step may turn out later: the last steps wait. */
@@ -294,13 +278,21 @@ count_answer(smcr_rdma_entry_t *requests, smcr_when_t when, const smcr_record_t 
 }
 
 void
+smcr_rdma_flows_stray(smcr_rdma_flows_t *flows, uint8_t icrc)
+{
+    count_icrc(&flows->stray, icrc);
+}
+
+void
 smcr_rdma_flows_take(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     followed_t *flow = flow_of(flows, packet);
 
-    if (!flow)
+    if (!flow) {
+        smcr_rdma_flows_stray(flows, packet->roce->icrc);
         return;
+    }
     count_packet(flows, flow, when, packet);
     if (!record->acks.frame && !record->completes && !record->cnp)
         return;
@@ -426,6 +418,25 @@ merge(smcr_rdma_flows_t *flows, const smcr_state_t *state, followed_t *flow)
     memset(&flow->icrc, 0, sizeof flow->icrc);
 }
 
+/* What was counted, of the scope; NULL: nothing was checked. */
+static smcr_icrcs_entry_t *
+icrcs_of(const smcr_icrcs_entry_t *icrc, wmem_allocator_t *scope)
+{
+    return icrc->good || icrc->bad || icrc->unverified ? wmem_memdup(scope, icrc, sizeof *icrc)
+                                                       : NULL;
+}
+
+static void
+report_stray(const smcr_icrcs_entry_t *icrc, smcr_list_t *list, wmem_allocator_t *scope)
+{
+    smcr_rdma_entry_t *rest = smcr_list_add(list, scope, &smcr_rdma_description);
+
+    rest->copies = SMCR_UNKNOWN;
+    rest->icrc = icrcs_of(icrc, scope);
+    list->rest = rest->icrc != NULL;
+    list->length--;
+}
+
 static void
 report_flow(followed_t *flow, smcr_list_t *list, wmem_allocator_t *scope)
 {
@@ -437,8 +448,7 @@ report_flow(followed_t *flow, smcr_list_t *list, wmem_allocator_t *scope)
         count_cause(&entry->repeated_after, flow->steps[i].step->cause, flow->steps[i].packets);
     if (!tells_copies(flow))
         entry->copies = SMCR_UNKNOWN;
-    if (flow->icrc.good || flow->icrc.bad || flow->icrc.unverified)
-        entry->icrc = wmem_memdup(scope, &flow->icrc, sizeof flow->icrc);
+    entry->icrc = icrcs_of(&flow->icrc, scope);
     if (flow->to)
         name_link_flow(entry, flow, scope);
     else
@@ -463,29 +473,22 @@ smcr_rdma_flows_report(smcr_rdma_flows_t *flows, const smcr_state_t *state, smcr
             report_flow(flows->list.entries[i], list, scope);
     for (uint32_t i = 0; i < flows->list.length; i++) {
         const followed_t *flow = flows->list.entries[i];
-        const followed_t *peer = NULL;
 
         if (!is_reported(flow))
             continue;
-        if (flow->to)
-            peer = wmem_map_lookup(flows->flows, &flow->to->link->qp[!flow->to->side]);
-        else if (flow->foreign->peer)
-            peer = wmem_map_lookup(flows->flows, flow->foreign->peer);
+        const followed_t *peer = wmem_map_lookup(
+            flows->flows, flow->to ? (const void *)&flow->to->link->qp[!flow->to->side]
+                                   : flow->foreign->peer);
         if (is_reported(peer))
             ((smcr_rdma_entry_t *)list->entries[flow->index])->peer = peer->index;
     }
+    report_stray(&flows->stray, list, scope);
 }
 
-smcr_when_t
-smcr_rdma_flows_first_ce(const smcr_rdma_flows_t *flows)
+smcr_rdma_firsts_t
+smcr_rdma_flows_firsts(const smcr_rdma_flows_t *flows)
 {
-    return flows->first_ce;
-}
-
-smcr_when_t
-smcr_rdma_flows_first_refusal(const smcr_rdma_flows_t *flows)
-{
-    return flows->first_refusal;
+    return flows->firsts;
 }
 
 uint64_t

@@ -19,10 +19,15 @@ smcr_rdma_flows_t *smcr_rdma_flows_new(wmem_allocator_t *scope);
 /* A packet of RoCE or InfiniBand. */
 void smcr_rdma_flows_take(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_tap_t *packet);
 
+/* The ICRC of a packet in no flow, as smcr_roce_t.icrc. */
+void smcr_rdma_flows_stray(smcr_rdma_flows_t *flows, uint8_t icrc);
+
 /* The first packet with the mark CE, and the first NAK for another reason than the order of PSNs;
  * frame 0: there has been none. */
-smcr_when_t smcr_rdma_flows_first_ce(const smcr_rdma_flows_t *flows);
-smcr_when_t smcr_rdma_flows_first_refusal(const smcr_rdma_flows_t *flows);
+typedef struct {
+    smcr_when_t ce, refusal;
+} smcr_rdma_firsts_t;
+smcr_rdma_firsts_t smcr_rdma_flows_firsts(const smcr_rdma_flows_t *flows);
 
 /* Adds the flows to `list`, each with its index and that of the other direction. What is added
  * lives as long as `scope`. */

@@ -261,7 +261,7 @@ take_ack(smcr_tcp_way_t *way, smcr_tcp_way_t *data, wmem_allocator_t *scope,
 static void
 take_sce(smcr_tcp_way_t *way, const smcr_tcp_segment_t *segment)
 {
-    if (segment->ecn != SMCR_ECN_ECT1) {
+    if (segment->ecn != SMCR_ECN_ECT_1) {
         if (way->sce_run)
             smcr_distribution_add(&way->counts.sce_run_length, way->sce_run);
         way->sce_run = 0;

@@ -13,6 +13,7 @@
 
 #include "report/figures/figures.h"
 #include "sent_times.h"
+#include "wire/wire.h"
 
 /* Flags of TCP's header (RFC 9293, 3.1; RFC 3168, 6.1; RFC 3540, 9). */
 #define SMCR_TCP_FIN 0x001
@@ -22,10 +23,6 @@
 #define SMCR_TCP_ECE 0x040
 #define SMCR_TCP_CWR 0x080
 #define SMCR_TCP_NS 0x100
-
-/* ECN field of the IP header (RFC 3168, 5). */
-#define SMCR_ECN_ECT1 1
-#define SMCR_ECN_CE 3
 
 #define SMCR_TCP_SACKS 4 /* as many blocks as TCP's options can hold */
 
@@ -37,7 +34,7 @@ typedef struct {
     uint32_t ip_bytes; /* total length of its IP packet */
     uint32_t tsval, tsecr;
     uint16_t flags;    /* SMCR_TCP_... */
-    uint8_t ecn;       /* SMCR_ECN_... */
+    uint8_t ecn;       /* enum smcr_ecn */
     uint8_t sacks;     /* blocks in `sack` */
     bool no_length;    /* an IP fragment: `length` is not known, and 0 */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */

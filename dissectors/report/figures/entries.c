@@ -132,6 +132,20 @@ smcr_time_between(smcr_when_t from, smcr_when_t to)
 }
 
 uint64_t
+smcr_known(uint64_t count)
+{
+    return count == SMCR_UNKNOWN ? 0 : count;
+}
+
+uint64_t
+smcr_naks_count(const smcr_naks_entry_t *naks)
+{
+    return smcr_known(naks->psn_sequence) + smcr_known(naks->invalid_request) +
+           smcr_known(naks->remote_access) + smcr_known(naks->remote_operational) +
+           smcr_known(naks->invalid_rd);
+}
+
+uint64_t
 smcr_sum(uint64_t one, uint64_t other)
 {
     if (one == SMCR_UNKNOWN)

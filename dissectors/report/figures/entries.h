@@ -42,6 +42,7 @@ typedef struct {
 typedef struct {
     void **entries;
     uint32_t length, room;
+    unsigned rest; /* 1: one more entry behind the last, of what is in none: only sums count it */
 } smcr_list_t;
 
 #define ENTRY(entry) typedef struct {
@@ -144,6 +145,12 @@ void smcr_opcodes_join(smcr_opcodes_t *opcodes, const smcr_opcodes_t *other,
 
 /* A number at the end of the list. */
 void smcr_numbers_add(smcr_numbers_t *numbers, wmem_allocator_t *scope, uint64_t number);
+
+/* A count that may be unknown, as a number: unknown is none. */
+uint64_t smcr_known(uint64_t count);
+
+/* Of all codes. RNR NAKs are none of them. */
+uint64_t smcr_naks_count(const smcr_naks_entry_t *naks);
 
 /* A count or sum that may be unknown, and one that is added to it. Unknown ones do not count. */
 uint64_t smcr_sum(uint64_t one, uint64_t other);

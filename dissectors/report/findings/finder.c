@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "report/words/words.h"
+#include "wire/wire.h"
 
 static const char *const severities[] = {"chat", "note", "warn", "error"};
 
 smcr_finding_entry_t *
-smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_place_t place,
+smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_place_t place,
                 const char *kind, uint64_t count, smcr_when_t when)
 {
     smcr_found_t found = {.severity = severity, .place = place};
@@ -126,11 +127,5 @@ smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *oth
 bool
 smcr_is_timeout(uint64_t code)
 {
-    return code == 0x02010000 || code == 0x02020000;
-}
-
-const char *
-smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing)
-{
-    return smcr_words_things(finder->scope, number, thing);
+    return code == SMCR_DECLINE_TIMEOUT_CL || code == SMCR_DECLINE_TIMEOUT_AL;
 }

@@ -51,12 +51,12 @@ typedef enum {
     SMCR_BY_CUT,            /* frames are cut */
     SMCR_BY_GROUP_END,      /* a link group ends, and its last packets go out again */
     SMCR_PLACES
-} smcr_place_t;
+} smcr_finding_place_t;
 
 typedef struct {
     smcr_finding_entry_t entry;
     smcr_severity_t severity;
-    smcr_place_t place;
+    smcr_finding_place_t place;
     uint32_t turn; /* in which it was found */
 } smcr_found_t;
 
@@ -74,7 +74,7 @@ typedef struct {
  * `kind`: a short word in snake_case. `when`: the first frame; frame 0: not known.
  */
 smcr_finding_entry_t *smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity,
-                                      smcr_place_t place, const char *kind, uint64_t count,
+                                      smcr_finding_place_t place, const char *kind, uint64_t count,
                                       smcr_when_t when);
 
 /* Orders the findings and puts the first ones into the report. */
@@ -95,9 +95,6 @@ const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ..
 /* The display filter `one` or, behind `count` others, also `other`; NULL: too many for a filter. */
 const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other,
                                uint64_t count);
-
-/* Numbers of things in a sentence, of the scope of the finder. */
-const char *smcr_finder_things(const smcr_finder_t *finder, uint64_t number, const char *thing);
 
 /* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout waiting for
  * CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */

@@ -10,12 +10,6 @@
 
 #include "wire/wire.h"
 
-uint64_t
-smcr_known(uint64_t count)
-{
-    return count == SMCR_UNKNOWN ? 0 : count;
-}
-
 const smcr_rdma_entry_t *
 smcr_flow_peer(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 {

@@ -9,9 +9,6 @@
 
 #include "finder.h"
 
-/* A count that may be unknown, as a number: unknown is none. */
-uint64_t smcr_known(uint64_t count);
-
 /* The flow in the other direction; NULL: not known. */
 const smcr_rdma_entry_t *smcr_flow_peer(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
 

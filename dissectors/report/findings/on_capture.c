@@ -32,8 +32,10 @@ find_late_start(smcr_finder_t *finder)
         if (!earliest || conn->first_frame.frame < first.frame)
             earliest = conn;
         first = earliest->first_frame;
-        filter = smcr_finder_either(finder, filter,
-                                    smcr_words_connection_filter(finder->scope, conn), count++);
+        const char *all = smcr_words_connection_filter(finder->scope, conn);
+        if (conn->tcp_stream != SMCR_UNKNOWN) /* what came before its number was known, too */
+            all = smcr_finder_text(finder, "%s || tcp.stream == %" PRIu64, all, conn->tcp_stream);
+        filter = smcr_finder_either(finder, filter, all, count++);
     }
     if (!count)
         return;
@@ -44,7 +46,7 @@ find_late_start(smcr_finder_t *finder)
         smcr_finder_text(finder,
                          "%s: the capture lacks the beginning, so what came first is not known",
                          count == 1 ? smcr_words_connection(finder->scope, earliest)
-                                    : smcr_finder_things(finder, count, "connection"));
+                                    : smcr_words_things(finder->scope, count, "connection"));
     finding->filter = notice.count >= count ? notice.filter : filter ? filter : "smcr";
 }
 
@@ -74,7 +76,7 @@ find_lack(smcr_finder_t *finder)
                                   smcr_finder_notice(finder, "smcr.packet_ahead").first);
         finding->text = smcr_finder_text(
             finder, "The capture lacks %s that nobody sent again, or has %s late",
-            smcr_finder_things(finder, missing, "RoCE packet"), missing == 1 ? "it" : "them");
+            smcr_words_things(finder->scope, missing, "RoCE packet"), missing == 1 ? "it" : "them");
         finding->filter = "smcr.packet_ahead";
     }
     if (smcr_known(finder->report->dropped)) {
@@ -82,7 +84,7 @@ find_lack(smcr_finder_t *finder)
                                   finder->report->dropped, (smcr_when_t){0});
         finding->text =
             smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
-                             smcr_finder_things(finder, finder->report->dropped, "packet"));
+                             smcr_words_things(finder->scope, finder->report->dropped, "packet"));
     }
 }
 
@@ -107,7 +109,8 @@ is_one_sided(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 {
     bool acknowledges = false;
 
-    if (!flow->src || !flow->dst || smcr_flow_peer(finder, flow))
+    if (!flow->src || !flow->dst || smcr_flow_peer(finder, flow) ||
+        (flow->icrc && flow->icrc->bad == flow->packets)) /* their addresses may be wrong */
         return false;
     for (unsigned i = 0; i < flow->opcodes.length; i++)
         acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
@@ -132,8 +135,12 @@ find_one_sided(smcr_finder_t *finder)
         finder, "The capture has no RoCE packet from %s to %s, though some are acknowledged: %s",
         first->dst, first->src, "is one direction left out?");
     if (first->dst_qpn != SMCR_UNKNOWN)
-        finding->filter =
-            smcr_finder_text(finder, "infiniband.bth.destqp == %" PRIu64, first->dst_qpn);
+        finding->filter = smcr_finder_text(
+            finder,
+            strchr(first->src, ':') ? "infiniband.bth.destqp == %" PRIu64
+                                      " && (ipv6.src == %s || infiniband.grh.sgid == %s)"
+                                    : "infiniband.bth.destqp == %" PRIu64 " && ip.src == %s",
+            first->dst_qpn, first->src, first->src);
 }
 
 /* Connections that gave up because RoCE did not get through. */
@@ -164,7 +171,7 @@ find_no_roce(smcr_finder_t *finder)
     finding->text = smcr_finder_text(
         finder,
         "The capture has no RoCE packet of %s: is a port left out, or does RoCE not get through?",
-        smcr_finder_things(finder, notice.count, "SMC-R connection"));
+        smcr_words_things(finder->scope, notice.count, "SMC-R connection"));
     finding->filter = "smcr.no_roce";
 }
 
@@ -181,7 +188,7 @@ find_cut(smcr_finder_t *finder)
                               "cut_frames", capture->cut_frames, notice.first);
     finding->text = smcr_finder_text(finder, "%s of %s cut: the capture has only their beginnings",
                                      smcr_words_number(finder->scope, capture->cut_frames),
-                                     smcr_finder_things(finder, capture->frames, "frame"));
+                                     smcr_words_things(finder->scope, capture->frames, "frame"));
     finding->filter = "frame.cap_len < frame.len";
 }
 
@@ -214,7 +221,7 @@ static void
 find_silence(smcr_finder_t *finder)
 {
     const smcr_list_t *conns = &finder->report->connections;
-    smcr_when_t last = {0};
+    smcr_when_t first = {0}, last = {0};
     uint64_t count = 0, unread = 0;
     smcr_finding_entry_t *finding;
 
@@ -224,6 +231,7 @@ find_silence(smcr_finder_t *finder)
             continue;
         if (conn->last_frame.frame > last.frame)
             last = conn->last_frame;
+        first = smcr_when_earlier(first, conn->last_frame);
         unread += unread_of(conn);
         count++;
     }
@@ -233,11 +241,11 @@ find_silence(smcr_finder_t *finder)
                               count, last);
     finding->text = smcr_finder_text(
         finder, "%s open and silent in the last %s: %s%s",
-        smcr_finder_things(finder, count, "connection"),
+        smcr_words_things(finder->scope, count, "connection"),
         smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time),
         unread ? smcr_words_bytes(finder->scope, unread) : "idle, or cut off without a word",
         unread ? " announced, but not read" : "");
-    finding->filter = smcr_finder_text(finder, "frame.number >= %" PRIu32, last.frame);
+    finding->filter = smcr_finder_text(finder, "frame.number >= %" PRIu32, first.frame);
 }
 
 void

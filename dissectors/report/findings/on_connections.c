@@ -62,7 +62,7 @@ name(const smcr_finder_t *finder, const group_t *group)
 {
     if (group->count == 1)
         return smcr_words_connection(finder->scope, group->first);
-    return smcr_finder_things(finder, group->count, "connection");
+    return smcr_words_things(finder->scope, group->count, "connection");
 }
 
 /* The filter, of one connection where there is one. */
@@ -157,9 +157,10 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
     if (!count)
         return;
     finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_FALLBACK, "fallback", count, first);
-    finding->text = smcr_finder_text(finder, "%s more fell back to TCP, for %s",
-                                     smcr_finder_things(finder, count, "connection"),
-                                     smcr_finder_things(finder, reasons - from, "other reason"));
+    finding->text = smcr_finder_text(
+        finder, "%s more fell back to TCP, for %s",
+        smcr_words_things(finder->scope, count, "connection"),
+        smcr_words_things(finder->scope, reasons - from, "other reason"));
     finding->filter = "smcr.fallback";
 }
 

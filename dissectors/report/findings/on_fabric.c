@@ -34,7 +34,7 @@ is_from_to(const smcr_rdma_entry_t *flow, const char *src, const char *dst)
 static void
 compare_hosts(trouble_t *trouble, const smcr_rdma_entry_t *flow)
 {
-    if (!trouble->at || is_from_to(flow, trouble->at->src, trouble->at->dst))
+    if (!trouble->at || !flow->src || is_from_to(flow, trouble->at->src, trouble->at->dst))
         return;
     if (is_from_to(flow, trouble->at->dst, trouble->at->src))
         trouble->both = true;
@@ -90,7 +90,7 @@ sum_up(const smcr_finder_t *finder, add_t *add)
     const smcr_list_t *flows = &finder->report->rdma_flows;
     trouble_t trouble = {0};
 
-    for (uint32_t i = 0; i < flows->length; i++)
+    for (uint32_t i = 0; i < flows->length + flows->rest; i++)
         add(finder, flows->entries[i], &trouble);
     return trouble;
 }
@@ -101,7 +101,7 @@ again(const smcr_finder_t *finder, uint64_t packets)
     if (!packets)
         return "";
     return smcr_finder_text(finder, "; %s sent again",
-                            smcr_finder_things(finder, packets, "packet"));
+                            smcr_words_things(finder->scope, packets, "packet"));
 }
 
 /* ---- damaged packets ---- */
@@ -139,7 +139,7 @@ find_damaged(smcr_finder_t *finder)
     finding = smcr_finder_add(finder, SMCR_ERROR, SMCR_BY_ICRC, "wrong_icrc", trouble.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "%s with a wrong ICRC%s: %s",
-                                     smcr_finder_things(finder, trouble.count, "packet"),
+                                     smcr_words_things(finder->scope, trouble.count, "packet"),
                                      between(finder, &trouble), effect_of_damage(finder, &trouble));
     finding->filter = "smcr.icrc.bad";
 }
@@ -149,20 +149,19 @@ find_damaged(smcr_finder_t *finder)
 static void
 add_refused(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, trouble_t *trouble)
 {
-    const smcr_naks_entry_t *nak = &flow->nak;
-    uint64_t count = smcr_known(nak->invalid_request) + smcr_known(nak->remote_access) +
-                     smcr_known(nak->remote_operational) + smcr_known(nak->invalid_rd);
+    uint64_t count = smcr_naks_count(&flow->nak) - smcr_known(flow->nak.psn_sequence);
 
     add_trouble(trouble, flow, count, 0);
     trouble->flows += count != 0;
 }
 
-static void
-add_reason(const smcr_finder_t *finder, uint64_t count, const char *name, const char **names)
+static const char *
+add_cause(const smcr_finder_t *finder, const char *names, uint64_t count, const char *name)
 {
-    if (smcr_known(count))
-        *names = smcr_finder_text(finder, "%s%s%s %s", *names, **names ? ", " : "",
-                                  smcr_words_number(finder->scope, count), name);
+    if (!count)
+        return names;
+    return smcr_finder_text(finder, "%s%s%s %s", names, *names ? ", " : "",
+                            smcr_words_number(finder->scope, count), name);
 }
 
 static const char *
@@ -175,11 +174,10 @@ reasons(const smcr_finder_t *finder)
     for (uint32_t i = 0; i < flows->length; i++)
         smcr_entry_join(&sum, &((const smcr_rdma_entry_t *)flows->entries[i])->nak,
                         &smcr_naks_description, finder->scope);
-    add_reason(finder, sum.invalid_request, "for an invalid request", &names);
-    add_reason(finder, sum.remote_access, "for a remote access error", &names);
-    add_reason(finder, sum.remote_operational, "for a remote operational error", &names);
-    add_reason(finder, sum.invalid_rd, "for an invalid RD request", &names);
-    return names;
+    names = add_cause(finder, names, sum.invalid_request, "for an invalid request");
+    names = add_cause(finder, names, sum.remote_access, "for a remote access error");
+    names = add_cause(finder, names, sum.remote_operational, "for a remote operational error");
+    return add_cause(finder, names, sum.invalid_rd, "for an invalid RD request");
 }
 
 static void
@@ -196,11 +194,11 @@ find_refused(smcr_finder_t *finder)
     finding->text = smcr_finder_text(
         finder, "%s refuses %s, and %s: %s",
         trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
-        smcr_finder_things(finder, trouble.count, "request"),
+        smcr_words_things(finder->scope, trouble.count, "request"),
         trouble.flows == 1
             ? "the queue pair fails"
             : smcr_finder_text(finder, "%s fail",
-                               smcr_finder_things(finder, trouble.flows, "queue pair")),
+                               smcr_words_things(finder->scope, trouble.flows, "queue pair")),
         reasons(finder));
     finding->filter = "smcr.nak.code > 0";
 }
@@ -232,7 +230,7 @@ find_waited(smcr_finder_t *finder)
     finding->text = smcr_finder_text(
         finder, "%s had no receive buffer: %s%s%s",
         trouble.both || trouble.others || !trouble.at->src ? "Receivers" : trouble.at->src,
-        smcr_finder_things(finder, trouble.count, "RNR NAK"), again(finder, trouble.again),
+        smcr_words_things(finder->scope, trouble.count, "RNR NAK"), again(finder, trouble.again),
         slowest(finder, &trouble));
     finding->filter = "smcr.rnr_nak";
 }
@@ -257,15 +255,6 @@ sum_causes(const smcr_finder_t *finder)
             smcr_entry_join(&sum, &flow->repeated_after, &smcr_causes_description, finder->scope);
     }
     return sum;
-}
-
-static const char *
-add_cause(const smcr_finder_t *finder, const char *names, uint64_t count, const char *name)
-{
-    if (!count)
-        return names;
-    return smcr_finder_text(finder, "%s%s%s %s", names, *names ? ", " : "",
-                            smcr_words_number(finder->scope, count), name);
 }
 
 /* How the senders came to know. */
@@ -321,7 +310,7 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
 {
     const char *what = smcr_finder_text(
         finder, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
-        smcr_finder_things(finder, trouble->packets, "packet"), between(finder, trouble));
+        smcr_words_things(finder->scope, trouble->packets, "packet"), between(finder, trouble));
 
     if (is_proven(causes))
         return smcr_finder_text(finder, "Packets lost or overtaken: %s sent again (%s)%s", what,
@@ -362,7 +351,7 @@ add_marked(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, troub
 static const char *
 cnps(const smcr_finder_t *finder, const trouble_t *marked, const trouble_t *notified)
 {
-    const char *all = smcr_finder_things(finder, notified->count, "CNP");
+    const char *all = smcr_words_things(finder->scope, notified->count, "CNP");
 
     if (!notified->count)
         return "no CNP";
@@ -406,11 +395,11 @@ find_congestion(smcr_finder_t *finder)
         finding->text =
             smcr_finder_text(finder, "Congestion: %s of %s%s marked CE, %s",
                              smcr_words_number(finder->scope, marked.count),
-                             smcr_finder_things(finder, marked.packets, "packet"),
+                             smcr_words_things(finder->scope, marked.packets, "packet"),
                              between(finder, &marked), cnps(finder, &marked, &notified));
     else
         finding->text = smcr_finder_text(finder, "Congestion: %s%s, and no packet marked CE",
-                                         smcr_finder_things(finder, notified.count, "CNP"),
+                                         smcr_words_things(finder->scope, notified.count, "CNP"),
                                          between(finder, &notified));
     finding->filter = "smcr.ecn == 3 || smcr.congestion";
 }
@@ -429,7 +418,7 @@ find_rejected(smcr_finder_t *finder)
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_CM_REJECT, "cm_rejected", notice.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "RDMA-CM rejects %s%s%s",
-                                     smcr_finder_things(finder, notice.count, "connection"),
+                                     smcr_words_things(finder->scope, notice.count, "connection"),
                                      notice.count > 1 ? ", the first one" : "",
                                      reason ? reason : "");
     finding->filter = "smcr.cm.rejected";
@@ -447,7 +436,7 @@ find_unanswered_cm(smcr_finder_t *finder)
                               notice.first);
     finding->text =
         smcr_finder_text(finder, "%s sent again: messages are lost, or answers are late",
-                         smcr_finder_things(finder, notice.count, "RDMA-CM message"));
+                         smcr_words_things(finder->scope, notice.count, "RDMA-CM message"));
     finding->filter = "smcr.cm.repeat";
 }
 

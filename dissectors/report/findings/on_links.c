@@ -56,9 +56,9 @@ find_left(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
-    smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_LOST, "failover",
-                        smcr_known(place->link->moved_from), failover.first_move);
+    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_LOST,
+                                                    "failover", failover.moved,
+                                                    failover.first_move);
 
     finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
                                      smcr_words_failover(finder->scope, &failover));
@@ -94,8 +94,9 @@ find_lost(const place_t *place)
                          failover.moved ? rewritten(finder) : "");
     finding->filter = smcr_finder_text(
         finder,
-        "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved)",
-        place->group->index);
+        "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved%s)",
+        place->group->index, smcr_finder_notice(finder, "smcr.link.lost").count ? ""
+        : smcr_finder_text(finder, " || frame.number == %" PRIu32, when.frame));
 }
 
 /* The one that sends on the link, again and again, to nobody; NULL: there is none. */
@@ -123,7 +124,7 @@ find_dead_end(const place_t *place, const smcr_rdma_entry_t *flow)
 
     finding->text = smcr_finder_text(finder, "%s never came up: %s got no answer to %s",
                                      name_of(place), flow->src ? flow->src : "one side",
-                                     smcr_finder_things(finder, flow->packets, "packet"));
+                                     smcr_words_things(finder->scope, flow->packets, "packet"));
     finding->filter = smcr_finder_text(finder, "smcr.link.index == %" PRIu64, place->link->index);
 }
 
@@ -219,7 +220,7 @@ find_group_end(smcr_finder_t *finder)
         finder,
         "Link group %" PRIu64 " ended%s; its last packets went out %s more, to nobody: harmless",
         group->index, reason_of_end(finder, group),
-        smcr_finder_things(finder, again.count, "time"));
+        smcr_words_things(finder->scope, again.count, "time"));
     finding->filter =
         smcr_finder_text(finder, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
                          group->ended_frame.frame);
@@ -246,7 +247,7 @@ silent_flow(const smcr_finder_t *finder, uint64_t *silence)
 }
 
 /* What a host that has reset its connections does is no cause of that. */
-static smcr_place_t
+static smcr_finding_place_t
 place_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
 {
     smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
@@ -271,7 +272,7 @@ find_dead_peer(smcr_finder_t *finder)
         finding->text = smcr_finder_text(
             finder,
             "%s stopped answering: %s from %s sent again, and no packet came back on RoCE for %s",
-            flow->dst, smcr_finder_things(finder, flow->repeated, "packet"), flow->src,
+            flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence));
     else
         finding->text = "A peer stopped answering: the same packets are sent again and again";

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "report/words/words.h"
+
 /* Severities and groups of Wireshark's expert items (epan/proto.h). */
 #define NOTE_ITEM       0x00400000
 #define WARN_ITEM       0x00600000
@@ -21,7 +23,7 @@
 /* The item says what another finding says, or follows from it. SMCR_PLACES: figures say it. */
 static const struct {
     const char *filter;
-    smcr_place_t cause;
+    smcr_finding_place_t cause;
 } consequences[] = {
     /* what figures say, if it is worth a finding */
     {"smcr.icrc.bad", SMCR_PLACES},
@@ -103,7 +105,7 @@ static bool
 is_explained(const smcr_finder_t *finder, const smcr_notice_t *notice)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(consequences); i++) {
-        smcr_place_t cause = consequences[i].cause;
+        smcr_finding_place_t cause = consequences[i].cause;
         if (strcmp(consequences[i].filter, notice->filter) != 0)
             continue;
         if (cause == SMCR_PLACES || finder->has[cause])
@@ -127,7 +129,7 @@ severity_of(const smcr_notice_t *notice)
     }
 }
 
-static smcr_place_t
+static smcr_finding_place_t
 place_of(const smcr_notice_t *notice)
 {
     if (strcmp(notice->filter, "smcr.window.overwritten") == 0)
@@ -173,7 +175,7 @@ find_notice(smcr_finder_t *finder, const smcr_notice_t *notice)
     finding->text = smcr_finder_text(
         finder, "%s%s%s", sender(finder, &sum), sum.text ? sum.text : notice->filter,
         sum.count > 1 ? smcr_finder_text(finder, " (and %s more)",
-                                         smcr_finder_things(finder, sum.count - 1, "time"))
+                                         smcr_words_things(finder->scope, sum.count - 1, "time"))
                       : "");
     finding->filter = notice->filter;
 }

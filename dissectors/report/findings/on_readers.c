@@ -126,7 +126,7 @@ smcr_find_on_readers(smcr_finder_t *finder)
         smcr_words_way(finder->scope, wait.conn, wait.to_server),
         smcr_words_duration(finder->scope, wait.waited), share(finder, &wait),
         count > 1 ? smcr_finder_text(finder, "; others waited, too: %s in all",
-                                     smcr_finder_things(finder, count, "direction"))
+                                     smcr_words_things(finder->scope, count, "direction"))
                   : "",
         order(finder, &wait, when));
     finding->filter = "smcr.window.full || smcr.window.writer_blocked";

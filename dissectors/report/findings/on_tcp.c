@@ -59,12 +59,12 @@ find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                               sum->marked + sum->echoed, notice.first);
     finding->text =
         smcr_finder_text(finder, "Congestion on %s with %s: %s marked CE, %s with its echo (ECE)",
-                         smcr_finder_things(finder, sum->flows, "TCP connection"),
-                         smcr_finder_things(finder, sum->segments, "data segment"),
-                         smcr_finder_things(finder, sum->marked, "segment"),
-                         smcr_finder_things(finder, sum->echoed, "segment"));
-    finding->filter = "tcp && (ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || "
-                      "(tcp.flags.ece == 1 && tcp.flags.syn == 0))";
+                         smcr_words_things(finder->scope, sum->flows, "TCP connection"),
+                         smcr_words_things(finder->scope, sum->segments, "data segment"),
+                         smcr_words_things(finder->scope, sum->marked, "segment"),
+                         smcr_words_things(finder->scope, sum->echoed, "segment"));
+    finding->filter = "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
+                      "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)";
 }
 
 static void
@@ -78,8 +78,9 @@ find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
                               smcr_finder_notice(finder, "tcp.analysis.retransmission").first);
     finding->text = smcr_finder_text(finder, "TCP sent %s of %s again",
                                      smcr_words_number(finder->scope, sum->again),
-                                     smcr_finder_things(finder, sum->all, "segment"));
-    finding->filter = "tcp.analysis.retransmission";
+                                     smcr_words_things(finder->scope, sum->all, "segment"));
+    finding->filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
+                      "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order";
 }
 
 void

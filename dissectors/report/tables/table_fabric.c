@@ -40,15 +40,6 @@ find_owners(wmem_allocator_t *scope, const smcr_report_entry_t *report)
 }
 
 static uint64_t
-naks_of(const smcr_rdma_entry_t *flow)
-{
-    const smcr_naks_entry_t *nak = &flow->nak;
-
-    return nak->psn_sequence + nak->invalid_request + nak->remote_access +
-           nak->remote_operational + nak->invalid_rd;
-}
-
-static uint64_t
 mean_of(const smcr_distribution_t *times)
 {
     return times->count ? (uint64_t)times->sum / times->count : SMCR_UNKNOWN;
@@ -83,7 +74,7 @@ bad_icrcs_of(const smcr_rdma_entry_t *flow)
     NUMBER("Copies", 0, flow->copies) \
     NUMBER("Gaps", 0, flow->gaps) \
     NUMBER("Missing", 0, flow->missing) \
-    NUMBER("NAKs", 0, naks_of(flow)) \
+    NUMBER("NAKs", 0, smcr_naks_count(&flow->nak)) \
     NUMBER("RNR NAKs", 0, flow->rnr_nak) \
     NUMBER("CE", 5, flow->ecn.ce) \
     NUMBER("CNPs", 5, flow->cnp) \

@@ -74,11 +74,13 @@ smcr_failover_of(const smcr_report_entry_t *report, const smcr_link_group_entry_
         const smcr_connection_entry_t *conn = report->connections.entries[i];
         if (conn->link_group != group->index)
             continue;
+        uint32_t before = failover.moved;
         for (uint32_t j = 0; j + 1 < conn->links.length; j++) {
             const smcr_conn_link_entry_t *from = conn->links.entries[j];
             if (from->number == link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
+        failover.moved = MIN(failover.moved, before + 1); /* however often it moved */
     }
     return failover;
 }

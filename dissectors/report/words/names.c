@@ -83,10 +83,3 @@ smcr_words_link(wmem_allocator_t *scope, const smcr_link_group_entry_t *group,
         return name;
     return wmem_strdup_printf(scope, "%s of link group %" PRIu64, name, group->index);
 }
-
-const char *
-smcr_words_flow(wmem_allocator_t *scope, const smcr_rdma_entry_t *flow)
-{
-    return wmem_strdup_printf(scope, "%s → %s", flow->src ? flow->src : "?",
-                              flow->dst ? flow->dst : "?");
-}

@@ -32,7 +32,4 @@ smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_connection_entr
 const char *smcr_words_link(wmem_allocator_t *scope, const smcr_link_group_entry_t *group,
                             const smcr_link_entry_t *link);
 
-/* "10.0.0.1 → 10.0.0.2" */
-const char *smcr_words_flow(wmem_allocator_t *scope, const smcr_rdma_entry_t *flow);
-
 #endif /* SMCR_REPORT_WORDS_NAMES_H */

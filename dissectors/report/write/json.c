@@ -324,13 +324,14 @@ write_summary(writer_t *writer, const void *entry, const smcr_description_t *des
 
         if (member->kind != SMCR_KIND_LIST)
             continue;
+        smcr_list_t all = {.entries = list->entries, .length = list->length + list->rest};
         write_name(writer, member->name);
         json_dumper_begin_object(&writer->dumper);
         if (!counts_itself(member->of)) {
             write_name(writer, "count");
             write_number(writer, list->length);
         }
-        write_sums(writer, list, member->of);
+        write_sums(writer, &all, member->of);
         json_dumper_end_object(&writer->dumper);
     }
     json_dumper_end_object(&writer->dumper);

@@ -25,10 +25,10 @@ write_limits(const smcr_page_t *page, const smcr_capture_entry_t *capture)
     if (capture->filter)
         smcr_page_line(page, 2, "only frames that match: %s",
                        smcr_words_clean(page->scope, capture->filter));
-    if (smcr_page_known(capture->cut_frames))
+    if (smcr_known(capture->cut_frames))
         smcr_page_line(page, 2, "%s cut: the capture has only their beginnings",
                        smcr_words_things(page->scope, capture->cut_frames, "frame"));
-    if (smcr_page_known(page->report->dropped))
+    if (smcr_known(page->report->dropped))
         smcr_page_line(page, 2, "%s dropped while capturing",
                        smcr_words_things(page->scope, page->report->dropped, "packet"));
     if (capture->passes == 1 && page->report->rdma_flows.length)

@@ -110,8 +110,8 @@ write_fallbacks(const smcr_page_t *page)
 static uint64_t
 bytes_of(const smcr_connection_entry_t *conn)
 {
-    return smcr_page_known(conn->client_to_server.bytes) +
-           smcr_page_known(conn->server_to_client.bytes);
+    return smcr_known(conn->client_to_server.bytes) +
+           smcr_known(conn->server_to_client.bytes);
 }
 
 /* Puts a connection where it belongs among the busiest ones, the first of equals first. */
@@ -143,7 +143,7 @@ find_busiest(const smcr_page_t *page, const smcr_connection_entry_t **busiest)
 static uint64_t
 time_of(const smcr_connection_entry_t *conn)
 {
-    return smcr_page_known(smcr_time_between(conn->first_frame, conn->last_frame));
+    return smcr_known(smcr_time_between(conn->first_frame, conn->last_frame));
 }
 
 static const char *
@@ -170,14 +170,14 @@ size_of_all(const smcr_page_t *page, const smcr_connection_entry_t *sum, bool to
         known = known && way_of(conns->entries[i], to_server)->bytes != SMCR_UNKNOWN;
     if (known)
         return size_of(page, way);
-    return smcr_page_known(way->bytes) ? smcr_page_text(page, "≥ %s", size_of(page, way)) : "?";
+    return smcr_known(way->bytes) ? smcr_page_text(page, "≥ %s", size_of(page, way)) : "?";
 }
 
 /* Little data has no rate worth the name. */
 static const char *
 rate_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way, uint64_t time)
 {
-    return smcr_page_known(way->bytes) ? smcr_words_rate(page->scope, way->bytes, time) : "";
+    return smcr_known(way->bytes) ? smcr_words_rate(page->scope, way->bytes, time) : "";
 }
 
 /* How it was closed, and over what it went where that is not RDMA. */
@@ -194,7 +194,7 @@ end_of(const smcr_page_t *page, const smcr_connection_entry_t *conn)
 }
 
 static void
-add_connection(smcr_table_t *table, const smcr_connection_entry_t *conn)
+add_connection(smcr_text_table_t *table, const smcr_connection_entry_t *conn)
 {
     const smcr_page_t *page = table->page;
     uint64_t time = time_of(conn);
@@ -228,7 +228,7 @@ add_up(const smcr_page_t *page)
 }
 
 static void
-add_sum(smcr_table_t *table)
+add_sum(smcr_text_table_t *table)
 {
     const smcr_page_t *page = table->page;
     smcr_connection_entry_t sum = add_up(page);
@@ -252,7 +252,7 @@ write_busiest(const smcr_page_t *page)
                                            "rate →",          "rate ←", "end"};
     const smcr_connection_entry_t *busiest[SMCR_PAGE_MOST] = {NULL};
     uint32_t count = find_busiest(page, busiest);
-    smcr_table_t table = smcr_table_new(page, "lrrrrrl");
+    smcr_text_table_t table = smcr_table_new(page, "lrrrrrl");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
         smcr_table_cell(&table, headings[i]);

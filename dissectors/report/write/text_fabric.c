@@ -9,6 +9,7 @@
 
 #include "report/words/words.h"
 #include "text_page.h"
+#include "wire/wire.h"
 
 static void
 row(const smcr_page_t *page, const char *name, const char *text)
@@ -69,14 +70,13 @@ refusals(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
         smcr_page_count(page, nak->invalid_request, "for an invalid request"),
         smcr_page_count(page, nak->remote_access, "for a remote access error"),
         smcr_page_count(page, nak->remote_operational, "for a remote operational error"),
-        smcr_page_count(page, nak->invalid_rd, "for an invalid RD request"),
-        smcr_page_count(page, sum->rnr_nak, "for want of a receive buffer (RNR)"), NULL);
+        smcr_page_count(page, nak->invalid_rd, "for an invalid RD request"), NULL);
 }
 
 static const char *
 absent(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 {
-    if (!smcr_page_known(sum->missing))
+    if (!smcr_known(sum->missing))
         return "";
     return smcr_page_text(page, "%s in %s, at first",
                           smcr_words_things(page->scope, sum->missing, "packet"),
@@ -123,7 +123,7 @@ add_up(const smcr_page_t *page)
     const smcr_list_t *flows = &page->report->rdma_flows;
     smcr_rdma_entry_t sum = {0};
 
-    for (uint32_t i = 0; i < flows->length; i++)
+    for (uint32_t i = 0; i < flows->length + flows->rest; i++)
         smcr_entry_join(&sum, flows->entries[i], &smcr_rdma_description, page->scope);
     return sum;
 }
@@ -147,18 +147,7 @@ queue_pair(const smcr_page_t *page, const char *address, uint64_t qpn)
 static const char *
 number(const smcr_page_t *page, uint64_t value)
 {
-    return smcr_page_known(value) ? smcr_words_number(page->scope, value) : "";
-}
-
-/* That it has sent. */
-static uint64_t
-naks_of(const smcr_rdma_entry_t *flow)
-{
-    const smcr_naks_entry_t *nak = &flow->nak;
-
-    return smcr_page_known(nak->psn_sequence) + smcr_page_known(nak->invalid_request) +
-           smcr_page_known(nak->remote_access) + smcr_page_known(nak->remote_operational) +
-           smcr_page_known(nak->invalid_rd) + smcr_page_known(flow->rnr_nak);
+    return smcr_known(value) ? smcr_words_number(page->scope, value) : "";
 }
 
 /* The states of a healthy connection say nothing. */
@@ -178,7 +167,7 @@ service_of(const smcr_page_t *page, const smcr_rdma_entry_t *flow)
 {
     const smcr_flow_cm_entry_t *cm = flow->cm;
 
-    if (flow->dst_qpn == 1)
+    if (flow->dst_qpn == SMCR_GSI_QPN)
         return "RDMA-CM";
     if (!cm)
         return "";
@@ -190,7 +179,7 @@ service_of(const smcr_page_t *page, const smcr_rdma_entry_t *flow)
 }
 
 static void
-add_flow(smcr_table_t *table, const smcr_rdma_entry_t *flow)
+add_flow(smcr_text_table_t *table, const smcr_rdma_entry_t *flow)
 {
     const smcr_page_t *page = table->page;
 
@@ -200,7 +189,8 @@ add_flow(smcr_table_t *table, const smcr_rdma_entry_t *flow)
     smcr_table_cell(table, smcr_words_number(page->scope, flow->packets));
     smcr_table_cell(table, smcr_words_size(page->scope, flow->payload_bytes));
     smcr_table_cell(table, number(page, flow->repeated));
-    smcr_table_cell(table, number(page, naks_of(flow)));
+    smcr_table_cell(table, number(page, smcr_naks_count(&flow->nak)));
+    smcr_table_cell(table, number(page, flow->rnr_nak));
     smcr_table_cell(table, number(page, flow->ecn.ce));
     smcr_table_cell(table, service_of(page, flow));
 }
@@ -210,7 +200,7 @@ insert(const smcr_rdma_entry_t **busiest, uint32_t count_, const smcr_rdma_entry
 {
     uint32_t i = MIN(count_, SMCR_PAGE_MOST);
 
-    for (; i > 0 && smcr_page_known(busiest[i - 1]->packets) < smcr_page_known(flow->packets); i--)
+    for (; i > 0 && smcr_known(busiest[i - 1]->packets) < smcr_known(flow->packets); i--)
         if (i < SMCR_PAGE_MOST)
             busiest[i] = busiest[i - 1];
     if (i < SMCR_PAGE_MOST)
@@ -221,10 +211,11 @@ static void
 write_others(const smcr_page_t *page)
 {
     static const char *const headings[] = {
-        "flow of another program", "packets", "payload", "again", "NAKs", "CE", "service"};
+        "flow of another program", "packets", "payload", "again", "NAKs", "RNR NAKs", "CE",
+        "service"};
     const smcr_list_t *flows = &page->report->rdma_flows;
     const smcr_rdma_entry_t *busiest[SMCR_PAGE_MOST];
-    smcr_table_t table = smcr_table_new(page, "lrrrrrl");
+    smcr_text_table_t table = smcr_table_new(page, "lrrrrrrl");
     uint32_t others = 0;
 
     for (uint32_t i = 0; i < flows->length; i++)
@@ -256,6 +247,7 @@ smcr_text_fabric(const smcr_page_t *page)
     row(page, "traffic", traffic(page, &sum));
     row(page, "sent again", repeats(page, &sum));
     row(page, "NAKs", refusals(page, &sum));
+    row(page, "RNR NAKs", smcr_page_count(page, sum.rnr_nak, "for want of a receive buffer"));
     row(page, "absent", absent(page, &sum));
     row(page, "copies", smcr_page_things(page, sum.copies, "packet"));
     row(page, "congestion", congestion(page, &sum));

@@ -16,7 +16,7 @@ static void
 write_breaches(const smcr_page_t *page)
 {
     const smcr_list_t *breaches = &page->report->breaches;
-    smcr_table_t table = smcr_table_new(page, "rlll");
+    smcr_text_table_t table = smcr_table_new(page, "rlll");
 
     if (!breaches->length)
         return;

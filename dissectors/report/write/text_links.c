@@ -86,7 +86,7 @@ fate(const smcr_page_t *page, const smcr_link_group_entry_t *group, const smcr_l
 }
 
 static void
-add_link(smcr_table_t *table, const smcr_link_group_entry_t *group,
+add_link(smcr_text_table_t *table, const smcr_link_group_entry_t *group,
          const smcr_link_entry_t *link)
 {
     const smcr_page_t *page = table->page;
@@ -101,7 +101,7 @@ add_link(smcr_table_t *table, const smcr_link_group_entry_t *group,
 static void
 write_links(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 {
-    smcr_table_t table = smcr_table_new(page, "llll");
+    smcr_text_table_t table = smcr_table_new(page, "llll");
 
     table.indent = LINK_INDENT;
     for (uint32_t i = 0; i < group->links.length && i < SMCR_PAGE_MOST; i++)

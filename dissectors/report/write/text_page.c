@@ -90,10 +90,10 @@ smcr_page_more(const smcr_page_t *page, uint32_t count, const char *hint)
 
 /* ---- tables ---- */
 
-smcr_table_t
+smcr_text_table_t
 smcr_table_new(const smcr_page_t *page, const char *alignment)
 {
-    return (smcr_table_t){.page = page,
+    return (smcr_text_table_t){.page = page,
                           .cells = wmem_array_new(page->scope, sizeof(const char *)),
                           .columns = (unsigned)strlen(alignment),
                           .alignment = alignment,
@@ -101,7 +101,7 @@ smcr_table_new(const smcr_page_t *page, const char *alignment)
 }
 
 void
-smcr_table_cell(smcr_table_t *table, const char *cell)
+smcr_table_cell(smcr_text_table_t *table, const char *cell)
 {
     const char *text = cell ? cell : "";
 
@@ -109,19 +109,19 @@ smcr_table_cell(smcr_table_t *table, const char *cell)
 }
 
 static const char *
-cell_of(const smcr_table_t *table, unsigned row, unsigned column)
+cell_of(const smcr_text_table_t *table, unsigned row, unsigned column)
 {
     return *(const char **)wmem_array_index(table->cells, row * table->columns + column);
 }
 
 static unsigned
-rows_of(const smcr_table_t *table)
+rows_of(const smcr_text_table_t *table)
 {
     return wmem_array_get_count(table->cells) / table->columns;
 }
 
 static glong
-column_width(const smcr_table_t *table, unsigned column)
+column_width(const smcr_text_table_t *table, unsigned column)
 {
     glong widest = 0;
 
@@ -133,7 +133,7 @@ column_width(const smcr_table_t *table, unsigned column)
 /* Takes from the cell what fits in a line. An arrow begins the next line rather than end this
  * one. */
 static const char *
-next_line(const smcr_table_t *table, const char **cell, glong columns)
+next_line(const smcr_text_table_t *table, const char **cell, glong columns)
 {
     size_t length = that_fits(*cell, columns);
     const char *line;
@@ -149,7 +149,7 @@ next_line(const smcr_table_t *table, const char **cell, glong columns)
 }
 
 static void
-write_cell(const smcr_table_t *table, unsigned column, const char *line, glong columns)
+write_cell(const smcr_text_table_t *table, unsigned column, const char *line, glong columns)
 {
     GString *text = table->page->text;
 
@@ -163,7 +163,7 @@ write_cell(const smcr_table_t *table, unsigned column, const char *line, glong c
 
 /* Writes a line of the row; `cells`: what is left of them. Returns whether anything is. */
 static bool
-write_line(const smcr_table_t *table, const char **cells, const glong *widths)
+write_line(const smcr_text_table_t *table, const char **cells, const glong *widths)
 {
     GString *text = table->page->text;
     bool more = false;
@@ -183,7 +183,7 @@ write_line(const smcr_table_t *table, const char **cells, const glong *widths)
 }
 
 static void
-write_row(const smcr_table_t *table, unsigned row, const glong *widths)
+write_row(const smcr_text_table_t *table, unsigned row, const glong *widths)
 {
     const char **cells = wmem_alloc_array(table->page->scope, const char *, table->columns);
 
@@ -195,7 +195,7 @@ write_row(const smcr_table_t *table, unsigned row, const glong *widths)
 
 /* Returns by how much the rows are too long. */
 static glong
-measure(const smcr_table_t *table, glong *widths)
+measure(const smcr_text_table_t *table, glong *widths)
 {
     glong sum = (glong)table->indent - BETWEEN;
 
@@ -207,7 +207,7 @@ measure(const smcr_table_t *table, glong *widths)
 }
 
 static unsigned
-widest_of(const smcr_table_t *table, const glong *widths)
+widest_of(const smcr_text_table_t *table, const glong *widths)
 {
     unsigned widest = 0;
 
@@ -218,7 +218,7 @@ widest_of(const smcr_table_t *table, const glong *widths)
 }
 
 void
-smcr_table_write(const smcr_table_t *table)
+smcr_table_write(const smcr_text_table_t *table)
 {
     glong *widths = wmem_alloc_array(table->page->scope, glong, table->columns);
     glong excess = measure(table, widths);
@@ -259,16 +259,10 @@ smcr_page_text(const smcr_page_t *page, const char *format, ...)
     return text;
 }
 
-uint64_t
-smcr_page_known(uint64_t number)
-{
-    return number == SMCR_UNKNOWN ? 0 : number;
-}
-
 const char *
 smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what)
 {
-    if (!smcr_page_known(number))
+    if (!smcr_known(number))
         return "";
     return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
 }
@@ -276,7 +270,7 @@ smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what)
 const char *
 smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing)
 {
-    return smcr_page_known(number) ? smcr_words_things(page->scope, number, thing) : "";
+    return smcr_known(number) ? smcr_words_things(page->scope, number, thing) : "";
 }
 
 const char *

@@ -42,17 +42,17 @@ typedef struct {
     unsigned columns;
     const char *alignment; /* a letter for each column: l, r */
     unsigned indent;
-} smcr_table_t;
+} smcr_text_table_t;
 
 /* A table; each letter of `alignment` is a column, to the left (l) or to the right (r). */
-smcr_table_t smcr_table_new(const smcr_page_t *page, const char *alignment);
+smcr_text_table_t smcr_table_new(const smcr_page_t *page, const char *alignment);
 
 /* One cell more; the rows are filled from left to right. NULL and "": empty. */
-void smcr_table_cell(smcr_table_t *table, const char *cell);
+void smcr_table_cell(smcr_text_table_t *table, const char *cell);
 
 /* Writes the rows. Where a row would be too long, the cells of the widest columns go on in further
  * lines. */
-void smcr_table_write(const smcr_table_t *table);
+void smcr_table_write(const smcr_text_table_t *table);
 
 /* ---- parts of lines ---- */
 
@@ -74,9 +74,6 @@ const char *smcr_page_spread(const smcr_page_t *page, const smcr_distribution_t 
 
 /* Seconds since the first frame, as Wireshark's column Time has them. */
 const char *smcr_page_when(const smcr_page_t *page, const smcr_when_t *when);
-
-/* 0 for what is not known. */
-uint64_t smcr_page_known(uint64_t number);
 
 /* ---- sections ---- */
 

@@ -46,7 +46,7 @@ write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
             : "no marks");
     if (sum->rtt_s.count)
         smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));
-    if (smcr_page_known(sum->repeated_segments))
+    if (smcr_known(sum->repeated_segments))
         smcr_page_line(page, 2, "sent again: %s",
                        smcr_words_things(page->scope, sum->repeated_segments, "segment"));
 }

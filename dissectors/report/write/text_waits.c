@@ -23,13 +23,13 @@ way_of(const smcr_connection_entry_t *conn, bool to_server)
         to_server ? &conn->client_to_server : &conn->server_to_client;
 
     return (way_t){conn, way, to_server,
-                   MAX(smcr_page_known(way->blocked_s), smcr_page_known(way->window_full_s))};
+                   MAX(smcr_known(way->blocked_s), smcr_known(way->window_full_s))};
 }
 
 static bool
 has_waited(const way_t *way)
 {
-    return smcr_page_known(way->way->blocked_count) || smcr_page_known(way->way->window_full_count);
+    return smcr_known(way->way->blocked_count) || smcr_known(way->way->window_full_count);
 }
 
 static void
@@ -66,16 +66,16 @@ find_worst(const smcr_page_t *page, way_t *worst)
 static const char *
 time_and_count(const smcr_page_t *page, uint64_t count, uint64_t time)
 {
-    if (!smcr_page_known(count))
+    if (!smcr_known(count))
         return "-";
-    if (!smcr_page_known(time)) /* the end of none is known */
+    if (!smcr_known(time)) /* the end of none is known */
         return smcr_page_text(page, "(%s×)", smcr_words_number(page->scope, count));
-    return smcr_page_text(page, "%s (%s×)", smcr_words_duration(page->scope, smcr_page_known(time)),
+    return smcr_page_text(page, "%s (%s×)", smcr_words_duration(page->scope, smcr_known(time)),
                           smcr_words_number(page->scope, count));
 }
 
 static void
-add_way(smcr_table_t *table, const way_t *way)
+add_way(smcr_text_table_t *table, const way_t *way)
 {
     const smcr_page_t *page = table->page;
 
@@ -93,7 +93,7 @@ write_worst(const smcr_page_t *page)
                                            "data read after"};
     way_t worst[SMCR_PAGE_MOST];
     uint32_t count = find_worst(page, worst);
-    smcr_table_t table = smcr_table_new(page, "lrrl");
+    smcr_text_table_t table = smcr_table_new(page, "lrrl");
 
     if (!count)
         return;
@@ -137,9 +137,9 @@ count_read(const smcr_page_t *page)
 static const char *
 of_how_many(const smcr_page_t *page, const smcr_conn_way_entry_t *sum)
 {
-    uint64_t measured = sum->ack_time_s.count, writes = smcr_page_known(sum->writes);
+    uint64_t measured = sum->ack_time_s.count, writes = smcr_known(sum->writes);
 
-    if (measured >= writes || !smcr_page_known(sum->repeated_packets))
+    if (measured >= writes || !smcr_known(sum->repeated_packets))
         return "";
     return smcr_page_text(page, " (%s of %s; without those sent again)",
                           smcr_words_number(page->scope, measured),
@@ -156,7 +156,7 @@ smcr_text_waits(const smcr_page_t *page)
     join(page, &sum);
     acks = smcr_page_spread(page, &sum.ack_time_s);
     reads = smcr_page_spread(page, &sum.read_time_s);
-    waited = smcr_page_known(sum.blocked_count) || smcr_page_known(sum.window_full_count);
+    waited = smcr_known(sum.blocked_count) || smcr_known(sum.window_full_count);
     if (!*acks && !*reads && !waited)
         return;
     smcr_page_heading(page, "Who waited for whom");

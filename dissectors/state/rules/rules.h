@@ -1,7 +1,8 @@
 /* rules.h
  * The rules of RFC 7609 that several frames together break (docs/rfc7609.md): what other rooms
- * include. The flow calls a rule before it learns from the message. links/ has those of links, LLC
- * and RMBs.
+ * include. The flow calls a rule before it overwrites what the rule holds the message against;
+ * other things it may have learned from the message already. smcr_rules_close() comes after all
+ * of them. links/ has those of links, LLC and RMBs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

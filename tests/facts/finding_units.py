@@ -1,0 +1,136 @@
+"""
+What the number of each kind of finding counts, and how its display filter finds that. A kind that is not here is an
+expert item of the same name, and counts its occurrences.
+
+A unit makes columns of `-z io,stat` for a finding, one number each, and says what is wrong with the numbers.
+"""
+
+import collections
+
+# Occurrences of a field in what a display filter finds; "SUM(field)": the sum of its values.
+Term = collections.namedtuple("Term", "field where", defaults=[None])
+
+
+def column(term, filter):
+    """The column of `-z io,stat` that counts it among what the finding's filter finds."""
+    calculation, name = ("COUNT", term.field) if "(" not in term.field else term.field.rstrip(")").split("(")
+    return f"{calculation}({name}){name} && ({filter})" + (f" && ({term.where})" if term.where else "")
+
+
+def frames(filter):
+    return column(Term("frame.number"), filter)
+
+
+class Terms:
+    """Counts occurrences: the terms add up to the number. The filter shows nothing but them, and `besides` for context."""
+
+    def __init__(self, *terms, besides=()):
+        self.terms = [term if isinstance(term, Term) else Term(term) for term in terms]
+        self.besides = besides
+
+    def columns(self, finding, report):
+        shown = [each for term in self.terms for each in [term.where or term.field.removeprefix("SUM(").rstrip(")")]]
+        shown += [each.format(**finding) for each in self.besides]
+        nothing_else = " && ".join(f"!({each})" for each in shown)
+        return [*(column(term, finding["filter"]) for term in self.terms), frames(f"({finding['filter']}) && {nothing_else}")]
+
+    def wrong(self, finding, numbers):
+        *terms, others = numbers
+        if sum(terms) != finding["count"]:
+            return f"the filter finds {terms}"
+        return f"the filter finds {others} frames of something else" if others else None
+
+
+class Subjects:
+    """Counts entries of the report: `of` makes a display filter of each. The filter finds as many of them."""
+
+    def __init__(self, of, most=50):
+        self.of, self.most = of, most
+
+    def columns(self, finding, report):
+        return [frames(f"({finding['filter']}) && ({each})") for each in list(self.of(report, finding))[:self.most]]
+
+    def wrong(self, finding, numbers):
+        found = sum(map(bool, numbers))
+        return None if found >= min(finding["count"], self.most) else f"the filter finds {found} of {len(numbers)}"
+
+
+class Something:
+    """Counts what no frame is: the filter finds at least a frame of it."""
+
+    def columns(self, finding, report):
+        return [frames(finding["filter"])]
+
+    def wrong(self, finding, numbers):
+        return None if numbers[0] else "the filter finds nothing"
+
+
+def connections(is_one):
+    """Connections, by their numbers. Frames of TCP alone have no number of ours."""
+    def of(report, finding):
+        for each in report["connections"]:
+            if is_one(each, finding):
+                tcp = "" if each["tcp_stream"] is None else f" || tcp.stream == {each['tcp_stream']}"
+                yield f"smcr.stream == {each['stream']}{tcp}"
+    return Subjects(of)
+
+
+def writers(report, finding):
+    """Directions of connections whose writer has waited."""
+    for each in report["connections"]:
+        for number, way in enumerate(("client_to_server", "server_to_client")):
+            if each[way]["blocked_count"] or each[way]["window_full_count"]:
+                yield f"smcr.stream == {each['stream']} && (smcr.dir == {number} || !smcr.dir)"
+
+
+def is_silent(connection, finding):
+    return connection["close"] == "open" and (connection["last_frame"] or finding["frame"] + 1) <= finding["frame"]
+
+
+AGAIN = Terms("smcr.retransmission", besides=["smcr.nak"])
+A_FRAME = Terms("frame.number")
+
+UNITS = {
+    "wrong_icrc": Terms("smcr.icrc.bad"),
+    "refused": Terms("smcr.nak.code"),
+    "no_receive_buffer": Terms("smcr.rnr_nak"),
+    "loss": AGAIN, "timeouts": AGAIN, "repeats": AGAIN,
+    "congestion": Terms(Term("smcr.ecn", "smcr.ecn == 3"), "smcr.congestion"),
+    "cm_rejected": Terms("smcr.cm.rejected"),
+    "cm_repeat": Terms("smcr.cm.repeat"),
+    "dead_peer": Terms("smcr.peer_silent", besides=["smcr.retransmission"]),
+    "link_group_lost": Terms("smcr.lgr.connections_lost"),
+    "link_group_ended": Terms("smcr.packet_retransmitted.ended", besides=["frame.number == {frame}"]),
+    "not_captured": Terms("SUM(smcr.missing)"),
+    "one_sided": A_FRAME,
+    "cut_frames": A_FRAME,
+    "no_roce": Terms("smcr.no_roce"),
+    "tcp_loss": A_FRAME,  # with as many of Wireshark's names for it as there are
+    "tcp_congestion": Terms(Term("frame.number", "ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3"),
+                            Term("frame.number", "tcp.flags.ece == 1")),
+    "abort": connections(lambda each, _: each["close"] == "abort"),
+    "reset": connections(lambda each, _: each["close"] == "reset" and each["outcome"] == "smc-r"),
+    "tcp_reset": connections(lambda each, _: each["close"] == "reset" and each["outcome"] != "smc-r"),
+    "fallback": connections(lambda each, _: each["fallback"]),
+    "no_option": connections(lambda each, _: each["outcome"] == "tcp" and not each["fallback"]),
+    "handshake_unfinished": connections(lambda each, _: each["outcome"] == "unknown" and not each["began_before"]),
+    "late_start": connections(lambda each, _: each["began_before"]),
+    "silent_end": connections(is_silent),
+    "failover": connections(lambda each, _: len(each["links"]) > 1),
+    "slow_reader": Subjects(writers),
+    "link_lost": Something(),
+    "link_failed": Something(),
+}
+WITHOUT_FILTER = {"capture_dropped", "one_sided"}  # packets that the capture lacks; a queue pair that is not known
+
+
+def unit_of(finding):
+    """Its unit; None: it has no filter."""
+    kind, filter = finding["kind"], finding["filter"]
+    if filter is None:
+        assert kind in WITHOUT_FILTER, f"{kind} has no filter"
+        return None
+    if kind in UNITS:
+        return UNITS[kind]
+    assert filter.removeprefix("smcr.").replace(".", "_") == kind, f"nobody knows what {kind} counts"
+    return Terms(filter)
