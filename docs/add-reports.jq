@@ -356,13 +356,13 @@ def flow($number; $flows):
 def joined_fallbacks:
     [.[].fallbacks[]]
     | group_by([.code, .reason, .by])
-    | map(.[0] + {count: (map(.count) | total)})
+    | map({code: .[0].code, reason: .[0].reason, by: .[0].by, count: (map(.count) | total)})
     | sort_by(-.count);
 
 def joined_breaches:
     [.[].breaches[]]
     | group_by([.kind, .by])
-    | map(.[0] + {count: (map(.count) | total), frame: null, time: (map(.time) | earliest)})
+    | map({kind: .[0].kind, by: .[0].by, count: (map(.count) | total), frame: null, time: (map(.time) | earliest)})
     | sort_by(-.count);
 
 def severities: ["chat", "note", "warn", "error"];
@@ -401,8 +401,8 @@ def capture:
 # A single time, as a distribution.
 def sample: {count: 1, sum: ., sum_of_squares: (. * .), min: ., max: .};
 
-# `$of_first`: the summary of the first file, whose sums of nothing are those of all.
-def summary($of_first):
+# `$of_first`: the summary of the first file, whose sums of nothing are those of all. `$icrc`: with those in no flow.
+def summary($of_first; $icrc):
     {connections: (if .connections == [] then $of_first.connections
                    else .connections
                        | {count: length, setup_s: (map(.setup_s) | known | map(sample) | distribution)}
@@ -412,7 +412,7 @@ def summary($of_first):
      breaches: {count: (.breaches | map(.count) | add // 0)},
      findings: {count: (.findings | map(.count) | total // 0)},
      rdma_flows: (if .rdma_flows == [] then $of_first.rdma_flows
-                  else .rdma_flows | {count: length} + members(flow_counts) end),
+                  else .rdma_flows | {count: length} + members(flow_counts) end | .icrc = $icrc),
      tcp_flows: (if .tcp_flows == [] then $of_first.tcp_flows
                  else .tcp_flows | {count: length} + members(["up", "down"]) end)};
 
@@ -422,6 +422,7 @@ def links_of_flows:
 
 def whole:
     .[0].summary as $of_first
+    | (map(.summary.rdma_flows.icrc) | added) as $icrc
     | joined_tcp as $tcp
     | ($tcp | numbers) as $tcp_numbers
     | joined_groups as $groups
@@ -446,9 +447,27 @@ def whole:
        fallbacks: joined_fallbacks, breaches: joined_breaches, findings: joined_findings,
        rdma_flows: [$flows | to_entries[] | .key as $number | .value | flow($number; $flow_numbers)],
        tcp_flows: [$tcp | to_entries[] | .key as $number | .value | tcp_flow($number)]}
-    | .summary = summary($of_first);
+    | .summary = summary($of_first; $icrc);
+
+# ---- nothing is lost ----
+
+# Names of all members, as ".connections.outcome"; but for quotients, which are no sums.
+def names($at):
+    if type == "object" then
+        keys_unsorted[] as $key | select($key != "derived")
+        | "\($at).\($key)", (.[$key] | names("\($at).\($key)"))
+    elif type == "array" then .[] | names($at)
+    else empty end;
+def known_names: reduce (.[] | names("")) as $name ({}; .[$name] = true);
+
+# A member that no definition above names would be missing in the sum.
+def complete($reports):
+    (($reports | known_names | keys) - ([.] | known_names | keys)) as $lost
+    | if $lost == [] then .
+      else error("add-reports.jq: it does not know how to add up \($lost | join(", ")); please take the file that came with"
+                 + " the plugin that wrote the reports") end;
 
 if length == 0 or any(.[]; type != "object" or .schema != "smcr-report/1") then
     error("add-reports.jq: please name files that tshark -q -z smcr,json has written; jq needs -s")
 elif length == 1 then .[0]
-else sort_by(.capture.first_time | instant) | whole end
+else sort_by(.capture.first_time | instant) as $reports | $reports | whole | complete($reports) end

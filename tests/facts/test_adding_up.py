@@ -3,7 +3,9 @@ Reports of the parts of a capture, added up by docs/add-reports.jq, against the 
 frame is the same, what spans the cut may differ, as docs/scale.md says.
 """
 
+import functools
 import json
+import re
 import subprocess
 
 import pytest
@@ -153,6 +155,98 @@ def test_unknown_stays_unknown():
 
 def test_one_report_is_as_it_was():
     assert added(first_file()) == first_file()
+
+
+# ---- every member ----
+
+# Not added up: what is left at the end is known at the end.
+OF_THE_END = {"unread_bytes", "unannounced_bytes"}
+
+
+def whole_file(start):
+    """A report with an entry of each list, and an object wherever one may be."""
+    file = first_file(fallback={"reason": "x", "code": 1, "by": "client"}, links=[{"number": 1, "from_frame": None,
+                                                                                  "from_time": None}])
+    file["capture"].update(first_time=at(start), last_time=at(start + 9))
+    icrc = {"good": 0, "bad": 0, "unverified": 0}
+    file["rdma_flows"][0].update(icrc=dict(icrc), cm=dict.fromkeys(
+        ("client_state", "server_state", "service_id", "port", "reject_reason")))
+    file["summary"]["rdma_flows"]["icrc"] = icrc
+    return {**file, "fallbacks": [entry("fallback")], "breaches": [entry("breach")], "findings": [entry("finding")],
+            "tcp_flows": [entry("tcp_flow", tcp_isn={"client": 5})]}
+
+
+def members(value, place=()):
+    """(place, name, object) of all members, but those of the summary and quotients."""
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if isinstance(value, dict) and key not in ("summary", "derived"):
+            yield (*place, key), key, value
+        if key not in ("summary", "derived"):
+            yield from members(each, (*place, key))
+
+
+def kinds_of_members():
+    """{name of a member of entries.def: its kinds}"""
+    text = (TOP / "dissectors" / "report" / "figures" / "entries.def").read_text(encoding="utf-8")
+    found = {}
+    for kind, name in re.findall(r"^    (COUNT|SECONDS|SPREAD|LENGTHS|OPCODES)\(\w+, (\w+)\)", text, re.MULTILINE):
+        found.setdefault(name, set()).add(kind)
+    return found
+
+
+def is_object(value):
+    """Of members, not of a distribution, nor by opcode."""
+    return isinstance(value, dict) and not {"sum_of_squares", "RC_ACK"} & set(value)
+
+
+def test_every_count_and_distribution_is_added_up():
+    """Those of entries.def, each in every place of the schema that has it."""
+    files, kinds, expected = [whole_file(0), whole_file(10)], kinds_of_members(), {}
+    values = {"COUNT": (3, 4, 7), "SECONDS": (0.5, 0.25, 0.75), "OPCODES": ({"RC_ACK": 1}, {"RC_ACK": 2}, {"RC_ACK": 3}),
+              "SPREAD": (spread(1), spread(2), spread(1, 2)), "LENGTHS": (spread(1), spread(2), spread(1, 2))}
+    for number, file in enumerate(files):
+        for place, name, holder in list(members(file)):
+            if name in kinds and "sum_of_squares" not in holder and not is_object(holder[name]):
+                [kind] = kinds[name]
+                holder[name] = values[kind][number]
+                expected[place] = values[kind][1 if name in OF_THE_END else 2]
+    whole = added(*files)
+    found = {place: holder[name] for place, name, holder in members(whole)}
+    assert {place: found.get(place) for place in expected} == expected
+    assert {place[-1] for place in expected} >= set(kinds) - {"bytes"}, "a member has no place"
+
+
+def objects(value, place=()):
+    """Places of all objects that have a schema of their own."""
+    if isinstance(value, dict):
+        yield place
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if key not in ("derived", "opcodes"):
+            yield from objects(each, (*place, key))
+
+
+def with_one_more(places):
+    """Two files that have a member more in each of these places; what jq makes of them."""
+    files = [whole_file(0), whole_file(10)]
+    for file in files:
+        for place in places:
+            functools.reduce(lambda value, key: value[key], place, file)["one_more"] = 5
+    return subprocess.run(["jq", "-s", "-f", ADD_REPORTS], input="".join(map(json.dumps, files)), capture_output=True,
+                          text=True)
+
+
+def test_no_member_is_lost():
+    """One that the file does not know is in the sum, or it says that it does not know it."""
+    names = {place: "".join(f".{key}" for key in place if isinstance(key, str)) + ".one_more"
+             for place in objects(whole_file(0))}
+    result = with_one_more(names)
+    lost = set(re.search(r"does not know how to add up ([^;]*);", result.stderr)[1].split(", "))
+    assert result.returncode and {".one_more", ".capture.one_more", ".connections.one_more", ".rdma_flows.one_more",
+                                  ".fallbacks.one_more"} <= lost <= set(names.values())
+    kept = [place for place, name in names.items() if name not in lost]
+    whole = json.loads(with_one_more(kept).stdout)
+    assert [place for place in kept if functools.reduce(lambda value, key: value[key], place, whole)["one_more"]
+            not in (5, 10)] == []
 
 
 @pytest.mark.parametrize("text", ["", "{}", '[{"schema": "smcr-report/1"}]', '{"schema": "smcr-report/2"}'])
