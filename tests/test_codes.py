@@ -1,6 +1,7 @@
 """What is on the wire is said once, in dissectors/wire/, which is plain C below everything else."""
 
 import re
+import subprocess
 
 import pytest
 from bed import TOP
@@ -14,7 +15,7 @@ OTHERS = sorted(path for folder in (DISSECTORS, TOP / "plugin", TOP / "tests" / 
 NUMBER = r"\(?(0x[0-9a-fA-F]+|\d+)[uU]?\)?"
 DEFINE = re.compile(rf"^#define (\w+) {NUMBER}(?=\s|$)", re.MULTILINE)
 ENUM = re.compile(rf"\b([A-Z][A-Z0-9_]+) = {NUMBER}(?=\s*[,}}\n])")
-ROW = re.compile(rf"\bV\((\w+), {NUMBER},")
+ROW = re.compile(rf"\b[A-Z]+\(([A-Z][A-Z0-9_]+), {NUMBER},")  # of a list of any name
 MESSAGE = re.compile(rf"^SMCR_(LLC|CLC)_MESSAGE\((\w+), {NUMBER},", re.MULTILINE)
 
 # Families of names: how others would call what wire/ has.
@@ -37,15 +38,61 @@ def numbers(path):
     return found | {f"SMCR_{kind}_{name}": value for kind, name, value in MESSAGE.findall(code)}
 
 
-CODES = {name: value for path in WIRE for name, value in numbers(path).items()}
-BARE = {(FAMILIES.sub("", name), int(value, 0)) for name, value in CODES.items()}
+def preprocessed():
+    """wire/ as the compiler sees it: lists and .def files have become enums; macros, too."""
+    headers = "".join(f'#include "{path}"\n' for path in WIRE if path.suffix == ".h")
+    return subprocess.run(["cc", "-E", "-P", "-dD", "-x", "c", "-I", DISSECTORS, "-"], input=headers, text=True,
+                          capture_output=True, check=True).stdout
+
+
+def enumerators(code):
+    """{name: value} of all enums; each value is a number, or one more than that before."""
+    found, code = {}, re.sub(r"^#.*\n", "", code, flags=re.MULTILINE)
+    for body in re.findall(r"\benum(?: \w+)? ?\{(.*?)\}", code, re.DOTALL):
+        value = "-1"
+        for row in filter(None, map(str.strip, body.split(","))):
+            match = re.fullmatch(rf"(\w+)(?: = {NUMBER})?", row)
+            assert match, f"an enum of wire/ has {row}, which is not understood"
+            value = match[2] or str(int(value, 0) + 1)
+            found[match[1]] = value
+    return found
+
+
+def bare(name):
+    """How others would write it, in whatever family, with underscores or without."""
+    return FAMILIES.sub("", name).replace("_", "")
+
+
+SEEN = preprocessed()
+CODES = {name: value for name, value in {**dict(DEFINE.findall(SEEN)), **enumerators(SEEN)}.items()
+         if name.startswith("SMCR_")}
+BARE = {(bare(name), int(value, 0)) for name, value in CODES.items()}
+
+# Numbers that say which code they are, wherever they stand: large ones, but for powers of two.
+LARGE = {int(value, 0) for value in CODES.values() if int(value, 0) > 0xFF and int(value, 0).bit_count() > 1}
+OTHER_NUMBERS = {"tcp_segment.c": {0xFFF}, "on_notices.c": {0x07000000}}  # flags of TCP; groups of Wireshark
+# What is compared holds a code.
+OF_CODES = (r"\b\w*(?:code|opcode|type|reason|status|attribute|qpn|ecn|cause|ground|syndrome|kind|event|order|fate)"
+            r" ?[=!<>]= ?")
 MASKS = {value.lower() for name, value in CODES.items() if value.startswith("0x") and int(value, 16) <= 0xFF}
 
 
 def test_the_codes_are_found():
     assert {"SMCR_LLC_TEST_LINK", "SMCR_CLC_PROPOSAL", "SMCR_CDC_FLAG_FAILOVER", "SMCR_RC_WRITE_ONLY",
-            "SMCR_DELETE_LOST_PATH", "SMCR_LLC_CDC", "SMCR_MASK_SYNDROME_KIND"} <= set(CODES)
-    assert {("TEST_LINK", 7), ("RESPONSE", 0x80), ("FIRST_CONTACT", 8)} <= BARE
+            "SMCR_DELETE_LOST_PATH", "SMCR_LLC_CDC", "SMCR_MASK_SYNDROME_KIND", "SMCR_ECN_CE", "SMCR_NAK_PSN_SEQUENCE",
+            "SMCR_GROUND_CLC", "SMCR_CAUSE_TIMEOUT", "SMCR_GSI_QPN"} <= set(CODES)
+    assert {("TESTLINK", 7), ("RESPONSE", 0x80), ("FIRSTCONTACT", 8), ("ECNECT1", 1)} <= BARE
+
+
+@pytest.mark.parametrize("path", WIRE, ids=lambda path: path.name)
+def test_every_list_is_understood(path):
+    """What stands in a list, an enum or a #define, as a number, is what the compiler makes of it."""
+    assert {name: value for name, value in numbers(path).items() if CODES.get(name) != value} == {}
+
+
+def test_what_is_no_number_is_told():
+    with pytest.raises(AssertionError, match="not understood"):
+        enumerators("enum { SMCR_A = 1, SMCR_B = sizeof(int) };")
 
 
 @pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.relative_to(DISSECTORS).as_posix())
@@ -61,8 +108,21 @@ def test_plain_c(path):
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.relative_to(TOP).as_posix())
 def test_no_code_is_defined_again(path):
     again = {name for name, value in numbers(path).items()
-             if name in CODES or ((FAMILIES.sub("", name), int(value, 0)) in BARE and "tests" not in path.parts)}
+             if name in CODES or ((bare(name), int(value, 0)) in BARE and "tests" not in path.parts)}
     assert again == set()
+
+
+def literals(code):
+    return {int(number, 0) for number in re.findall(r"(?<![\w.])(0x[0-9a-fA-F]+|[1-9]\d*)[uU]?(?![\w.])", code)}
+
+
+@pytest.mark.parametrize("path", [path for path in OTHERS if path.is_relative_to(DISSECTORS)],
+                         ids=lambda path: path.relative_to(TOP).as_posix())
+def test_no_code_without_its_name(path):
+    """Neither a number that is a code, nor one of whatever size that is held against a code."""
+    code = re.sub(r"\"(?:\\.|[^\"\\])*\"", '""', text(path))
+    assert literals(code) & LARGE <= OTHER_NUMBERS.get(path.name, set())
+    assert re.findall(rf"(?:{OF_CODES}|\bcase )(?:0x[0-9a-f]+|[1-9]\d*)\b", code) == []
 
 
 @pytest.mark.parametrize("path", [path for path in OTHERS if path.is_relative_to(DISSECTORS)],

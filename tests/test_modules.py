@@ -6,6 +6,7 @@ hide.
 
 import functools
 import graphlib
+import json
 import pathlib
 import re
 import subprocess
@@ -183,10 +184,44 @@ def test_three_thin_entries():
         assert len((DISSECTORS / name).read_text(encoding="utf-8").splitlines()) <= LONGEST_ENTRY
 
 
+def types(*paths):
+    """(name, what it is, file) of each type that files define; what it is: a tag names it the same for all files."""
+    command = ["ctags", "--languages=C", "--language-force=C", "--kinds-C=tsug", "--output-format=json", "--fields=+K",
+               "-f", "-", *paths]
+    for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():
+        tag = json.loads(line)
+        what = tag.get("typeref") or tag["kind"]
+        if not tag["name"].startswith("__anon") and "scope" not in tag:
+            yield tag["name"], what if "__anon" not in what else f"{what} {tag['path']}", tag["path"]
+
+
+def twice(found):
+    """Names of types that are several things; a struct and the typedef of it may have one name."""
+    meanings = {}
+    for name, what, path in found:
+        kind = "tag" if what in ("struct", "union", "enum") else "typedef"
+        meanings.setdefault((name, kind), set()).add(what if kind == "typedef" else path)
+    return sorted(name for (name, _), each in meanings.items() if len(each) > 1)
+
+
+def test_types_are_told_apart(tmp_path):
+    """Two of one name are found, whatever they are; one that two headers declare is one."""
+    codes = {"a.h": "typedef struct { int x; } one_t;\nstruct two { int x; };\ntypedef struct many many_t;\n"
+                    "typedef enum { A } three_t;\ntypedef void four_t(int x);\ntypedef struct six { int x; } six;\n",
+             "b.h": "typedef enum { B } one_t;\nstruct two { char x; };\ntypedef struct many many_t;\n"
+                    "typedef union { int x; } three_t;\ntypedef int four_t(char *x);\n"}
+    for name, code in codes.items():
+        (tmp_path / name).write_text(code)
+    assert twice(types(*(tmp_path / name for name in codes))) == ["four_t", "one_t", "three_t", "two"]
+
+
 def test_names_are_used_once():
     """No two files of the same name in different rooms, and no two types or functions that others can see."""
     names = [path.name for path in DISSECTORS.rglob("*.[ch]")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+    found = list(types(*DISSECTORS.rglob("*.h")))
+    assert len(found) > 150, "the headers have no types?"
+    assert twice(found) == []
     symbols = [symbol for defined, _ in object_files().values() for symbol in defined]
     assert sorted({symbol for symbol in symbols if symbols.count(symbol) > 1}) == []
 
