@@ -117,14 +117,6 @@ analysis_of(const smcr_conn_t *conn)
                               : NULL;
 }
 
-bool
-smcr_handshake_orders_segments(const smcr_conn_t *conn)
-{
-    const struct tcp_analysis *tcp = analysis_of(conn);
-
-    return tcp && tcp->flow1.ooo_segments;
-}
-
 /* Whether the TCP connection has had all of these. */
 static bool
 had(const smcr_conn_t *conn, unsigned completeness)

@@ -41,9 +41,6 @@ conversation_t *smcr_handshake_bypass(void);
  * NULL: there is none but ours. */
 dissector_handle_t smcr_handshake_other(conversation_t *conversation, uint32_t frame);
 
-/* Whether TCP puts segments in order, so that it has to be given all of them. */
-bool smcr_handshake_orders_segments(const smcr_conn_t *conn);
-
 /* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
 

@@ -1,7 +1,8 @@
 /* as_tcp.c
  * Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
  * all of it (desegmentation, choice of the dissector, Decode As): the bytes come with the TCP
- * connection's addresses and ports and with sequence numbers that go on where the handshake ended.
+ * connection's addresses and ports, and with sequence numbers that begin anew. So what TCP remembers
+ * of a flow to put messages together is another for them than for the segments of the connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -86,13 +87,41 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
     smcr_item_hide(item);
 }
 
-/* Sequence number of the stream's first byte, far from those of the CLC messages before. */
-#define FIRST_SEQ 0x40000000U
+/* ---- the flow ---- */
 
+/* What TCP remembers of the bytes of one direction, kept with the connection. */
+struct smcr_flow {
+    wmem_tree_t *messages; /* those of more than one packet, by sequence number */
+    uint16_t flags;
+};
+
+/* As Wireshark's relative ones. */
 static uint32_t
 sequence_number(uint64_t position)
 {
-    return FIRST_SEQ + (uint32_t)position;
+    return 1 + (uint32_t)position;
+}
+
+/* TCP's flow is that of our bytes, until leave_flow(). They come in the order of the receiver:
+ * without a list of early segments TCP looks for no other (tcp.reassemble_out_of_order). */
+static void
+enter_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow)
+{
+    if (!conn->flow[sender]) {
+        conn->flow[sender] = wmem_new0(wmem_file_scope(), struct smcr_flow);
+        conn->flow[sender]->messages = wmem_tree_new(wmem_file_scope());
+    }
+    flow->multisegment_pdus = conn->flow[sender]->messages;
+    flow->flags = conn->flow[sender]->flags;
+    flow->ooo_segments = NULL;
+}
+
+/* It is that of the TCP connection again. */
+static void
+leave_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow, const tcp_flow_t *as_it_was)
+{
+    conn->flow[sender]->flags = flow->flags;
+    *flow = *as_it_was;
 }
 
 /*
@@ -116,39 +145,47 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
     return true;
 }
 
+/* TCP names itself where no dissector above it has got a whole message yet. */
+static void
+name_protocol(packet_info *pinfo)
+{
+    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
+
+    if (protocol && strcmp(protocol, "TCP") == 0)
+        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+}
+
 /* Has TCP dissect what begins with sequence number `seq`. With `last`, it is the empty segment that
  * ends the stream, and what waits for that. */
 static void
 dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                const smcr_record_t *record, uint32_t seq, bool last)
 {
-    const smcr_conn_t *conn = record->conn;
+    smcr_conn_t *conn = record->conn;
     unsigned sender = (unsigned)record->direction;
     struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh) + last};
     saved_frame_t saved;
 
     become_tcp(pinfo, conn, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(conn->conversation, pinfo);
-    if (last && !end_message(tcpd, pinfo, seq)) {
-        restore(pinfo, &saved);
-        return;
-    }
+    tcp_flow_t *flow = tcpd->fwd, as_it_was = *flow;
+    enter_flow(conn, sender, flow);
     compat_tcpinfo_set_stream(&tcpinfo, conn->tcp_stream);
-    add_tcp_stream(fresh, below, conn);
     conversation_t *outer = smcr_handshake_begin_bypass(conn->conversation);
     TRY {
-        dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
-                            pinfo->destport, tree, below, tcpd, &tcpinfo);
+        if (!last || end_message(tcpd, pinfo, seq)) {
+            add_tcp_stream(fresh, below, conn);
+            dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
+                                pinfo->destport, tree, below, tcpd, &tcpinfo);
+            name_protocol(pinfo);
+        }
     }
     FINALLY {
         smcr_handshake_end_bypass(outer);
+        leave_flow(conn, sender, flow, &as_it_was);
         restore(pinfo, &saved);
     }
     ENDTRY;
-    /* TCP names itself where no dissector above it has got a whole message yet. */
-    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
-    if (protocol && strcmp(protocol, "TCP") == 0)
-        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
 }
 
 bool
@@ -247,7 +284,8 @@ smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_t
     const smcr_cdc_view_t *view = record->view;
 
     if (!view || !view->last || !smcr_preferences.dissect_payload ||
-        !smcr_preferences.desegment || !record->conn->conversation || record->direction < 0)
+        !smcr_preferences.desegment || !record->conn->conversation || record->direction < 0 ||
+        !record->conn->flow[record->direction])
         return;
     dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, record,
                    sequence_number(view->announced), true);

@@ -49,14 +49,13 @@ is_off(void)
            have_tap_listener(known.export_tap);
 }
 
-/* Whether TCP has somebody to give the bytes to before it asks heuristics, or needs all of them. */
+/* Whether TCP has somebody to give the bytes to before it asks heuristics. */
 static bool
 is_served(const smcr_conn_t *conn, uint32_t frame)
 {
     return smcr_handshake_other(conn->conversation, frame) ||
            dissector_get_uint_handle(known.ports, conn->port[0]) ||
-           dissector_get_uint_handle(known.ports, conn->port[1]) ||
-           smcr_handshake_orders_segments(conn);
+           dissector_get_uint_handle(known.ports, conn->port[1]);
 }
 
 static asking_t *

@@ -89,6 +89,7 @@ struct smcr_conn {
     void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
                            nor are addresses, ports and `tcp_stream`. It is the first member, by
                            which the connection is found (conn.c) */
+    struct smcr_flow *flow[2]; /* by direction: what payload/ keeps of the bytes; NULL: nothing */
     union {
         uint8_t ipv4[2][4];                /* client, server */
         uint8_t (*ipv6)[SMCR_GID_LENGTH];
