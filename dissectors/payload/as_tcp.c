@@ -1,8 +1,8 @@
 /* as_tcp.c
  * Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
  * all of it (desegmentation, choice of the dissector, Decode As): the bytes come with the TCP
- * connection's addresses and ports, and with sequence numbers that begin anew. So what TCP remembers
- * of a flow to put messages together is another for them than for the segments of the connection.
+ * connection's addresses and ports, and with sequence numbers that begin anew. So TCP remembers
+ * messages that go on apart from those of the connection's segments.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -145,16 +145,6 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
     return true;
 }
 
-/* TCP names itself where no dissector above it has got a whole message yet. */
-static void
-name_protocol(packet_info *pinfo)
-{
-    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
-
-    if (protocol && strcmp(protocol, "TCP") == 0)
-        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-}
-
 /* Has TCP dissect what begins with sequence number `seq`. With `last`, it is the empty segment that
  * ends the stream, and what waits for that. */
 static void
@@ -177,7 +167,6 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
             add_tcp_stream(fresh, below, conn);
             dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
                                 pinfo->destport, tree, below, tcpd, &tcpinfo);
-            name_protocol(pinfo);
         }
     }
     FINALLY {
@@ -186,6 +175,10 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
         restore(pinfo, &saved);
     }
     ENDTRY;
+    /* TCP names itself where no dissector above it has got a whole message yet. */
+    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
+    if (protocol && strcmp(protocol, "TCP") == 0)
+        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
 }
 
 bool
