@@ -87,19 +87,16 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
     smcr_item_hide(item);
 }
 
-/* ---- the flow ---- */
-
 /* What TCP remembers of the bytes of one direction, kept with the connection. */
 struct smcr_flow {
     wmem_tree_t *messages; /* those of more than one packet, by sequence number */
     uint16_t flags;
 };
 
-/* As Wireshark's relative ones. */
 static uint32_t
 sequence_number(uint64_t position)
 {
-    return 1 + (uint32_t)position;
+    return 1 + (uint32_t)position; /* as Wireshark's relative ones */
 }
 
 /* TCP's flow is that of our bytes, until leave_flow(). They come in the order of the receiver:
@@ -108,8 +105,8 @@ static void
 enter_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow)
 {
     if (!conn->flow[sender]) {
-        conn->flow[sender] = wmem_new0(wmem_file_scope(), struct smcr_flow);
-        conn->flow[sender]->messages = wmem_tree_new(wmem_file_scope());
+        struct smcr_flow fresh = {.messages = wmem_tree_new(wmem_file_scope())};
+        smcr_conn_set_flow(conn, sender, wmem_memdup(wmem_file_scope(), &fresh, sizeof fresh));
     }
     flow->multisegment_pdus = conn->flow[sender]->messages;
     flow->flags = conn->flow[sender]->flags;
@@ -118,9 +115,9 @@ enter_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow)
 
 /* It is that of the TCP connection again. */
 static void
-leave_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow, const tcp_flow_t *as_it_was)
+leave_flow(struct smcr_flow *own, tcp_flow_t *flow, const tcp_flow_t *as_it_was)
 {
-    conn->flow[sender]->flags = flow->flags;
+    own->flags = flow->flags;
     *flow = *as_it_was;
 }
 
@@ -171,7 +168,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     }
     FINALLY {
         smcr_handshake_end_bypass(outer);
-        leave_flow(conn, sender, flow, &as_it_was);
+        leave_flow(conn->flow[sender], flow, &as_it_was);
         restore(pinfo, &saved);
     }
     ENDTRY;

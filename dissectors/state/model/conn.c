@@ -139,6 +139,12 @@ smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
     }
 }
 
+void
+smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_flow *flow)
+{
+    conn->flow[direction] = flow;
+}
+
 bool
 smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most)
 {

@@ -187,6 +187,8 @@ bool smcr_conn_has_base(const smcr_conn_t *conn, int side);
  * it. `offset` is a place in the element that data goes to, or comes from. NULL: not known. */
 smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
+void smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_flow *flow);
+
 /* The heuristics have declined what `side` receives. Returns whether they have `most` times in a
  * row. */
 bool smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);
