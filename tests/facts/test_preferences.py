@@ -39,7 +39,7 @@ def preferences(tshark):
     """All settings that differ from a default, of preferences with few values: "NAME:VALUE"."""
     found, values = [], []
     for line in tshark.run("-G", "defaultprefs").splitlines():
-        if line.startswith("# TRUE or FALSE"):
+        if line.upper().startswith("# TRUE OR FALSE"):
             values = ["TRUE", "FALSE"]
         elif line.startswith("# One of: "):
             values = line.removeprefix("# One of: ").split(", ")
@@ -86,9 +86,10 @@ def check_five(tshark, settings, passes):
 
 
 def counts(tshark, name, carrier, settings, passes):
-    """How often each field of the application comes in the first connection, over "smcr" or "tcp"."""
+    """How often each field of the application comes in the first connection, over "smcr" or "tcp"; but for its pieces."""
     path = tshark.bed.root / "captures" / beds.APPLICATIONS / f"{name}-{carrier}.pcapng"
-    return collections.Counter(field for field, _ in shown(tshark, path, settings, passes)[0])
+    return collections.Counter(field for field, _ in shown(tshark, path, settings, passes)[0]
+                               if ".segment" not in field)
 
 
 @PASSES
