@@ -31,8 +31,8 @@ BY_PIECES = {DESEGMENT, "http.desegment_headers:FALSE", "http.desegment_body:FAL
 OF_FRAMES = {"eth.fcs:Always"}
 
 # What a default run takes, besides OUT_OF_ORDER.
-SAMPLE = ["tcp.relative_sequence_numbers:FALSE", "tcp.analyze_sequence_numbers:FALSE", "tcp.no_subdissector_on_error:FALSE",
-          "http.desegment_body:FALSE", "http.desegment_headers:FALSE"]
+SAMPLE = ["tcp.relative_sequence_numbers:FALSE", "tcp.analyze_sequence_numbers:FALSE",
+          "tcp.no_subdissector_on_error:FALSE", "http.desegment_body:FALSE", "http.desegment_headers:FALSE"]
 
 
 def preferences(tshark):
@@ -56,8 +56,8 @@ def options(settings):
 
 def shown(tshark, capture, settings, passes):
     """
-    Fields of the application's protocols by TCP stream, in order: {stream: [(name, value)]}, numbers of frames and times
-    without value.
+    Fields of the application's protocols by TCP stream, in order: {stream: [(name, value)]}. Numbers of frames and
+    times are without value.
     """
     fields, stream, protocol = collections.defaultdict(list), 0, False
     show = tshark.show if isinstance(capture, pathlib.Path) else tshark.show_once
@@ -86,7 +86,7 @@ def check_five(tshark, settings, passes):
 
 
 def counts(tshark, name, carrier, settings, passes):
-    """How often each field of the application comes in the first connection, over "smcr" or "tcp"; but for its pieces."""
+    """How often each field of the application comes in the first connection, over "smcr" or "tcp"."""
     path = tshark.bed.root / "captures" / beds.APPLICATIONS / f"{name}-{carrier}.pcapng"
     return collections.Counter(field for field, _ in shown(tshark, path, settings, passes)[0]
                                if ".segment" not in field)
