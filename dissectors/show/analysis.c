@@ -45,12 +45,14 @@ static void
 add_first(analysis_t *analysis, int hf, uint32_t frame)
 {
     char text[SMCR_TEXT_NUMBER + sizeof " (this frame)"];
+    smcr_text_t to = SMCR_TEXT(text);
 
     if (frame != analysis->pinfo->num) {
         add(analysis, hf, frame);
         return;
     }
-    smcr_text_put(smcr_text_put_number(text, frame), " (this frame)");
+    smcr_text_put_number(&to, frame);
+    smcr_text_put(&to, " (this frame)");
     smcr_generated_text(own_tree(analysis), hf, frame, text);
 }
 

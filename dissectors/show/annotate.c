@@ -34,17 +34,19 @@ static const char *
 tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_ends_t *ends)
 {
     const char *client = ends->name[0], *server = ends->name[1];
-    char *text = wmem_alloc(pinfo->pool, 2 * SMCR_TEXT_NUMBER + strlen(client) + strlen(server) +
-                                             sizeof " ( to , TCP stream )");
-    char *end = smcr_text_put_number(text, conn->index);
+    size_t size = 2 * SMCR_TEXT_NUMBER + strlen(client) + strlen(server) +
+                  sizeof " ( to , TCP stream )";
+    char *text = wmem_alloc(pinfo->pool, size);
+    smcr_text_t to = smcr_text_begin(text, size);
 
-    end = smcr_text_put(end, " (");
-    end = smcr_text_put(end, client);
-    end = smcr_text_put(end, " to ");
-    end = smcr_text_put(end, server);
-    end = smcr_text_put(end, ", TCP stream ");
-    end = smcr_text_put_number(end, conn->tcp_stream);
-    smcr_text_put(end, ")");
+    smcr_text_put_number(&to, conn->index);
+    smcr_text_put(&to, " (");
+    smcr_text_put(&to, client);
+    smcr_text_put(&to, " to ");
+    smcr_text_put(&to, server);
+    smcr_text_put(&to, ", TCP stream ");
+    smcr_text_put_number(&to, conn->tcp_stream);
+    smcr_text_put(&to, ")");
     return text;
 }
 
@@ -155,11 +157,13 @@ void
 smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground,
                      bool in_headers)
 {
-    char text[80], *end = smcr_text_put_qpn(text, key->qpn);
+    char text[80];
+    smcr_text_t to = SMCR_TEXT(text);
 
+    smcr_text_put_qpn(&to, key->qpn);
     if (ground) {
-        end = smcr_text_put(end, ", known from ");
-        smcr_text_put(end, val_to_str_const(ground, smcr_grounds, ""));
+        smcr_text_put(&to, ", known from ");
+        smcr_text_put(&to, val_to_str_const(ground, smcr_grounds, ""));
     }
     smcr_generated_text(tree, hf_smcr_src_qpn, key->qpn, text);
     show_end(tree, key, hf_smcr_src_gid, in_headers);
@@ -182,11 +186,12 @@ begin_link(proto_tree *tree, const smcr_record_t *record)
     int hf = record->has_number ? hf_smcr_link_number : hf_smcr_link_index;
     uint32_t value = record->has_number ? link->number : link->index;
     char text[2 * SMCR_TEXT_NUMBER + sizeof " of link group "];
-    char *end = smcr_text_put_number(text, value);
+    smcr_text_t to = SMCR_TEXT(text);
 
+    smcr_text_put_number(&to, value);
     if (record->lgr_proven) {
-        end = smcr_text_put(end, " of link group ");
-        smcr_text_put_number(end, link->lgr->index);
+        smcr_text_put(&to, " of link group ");
+        smcr_text_put_number(&to, link->lgr->index);
     }
     proto_item *top = smcr_generated_text(tree, hf, value, text);
     return proto_item_add_subtree(top, ett_smcr_link);

@@ -19,12 +19,14 @@
 static const char *
 tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
-    char *name = wmem_alloc(scope, strlen(addr) + sizeof "[]:" + SMCR_TEXT_NUMBER);
-    char *end = smcr_text_put(name, conn->ipv4 ? "" : "[");
+    size_t size = strlen(addr) + sizeof "[]:" + SMCR_TEXT_NUMBER;
+    char *name = wmem_alloc(scope, size);
+    smcr_text_t text = smcr_text_begin(name, size);
 
-    end = smcr_text_put(end, addr);
-    end = smcr_text_put(end, conn->ipv4 ? ":" : "]:");
-    smcr_text_put_number(end, conn->port[role]);
+    smcr_text_put(&text, conn->ipv4 ? "" : "[");
+    smcr_text_put(&text, addr);
+    smcr_text_put(&text, conn->ipv4 ? ":" : "]:");
+    smcr_text_put_number(&text, conn->port[role]);
     return name;
 }
 
@@ -60,13 +62,14 @@ smcr_link_name(wmem_allocator_t *scope, const smcr_link_t *link)
 {
     if (!link->has_number || link->lgr->index == SMCR_NO_INDEX)
         return wmem_strdup_printf(scope, "link index %u", link->index);
-    char *name = wmem_alloc(scope, sizeof "link  of group " + 2 * SMCR_TEXT_NUMBER);
-    char *end = smcr_text_put(name, "link ");
+    char name[sizeof "link  of group " + 2 * SMCR_TEXT_NUMBER];
+    smcr_text_t text = SMCR_TEXT(name);
 
-    end = smcr_text_put_number(end, link->number);
-    end = smcr_text_put(end, " of group ");
-    smcr_text_put_number(end, link->lgr->index);
-    return name;
+    smcr_text_put(&text, "link ");
+    smcr_text_put_number(&text, link->number);
+    smcr_text_put(&text, " of group ");
+    smcr_text_put_number(&text, link->lgr->index);
+    return wmem_strdup(scope, name);
 }
 
 int

@@ -54,10 +54,12 @@ smcr_any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
 static void
 set_text(proto_item *item, int hf, const char *text)
 {
-    char line[ITEM_LABEL_LENGTH], *end = smcr_text_put(line, proto_registrar_get_name(hf));
+    char line[ITEM_LABEL_LENGTH];
+    smcr_text_t to = SMCR_TEXT(line);
 
-    end = smcr_text_put(end, ": ");
-    smcr_text_put(end, text);
+    smcr_text_put(&to, proto_registrar_get_name(hf));
+    smcr_text_put(&to, ": ");
+    smcr_text_put(&to, text);
     proto_item_set_text(item, "%s", line);
 }
 
@@ -77,9 +79,10 @@ smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
     nstime_t took = {(time_t)(nanoseconds / SECOND), (int)(nanoseconds % SECOND)};
     proto_item *item = proto_tree_add_time(tree, hf, NULL, 0, 0, &took);
     char text[SMCR_TEXT_SECONDS + sizeof " seconds"];
-    char *end = smcr_text_put_seconds(text, nanoseconds);
+    smcr_text_t to = SMCR_TEXT(text);
 
-    smcr_text_put(end, " seconds");
+    smcr_text_put_seconds(&to, nanoseconds);
+    smcr_text_put(&to, " seconds");
     set_text(item, hf, text);
     proto_item_set_generated(item);
 }

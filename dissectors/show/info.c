@@ -27,58 +27,57 @@ smcr_info_begin_tcp(packet_info *pinfo)
 }
 
 /* As col_append_ports() does, where ports have no names. */
-static char *
-put_ports(char *to, const smcr_conn_t *conn, int sender)
+static void
+put_ports(smcr_text_t *to, const smcr_conn_t *conn, int sender)
 {
-    to = smcr_text_put_number(to, conn->port[sender]);
-    to = smcr_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
-    to = smcr_text_put_number(to, conn->port[!sender]);
-    return smcr_text_put(to, " ");
+    smcr_text_put_number(to, conn->port[sender]);
+    smcr_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
+    smcr_text_put_number(to, conn->port[!sender]);
 }
 
 /* The ports where TCP is known; else what tells the packet from those of others. */
-static char *
-put_whose(char *to, packet_info *pinfo, const smcr_record_t *record)
+static void
+put_whose(smcr_text_t *to, packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_conn_t *conn = record->conn;
 
     if (conn && conn->conversation && record->direction >= 0) {
-        if (!gbl_resolv_flags.transport_name)
-            return put_ports(to, conn, record->direction);
-        col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[record->direction],
-                         conn->port[!record->direction]);
-        return smcr_text_put(to, " ");
+        if (gbl_resolv_flags.transport_name)
+            col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[record->direction],
+                             conn->port[!record->direction]);
+        else
+            put_ports(to, conn, record->direction);
+        smcr_text_put(to, " ");
+    } else if (conn || record->has_number) {
+        smcr_text_put(to, conn ? "Connection " : "Link ");
+        smcr_text_put_number(to, conn ? conn->index : record->link->number);
+        smcr_text_put(to, ": ");
     }
-    if (!conn && !record->has_number)
-        return to;
-    to = smcr_text_put(to, conn ? "Connection " : "Link ");
-    to = smcr_text_put_number(to, conn ? conn->index : record->link->number);
-    return smcr_text_put(to, ": ");
 }
 
 /* What an RDMA WRITE packet writes, and where. */
-static char *
-put_write(char *to, const smcr_place_t *place)
+static void
+put_write(smcr_text_t *to, const smcr_place_t *place)
 {
-    to = smcr_text_put(to, "RDMA WRITE Len=");
-    to = smcr_text_put_number(to, place->length);
+    smcr_text_put(to, "RDMA WRITE Len=");
+    smcr_text_put_number(to, place->length);
     if (place->index) {
-        to = smcr_text_put(to, " Offset=");
-        to = smcr_text_put_number(to, place->offset);
+        smcr_text_put(to, " Offset=");
+        smcr_text_put_number(to, place->offset);
     }
-    return to;
 }
 
 void
 smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 {
-    char text[128], *end = smcr_text_put(text, "");
+    char text[128];
+    smcr_text_t to = SMCR_TEXT(text);
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_clear(pinfo->cinfo, COL_INFO);
-    end = put_whose(end, pinfo, record);
+    put_whose(&to, pinfo, record);
     if (record->kind == SMCR_PACKET_WRITE)
-        put_write(end, record->place);
+        put_write(&to, record->place);
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
@@ -137,10 +136,12 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 void
 smcr_info_begin_answer(packet_info *pinfo, const smcr_roce_t *roce)
 {
-    char text[64], *end = smcr_text_put(text, "RC Acknowledge QP=");
+    char text[64];
+    smcr_text_t to = SMCR_TEXT(text);
 
-    end = smcr_text_put_qpn(end, roce->target.qpn);
-    smcr_text_put(end, " ");
+    smcr_text_put(&to, "RC Acknowledge QP=");
+    smcr_text_put_qpn(&to, roce->target.qpn);
+    smcr_text_put(&to, " ");
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RRoCE");
     col_clear(pinfo->cinfo, COL_INFO);
     col_append_str(pinfo->cinfo, COL_INFO, text);
@@ -184,12 +185,12 @@ static void
 add_answer(packet_info *pinfo, const smcr_wait_t *acks, const smcr_roce_t *roce)
 {
     char text[64];
-    char *end = smcr_text_put(text, roce->opcode == SMCR_RC_ACK ? "ACK of frame "
-                                                                : "answers frame ");
+    smcr_text_t to = SMCR_TEXT(text);
 
-    end = smcr_text_put_number(end, acks->frame);
+    smcr_text_put(&to, roce->opcode == SMCR_RC_ACK ? "ACK of frame " : "answers frame ");
+    smcr_text_put_number(&to, acks->frame);
     if (acks->time == SMCR_NO_TIME)
-        smcr_text_put(end, ", again");
+        smcr_text_put(&to, ", again");
     append_words(pinfo, text);
 }
 

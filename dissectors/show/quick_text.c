@@ -8,55 +8,61 @@
 
 #include <string.h>
 
+#include <glib.h>
+
 #define SECOND 1000000000U /* nanoseconds */
 
-char *
-smcr_text_put(char *to, const char *text)
+void
+smcr_text_put(smcr_text_t *text, const char *more)
 {
-    size_t length = strlen(text);
+    size_t length = strlen(more);
 
-    memcpy(to, text, length + 1);
-    return to + length;
+    if (length > text->room) {
+        const char *cut = g_utf8_find_prev_char(more, more + text->room + 1);
+
+        length = cut ? (size_t)(cut - more) : 0;
+        text->room = length;
+    }
+    memcpy(text->end, more, length);
+    text->end += length;
+    text->room -= length;
+    *text->end = '\0';
 }
 
-/* With leading zeros up to `width`. */
-static char *
-put_digits(char *to, uint64_t number, unsigned width)
+/* With leading zeros up to `width`, at most 20. */
+static void
+put_digits(smcr_text_t *text, uint64_t number, unsigned width)
 {
-    char digits[20];
-    unsigned count = 0;
+    char digits[21] = "", *end = digits + sizeof digits - 1, *at = end;
 
     do
-        digits[count++] = (char)('0' + number % 10);
+        *--at = (char)('0' + number % 10);
     while (number /= 10);
-    while (count < width)
-        digits[count++] = '0';
-    while (count)
-        *to++ = digits[--count];
-    *to = '\0';
-    return to;
+    while (at > end - width)
+        *--at = '0';
+    smcr_text_put(text, at);
 }
 
-char *
-smcr_text_put_number(char *to, uint32_t number)
+void
+smcr_text_put_number(smcr_text_t *text, uint32_t number)
 {
-    return put_digits(to, number, 0);
+    put_digits(text, number, 0);
 }
 
-char *
-smcr_text_put_seconds(char *to, uint64_t nanoseconds)
+void
+smcr_text_put_seconds(smcr_text_t *text, uint64_t nanoseconds)
 {
-    to = put_digits(to, nanoseconds / SECOND, 0);
-    *to++ = '.';
-    return put_digits(to, nanoseconds % SECOND, 9);
+    put_digits(text, nanoseconds / SECOND, 0);
+    smcr_text_put(text, ".");
+    put_digits(text, nanoseconds % SECOND, 9);
 }
 
-char *
-smcr_text_put_qpn(char *to, uint32_t qpn)
+void
+smcr_text_put_qpn(smcr_text_t *text, uint32_t qpn)
 {
-    to = smcr_text_put(to, "0x");
-    for (int shift = 20; shift >= 0; shift -= 4)
-        *to++ = "0123456789abcdef"[qpn >> shift & 0xf];
-    *to = '\0';
-    return to;
+    char hex[] = "0x000000";
+
+    for (char *at = hex + sizeof hex - 2; qpn && *at != 'x'; at--, qpn >>= 4)
+        *at = "0123456789abcdef"[qpn & 0xf];
+    smcr_text_put(text, hex);
 }

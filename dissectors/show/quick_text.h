@@ -8,17 +8,33 @@
 #ifndef SMCR_SHOW_QUICK_TEXT_H
 #define SMCR_SHOW_QUICK_TEXT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+/* A text that is being written, with a zero behind it. */
+typedef struct {
+    char *end;   /* the zero */
+    size_t room; /* for so many bytes before the zero */
+} smcr_text_t;
+
+/* Begins a text of at most `size` bytes at `to`, the zero among them: at least 1. */
+static inline smcr_text_t
+smcr_text_begin(char *to, size_t size)
+{
+    *to = '\0';
+    return (smcr_text_t){to, size - 1};
+}
+#define SMCR_TEXT(array) smcr_text_begin(array, sizeof(array))
+
 /*
- * Each writes at `to`, with a zero behind it, and returns where that is. There has to be room: a
- * number takes SMCR_TEXT_NUMBER bytes at most, seconds SMCR_TEXT_SECONDS, and the zero one more.
+ * Each adds to the text. Of what is too long the characters that fit are added, and nothing
+ * behind it. A number takes SMCR_TEXT_NUMBER bytes at most, seconds SMCR_TEXT_SECONDS.
  */
 #define SMCR_TEXT_NUMBER 10
 #define SMCR_TEXT_SECONDS 21
-char *smcr_text_put(char *to, const char *text);
-char *smcr_text_put_number(char *to, uint32_t number);
-char *smcr_text_put_seconds(char *to, uint64_t nanoseconds); /* 0.000200000 */
-char *smcr_text_put_qpn(char *to, uint32_t qpn); /* 0x000101; 24 bits */
+void smcr_text_put(smcr_text_t *text, const char *more);
+void smcr_text_put_number(smcr_text_t *text, uint32_t number);
+void smcr_text_put_seconds(smcr_text_t *text, uint64_t nanoseconds); /* 0.000200000 */
+void smcr_text_put_qpn(smcr_text_t *text, uint32_t qpn); /* 0x000101; 24 bits */
 
 #endif /* SMCR_SHOW_QUICK_TEXT_H */

@@ -52,17 +52,19 @@ show_place(proto_tree *tree, const smcr_record_t *record)
 static proto_tree *
 show_top(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce, const smcr_place_t *place)
 {
-    char text[128], *end = smcr_text_put(text, "SMC-R, RDMA WRITE ");
+    char text[128];
+    smcr_text_t to = SMCR_TEXT(text);
 
-    end = smcr_text_put(end, part_name(roce->opcode));
-    end = smcr_text_put(end, ", ");
-    end = smcr_text_put_number(end, place->length);
-    end = smcr_text_put(end, " bytes");
+    smcr_text_put(&to, "SMC-R, RDMA WRITE ");
+    smcr_text_put(&to, part_name(roce->opcode));
+    smcr_text_put(&to, ", ");
+    smcr_text_put_number(&to, place->length);
+    smcr_text_put(&to, " bytes");
     if (place->index) {
-        end = smcr_text_put(end, " to offset ");
-        end = smcr_text_put_number(end, place->offset);
-        end = smcr_text_put(end, " of RMB element ");
-        smcr_text_put_number(end, place->index);
+        smcr_text_put(&to, " to offset ");
+        smcr_text_put_number(&to, place->offset);
+        smcr_text_put(&to, " of RMB element ");
+        smcr_text_put_number(&to, place->index);
     }
     proto_item *top = smcr_item_top(tree, data, text);
     return proto_item_add_subtree(top, ett_smcr);
