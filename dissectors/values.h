@@ -27,6 +27,7 @@ extern const value_string smcr_causes[];
 extern const value_string smcr_nak_codes[];
 extern const value_string smcr_ecn_codepoints[];
 extern const value_string smcr_grounds[];
+extern const value_string smcr_icrc_statuses[];
 extern const value_string smcr_cm_attributes[];
 extern const value_string smcr_cm_states[];
 extern const value_string smcr_cm_reasons[];

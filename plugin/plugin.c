@@ -5,6 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#define WS_BUILD_DLL /* Windows: what this file defines is exported */
+
 #include "compat.h"
 
 #include "host/host.h"

@@ -97,11 +97,11 @@ def test_what_is_no_number_is_told():
 
 @pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.relative_to(DISSECTORS).as_posix())
 def test_plain_c(path):
-    """wire/ needs nothing but the standard library; fabric/ and state/ that, GLib, wmem and zlib's CRC."""
+    """wire/ needs nothing but the standard library; fabric/ and state/ that, GLib, wmem, wslog and zlib's CRC."""
     names = re.findall(r"#include <(.*)>", path.read_text(encoding="utf-8"))
-    allowed = r"std\w+\.h|string\.h|limits\.h|assert\.h"
+    allowed = r"std\w+\.h|string\.h|limits\.h"
     if path not in WIRE:
-        allowed += r"|glib\.h|inttypes\.h|(wsutil/)?wmem/.*|wireshark\.h|zlib\.h"
+        allowed += r"|glib\.h|inttypes\.h|(wsutil/)?wmem/.*|wireshark\.h|wsutil/ws(log|_assert)\.h|zlib\.h"
     assert [name for name in names if not re.fullmatch(allowed, name)] == []
 
 

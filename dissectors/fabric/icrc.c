@@ -6,9 +6,9 @@
 
 #include "icrc.h"
 
-#include <assert.h>
 #include <string.h>
 
+#include <wsutil/ws_assert.h>
 #include <zlib.h>
 
 enum { UDP_LENGTH = 8, UDP_CHECKSUM = 6, BTH_CONGESTION = 4 };
@@ -70,7 +70,7 @@ smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth, si
     uint8_t headers[SMCR_ICRC_HEADERS_MAX];
     size_t count = bth + SMCR_BTH_LENGTH;
 
-    assert(count <= sizeof headers && count <= length);
+    ws_assert(count <= sizeof headers && count <= length);
     memcpy(headers, packet, count);
     mask_headers(start, headers, bth);
     uLong crc = crc32(0, NULL, 0);

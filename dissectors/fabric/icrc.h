@@ -25,13 +25,6 @@ typedef enum {
 /* Most bytes from the first header to the end of the BTH: IPv4 with options, UDP, BTH. */
 #define SMCR_ICRC_HEADERS_MAX (60 + 8 + SMCR_BTH_LENGTH)
 
-/* The values of Wireshark's proto_checksum_vals. */
-typedef enum {
-    SMCR_ICRC_BAD = 0,
-    SMCR_ICRC_GOOD = 1,
-    SMCR_ICRC_UNVERIFIED = 2, /* it cannot be checked, or its sender's mean nothing */
-} smcr_icrc_status_t;
-
 /* The ICRC of a packet. */
 typedef struct {
     smcr_icrc_status_t status;

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include <wsutil/wslog.h>
+
 #define UNIT 4 /* bytes: numbers count these */
 #define BLOCK_UNITS (SLAB_SIZE / UNIT)
 #define BLOCKS_MAX (UINT32_MAX / BLOCK_UNITS)
@@ -36,7 +38,7 @@ static void
 begin_block(smcr_slab_t *slab)
 {
     if (slab->count == BLOCKS_MAX)
-        g_error("More is to be kept of the capture than there are numbers for");
+        ws_error("More is to be kept of the capture than there are numbers for");
     if (slab->unused_count == 0)
         get_memory(slab);
     if ((slab->count & (slab->count - 1)) == 0) /* full at powers of two */

@@ -6,9 +6,8 @@
 
 #include "capture.h"
 
-#include <assert.h>
-
 #include <wiretap/wtap.h>
+#include <wsutil/ws_assert.h>
 
 /* From the opening of a file to its end. */
 static struct {
@@ -27,7 +26,7 @@ smcr_capture_learn(const packet_info *pinfo)
 {
     bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
 
-    assert(!pinfo->fd->visited);
+    ws_assert(!pinfo->fd->visited);
     smcr_state_place(capture.state,
                      named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;

@@ -9,6 +9,8 @@
 
 #include "heuristic.h"
 
+#include <wsutil/ws_assert.h>
+
 #include "fields.h"
 
 static struct {
@@ -61,7 +63,7 @@ smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *disp
     heur_dissector_add(table, dissect, display_name, short_name, proto_smcr, HEURISTIC_ENABLE);
     heur_dtbl_entry_t *entry = find_heur_dissector_by_unique_short_name(short_name);
 
-    g_assert(own.count < array_length(own.entry));
+    ws_assert(own.count < array_length(own.entry));
     if (own.count == 0) {
         register_init_routine(start_file);
         register_cleanup_routine(end_file);

@@ -6,8 +6,9 @@
 
 #include "layout.h"
 
-#include <assert.h>
 #include <string.h>
+
+#include <wsutil/ws_assert.h>
 
 #include "items.h"
 
@@ -354,7 +355,7 @@ check_layout(smcr_layout_t *layout)
         return;
     ws_warning("SMC-R: layout of %s is wrong (%s); it is shown as bytes", layout->title, fault);
     layout->broken = true;
-    assert(!fault);
+    ws_assert(!fault);
 }
 
 static smcr_layout_t *all; /* since the plugin was loaded */

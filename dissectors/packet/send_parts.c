@@ -32,28 +32,28 @@ typedef struct {
     const smcr_link_t *link;
     int sender;
     uint32_t psn;
-} key_t;
+} part_key_t;
 
 static void *
 new_key(const packet_info *pinfo _U_, const uint32_t psn, const void *data)
 {
     const smcr_record_t *record = data;
-    key_t *key = g_slice_new(key_t);
+    part_key_t *key = g_slice_new(part_key_t);
 
-    *key = (key_t){record->link, record->sender, psn};
+    *key = (part_key_t){record->link, record->sender, psn};
     return key;
 }
 
 static void
 free_key(void *key)
 {
-    g_slice_free(key_t, key);
+    g_slice_free(part_key_t, key);
 }
 
 static unsigned
 hash_key(const void *data)
 {
-    const key_t *key = data;
+    const part_key_t *key = data;
 
     return g_direct_hash(key->link) ^ (key->psn * 2 + (unsigned)key->sender);
 }
@@ -61,7 +61,7 @@ hash_key(const void *data)
 static gboolean
 equal_keys(const void *one, const void *other)
 {
-    const key_t *a = one, *b = other;
+    const part_key_t *a = one, *b = other;
 
     return a->link == b->link && a->sender == b->sender && a->psn == b->psn;
 }

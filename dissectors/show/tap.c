@@ -6,6 +6,8 @@
 
 #include "tap.h"
 
+#include <wsutil/ws_assert.h>
+
 /* Set when protocols register. */
 static struct {
     int tap[2];
@@ -15,7 +17,7 @@ static struct {
 void
 smcr_tap_add(int tap)
 {
-    g_assert(taps.count < array_length(taps.tap));
+    ws_assert(taps.count < array_length(taps.tap));
     taps.tap[taps.count++] = tap;
 }
 

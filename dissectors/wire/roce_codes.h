@@ -213,4 +213,12 @@ enum smcr_cause {
     SMCR_CAUSES(SMCR_ENUM_ROW)
 };
 
+/* What the invariant CRC of a packet is; values and words of Wireshark's checksums. Unverified: it
+ * cannot be checked, or its sender's mean nothing. */
+#define SMCR_ICRC_STATUSES(ROW) \
+    ROW(SMCR_ICRC_BAD, 0, "Bad") \
+    ROW(SMCR_ICRC_GOOD, 1, "Good") \
+    ROW(SMCR_ICRC_UNVERIFIED, 2, "Unverified")
+typedef enum { SMCR_ICRC_STATUSES(SMCR_ENUM_ROW) } smcr_icrc_status_t;
+
 #endif /* SMCR_WIRE_ROCE_CODES_H */

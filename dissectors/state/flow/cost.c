@@ -7,6 +7,8 @@
 
 #include "cost.h"
 
+#include <stdio.h>
+
 smcr_cost_t
 smcr_cost_of_direction(const smcr_conn_t *conn, int side)
 {
@@ -83,7 +85,7 @@ smcr_cost_tell_end(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 
     if (!cost.open)
         return;
-    g_snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open,
+    snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open,
                cost.open == 1 ? "" : "s");
     smcr_cost_tell(arrival, SMCR_EVENT_LGR_LOST, what, &cost);
 }

@@ -8,6 +8,7 @@
 
 #include "intake.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ack.h"
@@ -170,7 +171,7 @@ note_silence(const smcr_arrival_t *arrival)
     char what[sizeof text + 64];
 
     if (cost.open > 1 && smcr_cost_is_loss(&cost))
-        g_snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
+        snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
     else
         g_strlcpy(what, text, sizeof what);
     smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost);

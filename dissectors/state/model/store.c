@@ -6,7 +6,7 @@
 
 #include "store.h"
 
-#include <assert.h>
+#include <wsutil/ws_assert.h>
 
 void *
 smcr_state_alloc0(smcr_state_t *state, size_t size)
@@ -17,6 +17,6 @@ smcr_state_alloc0(smcr_state_t *state, size_t size)
 void
 smcr_state_learns(smcr_state_t *state, uint32_t frame)
 {
-    assert(frame >= state->last_frame);
+    ws_assert(frame >= state->last_frame);
     state->last_frame = frame;
 }
