@@ -15,9 +15,9 @@ REQUESTS = "STARTED_REQUESTS"  # variable that tells started.c the file descript
 STATUS = 4  # bytes
 
 
-def build(library):
+def build(library, source=SOURCE):
     """Compile what is loaded into the programs."""
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", SOURCE, "-o", library, "-ldl"],
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", source, "-o", library, "-ldl"],
                    check=True)
 
 

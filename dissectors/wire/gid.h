@@ -33,4 +33,18 @@ smcr_gid_is_ipv4(const uint8_t gid[SMCR_GID_LENGTH])
     return memcmp(gid, mapped, SMCR_GID_LENGTH) == 0;
 }
 
+/* For hash tables: mixes all bits of the GID into `hash`. Hosts of different networks may have the
+ * same last bytes. */
+static inline uint64_t
+smcr_gid_mix(uint64_t hash, const uint8_t gid[SMCR_GID_LENGTH])
+{
+    for (unsigned at = 0; at < SMCR_GID_LENGTH; at += sizeof hash) {
+        uint64_t part;
+        memcpy(&part, gid + at, sizeof part);
+        hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
 #endif /* SMCR_WIRE_GID_H */

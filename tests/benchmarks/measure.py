@@ -2,15 +2,26 @@
 
 import itertools
 import os
+import pathlib
 import re
 import statistics
 import subprocess
 from dataclasses import dataclass
 
+import started
 from bed import Tshark, as_user
 
 STOCK, PLUGIN = "none", "release"
 SILENT = ("-Y", "frame.number == 0")  # dissects everything, prints nothing
+
+
+def repeated(bed):
+    """The library that makes runs alike."""
+    return bed.root / "repeated.so"
+
+
+def build_repeated(bed):
+    started.build(repeated(bed), pathlib.Path(__file__).with_name("repeated.c"))
 
 
 @dataclass(frozen=True)
@@ -21,10 +32,11 @@ class Command:
     capture: object
     arguments: tuple = ()
 
-    def start(self, prefix=(), **options):
+    def start(self, prefix=(), environment=None, **options):
         piped = callable(self.capture)
         command = [*prefix, "tshark", "-n", "-r", "-" if piped else str(self.capture), *self.arguments]
-        return subprocess.Popen(command, env=Tshark(self.bed, self.build).environment, cwd=self.bed.root,
+        environment = Tshark(self.bed, self.build).environment | (environment or {})
+        return subprocess.Popen(command, env=environment, cwd=self.bed.root,
                                 stdin=subprocess.PIPE if piped else subprocess.DEVNULL, **as_user(), **options)
 
     def finish(self, process):
@@ -49,9 +61,10 @@ class Command:
         return self.usage().ru_maxrss * 1024
 
     def instructions(self, profile):
-        """As callgrind counts them; `profile` is where its output goes."""
-        process = self.start(("valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"),
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        """As callgrind counts them, the same in each run (repeated.c); `profile` is where its output goes."""
+        process = self.start(("setarch", "-R", "valgrind", "--tool=callgrind", "--instr-atstart=no",
+                              f"--callgrind-out-file={profile}"),
+                             {"LD_PRELOAD": str(repeated(self.bed))}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         text = process.stderr.read().decode()
         self.finish(process)
         return int(re.search(r"Collected : (\d+)", text).group(1))
@@ -74,6 +87,13 @@ def in_turn(first, second, runs):
     ratios = [a / b for a, b in rows]
     a, b = (statistics.median(column) for column in zip(*rows))
     return Pair(a, b, statistics.median(ratios), min(ratios), max(ratios))
+
+
+def costs(command, runs):
+    """(median CPU time, peak memory) of so many runs."""
+    usages = [command.usage() for _ in range(runs)]
+    return (statistics.median(usage.ru_utime + usage.ru_stime for usage in usages),
+            max(usage.ru_maxrss for usage in usages) * 1024)
 
 
 def means_in_turn(commands, runs):
@@ -118,3 +138,8 @@ class Captures:
             path.chmod(0o644)
             self.made[key] = path, frames
         return self.made[key]
+
+    def remove(self, scene):
+        """Those of the scene take no room any more."""
+        for key in [key for key in self.made if key[0] is scene]:
+            self.made.pop(key)[0].unlink()

@@ -109,7 +109,7 @@ test_other_doubts(void)
     g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_NONE);
     lgr->from_start = false;
     g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_START);
-    scene.conn->accept_frame = 0;
+    smcr_conn_join(smcr_conn_new(scene.capture.state), lgr);
     g_assert_false(smcr_lgr_has_conns(lgr));
     g_assert_cmpint(smcr_doubt_message(arrival).kind, ==, SMCR_DOUBT_NONE);
     scene.capture.record.fate = SMCR_FATE_WAIT;
@@ -138,6 +138,62 @@ test_breach(void)
     capture_close(&scene.capture);
 }
 
+/* A group with more links than there are numbers forgets the oldest: what is done for each link does
+ * not grow. Then nobody is blamed any more, and the newest link is still found by its number. */
+static void
+test_many_links(void)
+{
+    enum { LINKS = 5000, KEPT = 512 };
+    scene_t scene;
+    smcr_link_t *link = NULL;
+    unsigned count = 0;
+
+    begin(&scene);
+    smcr_lgr_t *lgr = scene.conn->lgr;
+    for (unsigned i = 0; i < LINKS; i++) {
+        g_assert_cmpint(smcr_doubt_group(&scene.capture.arrival, lgr).kind, ==,
+                        i < KEPT - 1 ? SMCR_DOUBT_NONE : SMCR_DOUBT_START);
+        link = smcr_link_new(scene.capture.state, lgr);
+        link->state = SMCR_LINK_REJECTED;
+    }
+    link->state = SMCR_LINK_ACTIVE;
+    link->has_number = true;
+    link->number = 7;
+    g_assert_true(smcr_lgr_link(lgr, 7) == link);
+    g_assert_true(lgr->all_links == link);
+    for (; link; link = smcr_link_older(link))
+        count++;
+    g_assert_cmpuint(count, <, KEPT);
+    capture_close(&scene.capture);
+}
+
+/* Connections that have ended are not looked at again: what is done for each open one does not grow
+ * with their number. */
+static void
+test_many_connections(void)
+{
+    enum { CONNECTIONS = 5000 };
+    scene_t scene;
+    unsigned count = 0;
+
+    begin(&scene);
+    smcr_lgr_t *lgr = scene.conn->lgr;
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        smcr_conn_t *conn = smcr_conn_new(scene.capture.state);
+        smcr_conn_join(conn, lgr);
+        g_assert_false(smcr_lgr_has_conns(lgr));
+        conn->decline_frame = conn->side[i % 2].closed_frame = 1;
+        smcr_conn_take_clc(conn);
+        smcr_conn_take_clc(conn);
+        g_assert_true(smcr_lgr_has_conns(lgr));
+    }
+    g_assert_true(smcr_conn_open(&lgr->open) == scene.conn);
+    for (const smcr_conn_t *conn = lgr->open; conn; conn = conn->next_open)
+        count++;
+    g_assert_cmpuint(count, ==, 1);
+    capture_close(&scene.capture);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -149,5 +205,7 @@ main(int argc, char **argv)
     }
     g_test_add_func("/certain/others", test_other_doubts);
     g_test_add_func("/certain/breach", test_breach);
+    g_test_add_func("/certain/many links", test_many_links);
+    g_test_add_func("/certain/many connections", test_many_connections);
     return g_test_run();
 }

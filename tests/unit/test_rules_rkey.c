@@ -83,10 +83,10 @@ test_number(void)
         g_assert_cmpstr(events(&scene.capture), ==, "");
         confirm_rkey(&scene, SERVER, RESPONSE, RKEY + i, RKEY * i);
     }
-    g_assert_cmpuint(smcr_rmb_count(scene.lgr, CLIENT), ==, SMCR_RMBS_MAX);
+    g_assert_cmpuint(scene.lgr->rmb_count[CLIENT], ==, SMCR_RMBS_MAX);
     delete_rkey(&scene, CLIENT, 0, RKEY + 7);
     delete_rkey(&scene, SERVER, RESPONSE, RKEY + 7);
-    g_assert_cmpuint(smcr_rmb_count(scene.lgr, CLIENT), ==, SMCR_RMBS_MAX - 1);
+    g_assert_cmpuint(scene.lgr->rmb_count[CLIENT], ==, SMCR_RMBS_MAX - 1);
     confirm_rkey(&scene, CLIENT, 0, RKEY + 1000, 1);
     g_assert_cmpstr(events(&scene.capture), ==, "");
     confirm_rkey(&scene, CLIENT, 0, RKEY + 1001, 1);

@@ -14,28 +14,12 @@
 
 /* ---- keys ---- */
 
-static uint64_t
-mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
-}
-
-static uint64_t
-mix_gid(uint64_t hash, const uint8_t *gid)
-{
-    uint64_t halves[2];
-
-    memcpy(halves, gid, sizeof halves);
-    return mix(mix(hash, halves[0]), halves[1]);
-}
-
 static uint32_t
 hash_id(smcr_cm_end_t *end)
 {
-    uint64_t hash = mix_gid(mix_gid(end->id, end->gid), smcr_cm_peer_of(end)->gid);
+    uint64_t of_one = smcr_gid_mix((uint64_t)smcr_cm_conn_of(end)->sidr << 32 | end->id, end->gid);
 
-    return (uint32_t)mix(hash, smcr_cm_conn_of(end)->sidr);
+    return (uint32_t)smcr_gid_mix(of_one, smcr_cm_peer_of(end)->gid);
 }
 
 static bool
@@ -49,7 +33,7 @@ equal_id(smcr_cm_end_t *one, smcr_cm_end_t *other)
 static uint32_t
 hash_qp(smcr_cm_end_t *end)
 {
-    return (uint32_t)mix_gid(end->qpn, end->gid);
+    return (uint32_t)smcr_gid_mix(end->qpn, end->gid);
 }
 
 static bool

@@ -31,11 +31,8 @@ static unsigned
 hash_pair(const void *data)
 {
     const smcr_port_pair_t *pair = data;
-    uint32_t low, high;
 
-    memcpy(&low, pair->low + SMCR_GID_LENGTH - sizeof low, sizeof low);
-    memcpy(&high, pair->high + SMCR_GID_LENGTH - sizeof high, sizeof high);
-    return ((pair->port * 2654435761U) ^ low) * 2654435761U ^ high;
+    return (unsigned)smcr_gid_mix(smcr_gid_mix(pair->port, pair->low), pair->high);
 }
 
 static gboolean

@@ -27,11 +27,9 @@ static unsigned
 hash_flow(const void *data)
 {
     const smcr_rdma_flow_t *flow = data;
-    uint32_t from, to;
+    uint64_t of_target = smcr_gid_mix(flow->key.target.qpn, flow->key.target.gid);
 
-    memcpy(&from, flow->key.source + SMCR_GID_LENGTH - sizeof from, sizeof from);
-    memcpy(&to, flow->key.target.gid + SMCR_GID_LENGTH - sizeof to, sizeof to);
-    return ((flow->key.target.qpn * 2654435761U) ^ from) * 2654435761U ^ to;
+    return (unsigned)smcr_gid_mix(of_target, flow->key.source);
 }
 
 static gboolean

@@ -16,13 +16,9 @@
 uint64_t
 smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
 {
-    const smcr_link_t *oldest = lgr->all_links;
-
-    if (lgr->index != SMCR_NO_INDEX || !oldest || !state)
+    if (lgr->index != SMCR_NO_INDEX || !lgr->all_links || !state)
         return lgr->index;
-    while (oldest->next_of_group)
-        oldest = oldest->next_of_group;
-    return (uint64_t)smcr_lgr_count(state) + oldest->index;
+    return (uint64_t)smcr_lgr_count(state) + lgr->first_link;
 }
 
 /* ---- ends ---- */

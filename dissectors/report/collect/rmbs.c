@@ -152,7 +152,7 @@ link_at(const smcr_lgr_t *lgr, uint8_t number, uint32_t frame)
 
     while (link && !(link->has_number && link->number == number && link->added_frame <= frame &&
                      (!link->deleted_frame || link->deleted_frame >= frame)))
-        link = link->next_of_group;
+        link = smcr_link_older(link);
     return link;
 }
 

@@ -27,6 +27,7 @@ smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_pl
     found.entry.count = count;
     found.entry.frame = when;
     finder->has[place] = true;
+    finder->count[severity][place]++;
     wmem_array_append_one(finder->found, found);
     return &((smcr_found_t *)wmem_array_index(finder->found, found.turn))->entry;
 }

@@ -67,6 +67,8 @@ typedef struct {
     wmem_allocator_t *scope;
     wmem_array_t *found; /* smcr_found_t */
     bool has[SMCR_PLACES];
+    unsigned count[SMCR_ERROR + 1][SMCR_PLACES]; /* above SMCR_MOST_FINDINGS none is told */
+    struct smcr_home *homes; /* by index of a flow: where it belongs; see flows.c */
 } smcr_finder_t;
 
 /*

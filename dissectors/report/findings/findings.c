@@ -7,6 +7,7 @@
 #include "findings.h"
 
 #include "finder.h"
+#include "flows.h"
 
 void
 smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices, uint32_t notice_count,
@@ -18,6 +19,7 @@ smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices, ui
                             .scope = scope,
                             .found = wmem_array_new(scope, sizeof(smcr_found_t))};
 
+    smcr_flows_find_homes(&finder);
     smcr_find_on_links(&finder);
     smcr_find_on_fabric(&finder);
     smcr_find_on_connections(&finder);

@@ -46,13 +46,45 @@ smcr_flow_is_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 
 /* ---- links on which nobody answers ---- */
 
-static bool
-has_flow(const smcr_link_entry_t *link, const smcr_rdma_entry_t *flow)
+/* Where a flow belongs. */
+struct smcr_home {
+    const smcr_link_entry_t *link; /* NULL: to no link */
+    bool began_before; /* a connection of its link group did */
+};
+
+/* Link groups of connections that began before the capture. */
+static wmem_map_t *
+late_groups(const smcr_finder_t *finder)
 {
-    for (uint32_t i = 0; i < link->flows.length; i++)
-        if (link->flows.numbers[i] == flow->index)
-            return true;
-    return false;
+    const smcr_list_t *conns = &finder->report->connections;
+    wmem_map_t *late = wmem_map_new(finder->scope, wmem_int64_hash, g_int64_equal);
+
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_connection_entry_t *conn = conns->entries[i];
+        if (conn->began_before == SMCR_YES)
+            wmem_map_insert(late, &conn->link_group, conns->entries[i]);
+    }
+    return late;
+}
+
+void
+smcr_flows_find_homes(smcr_finder_t *finder)
+{
+    const smcr_list_t *groups = &finder->report->link_groups;
+    uint32_t flows = finder->report->rdma_flows.length;
+    wmem_map_t *late = late_groups(finder);
+
+    finder->homes = wmem_alloc0_array(finder->scope, struct smcr_home, flows + 1);
+    for (uint32_t i = 0; i < groups->length; i++) {
+        const smcr_link_group_entry_t *group = groups->entries[i];
+        bool began_before = wmem_map_contains(late, &group->index);
+        for (uint32_t j = 0; j < group->links.length; j++) {
+            const smcr_link_entry_t *link = group->links.entries[j];
+            for (uint32_t k = 0; k < link->flows.length; k++)
+                if (link->flows.numbers[k] < flows)
+                    finder->homes[link->flows.numbers[k]] = (struct smcr_home){link, began_before};
+        }
+    }
 }
 
 /* Who acknowledges has got something; who sends anything but a SEND knows that the link works. */
@@ -65,19 +97,6 @@ only_sends(const smcr_rdma_entry_t *flow)
     return true;
 }
 
-static bool
-began_in_capture(const smcr_finder_t *finder, const smcr_link_group_entry_t *group)
-{
-    const smcr_list_t *conns = &finder->report->connections;
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        if (conn->link_group == group->index && conn->began_before == SMCR_YES)
-            return false;
-    }
-    return true;
-}
-
 /* The capture has the announcement of the link, before anything went over it. */
 static bool
 is_announced(const smcr_link_entry_t *link, const smcr_rdma_entry_t *flow)
@@ -85,32 +104,18 @@ is_announced(const smcr_link_entry_t *link, const smcr_rdma_entry_t *flow)
     return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
 }
 
-static bool
-never_came_up(const smcr_finder_t *finder, const smcr_link_group_entry_t *group,
-              const smcr_rdma_entry_t *flow)
-{
-    for (uint32_t i = 0; i < group->links.length; i++) {
-        const smcr_link_entry_t *link = group->links.entries[i];
-        bool active = link->state && strcmp(link->state, "active") == 0;
-        if (has_flow(link, flow))
-            return !active && is_announced(link, flow) && began_in_capture(finder, group);
-    }
-    return false;
-}
-
 bool
 smcr_flow_is_dead_end(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 {
-    const smcr_list_t *groups = &finder->report->link_groups;
+    const struct smcr_home *home = &finder->homes[flow->index];
+    const smcr_link_entry_t *link = home->link;
     bool ours = flow->kind && strcmp(flow->kind, "smc-r") == 0;
 
     if (!ours || smcr_flow_peer(finder, flow) || smcr_known(flow->repeated) < 3 ||
         !only_sends(flow) || smcr_finder_is_filtered(finder))
         return false;
-    for (uint32_t i = 0; i < groups->length; i++)
-        if (never_came_up(finder, groups->entries[i], flow))
-            return true;
-    return false;
+    bool active = link && link->state && strcmp(link->state, "active") == 0;
+    return link && !active && is_announced(link, flow) && !home->began_before;
 }
 
 /* After the end of a link group its last packets go out again: nobody takes them any more. */

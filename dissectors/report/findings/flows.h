@@ -9,6 +9,9 @@
 
 #include "finder.h"
 
+/* Before any other question about a flow: finds out to which link and link group each belongs. */
+void smcr_flows_find_homes(smcr_finder_t *finder);
+
 /* The flow in the other direction; NULL: not known. */
 const smcr_rdma_entry_t *smcr_flow_peer(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow);
 

@@ -151,15 +151,16 @@ find_on_link(const place_t *place)
 {
     const smcr_link_entry_t *link = place->link;
     const smcr_rdma_entry_t *flow = dead_end(place);
+    unsigned(*told)[SMCR_PLACES] = place->finder->count;
     bool unused = smcr_link_is_unused(link) && !smcr_finder_is_filtered(place->finder);
 
     if (flow)
         find_dead_end(place, flow);
     else if (smcr_link_is_lost(link) && unused)
         find_unused(place);
-    else if (smcr_link_is_lost(link))
+    else if (smcr_link_is_lost(link) && told[SMCR_WARN][SMCR_BY_LINK_LOST] < SMCR_MOST_FINDINGS)
         find_lost(place);
-    else if (smcr_link_is_left(link))
+    else if (smcr_link_is_left(link) && told[SMCR_NOTE][SMCR_BY_LINK_LOST] < SMCR_MOST_FINDINGS)
         find_left(place);
 }
 

@@ -46,9 +46,7 @@ note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
                  uint32_t token)
 {
     smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
-    bool ended = before && (before->side[0].closed_frame || before->side[1].closed_frame ||
-                            before->side[0].abort_frame || before->side[1].abort_frame ||
-                            before->decline_frame);
+    bool ended = before && (smcr_conn_has_closed(before) || before->decline_frame);
 
     smcr_rules_given_away(arrival, before, conn, qp->side, true);
     if (before && before != conn && !ended)
@@ -309,5 +307,6 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     default:
         break;
     }
+    smcr_conn_take_clc(conn);
     record->direction = from_server; /* as TCP has it, whatever the link says */
 }

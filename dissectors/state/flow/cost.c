@@ -44,13 +44,14 @@ smcr_cost_of_conn(const smcr_conn_t *conn)
 }
 
 smcr_cost_t
-smcr_cost_of_group(const smcr_lgr_t *lgr)
+smcr_cost_of_group(smcr_lgr_t *lgr)
 {
     smcr_cost_t sum = {.known = true};
+    smcr_conn_t *conn = smcr_conn_open(&lgr->open);
 
-    for (const smcr_conn_t *conn = lgr->conns; conn; conn = conn->next_of_group) {
+    for (; conn; conn = smcr_conn_open(&conn->next_open)) {
         smcr_cost_t cost = smcr_cost_of_conn(conn);
-        if (conn->lgr != lgr || conn->fallback.kind || !cost.open)
+        if (conn->lgr != lgr || !cost.open)
             continue;
         sum.open++;
         add_cost(&sum, &cost);
@@ -78,7 +79,7 @@ smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char 
 }
 
 void
-smcr_cost_tell_end(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
     smcr_cost_t cost = smcr_cost_of_group(lgr);
     char what[64];

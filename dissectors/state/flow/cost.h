@@ -21,7 +21,7 @@ smcr_cost_t smcr_cost_of_direction(const smcr_conn_t *conn, int side);
 
 /* Of one connection, and of all open ones of a group. */
 smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
-smcr_cost_t smcr_cost_of_group(const smcr_lgr_t *lgr);
+smcr_cost_t smcr_cost_of_group(smcr_lgr_t *lgr);
 
 /* Whether it is known, and not nothing. */
 bool smcr_cost_is_loss(const smcr_cost_t *cost);
@@ -32,6 +32,6 @@ void smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const 
                     const smcr_cost_t *cost);
 
 /* The group has no link any more: tells the user of its open connections, which are lost. */
-void smcr_cost_tell_end(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
+void smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
 #endif /* SMCR_STATE_FLOW_COST_H */

@@ -258,7 +258,7 @@ take_delete_link_response(const flow_t *flow)
 {
     uint8_t number = flow->llc->u.delete_link.link;
 
-    for (smcr_link_t *link = flow->lgr->all_links; link; link = link->next_of_group)
+    for (smcr_link_t *link = flow->lgr->all_links; link; link = smcr_link_older(link))
         if (link->deleted_frame && link->number == number && !link->gone.sent) {
             let_go(flow, link);
             return;
@@ -392,7 +392,7 @@ withdraw(const flow_t *flow, const smcr_withdrawal_t *named)
         smcr_rmb_t *rmb = named->rmbs[i];
         if (!rmb || is_refused(flow, i))
             continue;
-        rmb->deleted_frame = flow->arrival->when.frame;
+        smcr_rmb_delete(rmb, flow->arrival->when.frame);
         if (flow->requested)
             smcr_rmb_more(flow->arrival->state, rmb)->deleted = smcr_point_now(flow->from);
     }

@@ -172,9 +172,40 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
 {
     if (!conn->lgr) {
         conn->next_of_group = lgr->conns;
-        lgr->conns = conn;
+        conn->next_open = lgr->open;
+        lgr->conns = lgr->open = conn;
+    } else {
+        conn->lgr->lacking_clc -= !conn->has_clc;
     }
+    lgr->lacking_clc += !conn->has_clc;
     conn->lgr = lgr;
+}
+
+void
+smcr_conn_take_clc(smcr_conn_t *conn)
+{
+    bool complete = conn->decline_frame || (conn->accept_frame && conn->confirm_frame);
+
+    if (conn->lgr) {
+        conn->lgr->lacking_clc -= complete && !conn->has_clc;
+        conn->lgr->refused |= conn->first_contact && conn->decline_frame;
+    }
+    conn->has_clc |= complete;
+}
+
+bool
+smcr_conn_has_closed(const smcr_conn_t *conn)
+{
+    return conn->side[0].closed_frame || conn->side[0].abort_frame ||
+           conn->side[1].closed_frame || conn->side[1].abort_frame;
+}
+
+smcr_conn_t *
+smcr_conn_open(smcr_conn_t **at)
+{
+    while (*at && (smcr_conn_has_closed(*at) || (*at)->fallback.kind))
+        *at = (*at)->next_open;
+    return *at;
 }
 
 void

@@ -122,6 +122,7 @@ struct smcr_conn {
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
     bool has_terms : 1;      /* the Accept has a first contact extension */
+    bool has_clc : 1;        /* Accept and Confirm, or the Decline: counted in its group */
     bool opened : 1, ended : 1; /* counted among the group's open ones; and not any more */
     bool clc_from_server : 1; /* who sent `clc_step` */
     bool ipv4 : 1;           /* which addresses it has */
@@ -131,11 +132,22 @@ struct smcr_conn {
     smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
     smcr_lgr_t *lgr;         /* NULL: not known */
     smcr_conn_t *next_of_group; /* the one that joined a group before it */
+    smcr_conn_t *next_open;  /* the same, but those that have ended are left out in time */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };
 
 /* The connection is one of the group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
+
+/* A CLC message of the connection has come. */
+void smcr_conn_take_clc(smcr_conn_t *conn);
+
+/* Whether a side has closed or aborted the connection. */
+bool smcr_conn_has_closed(const smcr_conn_t *conn);
+
+/* The first connection from `*at` on, along `next_open`, that is neither closed nor aborted nor
+ * fallen back. Those before it leave the list. NULL: there is none. */
+smcr_conn_t *smcr_conn_open(smcr_conn_t **at);
 
 /* The tables of conn.c in a new state; and their end, before the scope goes. */
 void smcr_conn_start(smcr_state_t *state);

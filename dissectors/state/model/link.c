@@ -21,10 +21,8 @@ static unsigned
 hash_qp(const void *data)
 {
     const smcr_qp_key_t *key = data;
-    uint32_t tail;
 
-    memcpy(&tail, key->gid + SMCR_GID_LENGTH - sizeof tail, sizeof tail);
-    return (key->qpn * 2654435761U) ^ tail;
+    return (unsigned)smcr_gid_mix(key->qpn, key->gid);
 }
 
 static gboolean
@@ -113,6 +111,16 @@ smcr_lgr_client_side(const smcr_lgr_t *lgr)
     return lgr && lgr->server != SMCR_SIDE_UNKNOWN ? !lgr->server : 0;
 }
 
+/* Numbers of links that are used begin anew behind so many. Nobody is blamed for what may have to do
+ * with older links; see certain.c. */
+static void
+forget_oldest(smcr_lgr_t *lgr)
+{
+    lgr->oldest_known = lgr->all_links;
+    for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
+        lgr->oldest_known = lgr->oldest_known->next_of_group;
+}
+
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {
@@ -121,8 +129,12 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     link->index = state->link_count++;
     link->lgr = lgr;
     link->added_frame = state->last_frame;
+    if (!lgr->all_links)
+        lgr->first_link = link->index;
     link->next_of_group = lgr->all_links;
     lgr->all_links = link;
+    if (++lgr->link_count == 2 * LINKS_MAX)
+        forget_oldest(lgr);
     for (int side = 0; side < 2; side++) {
         link->qp[side].link = link;
         link->qp[side].side = side;
@@ -276,9 +288,8 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
     return NULL;
 }
 
-/* Whether the two links use the same device of `side`. */
-static bool
-share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
+bool
+smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
     return one->qp[side].known && other->qp[side].known &&
            memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
@@ -296,7 +307,7 @@ lgr_type(smcr_lgr_t *lgr)
         if (link->state != SMCR_LINK_ACTIVE)
             continue;
         for (int side = 0; first && side < 2; side++)
-            if (share_device(first, link, side))
+            if (smcr_link_shares_device(first, link, side))
                 lgr->single_side = side;
         if (!first)
             first = link;

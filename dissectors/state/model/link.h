@@ -177,20 +177,25 @@ struct smcr_lgr {
     uint32_t active_links;
     wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
     smcr_link_t *all_links; /* the last one of all, deleted or not */
+    smcr_link_t *oldest_known; /* those before it are forgotten; NULL: none are */
+    uint32_t first_link;  /* index of the first one of all */
+    uint32_t link_count;  /* that are not forgotten */
     wmem_list_t *pending; /* LLC requests without response (exchange.c) */
     wmem_list_t *answered; /* the last ones that have one */
     smcr_unasked_t unasked[4]; /* the last ones */
     unsigned unasked_count;
     smcr_llc_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
     smcr_conn_t *conns;   /* the last one that has joined */
+    smcr_conn_t *open;    /* the same, but those that have ended are left out in time */
+    uint32_t lacking_clc; /* connections of which the capture has not all CLC messages so far */
+    bool refused;         /* its first contact was declined */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
-    smcr_rmb_t *rmbs[2];  /* by side: the last one that was announced */
-    unsigned rmb_count[2]; /* that they lead to; some may be dead */
+    unsigned rmb_count[2]; /* by side: RMBs that are alive */
     smcr_change_t change;
     smcr_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */
     uint32_t confirm_count[2];    /* by side: CONFIRM RKEY requests */
@@ -247,6 +252,16 @@ void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* The side of the group's client; side 0 where that, or the group, is not known. */
 int smcr_lgr_client_side(const smcr_lgr_t *lgr);
+
+/* The link of the group that came before it. The oldest of very many are left out. NULL: none. */
+static inline smcr_link_t *
+smcr_link_older(const smcr_link_t *link)
+{
+    return link == link->lgr->oldest_known ? NULL : link->next_of_group;
+}
+
+/* Whether the two links use the same device of `side`. */
+bool smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int side);
 
 /* A new link in the group, its queue pairs not known yet. */
 smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);

@@ -71,19 +71,26 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
     return smcr_rmb_renew(state, owner, rkey, va);
 }
 
+/* What is not alive never will be again. */
+static void
+end_life(const smcr_rmb_t *rmb)
+{
+    rmb->lgr->rmb_count[rmb->side] -= smcr_rmb_is_alive(rmb);
+}
+
 smcr_rmb_t *
 smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
     const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
     smcr_rmb_t *rmb = smcr_state_alloc0(state, sizeof(smcr_rmb_t));
 
-    if (entry)
+    if (entry) {
+        end_life(entry->rmb);
         entry->rmb->over = true;
+    }
     rmb->lgr = owner->link->lgr;
     rmb->side = (int8_t)owner->side;
     rmb->since = smcr_point_now(owner);
-    rmb->next = rmb->lgr->rmbs[rmb->side];
-    rmb->lgr->rmbs[rmb->side] = rmb;
     rmb->lgr->rmb_count[rmb->side]++;
     smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
     return rmb;
@@ -109,23 +116,11 @@ smcr_rmb_is_alive(const smcr_rmb_t *rmb)
     return !rmb->over && !rmb->deleted_frame;
 }
 
-/* What is not alive never will be again: it leaves the list. So the list is walked only when it has
- * become long. */
-unsigned
-smcr_rmb_count(smcr_lgr_t *lgr, int side)
+void
+smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame)
 {
-    smcr_rmb_t **at = &lgr->rmbs[side];
-
-    if (lgr->rmb_count[side] < SMCR_RMBS_MAX)
-        return lgr->rmb_count[side];
-    for (lgr->rmb_count[side] = 0; *at;)
-        if (smcr_rmb_is_alive(*at)) {
-            lgr->rmb_count[side]++;
-            at = &(*at)->next;
-        } else {
-            *at = (*at)->next;
-        }
-    return lgr->rmb_count[side];
+    end_life(rmb);
+    rmb->deleted_frame = frame;
 }
 
 const smcr_rtoken_entry_t *

@@ -32,7 +32,6 @@ typedef struct {
 
 struct smcr_rmb {
     smcr_lgr_t *lgr;
-    smcr_rmb_t *next;             /* of the same side of the group, announced before it */
     smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
     smcr_rmb_more_t *more;  /* NULL: nothing */
@@ -65,8 +64,8 @@ smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey,
 /* Whether the owner has announced it, and has not withdrawn it. */
 bool smcr_rmb_is_alive(const smcr_rmb_t *rmb);
 
-/* RMBs of a side that are alive. */
-unsigned smcr_rmb_count(smcr_lgr_t *lgr, int side);
+/* Its owner has withdrawn it, and the peer has agreed in this frame. */
+void smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame);
 
 /* Its RKey and address on the link of `owner`; NULL: none has been told. */
 const smcr_rtoken_entry_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);

@@ -106,9 +106,9 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
 static smcr_doubt_t
 doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
-    smcr_doubt_t doubt = doubt_unless(lgr->from_start, SMCR_DOUBT_START);
+    smcr_doubt_t doubt = doubt_unless(lgr->from_start && !lgr->oldest_known, SMCR_DOUBT_START);
 
-    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
+    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link)) {
         if (link->state == SMCR_LINK_REJECTED || link == added)
             continue;
         doubt = smcr_doubt_or(doubt, doubt_unless(link->packet_count > 0, SMCR_DOUBT_ABSENT));
@@ -155,11 +155,7 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 bool
 smcr_lgr_has_conns(const smcr_lgr_t *lgr)
 {
-    const smcr_conn_t *conn = lgr->conns;
-
-    while (conn && (conn->decline_frame || (conn->accept_frame && conn->confirm_frame)))
-        conn = conn->next_of_group;
-    return !conn;
+    return lgr->lacking_clc == 0;
 }
 
 bool
@@ -180,18 +176,15 @@ has_lost_link(const smcr_conn_t *conn, int side)
     uint32_t last = conn->side[side].cdc_frame;
 
     while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost))
-        link = link->next_of_group;
+        link = smcr_link_older(link);
     return link != NULL;
 }
 
 bool
 smcr_conn_is_open(const smcr_conn_t *conn, int side)
 {
-    bool ended = conn->side[0].closed_frame || conn->side[0].abort_frame ||
-                 conn->side[1].closed_frame || conn->side[1].abort_frame;
-
     return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
-           !conn->fallback.kind && !ended && !has_lost_link(conn, side);
+           !conn->fallback.kind && !smcr_conn_has_closed(conn) && !has_lost_link(conn, side);
 }
 
 smcr_doubt_t
@@ -207,7 +200,7 @@ count_links(const smcr_lgr_t *lgr)
 {
     unsigned count = 0;
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
         count += link->state != SMCR_LINK_REJECTED;
     return count;
 }
@@ -234,7 +227,7 @@ claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, 
     smcr_claim_t *kept = keep_claim(arrival, doubt, claim, 2 * count_links(lgr));
 
     doubt.claim = kept;
-    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = link->next_of_group)
+    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
         for (unsigned side = 0; side < 2 && link != but; side++)
             if (link->state != SMCR_LINK_REJECTED && sides & 1u << side)
                 kept->points[kept->count++] = smcr_point_now(&link->qp[side]);

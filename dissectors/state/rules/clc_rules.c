@@ -97,17 +97,6 @@ smcr_rules_unknown_client(const smcr_arrival_t *arrival, const smcr_conn_t *conn
                 "The queue pair is not the client's end of an active link of the group");
 }
 
-/* Whether the first contact of the group was declined. */
-static bool
-was_declined(const smcr_lgr_t *lgr)
-{
-    const smcr_conn_t *conn = lgr->conns;
-
-    while (conn && !(conn->first_contact && conn->decline_frame))
-        conn = conn->next_of_group;
-    return conn != NULL;
-}
-
 /* Whether the link lives, as far as the capture shows; one that is announced, by ADD LINK. */
 static bool
 lives(const smcr_link_t *link)
@@ -117,7 +106,7 @@ lives(const smcr_link_t *link)
                  link->qp[1].ground != SMCR_GROUND_CLC;
 
     return (link->state == SMCR_LINK_ACTIVE || added) && lgr->from_start && !lgr->ended_frame &&
-           !was_declined(lgr);
+           !lgr->refused;
 }
 
 /*

@@ -15,19 +15,12 @@
 
 /* ---- before the move ---- */
 
-/* Whether the side has begun to close the connection, or has reset it. */
-static bool
-is_closing(const smcr_conn_side_t *side)
-{
-    return side->sending_done_frame || side->closed_frame || side->abort_frame;
-}
-
 /* Whether the receiver has said by now that it closes the connection. */
 static bool
 end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
 {
     (void)state;
-    return is_closing(claim->about);
+    return smcr_conn_side_has_ended(claim->about);
 }
 
 /* A failover validation comes first on the new link. Linux moves a connection without it which one
@@ -41,7 +34,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
     smcr_claim_t claim = {.has_come = end_has_come, .about = receiver};
 
-    if (sender->moved_frame || sender->strayed_frame || is_closing(sender) || is_closing(receiver))
+    if (sender->moved_frame || sender->strayed_frame || smcr_conn_side_has_ended(sender) || smcr_conn_side_has_ended(receiver))
         return;
     smcr_breach(arrival, SMCR_EVENT_MOVE_NOT_VALIDATED,
                 smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
@@ -105,7 +98,7 @@ smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 {
     smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_link_t *link = arrival->qp->link;
-    bool closing = cdc->state & ENDS || is_closing(sender);
+    bool closing = cdc->state & ENDS || smcr_conn_side_has_ended(sender);
     bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
 
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER)

@@ -51,7 +51,7 @@ count_others(const smcr_link_t *link, unsigned *sharing)
     unsigned count = 0;
 
     *sharing = 0;
-    for (const smcr_link_t *each = link->lgr->all_links; each; each = each->next_of_group) {
+    for (const smcr_link_t *each = link->lgr->all_links; each; each = smcr_link_older(each)) {
         if (each == link || each->state != SMCR_LINK_ACTIVE)
             continue;
         count++;
@@ -94,7 +94,7 @@ find_link(const smcr_lgr_t *lgr, uint8_t number, bool (*is_it)(const smcr_link_t
     const smcr_link_t *link = lgr->all_links;
 
     while (link && (!link->has_number || link->number != number || !is_it(link)))
-        link = link->next_of_group;
+        link = smcr_link_older(link);
     return link;
 }
 

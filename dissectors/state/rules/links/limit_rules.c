@@ -64,7 +64,7 @@ count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
     bool sides[2] = {lgr->server ? client : server, lgr->server ? server : client};
     unsigned count = 0;
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
         if (is_alive(link, until))
             add_distinct(links, &count, link, sides);
     return count;
@@ -158,7 +158,7 @@ smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
     unsigned maximum = smcr_rules_maximum(lgr);
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
         if (memcmp(link->qp[!lgr->server].key.gid, wish->gid, SMCR_GID_LENGTH) == 0)
             return;
     if (count_symmetric(lgr, arrival->when.time) >= maximum)

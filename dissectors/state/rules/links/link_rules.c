@@ -115,7 +115,9 @@ check_user_id(const confirm_t *confirm)
     int side = confirm->from->side;
 
     confirm->from->user_id = confirm->says->user_id;
-    for (const smcr_link_t *other = confirm->lgr->all_links; other; other = other->next_of_group)
+    if (confirm->lgr->oldest_known)
+        return;
+    for (const smcr_link_t *other = confirm->lgr->all_links; other; other = smcr_link_older(other))
         if (other != confirm->link && other->state == SMCR_LINK_ACTIVE && confirm->says->user_id &&
             other->qp[side].user_id == confirm->says->user_id)
             smcr_breach(confirm->arrival, SMCR_EVENT_USER_ID_REUSED,
@@ -243,7 +245,7 @@ check_number(const smcr_arrival_t *arrival, uint8_t number)
     const smcr_link_t *same = NULL;
     unsigned count = 0;
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group, count++)
+    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link), count++)
         if (link->has_number && link->number == number &&
             (link->state == SMCR_LINK_ACTIVE || link->confirmed))
             same = link;
@@ -349,7 +351,7 @@ note_rejection(const smcr_arrival_t *arrival, uint8_t number)
     smcr_link_t *link = arrival->qp->link->lgr->all_links;
 
     while (link && (link->state != SMCR_LINK_REJECTED || link->number != number))
-        link = link->next_of_group;
+        link = smcr_link_older(link);
     if (!link || link->gone.sent)
         return;
     link->gone = (smcr_told_t){arrival->when.time, NULL};

@@ -6,8 +6,6 @@
 
 #include "llc_rules.h"
 
-#include <string.h>
-
 #include "cont_rules.h"
 #include "delete_rules.h"
 #include "rkey_rules.h"
@@ -67,21 +65,14 @@ check_server(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
 /* ---- links ---- */
 
-/* Whether the two links use the same device of `side`. */
-static bool
-share(const smcr_link_t *one, const smcr_link_t *other, int side)
-{
-    return one->qp[side].known && other->qp[side].known &&
-           memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
-}
-
 /* Whether the capture may lack that a link was deleted; a link without packets says nothing. */
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
-    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+    smcr_doubt_t doubt = lgr->oldest_known ? (smcr_doubt_t){SMCR_DOUBT_START, NULL}
+                                            : smcr_doubt_message(arrival);
 
-    for (smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
         if (link->packet_count)
             doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
     return doubt;
@@ -107,9 +98,9 @@ smcr_rules_added(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
     smcr_doubt_t doubt;
 
-    for (smcr_link_t *other = link->lgr->all_links; other; other = other->next_of_group) {
-        if (other == link || other->state != SMCR_LINK_ACTIVE || !share(link, other, 0) ||
-            !share(link, other, 1))
+    for (smcr_link_t *other = link->lgr->all_links; other; other = smcr_link_older(other)) {
+        if (other == link || other->state != SMCR_LINK_ACTIVE ||
+            !smcr_link_shares_device(link, other, 0) || !smcr_link_shares_device(link, other, 1))
             continue;
         doubt = doubt_alive(arrival, other);
         smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt,
@@ -146,7 +137,7 @@ find_missing(const smcr_lgr_t *lgr, const bool named[NUMBERS])
 
     while (link && (link->state != SMCR_LINK_ACTIVE || !link->has_number || link->lost ||
                     named[link->number]))
-        link = link->next_of_group;
+        link = smcr_link_older(link);
     return link;
 }
 

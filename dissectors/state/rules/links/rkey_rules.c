@@ -35,7 +35,7 @@ is_no_link(const smcr_lgr_t *lgr, uint8_t number)
     const smcr_link_t *link = lgr->all_links;
 
     while (link && link->has_number && link->number != number)
-        link = link->next_of_group;
+        link = smcr_link_older(link);
     return !link;
 }
 
@@ -203,7 +203,7 @@ other_link_with(const said_t *said, uint32_t rkey)
     smcr_link_t *link = said->lgr->all_links;
 
     while (link && !smcr_rmb_find(said->arrival->state, &link->qp[said->from->side], rkey))
-        link = link->next_of_group;
+        link = smcr_link_older(link);
     return link;
 }
 
@@ -295,13 +295,14 @@ rtoken_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
 static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
-    const smcr_conn_t *conn = link->lgr->conns;
+    smcr_conn_t *conn = link->lgr->oldest_known ? NULL : smcr_conn_open(&link->lgr->open);
 
-    for (; conn; conn = conn->next_of_group) {
+    for (; conn; conn = smcr_conn_open(&conn->next_open)) {
         const smcr_rmb_t *rmb = conn->side[side].rmb;
-        if (rmb && smcr_conn_is_open(conn, side) && conn->side[side].cdc_frame &&
+        if (rmb && conn->side[side].cdc_frame &&
             MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame &&
-            smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]))
+            smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]) &&
+            smcr_conn_is_open(conn, side))
             break;
     }
     return conn;

@@ -112,7 +112,7 @@ find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, 
 {
     const smcr_rtoken_entry_t *found = NULL;
 
-    for (smcr_link_t *link = lgr->all_links; link && !found; link = link->next_of_group)
+    for (smcr_link_t *link = lgr->all_links; link && !found; link = smcr_link_older(link))
         for (int side = 0; side < 2 && !found; side++)
             if (link->qp[side].known &&
                 memcmp(link->qp[side].key.gid, qp->key.gid, SMCR_GID_LENGTH) == 0)
@@ -148,7 +148,7 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 static void
 check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
 {
-    if (smcr_rmb_count(lgr, side) >= SMCR_RMBS_MAX)
+    if (lgr->rmb_count[side] >= SMCR_RMBS_MAX)
         smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
                     smcr_doubt_later_adding(arrival, lgr, NULL, (smcr_claim_t){0}),
                     "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
