@@ -69,7 +69,8 @@ void *
 wtap_open_offline(const char *path, unsigned type, int *error, char **text, int random)
 {
     CALLGRIND_START_INSTRUMENTATION;
-    return ((open_function *)dlsym(RTLD_NEXT, "wtap_open_offline"))(path, type, error, text, random);
+    open_function *open = (open_function *)dlsym(RTLD_NEXT, "wtap_open_offline");
+    return open(path, type, error, text, random);
 }
 
 void

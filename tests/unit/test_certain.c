@@ -138,8 +138,8 @@ test_breach(void)
     capture_close(&scene.capture);
 }
 
-/* A group with more links than there are numbers forgets the oldest: what is done for each link does
- * not grow. Then nobody is blamed any more, and the newest link is still found by its number. */
+/* A group with more links than there are numbers forgets the oldest: what is done for each link
+ * does not grow. Then nobody is blamed any more; the newest is found by its number. */
 static void
 test_many_links(void)
 {

@@ -111,8 +111,8 @@ smcr_lgr_client_side(const smcr_lgr_t *lgr)
     return lgr && lgr->server != SMCR_SIDE_UNKNOWN ? !lgr->server : 0;
 }
 
-/* Numbers of links that are used begin anew behind so many. Nobody is blamed for what may have to do
- * with older links; see certain.c. */
+/* Behind so many links their numbers begin anew. Nobody is blamed for what may have to do with
+ * older ones; see certain.c. */
 static void
 forget_oldest(smcr_lgr_t *lgr)
 {

@@ -34,7 +34,8 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
     smcr_claim_t claim = {.has_come = end_has_come, .about = receiver};
 
-    if (sender->moved_frame || sender->strayed_frame || smcr_conn_side_has_ended(sender) || smcr_conn_side_has_ended(receiver))
+    if (sender->moved_frame || sender->strayed_frame || smcr_conn_side_has_ended(sender) ||
+        smcr_conn_side_has_ended(receiver))
         return;
     smcr_breach(arrival, SMCR_EVENT_MOVE_NOT_VALIDATED,
                 smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
