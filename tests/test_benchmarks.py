@@ -7,6 +7,7 @@ from bed import TOP
 
 sys.path.append(str(TOP / "tests" / "benchmarks"))
 
+import many  # noqa: E402
 import workloads  # noqa: E402
 from carriers import Smcr, Tcp  # noqa: E402
 
@@ -64,3 +65,17 @@ def test_half_of_the_mix_is_storage(tshark, scratch, carrier):
     path, frames = make(scratch, "mix", carrier)
     storage = tshark.frames(path, "ip.addr == 10.128.0.0/16")
     assert storage == list(range(2, frames + 1, 2))
+
+
+@pytest.mark.parametrize("kind, field, besides", [
+    ("contacts", "smcr.stream", 1), ("eids", "smcr.eid", 0), ("late links", "smcr.link.index", 0),
+    ("links in use", "smcr.link.index", 1), ("other network", "smcr.link.index", 0), ("declined", "smcr.stream", 0),
+    ("other IP", "smcr.rdma.flow", 0), ("tokens", "smcr.stream", 1)])
+def test_as_many_as_it_says(tshark, scratch, kind, field, besides):
+    """`besides`: what the first contact makes."""
+    path = scratch / "many.pcap"
+    with path.open("wb") as file:
+        many.many(file, 40, kind)
+    path.chmod(0o644)
+    rows = tshark.fields(path, field, where=field, options=("-o", "smcr.roce:TRUE"))
+    assert len({value for row in rows for value in row[0]}) == 40 + besides

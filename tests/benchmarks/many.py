@@ -182,7 +182,8 @@ def eids(count):
     """Proposals of version 2, with an EID each that no other has."""
     for i in range(count):
         client, port = host(i >> 15), 1024 + (i & 0x7FFF)
-        proposal = clc.clc_proposal(version=2, typev1=clc.NEITHER, v2=clc.v2_extension(eids=[f"EID-{i}"]))
+        proposal = clc.clc_proposal(version=2, typev1=clc.NEITHER, typev2=clc.ONLY_R, smcd=clc.smcd_area(v2_offset=28),
+                                    v2=clc.v2_extension(eids=[f"EID-{i}"]))
         yield tcp(client, SERVER, port, SYN, options=OPTION)
         yield tcp(client, SERVER, port, PUSH_ACK, proposal, seq=2)
 
