@@ -59,6 +59,7 @@ test_told(void)
     g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_CM_RTU), ==, 3);
     g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_CM_SIDR_REQ), ==, 0);
     g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_CM_DREQ), ==, 0);
+    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -76,6 +77,7 @@ test_rejected(void)
     g_assert_true(conn->rejected && conn->rejected_by == SMCR_CM_SERVER && !conn->port_known);
     g_assert_cmpuint(conn->reason, ==, SMCR_CM_REASON_INVALID_SERVICE_ID);
     g_assert_cmpuint(conn->ends[1].id, ==, 0);
+    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -102,6 +104,7 @@ test_sidr(void)
     g_assert_cmpuint(conn->index, ==, 1);
     g_assert_cmpuint(conn->status, ==, SMCR_CM_SIDR_UNSUPPORTED);
     g_assert_false(conn->ends[1].qpn_known);
+    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -115,6 +118,7 @@ test_nobody(void)
     g_assert_null(take(cm, 1, "ab", &rej, true).conn);
     g_assert_null(take(cm, 2, "ab", &req, true).conn);
     g_assert_cmpuint(smcr_cm_count(cm), ==, 0);
+    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -140,6 +144,7 @@ test_queue_pairs(void)
     next = open_conn(cm, 20, 79, 0x100);
     g_assert_true(smcr_cm_of_qp(cm, gid_of('a'), 0x100) == next);
     g_assert_true(smcr_cm_of_qp(cm, gid_of('b'), 0x101) == next);
+    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -160,6 +165,7 @@ test_queue_pair_of_dreq(void)
     dreq.local_id = 8;
     late = take(cm, 9, "ab", &dreq, true).conn;
     g_assert_true(late != conn && smcr_cm_of_qp(cm, gid_of('b'), 0x101) == conn);
+    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -181,6 +187,7 @@ test_many(void)
         g_assert_true(smcr_cm_of_qp(cm, gid_of('b'), 2 * i + 3) == smcr_cm_conn(cm, i));
     }
     g_assert_cmpuint(sizeof(smcr_cm_conn_t), <=, 240);
+    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 

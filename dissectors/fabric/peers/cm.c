@@ -20,8 +20,8 @@ struct smcr_cm {
     wmem_allocator_t *scope;
     uint32_t count;
     smcr_cm_conn_t **slabs; /* of connections; room for a power of two of them */
-    smcr_cm_table_t ids;    /* newest end with an ID, between two GIDs */
-    smcr_cm_table_t qps;    /* newest end with a queue pair */
+    GHashTable *ids;        /* newest end with an ID, between two GIDs */
+    GHashTable *qps;        /* newest end with a queue pair */
 };
 
 /* A message, and who sends it. */
@@ -42,9 +42,16 @@ smcr_cm_new(wmem_allocator_t *scope)
     smcr_cm_t *cm = wmem_new0(scope, smcr_cm_t);
 
     cm->scope = scope;
-    cm->ids.key = &smcr_cm_by_id;
-    cm->qps.key = &smcr_cm_by_qp;
+    cm->ids = smcr_cm_table_by_id();
+    cm->qps = smcr_cm_table_by_qp();
     return cm;
+}
+
+void
+smcr_cm_free(smcr_cm_t *cm)
+{
+    g_hash_table_destroy(cm->ids);
+    g_hash_table_destroy(cm->qps);
 }
 
 /* From now on the ID names this end. */
@@ -54,19 +61,19 @@ take_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
     if (!id || end->id == id)
         return;
     if (end->id)
-        smcr_cm_table_remove(&cm->ids, end);
+        smcr_cm_table_remove(cm->ids, end);
     end->id = id;
-    smcr_cm_table_put(&cm->ids, cm->scope, end);
+    g_hash_table_add(cm->ids, end);
 }
 
 static void
 take_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 {
     if (end->qpn_known)
-        smcr_cm_table_remove(&cm->qps, end);
+        smcr_cm_table_remove(cm->qps, end);
     end->qpn = qpn;
     end->qpn_known = true;
-    smcr_cm_table_put(&cm->qps, cm->scope, end);
+    g_hash_table_add(cm->qps, end);
 }
 
 /* ---- which connection ---- */
@@ -185,10 +192,10 @@ static smcr_cm_end_t *
 find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {
     const uint8_t *source = sending->packet->source, *target = sending->packet->target;
-    smcr_cm_end_t *receiver = smcr_cm_table_find_id(&cm->ids, target, source, sending->other_id,
+    smcr_cm_end_t *receiver = smcr_cm_table_find_id(cm->ids, target, source, sending->other_id,
                                                     sending->sidr);
     smcr_cm_end_t *one = receiver ? smcr_cm_peer_of(receiver) : NULL;
-    smcr_cm_end_t *other = smcr_cm_table_find_id(&cm->ids, source, target, sending->own_id,
+    smcr_cm_end_t *other = smcr_cm_table_find_id(cm->ids, source, target, sending->own_id,
                                                  sending->sidr);
 
     if (!one || !other || one == other) {
@@ -215,7 +222,7 @@ static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {
     const smcr_cm_packet_t *packet = sending->packet;
-    smcr_cm_end_t *end = smcr_cm_table_find_id(&cm->ids, packet->source, packet->target,
+    smcr_cm_end_t *end = smcr_cm_table_find_id(cm->ids, packet->source, packet->target,
                                                sending->own_id, sending->sidr);
 
     if (!end || !smcr_cm_conn_of(end)->roles_known || end->side != SMCR_CM_CLIENT)
@@ -296,7 +303,7 @@ learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
     if (other->qpn_known)
         return;
-    if (is_free(smcr_cm_table_find_qp(&cm->qps, other->gid, qpn))) {
+    if (is_free(smcr_cm_table_find_qp(cm->qps, other->gid, qpn))) {
         take_qp(cm, other, qpn);
     } else {
         other->qpn = qpn;
@@ -450,7 +457,7 @@ smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 smcr_cm_conn_t *
 smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
-    smcr_cm_end_t *end = smcr_cm_table_find_qp(&cm->qps, gid, qpn);
+    smcr_cm_end_t *end = smcr_cm_table_find_qp(cm->qps, gid, qpn);
 
     return end ? smcr_cm_conn_of(end) : NULL;
 }

@@ -47,8 +47,9 @@ typedef struct {
                                  another queue pair. Never for one that does not arrive */
 } smcr_cm_verdict_t;
 
-/* A registry without connections. It is freed with `scope`. */
+/* A registry without connections. Its tables go with smcr_cm_free(), the rest with `scope`. */
 smcr_cm_t *smcr_cm_new(wmem_allocator_t *scope);
+void smcr_cm_free(smcr_cm_t *cm);
 
 /* The next message of the capture. Frames come in order. */
 smcr_cm_verdict_t smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet);

@@ -59,6 +59,7 @@ smcr_rdma_free(smcr_rdma_t *rdma)
 {
     g_hash_table_destroy(rdma->flows);
     smcr_port_pairs_free(rdma->pairs);
+    smcr_cm_free(rdma->cm);
 }
 
 /* ---- flows ---- */
