@@ -2,10 +2,13 @@
 
 import os
 import pathlib
+import random
 import re
+import resource
 import zlib
 
 import pytest
+import started
 from bed import ALL, Bed, Tshark, new_bed, started_program
 
 BED = "SMCR_TEST_BED"
@@ -14,6 +17,21 @@ BED = "SMCR_TEST_BED"
 SCENE = re.compile(r"\b(rule|peer)-")
 OF_SCENES = ("test_golden.py", "test_removal.py", "test_rule_captures.py", "test_synth.py")
 SHARE = 4
+
+
+# Goldens of `tests/run --quick`: one of each kind of message and of trouble.
+QUICK_GOLDENS = {
+    "6.1-v1-a-first-contact-ipv4", "6.1-v2-a-first-contact-ipv4", "6.1-v1-c2-capture-starts-late", "6.1-v2-e-urgent",
+    "6.1-v2-f1-decline-server-no-device", "6.1-v2-g1-server-killed", "6.1-v2-h1-two-links-second-fails", "6.1-v2-j-http11",
+    "6.1-v1-n-lossy", "cdc-flags", "clc-decline-codes", "clc-proposal-counts", "clc-smcd-v2", "llc-contradictions", "llc-counts",
+    "llc-v2-byte-order", "roce-headers", "rule-cdc-cursor", "rule-rkey-delete", "rule-write-place", "window-analysis"}
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("which tests, in which order")
+    group.addoption("--quick", action="store_true", help="a golden of each kind only")
+    group.addoption("--part", metavar="K/N", help="of N parts of the tests the K-th, from 1")
+    group.addoption("--shuffle", metavar="SEED", type=int, help="in another order, which makes no difference")
 
 
 def pytest_configure(config):
@@ -32,11 +50,47 @@ def is_sampled(item):
     return item.path.name in OF_SCENES or not SCENE.search(item.name) or zlib.crc32(item.nodeid.encode()) % SHARE == 0
 
 
+def is_quick(item):
+    return item.path.name != "test_golden.py" or item.name.partition("[")[2].rstrip("]") in QUICK_GOLDENS
+
+
+def is_of_part(item, part):
+    number, count = map(int, part.split("/"))
+    return zlib.crc32(item.nodeid.encode()) % count == number - 1
+
+
 def pytest_collection_modifyitems(config, items):
+    wanted = []
     if not ALL and not any("::" in each for each in config.args):
-        left_out = [each for each in items if not is_sampled(each)]
-        items[:] = [each for each in items if is_sampled(each)]
-        config.hook.pytest_deselected(items=left_out)
+        wanted.append(is_sampled)
+    if config.option.quick:
+        wanted.append(is_quick)
+    if config.option.part:
+        wanted.append(lambda item: is_of_part(item, config.option.part))
+    left_out = [each for each in items if not all(wants(each) for wants in wanted)]
+    items[:] = [each for each in items if all(wants(each) for wants in wanted)]
+    config.hook.pytest_deselected(items=left_out)
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
+
+
+def cpu_seconds():
+    """CPU time of this worker process, of what it has run, and of the copies of started programs."""
+    own, run = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + run.ru_utime + run.ru_stime + started.Used.seconds
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    item.cpu_before = cpu_seconds()
+    yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    """The results of a run tell what each test has cost; tests/budget adds it up."""
+    if call.when == "teardown":
+        item.user_properties.append(("cpu", f"{cpu_seconds() - item.cpu_before:.3f}"))
 
 
 @pytest.fixture(scope="session")

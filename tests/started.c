@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,21 +96,32 @@ run_copy(size_t length, const int streams[STREAMS])
     exit(program.main(count, program.arguments, environ));
 }
 
-/* Tells that the program has started, and then the status of each run. */
+static int64_t
+microseconds(struct timeval time)
+{
+    return time.tv_sec * INT64_C(1000000) + time.tv_usec;
+}
+
+/* Tells that the program has started, and then the status of each run and the CPU time it took. */
 static _Noreturn void
 serve(void)
 {
-    int status = 0, streams[STREAMS];
+    int streams[STREAMS];
+    struct { int64_t status, used; } answer = { 0 };
     signal(SIGCHLD, SIG_DFL); /* which sharkd ignores */
-    while (send(program.requests, &status, sizeof status, MSG_NOSIGNAL) == sizeof status) {
+    while (send(program.requests, &answer, sizeof answer, MSG_NOSIGNAL) == sizeof answer) {
         size_t length = receive(streams);
         pid_t copy = fork();
         if (copy == 0)
             run_copy(length, streams);
         for (int i = 0; i < STREAMS; i++)
             close(streams[i]);
-        if (copy < 0 || waitpid(copy, &status, 0) < 0)
+        int status;
+        struct rusage usage;
+        if (copy < 0 || wait4(copy, &status, 0, &usage) < 0)
             break;
+        answer.status = status;
+        answer.used = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
     }
     _exit(EXIT_FAILURE);
 }

@@ -8,11 +8,17 @@ import os
 import pathlib
 import re
 import socket
+import struct
 import subprocess
 
 SOURCE = pathlib.Path(__file__).with_name("started.c")
 REQUESTS = "STARTED_REQUESTS"  # variable that tells started.c the file descriptor of its socket
-STATUS = 4  # bytes
+ANSWER = struct.Struct("=qq")  # status as waitpid() tells it, CPU time in microseconds
+
+
+class Used:
+    """CPU time of all copies that this process has asked for, in seconds; their parents are not its children."""
+    seconds = 0.0
 
 
 def build(library, source=SOURCE):
@@ -46,7 +52,7 @@ class Started:
                                             pass_fds=[theirs.fileno()], **options)
             theirs.close()
             # What a program says at start, it has to say in each run.
-            self.is_ready = len(self.socket.recv(STATUS)) == STATUS and not content(said)
+            self.is_ready = len(self.socket.recv(ANSWER.size)) == ANSWER.size and not content(said)
 
     def run(self, arguments, timeout, encoding, errors, input=None):
         """As subprocess.run(); `arguments` begin with the program's name."""
@@ -57,12 +63,14 @@ class Started:
             self.socket.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
             self.socket.settimeout(timeout)
             try:
-                answer = self.socket.recv(STATUS)
+                answer = self.socket.recv(ANSWER.size)
             except TimeoutError:
                 self.close()
                 raise subprocess.TimeoutExpired(arguments, timeout) from None
-            assert len(answer) == STATUS, "the started program is gone"
-            status = os.waitstatus_to_exitcode(int.from_bytes(answer, "little"))
+            assert len(answer) == ANSWER.size, "the started program is gone"
+            status, used = ANSWER.unpack(answer)
+            status = os.waitstatus_to_exitcode(status)
+            Used.seconds += used / 1e6
             outputs = [content(file) for file in (printed, complained)]
         if encoding:
             outputs = [re.sub("\r\n?", "\n", each.decode(encoding, errors)) for each in outputs]
