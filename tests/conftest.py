@@ -3,21 +3,16 @@
 import os
 import pathlib
 import random
-import re
 import resource
 import zlib
 
 import pytest
+import samples
 import started
 from bed import ALL, Bed, Tshark, new_bed, started_program
 
+HERE = pathlib.Path(__file__).parent
 BED = "SMCR_TEST_BED"
-
-# Captures of one rule each: their own tests take them all. Those of every capture take a quarter, each test another one.
-SCENE = re.compile(r"\b(rule|peer)-")
-OF_SCENES = ("test_golden.py", "test_removal.py", "test_rule_captures.py", "test_synth.py")
-SHARE = 4
-
 
 # Goldens of `tests/run --quick`: one of each kind of message and of trouble.
 QUICK_GOLDENS = {
@@ -47,7 +42,12 @@ def pytest_configure(config):
 
 def is_sampled(item):
     """Whether a run that takes samples has this test: the same ones each time."""
-    return item.path.name in OF_SCENES or not SCENE.search(item.name) or zlib.crc32(item.nodeid.encode()) % SHARE == 0
+    spec = getattr(item, "callspec", None)
+    return not spec or samples.has(file_of(item), item.originalname, spec.params.values())
+
+
+def file_of(item):
+    return item.path.relative_to(HERE).as_posix()
 
 
 def is_quick(item):

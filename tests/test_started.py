@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+import samples
 import sharkd
 from bed import BUILDS, Tshark
 
@@ -20,9 +21,9 @@ def result(completed):
     return completed.returncode, completed.stdout, completed.stderr
 
 
-@pytest.mark.parametrize("name", [CAPTURE, "vectors", "none"])
-@pytest.mark.parametrize("arguments", [("-V", "-x"), ("-2", "-T", "json"), ("-q", "-z", "smcr,report", "-z", "io,phs"),
-                                       ("-Y", "no filter =="), ("-o", "no.preference:1"), ("--no-option",)], ids=" ".join)
+@pytest.mark.parametrize("name, arguments", samples.combinations([CAPTURE, "vectors", "none"], [
+    ("-V", "-x"), ("-2", "-T", "json"), ("-q", "-z", "smcr,report", "-z", "io,phs"), ("-Y", "no filter =="),
+    ("-o", "no.preference:1"), ("--no-option",)]))
 def test_tshark(tshark, tshark_without, name, arguments):
     for each in (tshark, tshark_without):
         path = each.bed.root / "none" if name == "none" else each.bed.capture(name)

@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 import pytest
-from bed import BUILDS, TOP, Tshark, as_user, wireshark_version
+from bed import ALL, BUILDS, TOP, Tshark, as_user, wireshark_version
 from test_install import CAPTURE, file_offset, symbol
 
 PARTS = ("meson.build", "plugin", "dissectors", "tests/unit", "tests/fabric", "tests/statistics",
@@ -91,7 +91,7 @@ def set_up(tmp_path, environment):
 
 
 @of_4_0
-@pytest.mark.parametrize("number", NEIGHBOURS)
+@pytest.mark.parametrize("number", NEIGHBOURS if ALL else list(NEIGHBOURS)[-1:])
 def test_build_goes_by_the_headers(tmp_path, neighbour, number):
     environment = neighbour(number, NEIGHBOURS[number])
     build, result = set_up(tmp_path, environment)

@@ -4,6 +4,7 @@ Protocols look over SMC-R as over TCP: the same bytes, written in different ways
 
 import carried
 import pytest
+import samples
 import talks
 from follow import follow, raw, streams
 
@@ -41,8 +42,7 @@ def compare(tshark, protocol, expected, got):
         assert first == second, f"PDU {number}"
 
 
-@pytest.mark.parametrize("writes", WRITES)
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol, writes", samples.combinations(list(PROTOCOLS), list(WRITES)))
 def test_same_as_over_tcp(tshark, scratch, protocol, writes):
     make, port, *_ = PROTOCOLS[protocol]
     talk = WRITES[writes](make())

@@ -17,8 +17,8 @@ from bed import ALL, captures
 from scenes import constant
 
 RULES = [name for name in captures("synthetic", "malformed") if name.startswith(("rule-", "peer-"))]
-SAMPLES = {"single": 30, "pair": 4, "5 %": 3, "30 %": 2, "block": 4, "start": 4, "one host": 4, "swapped": 4,
-           "shuffled": 4, "copies": 3, "snap": 4}
+SAMPLES = {"single": 9, "pair": 2, "5 %": 1, "30 %": 1, "block": 2, "start": 2, "one host": 2, "swapped": 2,
+           "shuffled": 1, "copies": 1, "snap": 1}
 BREACH = ["smcr.breach"]
 
 

@@ -6,12 +6,12 @@ that SMC-R has named always, those of others with the preference `roce`. Everyth
 import functools
 import gzip
 import io
-import itertools
 import re
 
 import pytest
+import samples
 import sharkd
-from bed import ALL, TOP
+from bed import TOP
 from scapy.layers.dns import DNS, DNSRR
 from scapy.layers.inet import ICMP, IP, UDP, IPerror, UDPerror
 from scapy.layers.inet6 import IPv6
@@ -28,7 +28,8 @@ SMCR = ["6.1-v2-c-three-conns", "6.1-v1-b-first-contact-ipv6", "6.1-v2-v-vlan", 
         "6.1-v1-h4-two-links-rkeys"]
 FOREIGN = ["cm-rping", "cm-rping-ipv6", "uc-ud", "cnp-np-cm", "nvme-rdma"]
 ON = ("-o", "smcr.roce:TRUE")
-PASSES = pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one pass", "two passes"])
+BOTH = [(), ("-2",)]
+PASSES = pytest.mark.parametrize("passes", BOTH, ids=["one pass", "two passes"])
 
 
 @functools.cache
@@ -99,8 +100,7 @@ def reach_infiniband(tshark, capture, *arguments):
                            "frame.number").count("\n"))
 
 
-@PASSES
-@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("port, passes", samples.combinations(PORTS, BOTH))
 def test_queue_pairs_of_smcr(tshark, tshark_without, scratch, port, passes):
     name = SMCR[PORTS.index(port) % len(SMCR)]
     frames = smcr(name)
@@ -113,8 +113,7 @@ def test_queue_pairs_of_smcr(tshark, tshark_without, scratch, port, passes):
     assert streams(tshark, after, *passes) == once(tshark, before, streams, *passes)
 
 
-@PASSES
-@pytest.mark.parametrize("name", SMCR)
+@pytest.mark.parametrize("name, passes", samples.combinations(SMCR, BOTH))
 def test_every_capture_of_smcr(tshark, scratch, name, passes):
     frames = smcr(name)
     before, after = write(scratch, name, frames), write(scratch, "after", with_port(frames, 69))
@@ -132,12 +131,7 @@ def test_before_clc(tshark, tshark_without, scratch, passes):
     assert reach_infiniband(tshark, capture, *passes) == sum(map(is_roce, frames))
 
 
-# Every capture with every port, in one pass or in two; every capture and every port in both.
-CASES = [(name, port, passes) for at, (name, port, passes) in enumerate(
-    itertools.product(FOREIGN, [69, 53, 4789, MIXED], [(), ("-2",)])) if ALL or (at // 8 + at // 2 + at) % 2 == 0]
-
-
-@pytest.mark.parametrize("name, port, passes", CASES)
+@pytest.mark.parametrize("name, port, passes", samples.combinations(FOREIGN, [69, 53, 4789, MIXED], BOTH))
 def test_others(tshark, tshark_without, scratch, name, port, passes):
     frames = foreign(name)
     before, after = write(scratch, name, frames), write(scratch, "after", with_port(frames, port))

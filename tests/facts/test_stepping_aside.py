@@ -5,6 +5,7 @@ What comes then has to look as if it had looked all along; it does that where it
 
 
 import pytest
+import samples
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -47,10 +48,11 @@ def shown_after(tshark, scratch, frames, capture, *passes):
     return tshark.show(both, *passes, "-V", "-Y", f"frame.number > {len(frames)}")
 
 
-@pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one pass", "two passes"])
-@pytest.mark.parametrize("traffic, snap", [*((each, None) for each in TRAFFIC), ("short packets", 112)])
-@pytest.mark.parametrize("name", ["6.1-v2-a-first-contact-ipv4", "6.1-v1-c2-capture-starts-late", "clc-no-handshake"])
-def test_smcr_after_other_roce(tshark, scratch, name, traffic, snap, passes):
+@pytest.mark.parametrize("name, others, passes", samples.combinations(
+    ["6.1-v2-a-first-contact-ipv4", "6.1-v1-c2-capture-starts-late", "clc-no-handshake"],
+    [*((each, None) for each in TRAFFIC), ("short packets", 112)], [(), ("-2",)]))
+def test_smcr_after_other_roce(tshark, scratch, name, others, passes):
+    traffic, snap = others
     capture = tshark.bed.capture(name)
     if snap:
         tshark.bed.edit("-s", snap, capture, capture := scratch / "cut.pcapng")
