@@ -50,11 +50,14 @@ PROPERTIES = [
     ("A live capture shows what its file shows", ["desk/test_live.py"]),
     ("The monitor, the profile and the packages work",
      ["desk/test_monitor.py", "desk/test_profile.py", "desk/test_package.py", "desk/test_neighbours.py", "test_install.py"]),
+    ("What a peer wrote reaches no output as control characters", ["facts/test_peer_texts.py"]),
     ("Documents say what is so, and their commands work",
-     ["test_docs.py", "test_scripts.py", "desk/test_guide.py", "desk/test_readme.py", "desk/test_ci.py"]),
+     ["test_docs.py", "test_scripts.py", "desk/test_commands.py", "desk/test_guide.py", "desk/test_readme.py",
+      "desk/test_ci.py"]),
     ("The house: rooms, names, codes once, style, recipes",
      ["test_modules.py", "test_codes.py", "test_style.py", "test_five_steps.py"]),
     ("The tests themselves are sound", ["test_started.py", "test_benchmarks.py", "synth/test_synth.py"]),
+    ("Tests depend on nothing that is installed, on no order and no number of processes", ["test_hermetic.py"]),
 ]
 
 HOLDERS = {holder: number for number, (_, holders) in enumerate(PROPERTIES) for holder in holders}

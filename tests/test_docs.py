@@ -5,6 +5,7 @@ import re
 import expert_items
 import examples
 import fields
+import properties
 import pytest
 from bed import TOP, wireshark_version
 
@@ -14,6 +15,15 @@ LONGEST_LINE = 118  # of a document that a person writes; what a command prints 
 def test_fields_are_documented(tshark):
     text = (TOP / "docs" / "fields.md").read_text(encoding="utf-8")
     assert text == fields.document(tshark), "docs/fields.md is stale: tests/fields-doc writes it"
+
+
+def test_every_test_holds_a_property():
+    """Each file of tests is in the map, and contributing.md has the map's rows."""
+    files = {path.relative_to(TOP / "tests").as_posix() for path in (TOP / "tests").rglob("test_*.py")}
+    assert {holder.partition("::")[0] for holder in properties.HOLDERS} == files
+    text = (TOP / "docs" / "contributing.md").read_text(encoding="utf-8")
+    table = text.split("<!-- map: tests/budget --map -->\n")[1].split("<!-- end")[0].splitlines()[2:-1]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in table] == [name for name, _ in properties.PROPERTIES]
 
 
 def test_every_field_of_the_table_is_registered(tshark):
