@@ -27,7 +27,7 @@ PROPERTIES = [
      ["facts/test_state_passes.py", "facts/test_report_passes.py", "facts/test_stepping_aside.py"]),
     ("The packet list says what the fields say, with a tree and without", ["facts/test_output.py"]),
     ("The application's data is dissected as over TCP",
-     ["facts/test_payload.py", "facts/test_other_protocols.py", "facts/test_heuristics.py"]),
+     ["facts/test_payload.py", "facts/test_other_protocols.py", "facts/test_heuristics.py", "facts/test_preferences.py"]),
     ("Follow and Export give what the programs sent", ["facts/test_follow.py", "facts/test_export.py", "facts/test_bulk.py"]),
     ("What is not SMC-R looks as without the plugin",
      ["facts/test_quiet.py", "facts/test_roce_ports.py", "facts/test_builtin_too.py", "test_plugin.py"]),
@@ -55,7 +55,8 @@ PROPERTIES = [
      ["test_docs.py", "test_scripts.py", "desk/test_commands.py", "desk/test_guide.py", "desk/test_readme.py",
       "desk/test_ci.py"]),
     ("The house: rooms, names, codes once, style, recipes",
-     ["test_modules.py", "test_codes.py", "test_style.py", "test_five_steps.py"]),
+     ["test_modules.py", "test_codes.py", "test_style.py", "test_five_steps.py", "test_recipes.py"]),
+    ("The source compiles for other systems", ["test_portability.py"]),
     ("The tests themselves are sound", ["test_started.py", "test_benchmarks.py", "synth/test_synth.py"]),
     ("Tests depend on nothing that is installed, on no order and no number of processes", ["test_hermetic.py"]),
 ]

@@ -37,6 +37,7 @@ SHARES = {
     "statistics/test_response_times.py": 4,
     "statistics/test_sanitized.py": 2,
     "statistics/test_tables.py": 4,
+    "synth/test_synth.py::test_lower_layers_are_sound": 4,
 }
 
 # Captures of one rule each, in all files but those that they are for.
