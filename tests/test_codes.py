@@ -84,10 +84,14 @@ def test_the_codes_are_found():
     assert {("TESTLINK", 7), ("RESPONSE", 0x80), ("FIRSTCONTACT", 8), ("ECNECT1", 1)} <= BARE
 
 
-@pytest.mark.parametrize("path", WIRE, ids=lambda path: path.name)
-def test_every_list_is_understood(path):
+def assert_none(paths, wrong):
+    """`wrong` gives what is wrong with a file."""
+    assert {path.relative_to(TOP).as_posix(): found for path in paths if (found := wrong(path))} == {}
+
+
+def test_every_list_is_understood():
     """What stands in a list, an enum or a #define, as a number, is what the compiler makes of it."""
-    assert {name: value for name, value in numbers(path).items() if CODES.get(name) != value} == {}
+    assert_none(WIRE, lambda path: {name: value for name, value in numbers(path).items() if CODES.get(name) != value})
 
 
 def test_what_is_no_number_is_told():
@@ -95,45 +99,54 @@ def test_what_is_no_number_is_told():
         enumerators("enum { SMCR_A = 1, SMCR_B = sizeof(int) };")
 
 
-@pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.relative_to(DISSECTORS).as_posix())
-def test_plain_c(path):
-    """wire/ needs nothing but the standard library; fabric/ and state/ that, GLib, wmem, wslog and zlib's CRC."""
+def headers_not_allowed(path):
     names = re.findall(r"#include <(.*)>", path.read_text(encoding="utf-8"))
     allowed = r"std\w+\.h|string\.h|limits\.h"
     if path not in WIRE:
         allowed += r"|glib\.h|inttypes\.h|(wsutil/)?wmem/.*|wireshark\.h|wsutil/ws(log|_assert)\.h|zlib\.h"
-    assert [name for name in names if not re.fullmatch(allowed, name)] == []
+    return [name for name in names if not re.fullmatch(allowed, name)]
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.relative_to(TOP).as_posix())
-def test_no_code_is_defined_again(path):
-    again = {name for name, value in numbers(path).items()
-             if name in CODES or ((bare(name), int(value, 0)) in BARE and "tests" not in path.parts)}
-    assert again == set()
+def test_plain_c():
+    """wire/ needs nothing but the standard library; fabric/ and state/ that, GLib, wmem, wslog and zlib's CRC."""
+    assert_none(PLAIN, headers_not_allowed)
+
+
+def test_no_code_is_defined_again():
+    assert_none(OTHERS, lambda path: {
+        name for name, value in numbers(path).items()
+        if name in CODES or ((bare(name), int(value, 0)) in BARE and "tests" not in path.parts)})
 
 
 def literals(code):
     return {int(number, 0) for number in re.findall(r"(?<![\w.])(0x[0-9a-fA-F]+|[1-9]\d*)[uU]?(?![\w.])", code)}
 
 
-@pytest.mark.parametrize("path", [path for path in OTHERS if path.is_relative_to(DISSECTORS)],
-                         ids=lambda path: path.relative_to(TOP).as_posix())
-def test_no_code_without_its_name(path):
-    """Neither a number that is a code, nor one of whatever size that is held against a code."""
+IN_ROOMS = [path for path in OTHERS if path.is_relative_to(DISSECTORS)]
+
+
+def codes_without_names(path):
     code = re.sub(r"\"(?:\\.|[^\"\\])*\"", '""', text(path))
-    assert literals(code) & LARGE <= OTHER_NUMBERS.get(path.name, set())
-    assert re.findall(rf"(?:{OF_CODES}|\bcase )(?:0x[0-9a-f]+|[1-9]\d*)\b", code) == []
+    return [*(literals(code) & LARGE - OTHER_NUMBERS.get(path.name, set())),
+            *re.findall(rf"(?:{OF_CODES}|\bcase )(?:0x[0-9a-f]+|[1-9]\d*)\b", code)]
 
 
-@pytest.mark.parametrize("path", [path for path in OTHERS if path.is_relative_to(DISSECTORS)],
-                         ids=lambda path: path.relative_to(TOP).as_posix())
-def test_no_mask_without_its_name(path):
-    """A mask or flag of a byte stands by its name, in the code as in the masks of fields.def."""
+def test_no_code_without_its_name():
+    """Neither a number that is a code, nor one of whatever size that is held against a code."""
+    assert_none(IN_ROOMS, codes_without_names)
+
+
+def masks_without_names(path):
     code = text(path)
     bare = re.findall(r"[&|] ?(0x[0-9a-f]{1,2})\b", code) + re.findall(r"\{(0x[0-9a-f]{2}), \"", code)
     rows = code.replace("\n    ", " ")
     bare += re.findall(r"^(?:FLAG|BITFIELD)\((?!hf_smcr_clc_other_flags).*\b(0x[0-9a-f]{2,4})\b", rows, re.MULTILINE)
-    assert {mask for mask in bare if mask in MASKS or path.suffix == ".def"} <= OTHER_MASKS.get(path.name, set())
+    return {mask for mask in bare if mask in MASKS or path.suffix == ".def"} - OTHER_MASKS.get(path.name, set())
+
+
+def test_no_mask_without_its_name():
+    """A mask or flag of a byte stands by its name, in the code as in the masks of fields.def."""
+    assert_none(IN_ROOMS, masks_without_names)
 
 
 def test_wireshark_s_own_opcodes_are_not_used():
