@@ -1,0 +1,300 @@
+"""
+Faults that a programmer might make, and the test that finds each: the list of tests/mutate. They are sorted by the
+properties of properties.py; each property is broken in two ways at least, and in each room of the house something is.
+
+A test is a test of pytest below tests/, or unit/test_NAME.c, which runs under sanitizers. It is in the default run. The
+old text is in its file once.
+"""
+
+import collections
+import re
+
+Mutation = collections.namedtuple("Mutation", "property name file test old new")
+
+WIRE = "Every message is found and every byte of it is shown by the right field"
+COUNTS = "Messages are as many as the programs sent"
+RESERVED = "A SEND on an unknown queue pair proves itself by its bytes"
+TEXT = "No text changes unnoticed"
+STREAMS = "Every frame has the right connection, direction, link and place in the stream"
+OWNERS = "Nothing gets a wrong owner, whatever a capture lacks"
+LACKING = "Nobody is blamed for what a capture lacks"
+HEALTHY = "A healthy capture has nothing above CHAT, and no stock colour"
+RULES = "A broken rule is told of where it is broken"
+EXCHANGES = "Requests, responses and steps of CLC find each other"
+FALLBACK = "A fallback has its reason at its frame"
+STATEMENTS = "What one frame says of others is right"
+WINDOWS = "Windows and waits are those of the cursors"
+PASSES = "One pass, two passes and clicks show the same"
+LIST = "The packet list says what the fields say, with a tree and without"
+PAYLOAD = "The application's data is dissected as over TCP"
+FOLLOW = "Follow and Export give what the programs sent"
+QUIET = "What is not SMC-R looks as without the plugin"
+COMPARISON = "What the built-in dissector shows has its counterpart"
+FABRIC = "RoCE packets fare as a reader of the bytes and the hosts say"
+ICRC = "An ICRC is right or wrong as the specification says"
+FIGURES = "Figures of the report are those of the bytes, the hosts and the fields"
+JSON = "The JSON is what its schema says, and can be added up and stored"
+FINDINGS = "The first finding is the cause"
+TABLES = "Tables, trees and graphs say what the report and the bytes say"
+FILTERS = "Every filter finds what it names"
+HOSTILE = "Whatever bytes come: no crash, no hang, no leak, no wrong JSON"
+LIVE = "A live capture shows what its file shows"
+DESK = "The monitor, the profile and the packages work"
+DOCS = "Documents say what is so, and their commands work"
+HOUSE = "The house: rooms, names, codes once, style, recipes"
+TESTS = "The tests themselves are sound"
+
+EVERY = [Mutation(*row) for row in (
+    # ---- what is on the wire ----
+    (WIRE, "closed-is-abort", "dissectors/wire/cdc_codes.h", "facts/test_wire.py::test_every_message[cdc-flags]",
+     "#define SMCR_CDC_STATE_CLOSED 0x40\n#define SMCR_CDC_STATE_ABORT 0x20",
+     "#define SMCR_CDC_STATE_CLOSED 0x20\n#define SMCR_CDC_STATE_ABORT 0x40"),
+    (WIRE, "byte-order-of-v2-lengths", "dissectors/message/llc.c",
+     "facts/test_wire.py::test_every_message[llc-v2-byte-order]",
+     "distance(length_v2(payload, ENC_LITTLE_ENDIAN), present) <\n",
+     "distance(length_v2(payload, ENC_LITTLE_ENDIAN), present) >\n"),
+    (WIRE, "padding-is-payload", "dissectors/roce/headers.c",
+     "facts/test_wire.py::test_every_write_and_acknowledgement[6.1-v2-a-first-contact-ipv4]",
+     "int trailer = roce->pad + SMCR_ICRC_LENGTH", "int trailer = SMCR_ICRC_LENGTH"),
+    (WIRE, "long-option-is-fine", "dissectors/tcp/option.c", "facts/test_option.py::test_option_and_what_resembles_it",
+     "if (tvb_reported_length(tvb) != OPTION_LENGTH) {", "if (tvb_reported_length(tvb) < OPTION_LENGTH) {"),
+    (COUNTS, "late-sends-are-ignored", "dissectors/roce/carrier.c",
+     "facts/test_counts.py::test_every_message_is_found[6.1-v1-c2-capture-starts-late-LLC-llc_counts]",
+     "if (to->len < 4 || smcr_is_whole_send(opcode))", "if (to->len < 4)"),
+    (COUNTS, "only-writes-are-no-writes", "dissectors/wire/roce_codes.h",
+     "facts/test_counts.py::test_every_message_is_found[6.1-v1-c-three-conns-WRITE-write_counts]",
+     "opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;",
+     "opcode >= SMCR_RC_WRITE_FIRST && opcode < SMCR_RC_WRITE_ONLY;"),
+    (RESERVED, "rkey-0-proves", "dissectors/message/recognise.c",
+     "facts/test_reserved.py::test_rules_that_no_layout_knows[CONFIRM RKEY]",
+     "return confirm->rkey != 0 && is_page(confirm->va) &&", "return is_page(confirm->va) &&"),
+    (RESERVED, "29-bytes-prove", "dissectors/message/recognise.c",
+     "facts/test_reserved.py::test_bytes_that_are_missing_are_not_judged[CDC]",
+     "captured < CAPTURED_MIN)", "captured + 1 < CAPTURED_MIN)"),
+    (TEXT, "numbers-are-cut-not-rounded", "dissectors/report/words/units.c",
+     "golden/test_report_golden.py::test_report[6.1-v1-d-bulk-slow-reader]",
+     "(uint64_t)(number / unit * (double)scale + 0.5)", "(uint64_t)(number / unit * (double)scale)"),
+    (TEXT, "last-step-of-a-decline", "dissectors/show/fallback.c", "golden/test_golden.py::test_golden[clc-decline-codes]",
+     'return "after the Proposal";', 'return "after the Accept";'),
+    # ---- whose it is ----
+    (STREAMS, "ports-of-the-other-side", "dissectors/host/handshake.c",
+     "facts/test_state_streams.py::test_connection_is_that_of_tcp[6.1-v2-a-first-contact-ipv4]",
+     "described.port[sender] = (uint16_t)pinfo->srcport;\n    described.port[!sender] = (uint16_t)pinfo->destport;",
+     "described.port[!sender] = (uint16_t)pinfo->srcport;\n    described.port[sender] = (uint16_t)pinfo->destport;"),
+    (STREAMS, "round-of-a-moved-write", "dissectors/state/model/stream.c",
+     "facts/test_state_streams.py::test_writes_are_what_was_sent[6.1-v2-h1-two-links-second-fails]",
+     "bool goes_on = forward < room || (forward == next && fits);", "bool goes_on = forward < room || fits;"),
+    (STREAMS, "wrap-count-is-not-signed", "dissectors/state/model/ring.c", "unit/test_ring.c",
+     "int16_t wraps = (int16_t)(uint16_t)(to.wrap - from.wrap);", "int32_t wraps = to.wrap - from.wrap;"),
+    (STREAMS, "oldest-link-of-a-number", "dissectors/state/model/link.c", "unit/test_link.c",
+     "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&\n"
+     "            link->state != SMCR_LINK_REJECTED)",
+     "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED)"),
+    (OWNERS, "any-gap-keeps-the-owner", "dissectors/state/flow/write.c", "unit/test_attribution.c",
+     "return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader)", "return !smcr_conn_side_has_ended(reader)"),
+    (OWNERS, "peer-is-somebody-else", "dissectors/state/flow/intake.c", "unit/test_orphan.c",
+     "if (other->gid_known && memcmp(other->key.gid, roce->source, SMCR_GID_LENGTH) != 0)",
+     "if (other->known && other->key.qpn == roce->target.qpn)"),
+    (OWNERS, "tokens-outlive-their-connection", "dissectors/state/model/conn.c", "unit/test_conn.c",
+     "if (side->has_token && smcr_conn_find(state, conn->lgr, i, side->token) == conn)",
+     "if (side->has_token && smcr_conn_find(state, conn->lgr, i, side->token) != conn)"),
+    (OWNERS, "records-of-one-frame", "dissectors/state/model/record.c", "unit/test_record.c",
+     "#define LAYER_FOLLOWS 0xffU", "#define LAYER_FOLLOWS 0x1ffU"),
+    # ---- who is blamed ----
+    (LACKING, "late-packets-prove", "dissectors/state/rules/certain.c", "unit/test_certain.c",
+     "qp->too_late <= psn && flow->in_order", "flow->in_order"),
+    (LACKING, "clock-that-goes-back", "dissectors/show/analysis.c", "facts/test_lacking.py::test_clock_that_goes_back[30]",
+     ".time = acked->time >= sent ? acked->time - sent : SMCR_NO_TIME};", ".time = acked->time - sent};"),
+    (LACKING, "syn-is-data", "dissectors/report/collect/tcp_way.c", "facts/test_lacking.py::test_syn_sent_again",
+     "way->counts.data_segments += segment->length ? 1 : 0;", "way->counts.data_segments++;"),
+    (HEALTHY, "milestone-is-a-note", "dissectors/experts.def",
+     "facts/test_healthy.py::test_nothing_above_chat[6.1-v1-a-first-contact-ipv4-one pass]",
+     'EXPERT(ei_smcr_link_active, "smcr.link.activated", PI_SEQUENCE, PI_CHAT,',
+     'EXPERT(ei_smcr_link_active, "smcr.link.activated", PI_SEQUENCE, PI_NOTE,'),
+    (HEALTHY, "payload-in-spite-of-the-preference", "dissectors/payload/as_tcp.c",
+     "facts/test_calm.py::test_application_is_painted_unless_switched_off",
+     "smcr_preferences.dissect_payload && record->conn &&\n", "record->conn &&\n"),
+    (RULES, "abort-after-close", "dissectors/state/rules/cdc_rules.c",
+     "facts/test_rule_captures.py::test_items_of_the_scene[rule-cdc-after-end]",
+     "else if (sender->closed_frame && !aborts && !had_more(said))",
+     "else if (sender->closed_frame && aborts && !had_more(said))"),
+    (RULES, "eyecatcher-is-fair-game", "dissectors/state/rules/write_rules.c",
+     "facts/test_rule_captures.py::test_items_of_the_scene[rule-write-place]",
+     "offset < lgr->base[rmb->side])", "offset < lgr->base[!rmb->side] / 2)"),
+    (RULES, "links-that-were-refused", "dissectors/state/rules/links/use_rules.c",
+     "facts/test_rule_captures.py::test_items_of_the_scene[rule-link-refused]",
+     "if (link->state == SMCR_LINK_ACTIVE && !link->lgr->declined)",
+     "if (link->state != SMCR_LINK_ANNOUNCED && !link->lgr->declined)"),
+    (RULES, "strict-items-are-for-all", "dissectors/experts_links.def",
+     "facts/test_rule_captures.py::test_items_of_the_scene[rule-link-number]",
+     "EXPERT_STRICT(ei_smcr_link_number_zero", "EXPERT(ei_smcr_link_number_zero"),
+    # ---- what belongs together ----
+    (EXCHANGES, "answers-of-any-side", "dissectors/state/flow/exchange.c",
+     "facts/test_state_exchanges.py::test_answer_fits_the_request[6.1-v2-h1-two-links-second-fails]",
+     "return request->type == wanted->type && request->requester == wanted->requester &&",
+     "return request->type == wanted->type &&"),
+    (EXCHANGES, "decline-of-the-same-side", "dissectors/state/flow/clc_flow.c", "unit/test_clc_flow.c",
+     "if (conn->clc_step && conn->clc_from_server != from_server &&\n", "if (conn->clc_step &&\n"),
+    (EXCHANGES, "rows-of-requests", "dissectors/statistics/response_times.c",
+     "statistics/test_response_times.py::test_rows_are_what_fields_show[6.1-v2-a-first-contact-ipv4]",
+     "which == CDC ? SMCR_LLC_CDC : answers->step", "which == CDC ? SMCR_LLC_CDC : answers->llc_type"),
+    (FALLBACK, "second-syn-ack", "dissectors/state/flow/tcp_flow.c", "unit/test_tcp_flow.c",
+     "else if (first && conn->option_syn && !conn->fallback.kind)",
+     "else if (conn->option_syn && !conn->fallback.kind)"),
+    (FALLBACK, "options-behind-a-nop", "dissectors/tcp/option.c",
+     "facts/test_state_fallback.py::test_reason_on_the_frame_that_decides[6.1-v1-f3-plain-tcp-server]",
+     "uint8_t length = kind == KIND_NOP ? 1 : tvb_get_uint8(frame, offset + 1);",
+     "uint8_t length = tvb_get_uint8(frame, offset + 1);"),
+    (STATEMENTS, "acknowledged-one-too-few", "dissectors/fabric/unacked.c",
+     "facts/test_statements.py::test_statements[6.1-v1-c-three-conns]",
+     "return unacked->count && slot(unacked, 0)->psn <= psn;", "return unacked->count && slot(unacked, 0)->psn < psn;"),
+    (STATEMENTS, "refused-is-not-acknowledged", "dissectors/fabric/flow.c",
+     "facts/test_statements.py::test_statements[6.1-v2-n-lossy]",
+     "kind == SMCR_SYNDROME_ACK ? psn : psn - 1, kind};", "psn, kind};"),
+    (WINDOWS, "read-one-message-late", "dissectors/state/flow/window.c",
+     "facts/test_window.py::test_windows_are_those_of_the_cursors[6.1-v1-c-three-conns]",
+     "if (announcement->end > stream->consumed)\n            break;",
+     "if (announcement->end >= stream->consumed)\n            break;"),
+    (WINDOWS, "window-without-what-is-unread", "dissectors/state/model/stream.c",
+     "facts/test_window.py::test_windows_are_those_of_the_cursors[6.1-v1-c-three-conns]",
+     "return unread < room ? room - unread : 0;", "return unread < room ? room : 0;"),
+    (PASSES, "state-learns-in-every-pass", "dissectors/tcp/clc_stream.c",
+     "facts/test_state_passes.py::test_frames_look_the_same_in_any_order[clc-split-segments]",
+     "    if (!pinfo->fd->visited)\n        conn = learn(tvb, pinfo, conn, data);",
+     "    conn = learn(tvb, pinfo, conn, data);"),
+    (PASSES, "stepped-aside-for-good", "dissectors/host/hooks.c",
+     "facts/test_stepping_aside.py::test_smcr_after_other_roce[6.1-v1-c2-capture-starts-late-long packets-None-two passes]",
+     "return !hooks.is_wrapped && pinfo->num != hooks.aside;", "return !hooks.is_wrapped;"),
+    (LIST, "direction-of-ports", "dissectors/show/info.c",
+     "facts/test_output.py::test_info_says_whose_the_message_is[6.1-v2-a-first-contact-ipv4]",
+     "to = smcr_text_put_number(to, conn->port[sender]);\n    to = smcr_text_put(to, \" \" UTF8_RIGHTWARDS_ARROW \" \");\n"
+     "    to = smcr_text_put_number(to, conn->port[!sender]);",
+     "to = smcr_text_put_number(to, conn->port[!sender]);\n    to = smcr_text_put(to, \" \" UTF8_RIGHTWARDS_ARROW \" \");\n"
+     "    to = smcr_text_put_number(to, conn->port[sender]);"),
+    (LIST, "window-with-a-tree-only", "dissectors/show/annotate.c",
+     "facts/test_output.py::test_columns_are_the_same_without_a_tree[6.1-v1-c-three-conns]",
+     "    if (record->view)\n        smcr_cdc_view_summarize(pinfo, record->view);",
+     "    if (record->view && tree)\n        smcr_cdc_view_summarize(pinfo, record->view);"),
+    # ---- the application's data ----
+    (PAYLOAD, "reassembly-in-spite-of-the-preference", "dissectors/payload/as_tcp.c",
+     "facts/test_payload.py::test_without_desegmentation[6.1-v1-j-http11]",
+     "pinfo->can_desegment = smcr_preferences.desegment ? 2 : 0;", "pinfo->can_desegment = 2;"),
+    (PAYLOAD, "end-of-the-stream", "dissectors/packet/show_packet.c",
+     "facts/test_payload.py::test_messages[two-passes-1-response-6.1-v1-j-http11]",
+     "    else\n        smcr_stream_end(packet->payload, pinfo, tree, below, record);", ""),
+    (FOLLOW, "overlap-comes-twice", "dissectors/payload/follow.c",
+     "facts/test_follow.py::test_what_was_sent[6.1-v2-n-lossy-1]",
+     "if ((int32_t)(end - *next) <= 0) {", "if ((int32_t)(end - *next) < 0) {"),
+    (FOLLOW, "streams-share-a-key", "dissectors/payload/export_streams.c",
+     "facts/test_export.py::test_what_was_sent[6.1-v1-c-three-conns]",
+     "int64_t key = (int64_t)update->conn->index * 2 + update->sender;",
+     "int64_t key = (int64_t)update->conn->index + update->sender;"),
+    (QUIET, "others-are-kept-out-for-good", "dissectors/host/gate.c", "facts/test_quiet.py::test_built_in_dissector_stays_out",
+     "gate->kept_out[i]->enabled = true;", "gate->kept_out[i]->enabled = gate->count > 1;"),
+    (QUIET, "users-choice-is-ignored", "dissectors/host/udp_ports.c", "facts/test_roce_ports.py::test_decode_as_goes_first",
+     "           !dissector_is_uint_changed(ports.table, datagram->source) &&\n", ""),
+    (COMPARISON, "gids-of-a-list", "dissectors/message/clc_accept.c",
+     "facts/test_comparison.py::test_every_value_is_shown[clc-v21]",
+     "gids + i * SMCR_GID_LENGTH, &list[place]", "gids, &list[place]"),
+    (COMPARISON, "builtin-stays-out", "dissectors/host/hooks.c", "facts/test_builtin_too.py::test_both_dissectors",
+     "if (!smcr_preferences.builtin_too || !smcr_gate_keeps_out(gate, hooks.builtin))",
+     "if (!smcr_preferences.builtin_too || smcr_gate_keeps_out(gate, hooks.builtin))"),
+    # ---- the fabric ----
+    (FABRIC, "gap-one-too-long", "dissectors/fabric/gaps.c", "unit/test_flow.c",
+     "} else if (gap->to == psn + 1) {", "} else if (gap->to == psn) {"),
+    (FABRIC, "rtu-without-rep", "dissectors/fabric/peers/cm_state.c", "unit/test_cm.c",
+     "{E(RTU), S(REP_SENT) | S(MRA_REP_RCVD), TO(ESTABLISHED)},", "{E(RTU), S(REP_SENT), TO(ESTABLISHED)},"),
+    (FABRIC, "port-proves-at-once", "dissectors/fabric/peers/port_pairs.c", "unit/test_peers.c",
+     "bool proven = is_other && (pair->answers >= PROOF ||", "bool proven = is_other && (pair->answers ||"),
+    (ICRC, "hop-limit-counts", "dissectors/fabric/icrc.c", "facts/test_icrc.py::test_real_captures[cm-rping-ipv6]",
+     "    mask(header + 7, 1); /* hop limit */\n", ""),
+    (ICRC, "fragments-are-whole", "dissectors/roce/icrc_check.c", "facts/test_icrc.py::test_unverified",
+     "if (!smcr_ip_before(tvb, 0, pinfo, &ip) || ip.is_fragment)", "if (!smcr_ip_before(tvb, 0, pinfo, &ip))"),
+    (ICRC, "doubt-for-good", "dissectors/state/senders.c", "facts/test_icrc.py::test_a_right_one_ends_the_doubt",
+     "        sender->trusted = true;\n        sender->doubted = 0;", "        sender->trusted = true;"),
+    # ---- reports ----
+    (FIGURES, "copies-are-repeats", "dissectors/report/collect/rdma_flows.c",
+     "facts/test_report_roce.py::test_counts[roce-odd-all-two-passes]",
+     "        figures->copies++;\n    else if (record->order == SMCR_PACKET_IS_REPEAT)\n        count_repeat",
+     "        figures->copies++;\n    if (record->order != SMCR_PACKET_IS_NEXT)\n        count_repeat"),
+    (FIGURES, "keep-alives-are-repeats", "dissectors/report/collect/tcp_way.c", "unit/test_tcp_way.c",
+     "place.to > place.from && !is_keep_alive(way, place))", "place.to > place.from)"),
+    (FIGURES, "melted-ranges-count-twice", "dissectors/report/figures/byte_ranges.c", "unit/test_tcp_way.c",
+     "return into->to - into->from - had;", "return range.to - range.from;"),
+    (JSON, "unknown-is-none", "dissectors/report/figures/entries.c",
+     "facts/test_report_schema.py::test_every_report_fits[6.1-v1-c2-capture-starts-late-one-pass]",
+     "        *(uint64_t *)value = SMCR_UNKNOWN;\n        break;\n    case SMCR_KIND_RATIO:",
+     "        *(uint64_t *)value = 0;\n        break;\n    case SMCR_KIND_RATIO:"),
+    (JSON, "latest-by-letters", "docs/add-reports.jq", "facts/test_adding_up.py::test_what_begins_late_goes_on",
+     "def latest: known | max_by(instant);", "def latest: known | min_by(instant);"),
+    (FINDINGS, "mildest-first", "dissectors/report/findings/finder.c", "unit/test_findings.c",
+     "return a->severity > b->severity ? -1 : 1;", "return a->severity < b->severity ? -1 : 1;"),
+    (FINDINGS, "silence-before-its-cause", "dissectors/report/findings/on_links.c",
+     "facts/test_findings.py::test_silence_after_a_reset_comes_second",
+     "return reset.frame && reset.frame < silent.frame ? SMCR_BY_DEAD_AFTER : SMCR_BY_DEAD_PEER;",
+     "return reset.frame && reset.frame > silent.frame ? SMCR_BY_DEAD_AFTER : SMCR_BY_DEAD_PEER;"),
+    (TABLES, "one-nak-is-left-out", "dissectors/report/tables/table_fabric.c",
+     "statistics/test_tables.py::test_tables_are_the_report",
+     "return nak->psn_sequence + nak->invalid_request + nak->remote_access +",
+     "return nak->psn_sequence + nak->invalid_request +"),
+    (TABLES, "versions-of-llc", "dissectors/statistics/message_tree.c",
+     "statistics/test_message_tree.py::test_every_node_is_what_the_bytes_say[6.1-v2-a-first-contact-ipv4]",
+     "count_version(node, llc->type & SMCR_LLC_TYPE_V2 ? 2 : 1);", "count_version(node, 1);"),
+    (TABLES, "runs-are-never-closed", "dissectors/statistics/flow_runs.c",
+     "statistics/test_flow_graph.py::test_every_sentence_is_true[6.1-v2-j-http11]",
+     "smcr_runs_close(smcr_runs_t *runs)\n{\n    runs->link = NULL;", "smcr_runs_close(smcr_runs_t *runs)\n{\n    (void)runs;"),
+    (FILTERS, "group-by-the-index-of-its-link", "dissectors/statistics/conversation_filters.c",
+     "statistics/test_conversation_filters.py::test_link_group[6.1-v2-h1-two-links-second-fails]",
+     'g_strdup_printf("smcr.lgr eq %u", group->index)', 'g_strdup_printf("smcr.link.index eq %u", group->index)'),
+    (FILTERS, "writes-of-the-owner", "dissectors/statistics/conversation_filters.c",
+     "statistics/test_conversation_filters.py::test_rmb",
+     'g_string_append_printf(filter, "smcr.dir == %d && smcr.stream in {", !role);',
+     'g_string_append_printf(filter, "smcr.dir == %d && smcr.stream in {", role);'),
+    # ---- whatever comes ----
+    (HOSTILE, "ninth-prefix", "dissectors/message/clc_proposal.c",
+     "malformed/test_malformed.py::test_cut_and_extreme[extremes]",
+     "        if (i < SMCR_PREFIXES_MAX)\n", ""),
+    (HOSTILE, "rows-are-never-freed", "dissectors/statistics/kept.c", "statistics/test_sanitized.py::test_files_one_after_the_other",
+     "    if (all.tables)\n        g_hash_table_destroy(all.tables);\n    all.tables = NULL;\n}",
+     "    if (all.tables && g_hash_table_size(all.tables) > 100)\n        g_hash_table_destroy(all.tables);\n}"),
+    (HOSTILE, "names-in-no-encoding", "dissectors/report/write/json.c", "facts/test_report.py::test_names_in_no_encoding",
+     "char *valid = text ? g_utf8_make_valid(text, -1) : NULL;", "char *valid = g_strdup(text);"),
+    (LIVE, "two-passes-while-it-runs", "dissectors/host/capture.c", "desk/test_live.py::test_json_at_the_end",
+     "bool\nsmcr_capture_is_read(void)\n{\n    return capture.is_read;",
+     "bool\nsmcr_capture_is_read(void)\n{\n    return capture.state != NULL;"),
+    (LIVE, "nobody-draws", "dissectors/report/listen/listeners.c", "facts/test_report_live.py::test_json_on_interrupt",
+     "[FRAME] = {\"frame\", take_frame, reset, draw},", "[FRAME] = {\"frame\", take_frame, reset, NULL},"),
+    (DESK, "monitor-shifts-bytes", "plugin/monitor", "desk/test_monitor.py::test_bytes_are_those_of_the_wire[reserved-flags]",
+     "start, size = int(item.get(\"pos\")), int(item.get(\"size\"))\n    found",
+     "start, size = int(item.get(\"pos\")) + 1, int(item.get(\"size\"))\n    found"),
+    (DESK, "loss-has-no-colour", "plugin/profile/colorfilters", "desk/test_profile.py::test_trouble_has_its_colour[6.1-v2-n-lossy]",
+     "loss@smcr.retransmission || smcr.nak ||", "loss@smcr.nak ||"),
+    # ---- the house and its papers ----
+    (DOCS, "sentence-of-an-item", "dissectors/experts.def", "test_docs.py::test_expert_items_are_documented",
+     '"The link is confirmed and carries traffic from now on")', '"The link is confirmed")'),
+    (DOCS, "example-of-a-document", "docs/report.md", "test_docs.py::test_examples_print_what_is_written[report.md]",
+     "1,109 frames, 791.3 KiB", "1,109 frames, 791.4 KiB"),
+    (HOUSE, "room-includes-upwards", "dissectors/fabric/psn.c", "test_modules.py::test_rooms_include_downwards_by_doors[fabric]",
+     '#include "psn.h"\n', '#include "psn.h"\n\n#include "state/state.h"\n'),
+    (HOUSE, "code-is-said-again", "dissectors/host/udp_ports.c", "test_codes.py::test_no_code_is_defined_again[dissectors/host/udp_ports.c]",
+     "#define UDP_LENGTH 8\n", "#define UDP_LENGTH 8\n#define ICRC_LENGTH 4\n"),
+    (TESTS, "copies-without-a-status", "tests/started.c", "test_started.py::test_sharkd",
+     "signal(SIGCHLD, SIG_DFL); /* which sharkd ignores */", "signal(SIGCHLD, SIG_IGN);"),
+    (TESTS, "icrc-of-the-builder", "tests/synth/smcsynth/roce.py", "synth/test_synth.py::test_icrc_agrees_with_scapy",
+     "return struct.pack(\"<I\", crc32(b\"\".join(parts)))", "return struct.pack(\">I\", crc32(b\"\".join(parts)))"),
+)]
+
+SANITIZED = ("malformed/", "statistics/test_sanitized.py", "statistics/test_statistics_window.py")
+
+
+def unit_of(test):
+    """NAME of unit/test_NAME.c; None for a test of pytest."""
+    found = re.fullmatch(r"unit/test_(\w+)\.c", test)
+    return found[1] if found else None
+
+
+def builds_of(test):
+    """What is built for a test; in the first it runs."""
+    if unit_of(test):
+        return ("sanitized",)
+    return ("debug", "sanitized") if test.startswith(SANITIZED) else ("debug",)
