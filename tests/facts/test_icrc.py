@@ -227,6 +227,12 @@ UNKNOWN = {
 }
 
 
+def test_fragments_that_nobody_puts_together(tshark, scratch):
+    """The first one has the headers, and not all that the ICRC covers."""
+    capture = Capture(scratch, fragments()).path
+    assert statuses(tshark, capture, "-o", "ip.defragment:FALSE") == [(1, UNVERIFIED)]
+
+
 @PASSES
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_unverified(tshark, scratch, name, passes):

@@ -245,6 +245,20 @@ def test_few_arrows_for_much_data(tshark):
     assert len(data) < len([frame for frame in bytes_of(name).packets if is_write(bytes_of(name), frame)]) / 10
 
 
+def test_data_do_not_run_past_another_arrow(tshark):
+    """What one arrow says of data, came behind what the connection's other arrows say."""
+    name = "6.1-v2-d-bulk-slow-reader"
+    others, runs = {}, 0  # {ports of the connection: frame of the last arrow that is none of data}
+    for arrow in arrows(tshark, name):
+        ports = frozenset(arrow.ports)
+        if match := re.search(r" since frame (\d+),", arrow.sentence):
+            assert int(match[1]) >= others.get(ports, 0), arrow
+            runs += ports in others
+        elif " sends " not in arrow.sentence:
+            others[ports] = min(bytes_of(name).at(arrow))
+    assert runs > 10
+
+
 def test_graphs_of_one_file_after_the_other(tshark):
     """Asked again, with another capture in between: no arrow stays."""
     first, other = (sharkd.load(copy_of(tshark, name)) for name in ("6.1-v1-n-lossy", "6.1-v1-c2-capture-starts-late"))
