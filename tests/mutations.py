@@ -42,7 +42,10 @@ LIVE = "A live capture shows what its file shows"
 DESK = "The monitor, the profile and the packages work"
 DOCS = "Documents say what is so, and their commands work"
 HOUSE = "The house: rooms, names, codes once, style, recipes"
+PEERS_TEXT = "What a peer wrote reaches no output as control characters"
+SYSTEMS = "The source compiles for other systems"
 TESTS = "The tests themselves are sound"
+HERMETIC = "Tests depend on nothing that is installed, on no order and no number of processes"
 
 EVERY = [Mutation(*row) for row in (
     # ---- what is on the wire ----
@@ -175,10 +178,10 @@ EVERY = [Mutation(*row) for row in (
      "    uint32_t value = link->has_number ? link->number"),
     (LIST, "direction-of-ports", "dissectors/show/info.c",
      "facts/test_output.py::test_info_says_whose_the_message_is[6.1-v2-a-first-contact-ipv4]",
-     "to = smcr_text_put_number(to, conn->port[sender]);\n    to = smcr_text_put(to, \" \" UTF8_RIGHTWARDS_ARROW \" \");\n"
-     "    to = smcr_text_put_number(to, conn->port[!sender]);",
-     "to = smcr_text_put_number(to, conn->port[!sender]);\n    to = smcr_text_put(to, \" \" UTF8_RIGHTWARDS_ARROW \" \");\n"
-     "    to = smcr_text_put_number(to, conn->port[sender]);"),
+     "smcr_text_put_number(to, conn->port[sender]);\n    smcr_text_put(to, \" \" UTF8_RIGHTWARDS_ARROW \" \");\n"
+     "    smcr_text_put_number(to, conn->port[!sender]);",
+     "smcr_text_put_number(to, conn->port[!sender]);\n    smcr_text_put(to, \" \" UTF8_RIGHTWARDS_ARROW \" \");\n"
+     "    smcr_text_put_number(to, conn->port[sender]);"),
     (LIST, "window-with-a-tree-only", "dissectors/show/annotate.c",
      "facts/test_output.py::test_columns_are_the_same_without_a_tree[6.1-v1-c-three-conns]",
      "    if (record->view)\n        smcr_cdc_view_summarize(pinfo, record->view);",
@@ -246,10 +249,13 @@ EVERY = [Mutation(*row) for row in (
      "facts/test_findings.py::test_silence_after_a_reset_comes_second",
      "return reset.frame && reset.frame < silent.frame ? SMCR_BY_DEAD_AFTER : SMCR_BY_DEAD_PEER;",
      "return reset.frame && reset.frame > silent.frame ? SMCR_BY_DEAD_AFTER : SMCR_BY_DEAD_PEER;"),
-    (TABLES, "one-nak-is-left-out", "dissectors/report/tables/table_fabric.c",
+    (TABLES, "one-nak-is-left-out", "dissectors/report/figures/entries.c",
      "statistics/test_tables.py::test_tables_are_the_report[nak-errors-all-two-passes]",
-     "return nak->psn_sequence + nak->invalid_request + nak->remote_access +",
-     "return nak->psn_sequence + nak->invalid_request +"),
+     "smcr_known(naks->remote_access) + smcr_known(naks->remote_operational) +",
+     "smcr_known(naks->remote_access) +"),
+    (TABLES, "rnr-naks-are-naks", "dissectors/report/tables/table_fabric.c",
+     "statistics/test_tables.py::test_tables_are_the_report[rnr-nak-all-two-passes]",
+     "smcr_naks_count(&flow->nak)) ", "flow->rnr_nak) "),
     (TABLES, "versions-of-llc", "dissectors/statistics/message_tree.c",
      "statistics/test_message_tree.py::test_every_node_is_what_the_bytes_say[6.1-v2-a-first-contact-ipv4]",
      "count_version(node, llc->type & SMCR_LLC_TYPE_V2 ? 2 : 1);", "count_version(node, 1);"),
@@ -270,8 +276,6 @@ EVERY = [Mutation(*row) for row in (
     (HOSTILE, "rows-are-never-freed", "dissectors/statistics/kept.c", "statistics/test_sanitized.py::test_files_one_after_the_other",
      "    if (all.tables)\n        g_hash_table_destroy(all.tables);\n    all.tables = NULL;\n}",
      "    if (all.tables && g_hash_table_size(all.tables) > 100)\n        g_hash_table_destroy(all.tables);\n}"),
-    (FIGURES, "names-in-no-encoding", "dissectors/report/write/json.c", "facts/test_report.py::test_names_in_no_encoding",
-     "char *valid = text ? g_utf8_make_valid(text, -1) : NULL;", "char *valid = g_strdup(text);"),
     (FIGURES, "filters-begin-with-a-comma", "dissectors/report/report.c", "facts/test_report.py::test_filter_with_commas",
      "return rest[0] == ',' && rest[1] ? rest + 1 : NULL;", "return rest[0] == ',' && rest[1] ? strrchr(rest, ',') + 1 : NULL;"),
     (HOSTILE, "page-is-too-wide", "dissectors/report/write/text_page.c",
@@ -302,12 +306,29 @@ EVERY = [Mutation(*row) for row in (
      "1,109 frames, 791.3 KiB", "1,109 frames, 791.4 KiB"),
     (HOUSE, "room-includes-upwards", "dissectors/fabric/psn.c", "test_modules.py::test_rooms_include_downwards_by_doors[fabric]",
      '#include "psn.h"\n', '#include "psn.h"\n\n#include "state/state.h"\n'),
-    (HOUSE, "code-is-said-again", "dissectors/host/udp_ports.c", "test_codes.py::test_no_code_is_defined_again[dissectors/host/udp_ports.c]",
+    (HOUSE, "code-is-said-again", "dissectors/host/udp_ports.c", "test_codes.py::test_no_code_is_defined_again",
      "#define UDP_LENGTH 8\n", "#define UDP_LENGTH 8\n#define ICRC_LENGTH 4\n"),
     (TESTS, "copies-without-a-status", "tests/started.c", "test_started.py::test_sharkd",
      "signal(SIGCHLD, SIG_DFL); /* which sharkd ignores */", "signal(SIGCHLD, SIG_IGN);"),
     (TESTS, "icrc-of-the-builder", "tests/synth/smcsynth/roce.py", "synth/test_synth.py::test_icrc_agrees_with_scapy",
      "return struct.pack(\"<I\", crc32(b\"\".join(parts)))", "return struct.pack(\">I\", crc32(b\"\".join(parts)))"),
+
+    # ---- what a peer wrote ----
+    (PEERS_TEXT, "controls-of-peers", "dissectors/message/items.c", "facts/test_peer_texts.py::test_tree",
+     "if (g_ascii_isprint(bytes[i]) && bytes[i] != '\\\\')", "if (bytes[i] >= 0x20 && bytes[i] != '\\\\')"),
+    (PEERS_TEXT, "backslashes-of-peers", "dissectors/message/items.c", "facts/test_peer_texts.py::test_report_as_json",
+     "if (g_ascii_isprint(bytes[i]) && bytes[i] != '\\\\')", "if (g_ascii_isprint(bytes[i]))"),
+
+    # ---- other systems, and what is installed ----
+    (SYSTEMS, "definitions-are-imported", "plugin/plugin.c", "test_portability.py::test_file_compiles",
+     "#define WS_BUILD_DLL", "#define WS_BUILD_NO_DLL"),
+    (SYSTEMS, "data-of-another-library", "dissectors/fields_roce.def", "test_portability.py::test_file_compiles",
+     "VALS(smcr_icrc_statuses)", "VALS(proto_checksum_vals)"),
+    (HERMETIC, "tshark-of-the-user", "tests/bed.py", "test_hermetic.py::test_tests_pass_in_a_hostile_home",
+     "check=True, env=nobodys(),", "check=True, env=dict(os.environ),"),
+    (HERMETIC, "editcap-of-the-machine", "tests/bed.py", "test_hermetic.py::test_programs_run_on_the_bed",
+     "return Tshark(self, \"none\").run(*arguments, program=program)",
+     "return subprocess.run([program, *arguments], capture_output=True, text=True).stdout"),
 )]
 
 SANITIZED = ("malformed/", "statistics/test_sanitized.py", "statistics/test_statistics_window.py")

@@ -57,7 +57,7 @@ PROPERTIES = [
     ("The house: rooms, names, codes once, style, recipes",
      ["test_modules.py", "test_codes.py", "test_style.py", "test_five_steps.py", "test_recipes.py"]),
     ("The source compiles for other systems", ["test_portability.py"]),
-    ("The tests themselves are sound", ["test_started.py", "test_benchmarks.py", "synth/test_synth.py"]),
+    ("The tests themselves are sound", ["test_started.py", "test_benchmarks.py", "test_mutations.py", "synth/test_synth.py"]),
     ("Tests depend on nothing that is installed, on no order and no number of processes", ["test_hermetic.py"]),
 ]
 
