@@ -32,6 +32,7 @@ OTHERS = {
     "tests/test_five_steps.py tree": BUILDS_ONLY,
     "tests/synth/test_synth.py test_committed_captures_are_up_to_date": BUILDS_ONLY,
     "tests/facts/test_fabric.py model": "a program of tests/unit",
+    "tests/test_portability.py errors": "a compiler",
     "tests/desk/network.py ip": "it configures a network",
     "tests/desk/test_monitor.py __init__": "the environment is that of a Tshark",
     "tests/desk/test_neighbours.py run": "the environment is that of bed.user()",

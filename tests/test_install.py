@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 import pytest
-from bed import BUILDS, TOP, Tshark, as_user, wireshark_version
+from bed import BUILDS, TOP, Tshark, as_user, path_of_builders, wireshark_version
 
 CAPTURE = "6.1-v2-j-http11"
 
@@ -44,7 +44,7 @@ def checkout(bed, scratch):
     (home / ".config" / "wireshark").mkdir(parents=True)
     (home / ".config" / "wireshark" / "preferences").write_text(SETTINGS["preferences"] + OTHER_PREFERENCES)
     give(copy, home)
-    return copy, bed.user(home, TMPDIR=str(home))
+    return copy, bed.user(home, TMPDIR=str(home), PATH=path_of_builders(scratch / "builders"))
 
 
 def give(*paths):

@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 
 import pytest
-from bed import ALL, TOP, as_user, system_folder, wireshark_version
+from bed import TOP, as_user, path_of_builders, system_folder, wireshark_version
 
 NAME = "wireshark-smcr"
 PROFILE = sorted(path.name for path in (TOP / "plugin" / "profile").iterdir())
@@ -36,8 +36,9 @@ def build():
     """A tar file with all that plugin/package makes, and what it prints."""
     with tempfile.TemporaryDirectory() as folder:
         kinds = ["--archive", "--profile", *(["--deb"] if shutil.which("dpkg-deb") else [])]
-        options = {} if ALL else {"DEB_BUILD_OPTIONS": "noopt"}
-        printed = output(TOP / "plugin" / "package", *kinds, folder, env=os.environ | options)
+        with tempfile.TemporaryDirectory() as builders:
+            environment = os.environ | {"PATH": path_of_builders(pathlib.Path(builders, "bin"))}
+            printed = output(TOP / "plugin" / "package", *kinds, folder, env=environment)
         assert sorted(printed.split()) == sorted(str(path) for path in pathlib.Path(folder).iterdir())
         memory = io.BytesIO()
         with tarfile.open(fileobj=memory, mode="w") as tar:

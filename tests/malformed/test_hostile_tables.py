@@ -5,7 +5,7 @@ capture that was closed is read. Each table is asked for twice, so that the seco
 
 import alter
 import sharkd
-from bed import captures
+from bed import ALL, captures
 from hostile import sanitized
 
 TAPS = [f"nstat:smcr,{name}" for name in ("connections", "links", "rmbs", "fallbacks", "fabric")]
@@ -23,7 +23,7 @@ def calm(tshark, scratch):
 
 def test_one_capture_after_the_other(bed, scratch):
     requests, loads = [], 0
-    for path in {**captures("synthetic"), **captures("malformed"), **captures("real")}.values():
+    for path in list((captures("synthetic") | captures("malformed") | captures("real")).values())[::1 if ALL else 3]:
         if path.stat().st_size > SMALL:
             continue
         linktype, frames = alter.read(path)
@@ -36,4 +36,4 @@ def test_one_capture_after_the_other(bed, scratch):
                          for _ in range(2)]
     answers = sharkd.ask(calm(sanitized(bed), scratch), requests)
     rows = sum(len(table["i"]) for answer in answers for tap in answer.get("taps", []) for table in tap["tables"])
-    assert loads > 50 and rows > 500
+    assert loads > 30 and rows > 300
