@@ -54,8 +54,9 @@ begin_again(smcr_flow_t *flow, uint32_t psn)
     begin(flow, psn);
 }
 
-bool
-smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn)
+/* Whether a packet with `psn` is too far from the flow's requests to belong to them. */
+static bool
+is_far(const smcr_flow_t *flow, uint32_t psn)
 {
     int32_t distance = smcr_psn_distance((uint32_t)(flow->highest & SMCR_PSN_MASK), psn);
 
@@ -65,7 +66,7 @@ smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn)
 bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
-    return flow->seen.used && smcr_flow_is_far(flow, psn);
+    return flow->seen.used && is_far(flow, psn);
 }
 
 /* ---- identification ---- */
@@ -144,7 +145,7 @@ smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
     uint8_t kind = plain ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
                          : SMCR_SYNDROME_ACK;
 
-    if (!flow->first || (plain && !packet->has_aeth) || smcr_flow_is_far(flow, packet->psn))
+    if (!flow->first || (plain && !packet->has_aeth) || is_far(flow, packet->psn))
         return (smcr_coverage_t){.psn = 0};
     smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
     return (smcr_coverage_t){psn, kind == SMCR_SYNDROME_ACK ? psn : psn - 1, kind};
@@ -392,7 +393,7 @@ unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     if (!flow->first) {
         begin(flow, packet->psn);
         take_early(flow, scope);
-    } else if (smcr_flow_is_far(flow, packet->psn)) {
+    } else if (is_far(flow, packet->psn)) {
         begin_again(flow, packet->psn);
         smcr_ids_take(&flow->ids, packet);
     }

@@ -109,9 +109,6 @@ typedef struct {
 /* What the response says of the requests of `flow`. */
 smcr_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet);
 
-/* Whether a packet with `psn` is too far from the flow's requests to belong to them. */
-bool smcr_flow_is_far(const smcr_flow_t *flow, uint32_t psn);
-
 /* The request with `psn` as it was first sent, NULL when it has not been seen or was long ago. */
 const smcr_seen_packet_t *smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn);
 

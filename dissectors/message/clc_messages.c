@@ -69,8 +69,9 @@ smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *walk,
         proto_item_set_end(walk->tree, walk->tvb, (int)MIN(end, captured));
 }
 
-bool
-smcr_clc_is_free(const smcr_clc_message_t *message, unsigned start, unsigned end)
+/* Whether nothing of [start, end) has been decoded yet. */
+static bool
+is_free(const smcr_clc_message_t *message, unsigned start, unsigned end)
 {
     for (unsigned i = 0; i < message->part_count; i++)
         if (start < message->parts[i].end && message->parts[i].start < end)
@@ -197,7 +198,7 @@ smcr_clc_place_is_possible(smcr_clc_message_t *message, const smcr_walk_t *walk,
 
     if (start + length > tvb_reported_length(walk->tvb))
         smcr_note(walk, item, &ei_smcr_clc_offset);
-    else if (!smcr_clc_is_free(message, start, start + length))
+    else if (!is_free(message, start, start + length))
         smcr_note_format(walk, item, &ei_smcr_clc_offset,
                                "The offset points into another part of the message");
     else

@@ -63,9 +63,6 @@ smcr_walk_t smcr_clc_subtree(const smcr_clc_message_t *message, const smcr_walk_
 void smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *walk,
                           unsigned end);
 
-/* Whether nothing of [start, end) has been decoded yet. */
-bool smcr_clc_is_free(const smcr_clc_message_t *message, unsigned start, unsigned end);
-
 /*
  * How many of the `count` entries of `size` bytes that field `hf` announces have room from `start`
  * on, up to the next part that has been decoded. Expert items say when it is fewer, and when it is

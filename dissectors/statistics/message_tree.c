@@ -170,7 +170,7 @@ count_llc(node_t top, const smcr_tap_t *packet)
 
     if (again)
         return;
-    count_version(node, llc->type & SMCR_LLC_TYPE_V2 ? 2 : 1);
+    count_version(node, (llc->type & SMCR_LLC_TYPE_V2) ? 2 : 1);
     count_direction(node, packet->record->direction);
     count_aspect(node, "Outcome", llc_outcome(llc, top.scope));
     if (deletes && llc->complete)

@@ -347,7 +347,7 @@ ends_at(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 }
 
 void
-smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream)
+smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *stream)
 {
     uint64_t end = stream->announced, begin = end;
     smcr_psn_t psn = arrival->psn;

@@ -55,7 +55,8 @@ bool smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr
 
 /* The CDC message that arrives announces up to stream->announced: requests of `conn` right before
  * it, whose place in the stream was not known, end there. */
-void smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream);
+void smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                    smcr_stream_t *stream);
 
 /* The receiver has taken the packet at `place` in; its position is known. */
 void smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);

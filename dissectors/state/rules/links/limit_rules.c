@@ -47,7 +47,7 @@ is_alive(const smcr_link_t *link, uint64_t until)
 /* Adds the link, unless it shares a device of one of the sides with one of the others. */
 static void
 add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_link_t *link,
-             bool sides[2])
+             const bool sides[2])
 {
     for (unsigned i = 0; i < *count; i++)
         for (int side = 0; side < 2; side++)
@@ -61,7 +61,7 @@ static unsigned
 count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
 {
     const smcr_link_t *links[LINKS_KNOWN];
-    bool sides[2] = {lgr->server ? client : server, lgr->server ? server : client};
+    const bool sides[2] = {lgr->server ? client : server, lgr->server ? server : client};
     unsigned count = 0;
 
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
