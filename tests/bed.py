@@ -87,8 +87,8 @@ def wireshark_version():
 
 
 def system_folder(name):
-    """A folder of the machine's Wireshark: "Plugins"; "configuration", with init.lua, colorfilters, dictionaries."""
-    return pathlib.Path(re.search(rf"^Global {name}:\s*(.+)$", installed_tshark("-G", "folders"), re.MULTILINE).group(1))
+    """A folder of the machine's Wireshark: "Plugins"; "Extcap path"; "configuration", with init.lua, colorfilters, dictionaries."""
+    return pathlib.Path(re.search(rf"^(?:Global )?{name}:\s*(.+)$", installed_tshark("-G", "folders"), re.MULTILINE).group(1))
 
 
 # Stand in for what builds: the plugin that was built for the tests comes out, which saves a minute of CPU time.

@@ -11,7 +11,8 @@ from bed import TOP
 SHELL = ["plugin/run", "plugin/install-packages", "plugin/package", "plugin/archive/install", "docs/examples/smcr-check",
          "tests/run", "tests/build", "tests/versions", "tests/packages", "tests/desk/window", "tests/fuzz/run", ".ci/run", "docs/pictures/make"]
 PYTHON = ["tests/fields-doc", "tests/experts-doc", "tests/docs-examples", "tests/golden/regenerate", "tests/summary",
-          "tests/synth/build", "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/tshark", "tests/desk/soak"]
+          "tests/synth/build", "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/tshark", "tests/desk/soak", "tests/wireshark-checks",
+          "tests/wireshark-suite"]
 
 
 def run(script, *arguments, **options):
@@ -44,7 +45,8 @@ def test_plain_shell_accepts_script(script):
 
 
 @pytest.mark.parametrize("script", ["plugin/run", "plugin/package", "tests/run", "tests/versions", "tests/packages",
-                                    "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/run", "tests/desk/soak", "docs/pictures/make"])
+                                    "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/run", "tests/desk/soak", "docs/pictures/make",
+                                    "tests/wireshark-checks", "tests/wireshark-suite"])
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""
