@@ -36,6 +36,7 @@ OTHERS = {
     "tests/desk/network.py ip": "it configures a network",
     "tests/test_portability.py errors": "it compiles",
     "tests/wireshark_source.py run": "apt-get and dpkg",
+    "tests/wireshark-checks main": "plugin/install-packages installs",
     "tests/wireshark-checks findings": "Wireshark's checkers read source, and start nothing of Wireshark",
     "tests/wireshark-suite check_plugins": "Wireshark's programs beside Wireshark's own files, with nobody's environment",
     "tests/wireshark-suite run_tests": "the same; the tests give each program a home",

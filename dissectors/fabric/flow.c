@@ -54,7 +54,6 @@ begin_again(smcr_flow_t *flow, uint32_t psn)
     begin(flow, psn);
 }
 
-/* Whether a packet with `psn` is too far from the flow's requests to belong to them. */
 static bool
 is_far(const smcr_flow_t *flow, uint32_t psn)
 {
