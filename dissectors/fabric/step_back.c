@@ -40,7 +40,6 @@ smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn, boo
     if (rnr || !nak->rnr)
         nak->when = when;
     nak->rnr |= rnr;
-    nak->sequence |= sequence;
     nak->fresh = true;
 }
 

@@ -34,7 +34,7 @@ typedef struct {
     smcr_psn_t psn;     /* 0: none */
     uint32_t step;      /* number of the step in which it came */
     uint32_t arrival;   /* NAKs of the flow so far, with it */
-    bool rnr, sequence; /* RNR NAK; NAK with code PSN sequence error */
+    bool rnr;           /* an RNR NAK was among them */
     smcr_when_t when;   /* the last RNR NAK, or, if there is none, the last NAK */
     bool fresh;         /* it came behind the flow's last request */
 } smcr_nak_t;

@@ -72,11 +72,11 @@ begin(smcr_collection_t *collection)
 /* ---- taking ---- */
 
 void
-smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt,
+smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo,
                          const struct tcpheader *tcp)
 {
     begin(collection);
-    smcr_tcp_flows_take(collection->tcp, pinfo, edt, tcp);
+    smcr_tcp_flows_take(collection->tcp, pinfo, tcp);
 }
 
 void

@@ -22,7 +22,7 @@ void smcr_collection_empty(smcr_collection_t *collection);
 
 /* What Wireshark's taps of the same names hand over; that of `frame` comes last for each frame. */
 void smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo,
-                              epan_dissect_t *edt, const struct tcpheader *tcp);
+                              const struct tcpheader *tcp);
 void smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
                                  const expert_info_t *item);
 void smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo,

@@ -154,7 +154,7 @@ take_facts(flow_t *flow, unsigned way, const smcr_tcp_segment_t *segment, smcr_w
 }
 
 void
-smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo, epan_dissect_t *edt,
+smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo,
                     const struct tcpheader *tcp)
 {
     smcr_when_t when = smcr_when(pinfo);
@@ -162,7 +162,6 @@ smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo, epan_diss
     smcr_tcp_segment_t segment;
     unsigned way;
 
-    (void)edt;
     if (!flow)
         return;
     way = way_of(flow, tcp);

@@ -31,7 +31,7 @@ typedef struct {
 smcr_tcp_flows_t *smcr_tcp_flows_new(wmem_allocator_t *scope);
 
 /* A segment, as Wireshark's tap `tcp` hands it over, while its frame is dissected. */
-void smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo, epan_dissect_t *edt,
+void smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo,
                          const struct tcpheader *tcp);
 
 /* Numbers of TCP streams are below this. */

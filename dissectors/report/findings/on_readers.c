@@ -17,7 +17,6 @@
 /* One direction of a connection, and how long its writer waited. */
 typedef struct {
     const smcr_connection_entry_t *conn;
-    const smcr_conn_way_entry_t *way;
     bool to_server;
     uint64_t waited; /* nanoseconds */
     uint64_t whole;  /* of the connection, nanoseconds */
@@ -28,7 +27,7 @@ wait_of(const smcr_connection_entry_t *conn, bool to_server)
 {
     const smcr_conn_way_entry_t *way =
         to_server ? &conn->client_to_server : &conn->server_to_client;
-    wait_t wait = {.conn = conn, .way = way, .to_server = to_server};
+    wait_t wait = {.conn = conn, .to_server = to_server};
 
     if (smcr_known(way->blocked_count) || smcr_known(way->window_full_count))
         wait.waited = MAX(smcr_known(way->blocked_s), smcr_known(way->window_full_s));

@@ -97,7 +97,7 @@ collect(smcr_listeners_t *listeners, unsigned tap, packet_info *pinfo, epan_diss
         smcr_collection_take_frame(collection, pinfo, edt);
         break;
     case TCP:
-        smcr_collection_take_tcp(collection, pinfo, edt, data);
+        smcr_collection_take_tcp(collection, pinfo, data);
         break;
     case SMCR:
         smcr_collection_take_smcr(collection, pinfo, data);

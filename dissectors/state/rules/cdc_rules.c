@@ -66,9 +66,8 @@ check_step(const said_t *said)
 /* A cursor of the message, and that of the message before. */
 typedef struct {
     const char *name;
-    const smcr_stream_t *stream; /* that it moves in */
-    uint32_t size;               /* of the element, bytes; 0: not known */
-    uint32_t base;               /* offset of its first byte of data */
+    uint32_t size; /* of the element, bytes; 0: not known */
+    uint32_t base; /* offset of its first byte of data */
     smcr_cursor_t before, now;
 } cursor_t;
 
@@ -136,9 +135,9 @@ check_cursors(const said_t *said)
     int receiver = said->arrival->qp->side;
     const smcr_conn_t *conn = said->conn;
 
-    check_cursor(said, &(cursor_t){"producer", &said->receiver->in, said->receiver->size,
+    check_cursor(said, &(cursor_t){"producer", said->receiver->size,
                                    base_of(conn, receiver), said->sender->prod, said->cdc->prod});
-    check_cursor(said, &(cursor_t){"consumer", &said->sender->in, said->sender->size,
+    check_cursor(said, &(cursor_t){"consumer", said->sender->size,
                                    base_of(conn, !receiver), said->sender->cons, said->cdc->cons});
 }
 
