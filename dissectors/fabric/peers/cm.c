@@ -276,19 +276,7 @@ learn_service(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
     conn->service_known = true;
     conn->service_id = message->service_id;
     conn->port_known = message->has_port;
-    conn->port_space = message->port_space;
     conn->port = message->port;
-}
-
-static void
-learn_req(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
-{
-    conn->req_known = true;
-    conn->transport = message->transport;
-    conn->mtu = message->mtu;
-    conn->retry_count = message->retry_count;
-    conn->local_ack_timeout = message->local_ack_timeout;
-    conn->flow_label = message->flow_label;
 }
 
 /* A DREQ takes a queue pair from no connection but one that has ended. */
@@ -320,8 +308,7 @@ learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
         take_qp(cm, end, message->qpn);
     if (message->has_psn) {
         other->psn = message->starting_psn;
-        other->rnr_retry_count = message->rnr_retry_count;
-        other->psn_known = other->rnr_known = true;
+        other->psn_known = true;
     }
     if (message->has_remote_qpn)
         learn_remote_qpn(cm, other, message->remote_qpn);
@@ -346,15 +333,8 @@ learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
     take_id(cm, other, sending->other_id);
     learn_ends(cm, end, other, message);
     learn_service(conn, message);
-    if (message->attribute == SMCR_CM_REQ)
-        learn_req(conn, message);
-    if (message->attribute == SMCR_CM_SIDR_REP) {
-        conn->status_known = true;
-        conn->status = message->status;
-    }
     if (message->attribute == SMCR_CM_REJ && !conn->rejected) {
         conn->rejected = true;
-        conn->rejected_by = end->side;
         conn->reason = message->reason;
     }
 }

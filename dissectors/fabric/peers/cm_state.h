@@ -31,36 +31,27 @@ typedef struct {
     uint32_t id;            /* communication ID; SIDR: the request ID (client). 0: not known */
     uint32_t qpn;           /* with `qpn_known` */
     uint32_t psn;           /* with `psn_known`: first that this end *sends* with */
-    uint8_t rnr_retry_count; /* with `rnr_known`: that this end sends with */
     uint8_t state;          /* with `state_known`: enum smcr_cm_state, after the last message */
     uint8_t before;         /* state before the last message that moved it when it came */
     uint8_t heard;          /* that message: smcr_cm_event_t; 0: it has sent another since */
     uint8_t side : 1;       /* of the connection */
     uint8_t qpn_known : 1;
     uint8_t psn_known : 1;
-    uint8_t rnr_known : 1;
     uint8_t state_known : 1;
 } smcr_cm_end_t;
 
 typedef struct {
     uint32_t index;         /* of all connections of the capture, from 0 */
-    uint32_t flow_label;    /* with `req_known`: of the primary path */
     uint64_t tid;           /* of the REQ, and of its answers; see `tid_known` */
     uint64_t service_id;    /* with `service_known` */
     uint16_t port;          /* with `port_known`: the service ID is one of RDMA-CM */
-    uint8_t port_space;     /* likewise */
-    uint8_t status;         /* with `status_known`: of the SIDR_REP */
     uint16_t reason;        /* with `rejected`: of the REJ */
-    uint8_t transport, mtu, retry_count, local_ack_timeout; /* with `req_known`: as in a REQ */
     uint8_t sidr : 1;       /* it is no connection: SIDR asks for a UD queue pair */
     uint8_t roles_known : 1; /* ends[0] is the client; else it is who was seen first */
     uint8_t tid_known : 1;
-    uint8_t req_known : 1;  /* the capture has its REQ */
     uint8_t service_known : 1;
     uint8_t port_known : 1;
-    uint8_t status_known : 1;
     uint8_t rejected : 1;   /* there has been a REJ */
-    uint8_t rejected_by : 1; /* side that sent the first REJ */
     smcr_cm_end_t ends[2];  /* client: who sends the REQ; server */
     smcr_cm_first_t first[2][SMCR_CM_KINDS]; /* by side: use smcr_cm_frame() */
 } smcr_cm_conn_t;
