@@ -258,7 +258,7 @@ EVERY = [Mutation(*row) for row in (
      "smcr_naks_count(&flow->nak)) ", "flow->rnr_nak) "),
     (TABLES, "versions-of-llc", "dissectors/statistics/message_tree.c",
      "statistics/test_message_tree.py::test_every_node_is_what_the_bytes_say[6.1-v2-a-first-contact-ipv4]",
-     "count_version(node, llc->type & SMCR_LLC_TYPE_V2 ? 2 : 1);", "count_version(node, 1);"),
+     "count_version(node, (llc->type & SMCR_LLC_TYPE_V2) ? 2 : 1);", "count_version(node, 1);"),
     (TABLES, "runs-are-never-closed", "dissectors/statistics/flow_runs.c",
      "statistics/test_flow_graph.py::test_data_do_not_run_past_another_arrow",
      "smcr_runs_close(smcr_runs_t *runs)\n{\n    runs->link = NULL;", "smcr_runs_close(smcr_runs_t *runs)\n{\n    (void)runs;"),
