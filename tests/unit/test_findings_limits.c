@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include <time.h>
+
 #include "scene.h"
 
 /* ---- scenes ---- */
@@ -145,6 +147,34 @@ ended(scene_t *scene)
     notice(scene, "smcr.packet_retransmitted.ended", 0x00200000, 90);
 }
 
+enum { HOSTS = 150, MANY = HOSTS * HOSTS };
+
+/* Flows there and back between many addresses; nothing has brought them together, and all
+ * acknowledge. */
+static void
+many_directions(scene_t *scene)
+{
+    for (unsigned i = 0; i < 2 * MANY; i++) {
+        unsigned host = i / 2;
+        const char *one = wmem_strdup_printf(scene->scope, "10.1.%u.1", host % HOSTS);
+        const char *other = wmem_strdup_printf(scene->scope, "10.2.%u.1", host / HOSTS);
+        smcr_rdma_entry_t *data = flow(scene, i % 2 ? other : one, i % 2 ? one : other);
+        smcr_opcodes_count(&data->opcodes, scene->scope, 17);
+    }
+}
+
+/* It does not look through all flows for each of them: that took ten seconds of this. */
+static void
+test_many_directions(void)
+{
+    clock_t begin = clock();
+    char *found = scene_findings(many_directions);
+
+    g_assert_cmpstr(found, ==, "");
+    g_assert_cmpint(clock() - begin, <, CLOCKS_PER_SEC);
+    g_free(found);
+}
+
 /* ---- cases ---- */
 
 /* `found`: severity and kind of each finding, in their order. */
@@ -169,6 +199,8 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    wmem_init();
     scene_add_cases("/findings/limits", cases, G_N_ELEMENTS(cases));
+    g_test_add_func("/findings/limits/many directions", test_many_directions);
     return g_test_run();
 }

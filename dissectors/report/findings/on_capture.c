@@ -90,23 +90,42 @@ find_lack(smcr_finder_t *finder)
 
 /* ---- one direction alone ---- */
 
-static bool
-has_reverse(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+static guint
+hash_way(gconstpointer key)
+{
+    const smcr_rdma_entry_t *flow = key;
+
+    return 31 * wmem_str_hash(flow->src) + wmem_str_hash(flow->dst);
+}
+
+static gboolean
+equal_ways(gconstpointer one_key, gconstpointer other_key)
+{
+    const smcr_rdma_entry_t *one = one_key, *other = other_key;
+
+    return strcmp(one->src, other->src) == 0 && strcmp(one->dst, other->dst) == 0;
+}
+
+/* A flow from each address to each other one. */
+static wmem_map_t *
+ways_of(const smcr_finder_t *finder)
 {
     const smcr_list_t *flows = &finder->report->rdma_flows;
+    wmem_map_t *ways = wmem_map_new(finder->scope, hash_way, equal_ways);
 
     for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_rdma_entry_t *other = flows->entries[i];
-        if (g_strcmp0(other->src, flow->dst) == 0 && g_strcmp0(other->dst, flow->src) == 0)
-            return true;
+        const smcr_rdma_entry_t *flow = flows->entries[i];
+        if (flow->src && flow->dst)
+            wmem_map_insert(ways, flow, flows->entries[i]);
     }
-    return false;
+    return ways;
 }
 
 /* Who acknowledges has got packets, and the capture has none of them. */
 static bool
-is_one_sided(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+is_one_sided(const smcr_finder_t *finder, wmem_map_t *ways, const smcr_rdma_entry_t *flow)
 {
+    const smcr_rdma_entry_t reverse = {.src = flow->dst, .dst = flow->src};
     bool acknowledges = false;
 
     if (!flow->src || !flow->dst || smcr_flow_peer(finder, flow) ||
@@ -114,18 +133,19 @@ is_one_sided(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
         return false;
     for (unsigned i = 0; i < flow->opcodes.length; i++)
         acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
-    return acknowledges && !has_reverse(finder, flow);
+    return acknowledges && !wmem_map_contains(ways, &reverse);
 }
 
 static void
 find_one_sided(smcr_finder_t *finder)
 {
     const smcr_list_t *flows = &finder->report->rdma_flows;
+    wmem_map_t *ways = ways_of(finder);
     const smcr_rdma_entry_t *first = NULL;
     smcr_finding_entry_t *finding;
 
     for (uint32_t i = 0; i < flows->length && !first; i++)
-        if (is_one_sided(finder, flows->entries[i]))
+        if (is_one_sided(finder, ways, flows->entries[i]))
             first = flows->entries[i];
     if (!first)
         return;
