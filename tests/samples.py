@@ -11,8 +11,10 @@ from bed import ALL, FOLDERS, PACKED, captures
 
 # Of so many captures the default run takes one. A row of a test goes before that of its file.
 SHARES = {
+    "facts/test_calm.py": 3,
     "facts/test_comparison.py": 4,
     "facts/test_counts.py": 2,
+    "facts/test_elastic.py": 3,
     "facts/test_fabric.py::test_disorder": 4,
     "facts/test_findings.py::test_report_of": 2,
     "facts/test_heuristics.py": 3,
@@ -24,12 +26,12 @@ SHARES = {
     "facts/test_report_roce.py": 3,
     "facts/test_report_schema.py": 3,
     "facts/test_report_tcp.py": 3,
-    "facts/test_roce.py": 2,
+    "facts/test_roce.py": 3,
     "facts/test_state_exchanges.py": 2,
     "facts/test_state_passes.py": 5,
     "facts/test_statements.py": 4,
     "facts/test_window.py": 3,
-    "facts/test_wire.py": 2,
+    "facts/test_wire.py": 3,
     "statistics/test_conversation_filters.py": 4,
     "statistics/test_conversations.py": 4,
     "statistics/test_flow_graph.py": 4,

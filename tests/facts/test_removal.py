@@ -17,7 +17,7 @@ from bed import ALL, captures
 from scenes import constant
 
 RULES = [name for name in captures("synthetic", "malformed") if name.startswith(("rule-", "peer-"))]
-SAMPLES = {"single": 6, "pair": 1, "5 %": 1, "30 %": 1, "block": 2, "start": 2, "one host": 2, "swapped": 2,
+SAMPLES = {"single": 3, "pair": 1, "5 %": 1, "30 %": 1, "block": 1, "start": 1, "one host": 1, "swapped": 1,
            "shuffled": 1, "copies": 1, "snap": 1}
 BREACH = ["smcr.breach"]
 

@@ -15,7 +15,7 @@ from hostile import Shower, sanitized
 
 SEEDS = 8 if ALL else 3
 SNAP_LENGTHS = 12 if ALL else 5
-STRIDE = 1 if ALL else 2  # of the layouts that a capture brings
+STRIDE = 1 if ALL else 4  # of the layouts that a capture brings
 SMALL = 25_000  # bytes of a real capture that is mutated
 
 MADE = {**captures("synthetic"), **captures("malformed")}
