@@ -69,8 +69,10 @@ def pytest_collection_modifyitems(config, items):
         wanted.append(is_quick)
     if config.option.part:
         wanted.append(lambda item: is_of_part(item, config.option.part))
-    left_out = [each for each in items if not all(wants(each) for wants in wanted)]
-    items[:] = [each for each in items if all(wants(each) for wants in wanted)]
+    chosen, left_out = [], []
+    for each in items:
+        (chosen if all(wants(each) for wants in wanted) else left_out).append(each)
+    items[:] = chosen
     config.hook.pytest_deselected(items=left_out)
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)

@@ -10,27 +10,13 @@
 
 #include "wire/wire.h"
 
-static const smcr_cm_conn_t *
-conn_of(const smcr_cm_end_t *end)
-{
-    const void *client = end - end->side;
-
-    return (const void *)((const char *)client - offsetof(smcr_cm_conn_t, ends));
-}
-
-static const smcr_cm_end_t *
-peer_of(const smcr_cm_end_t *end)
-{
-    return end->side == SMCR_CM_CLIENT ? end + 1 : end - 1;
-}
-
 static guint
 hash_id(gconstpointer key)
 {
     const smcr_cm_end_t *end = key;
-    uint64_t of_one = smcr_gid_mix((uint64_t)conn_of(end)->sidr << 32 | end->id, end->gid);
+    uint64_t of_one = smcr_gid_mix((uint64_t)smcr_cm_conn_of(end)->sidr << 32 | end->id, end->gid);
 
-    return (guint)smcr_gid_mix(of_one, peer_of(end)->gid);
+    return (guint)smcr_gid_mix(of_one, smcr_cm_peer_of(end)->gid);
 }
 
 static gboolean
@@ -38,9 +24,9 @@ equal_ids(gconstpointer one_key, gconstpointer other_key)
 {
     const smcr_cm_end_t *one = one_key, *other = other_key;
 
-    return one->id == other->id && conn_of(one)->sidr == conn_of(other)->sidr &&
+    return one->id == other->id && smcr_cm_conn_of(one)->sidr == smcr_cm_conn_of(other)->sidr &&
            memcmp(one->gid, other->gid, SMCR_GID_LENGTH) == 0 &&
-           memcmp(peer_of(one)->gid, peer_of(other)->gid, SMCR_GID_LENGTH) == 0;
+           memcmp(smcr_cm_peer_of(one)->gid, smcr_cm_peer_of(other)->gid, SMCR_GID_LENGTH) == 0;
 }
 
 static guint

@@ -14,17 +14,19 @@
 
 #include "cm_state.h"
 
-/* The connection of an end, and its other end. */
+/* The connection of an end, and its other end. Like strchr(), they take what is const, too. */
 static inline smcr_cm_conn_t *
-smcr_cm_conn_of(smcr_cm_end_t *end)
+smcr_cm_conn_of(const smcr_cm_end_t *end)
 {
-    return (smcr_cm_conn_t *)(void *)((char *)(end - end->side) - offsetof(smcr_cm_conn_t, ends));
+    uintptr_t client = (uintptr_t)(end - end->side);
+
+    return (smcr_cm_conn_t *)(client - offsetof(smcr_cm_conn_t, ends));
 }
 
 static inline smcr_cm_end_t *
-smcr_cm_peer_of(smcr_cm_end_t *end)
+smcr_cm_peer_of(const smcr_cm_end_t *end)
 {
-    return end->side == SMCR_CM_CLIENT ? end + 1 : end - 1;
+    return &smcr_cm_conn_of(end)->ends[!end->side];
 }
 
 /* Tables of ends, which own none: by ID, between two GIDs (those of SIDR are others), and by queue
