@@ -210,10 +210,10 @@ session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length)
 void
 session_close(bool sound)
 {
-    taps_reset();
+    taps_reset(tree_at_once);
     for (unsigned i = prelude_count; i < frame_count; i++)
         dissect(&frames[i], with_tree, sound);
-    taps_reset();
+    taps_reset(!tree_at_once);
     for (unsigned i = 0; i < frame_count; i++) {
         frame_data_destroy(&frames[i].data);
         free(frames[i].bytes);

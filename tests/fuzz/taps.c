@@ -142,7 +142,7 @@ look_at_objects(void)
 }
 
 void
-taps_reset(void)
+taps_reset(bool draw)
 {
     size_t written = (size_t)follow.bytes_written[0] + follow.bytes_written[1];
 
@@ -152,7 +152,8 @@ taps_reset(void)
     follow_reset_stream(&follow);
     follow.seq[0] = follow.seq[1] = 0;
     look_at_objects();
-    draw_tap_listeners(TRUE);
+    if (draw)
+        draw_tap_listeners(TRUE);
     reset_tap_listeners();
     reset_srt_table(times.srt_array);
     get_eo_reset_func(exporter)();

@@ -16,7 +16,7 @@ void taps_start(void);
 /* As if the user had selected the packet: menus ask for its filters. */
 void taps_select(packet_info *pinfo);
 
-/* Forgets what has come, after a look at it. */
-void taps_reset(void);
+/* Forgets what has come, after a look at it. `draw`: reports and tables are made of it, too. */
+void taps_reset(bool draw);
 
 #endif /* SMCR_FUZZ_TAPS_H */
