@@ -143,7 +143,7 @@ test_breach(void)
 static void
 test_many_links(void)
 {
-    enum { LINKS = 5000, KEPT = 512 };
+    enum { LINKS = 5000, KEPT = 64 };
     scene_t scene;
     smcr_link_t *link = NULL;
     unsigned count = 0;
