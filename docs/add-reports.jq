@@ -45,16 +45,86 @@ def added:
           | from_entries
       end;
 
-# The input is a list of entries: their members of these names, added up.
-def members($names):
+# The input is a list of entries: what their summary has of them, added up.
+def members($summary):
     . as $entries
-    | $names
-    | map({key: ., value: (. as $name | $entries | map(.[$name]) | added)})
-    | from_entries;
+    | $summary
+    | with_entries(.key as $name | select($entries[0] | has($name)) | .value = ($entries | map(.[$name]) | added));
 
-# An object whose members are the first known ones.
-def first_members:
-    . as $objects | .[0] | with_entries(.key as $key | .value = ($objects | map(.[$key]) | first_known));
+# ---- rules: tests/figures-doc writes them ----
+def rules: {
+    "capture": {"frames": "total", "bytes": "total", "first_time": "earliest", "last_time": "latest", "cut_frames":
+        "total", "passes": "same", "filter": "same", "wireshark": "same", "plugin": "same", "smcr_roce": "same",
+        "check_icrc": "same"},
+    "number_pair": {"client": "first", "server": "first"},
+    "text_pair": {"client": "first", "server": "first"},
+    "endpoint": {"addr": "first", "port": "first"},
+    "conn_way": {"bytes": "total", "writes": "total", "cdc": "total", "repeated_packets": "total", "repeated_bytes":
+        "total", "blocked_count": "total", "blocked_s": "total", "window_full_count": "total", "window_full_s":
+        "total", "ack_time_s": "total", "read_time_s": "total", "urgent_count": "total", "unread_bytes": "tail",
+        "unannounced_bytes": "tail"},
+    "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
+        "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
+        ["unknown", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own", "links": "own",
+        "setup_s": "first", "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time":
+        "latest", "began_before": "head", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"],
+        "client_to_server": "own", "server_to_client": "own"},
+    "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
+    "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
+    "queue_pair": {"gid": "first", "qpn": "first"},
+    "link": {"number": "first", "index": "own", "state": ["unconfirmed", "active", "rejected", "deleted"],
+        "mtu_bytes": "first", "client": {"of": "queue_pair"}, "server": {"of": "queue_pair"}, "added_frame": "null",
+        "added_time": "first", "deleted_frame": "null", "deleted_time": "last", "delete_reason": "first",
+        "moved_from": "total", "moved_to": "total", "flows": "own"},
+    "rmb": {"owner": "first", "size_bytes": "first", "rkeys": "own", "va": "first", "confirmed_frame": "null",
+        "confirmed_time": "first", "deleted_frame": "null", "deleted_time": "last", "streams": "own"},
+    "link_group": {"index": "own", "version": "first", "type": "last", "peers": {"of": "peers"}, "eid": "first",
+        "vlan": "first", "first_frame": "null", "first_time": "earliest", "ended_frame": "null", "ended_time": "last",
+        "links": "own", "rmbs": "own"},
+    "fallback": {"code": "head", "reason": "head", "by": "head", "count": "total"},
+    "breach": {"kind": "head", "by": "head", "count": "total", "frame": "null", "time": "earliest"},
+    "finding": {"severity": ["chat", "note", "warn", "error"], "kind": "own", "text": "own", "frame": "null", "time":
+        "earliest", "filter": "own", "count": "total"},
+    "flow_cm": {"client_state": "last", "server_state": "last", "service_id": "first", "port": "first",
+        "reject_reason": "first"},
+    "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
+        "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "kind": ["other", "cm", "smc-r"], "cm": {"of":
+        "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
+        "packets": "total", "bytes": "total", "payload_bytes": "total", "goodput_bytes": "total", "opcodes": "total",
+        "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp": "total", "repeated": "total", "repeated_after":
+        "total", "copies": "total", "gaps": "total", "missing": "total", "icrc": "total", "ack_time_s": "total",
+        "completion_time_s": "total", "ce_to_cnp_s": "total"},
+    "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
+        "dst_port": "head", "first_time": "earliest", "ecn_initiated": "first", "ecn_accepted": "first", "up":
+        "total", "down": "total"},
+    "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
+        "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
+        "rdma_flows": "own", "tcp_flows": "own"}
+};
+# ---- end of the rules ----
+
+# What has a rule of its own below, until that has been asked.
+def unset: "add-reports.jq has no rule for it";
+
+# The input is a list of entries of this kind: one entry, its members added up by their rules.
+def combined($rules; $kind):
+    def by($rule):
+        if $rule == "total" then added
+        elif $rule == "first" then first_known
+        elif $rule == "last" then last_known
+        elif $rule == "head" then .[0]
+        elif $rule == "tail" then .[-1]
+        elif $rule == "earliest" then earliest
+        elif $rule == "latest" then latest
+        elif $rule == "same" then same
+        elif $rule | type == "array" then highest($rule)
+        elif $rule | type == "object" then known | if length == 0 then null else combined($rules; $rule.of) end
+        elif $rule == "own" then unset
+        else null end;
+    . as $entries
+    | $rules[$kind]
+    | with_entries(.key as $name | .value as $rule | .value = ($entries | map(.[$name]) | by($rule)));
+def combined($kind): combined(rules; $kind);
 
 # ---- parts ----
 
@@ -147,12 +217,7 @@ def joined_tcp:
           | map(if [.src, .src_port] == $source then . else turned_tcp end))
     | in_order;
 
-def tcp_flow($number):
-    {tcp_stream: $number, tcp_isn: (map(.tcp_isn) | first_members)}
-    + (.[0] | {src, dst, src_port, dst_port})
-    + {first_time: (map(.first_time) | earliest), ecn_initiated: (map(.ecn_initiated) | first_known),
-       ecn_accepted: (map(.ecn_accepted) | first_known)}
-    + members(["up", "down"]);
+def tcp_flow($number): combined("tcp") + {tcp_stream: $number};
 
 # ---- link groups, links, RMBs ----
 
@@ -218,29 +283,13 @@ def joined_rmbs($groups; $links):
     | sort_by(.[0].name | split("/") | map(tonumber? // -1));
 
 def link($number; $flows):
-    {number: (map(.number) | first_known), index: $number,
-     state: (map(.state) | highest(["unconfirmed", "active", "rejected", "deleted"])),
-     mtu_bytes: (map(.mtu_bytes) | first_known), client: (map(.client) | first_members),
-     server: (map(.server) | first_members), added_frame: null, added_time: (map(.added_time) | first_known),
-     deleted_frame: null, deleted_time: (map(.deleted_time) | last_known),
-     delete_reason: (map(.delete_reason) | first_known)}
-    + members(["moved_from", "moved_to"])
-    + {flows: [.[] | $flows[name_of(.flows[])]] | known | unique};
+    combined("link") + {index: $number, flows: [.[] | $flows[name_of(.flows[])]] | known | unique};
 
 def rmb($streams):
-    {owner: (map(.owner) | first_known), size_bytes: (map(.size_bytes) | first_known),
-     rkeys: ([.[].rkeys[]] | unique),
-     va: (map(.va) | first_known), confirmed_frame: null, confirmed_time: (map(.confirmed_time) | first_known),
-     deleted_frame: null, deleted_time: (map(.deleted_time) | last_known),
-     streams: ([.[] | $streams[name_of(.streams[])]] | known | unique)};
+    combined("rmb") + {rkeys: [.[].rkeys[]] | unique, streams: [.[] | $streams[name_of(.streams[])]] | known | unique};
 
 # `links` and `rmbs`: those of this group, ready.
-def link_group($number; $links; $rmbs):
-    {index: $number, version: (map(.version) | first_known), type: (map(.type) | last_known),
-     peers: {client: (map(.peers.client) | first_members), server: (map(.peers.server) | first_members)},
-     eid: (map(.eid) | first_known), vlan: (map(.vlan) | first_known), first_frame: null,
-     first_time: (map(.first_time) | earliest), ended_frame: null, ended_time: (map(.ended_time) | last_known),
-     links: $links, rmbs: $rmbs};
+def link_group($number; $links; $rmbs): combined("link_group") + {index: $number, links: $links, rmbs: $rmbs};
 
 # ---- connections ----
 
@@ -288,26 +337,18 @@ def without_end: .unread_bytes = null | .unannounced_bytes = null;
 def direction(way):
     (if tells_the_end then . else .[-1] |= (way |= without_end) end)
     | map(way)
-    | members(["bytes", "writes", "cdc", "repeated_packets", "repeated_bytes", "blocked_count", "blocked_s",
-             "window_full_count", "window_full_s", "ack_time_s", "read_time_s", "urgent_count"])
-    + {unread_bytes: .[-1].unread_bytes, unannounced_bytes: .[-1].unannounced_bytes};
+    | combined("conn_way");
 
 def links_of_connection:
     [.[].links[] | .from_frame = null]
     | reduce .[] as $link ([]; if .[-1].number == $link.number and length > 0 then . else . + [$link] end);
 
 def connection($number; $tcp):
-    {stream: $number, tcp_stream: (map($tcp[name_of(.tcp_stream) // ""]) | first_known),
-     tcp_isn: (map(.tcp_isn) | first_members), tokens: (map(.tokens) | first_members),
-     client: (map(.client) | first_members), server: (map(.server) | first_members),
-     version: (map(.version) | first_known),
-     outcome: (map(.outcome) | highest(["unknown", "tcp", "smc-d", "smc-r", "fallback"])),
-     fallback: (map(.fallback) | first_known | if . then .frame = null else . end),
-     link_group: (map(.group) | first_known), links: links_of_connection, setup_s: (map(.setup_s) | first_known),
-     first_frame: null, first_time: (map(.first_time) | earliest), last_frame: null,
-     last_time: (map(.last_time) | latest), began_before: .[0].began_before, goes_on: .[-1].goes_on,
-     close: (map(.close) | highest(["unknown", "open", "normal", "reset", "abort"])),
-     client_to_server: direction(.client_to_server), server_to_client: direction(.server_to_client)};
+    combined("connection")
+    + {stream: $number, tcp_stream: map($tcp[name_of(.tcp_stream) // ""]) | first_known,
+       fallback: map(.fallback) | first_known | (if . then .frame = null else . end),
+       link_group: map(.group) | first_known, links: links_of_connection,
+       client_to_server: direction(.client_to_server), server_to_client: direction(.server_to_client)};
 
 # ---- RDMA flows ----
 
@@ -331,41 +372,22 @@ def joined_flows($links):
     | map(if .[0] | .src and .dst and .dst_qpn then runs(continues_flow)[] else .[] | [.] end)
     | in_order;
 
-def cm_of_flow:
-    known
-    | if length == 0 then null
-      else {client_state: (map(.client_state) | last_known), server_state: (map(.server_state) | last_known),
-            service_id: (map(.service_id) | first_known), port: (map(.port) | first_known),
-            reject_reason: (map(.reject_reason) | first_known)} end;
-
-def flow_counts: ["packets", "bytes", "payload_bytes", "goodput_bytes", "opcodes", "ecn", "nak", "rnr_nak", "cnp",
-                  "repeated", "repeated_after", "copies", "gaps", "missing", "icrc", "ack_time_s",
-                  "completion_time_s", "ce_to_cnp_s"];
-
 def flow($number; $flows):
-    {index: $number, peer: (map($flows[name_of(.peer) // ""]) | first_known), src: .[0].src, dst: .[0].dst,
-     src_qpn: (map(.src_qpn) | first_known),
-     src_qpn_from: (map(.src_qpn_from) | highest(["ack", "port", "deth", "cm", "llc", "clc"])),
-     dst_qpn: .[0].dst_qpn, kind: (map(.kind) | highest(["other", "cm", "smc-r"])), cm: (map(.cm) | cm_of_flow),
-     first_frame: null, first_time: (map(.first_time) | earliest), last_frame: null,
-     last_time: (map(.last_time) | latest)}
-    + members(flow_counts);
+    combined("rdma") + {index: $number, peer: map($flows[name_of(.peer) // ""]) | first_known};
 
 # ---- lists by kind ----
 
 def joined_fallbacks:
     [.[].fallbacks[]]
     | group_by([.code, .reason, .by])
-    | map({code: .[0].code, reason: .[0].reason, by: .[0].by, count: (map(.count) | total)})
+    | map(combined("fallback"))
     | sort_by(-.count);
 
 def joined_breaches:
     [.[].breaches[]]
     | group_by([.kind, .by])
-    | map({kind: .[0].kind, by: .[0].by, count: (map(.count) | total), frame: null, time: (map(.time) | earliest)})
+    | map(combined("breach"))
     | sort_by(-.count);
-
-def severities: ["chat", "note", "warn", "error"];
 
 # A filter with a number that holds in its file only says nothing of the sum.
 def holds_in_one_file:
@@ -374,11 +396,10 @@ def holds_in_one_file:
 
 def finding:
     (max_by([.count])) as $worst
-    | {severity: (map(.severity) | highest(severities)), kind: $worst.kind,
+    | combined("finding")
+    + {kind: $worst.kind,
        text: (if length == 1 then $worst.text else "\($worst.text) (one of \(length) such findings)" end),
-       frame: null, time: (map(.time) | earliest),
-       filter: (map(.filter) | same | if . and holds_in_one_file then null else . end),
-       count: (map(.count) | total)};
+       filter: map(.filter) | same | (if . and holds_in_one_file then null else . end)};
 
 def joined_findings:
     [.[].findings[]]
@@ -386,17 +407,10 @@ def joined_findings:
     | group_by(.value.kind)
     | sort_by(.[0].key)
     | map(map(.value) | finding)
-    | sort_by(.severity as $severity | -(severities | index($severity)))
+    | sort_by(.severity as $severity | -(rules.finding.severity | index($severity)))
     | .[:10];
 
 # ---- the whole ----
-
-def capture:
-    map(.capture)
-    | {frames: (map(.frames) | total), bytes: (map(.bytes) | total), first_time: (map(.first_time) | earliest),
-       last_time: (map(.last_time) | latest), cut_frames: (map(.cut_frames) | total), passes: (map(.passes) | same),
-       filter: (map(.filter) | same), wireshark: (map(.wireshark) | same), plugin: (map(.plugin) | same),
-       smcr_roce: (map(.smcr_roce) | same), check_icrc: (map(.check_icrc) | same)};
 
 # A single time, as a distribution.
 def sample: {count: 1, sum: ., sum_of_squares: (. * .), min: ., max: .};
@@ -405,16 +419,16 @@ def sample: {count: 1, sum: ., sum_of_squares: (. * .), min: ., max: .};
 def summary($of_first; $icrc):
     {connections: (if .connections == [] then $of_first.connections
                    else .connections
-                       | {count: length, setup_s: (map(.setup_s) | known | map(sample) | distribution)}
-                         + members(["client_to_server", "server_to_client"]) end),
+                       | {count: length} + members($of_first.connections)
+                         + {setup_s: map(.setup_s) | known | map(sample) | distribution} end),
      link_groups: {count: (.link_groups | length)},
      fallbacks: {count: (.fallbacks | map(.count) | add // 0)},
      breaches: {count: (.breaches | map(.count) | add // 0)},
      findings: {count: (.findings | map(.count) | total // 0)},
      rdma_flows: (if .rdma_flows == [] then $of_first.rdma_flows
-                  else .rdma_flows | {count: length} + members(flow_counts) end | .icrc = $icrc),
+                  else .rdma_flows | {count: length} + members($of_first.rdma_flows) end | .icrc = $icrc),
      tcp_flows: (if .tcp_flows == [] then $of_first.tcp_flows
-                 else .tcp_flows | {count: length} + members(["up", "down"]) end)};
+                 else .tcp_flows | {count: length} + members($of_first.tcp_flows) end)};
 
 # {name of a flow: number of its link}
 def links_of_flows:
@@ -439,8 +453,8 @@ def whole:
     | (joined_rmbs($groups; $links | map(. as $parts | .[] | {key: .name, value: $parts}) | from_entries)
        | map({group: .[0].group, it: rmb($streams)})
        | group_by(.group) | map({key: "\(.[0].group)", value: map(.it)}) | from_entries) as $rmbs_by_group
-    | {schema: "smcr-report/1", capture: capture, ip: (map(.ip) | added), dropped: (map(.dropped) | total),
-       summary: null,
+    | combined("report")
+    + {schema: "smcr-report/1", summary: null,
        connections: [$connections | to_entries[] | .key as $number | .value | connection($number; $tcp_numbers)],
        link_groups: [$groups | to_entries[] | .key as $number | .value
                      | link_group($number; $links_by_group["\($number)"] // []; $rmbs_by_group["\($number)"] // [])],
@@ -454,7 +468,7 @@ def whole:
 # Names of all members, as ".connections.outcome"; but for quotients, which are no sums.
 def names($at):
     if type == "object" then
-        keys_unsorted[] as $key | select($key != "derived")
+        keys_unsorted[] as $key | select($key != "derived" and .[$key] != unset)
         | "\($at).\($key)", (.[$key] | names("\($at).\($key)"))
     elif type == "array" then .[] | names($at)
     else empty end;

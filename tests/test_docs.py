@@ -5,6 +5,7 @@ import re
 import expert_items
 import examples
 import fields
+import figures
 import properties
 import pytest
 from bed import TOP, wireshark_version
@@ -15,6 +16,12 @@ LONGEST_LINE = 118  # of a document that a person writes; what a command prints 
 def test_fields_are_documented(tshark):
     text = (TOP / "docs" / "fields.md").read_text(encoding="utf-8")
     assert text == fields.document(tshark), "docs/fields.md is stale: tests/fields-doc writes it"
+
+
+@pytest.mark.parametrize("path", figures.DOCUMENTS, ids=lambda path: path.name)
+def test_figures_of_the_report_are_documented(path):
+    text = path.read_text(encoding="utf-8")
+    assert text == figures.DOCUMENTS[path](text), f"{path.name} is stale: tests/figures-doc writes it"
 
 
 def test_every_test_holds_a_property():

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 
+import figures
 import pytest
 from bed import PACKED, TOP, captures
 from report_schema import ADD_REPORTS, ALL_OF_IT, added, entry, problems, report, report_of, spread
@@ -40,7 +41,7 @@ def first_file(**changes):
     group = entry("link_group", index=0, first_time=at(1), links=[link], peers={"client": {"host_name": "a"}},
                   rmbs=[entry("rmb", owner="server", rkeys=[{"link": 1, "rkey": "0x00000001"}], streams=[0])])
     group["peers"]["client"]["peer_id"] = "0x0000000000000001"
-    flow = entry("rdma_flow", index=0, src="fe80::a", dst="fe80::b", dst_qpn=1235, kind="smc-r", packets=10,
+    flow = entry("rdma", index=0, src="fe80::a", dst="fe80::b", dst_qpn=1235, kind="smc-r", packets=10,
                  opcodes={"RC_ACK": 1, "RC_SEND_ONLY": 9}, first_time=at(2))
     return file_of(0, connections=[{**connection, **changes}], link_groups=[group], rdma_flows=[flow])
 
@@ -51,8 +52,8 @@ def later_file(start=10, tokens=(None, "0x0000000a"), **changes):
                        close="normal", link_group=0, first_time=at(start), last_time=at(start + 5), began_before=True,
                        goes_on=False, server_to_client={"bytes": 300, "unread_bytes": 0, "ack_time_s": spread(1.5)})
     link = entry("link", index=0, client=QP_B, server=QP_A, flows=[1])
-    flows = [entry("rdma_flow", index=0, src="fe80::b", dst="fe80::a", dst_qpn=17, packets=3, first_time=at(start)),
-             entry("rdma_flow", index=1, src="fe80::a", dst="fe80::b", dst_qpn=1235, src_qpn=17, packets=5,
+    flows = [entry("rdma", index=0, src="fe80::b", dst="fe80::a", dst_qpn=17, packets=3, first_time=at(start)),
+             entry("rdma", index=1, src="fe80::a", dst="fe80::b", dst_qpn=1235, src_qpn=17, packets=5,
                    opcodes={"RC_ACK": 5}, first_time=at(start + 1))]
     return file_of(start, connections=[{**connection, **changes}], rdma_flows=flows,
                    link_groups=[entry("link_group", index=0, first_time=at(start), links=[link])])
@@ -114,7 +115,7 @@ def tcp_file(start, *flows):
     ends = {"src": "10.0.0.1", "src_port": 1, "dst": "10.0.0.2", "dst_port": 2}
     other = {"src": "10.0.0.2", "src_port": 2, "dst": "10.0.0.1", "dst_port": 1}
     return file_of(start, tcp_flows=[
-        entry("tcp_flow", tcp_stream=number, tcp_isn={"client": isn}, first_time=at(start + number),
+        entry("tcp", tcp_stream=number, tcp_isn={"client": isn}, first_time=at(start + number),
               **(other if turned else ends), **{"down" if turned else "up": {"packets": packets}})
         for number, (isn, turned, packets) in enumerate(flows)])
 
@@ -147,8 +148,8 @@ def test_findings_are_the_worst_ten():
 
 
 def test_unknown_stays_unknown():
-    one = file_of(0, tcp_flows=[entry("tcp_flow", up={"ce": None, "ece": 2})])
-    other = file_of(10, tcp_flows=[entry("tcp_flow", up={"ce": None, "ece": None})])
+    one = file_of(0, tcp_flows=[entry("tcp", up={"ce": None, "ece": 2})])
+    other = file_of(10, tcp_flows=[entry("tcp", up={"ce": None, "ece": None})])
     [flow] = valid_sum(one, other)["tcp_flows"]
     assert (flow["up"]["ce"], flow["up"]["ece"]) == (None, 2)
 
@@ -173,7 +174,7 @@ def whole_file(start):
         ("client_state", "server_state", "service_id", "port", "reject_reason")))
     file["summary"]["rdma_flows"]["icrc"] = icrc
     return {**file, "fallbacks": [entry("fallback")], "breaches": [entry("breach")], "findings": [entry("finding")],
-            "tcp_flows": [entry("tcp_flow", tcp_isn={"client": 5})]}
+            "tcp_flows": [entry("tcp", tcp_isn={"client": 5})]}
 
 
 def members(value, place=()):
@@ -187,10 +188,11 @@ def members(value, place=()):
 
 def kinds_of_members():
     """{name of a member of entries.def: its kinds}"""
-    text = (TOP / "dissectors" / "report" / "figures" / "entries.def").read_text(encoding="utf-8")
     found = {}
-    for kind, name in re.findall(r"^    (COUNT|SECONDS|SPREAD|LENGTHS|OPCODES)\(\w+, (\w+)\)", text, re.MULTILINE):
-        found.setdefault(name, set()).add(kind)
+    for entry in figures.entries().values():
+        for each in entry.members.values():
+            if each.kind in ("COUNT", "SECONDS", "SPREAD", "LENGTHS", "OPCODES"):
+                found.setdefault(each.name, set()).add(each.kind)
     return found
 
 
@@ -233,6 +235,16 @@ def with_one_more(places):
             functools.reduce(lambda value, key: value[key], place, file)["one_more"] = 5
     return subprocess.run(["jq", "-s", "-f", ADD_REPORTS], input="".join(map(json.dumps, files)), capture_output=True,
                           text=True)
+
+
+def test_a_member_without_its_rule_is_lost(tmp_path):
+    """Of those with a rule of their own."""
+    rule, program = "link_group: map(.group) | first_known, ", tmp_path / "add.jq"
+    text = ADD_REPORTS.read_text(encoding="utf-8")
+    program.write_text(text.replace(rule, ""), encoding="utf-8")
+    reports = "".join(json.dumps(file_of(start, connections=[entry("connection")])) for start in (0, 10))
+    result = subprocess.run(["jq", "-s", "-f", program], input=reports, text=True, capture_output=True, timeout=60)
+    assert rule in text and "add up .connections.link_group;" in result.stderr
 
 
 def test_no_member_is_lost():

@@ -21,15 +21,14 @@ def path_of(tshark, name):
 
 def small_report():
     """One entry of each list."""
-    lists = {name: entry(name) for name in ("connection", "link_group", "fallback", "breach", "finding", "rdma_flow",
-                                            "tcp_flow")}
+    lists = {name: entry(name) for name in ("connection", "link_group", "fallback", "breach", "finding", "rdma", "tcp")}
     lists["link_group"].update(links=[entry("link")], rmbs=[entry("rmb", va="0xffff888006e80000")])
     lists["connection"]["tokens"]["client"] = "0x00000001"
     lists["connection"]["client_to_server"]["ack_time_s"] = spread(0.5, 0.25)
-    lists["rdma_flow"]["opcodes"] = {"RC_ACK": 1, "0x85": 2}
+    lists["rdma"]["opcodes"] = {"RC_ACK": 1, "0x85": 2}
     return report(connections=[lists["connection"]], link_groups=[lists["link_group"]], fallbacks=[lists["fallback"]],
-                  breaches=[lists["breach"]], findings=[lists["finding"]], rdma_flows=[lists["rdma_flow"]],
-                  tcp_flows=[lists["tcp_flow"]])
+                  breaches=[lists["breach"]], findings=[lists["finding"]], rdma_flows=[lists["rdma"]],
+                  tcp_flows=[lists["tcp"]])
 
 
 def test_a_small_report_is_valid():

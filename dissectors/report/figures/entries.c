@@ -9,28 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(entry, name, kind, time, of) \
-    {#name, time, SMCR_KIND_##kind, offsetof(smcr_##entry##_entry_t, name), of},
-#define DESCRIPTION(of) &smcr_##of##_description
+#define ROW(entry, name, kind, of) \
+    {#name, SMCR_KIND_##kind, offsetof(smcr_##entry##_entry_t, name), of},
 
-#define ENTRY(entry) static const smcr_member_t entry##_members[] = {
-#define COUNT(entry, name) ROW(entry, name, COUNT, NULL, NULL)
-#define SECONDS(entry, name) ROW(entry, name, SECONDS, NULL, NULL)
-#define SAMPLE(entry, name) ROW(entry, name, SAMPLE, NULL, NULL)
-#define SPREAD(entry, name) ROW(entry, name, SPREAD, NULL, NULL)
-#define LENGTHS(entry, name) ROW(entry, name, LENGTHS, NULL, NULL)
-#define NUMBER(entry, name) ROW(entry, name, NUMBER, NULL, NULL)
-#define TEXT(entry, name) ROW(entry, name, TEXT, NULL, NULL)
-#define BOOL(entry, name) ROW(entry, name, BOOL, NULL, NULL)
-#define WHEN(entry, name, time) ROW(entry, name, WHEN, #time, NULL)
-#define TIME(entry, name) ROW(entry, name, TIME, NULL, NULL)
-#define RATIO(entry, name) ROW(entry, name, RATIO, NULL, NULL)
-#define OPCODES(entry, name) ROW(entry, name, OPCODES, NULL, NULL)
-#define NUMBERS(entry, name) ROW(entry, name, NUMBERS, NULL, NULL)
-#define OBJECT(entry, name, of) ROW(entry, name, OBJECT, NULL, DESCRIPTION(of))
-#define MAYBE(entry, name, of) ROW(entry, name, MAYBE, NULL, DESCRIPTION(of))
-#define LIST(entry, name, of) ROW(entry, name, LIST, NULL, DESCRIPTION(of))
-#define SUMMARY(entry, name) {#name, NULL, SMCR_KIND_SUMMARY, 0, NULL},
+#define ENTRY(entry, text) static const smcr_member_t entry##_members[] = {
+#define FIGURE(entry, kind, name, ...) ROW(entry, name, kind, NULL)
+#define PART(entry, kind, name, of, ...) ROW(entry, name, kind, &smcr_##of##_description)
 #define END(entry) \
     }; \
     const smcr_description_t smcr_##entry##_description = { \

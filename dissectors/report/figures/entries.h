@@ -45,57 +45,52 @@ typedef struct {
     unsigned rest; /* 1: one more entry behind the last, of what is in none: only sums count it */
 } smcr_list_t;
 
-#define ENTRY(entry) typedef struct {
-#define COUNT(entry, name) uint64_t name;
-#define SECONDS(entry, name) uint64_t name;
-#define SAMPLE(entry, name) uint64_t name;
-#define SPREAD(entry, name) smcr_distribution_t name;
-#define LENGTHS(entry, name) smcr_distribution_t name;
-#define NUMBER(entry, name) uint64_t name;
-#define TEXT(entry, name) const char *name;
-#define BOOL(entry, name) smcr_maybe_t name;
-#define WHEN(entry, name, time) smcr_when_t name;
-#define TIME(entry, name) uint64_t name;
-#define RATIO(entry, name) double name;
-#define OPCODES(entry, name) smcr_opcodes_t name;
-#define NUMBERS(entry, name) smcr_numbers_t name;
-#define OBJECT(entry, name, of) smcr_##of##_entry_t name;
-#define MAYBE(entry, name, of) smcr_##of##_entry_t *name;
-#define LIST(entry, name, of) smcr_list_t name;
-#define SUMMARY(entry, name)
-#define END(entry) } smcr_##entry##_entry_t;
-#include "entries.def"
-
-/* ---- descriptions ---- */
-
-typedef enum {
-    SMCR_KIND_COUNT,
-    SMCR_KIND_SECONDS,
-    SMCR_KIND_SAMPLE,
-    SMCR_KIND_SPREAD,
-    SMCR_KIND_LENGTHS,
-    SMCR_KIND_NUMBER,
-    SMCR_KIND_TEXT,
-    SMCR_KIND_BOOL,
-    SMCR_KIND_WHEN,
-    SMCR_KIND_TIME,
-    SMCR_KIND_RATIO,
-    SMCR_KIND_OPCODES,
-    SMCR_KIND_NUMBERS,
-    SMCR_KIND_OBJECT,
-    SMCR_KIND_MAYBE,
-    SMCR_KIND_LIST,
-    SMCR_KIND_SUMMARY, /* of the lists of the entry; it has no member of its own */
-} smcr_member_kind_t;
-
 typedef struct smcr_description smcr_description_t;
+
+/* Kinds of figures, and what C has for them. */
+#define SMCR_FIGURE_KINDS(X)                                                                       \
+    X(COUNT, uint64_t)              /* a number that is added up; SMCR_UNKNOWN: not known */       \
+    X(SECONDS, uint64_t)            /* the same, in nanoseconds, written as seconds */             \
+    X(SAMPLE, uint64_t)             /* the same; the summary has the distribution of all */        \
+    X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
+    X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
+    X(NUMBER, uint64_t)             /* that means nothing when added; SMCR_UNKNOWN: not known */   \
+    X(TEXT, const char *)           /* NULL: not known */                                          \
+    X(BOOL, smcr_maybe_t)                                                                          \
+    X(WHEN, smcr_when_t)            /* xy_frame; its time stands beside it as xy_time */           \
+    X(TIME, uint64_t)               /* nanoseconds since 1970; SMCR_UNKNOWN: not known */          \
+    X(RATIO, double)                /* a quotient, never added up; not a number: not known */      \
+    X(OPCODES, smcr_opcodes_t)      /* counts by opcode */                                         \
+    X(NUMBERS, smcr_numbers_t)      /* a list of numbers */                                        \
+    X(SUMMARY, char)                /* the lists of the entry, added up; nothing is kept for it */
+
+/* Kinds of parts, and what C has for an entry `of`. MAYBE: or NULL. */
+#define SMCR_PART_KINDS(X) X(OBJECT) X(MAYBE) X(LIST)
+#define SMCR_PART_OBJECT(of) smcr_##of##_entry_t
+#define SMCR_PART_MAYBE(of)  smcr_##of##_entry_t *
+#define SMCR_PART_LIST(of)   smcr_list_t
+
+#define KIND(kind, ...) SMCR_KIND_##kind,
+typedef enum { SMCR_FIGURE_KINDS(KIND) SMCR_PART_KINDS(KIND) } smcr_member_kind_t;
+#undef KIND
+
+#define KIND(kind, type) typedef type smcr_##kind##_figure_t;
+SMCR_FIGURE_KINDS(KIND)
+#undef KIND
+
+#define ENTRY(entry, text) typedef struct {
+#define FIGURE(entry, kind, name, ...) smcr_##kind##_figure_t name;
+#define PART(entry, kind, name, of, ...) SMCR_PART_##kind(of) name;
+#define END(entry) \
+    } smcr_##entry##_entry_t; \
+    extern const smcr_description_t smcr_##entry##_description;
+#include "entries.def"
 
 typedef struct {
     const char *name;
-    const char *time_name;        /* WHEN */
     smcr_member_kind_t kind;
     size_t offset;                /* bytes, in the entry */
-    const smcr_description_t *of; /* OBJECT, MAYBE, LIST */
+    const smcr_description_t *of; /* of a part */
 } smcr_member_t;
 
 struct smcr_description {
@@ -103,28 +98,6 @@ struct smcr_description {
     unsigned count;
     const smcr_member_t *members;
 };
-
-/* smcr_connection_description and so on */
-#define ENTRY(entry) extern const smcr_description_t smcr_##entry##_description;
-#define COUNT(entry, name)
-#define SECONDS(entry, name)
-#define SAMPLE(entry, name)
-#define SPREAD(entry, name)
-#define LENGTHS(entry, name)
-#define NUMBER(entry, name)
-#define TEXT(entry, name)
-#define BOOL(entry, name)
-#define WHEN(entry, name, time)
-#define TIME(entry, name)
-#define RATIO(entry, name)
-#define OPCODES(entry, name)
-#define NUMBERS(entry, name)
-#define OBJECT(entry, name, of)
-#define MAYBE(entry, name, of)
-#define LIST(entry, name, of)
-#define SUMMARY(entry, name)
-#define END(entry)
-#include "entries.def"
 
 /* ---- building ---- */
 

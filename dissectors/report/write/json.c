@@ -77,10 +77,15 @@ write_time(writer_t *writer, uint64_t time)
                                time % SECOND);
 }
 
+/* The member is `name`, "frame" or "..._frame"; its time stands beside it. */
 static void
-write_when(writer_t *writer, const smcr_when_t *when, const char *time_name)
+write_when(writer_t *writer, const smcr_when_t *when, const char *name)
 {
+    char time_name[32];
+
     write_number(writer, when->frame ? when->frame : SMCR_UNKNOWN);
+    g_snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")),
+               name);
     write_name(writer, time_name);
     write_time(writer, when->frame ? when->time : SMCR_UNKNOWN);
 }
@@ -358,7 +363,7 @@ write_plain(writer_t *writer, const smcr_member_t *member, const void *value)
         write_bool(writer, *(const smcr_maybe_t *)value);
         break;
     case SMCR_KIND_WHEN:
-        write_when(writer, value, member->time_name);
+        write_when(writer, value, member->name);
         break;
     case SMCR_KIND_TIME:
         write_time(writer, *(const uint64_t *)value);
