@@ -112,22 +112,7 @@ enum smcr_cm_reason { SMCR_CM_REASONS(SMCR_ENUM_ROW) };
     V(SMCR_CM_SIDR_UNSUPPORTED_VERSION, 5, "class version not supported")
 enum smcr_cm_sidr_status { SMCR_CM_SIDR_STATUSES(SMCR_ENUM_ROW) };
 
-/* Transport service of a connection; 3 and 4 are told by the extended transport type. */
-#define SMCR_CM_TRANSPORTS(V) \
-    V(SMCR_CM_TRANSPORT_RC, 0, "RC") \
-    V(SMCR_CM_TRANSPORT_UC, 1, "UC") \
-    V(SMCR_CM_TRANSPORT_RD, 2, "RD") \
-    V(SMCR_CM_TRANSPORT_XRC, 3, "XRC") \
-    V(SMCR_CM_TRANSPORT_OTHER, 4, "not known")
-enum smcr_cm_transport { SMCR_CM_TRANSPORTS(SMCR_ENUM_ROW) };
-
 /* Service IDs of RDMA-CM: this in the upper five bytes, then a port space and a port */
 #define SMCR_CM_IP_SERVICE 1
-#define SMCR_CM_PORT_SPACES(V) \
-    V(SMCR_CM_PORT_SPACE_IPOIB, 0x02, "IPoIB") \
-    V(SMCR_CM_PORT_SPACE_TCP, 0x06, "TCP") \
-    V(SMCR_CM_PORT_SPACE_UDP, 0x11, "UDP") \
-    V(SMCR_CM_PORT_SPACE_IB, 0x3f, "IB")
-enum smcr_cm_port_space { SMCR_CM_PORT_SPACES(SMCR_ENUM_ROW) };
 
 #endif /* SMCR_WIRE_CM_CODES_H */

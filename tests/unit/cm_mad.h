@@ -41,35 +41,22 @@ static inline void
 put_req(uint8_t *body, const mad_fields_t *fields)
 {
     put_number(body + 8, 8, fields->service_id);
-    put_number(body + 28, 4, 0x11223344);   /* Q_Key */
     put_number(body + 32, 3, fields->qpn);
-    body[43] = 20 << 3 | 1 << 1 | 1;        /* remote response timeout, UC, flow control */
     put_number(body + 44, 3, fields->psn);
-    body[47] = 21 << 3 | 6;                 /* local response timeout, retry count */
-    body[50] = 3 << 4 | 1 << 3 | 5;         /* MTU 1024, RDC exists, RNR retry count */
-    body[51] = 15 << 4 | 1 << 3 | 0;        /* CM retries, SRQ, extended transport type */
-    memset(body + 56, 0xaa, 16);
-    memset(body + 72, 0xbb, 16);
-    put_number(body + 88, 4, 0xabcdeU << 12 | 0x3f); /* flow label, packet rate */
-    body[95] = 19 << 3 | 7;                 /* local ACK timeout, reserved */
 }
 
 static inline void
 put_rep(uint8_t *body, const mad_fields_t *fields)
 {
-    put_number(body + 8, 4, 0x55667788); /* Q_Key */
     put_number(body + 12, 3, fields->qpn);
     put_number(body + 20, 3, fields->psn);
-    body[27] = 4 << 5 | 1 << 4;          /* RNR retry count, SRQ */
 }
 
 static inline void
 put_reason(uint8_t *body, const mad_fields_t *fields)
 {
     body[8] = (uint8_t)(fields->answered << 6 | 0x3f);
-    if (fields->attribute == SMCR_CM_MRA)
-        body[9] = 17 << 3 | 7;
-    else
+    if (fields->attribute == SMCR_CM_REJ)
         put_number(body + 10, 2, fields->reason);
 }
 
@@ -79,7 +66,6 @@ put_sidr_rep(uint8_t *body, const mad_fields_t *fields)
     body[4] = fields->status;
     put_number(body + 8, 3, fields->qpn);
     put_number(body + 12, 8, fields->service_id);
-    put_number(body + 20, 4, 0x01234567);
 }
 
 /* What follows the IDs. */

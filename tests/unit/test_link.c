@@ -112,52 +112,6 @@ test_end_stays(void)
     capture_close(&capture);
 }
 
-/* ---- the link between two queue pairs ---- */
-
-/* Link 0 is between A's 1 and B's 1, link 1 between A's 2 and B's 2; of link 2, only B's 3 is
- * known, of link 3 only A's 4. */
-static const struct {
-    const char *name;
-    uint32_t from, to; /* of A, of B; from 0: not known */
-    int link;          /* index; -1: none, 4: a new one */
-} pairs[] = {
-    {"both ends", 1, 1, 0},
-    {"the other link", 2, 2, 1},
-    {"ends of two links", 1, 2, -1},
-    {"one end missing", 9, 3, 2},
-    {"the other end missing", 4, 9, 3},
-    {"one end, whose other end is known", 9, 1, -1},
-    {"the same from the other side", 1, 9, -1},
-    {"nothing known", 8, 8, 4},
-    {"receiver alone", 0, 1, 0},
-    {"receiver alone, new", 0, 8, 4},
-};
-
-static void
-test_pair(gconstpointer data)
-{
-    unsigned i = GPOINTER_TO_UINT(data);
-    capture_t capture;
-    smcr_qp_key_t from = key_of(A, pairs[i].from), to = key_of(B, pairs[i].to);
-    smcr_qp_key_t b3 = key_of(B, 3), a4 = key_of(A, 4);
-
-    capture_open(&capture);
-    smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
-    new_link(&capture, lgr, key_of(A, 1), key_of(B, 1));
-    new_link(&capture, lgr, key_of(A, 2), key_of(B, 2));
-    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), SERVER, &b3, SMCR_GROUND_CLC);
-    smcr_qp_set(capture.state, smcr_link_new(capture.state, lgr), CLIENT, &a4, SMCR_GROUND_CLC);
-
-    smcr_link_t *link = smcr_link_between(capture.state, pairs[i].from ? &from : NULL, &to);
-    g_assert_cmpint(link ? (int)link->index : -1, ==, pairs[i].link);
-    if (link) {
-        g_assert_true(find(&capture, to)->link == link);
-        if (pairs[i].from)
-            g_assert_true(smcr_qp_peer(find(&capture, to)) == find(&capture, from));
-    }
-    capture_close(&capture);
-}
-
 /* ---- numbers ---- */
 
 static void
@@ -359,11 +313,6 @@ main(int argc, char **argv)
     g_test_add_func("/link/end of group", test_end_of_group);
     g_test_add_func("/link/many", test_many_links);
     g_test_add_func("/link/many groups", test_many_groups);
-    for (unsigned i = 0; i < G_N_ELEMENTS(pairs); i++) {
-        char *path = g_strdup_printf("/link/between/%s", pairs[i].name);
-        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_pair);
-        g_free(path);
-    }
     for (unsigned i = 0; i < G_N_ELEMENTS(types); i++) {
         char *path = g_strdup_printf("/link/type/%s", types[i].name);
         g_test_add_data_func(path, GUINT_TO_POINTER(i), test_type);

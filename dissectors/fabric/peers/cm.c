@@ -12,16 +12,14 @@
 #include "cm_table.h"
 #include "wire/wire.h"
 
-#define SLAB_CONNS 64 /* connections that are allocated together */
 #define DIGEST_MASK 0x7fffffffU
 #define NO_SIDE (-1)
 
 struct smcr_cm {
     wmem_allocator_t *scope;
-    uint32_t count;
-    smcr_cm_conn_t **slabs; /* of connections; room for a power of two of them */
-    GHashTable *ids;        /* newest end with an ID, between two GIDs */
-    GHashTable *qps;        /* newest end with a queue pair */
+    uint32_t count;  /* of connections */
+    GHashTable *ids; /* newest end with an ID, between two GIDs */
+    GHashTable *qps; /* newest end with a queue pair */
 };
 
 /* A message, and who sends it. */
@@ -236,28 +234,14 @@ find_requester(const smcr_cm_t *cm, const sending_t *sending)
     return opening && is_same_transaction(conn, sending) ? end : NULL;
 }
 
-static smcr_cm_conn_t *
-alloc_conn(smcr_cm_t *cm)
-{
-    uint32_t slab = cm->count / SLAB_CONNS;
-
-    if (cm->count % SLAB_CONNS == 0) {
-        if ((slab & (slab - 1)) == 0) /* as many as there is room for */
-            cm->slabs = wmem_realloc(cm->scope, cm->slabs, sizeof *cm->slabs * MAX(slab * 2, 1));
-        cm->slabs[slab] = wmem_alloc0_array(cm->scope, smcr_cm_conn_t, SLAB_CONNS);
-    }
-    cm->count++;
-    return smcr_cm_conn(cm, cm->count - 1);
-}
-
 /* A new connection; returns its end that sends. */
 static smcr_cm_end_t *
 begin(smcr_cm_t *cm, const sending_t *sending)
 {
-    smcr_cm_conn_t *conn = alloc_conn(cm);
+    smcr_cm_conn_t *conn = wmem_new0(cm->scope, smcr_cm_conn_t);
     int side = sending->role == SMCR_CM_SERVER ? SMCR_CM_SERVER : SMCR_CM_CLIENT;
 
-    conn->index = cm->count - 1;
+    conn->index = cm->count++;
     conn->sidr = sending->sidr;
     conn->roles_known = sending->role != NO_SIDE;
     conn->ends[1].side = 1;
@@ -450,18 +434,6 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
             memcmp(conn->ends[i].gid, gid, SMCR_GID_LENGTH) == 0)
             return i;
     return NO_SIDE;
-}
-
-uint32_t
-smcr_cm_count(const smcr_cm_t *cm)
-{
-    return cm->count;
-}
-
-smcr_cm_conn_t *
-smcr_cm_conn(const smcr_cm_t *cm, uint32_t index)
-{
-    return &cm->slabs[index / SLAB_CONNS][index % SLAB_CONNS];
 }
 
 uint32_t

@@ -66,10 +66,6 @@ smcr_cm_conn_t *smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LE
 int smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH],
                        uint32_t qpn);
 
-/* Connections so far, and the one with an index below that number. */
-uint32_t smcr_cm_count(const smcr_cm_t *cm);
-smcr_cm_conn_t *smcr_cm_conn(const smcr_cm_t *cm, uint32_t index);
-
 /*
  * The frame in which a side first sent the message `attribute` (enum smcr_cm_attribute); where it
  * sent several that differ, the last of these. 0: the capture has none, or it is a LAP or an APR.

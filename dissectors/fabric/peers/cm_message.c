@@ -7,8 +7,6 @@
 
 #include "cm_message.h"
 
-#include <string.h>
-
 #include "wire/wire.h"
 
 #define AT_CLASS 1 /* of the header */
@@ -17,16 +15,7 @@
 #define AT_TID 8
 #define AT_ATTRIBUTE 16
 
-/* Bits of the bytes behind the header */
-#define BITS_TIMEOUT 0xf8       /* 4.096 us x 2^n */
-#define BITS_TRANSPORT 0x06
-#define BITS_EXTENDED 0x07
-#define BITS_MTU 0xf0
-#define BITS_RETRIES 0x07
-#define BITS_RNR_OF_REQ 0x07
-#define BITS_RNR_OF_REP 0xe0
-#define BITS_ANSWERED 0xc0
-#define EXTENDED_XRC 1 /* of the extended transport type */
+#define BITS_ANSWERED 0xc0 /* of the byte behind the IDs: MRA, REJ */
 
 static uint64_t
 number(const uint8_t *bytes, unsigned length)
@@ -78,13 +67,6 @@ take_psn(smcr_cm_message_t *message, uint32_t psn)
 }
 
 static void
-take_qkey(smcr_cm_message_t *message, uint32_t qkey)
-{
-    message->has_qkey = true;
-    message->qkey = qkey;
-}
-
-static void
 take_remote_qpn(smcr_cm_message_t *message, uint32_t qpn)
 {
     message->has_remote_qpn = qpn != 0;
@@ -97,38 +79,18 @@ take_service(smcr_cm_message_t *message, uint64_t service)
     message->has_service = true;
     message->service_id = service;
     message->has_port = service >> 24 == SMCR_CM_IP_SERVICE;
-    if (message->has_port) {
-        message->port_space = (uint8_t)(service >> 16);
+    if (message->has_port)
         message->port = (uint16_t)service;
-    }
 }
 
 /* ---- messages; `body` is what follows the header ---- */
-
-static uint8_t
-transport_of(unsigned type, unsigned extended)
-{
-    if (type < SMCR_CM_TRANSPORT_XRC)
-        return (uint8_t)type;
-    return extended == EXTENDED_XRC ? SMCR_CM_TRANSPORT_XRC : SMCR_CM_TRANSPORT_OTHER;
-}
 
 static void
 take_req(smcr_cm_message_t *message, const uint8_t *body)
 {
     take_service(message, number(body + 8, 8));
-    take_qkey(message, number32(body + 28));
     take_qpn(message, number24(body + 32));
     take_psn(message, number24(body + 44));
-    message->transport = transport_of(smcr_bits(body[43], BITS_TRANSPORT),
-                                      smcr_bits(body[51], BITS_EXTENDED));
-    message->retry_count = smcr_bits(body[47], BITS_RETRIES);
-    message->mtu = smcr_bits(body[50], BITS_MTU);
-    message->rnr_retry_count = smcr_bits(body[50], BITS_RNR_OF_REQ);
-    memcpy(message->local_gid, body + 56, SMCR_GID_LENGTH);
-    memcpy(message->remote_gid, body + 72, SMCR_GID_LENGTH);
-    message->flow_label = number24(body + 88) >> 4;
-    message->local_ack_timeout = smcr_bits(body[95], BITS_TIMEOUT);
 }
 
 static void
@@ -137,10 +99,8 @@ take_rep(smcr_cm_message_t *message, const uint8_t *body)
     uint32_t qpn = number24(body + 12), context = number24(body + 16);
 
     message->remote_id = number32(body + 4);
-    take_qkey(message, number32(body + 8));
     take_qpn(message, qpn ? qpn : context);
     take_psn(message, number24(body + 20));
-    message->rnr_retry_count = smcr_bits(body[27], BITS_RNR_OF_REP);
 }
 
 static void
@@ -148,7 +108,6 @@ take_mra(smcr_cm_message_t *message, const uint8_t *body)
 {
     message->remote_id = number32(body + 4);
     message->answered = smcr_bits(body[8], BITS_ANSWERED);
-    message->service_timeout = smcr_bits(body[9], BITS_TIMEOUT);
 }
 
 static void
@@ -191,7 +150,6 @@ take_sidr_rep(smcr_cm_message_t *message, const uint8_t *body)
     message->status = body[4];
     take_qpn(message, number24(body + 8));
     take_service(message, number(body + 12, 8));
-    take_qkey(message, number32(body + 20));
 }
 
 /* In the order of the attributes. */

@@ -28,34 +28,21 @@ typedef struct {
     uint32_t remote_qpn;  /* 24 bits */
     bool has_psn;         /* REQ, REP */
     uint32_t starting_psn; /* 24 bits: first PSN that the *receiver* of the message sends with */
-    bool has_qkey;        /* REQ, REP, SIDR_REP */
-    uint32_t qkey;
 
     bool has_service;     /* REQ, SIDR_REQ, SIDR_REP */
     uint64_t service_id;
     bool has_port;        /* the service ID is one of RDMA-CM */
-    uint8_t port_space;   /* enum smcr_cm_port_space, or another */
     uint16_t port;
 
     uint8_t answered;     /* MRA, REJ: enum smcr_cm_answered, or 3 */
     uint16_t reason;      /* REJ: enum smcr_cm_reason, or another */
     uint8_t status;       /* SIDR_REP: enum smcr_cm_sidr_status, or another */
-    uint8_t service_timeout; /* MRA: 5 bits, 4.096 us x 2^n */
-
-    uint8_t rnr_retry_count; /* REQ, REP: 0 to 7, for the receiver of the message to use */
-    /* REQ only */
-    uint8_t transport;    /* enum smcr_cm_transport */
-    uint8_t retry_count;  /* 0 to 7 */
-    uint8_t mtu;          /* of the path: enum smcr_mtu, or another below 16 */
-    uint8_t local_ack_timeout; /* of the primary path: 5 bits, 4.096 us x 2^n; 0: infinite */
-    uint32_t flow_label;  /* of the primary path, 20 bits */
-    uint8_t local_gid[SMCR_GID_LENGTH], remote_gid[SMCR_GID_LENGTH]; /* of the primary path */
 } smcr_cm_message_t;
 
 /*
  * Parses `length` bytes at `mad`, the payload of a UD SEND Only to queue pair 1; what is behind the
  * 256 bytes of a MAD is not looked at. Returns whether it is a known message of communication
- * management that has all bytes down to the last member above; what follows, private data for
+ * management that is long enough (the table of layouts tells); what follows, private data for
  * instance, may be cut. All messages are sent with the method Send: with any other it is none.
  * `message` is all zeros when it is none.
  */

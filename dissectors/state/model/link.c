@@ -241,40 +241,7 @@ smcr_point_holds(const smcr_point_t *point)
     return point->qp && smcr_point_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
 }
 
-/* ---- links between queue pairs ---- */
-
-static smcr_link_t *
-new_late_link(smcr_state_t *state, const smcr_qp_key_t *sender, const smcr_qp_key_t *receiver)
-{
-    smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state));
-
-    if (sender)
-        smcr_qp_set(state, link, 0, sender, SMCR_GROUND_LLC);
-    smcr_qp_set(state, link, 1, receiver, SMCR_GROUND_LLC);
-    return link;
-}
-
-smcr_link_t *
-smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
-                  const smcr_qp_key_t *receiver)
-{
-    smcr_qp_t *from = sender ? smcr_qp_find(state, sender) : NULL;
-    smcr_qp_t *to = smcr_qp_find(state, receiver);
-
-    if (from && to)
-        return from->link == to->link && from != to ? from->link : NULL;
-    if (!from && !to)
-        return new_late_link(state, sender, receiver);
-    if (!sender)
-        return to->link;
-
-    smcr_qp_t *known = from ? from : to;
-    smcr_qp_t *missing = smcr_qp_peer(known);
-    if (missing->known)
-        return NULL;
-    smcr_qp_set(state, known->link, missing->side, from ? receiver : sender, SMCR_GROUND_LLC);
-    return known->link;
-}
+/* ---- links of a group ---- */
 
 smcr_link_t *
 smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
@@ -357,9 +324,10 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
 smcr_qp_t *
 smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce)
 {
-    smcr_link_t *link = smcr_link_between(state, NULL, &roce->target);
+    smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state));
     smcr_qp_t *sender = &link->qp[0];
 
+    smcr_qp_set(state, link, 1, &roce->target, SMCR_GROUND_LLC);
     memcpy(sender->key.gid, roce->source, SMCR_GID_LENGTH);
     sender->gid_known = true;
     smcr_link_activate(link);

@@ -272,13 +272,6 @@ smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key,
                  enum smcr_ground ground);
 
-/*
- * The link between two queue pairs, made when there is none; `sender` may be NULL. A link of which
- * one queue pair is known gets the other. Returns NULL when the two belong to different links.
- */
-smcr_link_t *smcr_link_between(smcr_state_t *state, const smcr_qp_key_t *sender,
-                               const smcr_qp_key_t *receiver);
-
 /* The latest link of the group with that number which is not deleted, else NULL. */
 smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
 
