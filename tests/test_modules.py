@@ -93,16 +93,16 @@ def by_includes():
 @functools.cache
 def object_files():
     """{module: (names that its object file defines for others, names that it needs)}"""
-    found = {}
-    for folder in (BUILDS / "debug" / "dissectors" / "libsmcr-state.a.p", BUILDS / "debug" / "smcr.so.p"):
-        for path in folder.glob("*.c.o"):
-            name = next((module(source) for source in DISSECTORS.rglob("*.c")
-                         if path.name.removeprefix("dissectors_") == f"{module(source).replace('/', '_')}.c.o"), None)
-            rows = subprocess.run(["nm", "--extern-only", path], capture_output=True, text=True, check=True).stdout
-            pairs = [row.split()[-2:] for row in rows.splitlines()]
-            if name:
-                found[name] = ({symbol for kind, symbol in pairs if kind != "U"},
-                               {symbol for kind, symbol in pairs if kind == "U"})
+    modules = {module(path).replace("/", "_"): module(path) for path in DISSECTORS.rglob("*.c")}
+    paths = [path for folder in ("dissectors/libsmcr-state.a.p", "smcr.so.p")
+             for path in (BUILDS / "debug" / folder).glob("*.c.o")]
+    found = {name: (set(), set()) for name in modules.values()}
+    rows = subprocess.run(["nm", "--extern-only", "-A", *paths], capture_output=True, text=True, check=True).stdout
+    for path, row in (line.split(":", 1) for line in rows.splitlines()):
+        name = modules.get(pathlib.Path(path).name.removeprefix("dissectors_").removesuffix(".c.o"))
+        kind, symbol = row.split()[-2:]
+        if name:
+            found[name][kind == "U"].add(symbol)
     return found
 
 
