@@ -12,38 +12,9 @@ import re
 import subprocess
 
 import pytest
-from bed import BUILDS, TOP
+from bed import BUILDS
+from rooms import DISSECTORS, ROOMS
 
-DISSECTORS = TOP / "dissectors"
-
-# From the bottom up. A room includes only the doors of rooms that come before it. The field table lies between; the
-# entries, at the top of dissectors/, come last.
-ROOMS = {
-    "wire": {"wire.h"},
-    "fabric": {"fabric.h"},
-    "fabric/peers": {"peers.h"},
-    "state/model": {"record.h", "store.h"},
-    "state/rules": {"rules.h"},
-    "state/rules/links": {"links.h"},
-    "state/flow": {"clc_flow.h", "cost.h", "foreign.h", "intake.h", "orphan.h", "tcp_flow.h"},
-    "state": {"state.h"},
-    "message": {"message.h"},
-    "host": {"host.h"},
-    "show": {"show.h"},
-    "payload": {"payload.h"},
-    "packet": {"packet.h"},
-    "tcp": {"tcp.h"},
-    "roce": {"roce.h"},
-    "report/figures": {"figures.h"},
-    "report/words": {"words.h"},
-    "report/findings": {"findings.h"},
-    "report/collect": {"collection.h", "stream_bytes.h"},
-    "report/write": {"output.h"},
-    "report/listen": {"listeners.h"},
-    "report/tables": {"tables.h"},
-    "report": {"report.h"},
-    "statistics": {"statistics.h"},
-}
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def", "experts_links.def",
           "experts_data.def"}  # THE table: for all rooms from message/ on

@@ -108,7 +108,7 @@ static bool
 proves_itself(const candidate_t *candidate)
 {
     switch (candidate->llc->type) {
-#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof, ...) \
     case SMCR_LLC_##name: \
         return proof_##proof(candidate);
 #include "wire/llc.def"

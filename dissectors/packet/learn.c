@@ -118,6 +118,16 @@ learn_foreign(const smcr_packet_t *packet, smcr_arrival_t *arrival)
 
 /* ---- every pass ---- */
 
+smcr_packet_t
+smcr_packet_new(const packet_info *pinfo)
+{
+    smcr_packet_t packet = {.layer = pinfo->curr_layer_num, .roce.ip_id = -1};
+
+    smcr_gid_from_address(&pinfo->src, packet.roce.source);
+    smcr_gid_from_address(&pinfo->dst, packet.roce.target.gid);
+    return packet;
+}
+
 /* The LLC or CDC message that ends in this packet; NULL: none does. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
@@ -140,6 +150,9 @@ smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
     bool first_pass = is_first_pass(pinfo);
     smcr_arrival_t arrival;
+
+    if (pinfo->flags.in_error_pkt)
+        return false;
     bool found = first_pass ? claim(pinfo, packet, &arrival)
                             : smcr_record_find(smcr_capture_state(), pinfo->num,
                                                packet->layer, &packet->record);

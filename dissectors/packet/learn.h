@@ -14,15 +14,22 @@
 #include "send_parts.h"
 #include "state/state.h"
 
-/* A packet on the wire. */
+/* A packet on the wire. smcr_packet_new() makes it, and the transport fills in its headers and its
+ * payload. */
 typedef struct {
-    smcr_roce_t roce;      /* its headers, filled in by the transport */
-    tvbuff_t *payload;     /* without padding, as far as captured; NULL: none; likewise, of a WRITE
-                              before it is shown */
-    uint16_t layer;        /* tells the packets of a frame apart; likewise */
+    smcr_roce_t roce;      /* its headers */
+    tvbuff_t *payload;     /* without padding, as far as captured; NULL: none. A WRITE needs its own
+                              only to be shown */
+    uint16_t layer;        /* tells the packets of a frame apart, the same in every pass */
     smcr_record_t record;  /* what is known of the packet now */
     fragment_head *parts;  /* of the message that it is a part of; NULL: none, or it is whole */
 } smcr_packet_t;
+
+/*
+ * A packet of the layer that is being dissected, which goes from the source address of that layer
+ * to its destination. What the transport has no header for may stay as it is here: not known.
+ */
+smcr_packet_t smcr_packet_new(const packet_info *pinfo);
 
 /* Whether some of the packet's payload was captured. */
 static inline bool
@@ -33,8 +40,9 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
 
 /*
  * Fills in the rest: in the first pass by learning from the packet, later from what was kept.
- * Returns whether the packet is SMC-R, as far as is known now. If it is not, and the user wants to
- * know more of other RDMA connections, the record tells of which one it is.
+ * Returns whether the packet is SMC-R, as far as is known now. A packet that an ICMP error quotes
+ * is not: it is no packet on the wire. If it is not SMC-R, and the user wants to know more of other
+ * RDMA connections, the record tells of which one it is.
  */
 bool smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet);
 

@@ -400,8 +400,6 @@ int
 smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      void *data)
 {
-    smcr_packet_t packet = {.layer = pinfo->curr_layer_num};
-
     if (!smcr_hooks_enabled())
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
     if (pinfo->flags.in_error_pkt)
@@ -409,6 +407,7 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
     smcr_hooks_note_cut(pinfo);
     if (ignore(start, tvb, pinfo))
         return dissect_foreign(start, tvb, pinfo, tree, data);
+    smcr_packet_t packet = smcr_packet_new(pinfo);
     if (!smcr_roce_read(tvb, pinfo, start, &packet.roce))
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
     if (smcr_preferences.check_icrc)
@@ -433,16 +432,16 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 {
     const struct infinibandinfo *infiniband = data;
     current_t *decided = current_of(pinfo);
-    /* the wrapper does not count InfiniBand's layer yet */
-    smcr_packet_t packet = {.layer = (uint8_t)(pinfo->curr_layer_num - 1)};
 
     if (decided) {
         unhide_columns(pinfo, decided);
         return decided->packet && show_as_layer(tvb, pinfo, tree, decided);
     }
-    if (!smcr_hooks_enabled() || !infiniband || pinfo->flags.in_error_pkt ||
+    if (!smcr_hooks_enabled() || !infiniband ||
         is_of_no_interest(pinfo, infiniband->opCode, pinfo->destport))
         return false;
+    smcr_packet_t packet = smcr_packet_new(pinfo);
+    packet.layer--; /* the wrapper does not count InfiniBand's layer yet */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
     if (!smcr_learn_packet(pinfo, &packet))
@@ -465,10 +464,10 @@ smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
         return false;
     if (smcr_hooks_enabled() && infiniband && smcr_is_whole_send(infiniband->opCode) &&
         !current_of(pinfo)) {
-        smcr_roce_t roce;
+        smcr_packet_t packet = smcr_packet_new(pinfo);
         uint32_t sender;
-        smcr_roce_from_infiniband(tvb, pinfo, infiniband, &roce);
-        if (smcr_recognise(tvb, pinfo, &roce, &sender))
+        smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
+        if (smcr_recognise(tvb, pinfo, &packet.roce, &sender))
             return false; /* then ours is asked, too */
     }
     return smcr_hooks_builtin(tvb, pinfo, tree, data);

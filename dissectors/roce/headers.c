@@ -56,12 +56,10 @@ operation_of(uint8_t opcode)
 
 /* Skips LRH and GRH. Returns the offset of the BTH, -1 when there is none. */
 static int
-find_bth(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start, smcr_roce_t *roce)
+find_bth(tvbuff_t *tvb, smcr_roce_start_t start, smcr_roce_t *roce)
 {
     int offset = 0;
 
-    smcr_gid_from_address(&pinfo->src, roce->source);
-    smcr_gid_from_address(&pinfo->dst, roce->target.gid);
     if (start == SMCR_ROCE_BTH)
         return offset;
 
@@ -94,7 +92,6 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_roce_t *roce)
 {
     smcr_ip_header_t ip;
 
-    roce->ip_id = -1;
     if (!smcr_ip_before(tvb, offset, pinfo, &ip))
         return;
     roce->ip_id = ip.id;
@@ -190,8 +187,7 @@ bool
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
                smcr_roce_t *roce)
 {
-    memset(roce, 0, sizeof *roce);
-    int offset = find_bth(tvb, pinfo, start, roce);
+    int offset = find_bth(tvb, start, roce);
 
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_BTH_LENGTH)
         return false;
@@ -205,7 +201,6 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
     roce->becn = (bth[4] & SMCR_MASK_BTH_BECN) != 0;
     uint8_t operation = operation_of(roce->opcode);
     roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, operation, roce);
-    roce->ip_id = -1;
     roce->length = length_of(tvb, pinfo, start);
     if (start == SMCR_ROCE_BTH)
         read_ip(tvb, offset, pinfo, roce);
@@ -221,9 +216,6 @@ void
 smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                           const struct infinibandinfo *infiniband, smcr_roce_t *roce)
 {
-    memset(roce, 0, sizeof *roce);
-    smcr_gid_from_address(&pinfo->src, roce->source);
-    smcr_gid_from_address(&pinfo->dst, roce->target.gid);
     roce->target.qpn = pinfo->destport;
     roce->opcode = infiniband->opCode;
     roce->pad = infiniband->pad_count;

@@ -42,14 +42,14 @@ reason(const llc_words_t *of, uint32_t code, const value_string *texts)
 }
 
 static const char *
-confirm_link(const llc_words_t *of)
+arrow_confirm_link(const llc_words_t *of)
 {
     return words(of, of->response ? "confirms link %u" : "asks to confirm link %u",
                  of->llc->u.confirm_link.link);
 }
 
 static const char *
-add_link(const llc_words_t *of)
+arrow_add_link(const llc_words_t *of)
 {
     const smcr_llc_add_link_t *link = &of->llc->u.add_link;
 
@@ -65,7 +65,7 @@ add_link(const llc_words_t *of)
 }
 
 static const char *
-add_link_cont(const llc_words_t *of)
+arrow_add_link_cont(const llc_words_t *of)
 {
     return words(of, of->response ? "answers with the RKeys of its RMBs on link %u"
                                   : "tells the RKeys of its RMBs on link %u",
@@ -73,7 +73,7 @@ add_link_cont(const llc_words_t *of)
 }
 
 static const char *
-delete_link(const llc_words_t *of)
+arrow_delete_link(const llc_words_t *of)
 {
     const smcr_llc_delete_link_t *link = &of->llc->u.delete_link;
     bool all = of->llc->flags & SMCR_LLC_FLAG_ALL;
@@ -89,13 +89,13 @@ delete_link(const llc_words_t *of)
 }
 
 static const char *
-req_add_link(const llc_words_t *of)
+arrow_req_add_link(const llc_words_t *of)
 {
     return words(of, of->response ? "answers to that" : "asks for another link");
 }
 
 static const char *
-confirm_rkey(const llc_words_t *of)
+arrow_confirm_rkey(const llc_words_t *of)
 {
     if (of->response)
         return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
@@ -104,13 +104,13 @@ confirm_rkey(const llc_words_t *of)
 }
 
 static const char *
-confirm_rkey_cont(const llc_words_t *of)
+arrow_confirm_rkey_cont(const llc_words_t *of)
 {
     return words(of, of->response ? "takes note of them" : "tells more RKeys of its RMB");
 }
 
 static const char *
-delete_rkey(const llc_words_t *of)
+arrow_delete_rkey(const llc_words_t *of)
 {
     unsigned count = of->llc->u.delete_rkey.count;
 
@@ -121,36 +121,30 @@ delete_rkey(const llc_words_t *of)
 }
 
 static const char *
-test_link(const llc_words_t *of)
+arrow_test_link(const llc_words_t *of)
 {
     return words(of, of->response ? "answers: the link works" : "tests whether the link works");
 }
 
-/* NULL: the type has no words. */
+/* A message of which its name says enough. */
+static const char *
+arrow_plain(const llc_words_t *of)
+{
+    return words(of, of->llc->complete && of->response ? "answers" : "sends a message");
+}
+
 static const char *
 words_of(const llc_words_t *of)
 {
-    switch (of->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) {
-    case SMCR_LLC_CONFIRM_LINK:
-        return confirm_link(of);
-    case SMCR_LLC_ADD_LINK:
-        return add_link(of);
-    case SMCR_LLC_ADD_LINK_CONT:
-        return add_link_cont(of);
-    case SMCR_LLC_DELETE_LINK:
-        return delete_link(of);
-    case SMCR_LLC_REQ_ADD_LINK:
-        return req_add_link(of);
-    case SMCR_LLC_CONFIRM_RKEY:
-        return confirm_rkey(of);
-    case SMCR_LLC_CONFIRM_RKEY_CONT:
-        return confirm_rkey_cont(of);
-    case SMCR_LLC_DELETE_RKEY:
-        return delete_rkey(of);
-    case SMCR_LLC_TEST_LINK:
-        return test_link(of);
+    if (!of->llc->complete)
+        return arrow_plain(of);
+    switch (of->llc->type) {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, flags, handler, key, proof, arrow) \
+    case SMCR_LLC_##name: \
+        return arrow_##arrow(of);
+#include "wire/llc.def"
     default:
-        return NULL;
+        return arrow_plain(of);
     }
 }
 
@@ -181,6 +175,5 @@ smcr_flow_says_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *s
     if (!of.name)
         return (smcr_said_t){"LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown "
                                                               "type", subject)};
-    const char *sentence = llc->complete ? words_of(&of) : NULL;
-    return (smcr_said_t){label_of(&of), sentence ? sentence : words(&of, "sends a message")};
+    return (smcr_said_t){label_of(&of), words_of(&of)};
 }

@@ -1,5 +1,5 @@
 """
-The five tables, read from tshark and from sharkd; and what each cell must be, from the JSON report and from what
+The tables of a report, read from tshark and from sharkd; and what each cell must be, from the JSON report and from what
 docs/statistics.md says of the columns.
 """
 
@@ -9,8 +9,13 @@ import re
 NOT_KNOWN = "-"
 TYPES = {"none": "NONE", "single": "SINGLE", "symmetric": "SYM", "asymmetric-peer": "ASYMP", "asymmetric-local": "ASYML"}
 STATES = {"active": "LINK_ACTIVE", "unconfirmed": "LINK_ACTIVATING", "rejected": "rejected", "deleted": "deleted"}
-TITLES = {"connections": "SMC-R Connections", "links": "SMC-R Links", "rmbs": "SMC-R RMBs",
-          "fallbacks": "SMC-R Fallbacks", "fabric": "SMC-R Fabric"}
+TITLES = {
+    "connections": "SMC-R Connections",
+    "links": "SMC-R Links",
+    "rmbs": "SMC-R RMBs",
+    "fallbacks": "SMC-R Fallbacks",
+    "fabric": "SMC-R Fabric",
+}
 
 
 # ---- what is printed ----
@@ -154,7 +159,7 @@ def fabric(report):
                "Wrong ICRC": text(flow["icrc"]["bad"] if flow["icrc"] else None)}
 
 
-TABLES = {"connections": connections, "links": links, "rmbs": rmbs, "fallbacks": fallbacks, "fabric": fabric}
+TABLES = {name: globals()[name] for name in TITLES}
 
 
 def expected(report):

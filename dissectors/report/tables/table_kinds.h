@@ -10,10 +10,16 @@
 
 #include "stat_table.h"
 
-extern const smcr_table_kind_t smcr_table_of_connections;
-extern const smcr_table_kind_t smcr_table_of_links; /* and their link groups */
-extern const smcr_table_kind_t smcr_table_of_rmbs;
-extern const smcr_table_kind_t smcr_table_of_fallbacks;
-extern const smcr_table_kind_t smcr_table_of_fabric;
+/* In the order of the menu. */
+#define SMCR_TABLES(TABLE) \
+    TABLE(connections) \
+    TABLE(links) /* and their link groups */ \
+    TABLE(rmbs) \
+    TABLE(fallbacks) \
+    TABLE(fabric)
+
+#define SMCR_TABLE_OF(name) extern const smcr_table_kind_t smcr_table_of_##name;
+SMCR_TABLES(SMCR_TABLE_OF)
+#undef SMCR_TABLE_OF
 
 #endif /* SMCR_REPORT_TABLES_TABLE_KINDS_H */

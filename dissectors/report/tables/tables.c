@@ -11,11 +11,10 @@
 void
 smcr_tables_register(void)
 {
-    static smcr_table_t connections, links, rmbs, fallbacks, fabric;
+#define KIND(name) &smcr_table_of_##name,
+    static const smcr_table_kind_t *const kinds[] = {SMCR_TABLES(KIND)};
+    static smcr_table_t tables[G_N_ELEMENTS(kinds)];
 
-    smcr_table_register(&connections, &smcr_table_of_connections);
-    smcr_table_register(&links, &smcr_table_of_links);
-    smcr_table_register(&rmbs, &smcr_table_of_rmbs);
-    smcr_table_register(&fallbacks, &smcr_table_of_fallbacks);
-    smcr_table_register(&fabric, &smcr_table_of_fabric);
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        smcr_table_register(&tables[i], kinds[i]);
 }

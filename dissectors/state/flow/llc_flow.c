@@ -439,7 +439,7 @@ typedef struct {
 } rule_t;
 
 static const rule_t rules[] = {
-#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, ...) \
     {SMCR_LLC_##name, take_##handler},
 #include "wire/llc.def"
 };

@@ -71,7 +71,7 @@ static uint32_t
 key_of(const smcr_llc_t *llc)
 {
     switch (llc->type) {
-#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof) \
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, ...) \
     case SMCR_LLC_##name: \
         return key_##key(llc);
 #include "wire/llc.def"

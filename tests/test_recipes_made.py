@@ -1,0 +1,173 @@
+"""
+The recipes of docs/contributing.md, as somebody follows them who knows nothing else: the steps are read from its text, made
+in one copy of the tree, and nothing else is. The plugin that is built from it shows what was added.
+"""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import test_modules
+from bed import TOP, Tshark
+from scapy.layers.inet import ICMP, IP
+from scapy.layers.l2 import Ether
+
+PARTS = ("meson.build", "plugin", "dissectors", "tests", "captures/README.md", "docs/statistics.md")
+PLACES = {  # a step is one edit: the places that somebody must know
+    "An LLC message": 5,
+    "A carrier": 8,
+    "A statistics table": 7,
+}
+STEP = re.compile(r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:above `([^`]+)`|new)[.:](.*?)\n\n(.*?)(?=^\d\. \*\*|^\S)",
+                  re.MULTILINE | re.DOTALL)
+
+
+def steps(recipe):
+    """[(file, line above which the text goes, or "" for a new file, text)] as contributing.md has them."""
+    section = (TOP / "docs" / "contributing.md").read_text(encoding="utf-8").split(f"\n## {recipe}\n")[1]
+    return [(name, anchor, unindent(block)) for name, anchor, _, block in STEP.findall(section.split("\n## ")[0] + "\nend")]
+
+
+def unindent(block):
+    """A block of text stands seven columns to the right of what it is."""
+    assert all(line.startswith(" " * 7) for line in block.splitlines() if line), block
+    return "\n".join(line[7:] for line in block.strip("\n").splitlines()) + "\n"
+
+
+def edit(tree, name, anchor, block):
+    path = tree / name
+    if not anchor:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        assert not path.exists(), f"{name} is there"
+        path.write_text(block, encoding="utf-8")
+        return
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n" + anchor) == 1, f"{name} has one place {anchor}"
+    path.write_text(text.replace("\n" + anchor, f"\n{block}{blank_lines(name, block)}{anchor}"), encoding="utf-8")
+
+
+def blank_lines(name, block):
+    """What separates a piece of code from the next one; a row of a list needs nothing."""
+    if block.startswith("def "):
+        return "\n\n"
+    return "\n" if len(block.splitlines()) > 1 and name.endswith((".c", "llc.def")) else ""
+
+
+def load(path):
+    """A module of the copy."""
+    spec = importlib.util.spec_from_file_location(f"copied_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A copy with all edits, and the plugin built from it."""
+    copy = tmp_path_factory.mktemp("recipes")
+    for part in PARTS:
+        target = copy / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (TOP / part).is_dir():
+            shutil.copytree(TOP / part, target, ignore=shutil.ignore_patterns("golden", "*.pcap", "__pycache__"))
+        else:
+            shutil.copyfile(TOP / part, target)
+    for recipe in PLACES:
+        for step in steps(recipe):
+            edit(copy, *step)
+    build = copy / "build"
+    subprocess.run(["meson", "setup", build, copy, "-Dbuildtype=plain", "-Dc_args=-O0", "-Dwerror=true"], check=True,
+                   capture_output=True)
+    made = subprocess.run(["ninja", "-C", build, "smcr.so"], capture_output=True, text=True)
+    assert made.returncode == 0, made.stdout
+    subprocess.run([copy / "tests" / "synth" / "build", "llc-echo", "mirror"], check=True, capture_output=True)
+    return copy
+
+
+@pytest.fixture
+def tshark(tree, bed):
+    """tshark with that plugin."""
+    if not (bed.root / "plugins" / "recipes").exists():
+        bed.add_plugin(tree / "build" / "smcr.so", "recipes")
+    return Tshark(bed, "recipes")
+
+
+@pytest.fixture
+def built(tree, scratch):
+    """The path of a capture whose scene a recipe added, where tshark can read it."""
+    return lambda name: shutil.copyfile(tree / "captures" / "synthetic" / f"{name}.pcap", scratch / f"{name}.pcap")
+
+
+@pytest.mark.parametrize("recipe", PLACES)
+def test_places_are_few(recipe):
+    assert len(steps(recipe)) == PLACES[recipe]
+
+
+def test_the_message_is_shown(tree, tshark, built):
+    """Its request and its response know each other, and the flow graph has words for them."""
+    capture = built("llc-echo")
+    echo = "smcr.llc.type == 0x0b"
+    rows = tshark.fields(capture, "frame.number", "smcr.llc.cookie", "smcr.request_in", "smcr.response_in", where=echo,
+                         two_pass=True)
+    (request, cookie, no_request, response_in), (response, echoed, request_in, _) = rows
+    assert cookie == echoed == ["0xc0ffee01"]
+    assert (no_request, response_in, request_in) == ([], response, request)
+    assert [line.partition("LLC ")[2] for line in tshark.show(capture, "-Y", echo).splitlines()] == [
+        "ECHO request", "ECHO response"]
+    assert "not known" not in tshark.show(capture, "-V", "-Y", echo)
+    arrows = load(tree / "tests" / "statistics" / "sharkd_tables.py").taps(tshark, capture, "seqa:smcr")[0]["flows"]
+    assert [each["c"] for each in arrows if "ECHO" in each["c"]] == [
+        "The client sends a message (ECHO)", "The server answers (ECHO)"]
+
+
+SHOWN = ("smcr.stream", "smcr.link.number", "smcr.clc.type", "smcr.llc.type", "smcr.request_in", "smcr.response_in",
+         "smcr.cdc.seq", "smcr.cdc.announced", "smcr.cdc.writes", "smcr.write.offset", "smcr.write.len", "smcr.acks", "smcr.ack_time", "http.request.uri", "http.response.code", "_ws.expert.message")
+
+
+def played(tree, encapsulates):
+    """The frames of the carrier's scene, or of the same exchange over RoCE."""
+    sys.path.insert(0, str(tree / "tests" / "synth"))
+    capture = load(tree / "tests" / "synth" / "smcsynth" / "capture.py").Capture()
+    if not encapsulates:
+        capture.encapsulate = lambda wrap: None
+    load(tree / "captures" / "synthetic" / "mirror.py").scene(capture)
+    sys.path.pop(0)
+    return capture
+
+
+def test_the_carrier_brings_the_same(tree, tshark, scratch):
+    """Each frame says what it says over RoCE; a packet that an ICMP error quotes is none."""
+    found = {}
+    for name in ("roce", "mirror"):
+        capture = played(tree, name == "mirror")
+        for frame in [data for _, data in capture.frames][-3:]:
+            error = Ether(frame[:14]) / IP(src="192.0.2.2", dst="192.0.2.1") / ICMP(type=3, code=3) / frame[14:]
+            capture.add(bytes(error))
+        (scratch / f"{name}.pcap").write_bytes(capture.pcap())
+        found[name] = tshark.fields(scratch / f"{name}.pcap", *SHOWN, two_pass=True)
+    assert found["mirror"] == found["roce"]
+    values = {cell for row in found["mirror"] for cells in row for cell in cells}
+    assert {"200", "/"} < values and len(found["mirror"]) == 44
+    assert [row for row in found["mirror"][-3:] if any(row)] == []
+
+
+def test_the_carrier_is_a_room(tree, monkeypatch):
+    """The house holds the copy, too."""
+    monkeypatch.setattr(test_modules, "DISSECTORS", tree / "dissectors")
+    monkeypatch.setattr(test_modules, "ROOMS", load(tree / "tests" / "rooms.py").ROOMS)
+    test_modules.test_every_folder_is_a_room()
+    test_modules.test_rooms_include_downwards_by_doors("mirror")
+
+
+def test_the_table_has_rows(tree, tshark):
+    tables = load(tree / "tests" / "statistics" / "report_tables.py")
+    name = "rule-add-link"
+    printed = tables.printed(tshark.show(name, "-2", "-q", "-z", "smcr,breaches"))
+    report = json.loads(tshark.show(name, "-2", "-q", "-z", "smcr,json"))
+    print(printed)
+    assert len(report["breaches"]) > 3
+    assert list(tables.differences(printed, {"breaches": list(tables.breaches(report))})) == []
