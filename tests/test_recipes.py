@@ -75,7 +75,9 @@ def functions(text):
 
 @functools.cache
 def code():
-    return "\n".join(path.read_text(encoding="utf-8") for path in SOURCES if path.suffix in (".c", ".h", ".py"))
+    """All of the tree, and what the recipes add to it."""
+    added = [text for recipe in PLACES for _, _, text in steps(recipe)]
+    return "\n".join(added + [path.read_text(encoding="utf-8") for path in SOURCES if path.suffix in (".c", ".h", ".py")])
 
 
 @pytest.mark.parametrize("path", [*DOCUMENTS, *TABLES], ids=lambda path: path.name)
