@@ -58,18 +58,6 @@ TYPES = {
     "finding_kind": {"type": "string", "pattern": "^[a-z0-9_]+$"},
     "passes": words(1, 2),
     "mtu": words(256, 512, 1024, 2048, 4096),
-    "side": words("client", "server"),
-    "version": words("SMC-R", "SMC-Rv2", "SMC-Rv2.1"),
-    "outcome": words("unknown", "tcp", "smc-d", "smc-r", "fallback"),
-    "close": words("unknown", "open", "normal", "reset", "abort"),
-    "link_state": words("unconfirmed", "active", "rejected", "deleted"),
-    "group_type": words("single", "symmetric", "asymmetric-peer", "asymmetric-local", "none"),
-    "severity": words("chat", "note", "warn", "error"),
-    "flow_kind": words("other", "cm", "smc-r"),
-    "ground": words("ack", "port", "deth", "cm", "llc", "clc"),
-    "cm_state": words("idle", "listen", "req_sent", "req_rcvd", "mra_req_sent", "mra_req_rcvd", "mra_rep_sent",
-                      "mra_rep_rcvd", "rep_sent", "rep_rcvd", "established", "dreq_sent", "dreq_rcvd", "timewait",
-                      "sidr_req_sent", "sidr_req_rcvd"),
     "opcodes": {"description": "Packets by BTH opcode.", "type": "object", "additionalProperties": whole(minimum=1),
                 "propertyNames": {"pattern": "^([A-Z][A-Z0-9_]*|0x[0-9a-f]{2})$"}},
     "distribution": {
@@ -84,11 +72,21 @@ TYPES = {
 
 
 @functools.cache
+def choices():
+    """{list: words} of choices.def, in ascending order; the states of RDMA-CM are those of the wire."""
+    text, found = (FIGURES / "choices.def").read_text(encoding="utf-8"), {}
+    for name, rows in re.findall(r"^CHOICE\((\w+)\)$(.*?)^END\(\1\)$", text, re.MULTILINE | re.DOTALL):
+        found[name] = re.findall(r'^    WORD\(\w+, "([^"]+)"\)$', rows, re.MULTILINE)
+    codes = (TOP / "dissectors" / "wire" / "cm_codes.h").read_text(encoding="utf-8")
+    return found | {"cm_state": re.findall(r'V\(SMCR_CM_STATE_\w+, \d+, "(\w+)"\)', codes)}
+
+
+@functools.cache
 def entries():
     """{name: Entry} of the table."""
     text = re.sub(r"/\*.*?\*/", "", (FIGURES / "entries.def").read_text(encoding="utf-8"), flags=re.DOTALL)
     found = {}
-    for macro, row in re.findall(rf"^\s*(ENTRY|FIGURE|PART)\(((?:{ITEM}|,)+)\)", text, re.MULTILINE):
+    for macro, row in re.findall(rf"^\s*(ENTRY|FIGURE|CHOICE|PART)\(((?:{ITEM}|,)+)\)", text, re.MULTILINE):
         row = re.sub(r'"\s+"', "", row)  # literals that stand side by side are one
         entry, *columns = [json.loads(item) if item.startswith('"') else item
                            for item in map(str.strip, re.findall(ITEM, row)) if item]
@@ -96,6 +94,8 @@ def entries():
             found[entry] = Entry(columns[0], {})
         elif macro == "FIGURE":
             found[entry].members[columns[1]] = Figure(*columns, None)
+        elif macro == "CHOICE":
+            found[entry].members[columns[0]] = Figure(macro, *columns, None)
         else:
             kind, name, of, added, said = columns
             found[entry].members[name] = Figure(kind, name, None, None, added, said, of)
@@ -231,7 +231,8 @@ def partly_summed():
 def schema():
     """docs/report.schema.json as text."""
     report = an_object("What tshark -q -z smcr,json prints. docs/report.md defines each member.", entry_schema("report")["properties"])
-    values = TYPES | {f"{name}_or_null": or_null(TYPES[name]) for name in TYPES if name not in ("distribution", "opcodes", "schema")}
+    types = TYPES | {name: words(*texts) for name, texts in choices().items()}
+    values = types | {f"{name}_or_null": or_null(types[name]) for name in types if name not in ("distribution", "opcodes", "schema")}
     objects = {entry: entry_schema(entry) for entry in entries() if entry != "report"}
     objects |= {f"sum_of_{entry}": an_object(entries()[entry].text, sums(entry)) for entry in partly_summed()}
     everything = values | objects | {"summary": summary_schema()}
@@ -259,8 +260,8 @@ BEGIN, END = "# ---- rules: tests/figures-doc writes them ----\n", "# ---- end o
 
 def rule(figure):
     """How a member is added up: a word; {of: entry} for parts; [words] in ascending order."""
-    if figure.added == "highest":
-        return TYPES[figure.values]["enum"]
+    if figure.added in ("highest", "lowest"):
+        return choices()[figure.values][::1 if figure.added == "highest" else -1]
     return {"of": figure.of} if figure.added == "parts" else figure.added
 
 

@@ -150,5 +150,6 @@ def test_no_mask_without_its_name():
 
 
 def test_wireshark_s_own_opcodes_are_not_used():
-    found = [path.name for path in OTHERS if re.search(r"(?<!SMCR_)\bRC_[A-Z]", text(path))]
+    """But in what a user reads."""
+    found = [path.name for path in OTHERS if re.search(r"(?<!SMCR_)\bRC_[A-Z]", re.sub(r'"[^"\n]*"', "", text(path)))]
     assert found == []

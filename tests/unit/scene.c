@@ -48,8 +48,8 @@ connection(scene_t *scene)
     conn->client = (smcr_endpoint_entry_t){"10.0.0.1", 46464};
     conn->server = (smcr_endpoint_entry_t){"10.0.0.2", 8080};
     conn->link_group = 0;
-    conn->outcome = "smc-r";
-    conn->close = "normal";
+    conn->outcome = SMCR_OUTCOME_SMCR;
+    conn->close = SMCR_CLOSE_NORMAL;
     conn->first_frame = at(1);
     conn->last_frame = at(101);
     return conn;
@@ -64,7 +64,7 @@ flow(scene_t *scene, const char *src, const char *dst)
     entry->index = list->length - 1;
     entry->src = src;
     entry->dst = dst;
-    entry->kind = "smc-r";
+    entry->kind = SMCR_FLOW_SMCR;
     entry->packets = 1000;
     entry->first_frame = at(10);
     entry->last_frame = at(100);
@@ -96,7 +96,7 @@ link_of_group(scene_t *scene, uint64_t number)
     group->index = 0;
     link = smcr_list_add(&group->links, scene->scope, &smcr_link_description);
     link->number = number;
-    link->state = "active";
+    link->state = SMCR_STATUS_ACTIVE;
     return link;
 }
 
@@ -115,9 +115,9 @@ fall_back(scene_t *scene, uint64_t code, uint32_t frame)
 {
     smcr_connection_entry_t *conn = connection(scene);
 
-    conn->outcome = "fallback";
+    conn->outcome = SMCR_OUTCOME_FALLBACK;
     conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
-    *conn->fallback = (smcr_conn_fallback_entry_t){NULL, code, "server", at(frame)};
+    *conn->fallback = (smcr_conn_fallback_entry_t){NULL, code, SMCR_ROLE_SERVER, at(frame)};
 }
 
 void
@@ -150,7 +150,8 @@ scene_findings(void (*play)(scene_t *scene))
         const smcr_finding_entry_t *finding = scene.report.findings.entries[i];
         check_entry(finding);
         g_string_append_printf(found, "%s%s %s %" G_GUINT64_FORMAT, i ? ", " : "",
-                               finding->severity, finding->kind, finding->count);
+                               smcr_severity_words[finding->severity], finding->kind,
+                               finding->count);
     }
     scene_close(&scene);
     return g_string_free(found, FALSE);

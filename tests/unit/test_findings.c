@@ -28,7 +28,7 @@ fallback(scene_t *scene)
 static void
 no_option(scene_t *scene)
 {
-    connection(scene)->outcome = "tcp";
+    connection(scene)->outcome = SMCR_OUTCOME_TCP;
 }
 
 static void
@@ -119,7 +119,7 @@ lost_link(scene_t *scene)
 
     link_of_group(scene, 1);
     lost = link_of_group(scene, 2);
-    lost->state = "deleted";
+    lost->state = SMCR_STATUS_DELETED;
     lost->delete_reason = "lost path";
     lost->deleted_frame = at(50);
     lost->moved_from = 1;
@@ -139,7 +139,7 @@ dead_peer(scene_t *scene)
     flows.answers->last_frame = at(20);
     notice(scene, "smcr.packet_retransmitted", NOTE, 25);
     notice(scene, "smcr.peer_silent", WARN, 30);
-    connection(scene)->close = "reset";
+    connection(scene)->close = SMCR_CLOSE_RESET;
 }
 
 static void
@@ -147,7 +147,7 @@ aborted(scene_t *scene)
 {
     smcr_connection_entry_t *conn = connection(scene);
 
-    conn->close = "abort";
+    conn->close = SMCR_CLOSE_ABORT;
     conn->client_to_server.unread_bytes = 20000;
     notice(scene, "smcr.conn.aborted", WARN, 49);
 }
@@ -243,7 +243,7 @@ rule_and_format(scene_t *scene)
     notice(scene, "smcr.cdc.after_close", WARN, 30);
     notice(scene, "smcr.clc.trailer_invalid", ERROR, 40);
     scene->notices[0].group = PROTOCOL;
-    scene->notices[0].by = "server";
+    scene->notices[0].by = SMCR_ROLE_SERVER;
     scene->notices[1].group = MALFORMED;
 }
 
@@ -252,7 +252,7 @@ one_notice_of_two_sides(scene_t *scene)
 {
     rule_and_format(scene);
     scene->notices[1] = scene->notices[0];
-    scene->notices[1].by = "client";
+    scene->notices[1].by = SMCR_ROLE_CLIENT;
 }
 
 static void
@@ -264,7 +264,7 @@ rejected(scene_t *scene)
 static void
 unfinished(scene_t *scene)
 {
-    connection(scene)->outcome = "unknown";
+    connection(scene)->outcome = SMCR_OUTCOME_UNKNOWN;
 }
 
 /* CONFIRM LINK goes out again and again. */
@@ -277,7 +277,7 @@ failed_link(scene_t *scene)
     data->packets = 39;
     data->repeated = data->repeated_after.unknown = 38;
     link->index = 1;
-    link->state = "rejected";
+    link->state = SMCR_STATUS_REJECTED;
     link->added_frame = at(9);
     smcr_numbers_add(&link->flows, scene->scope, 0);
     notice(scene, "smcr.packet_retransmitted", NOTE, 29);
@@ -290,7 +290,7 @@ unused_link(scene_t *scene)
 {
     smcr_link_entry_t *link = link_of_group(scene, 2);
 
-    link->state = "deleted";
+    link->state = SMCR_STATUS_DELETED;
     link->delete_reason = "lost path";
     link->deleted_frame = at(36);
     notice(scene, "smcr.link.delete_asked", NOTE, 36);
@@ -334,14 +334,14 @@ static void
 fallback_and_reset(scene_t *scene)
 {
     confirm_link_timeout(scene);
-    ((smcr_connection_entry_t *)scene->report.connections.entries[0])->close = "reset";
+    ((smcr_connection_entry_t *)scene->report.connections.entries[0])->close = SMCR_CLOSE_RESET;
     notice(scene, "tcp.flags.reset == 1", 0, 20);
 }
 
 static void
 reset(scene_t *scene)
 {
-    connection(scene)->close = "reset";
+    connection(scene)->close = SMCR_CLOSE_RESET;
     notice(scene, "tcp.flags.reset == 1", 0, 20);
 }
 
@@ -364,7 +364,7 @@ few_marks(scene_t *scene)
 static void
 silent_end(scene_t *scene)
 {
-    connection(scene)->close = "open";
+    connection(scene)->close = SMCR_CLOSE_OPEN;
     scene->report.capture.last_time = 300 * SECOND / 10;
 }
 

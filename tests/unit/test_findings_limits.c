@@ -25,7 +25,7 @@ unanswered(scene_t *scene)
 
     data->packets = 39;
     data->repeated = data->repeated_after.unknown = 38;
-    link->state = "rejected";
+    link->state = SMCR_STATUS_REJECTED;
     link->added_frame = at(9);
     smcr_numbers_add(&link->flows, scene->scope, 0);
     notice(scene, "smcr.packet_retransmitted", NOTE, 29);
@@ -42,7 +42,7 @@ static void
 active(scene_t *scene)
 {
     unanswered(scene);
-    link_of(scene)->state = "active";
+    link_of(scene)->state = SMCR_STATUS_ACTIVE;
 }
 
 static void
@@ -133,7 +133,7 @@ silent_and_unread(scene_t *scene)
 {
     smcr_connection_entry_t *conn = connection(scene);
 
-    conn->close = "open";
+    conn->close = SMCR_CLOSE_OPEN;
     conn->server_to_client.unread_bytes = 1150;
     scene->report.capture.last_time = 300 * SECOND / 10;
 }

@@ -152,7 +152,7 @@ fallback_of(smcr_report_entry_t *report, const smcr_conn_fallback_entry_t *fallb
 {
     for (uint32_t i = 0; i < report->fallbacks.length; i++) {
         smcr_fallback_entry_t *entry = report->fallbacks.entries[i];
-        if (entry->code == fallback->code && g_strcmp0(entry->by, fallback->by) == 0 &&
+        if (entry->code == fallback->code && entry->by == fallback->by &&
             g_strcmp0(entry->reason, fallback->reason) == 0)
             return entry;
     }

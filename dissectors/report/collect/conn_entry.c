@@ -6,8 +6,6 @@
 
 #include "conn_entry.h"
 
-#include <string.h>
-
 #include "host/host.h"
 #include "report/figures/figures.h"
 #include "show/show.h"
@@ -63,28 +61,28 @@ fill_ends(smcr_connection_entry_t *entry, const smcr_conn_t *conn, const smcr_tc
 /* ---- how it came about ---- */
 
 /* What Accept or Confirm say; else what the link group has agreed on. */
-static const char *
-version_text(const smcr_counted_conn_t *counted)
+static smcr_version_t
+version_of(const smcr_counted_conn_t *counted)
 {
     const smcr_lgr_t *lgr = counted->conn->lgr;
     unsigned release = counted->release ? counted->release : lgr ? lgr->release : 0;
 
-    return smcr_version_text(counted->version, release);
+    return smcr_version_of(counted->version, release);
 }
 
 /* Who is to blame for it. */
-static const char *
+static smcr_role_t
 fallback_by(const smcr_fallback_t *fallback)
 {
     switch (fallback->kind) {
     case SMCR_FALLBACK_DECLINED:
-        return fallback->by_server ? "server" : "client";
+        return fallback->by_server ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
     case SMCR_FALLBACK_NO_OPTION:
-        return "server";
+        return SMCR_ROLE_SERVER;
     case SMCR_FALLBACK_NO_ANSWER:
-        return fallback->step == SMCR_CLC_ACCEPT ? "client" : "server";
+        return fallback->step == SMCR_CLC_ACCEPT ? SMCR_ROLE_CLIENT : SMCR_ROLE_SERVER;
     default:
-        return NULL;
+        return SMCR_ROLE_NONE;
     }
 }
 
@@ -130,7 +128,7 @@ stayed_tcp(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
 }
 
 /* CLC that never began is no fallback: the connection stayed what it was. */
-static const char *
+static smcr_outcome_t
 outcome_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -138,46 +136,46 @@ outcome_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
     switch (conn->fallback.kind) {
     case SMCR_FALLBACK_NO_OPTION:
     case SMCR_FALLBACK_NO_CLC:
-        return "tcp";
+        return SMCR_OUTCOME_TCP;
     case SMCR_FALLBACK_NONE:
         break;
     default:
-        return "fallback";
+        return SMCR_OUTCOME_FALLBACK;
     }
     if (counted->is_smcd)
-        return "smc-d";
+        return SMCR_OUTCOME_SMCD;
     if (conn->confirm_frame || counted->on_roce)
-        return "smc-r";
-    return stayed_tcp(counted, tcp) ? "tcp" : "unknown";
+        return SMCR_OUTCOME_SMCR;
+    return stayed_tcp(counted, tcp) ? SMCR_OUTCOME_TCP : SMCR_OUTCOME_UNKNOWN;
 }
 
 /* ---- how it ended ---- */
 
-static const char *
+static smcr_close_t
 close_of_tcp(const smcr_tcp_facts_t *tcp)
 {
     if (!tcp)
-        return "unknown";
+        return SMCR_CLOSE_UNKNOWN;
     if (tcp->reset.frame)
-        return "reset";
-    return tcp->fin[0].frame && tcp->fin[1].frame ? "normal" : "open";
+        return SMCR_CLOSE_RESET;
+    return tcp->fin[0].frame && tcp->fin[1].frame ? SMCR_CLOSE_NORMAL : SMCR_CLOSE_OPEN;
 }
 
 /* The two ends of SMC-R close by CDC, and then TCP. */
-static const char *
+static smcr_close_t
 close_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
 {
     const smcr_conn_side_t *side = counted->conn->side;
-    const char *below = close_of_tcp(tcp);
+    smcr_close_t below = close_of_tcp(tcp);
 
     if (side[0].abort_frame || side[1].abort_frame)
-        return "abort";
+        return SMCR_CLOSE_ABORT;
     if (side[0].closed_frame && side[1].closed_frame)
-        return "normal";
-    if (!counted->on_roce && strcmp(below, "open") == 0 && counted->conn->confirm_frame &&
+        return SMCR_CLOSE_NORMAL;
+    if (!counted->on_roce && below == SMCR_CLOSE_OPEN && counted->conn->confirm_frame &&
         !counted->conn->fallback.kind)
-        return "unknown";
-    return counted->on_roce && !tcp ? "open" : below;
+        return SMCR_CLOSE_UNKNOWN;
+    return counted->on_roce && !tcp ? SMCR_CLOSE_OPEN : below;
 }
 
 /* ---- what it carried ---- */
@@ -252,9 +250,9 @@ fill_ways(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
           const smcr_tcp_facts_t *tcp)
 {
     int client = smcr_lgr_client_side(counted->conn->lgr);
-    bool is_unknown = strcmp(entry->outcome, "unknown") == 0;
+    bool is_unknown = entry->outcome == SMCR_OUTCOME_UNKNOWN;
 
-    if (strcmp(entry->outcome, "smc-r") == 0) {
+    if (entry->outcome == SMCR_OUTCOME_SMCR) {
         fill_way(&entry->client_to_server, counted, client);
         fill_way(&entry->server_to_client, counted, !client);
         return;
@@ -277,8 +275,8 @@ fill_times(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
     if (!began_before && counted->confirm.time >= tcp->syn.time && counted->confirm.frame)
         entry->setup_s = counted->confirm.time - tcp->syn.time;
     entry->close = close_of(counted, tcp);
-    if (strcmp(entry->close, "unknown") != 0)
-        entry->goes_on = strcmp(entry->close, "open") == 0 ? SMCR_YES : SMCR_NO;
+    if (entry->close != SMCR_CLOSE_UNKNOWN)
+        entry->goes_on = entry->close == SMCR_CLOSE_OPEN ? SMCR_YES : SMCR_NO;
 }
 
 void
@@ -291,7 +289,7 @@ smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *
 
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
-    entry->version = version_text(counted);
+    entry->version = version_of(counted);
     entry->outcome = outcome_of(counted, tcp);
     fill_fallback(entry, conn, tcp, sources->times, scope);
     if (conn->lgr && !conn->fallback.kind)

@@ -107,18 +107,18 @@ smcr_link_groups_take(smcr_link_groups_t *groups, smcr_when_t when, const smcr_t
 
 /* ---- links ---- */
 
-static const char *
-state_text(const smcr_link_t *link)
+static smcr_link_status_t
+state_of(const smcr_link_t *link)
 {
     switch (link->state) {
     case SMCR_LINK_ACTIVE:
-        return "active";
+        return SMCR_STATUS_ACTIVE;
     case SMCR_LINK_REJECTED:
-        return "rejected";
+        return SMCR_STATUS_REJECTED;
     case SMCR_LINK_DELETED:
-        return "deleted";
+        return SMCR_STATUS_DELETED;
     default:
-        return "unconfirmed";
+        return SMCR_STATUS_UNCONFIRMED;
     }
 }
 
@@ -179,7 +179,7 @@ fill_link(smcr_link_entry_t *entry, const smcr_link_t *link, const reporter_t *r
     entry->index = link->index;
     if (link->has_number)
         entry->number = link->number;
-    entry->state = state_text(link);
+    entry->state = state_of(link);
     if (smcr_mtu_bytes(mtu))
         entry->mtu_bytes = (uint64_t)smcr_mtu_bytes(mtu);
     fill_queue_pair(&entry->client, &link->qp[client], scope);
@@ -236,9 +236,9 @@ share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
            memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
 }
 
-/* The type in the words of smcr, as the client sees it; of a group that has ended, the last one. */
-static const char *
-type_text(const smcr_lgr_t *lgr)
+/* Of a group that has ended, the last one. */
+static smcr_group_type_t
+type_of(const smcr_lgr_t *lgr)
 {
     const smcr_link_t *first = NULL, *second = NULL;
     int client = smcr_lgr_client_side(lgr);
@@ -250,10 +250,11 @@ type_text(const smcr_lgr_t *lgr)
         first = link;
     }
     if (!second)
-        return first ? "single" : "none";
+        return first ? SMCR_GROUP_SINGLE : SMCR_GROUP_NONE;
     if (share_device(first, second, client))
-        return "asymmetric-local";
-    return share_device(first, second, !client) ? "asymmetric-peer" : "symmetric";
+        return SMCR_GROUP_ASYMMETRIC_LOCAL;
+    return share_device(first, second, !client) ? SMCR_GROUP_ASYMMETRIC_PEER
+                                                : SMCR_GROUP_SYMMETRIC;
 }
 
 /* NULL where the bytes are padding only. */
@@ -276,12 +277,12 @@ fill_peer(smcr_peer_entry_t *entry, const person_t *person, wmem_allocator_t *sc
         entry->system = val_to_str_const(person->os, smcr_os_types, "unknown");
 }
 
-static const char *
-version_text(const gathered_group_t *group)
+static smcr_version_t
+version_of(const gathered_group_t *group)
 {
     unsigned release = group->release ? group->release : group->lgr->release;
 
-    return smcr_version_text(group->version, release);
+    return smcr_version_of(group->version, release);
 }
 
 static void
@@ -294,8 +295,8 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_lis
     int client = smcr_lgr_client_side(lgr);
 
     entry->index = smcr_lgr_number(sources->state, lgr);
-    entry->version = version_text(group);
-    entry->type = type_text(lgr);
+    entry->version = version_of(group);
+    entry->type = type_of(lgr);
     fill_peer(&entry->peers.client, &group->person[client], scope);
     fill_peer(&entry->peers.server, &group->person[!client], scope);
     entry->eid = name_of(scope, group->eid, SMCR_EID_LENGTH);

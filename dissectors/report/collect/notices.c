@@ -20,7 +20,7 @@
 typedef struct {
     const char *filter, *text;
     int severity, group;
-    const char *by;
+    smcr_role_t by;
     bool blamed;
     smcr_when_t when;
 } pending_t;
@@ -28,7 +28,7 @@ typedef struct {
 /* An event that later packets have to bear out. */
 typedef struct {
     const smcr_event_t *event;
-    const char *by;
+    smcr_role_t by;
     smcr_when_t when;
 } claimed_t;
 
@@ -73,23 +73,23 @@ smcr_notices_take(smcr_notices_t *notices, smcr_when_t when, const expert_info_t
     };
 }
 
-/* The role of who has sent the packet; NULL: not known. */
-static const char *
+/* The role of who has sent the packet. */
+static smcr_role_t
 sender_of(const smcr_record_t *record)
 {
     const smcr_lgr_t *lgr = record->link ? record->link->lgr : NULL;
 
     if (record->direction >= 0)
-        return record->direction ? "server" : "client";
+        return record->direction ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
     if (!lgr || lgr->server == SMCR_SIDE_UNKNOWN || record->sender < 0)
-        return NULL;
-    return record->sender == lgr->server ? "server" : "client";
+        return SMCR_ROLE_NONE;
+    return record->sender == lgr->server ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
 }
 
 void
 smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet)
 {
-    const char *by = sender_of(packet->record);
+    smcr_role_t by = sender_of(packet->record);
 
     for (unsigned i = notices->pending_count; i > 0 && !notices->pending[i - 1].blamed; i--) {
         notices->pending[i - 1].by = by;
@@ -114,7 +114,7 @@ find(wmem_array_t *kinds, const smcr_notice_t *wanted)
     for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
         smcr_notice_t *kind = wmem_array_index(kinds, i);
         if (strcmp(kind->filter, wanted->filter) == 0 && kind->severity == wanted->severity &&
-            g_strcmp0(kind->by, wanted->by) == 0)
+            kind->by == wanted->by)
             return kind;
     }
     return NULL;

@@ -303,18 +303,13 @@ smcr_rdma_flows_take(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_tap_
 
 /* ---- reporting ---- */
 
-static const char *const grounds[] = {
-    [SMCR_GROUND_CLC] = "clc",   [SMCR_GROUND_LLC] = "llc",   [SMCR_GROUND_CM] = "cm",
-    [SMCR_GROUND_DETH] = "deth", [SMCR_GROUND_PORT] = "port", [SMCR_GROUND_ACK] = "ack",
-};
-
 static void
 name_source(smcr_rdma_entry_t *entry, uint32_t qpn, unsigned ground)
 {
-    if (ground == SMCR_GROUND_NONE || ground >= array_length(grounds))
+    if (ground == SMCR_GROUND_NONE)
         return;
     entry->src_qpn = qpn;
-    entry->src_qpn_from = grounds[ground];
+    entry->src_qpn_from = (smcr_source_t)ground;
 }
 
 static void
@@ -322,7 +317,7 @@ name_link_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocator_
 {
     const smcr_qp_t *to = flow->to, *from = &to->link->qp[!to->side];
 
-    entry->kind = "smc-r";
+    entry->kind = SMCR_FLOW_SMCR;
     entry->src = smcr_gid_text(scope, flow->source);
     entry->dst = smcr_gid_text(scope, to->key.gid);
     entry->dst_qpn = to->known ? to->key.qpn : SMCR_UNKNOWN;
@@ -330,12 +325,12 @@ name_link_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocator_
         name_source(entry, from->key.qpn, from->ground);
 }
 
-static const char *
-state_text(const smcr_cm_conn_t *conn, unsigned side)
+static smcr_cm_state_t
+state_of(const smcr_cm_conn_t *conn, unsigned side)
 {
     const smcr_cm_end_t *end = &conn->ends[side];
 
-    return end->state_known ? val_to_str_const(end->state, smcr_cm_states, "unknown") : NULL;
+    return end->state_known ? SMCR_CM_STATE_KNOWN(end->state) : 0;
 }
 
 static smcr_flow_cm_entry_t *
@@ -345,8 +340,8 @@ describe_cm(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
 
     smcr_entry_clear(entry, &smcr_flow_cm_description);
     if (conn->roles_known) {
-        entry->client_state = state_text(conn, SMCR_CM_CLIENT);
-        entry->server_state = state_text(conn, SMCR_CM_SERVER);
+        entry->client_state = state_of(conn, SMCR_CM_CLIENT);
+        entry->server_state = state_of(conn, SMCR_CM_SERVER);
     }
     if (conn->service_known)
         entry->service_id = smcr_hex_text(scope, conn->service_id, 8);
@@ -363,7 +358,7 @@ name_foreign_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocat
     const smcr_rdma_flow_t *foreign = flow->foreign;
     bool managed = foreign->conn || flow->cm || foreign->key.target.qpn == SMCR_GSI_QPN;
 
-    entry->kind = managed ? "cm" : "other";
+    entry->kind = managed ? SMCR_FLOW_CM : SMCR_FLOW_OTHER;
     entry->src = smcr_gid_text(scope, foreign->key.source);
     entry->dst = smcr_gid_text(scope, foreign->key.target.gid);
     entry->dst_qpn = foreign->key.target.qpn;

@@ -251,7 +251,7 @@ report_rmb(const announced_t *buffer, const smcr_lgr_t *lgr, smcr_list_t *list,
     smcr_rmb_entry_t *entry = smcr_list_add(list, scope, &smcr_rmb_description);
 
     if (lgr->server != SMCR_SIDE_UNKNOWN)
-        entry->owner = buffer->side == lgr->server ? "server" : "client";
+        entry->owner = buffer->side == lgr->server ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
     entry->size_bytes = buffer->size;
     entry->va = smcr_hex_text(scope, buffer->va, 8);
     entry->confirmed_frame = buffer->confirmed;

@@ -9,12 +9,13 @@
 #include <math.h>
 #include <string.h>
 
-#define ROW(entry, name, kind, of) \
-    {#name, SMCR_KIND_##kind, offsetof(smcr_##entry##_entry_t, name), of},
+#define ROW(entry, name, kind, of, words) \
+    {#name, SMCR_KIND_##kind, offsetof(smcr_##entry##_entry_t, name), of, words},
 
 #define ENTRY(entry, text) static const smcr_member_t entry##_members[] = {
-#define FIGURE(entry, kind, name, ...) ROW(entry, name, kind, NULL)
-#define PART(entry, kind, name, of, ...) ROW(entry, name, kind, &smcr_##of##_description)
+#define FIGURE(entry, kind, name, ...) ROW(entry, name, kind, NULL, NULL)
+#define CHOICE(entry, name, list, ...) ROW(entry, name, CHOICE, NULL, smcr_##list##_words)
+#define PART(entry, kind, name, of, ...) ROW(entry, name, kind, &smcr_##of##_description, NULL)
 #define END(entry) \
     }; \
     const smcr_description_t smcr_##entry##_description = { \

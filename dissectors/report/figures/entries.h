@@ -15,6 +15,7 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
+#include "choices.h"
 #include "distribution.h"
 #include "fabric/fabric.h"
 
@@ -56,6 +57,7 @@ typedef struct smcr_description smcr_description_t;
     X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
     X(NUMBER, uint64_t)             /* that means nothing when added; SMCR_UNKNOWN: not known */   \
     X(TEXT, const char *)           /* NULL: not known */                                          \
+    X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
     X(BOOL, smcr_maybe_t)                                                                          \
     X(WHEN, smcr_when_t)            /* xy_frame; its time stands beside it as xy_time */           \
     X(TIME, uint64_t)               /* nanoseconds since 1970; SMCR_UNKNOWN: not known */          \
@@ -80,6 +82,7 @@ SMCR_FIGURE_KINDS(KIND)
 
 #define ENTRY(entry, text) typedef struct {
 #define FIGURE(entry, kind, name, ...) smcr_##kind##_figure_t name;
+#define CHOICE(entry, name, list, ...) smcr_##list##_t name;
 #define PART(entry, kind, name, of, ...) SMCR_PART_##kind(of) name;
 #define END(entry) \
     } smcr_##entry##_entry_t; \
@@ -91,6 +94,7 @@ typedef struct {
     smcr_member_kind_t kind;
     size_t offset;                /* bytes, in the entry */
     const smcr_description_t *of; /* of a part */
+    const char *const *words;     /* of a choice */
 } smcr_member_t;
 
 struct smcr_description {

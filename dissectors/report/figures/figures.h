@@ -8,6 +8,7 @@
 #define SMCR_REPORT_FIGURES_FIGURES_H
 
 #include "byte_ranges.h"
+#include "choices.h"
 #include "entries.h"
 #include "notice.h"
 #include "texts.h"

@@ -9,13 +9,14 @@
 
 #include <stdint.h>
 
+#include "choices.h"
 #include "fabric/fabric.h"
 
 typedef struct {
     const char *filter; /* "smcr.conn.aborted" */
     int severity;       /* PI_NOTE and so on */
     int group;          /* PI_SEQUENCE and so on */
-    const char *by;     /* "client", "server"; NULL: not known */
+    smcr_role_t by;
     const char *text;   /* the sentence of the first one */
     uint64_t count;
     smcr_when_t first;

@@ -41,10 +41,16 @@ smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
     return smcr_hex_text(scope, number, length);
 }
 
+smcr_version_t
+smcr_version_of(unsigned version, unsigned release)
+{
+    if (version < 2)
+        return version ? SMCR_IS_SMCR_V1 : SMCR_IS_OF_NO_VERSION;
+    return release ? SMCR_IS_SMCR_V2_1 : SMCR_IS_SMCR_V2;
+}
+
 const char *
 smcr_version_text(unsigned version, unsigned release)
 {
-    if (version < 2)
-        return version ? "SMC-R" : NULL;
-    return release ? "SMC-Rv2.1" : "SMC-Rv2";
+    return smcr_version_words[smcr_version_of(version, release)];
 }

@@ -12,6 +12,7 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
+#include "choices.h"
 #include "wire/wire.h"
 
 /* A GID: an IPv4 address where it maps one, else as an IPv6 address. NULL where it is all zeros. */
@@ -23,7 +24,8 @@ const char *smcr_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned byt
 /* The same of `length` bytes, the first one first. */
 const char *smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
-/* The name of a version of SMC-R; NULL where `version` is 0. `release`: of version 2. */
+/* A version of SMC-R; none where `version` is 0. `release`: of version 2. And its name. */
+smcr_version_t smcr_version_of(unsigned version, unsigned release);
 const char *smcr_version_text(unsigned version, unsigned release);
 
 #endif /* SMCR_REPORT_FIGURES_TEXTS_H */

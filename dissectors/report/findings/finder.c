@@ -12,8 +12,6 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-static const char *const severities[] = {"chat", "note", "warn", "error"};
-
 smcr_finding_entry_t *
 smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_place_t place,
                 const char *kind, uint64_t count, smcr_when_t when)
@@ -22,7 +20,7 @@ smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_pl
 
     found.turn = wmem_array_get_count(finder->found);
     smcr_entry_clear(&found.entry, &smcr_finding_description);
-    found.entry.severity = severities[severity];
+    found.entry.severity = severity;
     found.entry.kind = kind;
     found.entry.count = count;
     found.entry.frame = when;

@@ -15,8 +15,6 @@
 #define SMCR_MOST_FINDINGS 10
 #define SMCR_MOST_FILTERS  4 /* that are joined */
 
-typedef enum { SMCR_CHAT, SMCR_NOTE, SMCR_WARN, SMCR_ERROR } smcr_severity_t;
-
 typedef enum {
     SMCR_BY_ICRC,           /* packets arrive damaged */
     SMCR_BY_FORMAT,         /* messages that break their format */

@@ -6,8 +6,6 @@
 
 #include "flows.h"
 
-#include <string.h>
-
 #include "wire/wire.h"
 
 const smcr_rdma_entry_t *
@@ -109,12 +107,11 @@ smcr_flow_is_dead_end(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow
 {
     const struct smcr_home *home = &finder->homes[flow->index];
     const smcr_link_entry_t *link = home->link;
-    bool ours = flow->kind && strcmp(flow->kind, "smc-r") == 0;
 
-    if (!ours || smcr_flow_peer(finder, flow) || smcr_known(flow->repeated) < 3 ||
-        !only_sends(flow) || smcr_finder_is_filtered(finder))
+    if (flow->kind != SMCR_FLOW_SMCR || smcr_flow_peer(finder, flow) ||
+        smcr_known(flow->repeated) < 3 || !only_sends(flow) || smcr_finder_is_filtered(finder))
         return false;
-    bool active = link && link->state && strcmp(link->state, "active") == 0;
+    bool active = link && link->state == SMCR_STATUS_ACTIVE;
     return link && !active && is_announced(link, flow) && !home->began_before;
 }
 

@@ -223,7 +223,7 @@ goes_silent(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
     uint64_t end = finder->report->capture.last_time;
     uint64_t lived;
 
-    if (!conn->close || strcmp(conn->close, "open") != 0 || !conn->last_frame.frame ||
+    if (conn->close != SMCR_CLOSE_OPEN || !conn->last_frame.frame ||
         end == SMCR_UNKNOWN || end < conn->last_frame.time)
         return false;
     lived = smcr_known(smcr_time_between(conn->first_frame, conn->last_frame));

@@ -8,7 +8,6 @@
 #include "finder.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "flows.h"
 #include "report/words/words.h"
@@ -23,12 +22,6 @@ typedef struct {
     const smcr_connection_entry_t *first;
     const char *streams; /* a display filter of all of them; NULL: they are too many */
 } group_t;
-
-static bool
-is_text(const char *text, const char *other)
-{
-    return text && strcmp(text, other) == 0;
-}
 
 static const char *
 tcp_filter(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
@@ -84,7 +77,7 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
 {
     const smcr_conn_fallback_entry_t *fallback = conn->fallback;
     const char *key = smcr_finder_text(finder, "%" PRIu64 " %s %s", fallback->code,
-                                       fallback->by ? fallback->by : "",
+                                       fallback->by ? smcr_role_words[fallback->by] : "",
                                        fallback->reason ? fallback->reason : "");
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
@@ -116,7 +109,7 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
 
     finding->text = smcr_finder_text(
         finder, "%s %s: %s", name(finder, group),
-        is_text(group->first->outcome, "tcp") ? "stayed on TCP" : "fell back to TCP",
+        group->first->outcome == SMCR_OUTCOME_TCP ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? fallback->reason : "reason not known");
     finding->filter = "smcr.fallback";
     if (group->streams)
@@ -187,7 +180,7 @@ find_fallbacks(smcr_finder_t *finder)
 static bool
 is_plain_tcp(const smcr_connection_entry_t *conn)
 {
-    return is_text(conn->outcome, "tcp") && !conn->fallback;
+    return conn->outcome == SMCR_OUTCOME_TCP && !conn->fallback;
 }
 
 static void
@@ -214,20 +207,20 @@ find_plain(smcr_finder_t *finder)
 static bool
 is_aborted(const smcr_connection_entry_t *conn)
 {
-    return is_text(conn->close, "abort");
+    return conn->close == SMCR_CLOSE_ABORT;
 }
 
 static bool
 is_reset(const smcr_connection_entry_t *conn)
 {
-    return is_text(conn->close, "reset") && is_text(conn->outcome, "smc-r");
+    return conn->close == SMCR_CLOSE_RESET && conn->outcome == SMCR_OUTCOME_SMCR;
 }
 
 /* Over TCP: that is how programs end in a hurry. */
 static bool
 is_tcp_reset(const smcr_connection_entry_t *conn)
 {
-    return is_text(conn->close, "reset") && !is_text(conn->outcome, "smc-r");
+    return conn->close == SMCR_CLOSE_RESET && conn->outcome != SMCR_OUTCOME_SMCR;
 }
 
 /* What readers have not read of what was announced, and what was not even announced. */
@@ -261,7 +254,7 @@ find_aborted(smcr_finder_t *finder)
         return;
     finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_ABORT, "abort", group.count, notice.first);
     if (group.count == 1 && notice.by)
-        finding->text = smcr_finder_text(finder, "The %s aborted %s%s", notice.by,
+        finding->text = smcr_finder_text(finder, "The %s aborted %s%s", smcr_role_words[notice.by],
                                          name(finder, &group), losses(finder, is_aborted));
     else
         finding->text = smcr_finder_text(finder, "%s ended with an abort%s", name(finder, &group),
@@ -315,7 +308,7 @@ find_tcp_reset(smcr_finder_t *finder)
 static bool
 is_unfinished(const smcr_connection_entry_t *conn)
 {
-    return is_text(conn->outcome, "unknown") && conn->began_before != SMCR_YES &&
+    return conn->outcome == SMCR_OUTCOME_UNKNOWN && conn->began_before != SMCR_YES &&
            conn->tcp_stream != SMCR_UNKNOWN;
 }
 

@@ -162,7 +162,8 @@ sender(const smcr_finder_t *finder, const smcr_notice_t *notice)
         return "";
     return smcr_finder_text(finder,
                             "Broken %s%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
-                            notice->by ? ", by the " : "", notice->by ? notice->by : "");
+                            notice->by ? ", by the " : "",
+                            notice->by ? smcr_role_words[notice->by] : "");
 }
 
 static void

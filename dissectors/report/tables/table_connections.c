@@ -6,19 +6,17 @@
 
 #include "table_kinds.h"
 
-#include <string.h>
-
 #include "report/words/words.h"
 
 /* "SMCR", "TCP 0x03030002": of TCP, the code of the Decline. */
 static const char *
 mode_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
 {
-    if (strcmp(conn->outcome, "smc-r") == 0)
+    if (conn->outcome == SMCR_OUTCOME_SMCR)
         return "SMCR";
-    if (strcmp(conn->outcome, "smc-d") == 0)
+    if (conn->outcome == SMCR_OUTCOME_SMCD)
         return "SMCD";
-    if (strcmp(conn->outcome, "unknown") == 0)
+    if (conn->outcome == SMCR_OUTCOME_UNKNOWN)
         return NULL;
     if (!conn->fallback || conn->fallback->code == SMCR_UNKNOWN)
         return "TCP";
@@ -47,7 +45,7 @@ links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
     TEXT("Client Address", 21, smcr_words_endpoint(rows->scope, &conn->client)) \
     TEXT("Server Address", 21, smcr_words_endpoint(rows->scope, &conn->server)) \
     TEXT("Mode", 14, mode_of(rows->scope, conn)) \
-    TEXT("Version", 9, conn->version) \
+    TEXT("Version", 9, smcr_version_words[conn->version]) \
     NUMBER("LG-ID", 0, conn->link_group) \
     TEXT("Linkid", 0, links_of(rows->scope, conn)) \
     SECONDS("Setup (s)", 9, conn->setup_s) \
@@ -70,7 +68,7 @@ links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
     SECONDS("Window full ← (s)", 0, conn->server_to_client.window_full_s) \
     NUMBER("Unread →", 0, conn->client_to_server.unread_bytes) \
     NUMBER("Unread ←", 0, conn->server_to_client.unread_bytes) \
-    TEXT("Close", 7, conn->close)
+    TEXT("Close", 7, smcr_close_words[conn->close])
 
 static void
 fill(smcr_rows_t *rows, const smcr_report_entry_t *report)

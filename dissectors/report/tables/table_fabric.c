@@ -61,7 +61,7 @@ bad_icrcs_of(const smcr_rdma_entry_t *flow)
     NUMBER("Flow", 0, flow->index) \
     NUMBER("LG-ID", 0, owner.group ? owner.group->index : SMCR_UNKNOWN) \
     NUMBER("Linkid", 0, owner.link ? owner.link->number : SMCR_UNKNOWN) \
-    TEXT("Kind", 5, flow->kind) \
+    TEXT("Kind", 5, smcr_flow_kind_words[flow->kind]) \
     TEXT("Source", 22, flow->src) \
     QPN("Source QP", 0, flow->src_qpn) \
     TEXT("Destination", 22, flow->dst) \

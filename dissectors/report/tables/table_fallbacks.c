@@ -16,7 +16,7 @@ code_of(wmem_allocator_t *scope, const smcr_fallback_entry_t *fallback)
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     TEXT("Code", 10, code_of(rows->scope, fallback)) \
-    TEXT("By", 6, fallback->by) \
+    TEXT("By", 6, smcr_role_words[fallback->by]) \
     NUMBER("Count", 0, fallback->count) \
     TEXT("Reason", 0, fallback->reason)
 

@@ -7,36 +7,24 @@
 
 #include "table_kinds.h"
 
-#include <string.h>
-
 #include "report/words/words.h"
 
-/* Texts of the report and of smc-tools. */
-typedef struct {
-    const char *ours, *theirs;
-} word_t;
+/* In the words of smc-tools. These show what a host has now: only we know of links that are gone,
+ * or were refused. */
+static const char *const types[] = {
+    [SMCR_GROUP_NONE] = "NONE",
+    [SMCR_GROUP_SINGLE] = "SINGLE",
+    [SMCR_GROUP_SYMMETRIC] = "SYM",
+    [SMCR_GROUP_ASYMMETRIC_PEER] = "ASYMP",
+    [SMCR_GROUP_ASYMMETRIC_LOCAL] = "ASYML",
+};
 
-static const word_t types[] = {{"none", "NONE"},
-                               {"single", "SINGLE"},
-                               {"symmetric", "SYM"},
-                               {"asymmetric-peer", "ASYMP"},
-                               {"asymmetric-local", "ASYML"}};
-
-/* smc-tools show what a host has now. Only we know of links that are gone, or were refused. */
-static const word_t states[] = {{"active", "LINK_ACTIVE"},
-                                {"unconfirmed", "LINK_ACTIVATING"},
-                                {"rejected", "rejected"},
-                                {"deleted", "deleted"}};
-
-/* NULL: none. */
-static const char *
-word_of(const word_t *words, size_t count, const char *text)
-{
-    for (size_t i = 0; text && i < count; i++)
-        if (strcmp(words[i].ours, text) == 0)
-            return words[i].theirs;
-    return NULL;
-}
+static const char *const states[] = {
+    [SMCR_STATUS_UNCONFIRMED] = "LINK_ACTIVATING",
+    [SMCR_STATUS_ACTIVE] = "LINK_ACTIVE",
+    [SMCR_STATUS_REJECTED] = "rejected",
+    [SMCR_STATUS_DELETED] = "deleted",
+};
 
 /* Connections by the index of their link group: numbers by numbers. */
 static wmem_map_t *
@@ -55,13 +43,13 @@ count_conns(wmem_allocator_t *scope, const smcr_report_entry_t *report)
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("LG-ID", 0, group->index) \
-    TEXT("Version", 9, group->version) \
-    TEXT("LG-Type", 0, word_of(types, G_N_ELEMENTS(types), group->type)) \
+    TEXT("Version", 9, smcr_version_words[group->version]) \
+    TEXT("LG-Type", 0, types[group->type]) \
     NUMBER("VLAN", 0, group->vlan) \
     TEXT("EID", 10, group->eid) \
     NUMBER("#Conns", 0, conns) \
     NUMBER("Linkid", 0, link->number) \
-    TEXT("Link-State", 15, word_of(states, G_N_ELEMENTS(states), link->state)) \
+    TEXT("Link-State", 15, link->index == SMCR_UNKNOWN ? NULL : states[link->state]) \
     TEXT("Client-GID", 22, link->client.gid) \
     QPN("Client-QP", 0, link->client.qpn) \
     TEXT("Server-GID", 22, link->server.gid) \

@@ -35,7 +35,7 @@ streams_of(wmem_allocator_t *scope, const smcr_rmb_entry_t *rmb)
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("LG-ID", 0, group->index) \
-    TEXT("Owner", 6, rmb->owner) \
+    TEXT("Owner", 6, smcr_role_words[rmb->owner]) \
     NUMBER("Size", 7, rmb->size_bytes) \
     TEXT("VA", 18, rmb->va) \
     TEXT("RKeys", 12, rkeys_of(rows->scope, rmb)) \

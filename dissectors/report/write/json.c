@@ -359,6 +359,9 @@ write_plain(writer_t *writer, const smcr_member_t *member, const void *value)
     case SMCR_KIND_TEXT:
         write_text(writer, *(const char *const *)value);
         break;
+    case SMCR_KIND_CHOICE:
+        write_text(writer, member->words[*(const unsigned *)value]);
+        break;
     case SMCR_KIND_BOOL:
         write_bool(writer, *(const smcr_maybe_t *)value);
         break;

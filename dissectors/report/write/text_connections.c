@@ -10,87 +10,63 @@
 #include "report/words/words.h"
 #include "text_page.h"
 
-/* How many connections have the text in the member at `offset`. */
-static uint64_t
-count_of(const smcr_page_t *page, size_t offset, const char *text)
+/* How many connections came out how. */
+typedef struct {
+    uint64_t outcomes[SMCR_OUTCOME_FALLBACK + 1], closes[SMCR_CLOSE_ABORT + 1];
+    uint64_t versions[SMCR_IS_SMCR_V2_1 + 1]; /* of those that went over RDMA */
+    uint64_t plain; /* on TCP without a fallback: nobody tried */
+} counts_t;
+
+static counts_t
+count(const smcr_list_t *conns)
 {
-    const smcr_list_t *conns = &page->report->connections;
-    uint64_t count = 0;
+    counts_t counts = {0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const char *value = *(const char *const *)((const uint8_t *)conns->entries[i] + offset);
-        count += value && strcmp(value, text) == 0;
+        const smcr_connection_entry_t *entry = conns->entries[i];
+        counts.outcomes[entry->outcome]++;
+        counts.closes[entry->close]++;
+        counts.versions[entry->version] += entry->outcome == SMCR_OUTCOME_SMCR;
+        counts.plain += entry->outcome == SMCR_OUTCOME_TCP && !entry->fallback;
     }
-    return count;
-}
-
-#define OUTCOMES(page, text) count_of(page, offsetof(smcr_connection_entry_t, outcome), text)
-#define CLOSES(page, text)   count_of(page, offsetof(smcr_connection_entry_t, close), text)
-
-/* "3 SMC-Rv2", of those that went over RDMA */
-static const char *
-count_version(const smcr_page_t *page, const char *version)
-{
-    const smcr_list_t *conns = &page->report->connections;
-    uint64_t count = 0;
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        bool rdma = conn->outcome && strcmp(conn->outcome, "smc-r") == 0;
-        count += rdma &&
-                 strcmp(conn->version ? conn->version : "SMC-R of unknown version", version) == 0;
-    }
-    return count ? smcr_page_text(page, "%s %s", smcr_words_number(page->scope, count), version)
-                 : "";
-}
-
-static const char *
-count_text(const smcr_page_t *page, uint64_t count, const char *what)
-{
-    return count ? smcr_page_text(page, "%s %s", smcr_words_number(page->scope, count), what) : "";
+    return counts;
 }
 
 static void
-write_outcomes(const smcr_page_t *page)
+write_outcomes(const smcr_page_t *page, const counts_t *counts)
 {
+    const uint64_t *versions = counts->versions, *outcomes = counts->outcomes;
+    const uint64_t *closes = counts->closes;
+
     smcr_page_line(
         page, 2, "%s: %s",
         smcr_words_things(page->scope, page->report->connections.length, "connection"),
         smcr_page_list(
-            page, ", ", count_version(page, "SMC-R"), count_version(page, "SMC-Rv2"),
-            count_version(page, "SMC-Rv2.1"), count_version(page, "SMC-R of unknown version"),
-            count_text(page, OUTCOMES(page, "smc-d"), "SMC-D"),
-            count_text(page, OUTCOMES(page, "fallback"), "fell back to TCP"),
-            count_text(page, OUTCOMES(page, "tcp"), "stayed on TCP"),
-            count_text(page, OUTCOMES(page, "unknown"), "without an end of the handshake"), NULL));
+            page, ", ", smcr_page_count(page, versions[SMCR_IS_SMCR_V1], "SMC-R"),
+            smcr_page_count(page, versions[SMCR_IS_SMCR_V2], "SMC-Rv2"),
+            smcr_page_count(page, versions[SMCR_IS_SMCR_V2_1], "SMC-Rv2.1"),
+            smcr_page_count(page, versions[SMCR_IS_OF_NO_VERSION], "SMC-R of unknown version"),
+            smcr_page_count(page, outcomes[SMCR_OUTCOME_SMCD], "SMC-D"),
+            smcr_page_count(page, outcomes[SMCR_OUTCOME_FALLBACK], "fell back to TCP"),
+            smcr_page_count(page, outcomes[SMCR_OUTCOME_TCP], "stayed on TCP"),
+            smcr_page_count(page, outcomes[SMCR_OUTCOME_UNKNOWN],
+                            "without an end of the handshake"),
+            NULL));
     smcr_page_line(
         page, 2, "%s",
-        smcr_page_list(page, ", ", count_text(page, CLOSES(page, "normal"), "closed normally"),
-                       count_text(page, CLOSES(page, "abort"), "aborted"),
-                       count_text(page, CLOSES(page, "reset"), "reset"),
-                       count_text(page, CLOSES(page, "open"), "still open at the end"),
-                       count_text(page, CLOSES(page, "unknown"), "with unknown end"), NULL));
-}
-
-/* On TCP without a fallback: nobody tried. */
-static uint64_t
-count_plain(const smcr_page_t *page)
-{
-    const smcr_list_t *conns = &page->report->connections;
-    uint64_t count = 0;
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        count += !conn->fallback && conn->outcome && strcmp(conn->outcome, "tcp") == 0;
-    }
-    return count;
+        smcr_page_list(page, ", ",
+                       smcr_page_count(page, closes[SMCR_CLOSE_NORMAL], "closed normally"),
+                       smcr_page_count(page, closes[SMCR_CLOSE_ABORT], "aborted"),
+                       smcr_page_count(page, closes[SMCR_CLOSE_RESET], "reset"),
+                       smcr_page_count(page, closes[SMCR_CLOSE_OPEN], "still open at the end"),
+                       smcr_page_count(page, closes[SMCR_CLOSE_UNKNOWN], "with unknown end"),
+                       NULL));
 }
 
 static void
-write_fallbacks(const smcr_page_t *page)
+write_fallbacks(const smcr_page_t *page, uint64_t plain)
 {
     const smcr_list_t *fallbacks = &page->report->fallbacks;
-    uint64_t plain = count_plain(page);
 
     for (uint32_t i = 0; i < fallbacks->length && i < SMCR_PAGE_MOST; i++) {
         const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
@@ -184,13 +160,11 @@ rate_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way, uint64_t time
 static const char *
 end_of(const smcr_page_t *page, const smcr_connection_entry_t *conn)
 {
-    const char *over = conn->outcome ? conn->outcome : "";
+    smcr_outcome_t over = conn->outcome == SMCR_OUTCOME_FALLBACK ? SMCR_OUTCOME_TCP : conn->outcome;
 
-    if (strcmp(over, "smc-r") == 0)
-        over = "";
-    if (strcmp(over, "fallback") == 0)
-        over = "tcp";
-    return smcr_page_list(page, ", ", over, conn->close ? conn->close : "", NULL);
+    return smcr_page_list(page, ", ",
+                          over == SMCR_OUTCOME_SMCR ? "" : smcr_outcome_words[over],
+                          smcr_close_words[conn->close], NULL);
 }
 
 static void
@@ -290,12 +264,14 @@ write_plain(const smcr_page_t *page)
 void
 smcr_text_connections(const smcr_page_t *page)
 {
+    counts_t counts = count(&page->report->connections);
+
     smcr_page_heading(page, "Connections");
     if (!page->report->connections.length) {
         write_plain(page);
         return;
     }
-    write_outcomes(page);
-    write_fallbacks(page);
+    write_outcomes(page, &counts);
+    write_fallbacks(page, counts.plain);
     write_busiest(page);
 }

@@ -130,12 +130,6 @@ add_up(const smcr_page_t *page)
 
 /* ---- flows of other programs ---- */
 
-static bool
-is_other(const smcr_rdma_entry_t *flow)
-{
-    return flow->kind && strcmp(flow->kind, "smc-r") != 0;
-}
-
 static const char *
 queue_pair(const smcr_page_t *page, const char *address, uint64_t qpn)
 {
@@ -154,11 +148,12 @@ number(const smcr_page_t *page, uint64_t value)
 static const char *
 state_of(const smcr_flow_cm_entry_t *cm)
 {
-    const char *state = cm->client_state;
+    smcr_cm_state_t state = cm->client_state;
 
-    if (!state || strcmp(state, "established") == 0 || strcmp(state, "timewait") == 0)
+    if (!state || state == SMCR_CM_STATE_KNOWN(SMCR_CM_STATE_ESTABLISHED) ||
+        state == SMCR_CM_STATE_KNOWN(SMCR_CM_STATE_TIMEWAIT))
         return "";
-    return state;
+    return smcr_cm_state_words[state];
 }
 
 /* Which port of RDMA-CM it went to; RDMA-CM itself has queue pair 1. */
@@ -219,7 +214,7 @@ write_others(const smcr_page_t *page)
     uint32_t others = 0;
 
     for (uint32_t i = 0; i < flows->length; i++)
-        if (is_other(flows->entries[i]))
+        if (((const smcr_rdma_entry_t *)flows->entries[i])->kind != SMCR_FLOW_SMCR)
             insert(busiest, others++, flows->entries[i]);
     if (!others)
         return;

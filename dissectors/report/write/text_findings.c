@@ -5,7 +5,6 @@
  */
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/words/words.h"
 #include "text_page.h"
@@ -25,7 +24,9 @@ write_breaches(const smcr_page_t *page)
         const smcr_breach_entry_t *breach = breaches->entries[i];
         smcr_table_cell(&table, smcr_words_number(page->scope, breach->count));
         smcr_table_cell(&table, smcr_page_text(page, "smcr.%s", breach->kind));
-        smcr_table_cell(&table, breach->by ? smcr_page_text(page, "by the %s", breach->by) : "");
+        smcr_table_cell(&table, breach->by ? smcr_page_text(page, "by the %s",
+                                                           smcr_role_words[breach->by])
+                                           : "");
         smcr_table_cell(&table, smcr_page_when(page, &breach->frame));
     }
     smcr_table_write(&table);
@@ -37,7 +38,7 @@ is_healthy(const smcr_list_t *findings)
 {
     for (uint32_t i = 0; i < findings->length; i++) {
         const smcr_finding_entry_t *finding = findings->entries[i];
-        if (strcmp(finding->severity, "chat") != 0)
+        if (finding->severity != SMCR_CHAT)
             return false;
     }
     return true;
@@ -46,7 +47,8 @@ is_healthy(const smcr_list_t *findings)
 static void
 write_finding(const smcr_page_t *page, uint32_t number, const smcr_finding_entry_t *finding)
 {
-    const char *mark = smcr_page_text(page, "%2" PRIu32 ". %-5s ", number, finding->severity);
+    const char *mark = smcr_page_text(page, "%2" PRIu32 ". %-5s ", number,
+                                      smcr_severity_words[finding->severity]);
     const char *when = smcr_page_when(page, &finding->frame);
     const char *filter = finding->filter ? smcr_page_text(page, "-Y '%s'", finding->filter) : "";
     const char *both = smcr_page_list(page, "  ", when, filter, NULL);

@@ -5,7 +5,6 @@
  */
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/words/words.h"
 #include "text_page.h"
@@ -35,20 +34,14 @@ end(const smcr_page_t *page, const smcr_link_group_entry_t *group)
     return smcr_page_text(page, "ended in %s", smcr_page_when(page, &group->ended_frame));
 }
 
-/* In the words of smcr, but for a group without any link that works. */
-static const char *
-type(const smcr_link_group_entry_t *group)
-{
-    if (!group->type)
-        return "";
-    return strcmp(group->type, "none") == 0 ? "no active link" : group->type;
-}
-
 static void
 write_group(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 {
     smcr_page_item(page, smcr_page_text(page, "  %-3" PRIu64 " ", group->index),
-                   smcr_page_list(page, ", ", group->version ? group->version : "", type(group),
+                   smcr_page_list(page, ", ",
+                                  group->version ? smcr_version_words[group->version] : "",
+                                  group->type ? smcr_group_type_words[group->type]
+                                              : "no active link",
                                   number(page, "VLAN ", group->vlan),
                                   group->eid ? smcr_page_text(page, "EID %s", group->eid) : "",
                                   peer(page, "client", &group->peers.client),
@@ -68,7 +61,7 @@ queue_pair(const smcr_page_t *page, const smcr_queue_pair_entry_t *entry)
 static bool
 is_single(const smcr_link_group_entry_t *group)
 {
-    return group->type && strcmp(group->type, "single") == 0 && group->links.length == 2;
+    return group->type == SMCR_GROUP_SINGLE && group->links.length == 2;
 }
 
 static const char *
@@ -78,10 +71,10 @@ fate(const smcr_page_t *page, const smcr_link_group_entry_t *group, const smcr_l
 
     if (link->deleted_frame.frame)
         when = smcr_page_text(page, "frame %" PRIu32, link->deleted_frame.frame);
-    if (link->state && strcmp(link->state, "rejected") == 0 && smcr_link_is_unused(link) &&
+    if (link->state == SMCR_STATUS_REJECTED && smcr_link_is_unused(link) &&
         is_single(group))
         return "rejected: normal with one device";
-    return smcr_page_list(page, ", ", link->state ? link->state : "",
+    return smcr_page_list(page, ", ", smcr_link_status_words[link->state],
                           link->delete_reason ? link->delete_reason : "", when, NULL);
 }
 
