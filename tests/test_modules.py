@@ -212,7 +212,7 @@ def test_first_pass_is_asked_once_in_each_dissector():
 
 def test_one_place_decides_what_a_capture_proves():
     """Rules ask certain.h; what the flows lack is looked at there alone."""
-    asks = r"\bgaps\b|->fate\b|\btoo_late\b|smcr_point_(?:absent|holds)|smcr_gaps_|clc_whole == "
+    asks = r"\bgaps\b|->fate\b|\btoo_late\b|smcr_point_(?:absent|holds)|smcr_ranges_|clc_whole == "
     found = {path.name for path in (DISSECTORS / "state" / "rules").rglob("*.c")
              if re.search(asks, path.read_text(encoding="utf-8"))}
     assert found == {"certain.c"}

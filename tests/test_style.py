@@ -10,8 +10,6 @@ from bed import TOP
 
 TOP_LEVEL = {"meson.build", "plugin", "dissectors", "tests", "captures", "docs", "README.md", "COPYING"}
 LONGEST_FUNCTION = 40  # lines
-LONGEST_FILE = 500
-LONGEST_TABLE = 500  # which is read row by row
 LONGEST_LINE = 100
 
 SOURCES = sorted(path.relative_to(TOP).as_posix() for folder in ("plugin", "dissectors", "tests/unit", "tests/fuzz")
@@ -42,12 +40,6 @@ def lines_of(source):
 def test_top_level():
     names = {path.split("/")[0] for path in tracked()}
     assert {name for name in names if not name.startswith(".")} <= TOP_LEVEL
-
-
-def test_length_of_files():
-    most = {".def": LONGEST_TABLE}
-    assert {source: len(lines_of(source)) for source in [*SOURCES, *TABLES]
-            if len(lines_of(source)) > most.get(pathlib.Path(source).suffix, LONGEST_FILE)} == {}
 
 
 def test_length_of_lines():

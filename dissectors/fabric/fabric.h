@@ -8,6 +8,7 @@
 #define SMCR_FABRIC_FABRIC_H
 
 #include "icrc.h"
+#include "ranges.h"
 #include "slab.h"
 #include "traffic.h"
 #include "unacked.h"

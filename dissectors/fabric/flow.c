@@ -43,7 +43,7 @@ static void
 begin_again(smcr_flow_t *flow, uint32_t psn)
 {
     flow->gaps.count = 0;
-    flow->gaps.corrupt = 0;
+    flow->corrupt = 0;
     flow->steps = (smcr_steps_t){0};
     flow->seen = (smcr_seen_t){0};
     flow->reads = NULL;
@@ -194,9 +194,37 @@ take_early(smcr_flow_t *flow, wmem_allocator_t *scope)
 static uint32_t
 gap_before(const smcr_flow_t *flow, smcr_psn_t psn)
 {
-    return flow->acknowledged
-               ? smcr_gaps_frame(&flow->gaps, MAX(flow->taken + 1, flow->first), psn)
-               : 0;
+    smcr_psn_t from = MAX(flow->taken + 1, flow->first);
+    const smcr_range_t *gap = flow->acknowledged ? smcr_ranges_find(&flow->gaps, from, psn) : NULL;
+
+    return gap ? gap->frame : 0;
+}
+
+/* The PSNs up to the one before `to` are absent; the frame is the first packet behind them. */
+static void
+add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
+{
+    smcr_ranges_append(&flow->gaps, scope, SMCR_GAPS_KEPT, (smcr_range_t){from, to, frame});
+}
+
+/* `psn` has come after all. */
+static void
+fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
+{
+    smcr_ranges_remove(&flow->gaps, scope, SMCR_GAPS_KEPT, psn, psn + 1);
+}
+
+/* A request with a right ICRC has `psn`: those with wrong ones before it become a gap. */
+static void
+close_corrupt(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t frame)
+{
+    smcr_psn_t from = flow->corrupt;
+
+    if (!from || psn < from)
+        return;
+    if (from < psn)
+        add_gap(flow, scope, from, MIN(psn, flow->highest + 1), frame);
+    flow->corrupt = psn < flow->highest ? psn + 1 : 0;
 }
 
 static bool
@@ -204,7 +232,7 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 {
     return !smcr_seen_find(&flow->seen, psn) &&
            !smcr_reads_find(flow->reads, psn) &&
-           (psn < flow->first || smcr_gaps_has(&flow->gaps, psn));
+           (psn < flow->first || smcr_ranges_find(&flow->gaps, psn, psn + 1));
 }
 
 /* A PSN above all before it. */
@@ -217,15 +245,15 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     rise_to(flow, smcr_reads_end(flow->reads, psn));
     if (flow->highest + 1 < psn) {
         verdict->absent = (uint32_t)(psn - flow->highest - 1);
-        smcr_gaps_add(&flow->gaps, scope, flow->highest + 1, psn, packet->when.frame);
+        add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
     }
     if (packet->opcode < SMCR_RC_OPCODES && !packet->corrupt)
         verdict->gap_frame = gap_before(flow, psn);
     bool behind = verdict->gap_frame != 0;
     verdict->order = behind ? SMCR_PACKET_IS_BEHIND : SMCR_PACKET_IS_NEXT;
     flow->highest = psn;
-    if (packet->corrupt)
-        smcr_gaps_corrupt(&flow->gaps, psn);
+    if (packet->corrupt && !flow->corrupt)
+        flow->corrupt = psn;
     smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);
     if (behind && seen) {
         verdict->discarded = smcr_seen_more(seen, scope)->proof = wmem_new0(scope, uint32_t);
@@ -241,7 +269,7 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 {
     verdict->order = SMCR_PACKET_IS_LATE;
     if (!packet->corrupt)
-        smcr_gaps_fill(&flow->gaps, verdict->psn);
+        fill_gap(flow, scope, verdict->psn);
     verdict->original = false;
     smcr_seen_packet_t *seen = remember(flow, scope, verdict->psn, packet);
     if (seen)
@@ -250,7 +278,7 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         return;
     smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, verdict->psn, packet, flow->mtu);
     for (smcr_psn_t psn = verdict->psn + 1; psn <= MIN(last, flow->highest); psn++)
-        smcr_gaps_fill(&flow->gaps, psn);
+        fill_gap(flow, scope, psn);
     rise_to(flow, last);
 }
 
@@ -287,15 +315,15 @@ first_of(const smcr_flow_t *flow, smcr_psn_t psn)
 /* A packet with a right ICRC repeats `psn`, and the rest of the READ that has it: it may be the
  * first such one. */
 static void
-arrive(smcr_flow_t *flow, smcr_psn_t psn)
+arrive(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
 
     do
-        smcr_gaps_fill(&flow->gaps, psn++);
+        fill_gap(flow, scope, psn++);
     while (read && psn <= flow->highest && smcr_reads_find(flow->reads, psn) == read);
-    if (flow->gaps.corrupt && flow->gaps.corrupt < psn)
-        flow->gaps.corrupt = psn <= flow->highest ? psn : 0;
+    if (flow->corrupt && flow->corrupt < psn)
+        flow->corrupt = psn <= flow->highest ? psn : 0;
 }
 
 static void
@@ -309,7 +337,7 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
     verdict->first = first_of(flow, verdict->psn);
     verdict->original = seen && seen->frame == verdict->first.frame && !seen->late;
     if (!packet->corrupt && (!seen || !seen->arrived))
-        arrive(flow, verdict->psn);
+        arrive(flow, scope, verdict->psn);
     if (!seen) { /* within a READ: from now on it has a slot of its own */
         remember(flow, scope, verdict->psn, packet);
         return;
@@ -419,7 +447,7 @@ take_own(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
     smcr_psn_t highest = flow->highest;
 
     if (!packet->corrupt)
-        smcr_gaps_close(&flow->gaps, scope, verdict->psn, highest, packet->when.frame);
+        close_corrupt(flow, scope, verdict->psn, packet->when.frame);
     if (verdict->psn > highest)
         take_new(flow, scope, packet, verdict);
     else if (is_late(flow, verdict->psn))

@@ -13,8 +13,9 @@
 #ifndef SMCR_FABRIC_FLOW_H
 #define SMCR_FABRIC_FLOW_H
 
-#include "gaps.h"
 #include "ids.h"
+#include "psn.h"
+#include "ranges.h"
 #include "reads.h"
 #include "responses.h"
 #include "seen.h"
@@ -64,6 +65,8 @@ typedef struct {
     smcr_when_t when;
 } smcr_early_t;
 
+#define SMCR_GAPS_KEPT 32
+
 /* All zeros: nothing has been sent. */
 typedef struct {
     smcr_psn_t first;    /* PSN of the first request; 0: there has been none */
@@ -75,7 +78,8 @@ typedef struct {
     uint32_t carried;    /* packets, of any kind */
     uint32_t silent_at;  /* packets of the reverse flow when its silence was told */
     uint32_t mtu;        /* of the path, bytes; 0: not known */
-    smcr_gaps_t gaps;
+    smcr_ranges_t gaps;  /* PSNs that no packet has had, with the first packet behind them */
+    smcr_psn_t corrupt;  /* from here on all requests had wrong ICRCs; 0: the last one had not */
     smcr_seen_t seen;
     smcr_steps_t steps;
     smcr_ids_t ids;

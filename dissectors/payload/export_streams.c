@@ -141,7 +141,6 @@ find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t
         return stream;
     stream = g_new0(stream_t, 1);
     stream->key = key;
-    smcr_pieces_start(&stream->pieces);
     stream->entry = g_new0(export_object_entry_t, 1);
     stream->entry->pkt_num = pinfo->num;
     stream->entry->content_type = g_strdup("application/octet-stream");

@@ -13,17 +13,17 @@
 
 #include <glib.h>
 
+#include "fabric/fabric.h"
+
+/* All zeros: nothing is there yet. */
 typedef struct {
-    GArray *runs;    /* what is there: [start, end) in the stream, in order, none touches another */
+    smcr_ranges_t runs; /* what is there */
     uint64_t end;    /* of what is known to be in the stream, there or not */
     uint8_t *bytes;  /* of all runs, one after the other; g_malloc */
     size_t length;   /* of them */
     size_t capacity;
     uint64_t effort; /* bytes that were moved or looked at to find room between others */
 } smcr_pieces_t;
-
-/* Nothing is there yet. */
-void smcr_pieces_start(smcr_pieces_t *pieces);
 
 /* `bytes` are at `position`, counted from the beginning of the stream. What is there already
  * stays as it is. Where room between others has cost too much, they count as missing. */

@@ -88,7 +88,7 @@ take_segment(smcr_row_way_t *way, wmem_allocator_t *scope, const smcr_segment_t 
     if (!segment->length)
         return 0;
     way->next = from + segment->length;
-    return (uint32_t)smcr_byte_ranges_add(&way->segments, scope, from, way->next);
+    return (uint32_t)smcr_ranges_add(&way->segments, scope, SMCR_STREAM_RANGES, from, way->next);
 }
 
 static int

@@ -15,8 +15,8 @@
 /* What has been counted of one direction. All zeros: nothing. */
 typedef struct {
     smcr_stream_bytes_t stream;
-    smcr_byte_ranges_t segments; /* sequence numbers of data that TCP has carried */
-    uint64_t next;               /* behind those that came last; 0: none */
+    smcr_ranges_t segments; /* sequence numbers of data that TCP has carried */
+    uint64_t next;          /* behind those that came last; 0: none */
 } smcr_row_way_t;
 
 /* A connection. What it is called stays as it was at its first packet: Wireshark finds rows by

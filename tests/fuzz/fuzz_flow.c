@@ -78,6 +78,16 @@ check_before(const model_t *model, uint8_t from, uint32_t psn, const smcr_verdic
                 (!model->sent[frame].corrupt || model->sent[model->count].corrupt));
 }
 
+/* Absent PSNs are ranges in ascending order, and a bounded number of them. */
+static void
+check_gaps(const smcr_ranges_t *gaps)
+{
+    require(gaps->count <= SMCR_GAPS_KEPT);
+    for (unsigned i = 0; i < gaps->count; i++)
+        require(gaps->list[i].from < gaps->list[i].to &&
+                (i == 0 || gaps->list[i - 1].to <= gaps->list[i].from));
+}
+
 /* What is said of one packet does not contradict itself. */
 static void
 check_said(const smcr_verdict_t *verdict)
@@ -156,7 +166,7 @@ judge(model_t *model, uint8_t from, bool known, const smcr_sent_t *packet)
         bool told = !packet->corrupt || before.first;
         require(told ? (verdict.psn & SMCR_PSN_MASK) == packet->psn : verdict.psn == 0);
         require(flow->first <= flow->highest + 1 && flow->in_order <= flow->highest + 1);
-        require(flow->gaps.count <= SMCR_GAPS_KEPT);
+        check_gaps(&flow->gaps);
         require(verdict.fate != SMCR_FATE_TAKE || flow->in_order == verdict.psn + 1);
     }
 }

@@ -49,16 +49,15 @@ static void
 test_add(gconstpointer data)
 {
     unsigned i = GPOINTER_TO_UINT(data);
-    smcr_pieces_t pieces;
+    smcr_pieces_t pieces = {.length = 0};
 
-    smcr_pieces_start(&pieces);
     for (unsigned n = 0; n < STEPS && cases[i].steps[n].to; n++) {
         unsigned from = cases[i].steps[n].from;
         smcr_pieces_add(&pieces, from, (const uint8_t *)STREAM + from,
                         cases[i].steps[n].to - from);
     }
     check(&pieces, cases[i].there, cases[i].missing);
-    g_assert_cmpuint(pieces.runs->len, ==, cases[i].runs);
+    g_assert_cmpuint(pieces.runs.count, ==, cases[i].runs);
     g_free(pieces.bytes);
     smcr_pieces_end(&pieces);
 }
@@ -67,9 +66,8 @@ test_add(gconstpointer data)
 static void
 test_first_stays(void)
 {
-    smcr_pieces_t pieces;
+    smcr_pieces_t pieces = {.length = 0};
 
-    smcr_pieces_start(&pieces);
     smcr_pieces_add(&pieces, 2, (const uint8_t *)"xx", 2);
     smcr_pieces_add(&pieces, 0, (const uint8_t *)"yyyyy", 5);
     check(&pieces, "yyxxy", 0);
@@ -81,9 +79,8 @@ static void
 test_reach(void)
 {
     const uint64_t far = UINT64_C(5000000000);
-    smcr_pieces_t pieces;
+    smcr_pieces_t pieces = {.length = 0};
 
-    smcr_pieces_start(&pieces);
     smcr_pieces_add(&pieces, 0, (const uint8_t *)STREAM, 4);
     smcr_pieces_reach(&pieces, 3);
     check(&pieces, "abcd", 0);
@@ -103,12 +100,11 @@ test_gives_up(void)
 {
     enum { PIECE = 1 << 16, COUNT = 1000 };
     uint8_t *bytes = g_malloc0(PIECE);
-    smcr_pieces_t pieces;
+    smcr_pieces_t pieces = {.length = 0};
 
-    smcr_pieces_start(&pieces);
     for (uint64_t i = COUNT; i > 0; i--)
         smcr_pieces_add(&pieces, i * 2 * PIECE, bytes, PIECE);
-    unsigned taken = pieces.runs->len;
+    unsigned taken = pieces.runs.count;
     g_assert_cmpuint(taken, >, COUNT / 10);
     g_assert_cmpuint(taken, <, COUNT / 2);
     uint64_t end = pieces.end;

@@ -315,8 +315,8 @@ test_payload(void)
 static void
 test_many_holes(void)
 {
-    step_t steps[2 * SMCR_BYTE_RANGES_KEPT + 11];
-    unsigned count = SMCR_BYTE_RANGES_KEPT + 5;
+    step_t steps[2 * SMCR_STREAM_RANGES + 11];
+    unsigned count = SMCR_STREAM_RANGES + 5;
 
     for (unsigned i = 0; i < count; i++)
         steps[i] = (step_t){A, 100 + 20 * i, 10};

@@ -19,8 +19,8 @@ take_place(smcr_stream_bytes_t *bytes, wmem_allocator_t *scope, const smcr_place
     bytes->has_unplaced |= !piece.known;
     if (!piece.known)
         return place->length;
-    return (uint32_t)smcr_byte_ranges_add(&bytes->positions, scope, piece.position,
-                                          piece.position + place->length);
+    return (uint32_t)smcr_ranges_add(&bytes->positions, scope, SMCR_STREAM_RANGES, piece.position,
+                                     piece.position + place->length);
 }
 
 uint32_t

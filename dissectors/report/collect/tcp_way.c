@@ -162,8 +162,8 @@ take_data(smcr_tcp_way_t *way, wmem_allocator_t *scope, place_t place,
 {
     if (!segment->length || is_keep_alive(way, place))
         return;
-    way->payload += smcr_byte_ranges_add(&way->seen, scope, place.data,
-                                         place.data + segment->length);
+    way->payload += smcr_ranges_add(&way->seen, scope, SMCR_STREAM_RANGES, place.data,
+                                    place.data + segment->length);
     if (place.data >= way->acked)
         smcr_sent_times_set(&way->sent, scope, place.data, segment->time, way->acked);
 }
@@ -188,12 +188,12 @@ count_rtt(smcr_tcp_way_t *data, uint64_t time)
  * acknowledged before. `ack_elapsed_s`: from the first ACK to the last one that moves.
  */
 static uint64_t
-move_ack(smcr_tcp_way_t *data, uint64_t ack, uint64_t time)
+move_ack(smcr_tcp_way_t *data, wmem_allocator_t *scope, uint64_t ack, uint64_t time)
 {
     uint64_t bytes = less(ack - data->acked, no_bytes_between(data, data->acked, ack));
 
     count_rtt(data, time);
-    bytes = less(bytes, smcr_byte_ranges_remove(&data->sacked, ack));
+    bytes = less(bytes, smcr_ranges_remove(&data->sacked, scope, SMCR_STREAM_RANGES, 0, ack));
     data->acked = ack;
     data->counts.acked_bytes += bytes;
     if (time > data->first_ack_time)
@@ -218,7 +218,7 @@ take_sacks(smcr_tcp_way_t *data, wmem_allocator_t *scope, const smcr_tcp_segment
         if (data->fin && right == data->fin + 1)
             right = data->fin;
         if (right > left && !are_far(data->acked, right))
-            bytes += smcr_byte_ranges_add(&data->sacked, scope, left, right);
+            bytes += smcr_ranges_add(&data->sacked, scope, SMCR_STREAM_RANGES, left, right);
     }
     return bytes;
 }
@@ -239,12 +239,12 @@ take_ack(smcr_tcp_way_t *way, smcr_tcp_way_t *data, wmem_allocator_t *scope,
     if (!data->acked || are_far(data->acked, ack)) {
         data->first_ack_time = data->acked ? data->first_ack_time : segment->time;
         data->acked = ack;
-        smcr_byte_ranges_remove(&data->sacked, UINT64_MAX);
+        data->sacked.count = 0;
         take_sacks(data, scope, segment); /* before the count begins */
         return 0;
     }
     if (ack > data->acked)
-        bytes = move_ack(data, ack, segment->time);
+        bytes = move_ack(data, scope, ack, segment->time);
     else if (ack == data->acked)
         way->counts.duplicate_acks++;
     sacked = take_sacks(data, scope, segment);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fabric/fabric.h"
 #include "report/figures/figures.h"
 #include "sent_times.h"
 #include "wire/wire.h"
@@ -58,8 +59,8 @@ typedef struct {
     uint64_t acked;               /* everything below has been acknowledged */
     uint64_t tsval;               /* the highest */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
-    smcr_byte_ranges_t seen;      /* numbers whose bytes have come */
-    smcr_byte_ranges_t sacked;    /* numbers that SACK blocks have acknowledged, from `acked` on */
+    smcr_ranges_t seen;           /* numbers whose bytes have come */
+    smcr_ranges_t sacked;         /* numbers that SACK blocks have acknowledged, from `acked` on */
     smcr_sent_times_t sent;       /* segments, by their first sequence number */
     smcr_sent_times_t stamped;    /* segments, by TSval */
 

@@ -7,7 +7,6 @@
 #ifndef SMCR_REPORT_FIGURES_FIGURES_H
 #define SMCR_REPORT_FIGURES_FIGURES_H
 
-#include "byte_ranges.h"
 #include "choices.h"
 #include "entries.h"
 #include "notice.h"

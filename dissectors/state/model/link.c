@@ -232,7 +232,7 @@ smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn
         return UINT64_MAX;
     if (!point->psn && !qp->traffic.flow.announced) /* before the first packet of the capture */
         return UINT64_MAX;
-    return smcr_gaps_count(&qp->traffic.flow.gaps, point->psn + 1, psn);
+    return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn);
 }
 
 bool

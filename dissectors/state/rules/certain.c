@@ -36,7 +36,7 @@ is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
 
     return begins_behind(flow, psn) && qp->too_late <= psn && flow->in_order > flow->highest &&
            flow->taken <= flow->highest &&
-           smcr_gaps_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
+           smcr_ranges_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
 }
 
 /* Whether the capture has all requests to the queue pair. */
@@ -338,7 +338,7 @@ goes_on(const smcr_point_t *point, bool all_of_it)
     const smcr_flow_t *flow = &point->qp->traffic.flow;
 
     return flow->highest > point->psn && point->qp->too_late <= point->psn &&
-           !smcr_gaps_has(&flow->gaps, point->psn + 1) &&
+           !smcr_ranges_find(&flow->gaps, point->psn + 1, point->psn + 2) &&
            (!all_of_it || is_whole(point->qp, point->psn));
 }
 

@@ -1,0 +1,141 @@
+/* ranges.c
+ * Keeps a set of numbers as ranges. All searches begin at the end: what is asked for or comes is
+ * most often among the highest.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "ranges.h"
+
+#include <string.h>
+
+/* The first range that ends at `end` or above it. */
+static unsigned
+first_to(const smcr_ranges_t *ranges, uint64_t end)
+{
+    unsigned i = ranges->count;
+
+    while (i > 0 && ranges->list[i - 1].to >= end)
+        i--;
+    return i;
+}
+
+/* The ranges from index `first` to the one before `last` leave the list. */
+static void
+cut(smcr_ranges_t *ranges, unsigned first, unsigned last)
+{
+    memmove(&ranges->list[first], &ranges->list[last],
+            (ranges->count - last) * sizeof(smcr_range_t));
+    ranges->count -= last - first;
+}
+
+static void
+insert(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_range_t range)
+{
+    if (ranges->count == ranges->room) {
+        ranges->room = MAX(2 * ranges->room, 1);
+        ranges->list = wmem_realloc(scope, ranges->list, ranges->room * sizeof(smcr_range_t));
+    }
+    memmove(&ranges->list[i + 1], &ranges->list[i], (ranges->count - i) * sizeof(smcr_range_t));
+    ranges->list[i] = range;
+    ranges->count++;
+}
+
+static void
+join_lowest(smcr_ranges_t *ranges)
+{
+    ranges->list[1].from = ranges->list[0].from;
+    cut(ranges, 0, 1);
+}
+
+/* `range` and those that it touches, from index `first` to the one before `last`, become one.
+ * Returns how many numbers are new. */
+static uint64_t
+melt(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t range)
+{
+    smcr_range_t *into = &ranges->list[first];
+    uint64_t had = 0;
+
+    for (unsigned i = first; i < last; i++)
+        had += ranges->list[i].to - ranges->list[i].from;
+    into->from = MIN(into->from, range.from);
+    into->to = MAX(ranges->list[last - 1].to, range.to);
+    cut(ranges, first + 1, last);
+    return into->to - into->from - had;
+}
+
+uint64_t
+smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, uint64_t from,
+                uint64_t to)
+{
+    unsigned first = first_to(ranges, from), last = first;
+    smcr_range_t range = {from, to, 0};
+
+    if (from >= to)
+        return 0;
+    while (last < ranges->count && ranges->list[last].from <= to)
+        last++;
+    if (last > first)
+        return melt(ranges, first, last, range);
+    if (ranges->count == most) {
+        join_lowest(ranges);
+        return smcr_ranges_add(ranges, scope, most, from, to);
+    }
+    insert(ranges, scope, first, range);
+    return to - from;
+}
+
+void
+smcr_ranges_append(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most,
+                   smcr_range_t range)
+{
+    if (ranges->count == most)
+        join_lowest(ranges);
+    insert(ranges, scope, ranges->count, range);
+}
+
+uint64_t
+smcr_ranges_remove(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, uint64_t from,
+                   uint64_t to)
+{
+    uint64_t count = smcr_ranges_count(ranges, from, to);
+    unsigned first = first_to(ranges, from + 1), last;
+
+    if (!count)
+        return 0;
+    if (ranges->list[first].from < from) {
+        if (ranges->list[first].to > to) { /* in its middle */
+            if (ranges->count == most)
+                return 0;
+            insert(ranges, scope, first, ranges->list[first]);
+            ranges->list[first + 1].from = to;
+        }
+        ranges->list[first++].to = from;
+    }
+    for (last = first; last < ranges->count && ranges->list[last].to <= to;)
+        last++;
+    cut(ranges, first, last);
+    if (first < ranges->count)
+        ranges->list[first].from = MAX(ranges->list[first].from, to);
+    return count;
+}
+
+uint64_t
+smcr_ranges_count(const smcr_ranges_t *ranges, uint64_t from, uint64_t to)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = ranges->count; i-- > 0 && ranges->list[i].to > from;) {
+        uint64_t begin = MAX(ranges->list[i].from, from), end = MIN(ranges->list[i].to, to);
+        count += begin < end ? end - begin : 0;
+    }
+    return count;
+}
+
+const smcr_range_t *
+smcr_ranges_find(const smcr_ranges_t *ranges, uint64_t from, uint64_t to)
+{
+    unsigned i = first_to(ranges, from + 1);
+
+    return i < ranges->count && ranges->list[i].from < to ? &ranges->list[i] : NULL;
+}
