@@ -70,7 +70,7 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 
 /* ---- identification ---- */
 
-/* The frame of which a packet is a copy; 0: of none. */
+/* The frame that a packet copies; 0: none. */
 static uint32_t
 copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
@@ -189,8 +189,7 @@ take_early(smcr_flow_t *flow, wmem_allocator_t *scope)
 
 /* ---- order ---- */
 
-/* A PSN before `psn` is absent and may still come, since nothing has covered it: the first packet
- * behind that gap. 0: there is none. */
+/* Frame of the first packet behind the oldest unacknowledged gap before `psn`; 0: none. */
 static uint32_t
 gap_before(const smcr_flow_t *flow, smcr_psn_t psn)
 {

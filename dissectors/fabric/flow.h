@@ -86,7 +86,7 @@ typedef struct {
     smcr_early_t early;
     smcr_psn_t unproven; /* first packet behind a gap that nothing proves discarded; 0: none */
     smcr_reads_t *reads;         /* NULL: there has been none */
-    smcr_responses_t *responses; /* NULL: likewise */
+    smcr_responses_t *responses; /* NULL: there has been none */
 } smcr_flow_t;
 
 /* The sender announced `psn` as its first. Ignored when requests have been seen. */

@@ -29,8 +29,8 @@ typedef enum {
 typedef struct {
     smcr_icrc_status_t status;
     uint8_t sender[SMCR_GID_LENGTH]; /* GID; of local InfiniBand packets the LID, in the last two */
-    uint32_t computed; /* bytes in the order of the wire, first one highest; not where unverified */
-    uint32_t found;    /* in the packet, likewise */
+    uint32_t computed; /* first byte on the wire is the highest; not where unverified */
+    uint32_t found;    /* in the packet: first byte on the wire is the highest */
     int offset;        /* of it in the packet's buffer, negative: it is not there */
     bool told;         /* an event of the packet's record tells that it is wrong */
     bool doubted;      /* with this packet its sender's turn out to mean nothing */

@@ -23,8 +23,8 @@ typedef struct {
     unsigned newest;
 } smcr_responses_t;
 
-/* The frame of an earlier response that this is a copy of (`changes`: the flow's identifications
- * do), or of which it is a repeat; 0: neither. `*copy` tells which. */
+/* The frame of the earlier response that this one copies or repeats; 0: neither. `changes`: the
+ * flow's identifications change. `*copy`: it is a copy. */
 uint32_t smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
                              const smcr_sent_t *packet, bool changes, bool *copy);
 

@@ -16,12 +16,12 @@
 #include "psn.h"
 #include "sent.h"
 
-/* What few packets have: those that came behind a gap, and those that were sent again. */
+/* Rarely set members: of packets that came behind a gap, or were sent again. */
 typedef struct {
     uint32_t *proof;     /* see smcr_verdict_t.discarded; NULL: it came in order */
     uint32_t last_frame; /* of its last packet that is not corrupt */
     uint32_t step;       /* number of the step back in which it was sent last; 0: in none */
-    uint32_t guess;      /* number of the step in which it was sent last, if that is one */
+    uint32_t guess;      /* the step it belongs to if the open candidate proves to be one */
     uint32_t heard;      /* packets of the reverse flow when `repeats` began to count */
     uint16_t last_id;    /* IPv4 identification of the last packet */
     uint8_t repeats;     /* since the reverse flow was heard last */
@@ -50,7 +50,7 @@ typedef struct {
 /* The packet with `psn`; NULL when it has not been seen, or was long ago. */
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
-/* What few packets have, made when it is first asked for. */
+/* The rarely set members, allocated when they are first asked for. */
 smcr_seen_more_t *smcr_seen_more(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
 /* Frame and IPv4 identification of the last packet that is not corrupt. */

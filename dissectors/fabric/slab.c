@@ -14,7 +14,7 @@
 #define UNIT 4 /* bytes: numbers count these */
 #define BLOCK_UNITS (SLAB_SIZE / UNIT)
 #define BLOCKS_MAX (UINT32_MAX / BLOCK_UNITS)
-#define BLOCKS_AT_ONCE 32 /* of which one is lost, since wmem's memory begins anywhere */
+#define BLOCKS_AT_ONCE 32 /* one is lost, since wmem's memory begins anywhere */
 
 typedef struct smcr_slab_block {
     const smcr_slab_t *slab;

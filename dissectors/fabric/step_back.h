@@ -72,7 +72,7 @@ typedef struct {
     smcr_psn_t taken;    /* covered by acknowledgements */
     uint32_t frame;
     uint32_t step, guess; /* numbers of steps in which the PSN was sent last; 0: in none */
-    bool repeat, late;   /* of neither kind: above the highest */
+    bool repeat, late;   /* both false: new, above the highest PSN */
     bool proven;         /* its identification shows that a repeat was sent again */
     bool read;           /* an RDMA READ, of a PSN that an RDMA READ had before */
     bool within;         /* and not as its first one */

@@ -32,12 +32,10 @@ typedef struct {
 smcr_answer_t smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab,
                                   const smcr_sent_t *packet);
 
-/* A response to `requests`, when nobody knows yet that it is one: no later response tells that the
- * messages are complete that it completes. */
+/* An ACK that came before its flow was paired: what it completes counts as reported already. */
 void smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet);
 
-/* Responses to what has been sent so far may have gone by, and nobody knew that they are:
- * likewise. */
+/* ACKs may have gone by before the flow was paired: all messages so far count as reported. */
 void smcr_traffic_skip_all(smcr_traffic_t *requests);
 
 /* The next packet, as smcr_flow_take() has it. */

@@ -257,7 +257,7 @@ say_name(const smcr_walk_t *walk, const char *type)
     smcr_say_line(walk, ", CLC %s", type);
 }
 
-/* A message of which not even the header is there. */
+/* A message whose header is cut. */
 static void
 dissect_beginning(const smcr_walk_t *walk)
 {

@@ -13,7 +13,7 @@
 /* The item of a message or packet, with a short name in place of the protocol's long one. */
 proto_item *smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name);
 
-/* Says of which kind the message is, for filters: field `hf`, of type FT_NONE, hidden. */
+/* Says what kind of message it is, for filters: field `hf`, of type FT_NONE, hidden. */
 void smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb);
 
 /* Hides an item that no byte of the frame says. */

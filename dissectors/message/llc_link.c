@@ -37,7 +37,7 @@ static const smcr_row_t confirm_link_v1[] = {
     SHOW(hf_smcr_reserved, BODY(35), 9),
 };
 
-/* net/smc/smc_llc.c: struct smc_llc_msg_confirm_link, of which release 2.1 uses byte 35 */
+/* net/smc/smc_llc.c: struct smc_llc_msg_confirm_link; release 2.1 uses byte 35 */
 static const smcr_row_t confirm_link_v2[] = {
     CONFIRM_LINK_ROWS,
     KEEP(hf_smcr_max_conns, BODY(35), 1, smcr_llc_t, u.confirm_link.max_conns),

@@ -41,8 +41,8 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
 /*
  * Fills in the rest: in the first pass by learning from the packet, later from what was kept.
  * Returns whether the packet is SMC-R, as far as is known now. A packet that an ICMP error quotes
- * is not: it is no packet on the wire. If it is not SMC-R, and the user wants to know more of other
- * RDMA connections, the record tells of which one it is.
+ * is not: it is no packet on the wire. With the preference smcr.roce the record names the RDMA
+ * connection of a packet that is not SMC-R.
  */
 bool smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet);
 

@@ -20,7 +20,7 @@ bool smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t 
 void smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      const smcr_packet_t *packet);
 
-/* Shows of which RDMA connection a packet is that is not SMC-R; its record has a flow. */
+/* Shows the RDMA connection of a packet that is not SMC-R; its record has a flow. */
 void smcr_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        const smcr_packet_t *packet);
 

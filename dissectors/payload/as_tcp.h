@@ -23,8 +23,8 @@ typedef struct {
 bool smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh);
 
 /*
- * Has the bytes of an RDMA WRITE packet dissected that are new in the stream. A packet of which no
- * byte is dissected has all of them shown.
+ * Has those bytes of an RDMA WRITE packet dissected that are new in the stream. Where none is, all
+ * bytes are shown as data.
  *
  * data: all its bytes, as far as they were captured. tree: of the frame, for the protocol above.
  * below: of the packet, for what is said of it.

@@ -21,8 +21,8 @@ typedef struct {
     uint8_t skipped; /* packets since somebody was asked */
 } last_t;
 
-/* Of a connection that a heuristic has accepted, or of which a direction counts as unknown. Kept
- * with Wireshark's conversation. */
+/* What is kept with Wireshark's conversation, of a connection that a heuristic has accepted or that
+ * has a direction which counts as unknown. */
 typedef struct {
     last_t last[2]; /* client to server, and the reverse */
     bool accepted;  /* by a heuristic, in some direction */

@@ -34,7 +34,7 @@
 
 typedef enum {
     SMCR_ASK_AS_TCP, /* the policy is not concerned: TCP does as it does */
-    SMCR_ASK_NOW,    /* likewise, and whoever accepts the bytes counts */
+    SMCR_ASK_NOW,    /* as TCP does, and whoever accepts the bytes counts */
     SMCR_ASK_NOT,    /* nobody is asked: the bytes are data */
 } smcr_ask_t;
 

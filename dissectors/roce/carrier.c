@@ -313,8 +313,8 @@ ignore(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
     return true;
 }
 
-/* The same, and the user wants to know of which RDMA connection it is, also where InfiniBand's
- * dissector gives up. */
+/* The same, and the user wants to know its RDMA connection, also where InfiniBand's dissector gives
+ * up. */
 static int
 dissect_foreign_rdma(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      void *data, const smcr_packet_t *packet)

@@ -38,7 +38,7 @@ bool smcr_ends_are_wanted(proto_tree *tree);
  * SMCR_SIDE_UNKNOWN. */
 void smcr_show_ends(proto_tree *tree, const smcr_ends_t *ends, int sender);
 
-/* The link's name, likewise. */
+/* The link's name, hidden, for filters. */
 void smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link);
 
 #endif /* SMCR_SHOW_END_NAMES_H */

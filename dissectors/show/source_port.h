@@ -16,7 +16,7 @@
 void smcr_set_source_port(packet_info *pinfo, const smcr_record_t *record,
                           const smcr_roce_t *roce);
 
-/* The same of a packet of which nothing is known: 0, unless InfiniBand's dissector knows. */
+/* The same of an unknown packet: 0, unless InfiniBand's dissector knows. */
 void smcr_set_no_source_port(packet_info *pinfo);
 
 #endif /* SMCR_SHOW_SOURCE_PORT_H */

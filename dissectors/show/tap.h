@@ -28,10 +28,10 @@ typedef struct {
     const smcr_record_t *record; /* never NULL */
     const smcr_roce_t *roce;     /* headers of the packet; NULL: TCP carries it */
     const smcr_clc_t *clc;       /* the message, if it is one of CLC */
-    const smcr_llc_t *llc;       /* likewise, of LLC; it may have come before */
-    const smcr_cdc_t *cdc;       /* likewise, of CDC */
+    const smcr_llc_t *llc;       /* the message, if it is one of LLC; it may have come before */
+    const smcr_cdc_t *cdc;       /* the message, if it is one of CDC */
     tvbuff_t *data;              /* RDMA WRITE: the application's bytes, as far as captured */
-    const smcr_segment_t *segment; /* the record is then one of which nothing is known */
+    const smcr_segment_t *segment; /* the record is then smcr_record_new() */
     const smcr_conn_t *falls_back; /* goes back to TCP in this frame; NULL: none does */
     uint8_t stray_icrc; /* as smcr_roce_t.icrc, of a packet in no flow; 0: it is none */
     bool first_pass; /* over the capture, which knows nothing of later packets; set by the tap */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define WRONG_MAX 4       /* of a sender without a right one: what comes then has another reason */
-#define SENDERS_MAX 65536 /* of which something is remembered */
+#define SENDERS_MAX 65536 /* that are remembered */
 
 typedef struct {
     uint8_t address[SMCR_GID_LENGTH];

@@ -33,7 +33,7 @@ typedef struct {
 /* The rows of a table: smcr_kept_t of this, or of what begins with it. */
 typedef struct {
     wmem_map_t *rows;  /* smcr_conn_t -> smcr_conn_row_t */
-    wmem_map_t *links; /* smcr_link_t -> address: what a link is called, likewise */
+    wmem_map_t *links; /* smcr_link_t -> address: the name of the link */
 } smcr_conn_rows_t;
 
 /* What a packet adds. */

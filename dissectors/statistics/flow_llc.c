@@ -126,7 +126,7 @@ arrow_test_link(const llc_words_t *of)
     return words(of, of->response ? "answers: the link works" : "tests whether the link works");
 }
 
-/* A message of which its name says enough. */
+/* The name of the message says enough. */
 static const char *
 arrow_plain(const llc_words_t *of)
 {

@@ -79,7 +79,7 @@ typedef struct {
     uint16_t smcdv2_offset;
     uint8_t roce_gid[SMCR_GID_LENGTH];  /* of SMC-R version 2 */
     uint8_t max_conns, max_links;       /* of release 1 */
-    uint16_t features;                  /* likewise */
+    uint16_t features;                  /* of release 1 */
     unsigned eids;                      /* that are in the message: so many of the next */
     uint32_t eid[SMCR_CLC_COUNT_MAX + 1]; /* sums of them, and of the SEID (smcr_eid_sum()) */
 } smcr_clc_proposal_t;
@@ -97,11 +97,11 @@ typedef struct {
     uint64_t va;
     uint32_t psn; /* 24 bits */
     uint8_t os_release; /* of the first contact extension: operating system << 4 | release */
-    uint8_t host_name[SMCR_HOST_NAME_LENGTH]; /* likewise; padded with blanks or zeros */
-    uint8_t eid[SMCR_EID_LENGTH];        /* of version 2, likewise padded */
+    uint8_t host_name[SMCR_HOST_NAME_LENGTH]; /* of it, too; padded with blanks or zeros */
+    uint8_t eid[SMCR_EID_LENGTH];        /* of version 2; padded, too */
     uint8_t gid_count;
     uint8_t fce_flags;            /* of the first contact extension: SMCR_MASK_DIRECT */
-    uint8_t max_conns, max_links; /* likewise, of release 1 */
+    uint8_t max_conns, max_links; /* of it, in release 1 */
     uint16_t features;
 } smcr_clc_accept_t;
 
@@ -122,7 +122,7 @@ typedef struct {
         smcr_clc_decline_t decline;
     } u;
     bool cut_usable; /* the capture cuts it, but of an Accept or Confirm all but the PSN is there */
-    bool cut_psn;    /* likewise, and the PSN is not there */
+    bool cut_psn;    /* `cut_usable`, and the PSN is not there */
 } smcr_clc_t;
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
@@ -190,7 +190,7 @@ typedef struct {
     uint16_t length; /* as the message says */
     uint8_t flags;
     bool little_endian; /* version 2: the length is right in this byte order only */
-    bool big_endian;    /* likewise */
+    bool big_endian;    /* version 2: the length is right in this one only */
     bool complete; /* the whole message was captured and its length is right */
     union {
         smcr_llc_confirm_link_t confirm_link;

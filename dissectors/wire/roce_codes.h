@@ -136,7 +136,7 @@ smcr_ends_message(uint8_t opcode)
 #define SMCR_GRH_NEXT_BTH 0x1b    /* byte 6 of the GRH */
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
 #define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: congestion on the way of this packet */
-#define SMCR_MASK_BTH_BECN 0x40   /* likewise: on the way of the packets that it answers */
+#define SMCR_MASK_BTH_BECN 0x40   /* byte 4 of the BTH: on the way of the packets that it answers */
 #define SMCR_MASK_ECN 0x03        /* of IP's type of service or traffic class, and the GRH's */
 #define SMCR_PKEY_DEFAULT 0x7fff   /* partition key, without the bit for full membership */
 #define SMCR_MASK_BTH_VERSION 0x0f /* byte 1 of the BTH */

@@ -43,8 +43,8 @@ typedef struct {
     uint32_t repeat_of;   /* frame of the first packet of the same message; 0: this is the first */
     bool unexpected_sent; /* the sender, in the state that the capture shows, would not send it:
                              the capture lacks messages, or it is an error. Never for a repeat */
-    bool unexpected_received; /* the receiver, likewise, would not take it; a DREQ also if it names
-                                 another queue pair. Never for one that does not arrive */
+    bool unexpected_received; /* the receiver, in the state that the capture shows, would refuse it,
+                                 or a DREQ names another queue pair. Never for one that is lost */
 } smcr_cm_verdict_t;
 
 /* A registry without connections. Its tables go with smcr_cm_free(), the rest with `scope`. */

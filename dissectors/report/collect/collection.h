@@ -37,8 +37,8 @@ void smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo
 smcr_report_entry_t *smcr_collection_report(smcr_collection_t *collection, const char *filter,
                                             wmem_allocator_t *scope);
 
-/* The expert items of the plugin, and what else findings may be about, of which there are `*count`.
- * `report`: made of the same collection. They live likewise. */
+/* The expert items of the plugin, and what else findings may be about; `*count`: how many. `report`
+ * is made of the same collection; the notices live as long as it does. */
 const smcr_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
                                              const smcr_report_entry_t *report,
                                              wmem_allocator_t *scope, uint32_t *count);

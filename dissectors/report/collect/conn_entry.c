@@ -180,7 +180,7 @@ close_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
 
 /* ---- what it carried ---- */
 
-/* Of a direction of which the capture has nothing. */
+/* A direction without a captured packet: all its figures are unknown. */
 static void
 forget_way(smcr_conn_way_entry_t *entry)
 {
@@ -215,7 +215,7 @@ fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int s
     bool known = cost.known && side[0].has_token && side[1].has_token; /* so is the reader */
 
     *entry = way->figures;
-    if (!entry->writes && !side[!sender].rmb) /* its RDMA WRITEs would not be known for such */
+    if (!entry->writes && !side[!sender].rmb) /* its WRITEs would not be recognised */
         entry->bytes = entry->writes = SMCR_UNKNOWN;
     if (entry->blocked_count && !way->blocked_known)
         entry->blocked_s = SMCR_UNKNOWN;

@@ -105,7 +105,7 @@ struct smcr_description {
 
 /* ---- building ---- */
 
-/* An entry of which nothing is known: its NUMBER, TIME, SAMPLE and RATIO members, and those of the
+/* Makes an entry unknown: its NUMBER, TIME, SAMPLE and RATIO members, and those of the
  * entries within it, become unknown, all others zero. */
 void smcr_entry_clear(void *entry, const smcr_description_t *description);
 

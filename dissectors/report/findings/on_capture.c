@@ -50,7 +50,7 @@ find_late_start(smcr_finder_t *finder)
     finding->filter = notice.count >= count ? notice.filter : filter ? filter : "smcr";
 }
 
-/* Packets are absent of which nobody says that he lacks them. */
+/* Missing packets that no peer asked to have sent again. */
 static uint64_t
 not_captured(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 {

@@ -2,10 +2,9 @@
  * Four taps feed a report: all frames, TCP segments, our packets, expert items. Whatever they bring
  * is forgotten when the frames come again, and when the file is closed.
  *
- * Where another listener selects the frames, what a frame brings waits for the tap `frame`, which
- * is the last of each. The other listener comes first there, since Wireshark calls those first that
- * were registered last. For the same reason whoever is to draw before the other one registers when
- * that has its first frame.
+ * Where another listener selects the frames, what a frame brings waits for the tap `frame`, the
+ * last one of each frame. Wireshark calls the listener that was registered last first. So the other
+ * listener is called before ours; who has to draw before it registers at its first frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /* stat_table.c
  * Wireshark has a listener for each table, with the filter that the user gave. It counts nothing:
- * it selects the frames of which the report is made, and the rows are made of the report.
+ * it selects frames, the report is made of these frames, and the rows are made of the report.
  *
  * A window points to the cells that it shows until it is closed, and two windows may show the same
  * table. So rows that are shown are never changed: each round begins with a table of its own, and

@@ -12,7 +12,7 @@
 typedef struct {
     unsigned moved; /* connections that went to another link */
     uint64_t to;    /* number of that link; SMCR_UNKNOWN: several, or not known */
-    uint64_t still; /* nanoseconds without traffic of the one that took longest; 0: not known */
+    uint64_t still; /* longest interruption of a moved connection, nanoseconds; 0: unknown */
     smcr_when_t first_move;
 } smcr_failover_t;
 

@@ -66,7 +66,7 @@ const char *smcr_page_text(const smcr_page_t *page, const char *format, ...) G_G
 /* A number with the noun; "" where it is 0 or unknown: nothing to say. */
 const char *smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing);
 
-/* A number with what is said of it: "12 marked CE"; "" likewise. */
+/* A number with what is said of it: "12 marked CE"; "" where it is 0 or unknown. */
 const char *smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what);
 
 /* A mean and a maximum: "0.6 ms, at most 2.4 ms"; "" where nothing was measured. */

@@ -118,7 +118,7 @@ join(const smcr_page_t *page, smcr_conn_way_entry_t *sum)
     }
 }
 
-/* Directions of which it is known when their data was read. */
+/* Directions whose data is known to have been read at a certain time. */
 static uint64_t
 count_read(const smcr_page_t *page)
 {

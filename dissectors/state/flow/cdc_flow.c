@@ -216,7 +216,7 @@ take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
     smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);
 }
 
-/* The message, of which it will be known when its receiver has it. */
+/* Starts to track when the message is acknowledged. */
 static smcr_told_t *
 tell(const smcr_arrival_t *arrival)
 {

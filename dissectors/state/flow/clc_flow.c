@@ -28,7 +28,7 @@ key_from(const smcr_clc_accept_t *accept)
     return key;
 }
 
-/* A link group with one link, of which `side` is known. */
+/* A link group with one link; the queue pair of `side` is known. */
 static smcr_qp_t *
 new_group(smcr_state_t *state, const smcr_qp_key_t *key, int side)
 {

@@ -11,7 +11,7 @@
 
 typedef struct {
     bool known;           /* the capture lacks nothing that would change the numbers */
-    unsigned open;        /* connections of which neither side has ended */
+    unsigned open;        /* connections that neither side has ended */
     uint64_t unread;      /* bytes announced and not read, of both directions */
     uint64_t unannounced; /* bytes written and not announced */
 } smcr_cost_t;

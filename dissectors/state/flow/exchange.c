@@ -353,7 +353,7 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* ---- second answers ---- */
 
-/* The last request of which the message repeats the answer; NULL: there is none, or the capture
+/* The last request whose answer the message repeats; NULL: there is none, or the capture
  * lacks a packet of the requester since, which may be another request. */
 static const smcr_llc_request_t *
 find_answered_before(const smcr_topic_t *topic)
@@ -412,8 +412,8 @@ give_up(const smcr_topic_t *topic)
     }
 }
 
-/* Whether another response of this kind has come just now of which the request is not known: the
- * two may be mixed up. */
+/* Whether another response of this kind, whose request is not known, has come just now: the two
+ * may be mixed up. */
 static bool
 is_another_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {

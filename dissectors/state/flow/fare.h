@@ -25,7 +25,7 @@ smcr_verdict_t smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
 /* A congestion notification in `traffic`; `reverse` as above. */
 void smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse);
 
-/* What every other packet may have: the mark of a switch. */
+/* Any packet but a congestion notification: notes its ECN mark, CE. */
 void smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                      const smcr_traffic_t *reverse);
 

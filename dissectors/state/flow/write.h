@@ -22,7 +22,7 @@ struct smcr_write {
     uint64_t position;       /* of the first byte in the byte stream */
     smcr_rmb_t *rmb;         /* NULL: not known for sure */
     uint64_t rmb_va;         /* of its first byte */
-    smcr_conn_t *conn;       /* NULL: likewise */
+    smcr_conn_t *conn;       /* NULL: not known for sure */
     smcr_rmb_t *likely_rmb;  /* that the RKey named last, if nothing says that it has begun a new
                                 life since; NULL: none */
     smcr_conn_t *likely;     /* that used it */
@@ -53,8 +53,8 @@ void smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_
  * is. Returns whether this is news. */
 bool smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn);
 
-/* The CDC message that arrives announces up to stream->announced: requests of `conn` right before
- * it, whose place in the stream was not known, end there. */
+/* A CDC message arrives: requests of `conn` right before it whose position was unknown end at
+ * stream->announced. */
 void smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                     smcr_stream_t *stream);
 

@@ -36,7 +36,7 @@ typedef struct {
     /* and in the flow from this side */
     smcr_point_t announced; /* when CLC announced this side's element */
     smcr_link_t *link;   /* on which this side sent last */
-    smcr_exchange_t *update; /* this side has asked for a cursor update; NULL: has it */
+    smcr_exchange_t *update; /* its open request for a cursor update; NULL: none */
     smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
     smcr_move_t *move;   /* the last failover validation that moved this direction; NULL: none */
     uint8_t rmb_index;   /* element, from 1 */

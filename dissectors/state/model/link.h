@@ -43,7 +43,7 @@ typedef struct {
     smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
     bool send_open;        /* a SEND in several packets has begun */
     smcr_psn_t send_psn;   /* with this PSN */
-    uint32_t unplaced;     /* WRITE packets of which it is not known where in a stream they go */
+    uint32_t unplaced;     /* WRITE packets whose place in a stream is not known */
     smcr_psn_t unplaced_psn; /* of the last of them; 0: there has been none */
     smcr_psn_t unplaced_from; /* of the first one of those that lie close together */
     smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received (write.h) */
@@ -61,13 +61,13 @@ typedef enum {
     SMCR_LINK_DELETED,
 } smcr_link_state_t;
 
-/* A message of which it matters whether its receiver has seen it. */
+/* A message that rules hold against its receiver once it has seen it. */
 typedef struct {
     uint64_t sent;            /* nanoseconds since the epoch */
     const smcr_when_t *acked; /* NULL: there is none, or it has not been acknowledged */
 } smcr_told_t;
 
-/* That the receiver of ADD LINK or CONFIRM LINK is to refuse. */
+/* Faults in ADD LINK or CONFIRM LINK that the receiver must refuse. */
 typedef enum {
     SMCR_LINK_IS_PARALLEL = 1, /* joins the same two devices as another link */
     SMCR_LINK_MISMATCH = 2,    /* CONFIRM LINK says something else than what was announced */
@@ -115,7 +115,7 @@ typedef struct {
 /* WRITE packets that have come to the queue pair since then, and have no place. */
 uint32_t smcr_point_unplaced(const smcr_point_t *point);
 
-/* A response of which the capture has no request so far. */
+/* A response whose request the capture lacks so far. */
 typedef struct {
     bool is_open;  /* it may still come; else there is no response */
     uint8_t type;  /* as in smcr_topic_t */
@@ -167,7 +167,7 @@ struct smcr_lgr {
     int server;           /* side, or SMCR_SIDE_UNKNOWN */
     bool from_start;      /* the capture has its first contact */
     uint8_t release;      /* of SMC version 2, as its first contact says; 0: not known */
-    uint8_t version;      /* of SMC, likewise */
+    uint8_t version;      /* of SMC, as its first contact says; 0: not known */
     uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_order; 0: not known */
     smcr_terms_t terms;   /* of its first contact; zeros: version 1, or not known */
     uint32_t open_conns;  /* that have sent CDC messages, and not their end */
@@ -187,7 +187,7 @@ struct smcr_lgr {
     smcr_llc_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
     smcr_conn_t *conns;   /* the last one that has joined */
     smcr_conn_t *open;    /* the same, but those that have ended are left out in time */
-    uint32_t lacking_clc; /* connections of which the capture has not all CLC messages so far */
+    uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
     bool refused;         /* its first contact was declined */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
@@ -241,7 +241,7 @@ uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 /* The other queue pair of the same link. */
 smcr_qp_t *smcr_qp_peer(smcr_qp_t *qp);
 
-/* A new link group, of which nothing is known. */
+/* A new link group; nothing is known of it. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
 /* Link groups that have an index; their indices are 0 to this minus 1. */
@@ -292,12 +292,12 @@ bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
 /*
  * A message has proven that the queue pair `roce->target`, which nobody announced, carries SMC-R:
- * makes its link, of which the sender's queue pair is not known yet. Returns the target.
+ * makes its link; the sender's queue pair is not known yet. Returns the target.
  */
 smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce);
 
 /*
- * The queue pair to which an acknowledgement goes, of a link of which only its peer is known: the
+ * The queue pair to which an acknowledgement goes, where only its peer is known of the link: the
  * acknowledgement names a PSN that one such link between the two devices has just carried. NULL:
  * there is no such link, or more than one.
  */

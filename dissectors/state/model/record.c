@@ -16,8 +16,8 @@
 
 /* ---- one record, packed ---- */
 
-/* Members that take room only where they are there: addresses of entries, of which the number is
- * kept, and values. Most of `acks` is mostly zero, and one half of its time. Each has a bit. */
+/* Members that take room only where they are there: addresses, kept as numbers of entries, and
+ * values. Most of `acks` is mostly zero, and one half of its time. Each has a bit. */
 enum {
 #define MEMBER(type, name) BIT_OF_##name,
     SMCR_RECORD_ENTRIES(MEMBER) SMCR_RECORD_SOMETIMES(MEMBER)

@@ -57,7 +57,7 @@ typedef struct {
     uint64_t position; /* of the request's first byte in the byte stream */
 } smcr_late_t;
 
-/* What few WRITE packets have. */
+/* Rarely set members of the place of a WRITE packet, allocated on demand. */
 typedef struct {
     smcr_late_t *late;     /* where the capture begins late */
     uint32_t within;       /* with `late`: offset of this packet in its request, bytes */
@@ -91,7 +91,7 @@ struct smcr_place {
 
 #define SMCR_NOT_KNOWN UINT32_MAX
 
-/* What few CDC messages have. */
+/* Rarely set members of the view of a CDC message, allocated on demand. */
 typedef struct {
     smcr_wait_t blocked; /* the writer was, until this message */
     smcr_wait_t full;    /* the window was, until this message */
@@ -155,8 +155,8 @@ typedef struct smcr_event {
 /* ---- the record ---- */
 
 /*
- * Its members, listed once: the struct, the value of a member of which nothing is known, and what
- * is kept all come from these lists (record.c).
+ * Its members, listed once: the struct, the value that means "not known", and what is kept all come
+ * from these lists (record.c).
  *
  * MEMBER(type, name, width, value): every record keeps it. `width` is empty or that of a bit-field.
  */
@@ -221,7 +221,7 @@ typedef struct {
                          acknowledged before. A record keeps of it what is not zero */
 } smcr_record_t;
 
-/* A record of which nothing is known. */
+/* A record that knows nothing. */
 smcr_record_t smcr_record_new(void);
 
 /* Whether nobody has answered the request in the time after which Linux gives up. That is not known
@@ -256,7 +256,7 @@ void smcr_place_set_unasked(smcr_place_t *place);
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
 smcr_piece_t smcr_place_piece(const smcr_place_t *place);
 
-/* What few of them have; NULL: this one has nothing of it. */
+/* The rarely set members; NULL: none is set. */
 const smcr_place_more_t *smcr_place_rare(const smcr_place_t *place);
 const smcr_cdc_more_t *smcr_cdc_rare(const smcr_cdc_view_t *view);
 
@@ -298,7 +298,7 @@ smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
                              const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
-/* What few packets have of a place, or CDC messages of a view; made when it is first asked for. */
+/* The rarely set members, allocated when they are first asked for. */
 smcr_place_more_t *smcr_place_more(smcr_state_t *state, smcr_place_t *place);
 smcr_cdc_more_t *smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view);
 

@@ -22,7 +22,7 @@ typedef struct {
     uint64_t va; /* of the RMB's first byte */
 } smcr_rtoken_entry_t;
 
-/* What few RMBs have. */
+/* Rarely set members, allocated on demand. */
 typedef struct {
     smcr_point_t deleted;   /* when it was, in the owner's flow; none where its request is absent */
     smcr_point_t refused;   /* when it was, in the flow to its owner */

@@ -23,7 +23,7 @@ typedef struct {
     uint64_t when; /* it has, nanoseconds since the epoch; 0: not yet */
 } smcr_goal_t;
 
-/* What few streams have. */
+/* Rarely set members, allocated on demand. */
 typedef struct {
     bool is_blocked;          /* the writer is */
     bool is_full;             /* the window is */
@@ -36,7 +36,7 @@ typedef struct {
                                  epoch; 0: not yet. NULL: there were none */
 } smcr_stalls_t;
 
-/* A CDC message that announced up to `end`, of which it matters whether its reader has seen it. */
+/* A CDC message that announced up to `end`; rules ask whether its reader has seen it. */
 typedef struct {
     uint64_t end;
     smcr_told_t told;
@@ -57,9 +57,9 @@ typedef struct {
     bool filled;         /* the window was full after the writer's last announcement */
     bool filled_small;   /* with a few bytes only, which were all that had been free */
     /* who waits for whom (window.h) */
-    uint32_t unannounced;          /* WRITE packets that wait to be announced: the entry of the
-                                      last one, which leads to the first; 0: there is none */
-    smcr_announcement_t *unread;   /* announced, not read yet: likewise */
+    uint32_t unannounced;          /* tail of a circular list: WRITE packets that wait to be
+                                      announced; 0: there is none */
+    smcr_announcement_t *unread;   /* tail of a circular list: announced, not read yet */
     smcr_stalls_t *stalls;         /* NULL: there has been none, nor urgent data */
     smcr_probe_t *probe;           /* one of those that are not read yet; NULL: none so far */
 } smcr_stream_t;
@@ -76,7 +76,7 @@ typedef struct {
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
 /* The stream of a late capture, in an element of unknown size whose data begins at `base`: it has
- * been written up to the cursor `count`, of which the last `length` bytes are not announced yet. */
+ * been written up to the cursor `count`; the last `length` bytes are not announced yet. */
 void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length,
                             uint32_t base);
 

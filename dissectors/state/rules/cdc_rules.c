@@ -282,8 +282,8 @@ goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cd
            cdc->seq == (uint16_t)(sender->cdc_seq + 1);
 }
 
-/* A message travels in the group whose CLC has announced its token. In a group of which the capture
- * has all, a connection of which it lacks CLC begins with number 1. (R-A.4-4) */
+/* A message travels in the group whose CLC has announced its token. Where the capture has all of a
+ * group but lacks CLC of a connection, its first message has number 1. (R-A.4-4) */
 void
 smcr_rules_token(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

@@ -1,6 +1,7 @@
 /* certain.h
  * Whether a capture proves that a peer has broken a rule, or whether it may only lack what the peer
- * has sent. All checks ask here (docs/rfc7609.md names what each one asks).
+ * has sent. All checks ask here. The word before the colon in a comment (message, flow, link, group,
+ * saw, conn, clc, place, later) is the condition's name in docs/rfc7609.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,7 +31,7 @@ struct smcr_claim {
     /* by now; NULL: it cannot have */
     bool (*has_come)(const smcr_state_t *state, const struct smcr_claim *claim);
     const void *about; /* for `has_come` */
-    uint32_t key;      /* likewise */
+    uint32_t key;      /* for `has_come` */
     uint64_t deadline; /* by which it had to come, nanoseconds since the epoch; 0: before now */
     unsigned count;    /* of points */
     smcr_point_t *points;
@@ -80,7 +81,7 @@ smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
                              const smcr_when_t *acked);
 
-/* saw, of a request: it is new, and its sender had seen the message. */
+/* As smcr_doubt_seen(), for a request: it must be new, too. */
 smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
 
 /* ---- connections ---- */
@@ -123,8 +124,8 @@ smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, in
 smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                       const smcr_link_t *but, smcr_claim_t claim);
 
-/* The same, likewise. `added`: the link that the message that arrives helps to add, which has
- * carried nothing yet; NULL: it does not. */
+/* As smcr_doubt_later_of_both(), but ignores `added`, a link being added that has no traffic yet;
+ * NULL: none. */
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                      const smcr_link_t *added, smcr_claim_t claim);
 
@@ -141,8 +142,8 @@ smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *lin
 bool smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
                        smcr_claim_t claim, smcr_doubt_t *doubt);
 
-/* Likewise of what only the flow of the point may have carried: nothing is absent behind the point,
- * nor right before the next request of that flow. */
+/* later, on the flow of the point: nothing is absent behind the point, nor right before the next
+ * request of that flow. */
 smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
 /* As smcr_doubt_next(), of what the other side of the connection ought to have sent before this
@@ -151,7 +152,7 @@ smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *
 smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                               const uint64_t *when);
 
-/* message, and `claim` alone, whose `has_come` says what has not been borne out by then. */
+/* message: and `has_come` stays false until the deadline of the claim; asks no flow. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim);
 
 /* Whether what has come since bears the claim out, as far as is known now. */

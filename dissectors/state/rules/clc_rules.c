@@ -43,8 +43,8 @@ doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_
                             (smcr_claim_t){.has_come = qp_has_come, .about = awaited});
 }
 
-/* The one living group with this server of which the capture has the beginning; NULL: there are
- * several, or none. */
+/* The one living group with this server whose beginning is captured; NULL: there are several, or
+ * none. */
 static smcr_lgr_t *
 only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 {

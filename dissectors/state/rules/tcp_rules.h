@@ -17,7 +17,7 @@ void smcr_rules_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
  * when only the other side sends it: it means nothing. */
 bool smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc);
 
-/* The first bytes of the application arrive in a direction; likewise. */
+/* The first bytes of the application arrive in a direction; nothing has been learned of them. */
 void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* Notes of LLC messages, which begin the first link of a group and offer the second one, when they

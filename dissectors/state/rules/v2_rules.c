@@ -196,7 +196,7 @@ smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cl
 typedef struct smcr_crowd {
     smcr_lgr_t *lgr;
     uint64_t since; /* nanoseconds since the epoch */
-    uint64_t end;   /* of the next connection that ended, likewise; 0: none */
+    uint64_t end;   /* of the next connection that ended, since the epoch, too; 0: none */
 } smcr_crowd_t;
 
 #define SECOND UINT64_C(1000000000)

@@ -1,5 +1,5 @@
 /* limit_rules.h
- * How many links of which kind a group may have (RFC 7609 2.2.1, 2.2.2).
+ * How many links of each kind a group may have (RFC 7609 2.2.1, 2.2.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

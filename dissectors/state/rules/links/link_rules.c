@@ -169,7 +169,7 @@ check_parallel(const confirm_t *confirm)
                     confirm->link->number);
 }
 
-/* The client does not confirm a link of which the request says something wrong. (R-C.7-7) */
+/* The client does not confirm a link when the request says something wrong of it. (R-C.7-7) */
 static void
 check_mismatch(const confirm_t *confirm)
 {

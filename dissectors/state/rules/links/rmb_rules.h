@@ -18,7 +18,8 @@ const smcr_conn_t *smcr_rmb_user(const smcr_rmb_t *rmb);
 smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
                             const smcr_link_t *added);
 
-/* The message that arrives gives the RKey of the entry to another RMB. `added`: likewise. */
+/* The message that arrives gives the RKey of the entry to another RMB. `added`: as in
+ * smcr_doubt_later_adding(). */
 void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
                        const smcr_link_t *added);
 

@@ -61,8 +61,8 @@ smcr_rules_deleted(const smcr_arrival_t *arrival)
                     "The link was deleted in frame %u", link->deleted_frame);
 }
 
-/* Nobody uses a link that was rejected. Its queue pairs may have begun another life, of which other
- * PSNs tell. (R-3.5.1.6-9) */
+/* Nobody uses a link that was rejected. Its queue pairs may have begun another life, which other
+ * PSNs show. (R-3.5.1.6-9) */
 static void
 check_rejected(const smcr_arrival_t *arrival)
 {

@@ -15,10 +15,10 @@ void smcr_rules_use(const smcr_arrival_t *arrival);
 /* A message that needs its link arrives. */
 void smcr_rules_deleted(const smcr_arrival_t *arrival);
 
-/* An LLC message but CONFIRM LINK arrives, likewise. */
+/* An LLC message but CONFIRM LINK arrives on a link that must be there. */
 void smcr_rules_llc_use(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
-/* Likewise an RDMA WRITE: data of a connection. */
+/* An RDMA WRITE with data of a connection arrives on a link that must be there. */
 void smcr_rules_data(const smcr_arrival_t *arrival);
 
 /* A link was offered, accepted, confirmed, rejected or deleted, as far as the LLC message tells:
