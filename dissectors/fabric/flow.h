@@ -67,7 +67,11 @@ typedef struct {
 
 #define SMCR_GAPS_KEPT 32
 
-/* All zeros: nothing has been sent. */
+/* All zeros: nothing has been sent. The four marks, where the capture lacks PSN 106:
+ *
+ *     100   101   102   103   104   105    .    107   108
+ *    first       taken                 in_order      highest
+ */
 typedef struct {
     smcr_psn_t first;    /* PSN of the first request; 0: there has been none */
     smcr_psn_t highest;  /* that requests have taken */

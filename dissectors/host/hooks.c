@@ -4,7 +4,9 @@
  * handles are wrapped, in all tables that lead to it: the wrapper decides before anybody else is
  * asked.
  *
- * What is saved: the handle behind each kind of start, and what the built-in's heuristic did.
+ * What is saved: the handle behind each kind of start, and what the built-in's heuristic did. If
+ * InfiniBand's dissector came by a table that `ways_in` does not have, our heuristic alone would see
+ * its packets: no acknowledgement, and nothing that is cut.
  *
  * When the wrappers step aside: after IGNORED_MAX RoCE packets of no interest, so that other
  * people's traffic takes no longer than it did. Only packets count that are long enough to show

@@ -1,5 +1,6 @@
 /* host.h
- * Wireshark, as the host of the plugin: what other rooms include.
+ * Knows Wireshark, as the host of the plugin: the open file, preferences, hooks, TCP
+ * conversations. Does not know how anything is shown. Every room above may call it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

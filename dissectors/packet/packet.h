@@ -1,5 +1,6 @@
 /* packet.h
- * The two halves of the way of a packet, whatever carries it: what other rooms include.
+ * Knows the two halves of a packet's way: learn, then show. Does not know what carries the packet.
+ * Called by each transport.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

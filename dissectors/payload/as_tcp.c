@@ -4,6 +4,12 @@
  * connection's addresses and ports, and with sequence numbers that begin anew. So TCP remembers
  * messages that go on apart from those of the connection's segments.
  *
+ * Borrowed from TCP's inside: `multisegment_pdus`, `flags` and `ooo_segments` of tcp_flow_t, which
+ * are ours for the call; a message until FIN, as tcp_multisegment_pdu has it; the members of
+ * packet_info below. If TCP keeps messages elsewhere, ours mix with those of the segments; if it
+ * ends a message until FIN otherwise, HTTP without a length stays open; if dissectors read another
+ * member, they read RoCE's. tests/facts/test_payload.py and test_other_protocols.py fail then.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 

@@ -1,6 +1,6 @@
 /* payload.h
- * The application's bytes: dissected as over TCP, Follow Stream, Export Objects: what other rooms
- * include.
+ * Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects. Does not
+ * know what carried them. Called by packet/ only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

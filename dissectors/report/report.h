@@ -1,5 +1,6 @@
 /* report.h
- * What happened in a capture: as a page of text, in tshark and in a window, and as JSON.
+ * Knows how somebody asks for a report: -z smcr,report, -z smcr,json, the window. Counts nothing
+ * itself. Called when protocols register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -3,6 +3,11 @@
  * payload is offered to our heuristic or, if it is not, afterwards. InfiniBand's dissector stands
  * between: what our heuristic needs to know of the packet goes along with the frame (cell_t).
  *
+ * Borrowed from its inside: it offers no acknowledgement and no cut packet; when it offers a
+ * payload it has counted its layer; it sets `ptype` and `destport` only, as dissect_headers() does
+ * in its place. If it offers more, packets are shown twice; if it counts otherwise, a record is
+ * not found in the second pass; if it sets more, a run without a tree shows other columns.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 

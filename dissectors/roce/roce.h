@@ -1,5 +1,6 @@
 /* roce.h
- * SMC-R on Wireshark's InfiniBand: what other rooms include.
+ * Knows SMC-R on Wireshark's InfiniBand: transport headers, which packets are ours. Does not know
+ * what messages mean. Called by the entry for RoCE.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

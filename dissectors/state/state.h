@@ -1,6 +1,7 @@
 /* state.h
- * The door of state/: all that is known of the SMC-R traffic of one capture file, as far as the
- * first pass has come, and the functions that teach it.
+ * Knows all that is known of the SMC-R traffic of one capture file: the door of model, rules and
+ * flow. Knows GLib and wmem, no dissection. Learning rooms call it in the first pass; every room
+ * above reads it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

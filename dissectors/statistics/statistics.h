@@ -1,6 +1,7 @@
 /* statistics.h
- * Where users of Wireshark look for answers: response times, the tree of messages, conversations
- * and endpoints, the flow graph, filters of the menu.
+ * Knows what Wireshark's menus have for every protocol: response times, the tree of messages,
+ * conversations and endpoints, the flow graph, conversation filters. Changes no state. Called when
+ * protocols register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

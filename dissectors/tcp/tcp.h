@@ -1,5 +1,6 @@
 /* tcp.h
- * SMC-R on Wireshark's TCP: what other rooms include.
+ * Knows SMC-R on Wireshark's TCP: the option, CLC within the byte stream. Does not know RoCE.
+ * Called by the entries for the option and CLC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

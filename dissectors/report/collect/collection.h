@@ -1,5 +1,7 @@
 /* collection.h
- * All that a report has seen of a capture, and the report that is made of it.
+ * Knows how what the taps bring becomes the entries of a report: connections, link groups and
+ * RMBs, RDMA flows, TCP flows, breaches. Does not know what is bad, or how it is written. Called
+ * by listeners.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

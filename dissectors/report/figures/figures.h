@@ -1,5 +1,7 @@
 /* figures.h
- * What a report says, and how it is written down: what other rooms include.
+ * Knows what a report says: one table (entries.def) of all entries and their members, from which
+ * come the structs, the JSON and the sums. Knows neither Wireshark nor where a figure comes from.
+ * Every room of report/ includes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

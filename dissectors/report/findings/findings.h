@@ -1,5 +1,6 @@
 /* findings.h
- * What somebody who has not seen the capture should look at: what other rooms include.
+ * Knows what to look at first: causes before what follows from them. Reads entries and notices,
+ * and knows no packet. Called when a report is complete.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

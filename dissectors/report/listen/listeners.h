@@ -1,5 +1,6 @@
 /* listeners.h
- * A report that Wireshark's taps feed.
+ * Knows the four taps that feed a report. Counts nothing itself. Called by whoever shows a report
+ * or makes a table of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

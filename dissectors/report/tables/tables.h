@@ -1,6 +1,7 @@
 /* tables.h
- * Tables of connections, links, RMBs, fallbacks and flows: Statistics > SMC-R ... in the window,
- * -z smcr,connections and so on in tshark, nstat:smcr,connections in sharkd.
+ * Knows Wireshark's tables with rows made of a report (Statistics > SMC-R ..., -z
+ * smcr,connections): connections, links, RMBs, fallbacks, fabric. Counts nothing itself. Called
+ * when protocols register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /* output.h
- * A report in words and as JSON: what other rooms include.
+ * Knows a report as a page of text and as JSON. Adds no figure. Called when tshark or the window
+ * wants one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

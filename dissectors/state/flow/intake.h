@@ -1,6 +1,7 @@
 /* intake.h
- * What arrives on a queue pair, in the order of the capture: packets, and the messages that SENDs
- * carry. The receiver's order of packets decides when a message counts.
+ * Knows what packets and messages change; the receiver's order of packets decides when a message
+ * counts. Does not know how anything is shown. Called through state.h, in the order of the
+ * capture, in the first pass.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

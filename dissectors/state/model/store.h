@@ -1,6 +1,7 @@
 /* store.h
- * What the state keeps of one capture file, and the memory that it keeps it in. Only the files of
- * state/ read it; each member belongs to the file that is named beside it.
+ * Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
+ * streams, records. Knows neither what a message changes nor what is right. Only the rooms of
+ * state/ and show/ include it; a member belongs to the file named beside it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,8 +1,7 @@
 /* rules.h
- * The rules of RFC 7609 that several frames together break (docs/rfc7609.md): what other rooms
- * include. The flow calls a rule before it overwrites what the rule holds the message against;
- * other things it may have learned from the message already. smcr_rules_close() comes after all
- * of them. links/ has those of links, LLC and RMBs.
+ * Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and whether a
+ * capture proves a breach (certain.h). Does not know what a message changes. Called by the flow,
+ * before it overwrites what a rule holds the message against; smcr_rules_close() comes last.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /* links.h
- * The rules of links, LLC and RMBs that several frames together break: what other rooms include.
+ * Knows the same rules for links, LLC and RMBs. Does not know what a message changes. Called by
+ * the flow, as the other rules are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
