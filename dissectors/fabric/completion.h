@@ -20,11 +20,9 @@ typedef struct {
     uint64_t time;  /* and then, nanoseconds since the epoch */
 } smcr_message_t;
 
-/*
- * The messages of `flow` whose last packet has a PSN from `from` to `to`, and the READ or atomic
+/* The messages of `flow` whose last packet has a PSN from `from` to `to`, and the READ or atomic
  * with the PSN `fetch` (0: none); others of these are left out. NULL: there is none. They are
- * entries of the slab. Messages with a packet that the capture lacks are left out, too.
- */
+ * entries of the slab. Messages with a packet that the capture lacks are left out, too. */
 const smcr_message_t *smcr_completed(const smcr_flow_t *flow, smcr_slab_t *slab,
                                      smcr_psn_t from, smcr_psn_t to, smcr_psn_t fetch);
 

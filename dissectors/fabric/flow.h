@@ -96,11 +96,9 @@ typedef struct {
 /* The sender announced `psn` as its first. Ignored when requests have been seen. */
 void smcr_flow_start(smcr_flow_t *flow, uint32_t psn);
 
-/*
- * The next packet of a flow in the capture. `reverse` is what the peer sends, NULL when that is not
+/* The next packet of a flow in the capture. `reverse` is what the peer sends, NULL when that is not
  * known; an acknowledgement changes it. A corrupt packet was sent, but is not received. What the
- * verdict points to lives as long as `scope`.
- */
+ * verdict points to lives as long as `scope`. */
 smcr_verdict_t smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                               const smcr_sent_t *packet);
 

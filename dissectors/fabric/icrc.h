@@ -36,16 +36,14 @@ typedef struct {
     bool doubted;      /* with this packet its sender's turn out to mean nothing */
 } smcr_icrc_t;
 
-/*
- * Computes the ICRC of a packet.
+/* Computes the ICRC of a packet.
  *
  * start: the header that `packet` begins with. bth: offset of the BTH, at most
  * SMCR_ICRC_HEADERS_MAX - SMCR_BTH_LENGTH. length: bytes from the first header to the one before
  * the ICRC, the BTH among them.
  *
  * Returns it as Wireshark shows infiniband.invariant.crc: the first byte on the wire is the
- * highest.
- */
+ * highest. */
 uint32_t smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth,
                            size_t length);
 

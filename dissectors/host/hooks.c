@@ -5,8 +5,8 @@
  * asked.
  *
  * What is saved: the handle behind each kind of start, and what the built-in's heuristic did. If
- * InfiniBand's dissector came by a table that `ways_in` does not have, our heuristic alone would see
- * its packets: no acknowledgement, and nothing that is cut.
+ * InfiniBand's dissector has a table that `ways_in` lacks, our heuristic alone sees its packets:
+ * no acknowledgement, and nothing that is cut.
  *
  * When the wrappers step aside: after IGNORED_MAX RoCE packets of no interest, so that other
  * people's traffic takes no longer than it did. Only packets count that are long enough to show
@@ -222,11 +222,9 @@ start_file(void)
     smcr_gate_list(hooks.own);
 }
 
-/*
- * A protocol in name only below InfiniBand owns the wrappers: it keeps frame.protocols as it is,
+/* A protocol in name only below InfiniBand owns the wrappers: it keeps frame.protocols as it is,
  * and disabling InfiniBand or SMC-R does what it did without us. It has no switch of its own: that
- * would do nothing.
- */
+ * would do nothing. */
 void
 smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS])
 {

@@ -24,12 +24,10 @@ void smcr_item_hide(proto_item *item);
 proto_item *smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb,
                             unsigned start, unsigned length);
 
-/*
- * Every text that a peer chose is made here, for all outputs: no terminal obeys it. Names of hosts
+/* Every text that a peer chose is made here, for all outputs: no terminal obeys it. Names of hosts
  * and enterprise IDs are ASCII (net/smc/smc_clc.h). Any other byte is written as \xNN. So is the
  * backslash, so that the text can be turned back into the bytes. Padding at the end, blanks and
- * zeros, is left out. Returns a text of the scope, never NULL.
- */
+ * zeros, is left out. Returns a text of the scope, never NULL. */
 char *smcr_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
 /* The preference smcr.strict: whether to tell of doubtful and harmless breaches, too. */
@@ -49,8 +47,7 @@ const smcr_expert_row_t *smcr_expert_row(const expert_field *expert);
 /* Whether an expert item of this group and severity says that a peer breaks a format or a rule. */
 bool smcr_is_breach(int group, int severity);
 
-/*
- * The one way to raise an expert item of ours, at `item`; the second has a sentence of its own.
+/* The one way to raise an expert item of ours, at `item`; the second has a sentence of its own.
  * What only strict users want to know of is left out for others. A breach is found by smcr.breach.
  */
 void smcr_raise(packet_info *pinfo, proto_item *item, expert_field *expert);

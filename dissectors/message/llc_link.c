@@ -158,11 +158,9 @@ is_zero(tvbuff_t *tvb, int offset, int length)
     return true;
 }
 
-/*
- * Whether the GID is at 10, as figure 32 draws it, and not at 12 after two reserved bytes, as
- * peers send it. No GID begins with 16 zero bits except an IPv4-mapped one, whose ffff tells
- * where it begins: the other reading would put it into the middle of a prefix of zeros.
- */
+/* Whether the GID is at 10, as figure 32 draws it, and not at 12 after two reserved bytes, as peers
+ * send it. No GID begins with 16 zero bits except an IPv4-mapped one, whose ffff tells where it
+ * begins: the other reading would put it into the middle of a prefix of zeros. */
 static bool
 gid_is_at_10(tvbuff_t *tvb)
 {

@@ -25,10 +25,8 @@ typedef struct {
     fragment_head *parts;  /* of the message that it is a part of; NULL: none, or it is whole */
 } smcr_packet_t;
 
-/*
- * A packet of the layer that is being dissected, which goes from the source address of that layer
- * to its destination. What the transport has no header for may stay as it is here: not known.
- */
+/* A packet of the layer that is being dissected, which goes from the source address of that layer
+ * to its destination. What the transport has no header for may stay as it is here: not known. */
 smcr_packet_t smcr_packet_new(const packet_info *pinfo);
 
 /* Whether some of the packet's payload was captured. */
@@ -38,19 +36,15 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
     return packet->payload && tvb_captured_length(packet->payload) > 0;
 }
 
-/*
- * Fills in the rest: in the first pass by learning from the packet, later from what was kept.
+/* Fills in the rest: in the first pass by learning from the packet, later from what was kept.
  * Returns whether the packet is SMC-R, as far as is known now. A packet that an ICMP error quotes
  * is not: it is no packet on the wire. With the preference smcr.roce the record names the RDMA
- * connection of a packet that is not SMC-R.
- */
+ * connection of a packet that is not SMC-R. */
 bool smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet);
 
-/*
- * What the packet's ICRC means, as its bytes have it: nothing where its sender's mean nothing. The
+/* What the packet's ICRC means, as its bytes have it: nothing where its sender's mean nothing. The
  * packet is corrupt when it is wrong and the sender has sent right ones before. Called before
- * smcr_learn_packet().
- */
+ * smcr_learn_packet(). */
 void smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* First pass: learns from the CLC message that is number `nth` in the frame, from 0. `from_server`:

@@ -127,11 +127,9 @@ leave_flow(struct smcr_flow *own, tcp_flow_t *flow, const tcp_flow_t *as_it_was)
     *flow = *as_it_was;
 }
 
-/*
- * A message that lasts until the end of the stream is kept by TCP as one that goes on and on
+/* A message that lasts until the end of the stream is kept by TCP as one that goes on and on
  * (DESEGMENT_UNTIL_FIN). TCP ends it at a FIN; here it is cut off behind the last byte, `seq`, so
- * that an empty segment completes it. Returns false when there is no such message.
- */
+ * that an empty segment completes it. Returns false when there is no such message. */
 static bool
 end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 {

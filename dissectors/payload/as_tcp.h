@@ -22,22 +22,18 @@ typedef struct {
  * place is not known. */
 bool smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh);
 
-/*
- * Has those bytes of an RDMA WRITE packet dissected that are new in the stream. Where none is, all
+/* Has those bytes of an RDMA WRITE packet dissected that are new in the stream. Where none is, all
  * bytes are shown as data.
  *
  * data: all its bytes, as far as they were captured. tree: of the frame, for the protocol above.
- * below: of the packet, for what is said of it.
- */
+ * below: of the packet, for what is said of it. */
 void smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                          const smcr_record_t *record);
 
-/*
- * A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
+/* A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
  * response without a length) is dissected here.
  *
- * message: its bytes. tree, below: as above.
- */
+ * message: its bytes. tree, below: as above. */
 void smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                      const smcr_record_t *record);
 

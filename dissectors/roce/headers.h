@@ -11,13 +11,11 @@
 #include "host/host.h"
 #include "wire/wire.h"
 
-/*
- * Reads the headers of the packet in `tvb`, which begins with the header `start` says, into `roce`
+/* Reads the headers of the packet in `tvb`, which begins with the header `start` says, into `roce`
  * of a new packet (smcr_packet_new()).
  *
  * Returns false when it is no InfiniBand transport packet, or when not even its base transport
- * header was captured. Never throws.
- */
+ * header was captured. Never throws. */
 bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
                     smcr_roce_t *roce);
 

@@ -54,11 +54,9 @@ void smcr_cm_free(smcr_cm_t *cm);
 /* The next message of the capture. Frames come in order. */
 smcr_cm_verdict_t smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
 
-/*
- * The newest connection one of whose ends has this GID and queue pair; NULL: there is none. A REQ,
+/* The newest connection one of whose ends has this GID and queue pair; NULL: there is none. A REQ,
  * a REP or a SIDR_REP that names the queue pair again takes it over. Which of its ends it is:
- * smcr_cm_side_of_qp().
- */
+ * smcr_cm_side_of_qp(). */
 smcr_cm_conn_t *smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
                               uint32_t qpn);
 
@@ -66,8 +64,7 @@ smcr_cm_conn_t *smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LE
 int smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH],
                        uint32_t qpn);
 
-/*
- * The frame in which a side first sent the message `attribute` (enum smcr_cm_attribute); where it
+/* The frame in which a side first sent the message `attribute` (enum smcr_cm_attribute); where it
  * sent several that differ, the last of these. 0: the capture has none, or it is a LAP or an APR.
  */
 uint32_t smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute);

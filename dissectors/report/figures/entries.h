@@ -139,10 +139,8 @@ smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
  * capture goes back in between. */
 uint64_t smcr_time_between(smcr_when_t from, smcr_when_t to);
 
-/*
- * Adds to `into` what can be added up of `from`: counts, sums, distributions, also those of entries
- * within it, but not those of lists.
- */
+/* Adds to `into` what can be added up of `from`: counts, sums, distributions, also those of entries
+ * within it, but not those of lists. */
 void smcr_entry_join(void *into, const void *from, const smcr_description_t *description,
                      wmem_allocator_t *scope);
 

@@ -10,12 +10,10 @@
 
 #include "report/figures/figures.h"
 
-/*
- * Fills `findings` of the report, worst first, a cause before what follows from it. At most
- * ten. `notices`: the plugin's expert items, and packets that a display filter
- * selects (severity 0), such as "smcr.ecn == 3"; what they lack, no finding has a frame for.
- * Texts are of the scope, or of the report and the notices.
- */
+/* Fills `findings` of the report, worst first, a cause before what follows from it. At most ten.
+ * `notices`: the plugin's expert items, and packets that a display filter selects (severity 0),
+ * such as "smcr.ecn == 3"; what they lack, no finding has a frame for. Texts are of the scope, or
+ * of the report and the notices. */
 void smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices,
                         uint32_t notice_count, wmem_allocator_t *scope);
 

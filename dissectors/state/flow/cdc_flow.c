@@ -20,12 +20,10 @@
 
 /* ---- which connection ---- */
 
-/*
- * The other direction of a connection that began before the capture. Its two directions have a
+/* The other direction of a connection that began before the capture. Its two directions have a
  * token each, and nothing in CDC says that they belong together. But the sender's consumer cursor
  * repeats the other direction's producer cursor; where a single connection fits in that, and has
- * the same token too (both hosts of a pair commonly count theirs in step), it is that one.
- */
+ * the same token too (both hosts of a pair commonly count theirs in step), it is that one. */
 static smcr_conn_t *
 other_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {
@@ -72,11 +70,9 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return conn;
 }
 
-/*
- * The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor
- * is where the write ended. RMBs begin at a page, and the cursor has moved since the message
- * before, which rules out a WRITE of another connection.
- */
+/* The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor is
+ * where the write ended. RMBs begin at a page, and the cursor has moved since the message before,
+ * which rules out a WRITE of another connection. */
 static void
 learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -116,12 +112,10 @@ learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     side->located = smcr_point_at(qp, arrival->psn);
 }
 
-/*
- * Whether the token is in use again, and the capture lacks the CLC messages that say so. While
+/* Whether the token is in use again, and the capture lacks the CLC messages that say so. While
  * nothing is absent since the last CDC message, it is not. Else it is where the sender was done
  * with the connection, where the sequence number does not go on, or where it goes on by more
- * messages than there have been packets.
- */
+ * messages than there have been packets. */
 static bool
 is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

@@ -163,11 +163,9 @@ take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 
-/*
- * The client's queue pair where the capture lacks the Accept: that of the link, if the capture has
+/* The client's queue pair where the capture lacks the Accept: that of the link, if the capture has
  * it. NULL: it has no message that announces the RMB on that link, so the queue pair may have been
- * set up again in between.
- */
+ * set up again in between. */
 static smcr_qp_t *
 client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 {
@@ -262,10 +260,8 @@ is_next_step(uint8_t type, uint8_t asked)
     return asked == SMCR_CLC_PROPOSAL ? type == SMCR_CLC_ACCEPT : type == SMCR_CLC_CONFIRM;
 }
 
-/*
- * Each message but the last answers that of the other side before, and waits for its own answer. A
- * capture may have the Proposal behind its answer; it then changes nothing.
- */
+/* Each message but the last answers that of the other side before, and waits for its own answer. A
+ * capture may have the Proposal behind its answer; it then changes nothing. */
 static void
 take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 {

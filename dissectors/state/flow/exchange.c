@@ -32,10 +32,8 @@ smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange)
     arrival->record->answers = exchange;
 }
 
-/*
- * Whether what arrives can be nothing but the answer to the request: no packet of its sender is
- * absent since, so the capture has its first answer.
- */
+/* Whether what arrives can be nothing but the answer to the request: no packet of its sender is
+ * absent since, so the capture has its first answer. */
 static bool
 is_first_answer(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
 {
@@ -90,11 +88,9 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
     return found;
 }
 
-/*
- * What the message answers; NULL when that is not known for sure. A host begins no exchange before
+/* What the message answers; NULL when that is not known for sure. A host begins no exchange before
  * the one before it is over. So requests that are open side by side are told apart by their link;
- * but where they have waited for too long, the last one counts.
- */
+ * but where they have waited for too long, the last one counts. */
 static smcr_llc_request_t *
 find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t type,
               const uint32_t *key, bool same_link)
@@ -170,10 +166,8 @@ crosses(const smcr_arrival_t *arrival, const smcr_llc_request_t *open)
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind != 0;
 }
 
-/*
- * A client's wish that crosses with the server's request for the very same thing: the request is
- * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2).
- */
+/* A client's wish that crosses with the server's request for the very same thing: the request is
+ * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
 static bool
 crosses_server(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {
@@ -369,10 +363,8 @@ find_answered_before(const smcr_topic_t *topic)
     return NULL;
 }
 
-/*
- * A peer that has accepted ADD LINK, and then rejects it, takes that back. Of other messages nobody
- * knows whether they answer again, or answer a request that the capture lacks.
- */
+/* A peer that has accepted ADD LINK, and then rejects it, takes that back. Of other messages nobody
+ * knows whether they answer again, or answer a request that the capture lacks. */
 static bool
 is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 {

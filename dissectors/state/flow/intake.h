@@ -11,12 +11,10 @@
 
 #include "orphan.h"
 
-/*
- * A packet of the reliable connection service, or a congestion notification. Finds its link,
- * keeps the order of PSNs, and gives an RDMA WRITE its place. Fills in `arrival->qp` and `psn`.
+/* A packet of the reliable connection service, or a congestion notification. Finds its link, keeps
+ * the order of PSNs, and gives an RDMA WRITE its place. Fills in `arrival->qp` and `psn`.
  *
- * Returns false when its queue pair is not known to carry SMC-R; the record is then not changed.
- */
+ * Returns false when its queue pair is not known to carry SMC-R; the record is then not changed. */
 bool smcr_state_packet(smcr_arrival_t *arrival);
 
 /* The LLC message of a SEND that smcr_state_packet() has seen. (RFC 7609 3.5, A.3) */

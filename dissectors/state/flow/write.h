@@ -33,16 +33,12 @@ struct smcr_write {
  * fewer, or has forgotten it. */
 smcr_write_t *smcr_write_last(const smcr_qp_t *qp, unsigned back);
 
-/*
- * The request of the WRITE packet that arrives. `*begun` tells whether this is its first packet,
- * and not one that comes again. NULL: its first packet has not come.
- */
+/* The request of the WRITE packet that arrives. `*begun` tells whether this is its first packet,
+ * and not one that comes again. NULL: its first packet has not come. */
 smcr_write_t *smcr_write_of(const smcr_arrival_t *arrival, bool *begun);
 
-/*
- * The WRITE packet's place: in the RMB element, and in the byte stream, which is decided once for
- * the whole request. Returns whether the place in the byte stream is known.
- */
+/* The WRITE packet's place: in the RMB element, and in the byte stream, which is decided once for
+ * the whole request. Returns whether the place in the byte stream is known. */
 bool smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write);
 
 /* Completes the place of a packet with `psn` that came before its request was known. */

@@ -290,17 +290,13 @@ bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
 /* ---- links whose beginning the capture lacks ---- */
 
-/*
- * A message has proven that the queue pair `roce->target`, which nobody announced, carries SMC-R:
- * makes its link; the sender's queue pair is not known yet. Returns the target.
- */
+/* A message has proven that the queue pair `roce->target`, which nobody announced, carries SMC-R:
+ * makes its link; the sender's queue pair is not known yet. Returns the target. */
 smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce);
 
-/*
- * The queue pair to which an acknowledgement goes, where only its peer is known of the link: the
+/* The queue pair to which an acknowledgement goes, where only its peer is known of the link: the
  * acknowledgement names a PSN that one such link between the two devices has just carried. NULL:
- * there is no such link, or more than one.
- */
+ * there is no such link, or more than one. */
 smcr_qp_t *smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);
 
 /* The tables of link.c in a new state. */

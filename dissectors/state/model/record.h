@@ -154,8 +154,7 @@ typedef struct smcr_event {
 
 /* ---- the record ---- */
 
-/*
- * Its members, listed once: the struct, the value that means "not known", and what is kept all come
+/* Its members, listed once: the struct, the value that means "not known", and what is kept all come
  * from these lists (record.c).
  *
  * MEMBER(type, name, width, value): every record keeps it. `width` is empty or that of a bit-field.
@@ -243,11 +242,9 @@ void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
-/*
- * The record with what has turned out since its packet went by: the connection, and which link it
+/* The record with what has turned out since its packet went by: the connection, and which link it
  * is, of a WRITE that came before anything named them. `is_late` says that the connection was not
- * known then. Late answers are looked up here and in smcr_place_piece() only.
- */
+ * known then. Late answers are looked up here and in smcr_place_piece() only. */
 smcr_record_t smcr_record_now(const smcr_record_t *record);
 
 /* The heuristics are not asked about the bytes of this WRITE packet, in no pass. */

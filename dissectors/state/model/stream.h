@@ -99,12 +99,10 @@ typedef struct {
     bool reads;     /* the reader may have read more than its messages in the capture say */
 } smcr_unseen_t;
 
-/*
- * Where in the stream a request goes. It goes on where the last one ended; else the capture lacks
+/* Where in the stream a request goes. It goes on where the last one ended; else the capture lacks
  * some, or, after a failover, they are written again. Returns false when that is not known: more
  * than one round of the element may be missing, or its size is not known, and bytes are missing or
- * the writer begins another round.
- */
+ * the writer begins another round. */
 bool smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t unseen,
                         uint64_t *position);
 

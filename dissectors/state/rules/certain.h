@@ -1,7 +1,7 @@
 /* certain.h
  * Whether a capture proves that a peer has broken a rule, or whether it may only lack what the peer
- * has sent. All checks ask here. The word before the colon in a comment (message, flow, link, group,
- * saw, conn, clc, place, later) is the condition's name in docs/rfc7609.md.
+ * has sent. All checks ask here. The word before the colon in a comment (message, flow, link,
+ * group, saw, conn, clc, place, later) is the condition's name in docs/rfc7609.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,10 +23,8 @@ typedef enum {
     SMCR_DOUBT_UNSEEN, /* the sender may not have seen yet what it ignores */
 } smcr_doubt_kind_t;
 
-/*
- * Something that has not come, though it may be on its way: what each flow of a group had carried
- * by then. That the capture lacks it shows only when the flow goes on.
- */
+/* Something that has not come, though it may be on its way: what each flow of a group had carried
+ * by then. That the capture lacks it shows only when the flow goes on. */
 struct smcr_claim {
     /* by now; NULL: it cannot have */
     bool (*has_come)(const smcr_state_t *state, const struct smcr_claim *claim);
@@ -72,12 +70,10 @@ smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
 /* ---- what a host has seen ---- */
 
-/*
- * saw: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
+/* saw: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
  * acknowledgement shows that the sender's adapter had it; the software sees it a moment later. One
  * that was acknowledged more than a millisecond or one round trip before, whichever is longer, had
- * been seen. `acked`: when it was; NULL: it has not been.
- */
+ * been seen. `acked`: when it was; NULL: it has not been. */
 smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
                              const smcr_when_t *acked);
 
@@ -97,11 +93,9 @@ bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
  * data by its sender; and it comes for the first time. */
 bool smcr_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-/*
- * Whether the connection is open for sure, and `side` may be held to that: the capture has both
+/* Whether the connection is open for sure, and `side` may be held to that: the capture has both
  * messages that began it and no end of it. What the loss of a link has done to it is known only
- * when that side has sent a CDC message since.
- */
+ * when that side has sent a CDC message since. */
 bool smcr_conn_is_open(const smcr_conn_t *conn, int side);
 
 /* place: TCP and RoCE were captured at one place, so that what comes first was sent first. */
@@ -109,13 +103,11 @@ smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
 /* ---- what may come later ---- */
 
-/*
- * later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
+/* later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
  * The capture may lack just that: each of the sender's flows has to go on without a gap, and it
  * must not have come by then. `claim` has `has_come`, `about` and `key`. Shown in a second pass.
  * With a `deadline` nothing may be absent from those flows at all, and the capture goes on after
- * the deadline.
- */
+ * the deadline. */
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                               smcr_claim_t claim);
 
@@ -129,11 +121,9 @@ smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t 
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                      const smcr_link_t *added, smcr_claim_t claim);
 
-/*
- * later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this
+/* later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this
  * link before. The capture has all requests on the link, and the sender's flow goes on. `claim` as
- * in smcr_doubt_later().
- */
+ * in smcr_doubt_later(). */
 smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
                                  smcr_claim_t claim);
 

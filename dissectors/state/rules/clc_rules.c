@@ -62,12 +62,10 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
     return found;
 }
 
-/*
- * Without first contact flag the server names a queue pair of a link that both sides have. The
+/* Without first contact flag the server names a queue pair of a link that both sides have. The
  * capture has the beginning of a group with this very server, and all that may have announced
  * another link of it. But the link may be of a group that began before the capture: with another
- * client, or beside this group. So nobody is blamed. (R-C.4-1)
- */
+ * client, or beside this group. So nobody is blamed. (R-C.4-1) */
 void
 smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
 {
@@ -109,11 +107,9 @@ lives(const smcr_link_t *link)
            !lgr->refused;
 }
 
-/*
- * A first contact makes a new link, with a queue pair that no other link has; further links of a
+/* A first contact makes a new link, with a queue pair that no other link has; further links of a
  * group come by LLC; and a peer has one role in a group. The number is free again when its link has
- * ended, which the capture may lack. (R-C.4-2, R-2.2.3-1, R-2.2.3-2)
- */
+ * ended, which the capture may lack. (R-C.4-2, R-2.2.3-1, R-2.2.3-2) */
 void
 smcr_rules_taken_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact)
 {
@@ -235,13 +231,11 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
     *before->reused = (smcr_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
 }
 
-/*
- * An owner hands out an element, or an alert token, when its last connection is over. It was not,
+/* An owner hands out an element, or an alert token, when its last connection is over. It was not,
  * if its owner goes on with it, in the order of its messages and for longer than a message waits in
  * an adapter that has to send others again: Linux before 5.17 does not wait for what it has queued
  * (smc_cdc_tx_dismiss_slots()). What closes it may come again, and have been lost before.
- * (R-3.5.2-3, R-A.2.3-9)
- */
+ * (R-3.5.2-3, R-A.2.3-9) */
 void
 smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

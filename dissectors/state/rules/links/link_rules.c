@@ -33,10 +33,8 @@ is_link_local(const smcr_qp_t *qp)
     return qp->gid_known && qp->key.gid[0] == 0xfe && qp->key.gid[1] == 0x80;
 }
 
-/*
- * A group has one VLAN, that of its TCP connections. What has no tag may have lost it where it was
- * captured; and what is routed has another one behind the router. (R-2-1)
- */
+/* A group has one VLAN, that of its TCP connections. What has no tag may have lost it where it was
+ * captured; and what is routed has another one behind the router. (R-2-1) */
 void
 smcr_rules_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -78,11 +76,9 @@ check_mac(const confirm_t *confirm)
                     "The message names another MAC address than was announced for this end");
 }
 
-/*
- * The server tells the number in ADD LINK, or in its CONFIRM LINK; the client repeats it. In a
+/* The server tells the number in ADD LINK, or in its CONFIRM LINK; the client repeats it. In a
  * capture that has the response before the request, the response may be what is wrong.
- * (R-3.5.1.5-3, R-2.2.4-2)
- */
+ * (R-3.5.1.5-3, R-2.2.4-2) */
 static void
 check_link_number(const confirm_t *confirm)
 {
@@ -234,10 +230,8 @@ confirm_link(const smcr_arrival_t *arrival)
 
 /* ---- ADD LINK ---- */
 
-/*
- * A new link has a number that no link has had, until all numbers were used. What was offered only,
- * and rejected, is no link. (R-2.2.4-1, R-2.2.4-2)
- */
+/* A new link has a number that no link has had, until all numbers were used. What was offered only,
+ * and rejected, is no link. (R-2.2.4-1, R-2.2.4-2) */
 static void
 check_number(const smcr_arrival_t *arrival, uint8_t number)
 {
@@ -325,11 +319,9 @@ is_settled(const smcr_state_t *state, const smcr_claim_t *claim)
     return link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason || link->named;
 }
 
-/*
- * After an acceptance CONFIRM LINK follows on the new link; where that fails, DELETE LINK on the
+/* After an acceptance CONFIRM LINK follows on the new link; where that fails, DELETE LINK on the
  * old one. The capture may lack the new link's device, so nobody is blamed. (R-3.5.1.6-6,
- * R-3.5.1.6-7)
- */
+ * R-3.5.1.6-7) */
 static void
 await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {

@@ -107,10 +107,8 @@ confirmation_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
     return is_in_time(awaited->link->confirmed, awaited);
 }
 
-/*
- * A link carries nothing but CONFIRM LINK before the client's response. What the client sends, it
- * sends behind its response; of what the server sends, the client's flow tells. (R-3.5.1.5-5)
- */
+/* A link carries nothing but CONFIRM LINK before the client's response. What the client sends, it
+ * sends behind its response; of what the server sends, the client's flow tells. (R-3.5.1.5-5) */
 static void
 check_confirmed(const smcr_arrival_t *arrival, const char *what)
 {
@@ -208,12 +206,10 @@ has_given_up(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return arrival->when.time >= since + LINUX_WAITS;
 }
 
-/*
- * Data wait until the second link is confirmed, or the attempt has failed: until the response to
+/* Data wait until the second link is confirmed, or the attempt has failed: until the response to
  * ADD LINK, CONFIRM LINK or DELETE LINK. Linux goes on where no response comes, and where its own
  * attempt takes too long; a server whose own step fails tells nobody (smc_llc_srv_add_link()), but
- * then the new link carries nothing, which proves nothing. (R-3.5.1.5-6, R-3.5.1.6-8)
- */
+ * then the new link carries nothing, which proves nothing. (R-3.5.1.5-6, R-3.5.1.6-8) */
 static void
 check_settled(const smcr_arrival_t *arrival)
 {
