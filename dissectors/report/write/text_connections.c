@@ -90,32 +90,6 @@ bytes_of(const smcr_connection_entry_t *conn)
            smcr_known(conn->server_to_client.bytes);
 }
 
-/* Puts a connection where it belongs among the busiest ones, the first of equals first. */
-static void
-insert(const smcr_connection_entry_t **busiest, uint32_t count, const smcr_connection_entry_t *conn)
-{
-    uint32_t i = count;
-
-    for (; i > 0 && bytes_of(busiest[i - 1]) < bytes_of(conn); i--)
-        if (i < SMCR_PAGE_MOST)
-            busiest[i] = busiest[i - 1];
-    if (i < SMCR_PAGE_MOST)
-        busiest[i] = conn;
-}
-
-static uint32_t
-find_busiest(const smcr_page_t *page, const smcr_connection_entry_t **busiest)
-{
-    const smcr_list_t *conns = &page->report->connections;
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        insert(busiest, count, conns->entries[i]);
-        count = MIN(count + 1, SMCR_PAGE_MOST);
-    }
-    return count;
-}
-
 static uint64_t
 time_of(const smcr_connection_entry_t *conn)
 {
@@ -224,19 +198,21 @@ write_busiest(const smcr_page_t *page)
 {
     static const char *const headings[] = {"client → server", "sent",   "received", "time",
                                            "rate →",          "rate ←", "end"};
-    const smcr_connection_entry_t *busiest[SMCR_PAGE_MOST] = {NULL};
-    uint32_t count = find_busiest(page, busiest);
+    const smcr_list_t *conns = &page->report->connections;
+    smcr_few_t busiest = {.count = 0};
     smcr_text_table_t table = smcr_table_new(page, "lrrrrrl");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
         smcr_table_cell(&table, headings[i]);
-    if (page->report->connections.length > 1)
+    if (conns->length > 1)
         add_sum(&table);
-    for (uint32_t i = 0; i < count; i++)
-        add_connection(&table, busiest[i]);
+    for (uint32_t i = 0; i < conns->length; i++)
+        smcr_few_add(&busiest, conns->entries[i], bytes_of(conns->entries[i]));
+    for (uint32_t i = 0; i < busiest.length; i++)
+        add_connection(&table, busiest.entries[i]);
     smcr_table_write(&table);
-    smcr_page_more(page, page->report->connections.length,
-                   count && bytes_of(busiest[count - 1]) ? " with less data" : "");
+    smcr_page_more(page, busiest.count,
+                   busiest.length && busiest.weights[busiest.length - 1] ? " with less data" : "");
 }
 
 /* Each SYN is in the capture, and none has the option. */

@@ -191,39 +191,28 @@ add_flow(smcr_text_table_t *table, const smcr_rdma_entry_t *flow)
 }
 
 static void
-insert(const smcr_rdma_entry_t **busiest, uint32_t count_, const smcr_rdma_entry_t *flow)
-{
-    uint32_t i = MIN(count_, SMCR_PAGE_MOST);
-
-    for (; i > 0 && smcr_known(busiest[i - 1]->packets) < smcr_known(flow->packets); i--)
-        if (i < SMCR_PAGE_MOST)
-            busiest[i] = busiest[i - 1];
-    if (i < SMCR_PAGE_MOST)
-        busiest[i] = flow;
-}
-
-static void
 write_others(const smcr_page_t *page)
 {
     static const char *const headings[] = {
         "flow of another program", "packets", "payload", "again", "NAKs", "RNR NAKs", "CE",
         "service"};
     const smcr_list_t *flows = &page->report->rdma_flows;
-    const smcr_rdma_entry_t *busiest[SMCR_PAGE_MOST];
     smcr_text_table_t table = smcr_table_new(page, "lrrrrrrl");
-    uint32_t others = 0;
+    smcr_few_t busiest = {.count = 0};
 
-    for (uint32_t i = 0; i < flows->length; i++)
-        if (((const smcr_rdma_entry_t *)flows->entries[i])->kind != SMCR_FLOW_SMCR)
-            insert(busiest, others++, flows->entries[i]);
-    if (!others)
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_rdma_entry_t *flow = flows->entries[i];
+        if (flow->kind != SMCR_FLOW_SMCR)
+            smcr_few_add(&busiest, flow, smcr_known(flow->packets));
+    }
+    if (!busiest.count)
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
         smcr_table_cell(&table, headings[i]);
-    for (uint32_t i = 0; i < others && i < SMCR_PAGE_MOST; i++)
-        add_flow(&table, busiest[i]);
+    for (uint32_t i = 0; i < busiest.length; i++)
+        add_flow(&table, busiest.entries[i]);
     smcr_table_write(&table);
-    smcr_page_more(page, others, " flows with fewer packets");
+    smcr_page_more(page, busiest.count, " flows with fewer packets");
 }
 
 void

@@ -88,6 +88,27 @@ smcr_page_more(const smcr_page_t *page, uint32_t count, const char *hint)
                        smcr_words_number(page->scope, count - SMCR_PAGE_MOST), hint);
 }
 
+/* ---- the few that weigh most ---- */
+
+void
+smcr_few_add(smcr_few_t *few, const void *entry, uint64_t weight)
+{
+    uint32_t place = few->length;
+
+    while (place > 0 && few->weights[place - 1] < weight)
+        place--;
+    few->count++;
+    if (place == SMCR_PAGE_MOST)
+        return;
+    few->length = MIN(few->length + 1, SMCR_PAGE_MOST);
+    for (uint32_t i = few->length - 1; i > place; i--) {
+        few->entries[i] = few->entries[i - 1];
+        few->weights[i] = few->weights[i - 1];
+    }
+    few->entries[place] = entry;
+    few->weights[place] = weight;
+}
+
 /* ---- tables ---- */
 
 smcr_text_table_t

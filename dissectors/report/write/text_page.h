@@ -60,6 +60,16 @@ void smcr_table_write(const smcr_text_table_t *table);
 const char *
 smcr_page_list(const smcr_page_t *page, const char *separator, ...) G_GNUC_NULL_TERMINATED;
 
+/* The entries that weigh most, in this order, of equals the first first. All zeros: none so far. */
+typedef struct {
+    const void *entries[SMCR_PAGE_MOST];
+    uint64_t weights[SMCR_PAGE_MOST];
+    uint32_t length; /* of the arrays */
+    uint32_t count;  /* that have been added */
+} smcr_few_t;
+
+void smcr_few_add(smcr_few_t *few, const void *entry, uint64_t weight);
+
 /* A text of the page. */
 const char *smcr_page_text(const smcr_page_t *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
 

@@ -32,35 +32,21 @@ has_waited(const way_t *way)
     return smcr_known(way->way->blocked_count) || smcr_known(way->way->window_full_count);
 }
 
-static void
-insert(way_t *worst, uint32_t count, const way_t *way)
-{
-    uint32_t i = count;
-
-    for (; i > 0 && worst[i - 1].waited < way->waited; i--)
-        if (i < SMCR_PAGE_MOST)
-            worst[i] = worst[i - 1];
-    if (i < SMCR_PAGE_MOST)
-        worst[i] = *way;
-}
-
-/* The directions that waited longest; returns how many waited at all. */
-static uint32_t
-find_worst(const smcr_page_t *page, way_t *worst)
+/* The directions that waited longest. */
+static smcr_few_t
+find_worst(const smcr_page_t *page)
 {
     const smcr_list_t *conns = &page->report->connections;
-    uint32_t count = 0;
+    smcr_few_t worst = {.count = 0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             way_t way = way_of(conns->entries[i], to_server);
-            if (!has_waited(&way))
-                continue;
-            insert(worst, MIN(count, SMCR_PAGE_MOST), &way);
-            count++;
+            if (has_waited(&way))
+                smcr_few_add(&worst, wmem_memdup(page->scope, &way, sizeof way), way.waited);
         }
     }
-    return count;
+    return worst;
 }
 
 static const char *
@@ -91,18 +77,17 @@ write_worst(const smcr_page_t *page)
 {
     static const char *const headings[] = {"writer → reader", "writer blocked", "window full",
                                            "data read after"};
-    way_t worst[SMCR_PAGE_MOST];
-    uint32_t count = find_worst(page, worst);
+    smcr_few_t worst = find_worst(page);
     smcr_text_table_t table = smcr_table_new(page, "lrrl");
 
-    if (!count)
+    if (!worst.count)
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
         smcr_table_cell(&table, headings[i]);
-    for (uint32_t i = 0; i < count && i < SMCR_PAGE_MOST; i++)
-        add_way(&table, &worst[i]);
+    for (uint32_t i = 0; i < worst.length; i++)
+        add_way(&table, worst.entries[i]);
     smcr_table_write(&table);
-    smcr_page_more(page, count, " directions that waited less");
+    smcr_page_more(page, worst.count, " directions that waited less");
 }
 
 static void
