@@ -17,7 +17,7 @@ import traffic
 import wire
 from bed import TOP
 from report_reader import ACCEPT, CONFIRM, SMC_R
-from report_runs import (ALL_ONE, ALL_TWO, MALFORMED, ONE, PATHS, REAL, RUNS, TWO, assert_same, fail_on, name_of,
+from report_runs import (ALL_ONE, ALL_TWO, MALFORMED, ONE, PATHS, REAL, RUNS, TWO, assert_same, copy_of, fail_on, name_of, parse, print_json,
                          report)
 
 LATE = "6.1-v1-c2-capture-starts-late"
@@ -315,6 +315,31 @@ def test_sizes_of_rmbs(tshark, name, run):
                  if rmb["owner"] == side and each["stream"] in rmb["streams"]}
         wrong += [] if sizes == {size} else [(f"port {port}, RMB of the {side}: size_bytes", sizes, size)]
     fail_on(wrong)
+
+
+def rmbs_of(found, index=0):
+    return found["link_groups"][index]["rmbs"]
+
+
+def test_a_refused_deletion_is_none(tshark):
+    """The peer refuses to let go of the client's RMB, which the next connection uses."""
+    [rmb] = [rmb for rmb in rmbs_of(report(tshark, "peer-delete-rkey", TWO))
+             if {"link": 1, "rkey": "0x0c000302"} in rmb["rkeys"]]
+    assert (rmb["owner"], rmb["deleted_frame"], rmb["streams"]) == ("client", None, [1, 2])
+
+
+@pytest.mark.parametrize("where", ["smcr.stream == 1", "smcr.clc", "smcr.llc"])
+def test_rmbs_that_selected_messages_name(tshark, where):
+    """Of the others, none is in the report of a filter. What is hidden is not told with its frame."""
+    name = "6.1-v2-c-three-conns"
+    whole = rmbs_of(report(tshark, name, TWO))
+    found = rmbs_of(parse(print_json(tshark, copy_of(tshark, name), TWO, where)))
+    selected = {int(row[0][0]) for row in tshark.fields(name, "frame.number", where=where, two_pass=True)}
+    named = [rmb for rmb in whole if rmb["confirmed_frame"] in selected or where == "smcr.clc" and rmb["streams"]
+             or where == "smcr.stream == 1" and 1 in rmb["streams"]]
+    places = [[(rmb["owner"], rmb["va"], rmb["rkeys"]) for rmb in rmbs] for rmbs in (found, named)]
+    assert places[0] == places[1] != [] and len(named) < len(whole) + (where == "smcr.clc")
+    assert {rmb[each] for rmb in found for each in ("confirmed_frame", "deleted_frame")} <= selected | {None}
 
 
 # ---- link groups, by the Accepts and Confirms ----

@@ -102,6 +102,42 @@ test_again(group_t *group, gconstpointer data G_GNUC_UNUSED)
     }
 }
 
+/* A new one for the state: the same memory, unless it was withdrawn or has another address. */
+static void
+test_renewed(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    static const struct {
+        uint64_t va;
+        bool withdrawn;
+        bool same;
+    } cases[] = {{VA, false, true}, {VA, true, false}, {VA + 4096, false, false}};
+    smcr_state_t *state = group->capture.state;
+    smcr_qp_t *owner = &group->link->qp[SERVER];
+
+    for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        smcr_rmb_t *one = smcr_rmb_announce(state, owner, i, VA);
+        one->first->delete_frame = cases[i].withdrawn ? 11 : 0;
+        smcr_rmb_t *other = smcr_rmb_renew(state, owner, i, cases[i].va);
+        smcr_rmb_t *third = smcr_rmb_renew(state, owner, i, cases[i].va);
+        g_assert_true(one->first == one);
+        g_assert_true(other->first == (cases[i].same ? one : other));
+        g_assert_true(third->first == other->first);
+        g_assert_true(group->link->lgr->rmbs == third && third->older == other);
+    }
+}
+
+/* Announced again before the peer has agreed to its withdrawal. */
+static void
+test_kept(group_t *group, gconstpointer data G_GNUC_UNUSED)
+{
+    smcr_qp_t *owner = &group->link->qp[SERVER];
+    smcr_rmb_t *rmb = smcr_rmb_announce(group->capture.state, owner, 5, VA);
+
+    rmb->delete_frame = 11;
+    g_assert_true(smcr_rmb_announce(group->capture.state, owner, 5, VA) == rmb);
+    g_assert_cmpuint(rmb->delete_frame, ==, 0);
+}
+
 static void
 test_elements(group_t *group, gconstpointer data G_GNUC_UNUSED)
 {
@@ -132,6 +168,8 @@ main(int argc, char **argv)
     g_test_add("/rmb/links", group_t, NULL, set_up, test_links, tear_down);
     g_test_add("/rmb/equal RKeys", group_t, NULL, set_up, test_equal_rkeys, tear_down);
     g_test_add("/rmb/again", group_t, NULL, set_up, test_again, tear_down);
+    g_test_add("/rmb/renewed", group_t, NULL, set_up, test_renewed, tear_down);
+    g_test_add("/rmb/kept", group_t, NULL, set_up, test_kept, tear_down);
     g_test_add("/rmb/elements", group_t, NULL, set_up, test_elements, tear_down);
     return g_test_run();
 }

@@ -13,7 +13,6 @@
 #include "host/host.h"
 #include "link_groups.h"
 #include "rdma_flows.h"
-#include "rmbs.h"
 #include "tcp_flows.h"
 #include "totals.h"
 #include "wire/wire.h"
@@ -27,7 +26,6 @@ struct smcr_collection {
     smcr_tcp_flows_t *tcp;
     smcr_rdma_flows_t *rdma;
     smcr_connections_t *connections;
-    smcr_announced_rmbs_t *rmbs;
     smcr_link_groups_t *groups;
     smcr_notices_t *notices;
 };
@@ -64,7 +62,6 @@ begin(smcr_collection_t *collection)
     collection->tcp = smcr_tcp_flows_new(scope);
     collection->rdma = smcr_rdma_flows_new(scope);
     collection->connections = smcr_connections_new(scope);
-    collection->rmbs = smcr_announced_rmbs_new(scope);
     collection->groups = smcr_link_groups_new(scope);
     collection->notices = smcr_notices_new(scope);
 }
@@ -122,7 +119,6 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     if (packet->roce)
         smcr_rdma_flows_take(collection->rdma, when, packet);
     smcr_connections_take(collection->connections, when, packet);
-    smcr_announced_rmbs_take(collection->rmbs, when, packet);
     smcr_link_groups_take(collection->groups, when, packet, pinfo->vlan_id);
     smcr_notices_blame(collection->notices, packet);
     if (packet->first_pass)
@@ -209,7 +205,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_connections_report(collection->connections, &sources, &report->connections, scope);
     smcr_link_groups_report(collection->groups,
                             &(smcr_link_group_sources_t){state, collection->connections,
-                                                         collection->rdma, collection->rmbs,
+                                                         collection->rdma,
                                                          &collection->times},
                             &report->link_groups, scope);
     fill_versions(report);

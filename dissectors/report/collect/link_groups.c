@@ -305,7 +305,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_lis
     entry->first_frame = group->first;
     entry->ended_frame = smcr_frame_times_find(sources->times, lgr->ended_frame);
     fill_links(entry, lgr, reporter);
-    smcr_announced_rmbs_report(sources->rmbs, lgr, &entry->rmbs, scope);
+    smcr_rmbs_report(lgr, sources->times, &entry->rmbs, scope);
 }
 
 static int

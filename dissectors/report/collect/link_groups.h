@@ -28,7 +28,6 @@ typedef struct {
     const smcr_state_t *state;
     const smcr_connections_t *connections;
     const smcr_rdma_flows_t *flows;
-    const smcr_announced_rmbs_t *rmbs;
     const smcr_frame_times_t *times;
 } smcr_link_group_sources_t;
 

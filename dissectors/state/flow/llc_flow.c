@@ -348,6 +348,8 @@ take_confirm_rkey(const flow_t *flow)
                            : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
     flow->lgr->confirmed[owner->side] = rmb;
     rmb->confirmed = true;
+    if (!flow->response && !rmb->first->confirm_frame)
+        rmb->first->confirm_frame = flow->arrival->when.frame;
     take_other_rtokens(flow, rmb);
 }
 
@@ -363,10 +365,11 @@ name_rmbs(const flow_t *flow, const smcr_qp_t *owner, smcr_withdrawal_t *named)
     for (unsigned i = 0; i < named->count; i++) {
         uint32_t rkey = flow->llc->rtokens[i].rkey;
         const smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, owner, rkey);
-        if (entry && !entry->rmb->deleted_frame)
-            named->rmbs[i] = entry->rmb;
-        else
+        named->rmbs[i] = entry && !entry->rmb->deleted_frame ? entry->rmb : NULL;
+        if (!named->rmbs[i])
             unknown++;
+        else if (!flow->response && !entry->rmb->first->delete_frame)
+            entry->rmb->first->delete_frame = flow->arrival->when.frame;
     }
     return unknown;
 }
@@ -390,8 +393,12 @@ withdraw(const flow_t *flow, const smcr_withdrawal_t *named)
 {
     for (unsigned i = 0; i < named->count; i++) {
         smcr_rmb_t *rmb = named->rmbs[i];
-        if (!rmb || is_refused(flow, i))
+        if (!rmb)
             continue;
+        if (is_refused(flow, i)) {
+            rmb->first->delete_frame = 0;
+            continue;
+        }
         smcr_rmb_delete(rmb, flow->arrival->when.frame);
         if (flow->requested)
             smcr_rmb_more(flow->arrival->state, rmb)->deleted = smcr_point_now(flow->from);

@@ -195,6 +195,7 @@ struct smcr_lgr {
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
+    smcr_rmb_t *rmbs;      /* the last one that was announced */
     unsigned rmb_count[2]; /* by side: RMBs that are alive */
     smcr_change_t change;
     smcr_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */

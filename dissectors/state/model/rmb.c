@@ -65,9 +65,10 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
 {
     smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
 
-    if (entry && entry->va == va && !entry->rmb->deleted_frame && !entry->rmb->over)
+    if (entry && entry->va == va && !entry->rmb->deleted_frame && !entry->rmb->over) {
+        entry->rmb->first->delete_frame = 0; /* the peer has not agreed */
         return entry->rmb;
-
+    }
     return smcr_rmb_renew(state, owner, rkey, va);
 }
 
@@ -84,13 +85,18 @@ smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va
     const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
     smcr_rmb_t *rmb = smcr_state_alloc0(state, sizeof(smcr_rmb_t));
 
+    rmb->first = rmb;
     if (entry) {
         end_life(entry->rmb);
         entry->rmb->over = true;
+        if (entry->va == va && !entry->rmb->first->delete_frame && !entry->rmb->deleted_frame)
+            rmb->first = entry->rmb->first;
     }
     rmb->lgr = owner->link->lgr;
     rmb->side = (int8_t)owner->side;
     rmb->since = smcr_point_now(owner);
+    rmb->older = rmb->lgr->rmbs;
+    rmb->lgr->rmbs = rmb;
     rmb->lgr->rmb_count[rmb->side]++;
     smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
     return rmb;

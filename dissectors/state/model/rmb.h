@@ -32,13 +32,17 @@ typedef struct {
 
 struct smcr_rmb {
     smcr_lgr_t *lgr;
+    smcr_rmb_t *older;            /* of the group */
+    smcr_rmb_t *first; /* the same memory, announced before and not withdrawn since; or itself */
     smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
     smcr_rmb_more_t *more;  /* NULL: nothing */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
     uint64_t agreed;        /* when its CONFIRM RKEY was answered, nanoseconds; 0: never */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
-    uint32_t deleted_frame; /* the response to DELETE RKEY; 0: not deleted */
+    uint32_t confirm_frame; /* of `first`: the first CONFIRM RKEY request; 0: none */
+    uint32_t delete_frame;  /* of `first`: the DELETE RKEY request; 0: none */
+    uint32_t deleted_frame; /* its response; 0: not deleted */
     int8_t side;            /* of the owner, who receives data in it */
     bool over;              /* announced again: this one means nothing any more */
     bool confirmed;         /* by CONFIRM RKEY */
