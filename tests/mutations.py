@@ -226,7 +226,7 @@ EVERY = [Mutation(*row) for row in (
     (ICRC, "hop-limit-counts", "dissectors/fabric/icrc.c", "facts/test_icrc.py::test_real_captures[cm-rping-ipv6]",
      "    mask(header + 7, 1); /* hop limit */\n", ""),
     (ICRC, "fragments-are-whole", "dissectors/roce/icrc_check.c", "facts/test_icrc.py::test_fragments_that_nobody_puts_together",
-     "if (!smcr_ip_before(tvb, 0, pinfo, &ip) || ip.is_fragment)", "if (!smcr_ip_before(tvb, 0, pinfo, &ip))"),
+     "if (!smcr_roce_find_ip(tvb, 0, pinfo, &ip) || ip.is_fragment)", "if (!smcr_roce_find_ip(tvb, 0, pinfo, &ip))"),
     (ICRC, "doubt-for-good", "dissectors/state/senders.c", "facts/test_icrc.py::test_a_right_one_ends_the_doubt",
      "        sender->trusted = true;\n        sender->doubted = 0;", "        sender->trusted = true;"),
     # ---- reports ----

@@ -14,6 +14,7 @@
 #include "handshake.h"
 #include "heuristic.h"
 #include "hooks.h"
+#include "ip_packet.h"
 #include "preferences.h"
 #include "selected.h"
 #include "udp_ports.h"

@@ -10,9 +10,7 @@
 
 #include <string.h>
 
-#include "ip_header.h"
-
-enum { IPV4_AND_UDP = 28, IPV6_AND_UDP = 48 };
+enum { IPV4_AND_UDP = 28, IPV6_AND_UDP = 48, UDP_LENGTH = 8, IP_UDP = 17 };
 
 static bool
 has_reth(uint8_t opcode)
@@ -86,19 +84,29 @@ find_bth(tvbuff_t *tvb, smcr_roce_start_t start, smcr_roce_t *roce)
     return offset + SMCR_GRH_LENGTH;
 }
 
+bool
+smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ip_packet_t *ip)
+{
+    smcr_bytes_t frame = smcr_bytes_of(tvb_get_ds_tvb(tvb));
+    uint32_t end = (uint32_t)(tvb_raw_offset(tvb) + offset - UDP_LENGTH);
+
+    return smcr_ip_packet_before(frame, end, &pinfo->net_src, NULL, ip) &&
+           ip->offset + ip->header_length == end && ip->next == IP_UDP;
+}
+
 /* What IP's header says, of the packet whose BTH is at `offset`. */
 static void
 read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_roce_t *roce)
 {
-    smcr_ip_header_t ip;
+    smcr_ip_packet_t ip;
 
-    if (!smcr_ip_before(tvb, offset, pinfo, &ip))
+    if (!smcr_roce_find_ip(tvb, offset, pinfo, &ip))
         return;
     roce->ip_id = ip.id;
     roce->has_ecn = true;
     roce->ecn = ip.traffic_class & SMCR_MASK_ECN;
-    if (ip.length)
-        roce->length = (uint32_t)ip.length;
+    if (ip.total_length)
+        roce->length = ip.total_length;
 }
 
 /* Bytes of the packet in `tvb`, where IP's header does not tell. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fields.h"
-#include "ip_header.h"
+#include "headers.h"
 #include "wire/wire.h"
 
 #define LRH_WORDS_MASK 0x07ff /* bytes 4 and 5 of the LRH: length in words of 4 bytes */
@@ -30,16 +30,16 @@ typedef struct {
 static bool
 find_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
 {
-    smcr_ip_header_t ip;
+    smcr_ip_packet_t ip;
 
-    if (!smcr_ip_before(tvb, 0, pinfo, &ip) || ip.is_fragment)
+    if (!smcr_roce_find_ip(tvb, 0, pinfo, &ip) || ip.is_fragment)
         return false;
     *cover = (cover_t){
         .start = ip.version == 4 ? SMCR_ICRC_IPV4 : SMCR_ICRC_IPV6,
         .tvb = tvb_get_ds_tvb(tvb),
-        .offset = ip.offset,
+        .offset = (int)ip.offset,
         .bth = ip.header_length + UDP_LENGTH,
-        .length = ip.length,
+        .length = (int)ip.total_length,
     };
     return true;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "ip_packet.h"
 
 #define SHORTEST 20 /* bytes of a header without options */
 #define PATTERN 12  /* bytes of ports, sequence number, acknowledgement */
@@ -191,7 +190,7 @@ smcr_tcp_segment(const packet_info *pinfo, const struct tcpheader *tcp,
         .length = length,
         .ip_bytes = ip_bytes(&headers, tcp, length),
         .flags = tcp->th_flags,
-        .ecn = headers.has_ip ? headers.ip.ecn : 0,
+        .ecn = headers.has_ip ? headers.ip.traffic_class & SMCR_MASK_ECN : 0,
         .no_length = !tcp->th_have_seglen,
         .no_ecn = !headers.has_ip,
         .ace = tcp->th_use_ace,

@@ -9,7 +9,6 @@
 #include <epan/epan_dissect.h>
 
 #include "host/host.h"
-#include "ip_packet.h"
 
 void
 smcr_totals_init(smcr_totals_t *totals)

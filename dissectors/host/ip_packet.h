@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_IP_PACKET_H
-#define SMCR_REPORT_COLLECT_IP_PACKET_H
+#ifndef SMCR_HOST_IP_PACKET_H
+#define SMCR_HOST_IP_PACKET_H
 
 #include "compat.h"
 
@@ -18,8 +18,12 @@ typedef struct {
 typedef struct {
     uint32_t offset;       /* of the header, in the bytes */
     uint32_t total_length; /* bytes of header and payload, as the header says; 0: it does not */
+    uint8_t version;       /* 4 or 6 */
     uint8_t header_length; /* bytes, with IPv4's options, without IPv6's extension headers */
-    uint8_t ecn;           /* two bits (RFC 3168, 5) */
+    uint8_t next;          /* protocol of what follows the header */
+    uint8_t traffic_class; /* IPv4: type of service; the lower two bits are ECN */
+    int32_t id;            /* identification of IPv4; negative: it has none */
+    bool is_fragment;      /* of IPv4 */
 } smcr_ip_packet_t;
 
 /* What a buffer holds. */
@@ -27,7 +31,7 @@ smcr_bytes_t smcr_bytes_of(tvbuff_t *tvb);
 
 /*
  * All of these return whether there is a header; `ip` is not changed where there is none. Addresses
- * of other kinds than IPv4 and IPv6 have none.
+ * of other kinds than IPv4 and IPv6 have none. `dst` may be NULL: any.
  */
 
 /* A whole header at `offset`, with these addresses. */
@@ -46,4 +50,4 @@ bool smcr_ip_packet_first(smcr_bytes_t bytes, const address *src, const address 
  * may have any addresses. */
 bool smcr_ip_packet_of_error(smcr_bytes_t bytes, uint32_t quote, smcr_ip_packet_t *ip);
 
-#endif /* SMCR_REPORT_COLLECT_IP_PACKET_H */
+#endif /* SMCR_HOST_IP_PACKET_H */

@@ -1,0 +1,152 @@
+/* ip_packet.c
+ * Finds IP headers by their addresses, whatever lies around them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "ip_packet.h"
+
+#include <string.h>
+
+#define ICMP_HEADER 8 /* bytes of an error before what it quotes */
+#define IPV4_FRAGMENT 0x3fff /* more fragments, or an offset */
+
+/* Offsets are those in the header. */
+typedef struct {
+    uint8_t version;
+    uint8_t shortest; /* bytes of the header */
+    uint8_t addresses, next;
+    uint8_t icmp;     /* number of the protocol */
+} kind_t;
+
+static const kind_t ipv4 = {4, 20, 12, 9, 1}, ipv6 = {6, 40, 8, 6, 58};
+
+smcr_bytes_t
+smcr_bytes_of(tvbuff_t *tvb)
+{
+    uint32_t length = tvb ? (uint32_t)tvb_captured_length(tvb) : 0;
+
+    if (!length)
+        return (smcr_bytes_t){NULL, 0};
+    return (smcr_bytes_t){tvb_get_ptr(tvb, 0, (int)length), length};
+}
+
+static uint16_t
+number16(const uint8_t *bytes)
+{
+    return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static const kind_t *
+kind_of(const address *addr)
+{
+    return addr->type == AT_IPv4 ? &ipv4 : addr->type == AT_IPv6 ? &ipv6 : NULL;
+}
+
+/* Bytes of the header at `offset`; 0: there is none. */
+static uint32_t
+header_length(smcr_bytes_t bytes, uint32_t offset, const kind_t *kind)
+{
+    if (offset > bytes.length || bytes.length - offset < kind->shortest ||
+        bytes.bytes[offset] >> 4 != kind->version)
+        return 0;
+    uint32_t length = kind == &ipv4 ? 4 * (uint32_t)(bytes.bytes[offset] & 0xf) : kind->shortest;
+    return length >= kind->shortest && length <= bytes.length - offset ? length : 0;
+}
+
+static void
+read_header(smcr_bytes_t bytes, uint32_t offset, const kind_t *kind, smcr_ip_packet_t *ip)
+{
+    const uint8_t *header = &bytes.bytes[offset];
+
+    *ip = (smcr_ip_packet_t){
+        .offset = offset,
+        .version = kind->version,
+        .header_length = (uint8_t)header_length(bytes, offset, kind),
+        .next = header[kind->next],
+        .id = -1,
+    };
+    if (kind == &ipv4) {
+        ip->total_length = number16(header + 2);
+        ip->traffic_class = header[1];
+        ip->id = number16(header + 4);
+        ip->is_fragment = (number16(header + 6) & IPV4_FRAGMENT) != 0;
+        return;
+    }
+    uint16_t payload = number16(header + 4);
+    /* A jumbogram, and a packet that the sender's adapter will cut, have 0 (RFC 2675, 3). */
+    ip->total_length = payload ? (uint32_t)kind->shortest + payload : 0;
+    ip->traffic_class = (uint8_t)(number16(header) >> 4);
+}
+
+/* ---- by addresses ---- */
+
+static bool
+has_addresses(const uint8_t *bytes, const address *src, const address *dst)
+{
+    size_t length = (size_t)src->len;
+
+    return memcmp(bytes, src->data, length) == 0 &&
+           (!dst || (dst->type == src->type && memcmp(bytes + length, dst->data, length) == 0));
+}
+
+bool
+smcr_ip_packet_at(smcr_bytes_t bytes, uint32_t offset, const address *src, const address *dst,
+                  smcr_ip_packet_t *ip)
+{
+    const kind_t *kind = kind_of(src);
+
+    if (!kind || !header_length(bytes, offset, kind) ||
+        !has_addresses(&bytes.bytes[offset + kind->addresses], src, dst))
+        return false;
+    read_header(bytes, offset, kind, ip);
+    return true;
+}
+
+bool
+smcr_ip_packet_before(smcr_bytes_t bytes, uint32_t end, const address *src, const address *dst,
+                      smcr_ip_packet_t *ip)
+{
+    const kind_t *kind = kind_of(src);
+    smcr_ip_packet_t found;
+
+    if (!kind || end < kind->shortest || end > bytes.length)
+        return false;
+    for (uint32_t behind = end - kind->shortest + 1; behind > 0; behind--) {
+        if (smcr_ip_packet_at(bytes, behind - 1, src, dst, &found) &&
+            found.offset + found.header_length <= end) {
+            *ip = found;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+smcr_ip_packet_first(smcr_bytes_t bytes, const address *src, const address *dst,
+                     smcr_ip_packet_t *ip)
+{
+    for (uint32_t offset = 0; offset < bytes.length; offset++) {
+        if (smcr_ip_packet_at(bytes, offset, src, dst, ip))
+            return true;
+    }
+    return false;
+}
+
+/* ---- errors ---- */
+
+bool
+smcr_ip_packet_of_error(smcr_bytes_t bytes, uint32_t quote, smcr_ip_packet_t *ip)
+{
+    for (uint32_t offset = 0; offset < quote; offset++) {
+        const kind_t *kind = header_length(bytes, offset, &ipv4) ? &ipv4 : &ipv6;
+        uint32_t length = header_length(bytes, offset, kind);
+
+        if (length && offset + length + ICMP_HEADER == quote &&
+            bytes.bytes[offset + kind->next] == kind->icmp) {
+            read_header(bytes, offset, kind, ip);
+            return true;
+        }
+    }
+    return false;
+}
