@@ -66,7 +66,7 @@ smcr_when(const packet_info *pinfo)
 {
     uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
 
-    return (smcr_when_t){pinfo->num, seconds * 1000000000U + (uint64_t)pinfo->abs_ts.nsecs};
+    return (smcr_when_t){pinfo->num, seconds * SMCR_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
 }
 
 void

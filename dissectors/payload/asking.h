@@ -22,7 +22,7 @@
 #define SMCR_ASKING_REFUSALS 16
 
 /* A message begins after a pause, nanoseconds: RDMA sends what is there within a millisecond. */
-#define SMCR_ASKING_IDLE (100 * UINT64_C(1000000))
+#define SMCR_ASKING_IDLE (100 * SMCR_MILLISECOND)
 
 /* Without pause or answer a message may begin behind what a CDC message has announced, which is as
  * much as the program wrote at once, or the kernel took together. There the heuristics are asked

@@ -9,8 +9,6 @@
 #include "message/message.h"
 #include "quick_text.h"
 
-#define SECOND 1000000000U /* nanoseconds */
-
 proto_item *
 smcr_generated_uint(proto_tree *tree, int hf, uint32_t value)
 {
@@ -76,7 +74,7 @@ smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text)
 void
 smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
 {
-    nstime_t took = {(time_t)(nanoseconds / SECOND), (int)(nanoseconds % SECOND)};
+    nstime_t took = {(time_t)(nanoseconds / SMCR_SECOND), (int)(nanoseconds % SMCR_SECOND)};
     proto_item *item = proto_tree_add_time(tree, hf, NULL, 0, 0, &took);
     char text[SMCR_TEXT_SECONDS + sizeof " seconds"];
     smcr_text_t to = SMCR_TEXT(text);

@@ -10,7 +10,7 @@
 
 #include <glib.h>
 
-#define SECOND 1000000000U /* nanoseconds */
+#include "wire/wire.h"
 
 void
 smcr_text_put(smcr_text_t *text, const char *more)
@@ -52,9 +52,9 @@ smcr_text_put_number(smcr_text_t *text, uint32_t number)
 void
 smcr_text_put_seconds(smcr_text_t *text, uint64_t nanoseconds)
 {
-    put_digits(text, nanoseconds / SECOND, 0);
+    put_digits(text, nanoseconds / SMCR_SECOND, 0);
     smcr_text_put(text, ".");
-    put_digits(text, nanoseconds % SECOND, 9);
+    put_digits(text, nanoseconds % SMCR_SECOND, 9);
 }
 
 void

@@ -62,7 +62,7 @@ static nstime_t
 request_time(const packet_info *pinfo, const smcr_exchange_t *answers)
 {
     uint64_t nanoseconds = smcr_exchange_time(answers);
-    nstime_t took = {(time_t)(nanoseconds / 1000000000U), (int)(nanoseconds % 1000000000U)};
+    nstime_t took = {(time_t)(nanoseconds / SMCR_SECOND), (int)(nanoseconds % SMCR_SECOND)};
     nstime_t asked;
 
     nstime_delta(&asked, &pinfo->abs_ts, &took);

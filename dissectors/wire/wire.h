@@ -16,5 +16,6 @@
 #include "messages.h"
 #include "roce_codes.h"
 #include "sizes.h"
+#include "times.h"
 
 #endif /* SMCR_WIRE_WIRE_H */

@@ -214,7 +214,7 @@ find_cut(smcr_finder_t *finder)
 
 /* ---- connections that go silent ---- */
 
-#define SILENCE UINT64_C(1000000000) /* nanoseconds */
+#define SILENCE SMCR_SECOND
 
 /* Nothing says that it has ended, and it says nothing for most of the rest of the capture. */
 static bool

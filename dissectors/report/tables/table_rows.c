@@ -11,8 +11,6 @@
 
 #define NOT_KNOWN "-"
 #define QPN_BYTES 3
-#define NANOSECONDS 1000000000u
-#define NANOSECONDS_PER_MICROSECOND 1000u
 
 unsigned
 smcr_column_width(const smcr_column_t *column)
@@ -69,8 +67,8 @@ smcr_row_add_seconds(smcr_rows_t *rows, uint64_t time)
         add_figure(rows, NOT_KNOWN);
         return;
     }
-    uint64_t micros = (time + NANOSECONDS_PER_MICROSECOND / 2) / NANOSECONDS_PER_MICROSECOND;
-    uint64_t per_second = NANOSECONDS / NANOSECONDS_PER_MICROSECOND;
+    uint64_t micros = (time + SMCR_MICROSECOND / 2) / SMCR_MICROSECOND;
+    uint64_t per_second = SMCR_SECOND / SMCR_MICROSECOND;
 
     add_figure(rows, wmem_strdup_printf(rows->scope, "%" PRIu64 ".%06" PRIu64, micros / per_second,
                                         micros % per_second));

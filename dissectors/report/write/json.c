@@ -14,8 +14,6 @@
 
 #include "opcode_name.h"
 
-#define SECOND UINT64_C(1000000000) /* nanoseconds */
-
 typedef struct {
     json_dumper dumper;
     wmem_allocator_t *scope; /* of texts on their way */
@@ -53,8 +51,8 @@ write_seconds(writer_t *writer, uint64_t time)
     if (time == SMCR_UNKNOWN)
         write_null(writer);
     else
-        json_dumper_value_anyf(&writer->dumper, "%" PRIu64 ".%09" PRIu64, time / SECOND,
-                               time % SECOND);
+        json_dumper_value_anyf(&writer->dumper, "%" PRIu64 ".%09" PRIu64, time / SMCR_SECOND,
+                               time % SMCR_SECOND);
 }
 
 static void
@@ -73,8 +71,8 @@ write_time(writer_t *writer, uint64_t time)
     if (time == SMCR_UNKNOWN)
         write_null(writer);
     else
-        json_dumper_value_anyf(&writer->dumper, "\"%" PRIu64 ".%09" PRIu64 "\"", time / SECOND,
-                               time % SECOND);
+        json_dumper_value_anyf(&writer->dumper, "\"%" PRIu64 ".%09" PRIu64 "\"", time / SMCR_SECOND,
+                               time % SMCR_SECOND);
 }
 
 /* The member is `name`, "frame" or "..._frame"; its time stands beside it. */
@@ -272,12 +270,12 @@ write_sum(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member
         break;
     case SMCR_KIND_SAMPLE:
         spread = spread_of(list, member->offset);
-        write_spread(writer, &spread, SECOND);
+        write_spread(writer, &spread, SMCR_SECOND);
         break;
     case SMCR_KIND_SPREAD:
     case SMCR_KIND_LENGTHS:
         spread = joined_spread(list, member->offset);
-        write_spread(writer, &spread, member->kind == SMCR_KIND_SPREAD ? SECOND : 1);
+        write_spread(writer, &spread, member->kind == SMCR_KIND_SPREAD ? SMCR_SECOND : 1);
         break;
     default:
         write_opcode_sums(writer, list, member);
@@ -382,7 +380,7 @@ write_member(writer_t *writer, const smcr_member_t *member, const void *value)
 {
     switch (member->kind) {
     case SMCR_KIND_SPREAD:
-        write_spread(writer, value, SECOND);
+        write_spread(writer, value, SMCR_SECOND);
         break;
     case SMCR_KIND_LENGTHS:
         write_spread(writer, value, 1);

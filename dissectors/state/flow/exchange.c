@@ -11,7 +11,6 @@
 
 #define PENDING_MAX 64  /* open exchanges of a link group */
 #define ANSWERED_MAX 8 /* the last ones of a link group that are over */
-#define SECOND UINT64_C(1000000000)
 #define WAIT 5 /* seconds: the longest time that Linux waits (smc_llc.h) */
 
 smcr_exchange_t *
@@ -51,7 +50,7 @@ is_first_answer(const smcr_arrival_t *arrival, const smcr_llc_request_t *request
 static bool
 is_given_up(uint64_t now, uint64_t time)
 {
-    return now > time + WAIT * SECOND;
+    return now > time + WAIT * SMCR_SECOND;
 }
 
 typedef struct {
@@ -266,7 +265,7 @@ note_disorder(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
               const smcr_unasked_t *unasked)
 {
     if (unasked->came && unasked->type == topic->type && unasked->requester == topic->side &&
-        arrival->when.time < unasked->time + SECOND / 1000)
+        arrival->when.time < unasked->time + SMCR_SECOND / 1000)
         *unasked->came = true;
 }
 

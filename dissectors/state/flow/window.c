@@ -10,8 +10,7 @@
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 
-#define MILLISECOND UINT64_C(1000000)
-#define LATE (500 * MILLISECOND) /* for a reader whose writer is blocked */
+#define LATE (500 * SMCR_MILLISECOND) /* for a reader whose writer is blocked */
 #define SMALL 10 /* what is less than this part of the element is not worth a message (4.5.1) */
 
 /* What a CDC message announced, until it is read. */

@@ -13,7 +13,7 @@
 #define LGRS_MAX 256  /* that are searched by peer */
 #define LINKS_MAX 32 /* that a group keeps: four times as many as it may have at a time (A.3.5) */
 #define HALF_KNOWN_MAX 256 /* links that wait for their second queue pair */
-#define ACK_TIME UINT64_C(1000000000) /* nanoseconds that an acknowledgement may take */
+#define ACK_TIME SMCR_SECOND /* that an acknowledgement may take */
 
 /* ---- queue pairs ---- */
 

@@ -12,8 +12,6 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define SECOND UINT64_C(1000000000)
-
 /* A message of a connection, with what its sender has said before. */
 typedef struct {
     const smcr_arrival_t *arrival;
@@ -243,7 +241,7 @@ smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     smcr_claim_t claim = {
         .has_come = urgent_answer_has_come,
         .about = answer,
-        .deadline = arrival->when.time + SECOND,
+        .deadline = arrival->when.time + SMCR_SECOND,
     };
 
     smcr_doubt_t doubt;

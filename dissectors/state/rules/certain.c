@@ -10,8 +10,6 @@
 
 #include "state/model/store.h"
 
-#define MILLISECOND UINT64_C(1000000)
-
 static smcr_doubt_t
 doubt_unless(bool certain, smcr_doubt_kind_t kind)
 {
@@ -129,7 +127,7 @@ smcr_doubt_t
 smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t *acked)
 {
     uint64_t round_trip = acked && acked->time > sent ? acked->time - sent : 0;
-    bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, MILLISECOND);
+    bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, SMCR_MILLISECOND);
 
     return doubt_unless(seen, SMCR_DOUBT_UNSEEN);
 }

@@ -12,7 +12,7 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define QUEUED UINT64_C(1000000000) /* nanoseconds: no adapter holds a message back for longer */
+#define QUEUED SMCR_SECOND /* no adapter holds a message back for longer */
 
 /* ---- queue pairs of a group ---- */
 

@@ -10,8 +10,6 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define SECOND UINT64_C(1000000000)
-
 /* ---- messages ---- */
 
 /* Who closes with data unread aborts. It has seen those of a message that was acknowledged a round
@@ -68,7 +66,7 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         .has_come = end_has_come,
         .about = conn,
         .key = (uint32_t)arrival->qp->side,
-        .deadline = arrival->when.time + 2 * SECOND,
+        .deadline = arrival->when.time + 2 * SMCR_SECOND,
     };
 
     smcr_doubt_t doubt;
@@ -122,7 +120,7 @@ doubt_whose(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         .has_come = next_has_come,
         .about = conn,
         .key = (uint32_t)qp->side,
-        .deadline = arrival->when.time + SECOND,
+        .deadline = arrival->when.time + SMCR_SECOND,
     };
 
     return smcr_doubt_later(arrival, conn->lgr, !qp->side, claim);

@@ -14,10 +14,9 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define SECOND UINT64_C(1000000000)
-#define PATIENCE (6 * SECOND) /* Linux, CLC_WAIT_TIME */
-#define CLEAN_UP SECOND       /* far more than a host needs to end a link group */
-#define ADD_LINK_WAIT (2 * SECOND) /* Linux, SMC_LLC_WAIT_TIME */
+#define PATIENCE (6 * SMCR_SECOND) /* Linux, CLC_WAIT_TIME */
+#define CLEAN_UP SMCR_SECOND       /* far more than a host needs to end a link group */
+#define ADD_LINK_WAIT (2 * SMCR_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
 
 /* ---- how far TCP has come ---- */
 
@@ -123,7 +122,8 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         smcr_breach(arrival, SMCR_EVENT_CLC_LATE, smcr_doubt_message(arrival),
                     "The connection goes on %u.%u seconds after the message in frame %u; Linux "
                     "ends it after 6",
-                    (unsigned)(time / SECOND), (unsigned)(time % SECOND / (SECOND / 10)),
+                    (unsigned)(time / SMCR_SECOND),
+                    (unsigned)(time % SMCR_SECOND / (SMCR_SECOND / 10)),
                     conn->clc_step->request_frame);
 }
 

@@ -199,8 +199,6 @@ typedef struct smcr_crowd {
     uint64_t end;   /* of the next connection that ended, since the epoch, too; 0: none */
 } smcr_crowd_t;
 
-#define SECOND UINT64_C(1000000000)
-
 /* Whether a connection has ended at about that time, or the capture lacks the beginning of one. */
 static bool
 has_ended(const smcr_state_t *state, const smcr_claim_t *claim)
@@ -208,7 +206,8 @@ has_ended(const smcr_state_t *state, const smcr_claim_t *claim)
     const smcr_crowd_t *crowd = claim->about;
 
     (void)state;
-    return (crowd->end && crowd->end <= crowd->since + SECOND) || !smcr_lgr_has_conns(crowd->lgr);
+    return (crowd->end && crowd->end <= crowd->since + SMCR_SECOND) ||
+           !smcr_lgr_has_conns(crowd->lgr);
 }
 
 /* No more connections are in a group than both sides have agreed on. One that has sent CDC messages
@@ -223,7 +222,8 @@ smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
         return;
     lgr->crowd = smcr_state_alloc0(arrival->state, sizeof *lgr->crowd);
     *lgr->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
-    smcr_claim_t claim = {.has_come = has_ended, .about = lgr->crowd, .deadline = now + SECOND};
+    smcr_claim_t claim = {
+        .has_come = has_ended, .about = lgr->crowd, .deadline = now + SMCR_SECOND};
     smcr_breach(arrival, SMCR_EVENT_TOO_MANY_CONNS,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The link group has %u connections already, of %u that it may have",

@@ -10,13 +10,11 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define MILLISECOND UINT64_C(1000000)
-#define SECOND (1000 * MILLISECOND)
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
 #define LONG_WAIT 5 /* for a CONFIRM LINK response of a further link */
-#define GIVEN_UP (500 * MILLISECOND) /* nobody gives up before that what the peer has taken in */
-#define SEEN (100 * MILLISECOND)     /* software has seen by then what its adapter has taken in */
-#define ORDER MILLISECOND            /* a capture mixes up no frames that lie further apart */
+#define GIVEN_UP (500 * SMCR_MILLISECOND) /* nobody gives up before what the peer has taken in */
+#define SEEN (100 * SMCR_MILLISECOND) /* software has seen by then what its adapter has taken in */
+#define ORDER SMCR_MILLISECOND            /* a capture mixes up no frames that lie further apart */
 
 /* ---- exchanges that change the link group ---- */
 
@@ -135,7 +133,6 @@ smcr_rules_ended(const smcr_arrival_t *arrival, smcr_llc_request_t *request)
     if (smcr_is_in_time(arrival))
         request->over = arrival->when.time;
 }
-
 
 /* ADD LINK goes on until the new link is confirmed or rejected. */
 void
@@ -264,7 +261,7 @@ check_time(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
     bool further = request->asked.qp->link->next_of_group != NULL;
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
-    if (smcr_exchange_time(&request->exchange) > limit * SECOND)
+    if (smcr_exchange_time(&request->exchange) > limit * SMCR_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
@@ -297,7 +294,7 @@ void
 smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
 {
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
-        smcr_exchange_time(&request->exchange) > WAIT * SECOND)
+        smcr_exchange_time(&request->exchange) > WAIT * SMCR_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
                        "More than %u seconds after the client has asked for it", WAIT);
 }
@@ -355,7 +352,7 @@ expect_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
 {
     smcr_lgr_t *lgr = topic->link->lgr;
     smcr_claim_t claim = {.has_come = is_answered, .about = request,
-                          .deadline = arrival->when.time + LONG_WAIT * SECOND};
+                          .deadline = arrival->when.time + LONG_WAIT * SMCR_SECOND};
 
     smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
                 smcr_doubt_later(arrival, lgr, lgr->server, claim),
@@ -391,7 +388,7 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
 
     if (!request)
         return;
-    bool late = arrival->when.time > request->exchange.request_time + LONG_WAIT * SECOND;
+    bool late = arrival->when.time > request->exchange.request_time + LONG_WAIT * SMCR_SECOND;
     if (is_unanswered(request) && !late)
         return;
     if (is_unanswered(request) && request->type != SMCR_LLC_CONFIRM_LINK)

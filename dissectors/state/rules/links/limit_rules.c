@@ -12,7 +12,7 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define CHANGED_IN (5 * UINT64_C(1000000000)) /* nanoseconds: a link that is too much is deleted */
+#define CHANGED_IN (5 * SMCR_SECOND) /* a link that is too much is deleted */
 #define LINKS_KNOWN 32 /* of a group, that are counted */
 
 /* Of what a group has too many. */

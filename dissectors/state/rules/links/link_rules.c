@@ -15,7 +15,6 @@
 #include "wire/wire.h"
 #include "use_rules.h"
 
-#define SECOND UINT64_C(1000000000) /* nanoseconds */
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
 
@@ -327,7 +326,7 @@ await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
     smcr_claim_t claim = {.has_come = is_settled,
                           .about = link,
-                          .deadline = arrival->when.time + SETTLED_IN * SECOND};
+                          .deadline = arrival->when.time + SETTLED_IN * SMCR_SECOND};
 
     smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
                 smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),

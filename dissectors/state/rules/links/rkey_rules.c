@@ -11,9 +11,8 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define SECOND UINT64_C(1000000000)
-#define RETRY_WAIT (5 * SECOND)  /* for a CONFIRM RKEY that was refused */
-#define CHANGE_WAIT (2 * SECOND) /* after which Linux gives a change of links up */
+#define RETRY_WAIT (5 * SMCR_SECOND)  /* for a CONFIRM RKEY that was refused */
+#define CHANGE_WAIT (2 * SMCR_SECOND) /* after which Linux gives a change of links up */
 
 /* ---- LLC ---- */
 

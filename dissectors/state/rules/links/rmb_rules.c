@@ -12,8 +12,7 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define MILLISECOND UINT64_C(1000000)
-#define LATE (1000 * MILLISECOND) /* RoCE may be captured later than TCP */
+#define LATE (1000 * SMCR_MILLISECOND) /* RoCE may be captured later than TCP */
 
 /* ---- RMBs in use ---- */
 

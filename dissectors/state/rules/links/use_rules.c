@@ -11,9 +11,7 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define MILLISECOND UINT64_C(1000000)
-#define SECOND (1000 * MILLISECOND)
-#define LINUX_WAITS (2 * SECOND) /* for an answer in a first contact; then it goes on */
+#define LINUX_WAITS (2 * SMCR_SECOND) /* for an answer in a first contact; then it goes on */
 
 /* What had to come before `until`. */
 typedef struct {
@@ -82,7 +80,7 @@ check_declined(const smcr_arrival_t *arrival)
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
 
-    if (lgr->declined && arrival->when.time > lgr->declined + SECOND && lgr->conns &&
+    if (lgr->declined && arrival->when.time > lgr->declined + SMCR_SECOND && lgr->conns &&
         !lgr->conns->next_of_group)
         smcr_breach(arrival, SMCR_EVENT_REFUSED_USED, smcr_doubt_link(arrival, link),
                     "The first contact of the link group was declined in frame %u",
