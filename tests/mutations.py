@@ -49,9 +49,8 @@ HERMETIC = "Tests depend on nothing that is installed, on no order and no number
 
 EVERY = [Mutation(*row) for row in (
     # ---- what is on the wire ----
-    (WIRE, "closed-is-abort", "dissectors/wire/cdc_codes.h", "facts/test_wire.py::test_every_message[cdc-flags]",
-     "#define SMCR_CDC_STATE_CLOSED 0x40\n#define SMCR_CDC_STATE_ABORT 0x20",
-     "#define SMCR_CDC_STATE_CLOSED 0x20\n#define SMCR_CDC_STATE_ABORT 0x40"),
+    (WIRE, "closed-is-abort", "dissectors/wire/cdc.def", "facts/test_wire.py::test_every_message[cdc-flags]",
+     "SMCR_CDC_STATE(CLOSED, 0x40,", "SMCR_CDC_STATE(CLOSED, 0x10,"),
     (WIRE, "byte-order-of-v2-lengths", "dissectors/message/llc.c",
      "facts/test_wire.py::test_every_message[llc-v2-byte-order]",
      "distance(length_v2(payload, ENC_LITTLE_ENDIAN), present) <\n",

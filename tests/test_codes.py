@@ -16,7 +16,7 @@ NUMBER = r"\(?(0x[0-9a-fA-F]+|\d+)[uU]?\)?"
 DEFINE = re.compile(rf"^#define (\w+) {NUMBER}(?=\s|$)", re.MULTILINE)
 ENUM = re.compile(rf"\b([A-Z][A-Z0-9_]+) = {NUMBER}(?=\s*[,}}\n])")
 ROW = re.compile(rf"\b[A-Z]+\(([A-Z][A-Z0-9_]+), {NUMBER},")  # of a list of any name
-MESSAGE = re.compile(rf"^SMCR_(LLC|CLC)_MESSAGE\((\w+), {NUMBER},", re.MULTILINE)
+MESSAGE = re.compile(rf"^SMCR_(\w+?)(?:_MESSAGE)?\((\w+), {NUMBER},", re.MULTILINE)
 
 # Families of names: how others would call what wire/ has.
 FAMILIES = re.compile(r"^(?:SMCR_)?(?:(?:LLC|CLC|CDC|RC|ROCE|MASK|FLAG|STATE|TYPE|CLASS|SYNDROME|KIND|REASON|OPCODE)_)*")

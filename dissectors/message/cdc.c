@@ -14,12 +14,17 @@
 #include "wire/wire.h"
 
 static int *const cdc_flags[] = {
-    &hf_smcr_cdc_writer_blocked,   &hf_smcr_cdc_urgent_pending, &hf_smcr_cdc_urgent_present,
-    &hf_smcr_cdc_update_requested, &hf_smcr_cdc_failover,       &hf_smcr_reserved_07,
-    NULL,
+#define SMCR_CDC_FLAG(name, mask, field, words) &hf_smcr_cdc_##field,
+#define SMCR_CDC_STATE(name, mask, field, words)
+#include "wire/cdc.def"
+    &hf_smcr_reserved_07, NULL,
 };
-static int *const cdc_state[] = {&hf_smcr_cdc_sending_done, &hf_smcr_cdc_closed,
-                                 &hf_smcr_cdc_abort, &hf_smcr_reserved_1f, NULL};
+static int *const cdc_state[] = {
+#define SMCR_CDC_FLAG(name, mask, field, words)
+#define SMCR_CDC_STATE(name, mask, field, words) &hf_smcr_cdc_##field,
+#include "wire/cdc.def"
+    &hf_smcr_reserved_1f, NULL,
+};
 
 /* A.4 */
 static const smcr_row_t cdc_rows[] = {
@@ -42,29 +47,14 @@ SMCR_LAYOUT(cdc_layout, "CDC", cdc_rows, SMCR_LLC_LENGTH);
 
 /* ---- the summary ---- */
 
-typedef struct {
-    uint8_t mask;
-    const char *words;
-} flag_words_t;
-
-static const flag_words_t flag_words[] = {
-    {SMCR_CDC_FLAG_URGENT_PENDING, "urgent data pending"},
-    {SMCR_CDC_FLAG_URGENT_PRESENT, "urgent data present"},
-    {SMCR_CDC_FLAG_UPDATE, "cursor update requested"},
+static const struct {
+    uint8_t flag, state; /* masks, one of which is 0 */
+    const char *words;   /* NULL: none */
+} flags_said[] = {
+#define SMCR_CDC_FLAG(name, mask, field, words) {mask, 0, words},
+#define SMCR_CDC_STATE(name, mask, field, words) {0, mask, words},
+#include "wire/cdc.def"
 };
-static const flag_words_t state_words[] = {
-    {SMCR_CDC_STATE_SENDING_DONE, "sending done"},
-    {SMCR_CDC_STATE_CLOSED, "closed"},
-};
-
-static void
-add_words(wmem_strbuf_t *text, const flag_words_t *words, unsigned count, uint8_t flags)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (flags & words[i].mask)
-            wmem_strbuf_append_printf(text, "%s%s", wmem_strbuf_get_len(text) ? ", " : " [",
-                                      words[i].words);
-}
 
 /* The flags as " [sending done, closed]", "" if there are none. */
 static const char *
@@ -72,8 +62,12 @@ flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
-    add_words(text, flag_words, array_length(flag_words), cdc->flags);
-    add_words(text, state_words, array_length(state_words), cdc->state);
+    for (unsigned i = 0; i < array_length(flags_said); i++) {
+        bool set = (cdc->flags & flags_said[i].flag) || (cdc->state & flags_said[i].state);
+        if (set && flags_said[i].words)
+            wmem_strbuf_append_printf(text, "%s%s", wmem_strbuf_get_len(text) ? ", " : " [",
+                                      flags_said[i].words);
+    }
     if (wmem_strbuf_get_len(text))
         wmem_strbuf_append(text, "]");
     return wmem_strbuf_get_str(text);

@@ -188,14 +188,9 @@ count_flags(node_t node, const smcr_cdc_t *cdc)
         int hf;
         bool set;
     } flags[] = {
-        {hf_smcr_cdc_writer_blocked, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0},
-        {hf_smcr_cdc_urgent_pending, (cdc->flags & SMCR_CDC_FLAG_URGENT_PENDING) != 0},
-        {hf_smcr_cdc_urgent_present, (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0},
-        {hf_smcr_cdc_update_requested, (cdc->flags & SMCR_CDC_FLAG_UPDATE) != 0},
-        {hf_smcr_cdc_failover, (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0},
-        {hf_smcr_cdc_sending_done, (cdc->state & SMCR_CDC_STATE_SENDING_DONE) != 0},
-        {hf_smcr_cdc_closed, (cdc->state & SMCR_CDC_STATE_CLOSED) != 0},
-        {hf_smcr_cdc_abort, (cdc->state & SMCR_CDC_STATE_ABORT) != 0},
+#define SMCR_CDC_FLAG(name, mask, field, words) {hf_smcr_cdc_##field, (cdc->flags & mask) != 0},
+#define SMCR_CDC_STATE(name, mask, field, words) {hf_smcr_cdc_##field, (cdc->state & mask) != 0},
+#include "wire/cdc.def"
     };
     node_t all = {.id = -1};
 

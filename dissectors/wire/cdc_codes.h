@@ -7,17 +7,11 @@
 #ifndef SMCR_WIRE_CDC_CODES_H
 #define SMCR_WIRE_CDC_CODES_H
 
-/* Byte 24 */
-#define SMCR_CDC_FLAG_BLOCKED 0x80
-#define SMCR_CDC_FLAG_URGENT_PENDING 0x40
-#define SMCR_CDC_FLAG_URGENT_PRESENT 0x20
-#define SMCR_CDC_FLAG_UPDATE 0x10
-#define SMCR_CDC_FLAG_FAILOVER 0x08
-
-/* Byte 25 */
-#define SMCR_CDC_STATE_SENDING_DONE 0x80
-#define SMCR_CDC_STATE_CLOSED 0x40
-#define SMCR_CDC_STATE_ABORT 0x20
+enum smcr_cdc_flag {
+#define SMCR_CDC_FLAG(name, mask, field, words) SMCR_CDC_FLAG_##name = mask,
+#define SMCR_CDC_STATE(name, mask, field, words) SMCR_CDC_STATE_##name = mask,
+#include "cdc.def"
+};
 
 #define SMCR_CDC_FLAGS_END 26 /* all that follows is reserved */
 
