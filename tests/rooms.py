@@ -1,4 +1,6 @@
-"""The rooms of dissectors/, and who includes whom."""
+"""The rooms of dissectors/, who includes whom, and how docs/architecture.md shows it."""
+
+import re
 
 from bed import TOP
 
@@ -32,3 +34,94 @@ ROOMS = {
     "report": ("report.h",),
     "statistics": ("statistics.h",),
 }
+FIELD_TABLE, ENTRIES = "(field table)", "(entries)"  # files at the top
+DOCUMENT = TOP / "docs" / "architecture.md"
+BEGIN, END = "<!-- rooms: tests/rooms-doc -->\n", "<!-- end of the rooms -->"
+
+
+def room_of(path):
+    return path.relative_to(DISSECTORS).parent.as_posix()
+
+
+def sources(room):
+    return [path for path in (DISSECTORS / room).glob("*.*") if path.suffix in (".c", ".h", ".def")]
+
+
+def includes(path):
+    """Own files that a file includes, as paths."""
+    names = re.findall(r'#include "([\w/.-]+)"', path.read_text(encoding="utf-8"))
+    found = [next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
+             for name in names]
+    return [each for each in found if each]
+
+
+def head(room):
+    """What the head of the room's first door says, in one line."""
+    text = (DISSECTORS / room / ROOMS[room][0]).read_text(encoding="utf-8")
+    lines = text.split(" *\n * SPDX")[0].splitlines()[1:]
+    return " ".join(line.removeprefix(" * ") for line in lines)
+
+
+# ---- docs/architecture.md ----
+
+
+def place_of(path):
+    """The room of a file, or which of the files at the top it is."""
+    if room_of(path) != ".":
+        return room_of(path)
+    return ENTRIES if path.name.startswith("packet-") else FIELD_TABLE
+
+
+def order():
+    """All rooms and what stands at the top, from the bottom up."""
+    rooms = list(ROOMS)
+    between, top = rooms.index("message"), rooms.index("report/figures")
+    return [*rooms[:between], FIELD_TABLE, *rooms[between:top], ENTRIES, *rooms[top:]]
+
+
+def neighbours():
+    """{room: rooms that it includes}"""
+    found = {room: set() for room in order()}
+    for room in [".", *ROOMS]:
+        for path in sources(room):
+            found[place_of(path)] |= {place_of(other) for other in includes(path)}
+    return {room: others - {room} for room, others in found.items()}
+
+
+def floors():
+    """The rooms in floors: each stands above all that it includes."""
+    knows, level = neighbours(), {}
+    for room in order():
+        level[room] = 1 + max((level[other] for other in knows[room]), default=0)
+    return [[room for room in order() if level[room] == floor] for floor in range(1, max(level.values()) + 1)]
+
+
+def diagram():
+    """The floors from the top down; then a row for each room, with a mark below each room that it includes."""
+    rooms, knows = order(), neighbours()
+    height = len(floors())
+    lines = [f"floor {height - i}   {'   '.join(row)}" for i, row in enumerate(reversed(floors()))]
+    width = max(map(len, rooms)) + 3
+    lines += ["", " " * (width + 1) + "includes " + " ".join(f"{i:2}" for i in range(1, len(rooms)))]
+    lines += [(f"{i:2} {room:{width}}      " + "".join(f"  {'x' if other in knows[room] else '.'}" for other in rooms[:i - 1])).rstrip()
+              for i, room in enumerate(rooms, 1)]
+    return "".join(f"    {line}".rstrip() + "\n" for line in lines)
+
+
+def named(text):
+    """Files and folders as code."""
+    return re.sub(r"(?<![\w`/])((?:[\w-]+/)+(?:[\w.-]*\w)?|[\w-]+\.(?:def|h|md))(?![\w`])", r"`\1`", text)
+
+
+def table():
+    rows = ["| room | door | knows |", "|---|---|---|"]
+    for room, doors in ROOMS.items():
+        knows = re.split(r"(?<=\.) (?=[A-Z])", head(room))[0].removeprefix("Knows ").removesuffix(".")
+        rows.append(f"| `{room}/` | {', '.join(f'`{door}`' for door in doors)} | {named(knows)} |")
+    return "".join(row + "\n" for row in rows)
+
+
+def document(text):
+    """architecture.md with the diagram and the table made anew."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}{diagram()}\n{table()}{END}{rest.split(END)[1]}"

@@ -8,6 +8,7 @@ import fields
 import figures
 import properties
 import pytest
+import rooms
 from bed import TOP, wireshark_version
 
 LONGEST_LINE = 118  # of a document that a person writes; what a command prints may be longer
@@ -22,6 +23,11 @@ def test_fields_are_documented(tshark):
 def test_figures_of_the_report_are_documented(path):
     text = path.read_text(encoding="utf-8")
     assert text == figures.DOCUMENTS[path](text), f"{path.name} is stale: tests/figures-doc writes it"
+
+
+def test_rooms_are_documented():
+    text = rooms.DOCUMENT.read_text(encoding="utf-8")
+    assert text == rooms.document(text), "docs/architecture.md is stale: tests/rooms-doc writes it"
 
 
 def test_every_test_holds_a_property():

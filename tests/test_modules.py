@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 from bed import BUILDS
-from rooms import DISSECTORS, ROOMS
+from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources
 
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def", "experts_links.def",
@@ -21,22 +21,6 @@ FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def"
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 MOST_MODULES = 16  # of a folder
 LONGEST_ENTRY = 125  # lines
-
-
-def room_of(path):
-    return path.relative_to(DISSECTORS).parent.as_posix()
-
-
-def sources(room):
-    return [path for path in (DISSECTORS / room).glob("*.*") if path.suffix in (".c", ".h", ".def")]
-
-
-def includes(path):
-    """Own files that a file includes, as paths."""
-    names = re.findall(r'#include "([\w/.-]+)"', path.read_text(encoding="utf-8"))
-    found = [next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
-             for name in names]
-    return [each for each in found if each]
 
 
 def module(path):
@@ -87,6 +71,15 @@ def by_symbols():
 def test_every_folder_is_a_room():
     folders = {path.relative_to(DISSECTORS).as_posix() for path in DISSECTORS.rglob("*") if path.is_dir()}
     assert folders == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_doors_say_what_a_room_knows(room):
+    """In three sentences: what it knows, what it does not, who calls it."""
+    knows, knows_not, callers = re.split(r"(?<=\.) (?=[A-Z])", head(room))
+    assert knows.startswith("Knows ")
+    assert re.match(r"(Does not know|Knows|Learns nothing|Counts nothing|Adds no|Changes no|Reads)\b", knows_not)
+    assert re.search(r"\b(call|called|include|includes)\b", callers, re.IGNORECASE)
 
 
 def test_circles_are_found():

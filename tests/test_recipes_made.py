@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+import rooms
 import test_modules
 from bed import TOP, Tshark
 from scapy.layers.inet import ICMP, IP
@@ -157,10 +158,14 @@ def test_the_carrier_brings_the_same(tree, tshark, scratch):
 
 def test_the_carrier_is_a_room(tree, monkeypatch):
     """The house holds the copy, too."""
-    monkeypatch.setattr(test_modules, "DISSECTORS", tree / "dissectors")
-    monkeypatch.setattr(test_modules, "ROOMS", load(tree / "tests" / "rooms.py").ROOMS)
+    copied = load(tree / "tests" / "rooms.py").ROOMS
+    for module in (rooms, test_modules):
+        monkeypatch.setattr(module, "DISSECTORS", tree / "dissectors")
+        monkeypatch.setattr(module, "ROOMS", copied)
     test_modules.test_every_folder_is_a_room()
     test_modules.test_rooms_include_downwards_by_doors("mirror")
+    test_modules.test_doors_say_what_a_room_knows("mirror")
+    assert "\n| `mirror/` | `mirror.h` | the header of a vendor's mirror of SMC-R |\n" in rooms.table()
 
 
 def test_the_table_has_rows(tree, tshark):

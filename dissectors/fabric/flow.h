@@ -67,7 +67,7 @@ typedef struct {
 
 #define SMCR_GAPS_KEPT 32
 
-/* All zeros: nothing has been sent. The four marks, where the capture lacks PSN 106:
+/* All zeros: nothing has been sent. Its four PSNs, where the capture lacks 106:
  *
  *     100   101   102   103   104   105    .    107   108
  *    first       taken                 in_order      highest

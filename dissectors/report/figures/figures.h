@@ -1,7 +1,7 @@
 /* figures.h
- * Knows what a report says: one table (entries.def) of all entries and their members, from which
- * come the structs, the JSON and the sums. Knows neither Wireshark nor where a figure comes from.
- * Every room of report/ includes it.
+ * Knows what a report says: one table (entries.def) of all entries and their members, with the
+ * words that they choose among (choices.def): structs, JSON, schema and sums come from it. Knows
+ * neither Wireshark nor where a figure comes from. Every room of report/ includes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
