@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 import rooms
 import test_modules
@@ -17,20 +18,24 @@ from bed import TOP, Tshark
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
 
-PARTS = ("meson.build", "plugin", "dissectors", "tests", "captures/README.md", "docs/statistics.md")
+PARTS = ("meson.build", "plugin", "dissectors", "tests", "captures/README.md", "docs/statistics.md", "docs/report.md",
+         "docs/report.schema.json", "docs/add-reports.jq")
 PLACES = {  # a step is one edit: the places that somebody must know
     "An LLC message": 5,
     "A carrier": 8,
+    "A figure of the JSON": 2,
+    "A finding": 5,
     "A statistics table": 7,
 }
-STEP = re.compile(r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:above `([^`]+)`|new)[.:](.*?)\n\n(.*?)(?=^\d\. \*\*|^\S)",
+WAYS = ("client_to_server", "server_to_client")
+STEP = re.compile(r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:above (`+)([^\n]+?)\2(?!`)|new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)",
                   re.MULTILINE | re.DOTALL)
 
 
 def steps(recipe):
     """[(file, line above which the text goes, or "" for a new file, text)] as contributing.md has them."""
     section = (TOP / "docs" / "contributing.md").read_text(encoding="utf-8").split(f"\n## {recipe}\n")[1]
-    return [(name, anchor, unindent(block)) for name, anchor, _, block in STEP.findall(section.split("\n## ")[0] + "\nend")]
+    return [(name, anchor, unindent(block)) for name, _, anchor, block in STEP.findall(section.split("\n## ")[0] + "\nend")]
 
 
 def unindent(block):
@@ -166,6 +171,33 @@ def test_the_carrier_is_a_room(tree, monkeypatch):
     test_modules.test_rooms_include_downwards_by_doors("mirror")
     test_modules.test_doors_say_what_a_room_knows("mirror")
     assert "\n| `mirror/` | `mirror.h` | the header of a vendor's mirror of SMC-R |\n" in rooms.table()
+
+
+def test_the_figure_is_counted(tree, tshark):
+    """As many as the field finds, in all documents, and added up."""
+    subprocess.run([tree / "tests" / "figures-doc"], check=True)
+    assert all("update_requests" in (tree / "docs" / name).read_text(encoding="utf-8")
+               for name in ("report.md", "report.schema.json", "add-reports.jq"))
+    name = "cdc-flags"
+    text = tshark.show(name, "-2", "-q", "-z", "smcr,json")
+    report = json.loads(text)
+    counted = [each[way]["update_requests"] for each in report["connections"] for way in WAYS]
+    asked = tshark.fields(name, "smcr.stream", where="smcr.cdc.update_requested == 1", two_pass=True)
+    assert sum(counted) == len(asked) > 0
+    assert report["summary"]["connections"]["client_to_server"]["update_requests"] == sum(counted[::2])
+    schema = json.loads((tree / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+    assert list(jsonschema.Draft202012Validator(schema).iter_errors(report)) == []
+
+
+def test_the_finding_is_found(tree, tshark):
+    """It counts what its unit counts, and its filter finds that."""
+    capture = "llc-delete-link-reasons"
+    report = json.loads(tshark.show(capture, "-2", "-q", "-z", "smcr,json"))
+    finding = next(each for each in report["findings"] if each["kind"] == "unused")
+    unit = load(tree / "tests" / "facts" / "finding_units.py").unit_of(finding)
+    frames = tshark.fields(capture, "frame.number", where=finding["filter"], two_pass=True)
+    assert len(list(unit.of(report, finding))) == finding["count"] == 1 and len(frames) > 3
+    assert re.fullmatch(r"\S+ → \S+: no data over SMC-R", finding["text"])
 
 
 def test_the_table_has_rows(tree, tshark):
