@@ -25,6 +25,7 @@ ROOMS = {
     "tcp": ("tcp.h",),
     "roce": ("roce.h",),
     "report/figures": ("figures.h",),
+    "report/congestion": ("congestion.h",),
     "report/words": ("words.h",),
     "report/findings": ("findings.h",),
     "report/collect": ("collection.h", "stream_bytes.h"),

@@ -15,7 +15,7 @@ import pytest
 from bed import BUILDS
 from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources
 
-PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/words", "report/findings")  # no epan
+PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/congestion", "report/words", "report/findings")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def", "experts_links.def",
           "experts_data.def"}  # THE table: for all rooms from message/ on
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}

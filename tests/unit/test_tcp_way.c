@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/collect/tcp_way.h"
+#include "report/congestion/congestion.h"
 
 /* Rows name only what is not zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -9,7 +9,7 @@
 #define SMCR_REPORT_COLLECT_TCP_SEGMENT_H
 
 #include "compat.h"
-#include "tcp_way.h"
+#include "report/congestion/congestion.h"
 
 /* Offsets in the frame where the last segment of a flow had its headers, to try them first; zeros:
  * there was none. */

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_TCP_WAY_H
-#define SMCR_REPORT_COLLECT_TCP_WAY_H
+#ifndef SMCR_REPORT_CONGESTION_TCP_WAY_H
+#define SMCR_REPORT_CONGESTION_TCP_WAY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,4 +78,4 @@ void smcr_tcp_way_take(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, wmem_alloca
 /* What the report says of it, as of now. */
 void smcr_tcp_way_report(const smcr_tcp_way_t *way, smcr_tcp_way_entry_t *entry);
 
-#endif /* SMCR_REPORT_COLLECT_TCP_WAY_H */
+#endif /* SMCR_REPORT_CONGESTION_TCP_WAY_H */

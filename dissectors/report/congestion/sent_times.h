@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_SENT_TIMES_H
-#define SMCR_REPORT_COLLECT_SENT_TIMES_H
+#ifndef SMCR_REPORT_CONGESTION_SENT_TIMES_H
+#define SMCR_REPORT_CONGESTION_SENT_TIMES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,4 +31,4 @@ void smcr_sent_times_set(smcr_sent_times_t *times, wmem_allocator_t *scope, uint
  * is forgotten then. */
 bool smcr_sent_times_take(smcr_sent_times_t *times, uint64_t number, uint64_t *time);
 
-#endif /* SMCR_REPORT_COLLECT_SENT_TIMES_H */
+#endif /* SMCR_REPORT_CONGESTION_SENT_TIMES_H */
