@@ -133,7 +133,7 @@ EVERY = [Mutation(*row) for row in (
      "golden/test_golden.py::test_golden[cdc-contradictions]",
      "if (link->state == SMCR_LINK_ACTIVE && !link->lgr->declined)",
      "if (link->state != SMCR_LINK_ANNOUNCED && !link->lgr->declined)"),
-    (RULES, "strict-items-are-for-all", "dissectors/experts_links.def",
+    (RULES, "strict-items-are-for-all", "dissectors/experts.def",
      "facts/test_rule_captures.py::test_items_of_the_scene[rule-link-number]",
      "EXPERT_STRICT(ei_smcr_link_number_zero", "EXPERT(ei_smcr_link_number_zero"),
     # ---- what belongs together ----
@@ -316,7 +316,7 @@ EVERY = [Mutation(*row) for row in (
     # ---- other systems, and what is installed ----
     (SYSTEMS, "definitions-are-imported", "plugin/plugin.c", "test_portability.py::test_file_compiles",
      "#define WS_BUILD_DLL", "#define WS_BUILD_NO_DLL"),
-    (SYSTEMS, "data-of-another-library", "dissectors/fields_roce.def", "test_portability.py::test_file_compiles",
+    (SYSTEMS, "data-of-another-library", "dissectors/fields.def", "test_portability.py::test_file_compiles",
      "VALS(smcr_icrc_statuses)", "VALS(proto_checksum_vals)"),
     (HERMETIC, "tshark-of-the-user", "tests/bed.py", "test_hermetic.py::test_tests_pass_in_a_hostile_home",
      "check=True, env=nobodys(),", "check=True, env=dict(os.environ),"),

@@ -16,8 +16,7 @@ from bed import BUILDS
 from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources
 
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/congestion", "report/words", "report/findings")  # no epan
-FIELDS = {"fields.h", "values.h", "fields.def", "fields_roce.def", "experts.def", "experts_links.def",
-          "experts_data.def"}  # THE table: for all rooms from message/ on
+FIELDS = {"fields.h", "values.h", "fields.def", "experts.def"}  # THE table: for all rooms from message/ on
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 MOST_MODULES = 16  # of a folder
 LONGEST_ENTRY = 125  # lines

@@ -99,10 +99,10 @@ def test_recipes_name_something():
     """Else the tests above look at nothing."""
     texts = {path.name: prose(path) for path in [*DOCUMENTS, *TABLES]}
     assert len(paths(texts["architecture.md"], False)) > 100 and len(paths(texts["contributing.md"], False)) > 50
-    assert {("take_<handler>", "state/flow/llc_flow.c"), ("key_<key>", "state/flow/llc_keys.c")} <= set(placed(texts["llc.def"]))
-    assert {("key_...", "dissectors/state/flow/llc_keys.c"), ("register_parts", "plugin/plugin.c")} <= set(
+    assert {("take_<handler>", "state/flow/llc_flow.c"), ("key_<key>", "state/flow/llc_flow.c")} <= set(placed(texts["llc.def"]))
+    assert {("key_...", "dissectors/state/flow/llc_flow.c"), ("register_parts", "plugin/plugin.c")} <= set(
         placed(texts["contributing.md"]))
     assert "smcr_breach" in functions(texts["contributing.md"])
     assert not is_there("stats/stats.h") and not is_there("state/events.def") and not is_there("no_such.c")
-    assert defines(DISSECTORS / "state/flow/llc_keys.c", "key_<key>")
-    assert not defines(DISSECTORS / "state/flow/llc_flow.c", "key_<key>")
+    assert defines(DISSECTORS / "state/flow/llc_flow.c", "key_<key>")
+    assert not defines(DISSECTORS / "state/flow/cdc_flow.c", "key_<key>")

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ack.h"
 #include "cdc_flow.h"
 #include "cost.h"
 #include "deferred.h"
@@ -290,12 +289,26 @@ take_request(smcr_arrival_t *arrival)
 
 /* ---- packets ---- */
 
+/* Everything up to and with `psn` is acknowledged. */
+static void
+settle_unacked(const smcr_arrival_t *arrival, smcr_qp_t *receiver, smcr_psn_t psn)
+{
+    if (!smcr_unacked_covers(&receiver->unacked, psn))
+        return;
+    smcr_when_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    *kept = arrival->when;
+    smcr_unacked_settle(&receiver->unacked, psn, kept);
+}
+
 static void
 take_response(smcr_arrival_t *arrival)
 {
     smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
 
-    smcr_ack_take(arrival);
+    arrival->record->kind = SMCR_PACKET_ACK;
+    smcr_answer_t answer = smcr_fare_answer(arrival, &receiver->traffic);
+    if (answer.taken)
+        settle_unacked(arrival, receiver, answer.taken);
     smcr_fare_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
     settle(arrival->state, receiver, receiver->traffic.flow.in_order);
 }
