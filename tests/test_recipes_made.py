@@ -205,6 +205,5 @@ def test_the_table_has_rows(tree, tshark):
     name = "rule-add-link"
     printed = tables.printed(tshark.show(name, "-2", "-q", "-z", "smcr,breaches"))
     report = json.loads(tshark.show(name, "-2", "-q", "-z", "smcr,json"))
-    print(printed)
     assert len(report["breaches"]) > 3
     assert list(tables.differences(printed, {"breaches": list(tables.breaches(report))})) == []
