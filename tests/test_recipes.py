@@ -14,7 +14,7 @@ SOURCES = [path for folder in ("dissectors", "plugin", "tests", "docs", "capture
            if path.is_file() and "golden" not in path.parts]
 
 FILE = r"\.(?:c|h|def|py|md|json|jq|txt|build|pcapng|pcapng\.gz)"
-NEW = {name for recipe in PLACES for name, line, _ in steps(recipe) if not line}  # the recipes make them
+NEW = {name for recipe in PLACES for name, _, line, _ in steps(recipe) if not line}  # the recipes make them
 KERNEL = ("net/smc", "smc_")  # of Linux
 
 
@@ -76,7 +76,7 @@ def functions(text):
 @functools.cache
 def code():
     """All of the tree, and what the recipes add to it."""
-    added = [text for recipe in PLACES for _, _, text in steps(recipe)]
+    added = [text for recipe in PLACES for *_, text in steps(recipe)]
     return "\n".join(added + [path.read_text(encoding="utf-8") for path in SOURCES if path.suffix in (".c", ".h", ".py")])
 
 

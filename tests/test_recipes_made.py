@@ -22,20 +22,21 @@ PARTS = ("meson.build", "plugin", "dissectors", "tests", "captures/README.md", "
          "docs/report.schema.json", "docs/add-reports.jq")
 PLACES = {  # a step is one edit: the places that somebody must know
     "An LLC message": 5,
+    "A CDC flag": 5,
     "A carrier": 8,
     "A figure of the JSON": 2,
     "A finding": 5,
     "A statistics table": 7,
 }
 WAYS = ("client_to_server", "server_to_client")
-STEP = re.compile(r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:above (`+)([^\n]+?)\2(?!`)|new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)",
+STEP = re.compile(r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:(above|in the place of) (`+)([^\n]+?)\3(?!`)|new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)",
                   re.MULTILINE | re.DOTALL)
 
 
 def steps(recipe):
-    """[(file, line above which the text goes, or "" for a new file, text)] as contributing.md has them."""
+    """[(file, "above", "in the place of" or "", line, or "" for a new file, text)] as contributing.md has them."""
     section = (TOP / "docs" / "contributing.md").read_text(encoding="utf-8").split(f"\n## {recipe}\n")[1]
-    return [(name, anchor, unindent(block)) for name, _, anchor, block in STEP.findall(section.split("\n## ")[0] + "\nend")]
+    return [(name, where, anchor, unindent(block)) for name, where, _, anchor, block in STEP.findall(section.split("\n## ")[0] + "\nend")]
 
 
 def unindent(block):
@@ -44,7 +45,7 @@ def unindent(block):
     return "\n".join(line[7:] for line in block.strip("\n").splitlines()) + "\n"
 
 
-def edit(tree, name, anchor, block):
+def edit(tree, name, where, anchor, block):
     path = tree / name
     if not anchor:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +54,10 @@ def edit(tree, name, anchor, block):
         return
     text = path.read_text(encoding="utf-8")
     assert text.count("\n" + anchor) == 1, f"{name} has one place {anchor}"
-    path.write_text(text.replace("\n" + anchor, f"\n{block}{blank_lines(name, block)}{anchor}"), encoding="utf-8")
+    rest = "" if where == "in the place of" else f"{blank_lines(name, block)}{anchor}"
+    line = "\n" + anchor + ("\n" if not rest else "")
+    assert text.count(line) == 1, f"{name} has one line {anchor}"
+    path.write_text(text.replace(line, f"\n{block}{rest}"), encoding="utf-8")
 
 
 def blank_lines(name, block):
@@ -90,7 +94,7 @@ def tree(tmp_path_factory):
                    capture_output=True)
     made = subprocess.run(["ninja", "-C", build, "smcr.so"], capture_output=True, text=True)
     assert made.returncode == 0, made.stdout
-    subprocess.run([copy / "tests" / "synth" / "build", "llc-echo", "mirror"], check=True, capture_output=True)
+    subprocess.run([copy / "tests" / "synth" / "build", "llc-echo", "cdc-drained", "mirror"], check=True, capture_output=True)
     return copy
 
 
@@ -128,6 +132,15 @@ def test_the_message_is_shown(tree, tshark, built):
     arrows = load(tree / "tests" / "statistics" / "sharkd_tables.py").taps(tshark, capture, "seqa:smcr")[0]["flows"]
     assert [each["c"] for each in arrows if "ECHO" in each["c"]] == [
         "The client sends a message (ECHO)", "The server answers (ECHO)"]
+
+
+def test_the_flag_is_shown(tshark, built):
+    """In its field, in the summary and in the tree of messages; its bit is no longer reserved."""
+    capture = built("cdc-drained")
+    found = tshark.show(capture, "-Y", "smcr.cdc.drained == 1", "-V", "-O", "smcr")
+    assert re.search(r"\.\.\.1 \.\.\.\. = Drained: (?:True|Set)", found) and ".... 0000 = Reserved" in found
+    assert "Expert" not in found and tshark.show(capture, "-Y", "smcr.cdc.drained == 1").count("[drained]") == 1
+    assert re.search(r"^ *Drained +1 ", tshark.show(capture, "-q", "-z", "smcr,tree"), re.MULTILINE)
 
 
 SHOWN = ("smcr.stream", "smcr.link.number", "smcr.clc.type", "smcr.llc.type", "smcr.request_in", "smcr.response_in",
