@@ -102,6 +102,13 @@ def entries():
     return found
 
 
+def findings():
+    """[(kind, what it says, what its number is of)] of finding_kinds.def"""
+    text = (FIGURES.parent / "findings" / "finding_kinds.def").read_text(encoding="utf-8")
+    rows = [re.sub(r'"\s+"', "", row) for row in re.findall(rf"^FINDING\(((?:{ITEM}|,)+)\)", text, re.MULTILINE)]
+    return [[json.loads(text) for text in re.findall(r'"(?:[^"\\]|\\.)*"', row)] for row in rows]
+
+
 def time_of(name):
     """What stands beside the number of a frame."""
     return name.removesuffix("frame") + "time"
@@ -146,14 +153,25 @@ def list_rows(*names):
         yield f"| `{name}[]` | {filled(entries()[of].text, of)} |"
 
 
+def kind_rows():
+    """Of findings: what each kind says, and what its number is of."""
+    kinds = []
+    for kind, says, counts in findings():
+        kinds += [f"`{kind}`"] if f"`{kind}`" not in kinds else []
+        if says:
+            yield f"| {', '.join(kinds)} | {says} | {counts} |"
+            kinds = []
+
+
 def page(text):
-    """docs/report.md with its tables made anew: <!-- figures: ENTRY --> and <!-- lists: NAME... --> stand before them."""
-    makers = {"figures": member_rows, "lists": list_rows}
+    """docs/report.md with its tables made anew: <!-- figures: ENTRY -->, <!-- lists: NAME... --> or <!-- findings: kinds -->
+    stands before them."""
+    makers = {"figures": member_rows, "lists": list_rows, "findings": lambda kinds: kind_rows()}
 
     def table(found):
         rows = list(makers[found[2]](*found[3].split()))
         return "\n".join([found[1], *rows, "<!-- end -->"])
-    return re.sub(r"^(<!-- (figures|lists): ([\w ]+) -->\n\|.*\n\|-.*)\n(?:\|.*\n)*<!-- end -->$", table, text, flags=re.MULTILINE)
+    return re.sub(r"^(<!-- (figures|lists|findings): ([\w ]+) -->\n\|.*\n\|-.*)\n(?:\|.*\n)*<!-- end -->$", table, text, flags=re.MULTILINE)
 
 
 # ---- docs/report.schema.json ----

@@ -107,11 +107,12 @@ def kinds_of_findings():
 
 
 def test_each_kind_of_finding_says_what_it_counts():
-    """Those that the code names."""
+    """Those of finding_kinds.def; the code adds each of them."""
     folder = TOP / "dissectors" / "report" / "findings"
-    code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.c")))
-    named = set(re.findall(r"SMCR_BY_\w+,\s*\"([a-z_]+)\"", code)) | {"loss", "timeouts", "repeats", "dead_peer"}
-    assert named == set(kinds_of_findings())
+    code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("on_*.c")))
+    rows = re.findall(r'^FINDING\((\w+), "(\w+)"', (folder / "finding_kinds.def").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {kind for _, kind in rows} == set(kinds_of_findings())
+    assert {name for name, _ in rows} == set(re.findall(r"\bSMCR_FOUND_(\w+)", code))
 
 
 # ---- what the plugin writes ----

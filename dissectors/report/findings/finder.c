@@ -13,8 +13,8 @@
 #include "wire/wire.h"
 
 smcr_finding_entry_t *
-smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_place_t place,
-                const char *kind, uint64_t count, smcr_when_t when)
+smcr_finder_add_item(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_place_t place,
+                     const char *kind, uint64_t count, smcr_when_t when)
 {
     smcr_found_t found = {.severity = severity, .place = place};
 
@@ -28,6 +28,29 @@ smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_pl
     finder->count[severity][place]++;
     wmem_array_append_one(finder->found, found);
     return &((smcr_found_t *)wmem_array_index(finder->found, found.turn))->entry;
+}
+
+static const struct {
+    const char *kind;
+    smcr_severity_t severity;
+    smcr_finding_place_t place;
+} kinds[] = {
+#define FINDING(constant, kind, severity, place, ...) \
+    [SMCR_FOUND_##constant] = {kind, SMCR_##severity, SMCR_##place},
+#include "finding_kinds.def"
+};
+
+smcr_finding_entry_t *
+smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_kind_t kind, smcr_severity_t severity,
+                   uint64_t count, smcr_when_t when)
+{
+    return smcr_finder_add_item(finder, severity, kinds[kind].place, kinds[kind].kind, count, when);
+}
+
+smcr_finding_entry_t *
+smcr_finder_add(smcr_finder_t *finder, smcr_finding_kind_t kind, uint64_t count, smcr_when_t when)
+{
+    return smcr_finder_add_as(finder, kind, kinds[kind].severity, count, when);
 }
 
 static int

@@ -69,13 +69,26 @@ typedef struct {
     struct smcr_home *homes; /* by index of a flow: where it belongs; see flows.c */
 } smcr_finder_t;
 
-/*
- * A finding; text and filter are the caller's to fill in, and valid until the next call.
- * `kind`: a short word in snake_case. `when`: the first frame; frame 0: not known.
- */
-smcr_finding_entry_t *smcr_finder_add(smcr_finder_t *finder, smcr_severity_t severity,
-                                      smcr_finding_place_t place, const char *kind, uint64_t count,
-                                      smcr_when_t when);
+/* A kind of finding: a row of finding_kinds.def. */
+#define FINDING(constant, ...) SMCR_FOUND_##constant,
+typedef enum {
+#include "finding_kinds.def"
+} smcr_finding_kind_t;
+
+/* A finding; text and filter are the caller's to fill in, and valid until the next call.
+ * `when`: the first frame; frame 0: not known. */
+smcr_finding_entry_t *smcr_finder_add(smcr_finder_t *finder, smcr_finding_kind_t kind,
+                                      uint64_t count, smcr_when_t when);
+
+/* The same, of another severity than that of the row. */
+smcr_finding_entry_t *smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_kind_t kind,
+                                         smcr_severity_t severity, uint64_t count,
+                                         smcr_when_t when);
+
+/* An expert item that nothing explains; `kind`: its name. */
+smcr_finding_entry_t *smcr_finder_add_item(smcr_finder_t *finder, smcr_severity_t severity,
+                                           smcr_finding_place_t place, const char *kind,
+                                           uint64_t count, smcr_when_t when);
 
 /* Orders the findings and puts the first ones into the report. */
 void smcr_finder_close(smcr_finder_t *finder);

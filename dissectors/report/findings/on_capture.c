@@ -41,7 +41,7 @@ find_late_start(smcr_finder_t *finder)
         return;
     if (notice.count >= count)
         first = notice.first;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LATE_START, "late_start", count, first);
+    finding = smcr_finder_add(finder, SMCR_FOUND_LATE_START, count, first);
     finding->text =
         smcr_finder_text(finder,
                          "%s: the capture lacks the beginning, so what came first is not known",
@@ -72,7 +72,7 @@ find_lack(smcr_finder_t *finder)
     for (uint32_t i = 0; i < flows->length; i++)
         missing += not_captured(finder, flows->entries[i]);
     if (missing) {
-        finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "not_captured", missing,
+        finding = smcr_finder_add(finder, SMCR_FOUND_NOT_CAPTURED, missing,
                                   smcr_finder_notice(finder, "smcr.packet_ahead").first);
         finding->text = smcr_finder_text(
             finder, "The capture lacks %s that nobody sent again, or has %s late",
@@ -80,7 +80,7 @@ find_lack(smcr_finder_t *finder)
         finding->filter = "smcr.packet_ahead";
     }
     if (smcr_known(finder->report->dropped)) {
-        finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "capture_dropped",
+        finding = smcr_finder_add(finder, SMCR_FOUND_CAPTURE_DROPPED,
                                   finder->report->dropped, (smcr_when_t){0});
         finding->text =
             smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
@@ -149,7 +149,7 @@ find_one_sided(smcr_finder_t *finder)
             first = flows->entries[i];
     if (!first)
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LACK, "one_sided", first->packets,
+    finding = smcr_finder_add(finder, SMCR_FOUND_ONE_SIDED, first->packets,
                               first->first_frame);
     finding->text = smcr_finder_text(
         finder, "The capture has no RoCE packet from %s to %s, though some are acknowledged: %s",
@@ -187,7 +187,7 @@ find_no_roce(smcr_finder_t *finder)
     if (notice.count <= timed_out(finder))
         return;
     finding =
-        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_ROCE, "no_roce", notice.count, notice.first);
+        smcr_finder_add(finder, SMCR_FOUND_NO_ROCE, notice.count, notice.first);
     finding->text = smcr_finder_text(
         finder,
         "The capture has no RoCE packet of %s: is a port left out, or does RoCE not get through?",
@@ -204,8 +204,9 @@ find_cut(smcr_finder_t *finder)
 
     if (!smcr_known(capture->cut_frames))
         return;
-    finding = smcr_finder_add(finder, notice.count ? SMCR_NOTE : SMCR_CHAT, SMCR_BY_CUT,
-                              "cut_frames", capture->cut_frames, notice.first);
+    finding = smcr_finder_add_as(finder, SMCR_FOUND_CUT_FRAMES,
+                                 notice.count ? SMCR_NOTE : SMCR_CHAT, capture->cut_frames,
+                                 notice.first);
     finding->text = smcr_finder_text(finder, "%s of %s cut: the capture has only their beginnings",
                                      smcr_words_number(finder->scope, capture->cut_frames),
                                      smcr_words_things(finder->scope, capture->frames, "frame"));
@@ -257,7 +258,7 @@ find_silence(smcr_finder_t *finder)
     }
     if (!count)
         return;
-    finding = smcr_finder_add(finder, unread ? SMCR_NOTE : SMCR_CHAT, SMCR_BY_SILENCE, "silent_end",
+    finding = smcr_finder_add_as(finder, SMCR_FOUND_SILENT_END, unread ? SMCR_NOTE : SMCR_CHAT,
                               count, last);
     finding->text = smcr_finder_text(
         finder, "%s open and silent in the last %s: %s%s",

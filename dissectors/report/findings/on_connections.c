@@ -104,7 +104,7 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
 {
     const smcr_conn_fallback_entry_t *fallback = group->first->fallback;
     smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, severity_of_fallback(fallback), SMCR_BY_FALLBACK, "fallback",
+        smcr_finder_add_as(finder, SMCR_FOUND_FALLBACK, severity_of_fallback(fallback),
                         group->count, fallback->frame);
 
     finding->text = smcr_finder_text(
@@ -149,7 +149,7 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
     }
     if (!count)
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_FALLBACK, "fallback", count, first);
+    finding = smcr_finder_add(finder, SMCR_FOUND_FALLBACK, count, first);
     finding->text = smcr_finder_text(
         finder, "%s more fell back to TCP, for %s",
         smcr_words_things(finder->scope, count, "connection"),
@@ -191,7 +191,7 @@ find_plain(smcr_finder_t *finder)
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_NO_OPTION, "no_option", group.count,
+    finding = smcr_finder_add(finder, SMCR_FOUND_NO_OPTION, group.count,
                               group.first->first_frame);
     finding->text = smcr_finder_text(finder, "%s stayed on TCP: one side did not offer SMC-R",
                                      name(finder, &group));
@@ -252,7 +252,7 @@ find_aborted(smcr_finder_t *finder)
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_ABORT, "abort", group.count, notice.first);
+    finding = smcr_finder_add(finder, SMCR_FOUND_ABORT, group.count, notice.first);
     if (group.count == 1 && notice.by)
         finding->text = smcr_finder_text(finder, "The %s aborted %s%s", smcr_role_words[notice.by],
                                          name(finder, &group), losses(finder, is_aborted));
@@ -281,7 +281,7 @@ find_reset(smcr_finder_t *finder)
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_RESET, "reset", group.count, notice.first);
+    finding = smcr_finder_add(finder, SMCR_FOUND_RESET, group.count, notice.first);
     finding->text = smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
                                      name(finder, &group), losses(finder, is_reset));
     finding->filter = reset_filter(finder, &group, &notice);
@@ -296,7 +296,7 @@ find_tcp_reset(smcr_finder_t *finder)
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_RESET, "tcp_reset", group.count,
+    finding = smcr_finder_add(finder, SMCR_FOUND_TCP_RESET, group.count,
                               finder->has[SMCR_BY_RESET] ? (smcr_when_t){0} : notice.first);
     finding->text =
         smcr_finder_text(finder, "%s, over TCP, ended with a reset", name(finder, &group));
@@ -320,7 +320,7 @@ find_unfinished(smcr_finder_t *finder)
 
     if (!group.count || smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_UNFINISHED, "handshake_unfinished",
+    finding = smcr_finder_add(finder, SMCR_FOUND_HANDSHAKE_UNFINISHED,
                               group.count, group.first->first_frame);
     finding->text = smcr_finder_text(
         finder, "%s: the capture does not show how the handshake ended", name(finder, &group));

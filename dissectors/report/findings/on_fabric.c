@@ -136,7 +136,7 @@ find_damaged(smcr_finder_t *finder)
 
     if (!trouble.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_ERROR, SMCR_BY_ICRC, "wrong_icrc", trouble.count,
+    finding = smcr_finder_add(finder, SMCR_FOUND_WRONG_ICRC, trouble.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "%s with a wrong ICRC%s: %s",
                                      smcr_words_things(finder->scope, trouble.count, "packet"),
@@ -190,7 +190,7 @@ find_refused(smcr_finder_t *finder)
     if (!trouble.count)
         return;
     finding =
-        smcr_finder_add(finder, SMCR_WARN, SMCR_BY_REFUSAL, "refused", trouble.count, notice.first);
+        smcr_finder_add(finder, SMCR_FOUND_REFUSED, trouble.count, notice.first);
     finding->text = smcr_finder_text(
         finder, "%s refuses %s, and %s: %s",
         trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
@@ -225,7 +225,7 @@ find_waited(smcr_finder_t *finder)
 
     if (!trouble.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_RNR, "no_receive_buffer", trouble.count,
+    finding = smcr_finder_add(finder, SMCR_FOUND_NO_RECEIVE_BUFFER, trouble.count,
                               notice.first);
     finding->text = smcr_finder_text(
         finder, "%s had no receive buffer: %s%s%s",
@@ -296,12 +296,12 @@ severity_of_repeats(const trouble_t *trouble, const smcr_causes_entry_t *causes)
     return trouble->count >= A_FEW && are_many(trouble) ? SMCR_NOTE : SMCR_CHAT;
 }
 
-static const char *
+static smcr_finding_kind_t
 kind_of_repeats(const smcr_causes_entry_t *causes)
 {
     if (is_proven(causes))
-        return "loss";
-    return causes->timeout ? "timeouts" : "repeats";
+        return SMCR_FOUND_LOSS;
+    return causes->timeout ? SMCR_FOUND_TIMEOUTS : SMCR_FOUND_REPEATS;
 }
 
 static const char *
@@ -332,8 +332,8 @@ find_repeats(smcr_finder_t *finder)
 
     if (!trouble.count)
         return;
-    finding = smcr_finder_add(finder, severity_of_repeats(&trouble, &causes), SMCR_BY_LOSS,
-                              kind_of_repeats(&causes), trouble.count,
+    finding = smcr_finder_add_as(finder, kind_of_repeats(&causes),
+                                 severity_of_repeats(&trouble, &causes), trouble.count,
                               smcr_when_earlier(nak.first, repeat.first));
     finding->text = text_of_repeats(finder, &trouble, &causes);
     finding->filter = "smcr.nak || smcr.retransmission";
@@ -389,8 +389,9 @@ find_congestion(smcr_finder_t *finder)
     if (!marked.count && !notified.count)
         return;
     finding =
-        smcr_finder_add(finder, severity_of_congestion(&marked, &notified), SMCR_BY_CONGESTION,
-                        "congestion", marked.count + notified.count, smcr_when_earlier(ce, cnp));
+        smcr_finder_add_as(finder, SMCR_FOUND_CONGESTION,
+                           severity_of_congestion(&marked, &notified), marked.count + notified.count,
+                           smcr_when_earlier(ce, cnp));
     if (marked.count)
         finding->text =
             smcr_finder_text(finder, "Congestion: %s of %s%s marked CE, %s",
@@ -415,7 +416,7 @@ find_rejected(smcr_finder_t *finder)
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_CM_REJECT, "cm_rejected", notice.count,
+    finding = smcr_finder_add(finder, SMCR_FOUND_CM_REJECTED, notice.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "RDMA-CM rejects %s%s%s",
                                      smcr_words_things(finder->scope, notice.count, "connection"),
@@ -432,7 +433,7 @@ find_unanswered_cm(smcr_finder_t *finder)
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_CM_REPEAT, "cm_repeat", notice.count,
+    finding = smcr_finder_add(finder, SMCR_FOUND_CM_REPEAT, notice.count,
                               notice.first);
     finding->text =
         smcr_finder_text(finder, "%s sent again: messages are lost, or answers are late",

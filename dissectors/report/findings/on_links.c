@@ -56,8 +56,7 @@ find_left(const place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
-    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_LOST,
-                                                    "failover", failover.moved,
+    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_FOUND_FAILOVER, failover.moved,
                                                     failover.first_move);
 
     finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
@@ -87,7 +86,7 @@ find_lost(const place_t *place)
 
     if (!when.frame && smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_LOST, "link_lost", 1, when);
+    finding = smcr_finder_add(finder, SMCR_FOUND_LINK_LOST, 1, when);
     finding->text =
         smcr_finder_text(finder, "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
                          smcr_words_failover(finder->scope, &failover),
@@ -119,7 +118,7 @@ find_dead_end(const place_t *place, const smcr_rdma_entry_t *flow)
 {
     smcr_finder_t *finder = place->finder;
     smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, SMCR_WARN, SMCR_BY_LINK_FAILED, "link_failed",
+        smcr_finder_add(finder, SMCR_FOUND_LINK_FAILED,
                         smcr_known(flow->packets), flow->first_frame);
 
     finding->text = smcr_finder_text(finder, "%s never came up: %s got no answer to %s",
@@ -135,7 +134,7 @@ find_unused(const place_t *place)
     smcr_finder_t *finder = place->finder;
     smcr_when_t asked = smcr_finder_notice(finder, "smcr.link.delete_asked").first;
     smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_LINK_FAILED, "link_failed", 1,
+        smcr_finder_add(finder, SMCR_FOUND_LINK_UNUSED, 1,
                         smcr_when_earlier(place->link->deleted_frame, asked));
 
     finding->text =
@@ -172,7 +171,7 @@ find_group_lost(smcr_finder_t *finder)
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, SMCR_BY_GROUP_LOST, "link_group_lost",
+    finding = smcr_finder_add(finder, SMCR_FOUND_LINK_GROUP_LOST,
                               notice.count, notice.first);
     finding->text = notice.text;
     finding->filter = "smcr.lgr.connections_lost";
@@ -215,7 +214,7 @@ find_group_end(smcr_finder_t *finder)
 
     if (!again.count || !group)
         return;
-    finding = smcr_finder_add(finder, SMCR_CHAT, SMCR_BY_GROUP_END, "link_group_ended", again.count,
+    finding = smcr_finder_add(finder, SMCR_FOUND_LINK_GROUP_ENDED, again.count,
                               group->ended_frame);
     finding->text = smcr_finder_text(
         finder,
@@ -248,12 +247,13 @@ silent_flow(const smcr_finder_t *finder, uint64_t *silence)
 }
 
 /* What a host that has reset its connections does is no cause of that. */
-static smcr_finding_place_t
-place_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
+static smcr_finding_kind_t
+kind_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
 {
     smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
 
-    return reset.frame && reset.frame < silent.frame ? SMCR_BY_DEAD_AFTER : SMCR_BY_DEAD_PEER;
+    return reset.frame && reset.frame < silent.frame ? SMCR_FOUND_DEAD_AFTER
+                                                       : SMCR_FOUND_DEAD_PEER;
 }
 
 static void
@@ -266,8 +266,8 @@ find_dead_peer(smcr_finder_t *finder)
 
     if (!notice.count || smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_WARN, place_of_silence(finder, notice.first),
-                              "dead_peer", notice.count, notice.first);
+    finding = smcr_finder_add(finder, kind_of_silence(finder, notice.first), notice.count,
+                              notice.first);
     finding->filter = "smcr.peer_silent || smcr.retransmission";
     if (flow)
         finding->text = smcr_finder_text(

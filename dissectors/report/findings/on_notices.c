@@ -170,8 +170,9 @@ static void
 find_notice(smcr_finder_t *finder, const smcr_notice_t *notice)
 {
     smcr_notice_t sum = smcr_finder_notice(finder, notice->filter);
-    smcr_finding_entry_t *finding = smcr_finder_add(finder, severity_of(notice), place_of(notice),
-                                                    kind_of(finder, notice), sum.count, sum.first);
+    smcr_finding_entry_t *finding = smcr_finder_add_item(
+        finder, severity_of(notice), place_of(notice), kind_of(finder, notice), sum.count,
+        sum.first);
 
     finding->text = smcr_finder_text(
         finder, "%s%s%s", sender(finder, &sum), sum.text ? sum.text : notice->filter,

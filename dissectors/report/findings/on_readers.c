@@ -115,7 +115,7 @@ smcr_find_on_readers(smcr_finder_t *finder)
 
     if (!count)
         return;
-    finding = smcr_finder_add(finder, severity_of(&wait), SMCR_BY_SLOW_READER, "slow_reader", count,
+    finding = smcr_finder_add_as(finder, SMCR_FOUND_SLOW_READER, severity_of(&wait), count,
                               when);
     finding->text = smcr_finder_text(
         finder, "%s: %s waited %s for space%s%s%s",

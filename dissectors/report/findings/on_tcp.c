@@ -55,7 +55,7 @@ find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 
     if (!sum->marked && !sum->echoed)
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_CONGESTION, "tcp_congestion",
+    finding = smcr_finder_add(finder, SMCR_FOUND_TCP_CONGESTION,
                               sum->marked + sum->echoed, notice.first);
     finding->text =
         smcr_finder_text(finder, "Congestion on %s with %s: %s marked CE, %s with its echo (ECE)",
@@ -74,7 +74,7 @@ find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 
     if (!sum->again || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
         return;
-    finding = smcr_finder_add(finder, SMCR_NOTE, SMCR_BY_TCP_LOSS, "tcp_loss", sum->again,
+    finding = smcr_finder_add(finder, SMCR_FOUND_TCP_LOSS, sum->again,
                               smcr_finder_notice(finder, "tcp.analysis.retransmission").first);
     finding->text = smcr_finder_text(finder, "TCP sent %s of %s again",
                                      smcr_words_number(finder->scope, sum->again),
