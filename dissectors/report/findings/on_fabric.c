@@ -390,7 +390,8 @@ find_congestion(smcr_finder_t *finder)
         return;
     finding =
         smcr_finder_add_as(finder, SMCR_FOUND_CONGESTION,
-                           severity_of_congestion(&marked, &notified), marked.count + notified.count,
+                           severity_of_congestion(&marked, &notified),
+                           marked.count + notified.count,
                            smcr_when_earlier(ce, cnp));
     if (marked.count)
         finding->text =
