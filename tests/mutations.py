@@ -217,7 +217,7 @@ EVERY = [Mutation(*row) for row in (
      "start + i * SMCR_PREFIX_LENGTH, &prefix))", "start, &prefix))"),
     # ---- the fabric ----
     (FABRIC, "gap-one-too-long", "dissectors/fabric/ranges.c", "unit/test_flow.c",
-     "ranges->list[first + 1].from = to;", "ranges->list[first + 1].from = to - 1;"),
+     "MAX(ranges->list[first].from, to);", "MAX(ranges->list[first].from, to - 1);"),
     (FABRIC, "rtu-without-rep", "dissectors/fabric/peers/cm_state.c", "unit/test_cm.c",
      "{E(RTU), S(REP_SENT) | S(MRA_REP_RCVD), TO(ESTABLISHED)},", "{E(RTU), S(REP_SENT), TO(ESTABLISHED)},"),
     (FABRIC, "port-proves-at-once", "dissectors/fabric/peers/port_pairs.c", "unit/test_peers.c",

@@ -108,7 +108,6 @@ smcr_ranges_remove(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most
             if (ranges->count == most)
                 return 0;
             insert(ranges, scope, first, ranges->list[first]);
-            ranges->list[first + 1].from = to;
         }
         ranges->list[first++].to = from;
     }
