@@ -26,26 +26,27 @@ static heur_dtbl_entry_t *heuristic;
 static ws_bool
 dissect_clc_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    if (tvb_captured_length(tvb) < SMCR_EYECATCHER_LENGTH || !smcr_clc_begins(tvb, 0, pinfo) ||
-        smcr_handshake_bypass() || !smcr_heuristic_enabled(heuristic))
+    if (tvb_captured_length(tvb) < SMCR_WIRE_EYECATCHER_LENGTH ||
+        !smcr_tcp_clc_begins(tvb, 0, pinfo) || smcr_handshake_bypass() ||
+        !smcr_heuristic_enabled(heuristic))
         return false;
     bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
     smcr_heuristic_takes(heuristic, pinfo);
     pinfo->can_desegment = pinfo->saved_can_desegment;
-    if (!smcr_clc_stream_plausible(tvb) && !smcr_handshake_find(pinfo))
+    if (!smcr_tcp_clc_plausible(tvb) && !smcr_handshake_find(pinfo))
         return builtin && call_dissector_with_data(builtin, tvb, pinfo, tree, data);
     if (is_layer)
-        return smcr_clc_stream_dissect(tvb, pinfo, tree, data) != 0;
+        return smcr_tcp_clc_dissect(tvb, pinfo, tree, data) != 0;
     return call_dissector_only(clc, tvb, pinfo, tree, data) != 0;
 }
 
 void
-smcr_clc_handoff(void)
+smcr_dissector_clc_handoff(void)
 {
     /* With a name: Export PDU writes the name of the dissector of a conversation. */
-    clc = register_dissector("smcr", smcr_clc_stream_dissect, proto_smcr);
+    clc = register_dissector("smcr", smcr_tcp_clc_dissect, proto_smcr);
     builtin = find_dissector("smc");
-    smcr_clc_stream_handoff();
+    smcr_tcp_clc_handoff();
     dissector_add_for_decode_as("tcp.port", clc);
     heuristic = smcr_heuristic_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP",
                                        "smcr_clc");

@@ -15,32 +15,32 @@
 static int
 dissect_bth(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    return smcr_carrier_dissect(SMCR_ROCE_BTH, tvb, pinfo, tree, data);
+    return smcr_carrier_dissect(SMCR_HOOKS_BTH, tvb, pinfo, tree, data);
 }
 
 static int
 dissect_grh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    return smcr_carrier_dissect(SMCR_ROCE_GRH, tvb, pinfo, tree, data);
+    return smcr_carrier_dissect(SMCR_HOOKS_GRH, tvb, pinfo, tree, data);
 }
 
 static int
 dissect_lrh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    return smcr_carrier_dissect(SMCR_ROCE_LRH, tvb, pinfo, tree, data);
+    return smcr_carrier_dissect(SMCR_HOOKS_LRH, tvb, pinfo, tree, data);
 }
 
 void
-smcr_roce_register(void)
+smcr_dissector_roce_register(void)
 {
-    static const dissector_t wrappers[SMCR_ROCE_STARTS] = {dissect_bth, dissect_grh, dissect_lrh};
+    static const dissector_t wrappers[SMCR_HOOKS_STARTS] = {dissect_bth, dissect_grh, dissect_lrh};
 
     smcr_hooks_register(wrappers);
     smcr_udp_ports_register();
 }
 
 void
-smcr_roce_handoff(void)
+smcr_dissector_roce_handoff(void)
 {
     smcr_carrier_handoff();
     smcr_hooks_handoff(smcr_carrier_payload, smcr_carrier_builtin);

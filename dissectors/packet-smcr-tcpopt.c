@@ -23,18 +23,18 @@ dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
 {
     bool learns = !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
     bool enabled = proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
-    bool ours = enabled && which != MSS && smcr_option_is_ours(tvb);
+    bool ours = enabled && which != MSS && smcr_tcp_option_is_ours(tvb);
     bool tells = enabled && which == MSS && data;
 
     if (learns && ours && data)
-        smcr_option_learn(pinfo, data);
+        smcr_tcp_option_learn(pinfo, data);
     else if (learns && tells)
-        smcr_option_learn_mss(tvb, pinfo, data);
+        smcr_tcp_option_learn_mss(tvb, pinfo, data);
     int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);
     if (ours)
-        smcr_option_show(tvb, pinfo, tree, data);
+        smcr_tcp_option_show(tvb, pinfo, tree, data);
     else if (tells)
-        smcr_option_show_mss(pinfo, tree);
+        smcr_tcp_option_show_mss(pinfo, tree);
     return used;
 }
 
@@ -57,7 +57,7 @@ dissect_experiment_2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 }
 
 void
-smcr_tcpopt_handoff(void)
+smcr_dissector_tcpopt_handoff(void)
 {
     static const dissector_t wrappers[WRAPPED] = {dissect_mss, dissect_experiment_1,
                                                   dissect_experiment_2};

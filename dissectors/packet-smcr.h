@@ -8,12 +8,12 @@
 #define SMCR_PACKET_SMCR_H
 
 /* Registers the protocol in name only that owns the wrappers; called once, after InfiniBand. */
-void smcr_roce_register(void);
+void smcr_dissector_roce_register(void);
 
 /* Each hooks its dissector in; called once, after all protocols have registered. */
-void smcr_tcpopt_handoff(void);
-void smcr_clc_handoff(void);
-void smcr_roce_handoff(void);
+void smcr_dissector_tcpopt_handoff(void);
+void smcr_dissector_clc_handoff(void);
+void smcr_dissector_roce_handoff(void);
 
 
 #endif /* SMCR_PACKET_SMCR_H */

@@ -11,41 +11,41 @@
 #define TEXT_ROW(name, value, text) {(value), (text)},
 #define TEXTS(table, list) const value_string table[] = {list(TEXT_ROW){0, NULL}};
 
-TEXTS(smcr_eyecatchers, SMCR_EYECATCHERS)
-TEXTS(smcr_smc_types, SMCR_SMC_TYPES)
-TEXTS(smcr_clc_steps, SMCR_CLC_STEPS)
-TEXTS(smcr_buffer_sizes, SMCR_BUFFER_SIZES)
-TEXTS(smcr_mtus, SMCR_MTUS)
-TEXTS(smcr_os_types, SMCR_OS_TYPES)
-TEXTS(smcr_releases, SMCR_RELEASES)
-TEXTS(smcr_reject_reasons, SMCR_REJECT_REASONS)
-TEXTS(smcr_delete_reasons, SMCR_DELETE_REASONS)
-TEXTS(smcr_no_eyecatcher, SMCR_NO_EYECATCHER)
-TEXTS(smcr_causes, SMCR_CAUSES)
-TEXTS(smcr_nak_codes, SMCR_NAK_CODES)
-TEXTS(smcr_ecn_codepoints, SMCR_ECN_CODEPOINTS)
-TEXTS(smcr_grounds, SMCR_GROUNDS)
-TEXTS(smcr_icrc_statuses, SMCR_ICRC_STATUSES)
-TEXTS(smcr_cm_attributes, SMCR_CM_ATTRIBUTES)
-TEXTS(smcr_cm_states, SMCR_CM_STATES)
-TEXTS(smcr_cm_reasons, SMCR_CM_REASONS)
-TEXTS(smcr_cm_sidr_statuses, SMCR_CM_SIDR_STATUSES)
-static TEXTS(decline_codes, SMCR_DECLINE_CODES)
+TEXTS(smcr_values_eyecatchers, SMCR_CLC_EYECATCHERS)
+TEXTS(smcr_values_smc_types, SMCR_CLC_SMC_TYPES)
+TEXTS(smcr_values_clc_steps, SMCR_CLC_STEPS)
+TEXTS(smcr_values_buffer_sizes, SMCR_BSIZES)
+TEXTS(smcr_values_mtus, SMCR_MTUS)
+TEXTS(smcr_values_os_types, SMCR_CLC_OS_TYPES)
+TEXTS(smcr_values_releases, SMCR_CLC_RELEASES)
+TEXTS(smcr_values_reject_reasons, SMCR_LLC_REJECT_REASONS)
+TEXTS(smcr_values_delete_reasons, SMCR_LLC_DELETE_REASONS)
+TEXTS(smcr_values_no_eyecatcher, SMCR_LLC_NO_EYECATCHER)
+TEXTS(smcr_values_causes, SMCR_CAUSES)
+TEXTS(smcr_values_nak_codes, SMCR_IB_NAK_CODES)
+TEXTS(smcr_values_ecn_codepoints, SMCR_WIRE_ECN_CODEPOINTS)
+TEXTS(smcr_values_grounds, SMCR_GROUNDS)
+TEXTS(smcr_values_icrc_statuses, SMCR_IB_ICRC_STATUSES)
+TEXTS(smcr_values_cm_attributes, SMCR_IB_CM_ATTRIBUTES)
+TEXTS(smcr_values_cm_states, SMCR_IB_CM_STATES)
+TEXTS(smcr_values_cm_reasons, SMCR_IB_CM_REASONS)
+TEXTS(smcr_values_cm_sidr_statuses, SMCR_IB_CM_SIDR_STATUSES)
+static TEXTS(decline_codes, SMCR_CLC_DECLINE_CODES)
 
-const value_string smcr_clc_types[] = {
+const value_string smcr_values_clc_types[] = {
 #define SMCR_CLC_MESSAGE(name, type, text, body, handler) {SMCR_CLC_##name, text},
 #include "wire/clc.def"
     {0, NULL},
 };
 
-const value_string smcr_llc_types[] = {
+const value_string smcr_values_llc_types[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
 #include "wire/llc.def"
     SMCR_CDC_TYPES(TEXT_ROW)
     {0, NULL},
 };
 
-const value_string smcr_llc_steps[] = {
+const value_string smcr_values_llc_steps[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
 #include "wire/llc.def"
     SMCR_LLC_REQUEST_STEPS(TEXT_ROW)
@@ -53,23 +53,23 @@ const value_string smcr_llc_steps[] = {
 };
 
 /* Who sends, as the TCP connection has it */
-const value_string smcr_directions[] = {
+const value_string smcr_values_directions[] = {
     {0, "client to server"}, {1, "server to client"}, {0, NULL}};
 
-const true_false_string smcr_tfs_direct = {"direct, same subnet", "through a gateway"};
+const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
 const char *
-smcr_decline_text(uint32_t code, unsigned os)
+smcr_value_decline_text(uint32_t code, unsigned os)
 {
-    if (os == SMCR_OS_ZOS || os == SMCR_OS_AIX)
-        return os == SMCR_OS_ZOS ? "defined by z/OS" : "defined by AIX";
-    if (os != SMCR_OS_UNSET && os != SMCR_OS_LINUX)
+    if (os == SMCR_CLC_OS_ZOS || os == SMCR_CLC_OS_AIX)
+        return os == SMCR_CLC_OS_ZOS ? "defined by z/OS" : "defined by AIX";
+    if (os != SMCR_CLC_OS_UNSET && os != SMCR_CLC_OS_LINUX)
         return "defined by the peer, whose operating system is not known";
 
     const char *text = try_val_to_str(code, decline_codes);
     if (!text)
-        text = try_val_to_str(code & SMCR_DECLINE_CLASS, decline_codes);
+        text = try_val_to_str(code & SMCR_CLC_DECLINE_CLASS, decline_codes);
     if (!text)
-        text = os == SMCR_OS_LINUX ? "code not known" : "defined by the peer";
+        text = os == SMCR_CLC_OS_LINUX ? "code not known" : "defined by the peer";
     return text;
 }

@@ -59,10 +59,10 @@ def rules: {
     "number_pair": {"client": "first", "server": "first"},
     "text_pair": {"client": "first", "server": "first"},
     "endpoint": {"addr": "first", "port": "first"},
-    "conn_way": {"bytes": "total", "writes": "total", "cdc": "total", "repeated_packets": "total", "repeated_bytes":
-        "total", "blocked_count": "total", "blocked_s": "total", "window_full_count": "total", "window_full_s":
-        "total", "ack_time_s": "total", "read_time_s": "total", "urgent_count": "total", "unread_bytes": "tail",
-        "unannounced_bytes": "tail"},
+    "conn_direction": {"bytes": "total", "writes": "total", "cdc": "total", "repeated_packets": "total",
+        "repeated_bytes": "total", "blocked_count": "total", "blocked_s": "total", "window_full_count": "total",
+        "window_full_s": "total", "ack_time_s": "total", "read_time_s": "total", "urgent_count": "total",
+        "unread_bytes": "tail", "unannounced_bytes": "tail"},
     "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
         "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
         ["unknown", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own", "links": "own",
@@ -337,7 +337,7 @@ def without_end: .unread_bytes = null | .unannounced_bytes = null;
 def direction(way):
     (if tells_the_end then . else .[-1] |= (way |= without_end) end)
     | map(way)
-    | combined("conn_way");
+    | combined("conn_direction");
 
 def links_of_connection:
     [.[].links[] | .from_frame = null]

@@ -34,10 +34,10 @@ register_parts(void)
     smcr_layouts_check();
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
-    smcr_windows_register();
-    smcr_roce_register();
+    smcr_host_windows_register();
+    smcr_dissector_roce_register();
     smcr_tap_register();
-    smcr_parts_register();
+    smcr_packet_parts_register();
     smcr_follow_register(proto_smcr);
     smcr_export_register(proto_smcr);
     smcr_report_register();
@@ -48,11 +48,11 @@ register_parts(void)
 static void
 register_handoffs(void)
 {
-    smcr_tcpopt_handoff();
-    smcr_clc_handoff();
-    smcr_roce_handoff();
+    smcr_dissector_tcpopt_handoff();
+    smcr_dissector_clc_handoff();
+    smcr_dissector_roce_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
-    smcr_asking_handoff();
+    smcr_policy_handoff();
     smcr_report_handoff();
     smcr_statistics_handoff();
 }

@@ -78,7 +78,7 @@ def choices():
     for name, rows in re.findall(r"^CHOICE\((\w+)\)$(.*?)^END\(\1\)$", text, re.MULTILINE | re.DOTALL):
         found[name] = re.findall(r'^    WORD\(\w+, "([^"]+)"\)$', rows, re.MULTILINE)
     codes = (TOP / "dissectors" / "wire" / "cm_codes.h").read_text(encoding="utf-8")
-    return found | {"cm_state": re.findall(r'V\(SMCR_CM_STATE_\w+, \d+, "(\w+)"\)', codes)}
+    return found | {"cm_state": re.findall(r'V\(SMCR_IB_CM_STATE_\w+, \d+, "(\w+)"\)', codes)}
 
 
 @functools.cache

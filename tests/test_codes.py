@@ -19,7 +19,7 @@ ROW = re.compile(rf"\b[A-Z]+\(([A-Z][A-Z0-9_]+), {NUMBER},")  # of a list of any
 MESSAGE = re.compile(rf"^SMCR_(\w+?)(?:_MESSAGE)?\((\w+), {NUMBER},", re.MULTILINE)
 
 # Families of names: how others would call what wire/ has.
-FAMILIES = re.compile(r"^(?:SMCR_)?(?:(?:LLC|CLC|CDC|RC|ROCE|MASK|FLAG|STATE|TYPE|CLASS|SYNDROME|KIND|REASON|OPCODE)_)*")
+FAMILIES = re.compile(r"^(?:SMCR_)?(?:(?:IB|WIRE|CM|LLC|CLC|CDC|RC|ROCE|MASK|FLAG|STATE|TYPE|CLASS|SYNDROME|KIND|REASON|OPCODE)_)*")
 
 # Masks of the same value that are of something else: of TCP, of packed records, of bits in general.
 OTHER_MASKS = {"handshake.c": {"0x20"}, "record.c": {"0x0f"}, "recognise.c": {"0xe0", "0xfe"}, "llc_rkey.c": {"0xff"},
@@ -79,8 +79,8 @@ MASKS = {value.lower() for name, value in CODES.items() if value.startswith("0x"
 
 def test_the_codes_are_found():
     assert {"SMCR_LLC_TEST_LINK", "SMCR_CLC_PROPOSAL", "SMCR_CDC_FLAG_FAILOVER", "SMCR_RC_WRITE_ONLY",
-            "SMCR_DELETE_LOST_PATH", "SMCR_LLC_CDC", "SMCR_MASK_SYNDROME_KIND", "SMCR_ECN_CE", "SMCR_NAK_PSN_SEQUENCE",
-            "SMCR_GROUND_CLC", "SMCR_CAUSE_TIMEOUT", "SMCR_GSI_QPN"} <= set(CODES)
+            "SMCR_LLC_DELETE_LOST_PATH", "SMCR_LLC_CDC", "SMCR_MASK_SYNDROME_KIND", "SMCR_WIRE_ECN_CE", "SMCR_IB_NAK_PSN_SEQUENCE",
+            "SMCR_GROUND_CLC", "SMCR_CAUSE_TIMEOUT", "SMCR_IB_GSI_QPN"} <= set(CODES)
     assert {("TESTLINK", 7), ("RESPONSE", 0x80), ("FIRSTCONTACT", 8), ("ECNECT1", 1)} <= BARE
 
 

@@ -22,13 +22,13 @@ first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last)
 }
 
 typedef struct {
-    smcr_message_t *first, *last; /* NULL: it is empty */
+    smcr_completion_t *first, *last; /* NULL: it is empty */
 } list_t;
 
 static void
 append(list_t *list, smcr_slab_t *slab, smcr_when_t begin)
 {
-    smcr_message_t *message = smcr_slab_new(slab, sizeof *message);
+    smcr_completion_t *message = smcr_slab_new(slab, sizeof *message);
 
     message->frame = begin.frame;
     message->time = begin.time;
@@ -39,8 +39,8 @@ append(list_t *list, smcr_slab_t *slab, smcr_when_t begin)
     list->last = message;
 }
 
-const smcr_message_t *
-smcr_message_next(const smcr_message_t *message)
+const smcr_completion_t *
+smcr_completion_next(const smcr_completion_t *message)
 {
     return smcr_slab_beside(message, message->next);
 }
@@ -57,9 +57,9 @@ asked_at(const smcr_flow_t *flow, smcr_psn_t fetch)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
-const smcr_message_t *
-smcr_completed(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
-               smcr_psn_t fetch)
+const smcr_completion_t *
+smcr_completion_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
+                   smcr_psn_t fetch)
 {
     list_t complete = {NULL, NULL};
     smcr_when_t asked = asked_at(flow, fetch);

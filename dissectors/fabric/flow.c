@@ -103,7 +103,7 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
 static void
 learn_mtu(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet)
 {
-    if (!smcr_is_full(packet->opcode & (uint8_t)~SMCR_MASK_SERVICE))
+    if (!smcr_ib_is_full(packet->opcode & (uint8_t)~SMCR_MASK_SERVICE))
         return;
     set_mtu(flow, packet->payload_length);
     set_mtu(reverse, packet->payload_length);
@@ -137,38 +137,39 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
         flow->unproven = 0;
 }
 
-smcr_coverage_t
+smcr_flow_coverage_t
 smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
     bool plain = packet->opcode == SMCR_RC_ACK;
-    uint8_t kind = plain ? smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
-                         : SMCR_SYNDROME_ACK;
+    uint8_t kind = plain ? smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
+                         : SMCR_IB_SYNDROME_ACK;
 
     if (!flow->first || (plain && !packet->has_aeth) || is_far(flow, packet->psn))
-        return (smcr_coverage_t){.psn = 0};
+        return (smcr_flow_coverage_t){.psn = 0};
     smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
-    return (smcr_coverage_t){psn, kind == SMCR_SYNDROME_ACK ? psn : psn - 1, kind};
+    return (smcr_flow_coverage_t){psn, kind == SMCR_IB_SYNDROME_ACK ? psn : psn - 1, kind};
 }
 
 /* A response to the requests of `flow`. */
 static void
 take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
-    smcr_coverage_t said = smcr_flow_coverage(flow, packet);
+    smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
 
     if (packet->opcode == SMCR_RC_ACK && !packet->has_aeth)
         return;
     flow->acknowledged = true;
     if (!flow->first)
-        flow->early = (smcr_early_t){true, packet->syndrome, packet->psn, packet->when};
+        flow->early = (smcr_flow_early_t){true, packet->syndrome, packet->psn, packet->when};
     if (!said.psn)
         return;
     cover(flow, said.taken);
-    if (said.kind == SMCR_SYNDROME_ACK)
+    if (said.kind == SMCR_IB_SYNDROME_ACK)
         return;
-    int code = smcr_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
-    smcr_steps_nak(&flow->steps, scope, said.psn, said.kind == SMCR_SYNDROME_RNR_NAK,
-                   said.kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE, packet->when);
+    int code = smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
+    smcr_steps_nak(&flow->steps, scope, said.psn, said.kind == SMCR_IB_SYNDROME_RNR_NAK,
+                   said.kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE,
+                   packet->when);
     prove_discarded(flow, said.psn, packet->when.frame);
 }
 
@@ -203,14 +204,14 @@ gap_before(const smcr_flow_t *flow, smcr_psn_t psn)
 static void
 add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
 {
-    smcr_ranges_append(&flow->gaps, scope, SMCR_GAPS_KEPT, (smcr_range_t){from, to, frame});
+    smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, (smcr_range_t){from, to, frame});
 }
 
 /* `psn` has come after all. */
 static void
 fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
-    smcr_ranges_remove(&flow->gaps, scope, SMCR_GAPS_KEPT, psn, psn + 1);
+    smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 }
 
 /* A request with a right ICRC has `psn`: those with wrong ones before it become a gap. */
@@ -237,7 +238,7 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 /* A PSN above all before it. */
 static void
 take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
-         smcr_verdict_t *verdict)
+         smcr_flow_verdict_t *verdict)
 {
     smcr_psn_t psn = verdict->psn;
 
@@ -249,13 +250,13 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     if (packet->opcode < SMCR_RC_OPCODES && !packet->corrupt)
         verdict->gap_frame = gap_before(flow, psn);
     bool behind = verdict->gap_frame != 0;
-    verdict->order = behind ? SMCR_PACKET_IS_BEHIND : SMCR_PACKET_IS_NEXT;
+    verdict->order = behind ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
     flow->highest = psn;
     if (packet->corrupt && !flow->corrupt)
         flow->corrupt = psn;
     smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);
     if (behind && seen) {
-        verdict->discarded = smcr_seen_more(seen, scope)->proof = wmem_new0(scope, uint32_t);
+        verdict->discarded = smcr_seen_rare(seen, scope)->proof = wmem_new0(scope, uint32_t);
         flow->unproven = flow->unproven ? flow->unproven : psn;
     }
     if (packet->opcode == SMCR_RC_READ_REQUEST)
@@ -264,9 +265,9 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 
 static void
 take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
-          smcr_verdict_t *verdict)
+          smcr_flow_verdict_t *verdict)
 {
-    verdict->order = SMCR_PACKET_IS_LATE;
+    verdict->order = SMCR_FLOW_IS_LATE;
     if (!packet->corrupt)
         fill_gap(flow, scope, verdict->psn);
     verdict->original = false;
@@ -283,14 +284,14 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 
 /* Sent for the fourth time: three repeats without an answer since the first. */
 static bool
-is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_more_t *seen)
+is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_rare_t *seen)
 {
     enum { REPEATS = 3 };
 
     if (!reverse || !reverse->carried)
         return false;
-    if (seen->heard != reverse->carried) {
-        seen->heard = reverse->carried;
+    if (seen->reverse_packets_before != reverse->carried) {
+        seen->reverse_packets_before = reverse->carried;
         seen->repeats = 0;
     }
     if (seen->repeats < REPEATS)
@@ -327,11 +328,11 @@ arrive(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 
 static void
 take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-            const smcr_sent_t *packet, smcr_verdict_t *verdict)
+            const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
 {
     smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
 
-    verdict->order = SMCR_PACKET_IS_REPEAT;
+    verdict->order = SMCR_FLOW_IS_REPEAT;
     verdict->taken = flow->taken >= verdict->psn;
     verdict->first = first_of(flow, verdict->psn);
     verdict->original = seen && seen->frame == verdict->first.frame && !seen->late;
@@ -341,7 +342,7 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
         remember(flow, scope, verdict->psn, packet);
         return;
     }
-    smcr_seen_more_t *more = smcr_seen_more(seen, scope);
+    smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
     if (more->proof && !*more->proof && !verdict->taken)
         *more->proof = packet->when.frame;
     verdict->refused = more->proof && *more->proof;
@@ -358,59 +359,59 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
 
 /* What is behind a gap waits. It also waits when the gap is filled, for the sender may send it
  * again now; but a packet above all before it shows that the sender has gone on. */
-static smcr_fate_t
-fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_verdict_t *verdict)
+static smcr_flow_fate_t
+fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
-    bool is_known = verdict->order == SMCR_PACKET_IS_REPEAT && !verdict->replaces;
+    bool is_known = verdict->order == SMCR_FLOW_IS_REPEAT && !verdict->replaces;
     bool reliable = packet->opcode < SMCR_RC_OPCODES;
-    bool is_next = verdict->order == SMCR_PACKET_IS_NEXT; /* so there is no gap before it */
+    bool is_next = verdict->order == SMCR_FLOW_IS_NEXT; /* so there is no gap before it */
     bool waits = !is_next && (verdict->psn > flow->in_order || gap_before(flow, verdict->psn));
 
     if (packet->corrupt)
-        return SMCR_FATE_DROP;
+        return SMCR_FLOW_FATE_DROP;
     if (verdict->psn < flow->in_order)
-        return is_known ? SMCR_FATE_DROP : SMCR_FATE_TOO_LATE;
+        return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_TOO_LATE;
     if (reliable && waits)
-        return is_known ? SMCR_FATE_DROP : SMCR_FATE_WAIT;
+        return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_WAIT;
     flow->in_order = verdict->psn + 1;
-    return SMCR_FATE_TAKE;
+    return SMCR_FLOW_FATE_TAKE;
 }
 
 static void
 take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-          const smcr_sent_t *packet, smcr_psn_t highest, smcr_verdict_t *verdict)
+          const smcr_sent_t *packet, smcr_psn_t highest, smcr_flow_verdict_t *verdict)
 {
     smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
-    bool repeat = verdict->order == SMCR_PACKET_IS_REPEAT;
+    bool repeat = verdict->order == SMCR_FLOW_IS_REPEAT;
     smcr_psn_t read = smcr_reads_find(flow->reads, verdict->psn);
-    smcr_request_t request = {
+    smcr_step_request_t request = {
         .psn = verdict->psn,
         .highest = highest,
         .taken = flow->taken,
         .frame = packet->when.frame,
         .step = repeat && seen && seen->more ? seen->more->step : 0,
-        .guess = repeat && seen && seen->more ? seen->more->guess : 0,
+        .candidate_step = repeat && seen && seen->more ? seen->more->candidate_step : 0,
         .repeat = repeat,
-        .late = verdict->order == SMCR_PACKET_IS_LATE,
+        .late = verdict->order == SMCR_FLOW_IS_LATE,
         .proven = repeat && verdict->first.frame && packet->ip_id >= 0 &&
                   smcr_ids_change(&flow->ids),
         .read = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != 0,
         .within = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != verdict->psn,
-        .heard = reverse && reverse->carried,
+        .reverse_has_carried = reverse && reverse->carried,
     };
 
     verdict->step = smcr_steps_take(&flow->steps, scope, &request);
-    if (seen && (seen->more || request.step || request.guess)) {
-        smcr_seen_more_t *more = smcr_seen_more(seen, scope);
+    if (seen && (seen->more || request.step || request.candidate_step)) {
+        smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
         more->step = request.step;
-        more->guess = request.guess;
+        more->candidate_step = request.candidate_step;
     }
 }
 
 /* Finds the place of a request among those of the flow, or begins anew with it. */
 static void
 unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
-       smcr_verdict_t *verdict)
+       smcr_flow_verdict_t *verdict)
 {
     if (packet->corrupt) {
         verdict->psn = flow->first ? smcr_psn_near(flow->highest, packet->psn) : 0;
@@ -441,7 +442,7 @@ comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 /* A request that is no copy. */
 static void
 take_own(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-         const smcr_sent_t *packet, smcr_verdict_t *verdict)
+         const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
 {
     smcr_psn_t highest = flow->highest;
 
@@ -460,18 +461,18 @@ take_own(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
 
 static void
 take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-             const smcr_sent_t *packet, smcr_verdict_t *verdict)
+             const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
 {
     unwrap(flow, scope, packet, verdict);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
     uint32_t copied = copied_frame(flow, seen, packet);
 
     if (copied) {
-        verdict->order = SMCR_PACKET_IS_COPY;
-        verdict->fate = SMCR_FATE_DROP;
+        verdict->order = SMCR_FLOW_IS_COPY;
+        verdict->fate = SMCR_FLOW_FATE_DROP;
         verdict->first = (smcr_when_t){copied, seen->time};
     } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
-        verdict->fate = SMCR_FATE_DROP; /* its PSN may be what is wrong */
+        verdict->fate = SMCR_FLOW_FATE_DROP; /* its PSN may be what is wrong */
     } else {
         take_own(flow, reverse, scope, packet, verdict);
     }
@@ -482,14 +483,14 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
 static bool
 is_request(uint8_t opcode)
 {
-    return opcode < SMCR_RD && !smcr_is_response(opcode & (uint8_t)~SMCR_MASK_SERVICE);
+    return opcode < SMCR_RD && !smcr_ib_is_response(opcode & (uint8_t)~SMCR_MASK_SERVICE);
 }
 
-smcr_verdict_t
+smcr_flow_verdict_t
 smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet)
 {
-    smcr_verdict_t verdict = {.first = packet->when, .original = true};
+    smcr_flow_verdict_t verdict = {.first = packet->when, .original = true};
     bool copy;
 
     if (!packet->corrupt) {
@@ -497,12 +498,12 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
         learn_mtu(flow, reverse, packet);
     }
     if (packet->corrupt && !is_request(packet->opcode)) {
-        verdict.fate = SMCR_FATE_DROP; /* it answers nothing */
-    } else if (smcr_is_response(packet->opcode)) {
+        verdict.fate = SMCR_FLOW_FATE_DROP; /* it answers nothing */
+    } else if (smcr_ib_is_response(packet->opcode)) {
         uint32_t before = smcr_responses_take(&flow->responses, scope, packet,
                                               smcr_ids_tell_copies(&flow->ids), &copy);
         if (before) {
-            verdict.order = copy ? SMCR_PACKET_IS_COPY : SMCR_PACKET_IS_REPEAT;
+            verdict.order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
             verdict.first = (smcr_when_t){before, 0};
         }
         if (reverse && !copy)
@@ -510,7 +511,7 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     } else {
         take_request(flow, reverse, scope, packet, &verdict);
     }
-    flow->carried += verdict.order != SMCR_PACKET_IS_COPY && !packet->corrupt;
+    flow->carried += verdict.order != SMCR_FLOW_IS_COPY && !packet->corrupt;
     return verdict;
 }
 

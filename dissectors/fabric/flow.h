@@ -23,25 +23,25 @@
 #include "step_back.h"
 
 typedef enum {
-    SMCR_PACKET_IS_NEXT,
-    SMCR_PACKET_IS_REPEAT, /* the flow had the PSN before */
-    SMCR_PACKET_IS_LATE,   /* it was absent until now */
-    SMCR_PACKET_IS_BEHIND, /* a gap */
-    SMCR_PACKET_IS_COPY,   /* made by the network */
-} smcr_order_t;
+    SMCR_FLOW_IS_NEXT,
+    SMCR_FLOW_IS_REPEAT,   /* the flow had the PSN before */
+    SMCR_FLOW_IS_LATE,     /* it was absent until now */
+    SMCR_FLOW_IS_BEHIND,   /* a gap */
+    SMCR_FLOW_IS_COPY,     /* made by the network */
+} smcr_flow_order_t;
 
 /* What becomes of a request at the receiver, as far as the capture tells. */
 typedef enum {
-    SMCR_FATE_TAKE,  /* it is taken in, after all before it that wait */
-    SMCR_FATE_WAIT,  /* until what is before it comes, or an acknowledgement covers it */
-    SMCR_FATE_DROP,  /* it changes nothing: the same was taken in before, or waits */
-    SMCR_FATE_TOO_LATE, /* it was taken in before, but the capture has it only now */
-} smcr_fate_t;
+    SMCR_FLOW_FATE_TAKE, /* it is taken in, after all before it that wait */
+    SMCR_FLOW_FATE_WAIT, /* until what is before it comes, or an acknowledgement covers it */
+    SMCR_FLOW_FATE_DROP, /* it changes nothing: the same was taken in before, or waits */
+    SMCR_FLOW_FATE_TOO_LATE, /* it was taken in before, but the capture has it only now */
+} smcr_flow_fate_t;
 
 /* What is said of a packet. */
 typedef struct {
-    smcr_order_t order;
-    smcr_fate_t fate;        /* of a request */
+    smcr_flow_order_t order;
+    smcr_flow_fate_t fate;   /* of a request */
     smcr_psn_t psn;          /* unwrapped */
     smcr_when_t first;       /* repeat, copy: its first packet, frame 0 when that is forgotten;
                                 else the packet itself */
@@ -55,7 +55,7 @@ typedef struct {
     smcr_step_back_t *step;  /* to which it belongs; NULL: to none */
     uint32_t *discarded;     /* behind a gap: frame that proves that the receiver discarded it; 0
                                 until then. NULL: it is not behind one */
-} smcr_verdict_t;
+} smcr_flow_verdict_t;
 
 /* An acknowledgement that the capture has before the first request. */
 typedef struct {
@@ -63,9 +63,9 @@ typedef struct {
     uint8_t syndrome;
     uint32_t psn;
     smcr_when_t when;
-} smcr_early_t;
+} smcr_flow_early_t;
 
-#define SMCR_GAPS_KEPT 32
+#define SMCR_FLOW_GAPS_KEPT 32
 
 /* All zeros: nothing has been sent. Its four PSNs, where the capture lacks 106:
  *
@@ -87,7 +87,7 @@ typedef struct {
     smcr_seen_t seen;
     smcr_steps_t steps;
     smcr_ids_t ids;
-    smcr_early_t early;
+    smcr_flow_early_t early;
     smcr_psn_t unproven; /* first packet behind a gap that nothing proves discarded; 0: none */
     smcr_reads_t *reads;         /* NULL: there has been none */
     smcr_responses_t *responses; /* NULL: there has been none */
@@ -99,8 +99,8 @@ void smcr_flow_start(smcr_flow_t *flow, uint32_t psn);
 /* The next packet of a flow in the capture. `reverse` is what the peer sends, NULL when that is not
  * known; an acknowledgement changes it. A corrupt packet was sent, but is not received. What the
  * verdict points to lives as long as `scope`. */
-smcr_verdict_t smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
-                              const smcr_sent_t *packet);
+smcr_flow_verdict_t smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
+                                   const smcr_sent_t *packet);
 
 /* Whether a request with `psn` begins a new life of the queue pair: it is far from all others. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
@@ -109,11 +109,11 @@ bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 typedef struct {
     smcr_psn_t psn;   /* that it names; 0: it says nothing */
     smcr_psn_t taken; /* everything up to here has been taken in: a NAK covers what is before it */
-    uint8_t kind;     /* enum smcr_syndrome_kind */
-} smcr_coverage_t;
+    uint8_t kind;     /* enum smcr_ib_syndrome_kind */
+} smcr_flow_coverage_t;
 
 /* What the response says of the requests of `flow`. */
-smcr_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet);
+smcr_flow_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet);
 
 /* The request with `psn` as it was first sent, NULL when it has not been seen or was long ago. */
 const smcr_seen_packet_t *smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn);

@@ -45,8 +45,8 @@ mask_local(uint8_t *lrh, bool global)
         lrh[0] |= 0xf0;
         return;
     }
-    mask(lrh, SMCR_LRH_LENGTH);
-    mask_global(lrh + SMCR_LRH_LENGTH);
+    mask(lrh, SMCR_IB_LRH_LENGTH);
+    mask_global(lrh + SMCR_IB_LRH_LENGTH);
 }
 
 static void
@@ -55,7 +55,7 @@ mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
     if (start == SMCR_ICRC_IPV4)
         mask_ipv4(headers);
     else if (start == SMCR_ICRC_LRH)
-        mask_local(headers, bth > SMCR_LRH_LENGTH);
+        mask_local(headers, bth > SMCR_IB_LRH_LENGTH);
     else
         mask_global(headers);
     if (start == SMCR_ICRC_IPV4 || start == SMCR_ICRC_IPV6)
@@ -66,9 +66,10 @@ mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
 uint32_t
 smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth, size_t length)
 {
-    static const uint8_t no_lrh[SMCR_LRH_LENGTH] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t no_lrh[SMCR_IB_LRH_LENGTH] = {0xff, 0xff, 0xff, 0xff,
+                                                       0xff, 0xff, 0xff, 0xff};
     uint8_t headers[SMCR_ICRC_HEADERS_MAX];
-    size_t count = bth + SMCR_BTH_LENGTH;
+    size_t count = bth + SMCR_IB_BTH_LENGTH;
 
     ws_assert(count <= sizeof headers && count <= length);
     memcpy(headers, packet, count);

@@ -23,23 +23,23 @@ typedef enum {
 } smcr_icrc_start_t;
 
 /* Most bytes from the first header to the end of the BTH: IPv4 with options, UDP, BTH. */
-#define SMCR_ICRC_HEADERS_MAX (60 + 8 + SMCR_BTH_LENGTH)
+#define SMCR_ICRC_HEADERS_MAX (60 + 8 + SMCR_IB_BTH_LENGTH)
 
 /* The ICRC of a packet. */
 typedef struct {
-    smcr_icrc_status_t status;
+    smcr_ib_icrc_status_t status;
     uint8_t sender[SMCR_GID_LENGTH]; /* GID; of local InfiniBand packets the LID, in the last two */
     uint32_t computed; /* first byte on the wire is the highest; not where unverified */
     uint32_t found;    /* in the packet: first byte on the wire is the highest */
     int offset;        /* of it in the packet's buffer, negative: it is not there */
-    bool told;         /* an event of the packet's record tells that it is wrong */
+    bool reported;     /* an event of the packet's record tells that it is wrong */
     bool doubted;      /* with this packet its sender's turn out to mean nothing */
 } smcr_icrc_t;
 
 /* Computes the ICRC of a packet.
  *
  * start: the header that `packet` begins with. bth: offset of the BTH, at most
- * SMCR_ICRC_HEADERS_MAX - SMCR_BTH_LENGTH. length: bytes from the first header to the one before
+ * SMCR_ICRC_HEADERS_MAX - SMCR_IB_BTH_LENGTH. length: bytes from the first header to the one before
  * the ICRC, the BTH among them.
  *
  * Returns it as Wireshark shows infiniband.invariant.crc: the first byte on the wire is the

@@ -8,26 +8,26 @@
 
 /* Whether an earlier CNP has answered the open marks: it came before the pair was known. */
 static bool
-is_answered(const smcr_marks_t *marked, const smcr_when_t *cnp)
+is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
 {
     return marked->open && cnp->frame > marked->open->first.frame;
 }
 
-const smcr_ce_t *
-smcr_marks_ce(smcr_marks_t *marks, const smcr_marks_t *peer, wmem_allocator_t *scope,
-              smcr_when_t when)
+const smcr_ecn_ce_t *
+smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
+                 smcr_when_t when)
 {
     if (!marks->open || (peer && is_answered(marks, &peer->cnp))) {
-        marks->open = wmem_new0(scope, smcr_ce_t);
+        marks->open = wmem_new0(scope, smcr_ecn_ce_t);
         marks->open->first = when;
     }
     return marks->open;
 }
 
-smcr_cnp_t
-smcr_marks_cnp(smcr_marks_t *marks, smcr_marks_t *peer, smcr_when_t when)
+smcr_ecn_cnp_t
+smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when)
 {
-    smcr_cnp_t cnp = {.before = marks->cnp};
+    smcr_ecn_cnp_t cnp = {.before = marks->cnp};
 
     marks->cnp = when;
     if (!peer || !peer->open)

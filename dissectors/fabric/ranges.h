@@ -14,7 +14,7 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-#define SMCR_STREAM_RANGES 16 /* at most, of the bytes of a stream */
+#define SMCR_RANGES_OF_STREAM 16 /* at most, of the bytes of a stream */
 
 typedef struct {
     uint64_t from, to; /* `to` is the first behind it */

@@ -41,7 +41,7 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
         *copy = changes && packet->ip_id >= 0 && (seen->id == id || last == id);
         uint32_t before = *copy && seen->id != id ? smcr_seen_last_frame(seen) : seen->frame;
         if (!*copy) {
-            smcr_seen_more_t *more = smcr_seen_more(seen, scope);
+            smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
             more->last_id = id;
             more->last_frame = packet->when.frame;
         }

@@ -70,18 +70,18 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
         .id = (uint16_t)packet->ip_id,
         .corrupt = packet->corrupt,
         .arrived = !packet->corrupt,
-        .fetches = smcr_is_fetch(packet->opcode),
-        .begins = smcr_begins_message(packet->opcode),
-        .ends = smcr_ends_message(packet->opcode),
+        .fetches = smcr_ib_is_fetch(packet->opcode),
+        .begins = smcr_ib_begins_message(packet->opcode),
+        .ends = smcr_ib_ends_message(packet->opcode),
     };
     return slot;
 }
 
-smcr_seen_more_t *
-smcr_seen_more(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
+smcr_seen_rare_t *
+smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
 {
     if (!packet->more) {
-        packet->more = wmem_new0(scope, smcr_seen_more_t);
+        packet->more = wmem_new0(scope, smcr_seen_rare_t);
         packet->more->last_frame = packet->frame;
         packet->more->last_id = packet->id;
     }

@@ -18,19 +18,19 @@
 
 /* Rarely set members: of packets that came behind a gap, or were sent again. */
 typedef struct {
-    uint32_t *proof;     /* see smcr_verdict_t.discarded; NULL: it came in order */
+    uint32_t *proof;     /* see smcr_flow_verdict_t.discarded; NULL: it came in order */
     uint32_t last_frame; /* of its last packet that is not corrupt */
     uint32_t step;       /* number of the step back in which it was sent last; 0: in none */
-    uint32_t guess;      /* the step it belongs to if the open candidate proves to be one */
-    uint32_t heard;      /* packets of the reverse flow when `repeats` began to count */
+    uint32_t candidate_step; /* the step it belongs to if the open candidate proves to be one */
+    uint32_t reverse_packets_before; /* packets of the reverse flow when `repeats` began to count */
     uint16_t last_id;    /* IPv4 identification of the last packet */
     uint8_t repeats;     /* since the reverse flow was heard last */
-} smcr_seen_more_t;
+} smcr_seen_rare_t;
 
 typedef struct {
     smcr_psn_t psn;         /* 0: the slot is free */
     uint64_t time;          /* of its first packet, nanoseconds since the epoch */
-    smcr_seen_more_t *more; /* NULL: nothing */
+    smcr_seen_rare_t *more; /* NULL: nothing */
     uint32_t frame;         /* of its first packet */
     uint16_t id;            /* IPv4 identification of that */
     bool late : 1;          /* its first packet in the capture was: others may have gone before */
@@ -51,7 +51,7 @@ typedef struct {
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
 /* The rarely set members, allocated when they are first asked for. */
-smcr_seen_more_t *smcr_seen_more(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
+smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
 /* Frame and IPv4 identification of the last packet that is not corrupt. */
 uint32_t smcr_seen_last_frame(const smcr_seen_packet_t *packet);

@@ -16,7 +16,7 @@ typedef struct {
     uint64_t time;  /* nanoseconds since the epoch */
 } smcr_when_t;
 
-#define SMCR_NO_IP_ID (-1)
+#define SMCR_SENT_NO_IP_ID (-1)
 
 typedef struct {
     smcr_when_t when;
@@ -26,7 +26,7 @@ typedef struct {
     uint32_t psn;            /* 24 bits */
     uint32_t payload_length; /* bytes, without padding */
     uint32_t dma_length;     /* of the RETH, bytes; 0: it has none */
-    int32_t ip_id;           /* IPv4 identification, or SMCR_NO_IP_ID */
+    int32_t ip_id;           /* IPv4 identification, or SMCR_SENT_NO_IP_ID */
     bool corrupt;            /* its ICRC is wrong: it was sent, but not received */
 } smcr_sent_t;
 

@@ -12,7 +12,7 @@
 #include <wsutil/wslog.h>
 
 #define UNIT 4 /* bytes: numbers count these */
-#define BLOCK_UNITS (SLAB_SIZE / UNIT)
+#define BLOCK_UNITS (SMCR_SLAB_SIZE / UNIT)
 #define BLOCKS_MAX (UINT32_MAX / BLOCK_UNITS)
 #define BLOCKS_AT_ONCE 32 /* one is lost, since wmem's memory begins anywhere */
 
@@ -21,16 +21,17 @@ typedef struct smcr_slab_block {
     uint32_t index;
 } block_t;
 
-_Static_assert((SLAB_SIZE & (SLAB_SIZE - 1)) == 0, "blocks are found by the bits of addresses");
-_Static_assert(sizeof(block_t) <= SLAB_SIZE - SMCR_SLAB_ENTRY_MAX, "blocks begin with this");
+_Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
+               "blocks are found by the bits of addresses");
+_Static_assert(sizeof(block_t) <= SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX, "blocks begin with this");
 
 static void
 get_memory(smcr_slab_t *slab)
 {
-    uint8_t *memory = wmem_alloc(slab->scope, BLOCKS_AT_ONCE * (size_t)SLAB_SIZE);
-    size_t before = (size_t)((uintptr_t)memory & (SLAB_SIZE - 1));
+    uint8_t *memory = wmem_alloc(slab->scope, BLOCKS_AT_ONCE * (size_t)SMCR_SLAB_SIZE);
+    size_t before = (size_t)((uintptr_t)memory & (SMCR_SLAB_SIZE - 1));
 
-    slab->unused = memory + (SLAB_SIZE - before);
+    slab->unused = memory + (SMCR_SLAB_SIZE - before);
     slab->unused_count = BLOCKS_AT_ONCE - 1;
 }
 
@@ -47,8 +48,8 @@ begin_block(smcr_slab_t *slab)
     block_t *block = (block_t *)(void *)slab->unused;
     *block = (block_t){slab, slab->count};
     slab->blocks[slab->count++] = block;
-    slab->used = SLAB_SIZE - SMCR_SLAB_ENTRY_MAX;
-    slab->unused += SLAB_SIZE;
+    slab->used = SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX;
+    slab->unused += SMCR_SLAB_SIZE;
     slab->unused_count--;
 }
 
@@ -58,7 +59,7 @@ smcr_slab_new(smcr_slab_t *slab, size_t size)
     size = (size + UNIT - 1) & ~(size_t)(UNIT - 1);
     if (size > SMCR_SLAB_ENTRY_MAX)
         return wmem_alloc0(slab->scope, size);
-    if (slab->count == 0 || slab->used + size > SLAB_SIZE)
+    if (slab->count == 0 || slab->used + size > SMCR_SLAB_SIZE)
         begin_block(slab);
     void *entry = (uint8_t *)slab->blocks[slab->count - 1] + slab->used;
     slab->used += size;
@@ -68,7 +69,7 @@ smcr_slab_new(smcr_slab_t *slab, size_t size)
 static const block_t *
 block_of(const void *entry)
 {
-    uintptr_t within = (uintptr_t)entry & (SLAB_SIZE - 1);
+    uintptr_t within = (uintptr_t)entry & (SMCR_SLAB_SIZE - 1);
 
     return (const block_t *)(const void *)((const uint8_t *)entry - within);
 }
@@ -76,7 +77,7 @@ block_of(const void *entry)
 uint32_t
 smcr_slab_number(const void *entry)
 {
-    uint32_t within = (uint32_t)((uintptr_t)entry & (SLAB_SIZE - 1));
+    uint32_t within = (uint32_t)((uintptr_t)entry & (SMCR_SLAB_SIZE - 1));
 
     return entry ? block_of(entry)->index * BLOCK_UNITS + within / UNIT : 0;
 }

@@ -16,10 +16,10 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-#ifndef SLAB_SIZE /* fuzzers want small ones, so that the ends of blocks are seen */
-#define SLAB_SIZE 32768 /* bytes of a block: a power of two */
+#ifndef SMCR_SLAB_SIZE /* fuzzers want small ones, so that the ends of blocks are seen */
+#define SMCR_SLAB_SIZE 32768 /* bytes of a block: a power of two */
 #endif
-#define SMCR_SLAB_ENTRY_MAX (SLAB_SIZE - 16) /* bytes of an entry that has a number */
+#define SMCR_SLAB_ENTRY_MAX (SMCR_SLAB_SIZE - 16) /* bytes of an entry that has a number */
 
 /* All zeros but for the scope: nothing has been allocated. */
 typedef struct smcr_slab {

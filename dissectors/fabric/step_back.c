@@ -10,10 +10,10 @@
 
 /* ---- NAKs ---- */
 
-static smcr_nak_t *
+static smcr_step_nak_t *
 nak_of(smcr_steps_t *steps, smcr_psn_t psn)
 {
-    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++)
+    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++)
         if (steps->naks[i].psn == psn)
             return &steps->naks[i];
     return NULL;
@@ -23,15 +23,15 @@ void
 smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn, bool rnr,
                bool sequence, smcr_when_t when)
 {
-    smcr_nak_t *nak = nak_of(steps, psn);
+    smcr_step_nak_t *nak = nak_of(steps, psn);
 
     if (!rnr && !sequence)
         return;
     if (!steps->naks)
-        steps->naks = wmem_alloc0_array(scope, smcr_nak_t, SMCR_NAKS_KEPT);
-    smcr_nak_t all = nak ? *nak : (smcr_nak_t){.psn = psn};
-    smcr_nak_t *out = nak ? nak : steps->naks; /* else the oldest */
-    smcr_nak_t *last = &steps->naks[SMCR_NAKS_KEPT - 1];
+        steps->naks = wmem_alloc0_array(scope, smcr_step_nak_t, SMCR_STEP_NAKS_KEPT);
+    smcr_step_nak_t all = nak ? *nak : (smcr_step_nak_t){.psn = psn};
+    smcr_step_nak_t *out = nak ? nak : steps->naks; /* else the oldest */
+    smcr_step_nak_t *last = &steps->naks[SMCR_STEP_NAKS_KEPT - 1];
     memmove(out, out + 1, (size_t)(last - out) * sizeof *out);
     nak = last;
     *nak = all;
@@ -47,20 +47,20 @@ smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn, boo
 static bool
 is_asked_now(smcr_steps_t *steps, smcr_psn_t psn)
 {
-    const smcr_nak_t *nak = nak_of(steps, psn);
+    const smcr_step_nak_t *nak = nak_of(steps, psn);
 
     return nak && nak->fresh;
 }
 
 /* The NAK that makes the sender send the request again: it names its PSN, or one before that is
  * still to be sent again. NULL: there is none. */
-static const smcr_nak_t *
-find_nak(const smcr_steps_t *steps, const smcr_request_t *request)
+static const smcr_step_nak_t *
+find_nak(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
-    const smcr_nak_t *found = NULL;
+    const smcr_step_nak_t *found = NULL;
 
-    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++) {
-        const smcr_nak_t *nak = &steps->naks[i];
+    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++) {
+        const smcr_step_nak_t *nak = &steps->naks[i];
         bool open = nak->psn == request->psn || nak->psn > request->taken;
         if (nak->psn && nak->psn <= request->psn && open && (!found || nak->psn > found->psn))
             found = nak;
@@ -71,12 +71,12 @@ find_nak(const smcr_steps_t *steps, const smcr_request_t *request)
 /* ---- steps ---- */
 
 static bool
-is_in_step(smcr_steps_t *steps, const smcr_request_t *request)
+is_in_step(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
     smcr_psn_t psn = request->psn;
     bool over = steps->passed && steps->end <= request->taken;
-    bool sent = request->step == steps->number || request->guess == steps->number;
-    const smcr_nak_t *nak = nak_of(steps, psn);
+    bool sent = request->step == steps->number || request->candidate_step == steps->number;
+    const smcr_step_nak_t *nak = nak_of(steps, psn);
     bool asked = nak && nak->step == steps->number;
 
     return steps->step && !over && !asked && !request->within && psn >= steps->first &&
@@ -87,12 +87,12 @@ is_in_step(smcr_steps_t *steps, const smcr_request_t *request)
 static void
 follow_naks(smcr_steps_t *steps, smcr_psn_t first, uint32_t followed)
 {
-    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++) {
-        smcr_nak_t *nak = &steps->naks[i];
+    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++) {
+        smcr_step_nak_t *nak = &steps->naks[i];
         if (nak->arrival > followed)
             nak->step = steps->number;
         else if (nak->psn == first)
-            *nak = (smcr_nak_t){.psn = 0};
+            *nak = (smcr_step_nak_t){.psn = 0};
     }
 }
 
@@ -108,10 +108,10 @@ begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t f
 /* Whether the request may have overtaken others that the sender sends because of a NAK: since the
  * last step a NAK has named a PSN before it, and no step has followed that. */
 static bool
-may_overtake(const smcr_steps_t *steps, const smcr_request_t *request)
+may_overtake(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
-    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++) {
-        const smcr_nak_t *nak = &steps->naks[i];
+    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++) {
+        const smcr_step_nak_t *nak = &steps->naks[i];
         if (nak->psn && nak->psn < request->psn && nak->step == steps->number)
             return true;
     }
@@ -119,12 +119,12 @@ may_overtake(const smcr_steps_t *steps, const smcr_request_t *request)
 }
 
 /* Of a request that is certainly sent again. */
-static smcr_cause_t
-cause_of(const smcr_steps_t *steps, const smcr_request_t *request, const smcr_nak_t *nak)
+static smcr_step_cause_t
+cause_of(const smcr_steps_t *steps, const smcr_step_request_t *request, const smcr_step_nak_t *nak)
 {
     if (nak)
         return nak->rnr ? SMCR_CAUSE_RNR : SMCR_CAUSE_NAK;
-    if (!request->heard)
+    if (!request->reverse_has_carried)
         return SMCR_CAUSE_UNKNOWN;
     if (request->read)
         return SMCR_CAUSE_READ;
@@ -132,7 +132,7 @@ cause_of(const smcr_steps_t *steps, const smcr_request_t *request, const smcr_na
 }
 
 static smcr_step_back_t *
-new_step(wmem_allocator_t *scope, uint32_t frame, smcr_cause_t cause)
+new_step(wmem_allocator_t *scope, uint32_t frame, smcr_step_cause_t cause)
 {
     smcr_step_back_t *step = wmem_new(scope, smcr_step_back_t);
 
@@ -142,7 +142,7 @@ new_step(wmem_allocator_t *scope, uint32_t frame, smcr_cause_t cause)
 
 /* When the NAK came that asks for this very request. */
 static smcr_when_t
-asked_at(const smcr_nak_t *nak, const smcr_request_t *request)
+asked_at(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
 {
     return nak && nak->psn == request->psn ? nak->when : (smcr_when_t){0, 0};
 }
@@ -150,11 +150,11 @@ asked_at(const smcr_nak_t *nak, const smcr_request_t *request)
 /* Nothing but the sender's going on from here can prove a late packet to be sent again, or a repeat
  * to be no copy. */
 static smcr_step_back_t *
-guess(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request)
+begin_candidate(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {
-    const smcr_nak_t *nak = find_nak(steps, request);
+    const smcr_step_nak_t *nak = find_nak(steps, request);
 
-    steps->guess = (smcr_guess_t){
+    steps->candidate = (smcr_step_candidate_t){
         .lone = new_step(scope, request->frame,
                          request->late ? SMCR_CAUSE_NONE : SMCR_CAUSE_UNKNOWN),
         .step = new_step(scope, request->frame, SMCR_CAUSE_NONE),
@@ -164,22 +164,22 @@ guess(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *reques
         .begin = nak ? nak->psn : request->psn,
         .cause = (uint8_t)cause_of(steps, request, nak),
     };
-    steps->guess.step->nak = asked_at(nak, request);
-    return steps->guess.lone;
+    steps->candidate.step->nak = asked_at(nak, request);
+    return steps->candidate.lone;
 }
 
 /* A packet that is in no step begins one, or may turn out to. */
 static smcr_step_back_t *
-start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request)
+start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {
-    const smcr_nak_t *nak = find_nak(steps, request);
+    const smcr_step_nak_t *nak = find_nak(steps, request);
     bool again = request->psn == steps->before && !request->proven &&
                  !is_asked_now(steps, request->psn);
 
     if (request->repeat && again)
         return new_step(scope, request->frame, SMCR_CAUSE_UNKNOWN);
     if (request->late || !(nak || request->read || request->proven))
-        return guess(steps, scope, request);
+        return begin_candidate(steps, scope, request);
     smcr_step_back_t *step = new_step(scope, request->frame, cause_of(steps, request, nak));
     step->nak = asked_at(nak, request);
     begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn);
@@ -192,35 +192,35 @@ start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *reques
 /* The sender may have gone on from a packet; a repeat proves it. Returns what is said of the
  * request then, NULL when it belongs to no guess. */
 static smcr_step_back_t *
-check_guess(smcr_steps_t *steps, const smcr_request_t *request)
+check_guess(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
-    smcr_guess_t *guessed = &steps->guess;
-    smcr_step_back_t *step = guessed->step;
-    bool goes_on = guessed->lone && request->psn > guessed->last &&
+    smcr_step_candidate_t *candidate = &steps->candidate;
+    smcr_step_back_t *step = candidate->step;
+    bool goes_on = candidate->lone && request->psn > candidate->last &&
                    (request->repeat || request->late) && !is_asked_now(steps, request->psn);
 
     if (goes_on) {
-        guessed->last = request->psn;
+        candidate->last = request->psn;
         if (!request->repeat)
             return step;
-        guessed->lone->cause = step->cause = guessed->cause;
-        guessed->lone->nak = step->nak;
-        begin(steps, step, guessed->number, guessed->begin);
-        follow_naks(steps, steps->first, guessed->naks);
+        candidate->lone->cause = step->cause = candidate->cause;
+        candidate->lone->nak = step->nak;
+        begin(steps, step, candidate->number, candidate->begin);
+        follow_naks(steps, steps->first, candidate->naks);
         steps->end = request->highest;
         steps->position = request->psn;
     }
-    *guessed = (smcr_guess_t){.lone = NULL};
+    *candidate = (smcr_step_candidate_t){.lone = NULL};
     return goes_on ? step : NULL;
 }
 
 static smcr_step_back_t *
-take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request)
+take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {
     bool again = request->repeat || request->late;
 
     if (again && is_in_step(steps, request)) {
-        steps->guess = (smcr_guess_t){.lone = NULL};
+        steps->candidate = (smcr_step_candidate_t){.lone = NULL};
         steps->position = MAX(steps->position, request->psn);
         return steps->step;
     }
@@ -232,19 +232,19 @@ take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_request_t *request
 }
 
 smcr_step_back_t *
-smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_request_t *request)
+smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_step_request_t *request)
 {
-    if (request->guess == steps->number) /* it has turned out to be one */
-        request->step = request->guess;
+    if (request->candidate_step == steps->number) /* it has turned out to be one */
+        request->step = request->candidate_step;
     smcr_step_back_t *step = take(steps, scope, request);
-    const smcr_guess_t *guessed = &steps->guess;
+    const smcr_step_candidate_t *candidate = &steps->candidate;
 
     if (step && step == steps->step)
         request->step = steps->number;
-    else if (step && guessed->lone && (step == guessed->lone || step == guessed->step))
-        request->guess = guessed->number;
+    else if (step && candidate->lone && (step == candidate->lone || step == candidate->step))
+        request->candidate_step = candidate->number;
     steps->before = request->psn;
-    for (unsigned i = 0; steps->naks && i < SMCR_NAKS_KEPT; i++)
+    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++)
         steps->naks[i].fresh = false;
     return step;
 }

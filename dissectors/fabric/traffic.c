@@ -35,17 +35,17 @@ answered(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 }
 
 /* The messages that the response completes. */
-static const smcr_message_t *
+static const smcr_completion_t *
 complete(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
          smcr_psn_t psn, smcr_psn_t taken)
 {
-    smcr_psn_t from = MAX(requests->told, requests->flow.taken) + 1;
+    smcr_psn_t from = MAX(requests->completed_up_to, requests->flow.taken) + 1;
 
     if (taken < from)
         return NULL;
-    requests->told = taken;
-    return smcr_completed(&requests->flow, slab, from, taken,
-                          answered(&requests->flow, packet, psn));
+    requests->completed_up_to = taken;
+    return smcr_completion_of(&requests->flow, slab, from, taken,
+                              answered(&requests->flow, packet, psn));
 }
 
 static bool
@@ -57,18 +57,18 @@ was_sent_again(const smcr_flow_t *flow, smcr_psn_t psn)
     return seen && smcr_seen_last_frame(seen) != seen->frame;
 }
 
-smcr_answer_t
+smcr_traffic_answer_t
 smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet)
 {
     const smcr_flow_t *flow = &requests->flow;
-    smcr_coverage_t said = smcr_flow_coverage(flow, packet);
-    smcr_answer_t answer = {.taken = said.taken};
+    smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
+    smcr_traffic_answer_t answer = {.taken = said.taken};
 
     if (!said.psn)
         return answer;
     answer.again = said.taken <= flow->taken;
     answer.sent_again = was_sent_again(flow, said.psn);
-    if (said.kind == SMCR_SYNDROME_ACK)
+    if (said.kind == SMCR_IB_SYNDROME_ACK)
         answer.acks = request_of(flow, said.psn);
     else
         answer.refuses = request_of(flow, said.psn);
@@ -81,25 +81,26 @@ smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent
 void
 smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet)
 {
-    requests->told = MAX(requests->told, smcr_flow_coverage(&requests->flow, packet).taken);
+    requests->completed_up_to =
+        MAX(requests->completed_up_to, smcr_flow_coverage(&requests->flow, packet).taken);
 }
 
 void
 smcr_traffic_skip_all(smcr_traffic_t *requests)
 {
-    requests->told = MAX(requests->told, requests->flow.highest);
+    requests->completed_up_to = MAX(requests->completed_up_to, requests->flow.highest);
 }
 
-smcr_verdict_t
+smcr_flow_verdict_t
 smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                   const smcr_sent_t *packet)
 {
-    bool anew = !smcr_is_response(packet->opcode) && !packet->corrupt &&
+    bool anew = !smcr_ib_is_response(packet->opcode) && !packet->corrupt &&
                 smcr_flow_begins_anew(&traffic->flow, packet->psn);
-    smcr_verdict_t verdict = smcr_flow_take(&traffic->flow, reverse ? &reverse->flow : NULL, scope,
-                                            packet);
+    smcr_flow_verdict_t verdict =
+        smcr_flow_take(&traffic->flow, reverse ? &reverse->flow : NULL, scope, packet);
 
     if (anew)
-        traffic->told = 0;
+        traffic->completed_up_to = 0;
     return verdict;
 }

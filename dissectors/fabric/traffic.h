@@ -13,8 +13,9 @@
 /* All zeros: nothing has been received. */
 typedef struct {
     smcr_flow_t flow;
-    smcr_psn_t told;    /* messages up to here are complete, and no response tells so again */
-    smcr_marks_t marks;
+    smcr_psn_t completed_up_to; /* messages up to here are complete, and no response tells so
+                                   again */
+    smcr_ecn_marks_t marks;
 } smcr_traffic_t;
 
 /* What a response says of requests. */
@@ -24,13 +25,13 @@ typedef struct {
     bool sent_again;         /* that was sent more than once */
     smcr_when_t refuses;     /* the request that a NAK or RNR NAK refuses; frame 0: not known */
     smcr_psn_t taken;        /* everything up to this PSN is acknowledged; 0: nothing */
-    const smcr_message_t *completes; /* the messages that are complete now; NULL: none */
-} smcr_answer_t;
+    const smcr_completion_t *completes; /* the messages that are complete now; NULL: none */
+} smcr_traffic_answer_t;
 
 /* A response to `requests`; asked before smcr_traffic_take() judges the packet. What the answer
  * points to is in the slab. */
-smcr_answer_t smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab,
-                                  const smcr_sent_t *packet);
+smcr_traffic_answer_t smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab,
+                                          const smcr_sent_t *packet);
 
 /* An ACK that came before its flow was paired: what it completes counts as reported already. */
 void smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet);
@@ -39,7 +40,7 @@ void smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet);
 void smcr_traffic_skip_all(smcr_traffic_t *requests);
 
 /* The next packet, as smcr_flow_take() has it. */
-smcr_verdict_t smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
-                                 wmem_allocator_t *scope, const smcr_sent_t *packet);
+smcr_flow_verdict_t smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
+                                      wmem_allocator_t *scope, const smcr_sent_t *packet);
 
 #endif /* SMCR_FABRIC_TRAFFIC_H */

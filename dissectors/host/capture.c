@@ -62,11 +62,11 @@ smcr_capture_begin(void)
 }
 
 smcr_when_t
-smcr_when(const packet_info *pinfo)
+smcr_capture_when(const packet_info *pinfo)
 {
     uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
 
-    return (smcr_when_t){pinfo->num, seconds * SMCR_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
+    return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
 }
 
 void

@@ -25,7 +25,7 @@ void smcr_capture_begin(void);
 bool smcr_capture_is_read(void);
 
 /* Number and time of this frame, for the state. */
-smcr_when_t smcr_when(const packet_info *pinfo);
+smcr_when_t smcr_capture_when(const packet_info *pinfo);
 
 /* Called once at start. */
 void smcr_capture_register(void);

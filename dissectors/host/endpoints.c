@@ -29,7 +29,7 @@ smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr)
 unsigned
 smcr_endpoint_role(const smcr_conn_t *conn, int side)
 {
-    int direction = conn->lgr ? smcr_conn_direction(conn->lgr, side) : SMCR_SIDE_UNKNOWN;
+    int direction = conn->lgr ? smcr_conn_direction(conn->lgr, side) : SMCR_LGR_SIDE_UNKNOWN;
 
     return (unsigned)(direction < 0 ? side : direction);
 }
@@ -54,7 +54,7 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
 }
 
 void
-smcr_gid_from_address(const address *from, uint8_t gid[SMCR_GID_LENGTH])
+smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
 {
     memset(gid, 0, SMCR_GID_LENGTH);
     if (from->type == AT_IPv4 && from->len == SMCR_GID_IPV4_LENGTH)

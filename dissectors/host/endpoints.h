@@ -25,6 +25,6 @@ bool smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr
 unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
 
 /* Writes an address as a GID; addresses that are none become all zeros. */
-void smcr_gid_from_address(const address *from, uint8_t gid[SMCR_GID_LENGTH]);
+void smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH]);
 
 #endif /* SMCR_HOST_ENDPOINTS_H */

@@ -22,12 +22,12 @@
 
 /* What others have registered, from handoff until Wireshark ends. */
 static struct {
-    smcr_tcp_ids_t tcp;
+    smcr_handshake_tcp_ids_t tcp;
     dissector_handle_t clc;
 } known;
 
-const smcr_tcp_ids_t *
-smcr_tcp_ids(void)
+const smcr_handshake_tcp_ids_t *
+smcr_handshake_tcp_ids(void)
 {
     return &known.tcp;
 }
@@ -77,12 +77,12 @@ smcr_handshake_find(packet_info *pinfo)
     return conversation ? smcr_conn_of(smcr_capture_state(), conversation) : NULL;
 }
 
-static smcr_tcp_t
+static smcr_state_tcp_t
 describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
 {
     const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
     unsigned sender = !from_client;
-    smcr_tcp_t described = {
+    smcr_state_tcp_t described = {
         .conversation = conversation,
         .stream = tcp->stream,
         .ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4,
@@ -90,8 +90,8 @@ describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
 
     described.port[sender] = (uint16_t)pinfo->srcport;
     described.port[!sender] = (uint16_t)pinfo->destport;
-    smcr_gid_from_address(&pinfo->src, described.gid[sender]);
-    smcr_gid_from_address(&pinfo->dst, described.gid[!sender]);
+    smcr_endpoint_gid(&pinfo->src, described.gid[sender]);
+    smcr_endpoint_gid(&pinfo->dst, described.gid[!sender]);
     return described;
 }
 
@@ -102,7 +102,7 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     smcr_conn_t *conn = smcr_conn_of(smcr_capture_state(), conversation);
 
     if (!conn) {
-        smcr_tcp_t tcp = describe(pinfo, conversation, from_client);
+        smcr_state_tcp_t tcp = describe(pinfo, conversation, from_client);
         conn = smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, known.clc);
     }
@@ -162,8 +162,8 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
     address end;
 
     smcr_endpoint_tcp_address(conn, 0, &end);
-    smcr_gid_from_address(&end, client);
-    smcr_gid_from_address(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
+    smcr_endpoint_gid(&end, client);
+    smcr_endpoint_gid(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
     return pinfo->srcport == conn->port[0] && memcmp(source, client, SMCR_GID_LENGTH) == 0;
 }
 

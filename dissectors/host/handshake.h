@@ -18,9 +18,9 @@ typedef struct {
     int hf_stream;
     int hf_payload;
     int proto_data;
-} smcr_tcp_ids_t;
+} smcr_handshake_tcp_ids_t;
 
-const smcr_tcp_ids_t *smcr_tcp_ids(void);
+const smcr_handshake_tcp_ids_t *smcr_handshake_tcp_ids(void);
 
 /* Looks up what this file needs of others, the dissector `smcr` of CLC among them; called once,
  * after all protocols have registered. */

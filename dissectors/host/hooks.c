@@ -31,8 +31,8 @@
 /* Handles and heuristics live as long as the process; the last six are as the open file has
  * them. */
 static struct {
-    dissector_handle_t wrapper[SMCR_ROCE_STARTS];
-    dissector_handle_t original[SMCR_ROCE_STARTS];
+    dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
+    dissector_handle_t original[SMCR_HOOKS_STARTS];
     heur_dtbl_entry_t *own;
     heur_dtbl_entry_t *builtin; /* of Wireshark's own `smc`; NULL when it has none */
     heur_dissector_t builtin_dissect;
@@ -48,13 +48,13 @@ static struct {
 /* The tables that lead to InfiniBand's dissectors, and what a packet begins with there. */
 static const struct {
     const char *table;
-    smcr_roce_start_t start;
+    smcr_hooks_start_t start;
 } ways_in[] = {
-    {"udp.port", SMCR_ROCE_BTH},
-    {"ip.proto", SMCR_ROCE_BTH},
-    {"ethertype", SMCR_ROCE_GRH},
-    {"wtap_encap", SMCR_ROCE_LRH},
-    {"erf.types.type", SMCR_ROCE_LRH},
+    {"udp.port", SMCR_HOOKS_BTH},
+    {"ip.proto", SMCR_HOOKS_BTH},
+    {"ethertype", SMCR_HOOKS_GRH},
+    {"wtap_encap", SMCR_HOOKS_LRH},
+    {"erf.types.type", SMCR_HOOKS_LRH},
 };
 
 typedef struct {
@@ -67,12 +67,12 @@ typedef struct {
 typedef struct {
     int protocol;
     wmem_array_t *entries; /* entry_t */
-} search_t;
+} entry_search_t;
 
 static void
 collect_entry(const char *table _U_, ftenum_t type, void *key, void *value, void *data)
 {
-    const search_t *search = data;
+    const entry_search_t *search = data;
     dtbl_entry_t *found = value;
     dissector_handle_t handle = dtbl_entry_get_handle(found);
 
@@ -86,7 +86,7 @@ collect_entry(const char *table _U_, ftenum_t type, void *key, void *value, void
 dissector_handle_t
 smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with)
 {
-    search_t search = {protocol, wmem_array_new(NULL, sizeof(entry_t))};
+    entry_search_t search = {protocol, wmem_array_new(NULL, sizeof(entry_t))};
     dissector_handle_t replaced = NULL;
 
     if (find_dissector_table(table))
@@ -109,7 +109,7 @@ wrap(void)
     int infiniband = proto_get_id_by_filter_name("infiniband");
 
     for (unsigned i = 0; i < array_length(ways_in); i++) {
-        smcr_roce_start_t start = ways_in[i].start;
+        smcr_hooks_start_t start = ways_in[i].start;
         dissector_handle_t replaced =
             smcr_hooks_replace(ways_in[i].table, infiniband, hooks.wrapper[start]);
         if (replaced)
@@ -159,7 +159,7 @@ smcr_hooks_stand_aside(const packet_info *pinfo)
 }
 
 int
-smcr_hooks_original(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+smcr_hooks_original(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                     void *data)
 {
     return call_dissector_only(hooks.original[start], tvb, pinfo, tree, data);
@@ -168,8 +168,8 @@ smcr_hooks_original(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, 
 bool
 smcr_hooks_takes_bth(dissector_handle_t handle)
 {
-    return handle && (handle == hooks.wrapper[SMCR_ROCE_BTH] ||
-                      handle == hooks.original[SMCR_ROCE_BTH]);
+    return handle && (handle == hooks.wrapper[SMCR_HOOKS_BTH] ||
+                      handle == hooks.original[SMCR_HOOKS_BTH]);
 }
 
 /* ---- the built-in dissector ---- */
@@ -226,14 +226,14 @@ start_file(void)
  * and disabling InfiniBand or SMC-R does what it did without us. It has no switch of its own: that
  * would do nothing. */
 void
-smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS])
+smcr_hooks_register(const dissector_t wrappers[SMCR_HOOKS_STARTS])
 {
     int observer = proto_register_protocol_in_name_only(
         "InfiniBand (observed by SMC-R)", "InfiniBand/SMC-R", "smcr.roce",
         proto_get_id_by_filter_name("infiniband"), FT_BYTES);
 
     proto_set_cant_toggle(observer);
-    for (unsigned i = 0; i < SMCR_ROCE_STARTS; i++)
+    for (unsigned i = 0; i < SMCR_HOOKS_STARTS; i++)
         hooks.wrapper[i] = create_dissector_handle(wrappers[i], observer);
 }
 

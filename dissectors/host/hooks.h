@@ -12,14 +12,14 @@
 
 /* Which header a packet begins with. */
 typedef enum {
-    SMCR_ROCE_BTH, /* RoCEv2: UDP carries the base transport header */
-    SMCR_ROCE_GRH, /* RoCEv1: Ethernet carries the global route header */
-    SMCR_ROCE_LRH, /* InfiniBand: local route header */
-    SMCR_ROCE_STARTS
-} smcr_roce_start_t;
+    SMCR_HOOKS_BTH, /* RoCEv2: UDP carries the base transport header */
+    SMCR_HOOKS_GRH, /* RoCEv1: Ethernet carries the global route header */
+    SMCR_HOOKS_LRH, /* InfiniBand: local route header */
+    SMCR_HOOKS_STARTS
+} smcr_hooks_start_t;
 
 /* Called once, when protocols register: what is put in front of InfiniBand's dissectors. */
-void smcr_hooks_register(const dissector_t wrappers[SMCR_ROCE_STARTS]);
+void smcr_hooks_register(const dissector_t wrappers[SMCR_HOOKS_STARTS]);
 
 /* Called once, after all protocols have registered. `own` is our payload heuristic, `in_front` is
  * asked in the place of the one of the built-in dissector `smc`. */
@@ -49,7 +49,7 @@ bool smcr_hooks_stand_aside(const packet_info *pinfo);
 void smcr_hooks_note_cut(const packet_info *pinfo);
 
 /* Calls the dissector of InfiniBand's that a wrapper stands in front of. */
-int smcr_hooks_original(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
+int smcr_hooks_original(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                         proto_tree *tree, void *data);
 
 /* Whether it is the dissector of InfiniBand's for RoCEv2, or our wrapper in front of it. */

@@ -21,14 +21,14 @@ typedef struct {
 
 static const kind_t ipv4 = {4, 20, 12, 9, 1}, ipv6 = {6, 40, 8, 6, 58};
 
-smcr_bytes_t
-smcr_bytes_of(tvbuff_t *tvb)
+smcr_host_bytes_t
+smcr_host_bytes_of(tvbuff_t *tvb)
 {
     uint32_t length = tvb ? (uint32_t)tvb_captured_length(tvb) : 0;
 
     if (!length)
-        return (smcr_bytes_t){NULL, 0};
-    return (smcr_bytes_t){tvb_get_ptr(tvb, 0, (int)length), length};
+        return (smcr_host_bytes_t){NULL, 0};
+    return (smcr_host_bytes_t){tvb_get_ptr(tvb, 0, (int)length), length};
 }
 
 static uint16_t
@@ -45,7 +45,7 @@ kind_of(const address *addr)
 
 /* Bytes of the header at `offset`; 0: there is none. */
 static uint32_t
-header_length(smcr_bytes_t bytes, uint32_t offset, const kind_t *kind)
+header_length(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind)
 {
     if (offset > bytes.length || bytes.length - offset < kind->shortest ||
         bytes.bytes[offset] >> 4 != kind->version)
@@ -55,11 +55,11 @@ header_length(smcr_bytes_t bytes, uint32_t offset, const kind_t *kind)
 }
 
 static void
-read_header(smcr_bytes_t bytes, uint32_t offset, const kind_t *kind, smcr_ip_packet_t *ip)
+read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, smcr_host_ip_packet_t *ip)
 {
     const uint8_t *header = &bytes.bytes[offset];
 
-    *ip = (smcr_ip_packet_t){
+    *ip = (smcr_host_ip_packet_t){
         .offset = offset,
         .version = kind->version,
         .header_length = (uint8_t)header_length(bytes, offset, kind),
@@ -91,8 +91,8 @@ has_addresses(const uint8_t *bytes, const address *src, const address *dst)
 }
 
 bool
-smcr_ip_packet_at(smcr_bytes_t bytes, uint32_t offset, const address *src, const address *dst,
-                  smcr_ip_packet_t *ip)
+smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
+                       const address *dst, smcr_host_ip_packet_t *ip)
 {
     const kind_t *kind = kind_of(src);
 
@@ -104,16 +104,16 @@ smcr_ip_packet_at(smcr_bytes_t bytes, uint32_t offset, const address *src, const
 }
 
 bool
-smcr_ip_packet_before(smcr_bytes_t bytes, uint32_t end, const address *src, const address *dst,
-                      smcr_ip_packet_t *ip)
+smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address *src,
+                           const address *dst, smcr_host_ip_packet_t *ip)
 {
     const kind_t *kind = kind_of(src);
-    smcr_ip_packet_t found;
+    smcr_host_ip_packet_t found;
 
     if (!kind || end < kind->shortest || end > bytes.length)
         return false;
     for (uint32_t behind = end - kind->shortest + 1; behind > 0; behind--) {
-        if (smcr_ip_packet_at(bytes, behind - 1, src, dst, &found) &&
+        if (smcr_host_ip_packet_at(bytes, behind - 1, src, dst, &found) &&
             found.offset + found.header_length <= end) {
             *ip = found;
             return true;
@@ -123,11 +123,11 @@ smcr_ip_packet_before(smcr_bytes_t bytes, uint32_t end, const address *src, cons
 }
 
 bool
-smcr_ip_packet_first(smcr_bytes_t bytes, const address *src, const address *dst,
-                     smcr_ip_packet_t *ip)
+smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
+                          smcr_host_ip_packet_t *ip)
 {
     for (uint32_t offset = 0; offset < bytes.length; offset++) {
-        if (smcr_ip_packet_at(bytes, offset, src, dst, ip))
+        if (smcr_host_ip_packet_at(bytes, offset, src, dst, ip))
             return true;
     }
     return false;
@@ -136,7 +136,7 @@ smcr_ip_packet_first(smcr_bytes_t bytes, const address *src, const address *dst,
 /* ---- errors ---- */
 
 bool
-smcr_ip_packet_of_error(smcr_bytes_t bytes, uint32_t quote, smcr_ip_packet_t *ip)
+smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote, smcr_host_ip_packet_t *ip)
 {
     for (uint32_t offset = 0; offset < quote; offset++) {
         const kind_t *kind = header_length(bytes, offset, &ipv4) ? &ipv4 : &ipv6;

@@ -13,7 +13,7 @@
 typedef struct {
     const uint8_t *bytes; /* NULL: none */
     uint32_t length;      /* captured */
-} smcr_bytes_t;
+} smcr_host_bytes_t;
 
 typedef struct {
     uint32_t offset;       /* of the header, in the bytes */
@@ -24,10 +24,10 @@ typedef struct {
     uint8_t traffic_class; /* IPv4: type of service; the lower two bits are ECN */
     int32_t id;            /* identification of IPv4; negative: it has none */
     bool is_fragment;      /* of IPv4 */
-} smcr_ip_packet_t;
+} smcr_host_ip_packet_t;
 
 /* What a buffer holds. */
-smcr_bytes_t smcr_bytes_of(tvbuff_t *tvb);
+smcr_host_bytes_t smcr_host_bytes_of(tvbuff_t *tvb);
 
 /*
  * All of these return whether there is a header; `ip` is not changed where there is none. Addresses
@@ -35,19 +35,20 @@ smcr_bytes_t smcr_bytes_of(tvbuff_t *tvb);
  */
 
 /* A whole header at `offset`, with these addresses. */
-bool smcr_ip_packet_at(smcr_bytes_t bytes, uint32_t offset, const address *src,
-                       const address *dst, smcr_ip_packet_t *ip);
+bool smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
+                            const address *dst, smcr_host_ip_packet_t *ip);
 
 /* The last one that ends at `end` or before; other headers may lie between. */
-bool smcr_ip_packet_before(smcr_bytes_t bytes, uint32_t end, const address *src,
-                           const address *dst, smcr_ip_packet_t *ip);
+bool smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address *src,
+                                const address *dst, smcr_host_ip_packet_t *ip);
 
 /* The first one. */
-bool smcr_ip_packet_first(smcr_bytes_t bytes, const address *src, const address *dst,
-                          smcr_ip_packet_t *ip);
+bool smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
+                               smcr_host_ip_packet_t *ip);
 
 /* An ICMP error quotes the packet whose header is at `quote`: the header of the error itself. It
  * may have any addresses. */
-bool smcr_ip_packet_of_error(smcr_bytes_t bytes, uint32_t quote, smcr_ip_packet_t *ip);
+bool smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote,
+                                  smcr_host_ip_packet_t *ip);
 
 #endif /* SMCR_HOST_IP_PACKET_H */

@@ -14,7 +14,7 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
 {
     const smcr_state_t *state = smcr_capture_state();
 
-    if (!state || !smcr_record_find(state, pinfo->num, SMCR_OUTERMOST, record))
+    if (!state || !smcr_record_find(state, pinfo->num, SMCR_RECORD_OUTERMOST, record))
         return false;
     *record = smcr_record_now(record);
     return true;

@@ -24,7 +24,7 @@
 #include "wire/wire.h"
 
 #define UDP_LENGTH 8
-#define SEEN_LENGTH (UDP_LENGTH + SMCR_BTH_LENGTH) /* that has to be captured */
+#define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* that has to be captured */
 
 /* Handles live as long as the process; `is_wrapped` is as the open file has it. */
 static struct {
@@ -75,7 +75,7 @@ is_opcode(uint8_t opcode)
     case SMCR_UD:
         return operation == SMCR_RC_SEND_ONLY || operation == SMCR_RC_SEND_ONLY_IMMEDIATE;
     }
-    return opcode == SMCR_ROCE_CNP;
+    return opcode == SMCR_IB_CNP;
 }
 
 /* Whether a base transport header begins the payload. All that follows it, with the padding, comes
@@ -84,28 +84,29 @@ static bool
 is_roce(const datagram_t *datagram)
 {
     const uint8_t *bth = datagram->bth;
-    int padding = smcr_bits(bth[1], SMCR_MASK_BTH_PAD);
+    int padding = smcr_wire_bits(bth[1], SMCR_MASK_BTH_PAD);
 
     return !(bth[1] & SMCR_MASK_BTH_VERSION) && !(bth[4] & SMCR_MASK_BTH_RESERVED) &&
            !(bth[8] & SMCR_MASK_BTH_RESERVED_8) && is_opcode(bth[0]) &&
            datagram->length % 4 == 0 &&
-           datagram->length >= SMCR_BTH_LENGTH + padding + SMCR_ICRC_LENGTH;
+           datagram->length >= SMCR_IB_BTH_LENGTH + padding + SMCR_IB_ICRC_LENGTH;
 }
 
 /* Devices for RoCE have the default partition only. Other protocols hardly ever have its bytes. */
 static bool
 has_default_partition(const datagram_t *datagram)
 {
-    return ((datagram->bth[2] << 8 | datagram->bth[3]) & SMCR_PKEY_DEFAULT) == SMCR_PKEY_DEFAULT;
+    return ((datagram->bth[2] << 8 | datagram->bth[3]) & SMCR_IB_PKEY_DEFAULT) ==
+           SMCR_IB_PKEY_DEFAULT;
 }
 
 /* Whether the state knows the queue pair that the packet is for. */
 static bool
 is_for_smcr(const packet_info *pinfo, const datagram_t *datagram)
 {
-    smcr_qp_key_t key = {.qpn = smcr_bth_qpn(datagram->bth)};
+    smcr_ib_qp_key_t key = {.qpn = smcr_ib_bth_qpn(datagram->bth)};
 
-    smcr_gid_from_address(&pinfo->dst, key.gid);
+    smcr_endpoint_gid(&pinfo->dst, key.gid);
     return smcr_qp_find(smcr_capture_state(), &key) != NULL;
 }
 

@@ -16,7 +16,7 @@ static struct {
 
 /* Programs without windows have the functions too, but nothing that they work on. */
 const funnel_ops_t *
-smcr_window_ops(void)
+smcr_host_window_ops(void)
 {
     const funnel_ops_t *ops = funnel_get_funnel_ops();
 
@@ -24,7 +24,7 @@ smcr_window_ops(void)
 }
 
 uint32_t
-smcr_windows_last_frame(void)
+smcr_host_windows_last_frame(void)
 {
     return file.last_frame;
 }
@@ -45,7 +45,7 @@ take_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *
 static void
 begin_file(void)
 {
-    if (file.listens || !smcr_window_ops())
+    if (file.listens || !smcr_host_window_ops())
         return;
     GString *error = register_tap_listener("frame", &file, NULL, TL_REQUIRES_NOTHING, NULL,
                                            take_frame, NULL, NULL);
@@ -62,7 +62,7 @@ end_file(void)
 }
 
 void
-smcr_windows_register(void)
+smcr_host_windows_register(void)
 {
     register_init_routine(begin_file);
     register_cleanup_routine(end_file);

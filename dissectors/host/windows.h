@@ -12,13 +12,13 @@
 #include <epan/funnel.h>
 
 /* What makes text windows; NULL: the program has no windows. */
-const funnel_ops_t *smcr_window_ops(void);
+const funnel_ops_t *smcr_host_window_ops(void);
 
 /* The number of the last frame of the file, as far as it has been read; 0 in programs without
  * windows, or without a file. */
-uint32_t smcr_windows_last_frame(void);
+uint32_t smcr_host_windows_last_frame(void);
 
 /* Called once at start. */
-void smcr_windows_register(void);
+void smcr_host_windows_register(void);
 
 #endif /* SMCR_HOST_WINDOWS_H */

@@ -74,14 +74,14 @@ flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 }
 
 static void
-say_trouble(const smcr_walk_t *walk, const char *info, const char *line)
+say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)
 {
     smcr_say_trouble(walk, info);
     smcr_say_line(walk, "%s", line);
 }
 
 static void
-summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
+summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) {
         smcr_say_both(walk, " failover validation");
@@ -106,30 +106,30 @@ summarize(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
 
 /* Urgent data that are present are pending, too. (R-4.7.5-1) */
 static void
-check_urgent(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
+check_urgent(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
     const uint8_t mask =
         SMCR_CDC_FLAG_URGENT_PRESENT | SMCR_CDC_FLAG_URGENT_PENDING | SMCR_CDC_FLAG_FAILOVER;
 
     if ((cdc->flags & mask) == SMCR_CDC_FLAG_URGENT_PRESENT)
-        smcr_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_flags),
-                   &ei_smcr_cdc_urgent_flags);
+        smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_flags),
+                        &ei_smcr_cdc_urgent_flags);
 }
 
 static void
-check(const smcr_walk_t *walk, const smcr_cdc_t *cdc)
+check(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
     if (tvb_get_uint8(walk->tvb, 0) != SMCR_LLC_CDC)
-        smcr_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_type), &ei_smcr_llc_type);
+        smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_type), &ei_smcr_llc_type);
     if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
-        smcr_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
-                        &ei_smcr_cdc_length);
+        smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
+                             &ei_smcr_cdc_length);
     check_urgent(walk, cdc);
 }
 
 /* Shows what follows the message in the payload. */
 static void
-show_extra_bytes(const smcr_walk_t *walk, tvbuff_t *payload)
+show_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload)
 {
     unsigned captured = tvb_captured_length(payload);
     proto_item *item = walk->tree;
@@ -139,7 +139,7 @@ show_extra_bytes(const smcr_walk_t *walk, tvbuff_t *payload)
     if (captured > SMCR_LLC_LENGTH)
         item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_extra_bytes, payload,
                                SMCR_LLC_LENGTH, captured - SMCR_LLC_LENGTH);
-    smcr_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
+    smcr_item_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
 /* Behind the flags everything is reserved, so a capture may cut it. */
@@ -155,8 +155,8 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
 {
     unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
     proto_item *top = smcr_item_top(tree, tvb, "SMC-R");
-    smcr_shown_t *shown = NULL;
-    smcr_walk_t walk = {
+    smcr_layout_shown_t *shown = NULL;
+    smcr_layout_walk_t walk = {
         .pinfo = pinfo,
         .tvb = tvb_new_subset_length(tvb, 0, (int)end),
         .tree = proto_item_add_subtree(top, ett_smcr),
@@ -185,7 +185,7 @@ smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 {
     unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
     bool flawed = false;
-    const smcr_walk_t walk = {
+    const smcr_layout_walk_t walk = {
         .pinfo = pinfo,
         .tvb = tvb_new_subset_length(tvb, 0, (int)end),
         .order = ENC_BIG_ENDIAN,

@@ -19,7 +19,7 @@
 
 /* Header, RFC 7609 A.2; walked without a tree to learn which message it is. */
 static const smcr_row_t header_rows[] = {
-    KEEP(hf_smcr_eyecatcher, 0, SMCR_EYECATCHER_LENGTH, smcr_clc_header_t, eyecatcher),
+    KEEP(hf_smcr_eyecatcher, 0, SMCR_WIRE_EYECATCHER_LENGTH, smcr_clc_header_t, eyecatcher),
     KEEP(hf_smcr_clc_type, SMCR_CLC_TYPE_AT, 1, smcr_clc_header_t, type),
     KEEP(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2, smcr_clc_header_t, length),
     KEEP(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, smcr_clc_header_t, flags),
@@ -27,7 +27,7 @@ static const smcr_row_t header_rows[] = {
 SMCR_LAYOUT(header_layout, "CLC header", header_rows, SMCR_CLC_HEADER_LENGTH);
 
 static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_flags, NULL};
-static const smcr_row_t unknown_rows[] = {SMCR_CLC_HEADER_ROWS(unknown_bits)};
+static const smcr_row_t unknown_rows[] = {SMCR_MESSAGE_CLC_HEADER_ROWS(unknown_bits)};
 SMCR_LAYOUT(unknown_layout, "CLC message", unknown_rows, SMCR_CLC_HEADER_LENGTH);
 
 /* Trailer, RFC 7609 A.2 */
@@ -42,9 +42,9 @@ static int *const decline_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_out_of_sy
 static int *const decline_os_bits[] = {&hf_smcr_clc_os, &hf_smcr_reserved_0f, NULL};
 
 #define DECLINE_ROWS \
-    SMCR_CLC_HEADER_ROWS(decline_bits), \
-    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_decline_t, \
-              peer_id), \
+    SMCR_MESSAGE_CLC_HEADER_ROWS(decline_bits), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_message_clc_peer_id, ett_smcr_peer_id, \
+              smcr_clc_decline_t, peer_id), \
     KEEP(hf_smcr_clc_diagnosis, 16, 4, smcr_clc_decline_t, diagnosis)
 
 static const smcr_row_t decline_v1_rows[] = {
@@ -73,10 +73,11 @@ SMCR_LAYOUT(decline_words, "SMC Decline v2 words", decline_words_rows, 16);
 
 /* The words for the diagnosis, below it and in the summary. */
 static void
-explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline)
+explain_diagnosis(smcr_message_clc_t *message, const smcr_clc_decline_t *decline)
 {
-    const smcr_walk_t *walk = &message->walk;
-    const char *text = smcr_decline_text(decline->diagnosis, smcr_bits(decline->os, SMCR_MASK_OS));
+    const smcr_layout_walk_t *walk = &message->walk;
+    const char *text =
+        smcr_value_decline_text(decline->diagnosis, smcr_wire_bits(decline->os, SMCR_MASK_OS));
     proto_item *diagnosis = smcr_layout_item(walk, hf_smcr_clc_diagnosis);
     proto_item *item = proto_tree_add_string(walk->tree, hf_smcr_clc_diagnosis_text, walk->tvb, 16,
                                              4, text);
@@ -88,9 +89,9 @@ explain_diagnosis(smcr_clc_message_t *message, const smcr_clc_decline_t *decline
 }
 
 void
-smcr_clc_decline(smcr_clc_message_t *message)
+smcr_clc_decline(smcr_message_clc_t *message)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
     smcr_clc_decline_t *decline = &message->clc->u.decline;
     unsigned length = message->clc->header.length;
 
@@ -102,16 +103,16 @@ smcr_clc_decline(smcr_clc_message_t *message)
         return;
     smcr_clc_explain_peer_id(message, decline->peer_id);
     if (message->format == 2)
-        smcr_clc_check_os(message, walk, smcr_bits(decline->os, SMCR_MASK_OS));
+        smcr_clc_check_os(message, walk, smcr_wire_bits(decline->os, SMCR_MASK_OS));
     if (!short_form)
         smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
     explain_diagnosis(message, decline);
     if (decline->diagnosis == 0) /* (R-A.2.5-3) */
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_diagnosis), &ei_smcr_clc_unusual,
-                         "The Decline has no diagnosis");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_diagnosis),
+                             &ei_smcr_clc_unusual, "The Decline has no diagnosis");
     if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
-                        &ei_smcr_clc_out_of_sync);
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
+                            &ei_smcr_clc_out_of_sync);
         smcr_say_info(walk, " Out of sync");
         smcr_say_line(walk, ", out of sync");
     }
@@ -120,16 +121,16 @@ smcr_clc_decline(smcr_clc_message_t *message)
 /* ---- every message ---- */
 
 static void
-dissect_unknown(smcr_clc_message_t *message)
+dissect_unknown(smcr_message_clc_t *message)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
     unsigned captured = tvb_captured_length(walk->tvb);
     unsigned end = tvb_reported_length(walk->tvb);
     proto_item *body = walk->tree;
 
     message->expected = SMCR_CLC_HEADER_LENGTH + SMCR_CLC_TRAILER_LENGTH;
     smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
-    smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_type), &ei_smcr_clc_type);
+    smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_type), &ei_smcr_clc_type);
     if (captured > SMCR_CLC_HEADER_LENGTH)
         body = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_clc_body, walk->tvb,
                                SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
@@ -144,7 +145,7 @@ dissect_unknown(smcr_clc_message_t *message)
 static bool
 is_eyecatcher(uint32_t value)
 {
-    return value == SMCR_EYECATCHER_R || value == SMCR_EYECATCHER_D;
+    return value == SMCR_CLC_EYECATCHER_R || value == SMCR_CLC_EYECATCHER_D;
 }
 
 /* Bytes of the message before its trailer. When the length field is impossible, the trailer is
@@ -165,23 +166,25 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 
 /* A message ends with the eyecatcher that it begins with. (R-A.2-2) */
 static void
-check_eyecatchers(const smcr_clc_message_t *message, const smcr_walk_t *walk, uint32_t trailer)
+check_eyecatchers(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                  uint32_t trailer)
 {
     if (trailer != message->clc->header.eyecatcher)
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_trailer), &ei_smcr_clc_unusual,
-                         "The message does not begin with this eyecatcher; Linux takes either "
-                         "(smc_clc_msg_hdr_valid())");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_trailer),
+                             &ei_smcr_clc_unusual,
+                             "The message does not begin with this eyecatcher; Linux takes either "
+                             "(smc_clc_msg_hdr_valid())");
 }
 
 /* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
  * in all messages, whatever the one at the start. */
 static bool
-dissect_trailer(smcr_clc_message_t *message, tvbuff_t *tvb)
+dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
     unsigned offset = tvb_reported_length(message->walk.tvb);
     bool captured = tvb_captured_length(tvb) >= offset; /* the body, else that is already said */
     smcr_clc_header_t trailer;
-    smcr_walk_t walk = message->walk;
+    smcr_layout_walk_t walk = message->walk;
 
     walk.tvb = tvb;
     if (!captured || offset == tvb_reported_length(tvb))
@@ -194,48 +197,48 @@ dissect_trailer(smcr_clc_message_t *message, tvbuff_t *tvb)
         check_eyecatchers(message, &walk, trailer.eyecatcher);
         return true;
     }
-    smcr_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_trailer),
-                    &ei_smcr_clc_trailer);
+    smcr_say_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_trailer),
+                        &ei_smcr_clc_trailer);
     return false;
 }
 
 /* Whether the length field is right, as far as the message's contents tell. */
 static bool
-check_length(const smcr_clc_message_t *message)
+check_length(const smcr_message_clc_t *message)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
     proto_item *item = smcr_layout_item(walk, hf_smcr_clc_length);
     unsigned length = message->clc->header.length;
     unsigned expected = message->expected;
 
     if (message->exact && length != expected)
-        smcr_note_format(walk, item, &ei_smcr_clc_length,
-                               "The length is %u, but this message has %u bytes", length, expected);
+        smcr_say_note_format(walk, item, &ei_smcr_clc_length,
+                             "The length is %u, but this message has %u bytes", length, expected);
     else if (length < expected)
-        smcr_note_format(walk, item, &ei_smcr_clc_length,
-                               "The length is %u, but this message has at least %u bytes", length,
-                               expected);
+        smcr_say_note_format(walk, item, &ei_smcr_clc_length,
+                             "The length is %u, but this message has at least %u bytes", length,
+                             expected);
     else if (length > SMCR_CLC_LENGTH_MAX)
-        smcr_note_format(walk, item, &ei_smcr_clc_length,
-                               "The length is %u, which no CLC message reaches", length);
+        smcr_say_note_format(walk, item, &ei_smcr_clc_length,
+                                   "The length is %u, which no CLC message reaches", length);
     else
         return message->exact;
     return false;
 }
 
 static void
-check_version(const smcr_clc_message_t *message)
+check_version(const smcr_message_clc_t *message)
 {
-    const smcr_walk_t *walk = &message->walk;
-    unsigned version = smcr_bits(message->clc->header.flags, SMCR_MASK_VERSION);
+    const smcr_layout_walk_t *walk = &message->walk;
+    unsigned version = smcr_wire_bits(message->clc->header.flags, SMCR_MASK_VERSION);
 
     if (version < 1 || version > 2)
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_version),
-                        &ei_smcr_clc_version);
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_version),
+                            &ei_smcr_clc_version);
 }
 
 /* What decodes all of a message but its trailer. */
-static smcr_clc_dissect_body_t *
+static smcr_message_clc_body_t *
 body_of(uint8_t of_type)
 {
     switch (of_type) {
@@ -250,7 +253,7 @@ body_of(uint8_t of_type)
 
 /* Begins the summary. */
 static void
-say_name(const smcr_walk_t *walk, const char *type)
+say_name(const smcr_layout_walk_t *walk, const char *type)
 {
     if (!walk->flawed)
         col_append_fstr(walk->pinfo->cinfo, COL_INFO, "CLC %s", type);
@@ -259,7 +262,7 @@ say_name(const smcr_walk_t *walk, const char *type)
 
 /* A message whose header is cut. */
 static void
-dissect_beginning(const smcr_walk_t *walk)
+dissect_beginning(const smcr_layout_walk_t *walk)
 {
     say_name(walk, "message");
     smcr_layout_walk(&unknown_layout, walk, 0, NULL);
@@ -268,15 +271,15 @@ dissect_beginning(const smcr_walk_t *walk)
 
 /* A message whose header is there. */
 static void
-dissect_message(smcr_clc_message_t *message, tvbuff_t *tvb)
+dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
     smcr_clc_t *clc = message->clc;
     unsigned length = body_length(tvb, &clc->header);
 
-    message->format = smcr_bits(clc->header.flags, SMCR_MASK_VERSION) >= 2 ? 2 : 1;
+    message->format = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) >= 2 ? 2 : 1;
     message->walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
-    say_name(&message->walk, val_to_str_const(clc->header.type, smcr_clc_types, "message"));
+    say_name(&message->walk, val_to_str_const(clc->header.type, smcr_values_clc_types, "message"));
     body_of(clc->header.type)(message);
     smcr_clc_show_other_bytes(message);
     bool trailer_right = dissect_trailer(message, tvb);
@@ -299,7 +302,7 @@ static bool
 read_header(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
 {
     bool flawed = false;
-    const smcr_walk_t walk = {
+    const smcr_layout_walk_t walk = {
         .pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed};
 
     memset(clc, 0, sizeof *clc);
@@ -312,10 +315,10 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
                  smcr_clc_t *clc)
 {
     bool has_header = read_header(tvb, pinfo, clc);
-    const char *name = clc->header.eyecatcher == SMCR_EYECATCHER_D ? "SMC-D" : "SMC-R";
+    const char *name = clc->header.eyecatcher == SMCR_CLC_EYECATCHER_D ? "SMC-D" : "SMC-R";
     proto_item *item = smcr_item_top(tree, tvb, name);
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
-    smcr_clc_message_t message = {
+    smcr_message_clc_t message = {
         .walk = {
             .pinfo = pinfo,
             .tvb = tvb,
@@ -343,7 +346,7 @@ void
 smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
 {
     bool flawed = false;
-    smcr_clc_message_t message = {
+    smcr_message_clc_t message = {
         .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed},
         .clc = clc,
         .whole = true,

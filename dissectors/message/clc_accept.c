@@ -28,11 +28,11 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
 
 /* RFC 7609 A.2.3, A.2.4; struct smcr_clc_msg_accept_confirm */
 #define SMCR_ROWS \
-    SMCR_CLC_HEADER_ROWS(flag_bits), \
-    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_accept_t, \
-              peer_id), \
+    SMCR_MESSAGE_CLC_HEADER_ROWS(flag_bits), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_message_clc_peer_id, ett_smcr_peer_id, \
+              smcr_clc_accept_t, peer_id), \
     KEEP_ALSO(hf_smcr_clc_gid, hf_smcr_gid, 16, 16, smcr_clc_accept_t, gid), \
-    KEEP(hf_smcr_mac, 32, SMCR_MAC_LENGTH, smcr_clc_accept_t, mac), \
+    KEEP(hf_smcr_mac, 32, SMCR_WIRE_MAC_LENGTH, smcr_clc_accept_t, mac), \
     KEEP_ALSO(hf_smcr_clc_qpn, hf_smcr_qpn, 38, 3, smcr_clc_accept_t, qpn), \
     KEEP(hf_smcr_rkey, 41, 4, smcr_clc_accept_t, rkey), \
     KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
@@ -46,7 +46,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
 static const smcr_row_t smcr_v1_rows[] = {SMCR_ROWS};
 static const smcr_row_t smcr_v2_rows[] = {
     SMCR_ROWS,
-    KEEP_TEXT(hf_smcr_eid, 64, SMCR_EID_LENGTH, smcr_clc_accept_t, eid),
+    KEEP_TEXT(hf_smcr_eid, 64, SMCR_WIRE_EID_LENGTH, smcr_clc_accept_t, eid),
     SHOW(hf_smcr_reserved, 96, 8),
 };
 SMCR_LAYOUT(smcr_v1, "SMC Accept", smcr_v1_rows, 64);
@@ -62,7 +62,7 @@ typedef struct {
 static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, NULL};
 
 #define SMCD_ROWS \
-    SMCR_CLC_HEADER_ROWS(flag_bits), \
+    SMCR_MESSAGE_CLC_HEADER_ROWS(flag_bits), \
     KEEP(hf_smcr_smcd_gid, 8, 8, smcd_accept_t, gid), \
     KEEP(hf_smcr_smcd_token, 16, 8, smcd_accept_t, token), \
     SHOW(hf_smcr_smcd_index, 24, 1), \
@@ -91,7 +91,7 @@ static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
     first_byte_, \
     KEEP_BITS(hf_smcr_clc_os_release, 1, 1, os_bits, smcr_clc_accept_t, os_release), \
     SHOW(hf_smcr_reserved, 2, 2), \
-    KEEP_TEXT(hf_smcr_clc_hostname, 4, SMCR_HOST_NAME_LENGTH, smcr_clc_accept_t, host_name)
+    KEEP_TEXT(hf_smcr_clc_hostname, 4, SMCR_WIRE_HOST_NAME_LENGTH, smcr_clc_accept_t, host_name)
 
 static const smcr_row_t fce_smcr_rows[] = {
     FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags))};
@@ -131,7 +131,7 @@ SMCR_LAYOUT(gid_layout, "GID", gid_rows, SMCR_GID_LENGTH);
 /* ---- checks ---- */
 
 static bool
-is_first_contact(const smcr_clc_message_t *message)
+is_first_contact(const smcr_message_clc_t *message)
 {
     return message->clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
 }
@@ -139,74 +139,75 @@ is_first_contact(const smcr_clc_message_t *message)
 /* Whether the message is of SMC-D: as Linux by the type in byte 7, and by the eyecatcher where
  * that is neither SMC-R nor SMC-D. */
 static bool
-speaks_of_smcd(const smcr_clc_message_t *message)
+speaks_of_smcd(const smcr_message_clc_t *message)
 {
     const smcr_clc_header_t *header = &message->clc->header;
-    unsigned type = smcr_bits(header->flags, SMCR_MASK_TYPE_V1);
+    unsigned type = smcr_wire_bits(header->flags, SMCR_MASK_TYPE_V1);
 
-    if (type == SMCR_TYPE_R || type == SMCR_TYPE_D)
-        return type == SMCR_TYPE_D;
-    return header->eyecatcher == SMCR_EYECATCHER_D;
+    if (type == SMCR_CLC_TYPE_R || type == SMCR_CLC_TYPE_D)
+        return type == SMCR_CLC_TYPE_D;
+    return header->eyecatcher == SMCR_CLC_EYECATCHER_D;
 }
 
 static void
-check_path(const smcr_clc_message_t *message)
+check_path(const smcr_message_clc_t *message)
 {
     const smcr_clc_header_t *header = &message->clc->header;
-    unsigned expected = header->eyecatcher == SMCR_EYECATCHER_D ? SMCR_TYPE_D : SMCR_TYPE_R;
+    unsigned expected =
+        header->eyecatcher == SMCR_CLC_EYECATCHER_D ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R;
 
-    if (smcr_bits(header->flags, SMCR_MASK_TYPE_V1) != expected)
-        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_clc_path),
-                        &ei_smcr_clc_path);
+    if (smcr_wire_bits(header->flags, SMCR_MASK_TYPE_V1) != expected)
+        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_clc_path),
+                             &ei_smcr_clc_path);
 }
 
 /* The MTU is that of the first contact; later the field means nothing (RFC 7609 A.2.3). */
 static void
-check_mtu(const smcr_clc_message_t *message, unsigned code)
+check_mtu(const smcr_message_clc_t *message, unsigned code)
 {
-    if (is_first_contact(message) && !try_val_to_str(code, smcr_mtus))
-        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mtu),
+    if (is_first_contact(message) && !try_val_to_str(code, smcr_values_mtus))
+        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mtu),
                         &ei_smcr_mtu);
 }
 
 /* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
 static void
-check_address(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
+check_address(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
-    uint64_t size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    uint64_t size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     uint64_t last = size * accept->rmb_index - 1; /* of the element, from the RMB's first byte */
 
     if (accept->rmb_index && accept->va > UINT64_MAX - last)
-        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_rmb_va),
-                  &ei_smcr_rmb_address);
+        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_rmb_va),
+                      &ei_smcr_rmb_address);
 }
 
 static void
-check_smcr(const smcr_clc_message_t *message, const smcr_clc_accept_t *accept)
+check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
 
-    if (accept->qpn < SMCR_QPN_MIN)
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_qpn), &ei_smcr_qpn);
+    if (accept->qpn < SMCR_WIRE_QPN_MIN)
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_qpn), &ei_smcr_qpn);
     if (accept->rmb_index == 0)
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_rmb_index),
-                        &ei_smcr_rmb_index);
-    if (smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
-                        &ei_smcr_rmb_bsize);
-    check_mtu(message, smcr_bits(accept->sizes, SMCR_MASK_MTU));
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_rmb_index),
+                            &ei_smcr_rmb_index);
+    if (smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
+                            &ei_smcr_rmb_bsize);
+    check_mtu(message, smcr_wire_bits(accept->sizes, SMCR_MASK_MTU));
     smcr_clc_check_mac(message, accept->mac);
     check_address(message, accept);
 }
 
 /* Shows what the size code in the byte `hf`, which is at `offset`, stands for. */
 static void
-show_buffer_size(const smcr_clc_message_t *message, int hf, int offset, uint8_t byte)
+show_buffer_size(const smcr_message_clc_t *message, int hf, int offset, uint8_t byte)
 {
-    const smcr_walk_t *walk = &message->walk;
-    unsigned code = smcr_bits(byte, SMCR_MASK_BUFFER_SIZE);
+    const smcr_layout_walk_t *walk = &message->walk;
+    unsigned code = smcr_wire_bits(byte, SMCR_MASK_BUFFER_SIZE);
     proto_item *item = proto_tree_add_uint(smcr_layout_item(walk, hf), hf_smcr_rmb_size, walk->tvb,
-                                           offset, 1, smcr_buffer_size_bytes(code));
+                                           offset, 1, smcr_bsize_bytes(code));
 
     proto_item_set_generated(item);
 }
@@ -215,27 +216,27 @@ show_buffer_size(const smcr_clc_message_t *message, int hf, int offset, uint8_t 
 
 /* GIDs of the list are set, and differ. (R-V2ACC-14) */
 static void
-check_gid(const smcr_walk_t *walk, const listed_gid_t *gids, unsigned number)
+check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned number)
 {
     static const listed_gid_t none = {{0}};
     proto_item *item = smcr_layout_item(walk, hf_smcr_gid);
 
     if (memcmp(&gids[number], &none, sizeof none) == 0)
-        smcr_note_format(walk, item, &ei_smcr_clc_entry, "The GID is not set");
+        smcr_say_note_format(walk, item, &ei_smcr_clc_entry, "The GID is not set");
     for (unsigned i = 0; i < number; i++)
         if (memcmp(&gids[number], &gids[i], sizeof none) == 0) {
-            smcr_note_format(walk, item, &ei_smcr_clc_entry, "The list has the GID before");
+            smcr_say_note_format(walk, item, &ei_smcr_clc_entry, "The list has the GID before");
             return;
         }
 }
 
 static void
-dissect_gid_list(smcr_clc_message_t *message, unsigned start, smcr_clc_accept_t *accept)
+dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
 {
     listed_gid_t list[SMCR_CLC_COUNT_MAX + 1] = {{{0}}};
     unsigned gids = start + GID_COUNT_LENGTH;
-    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_gid_list,
-                                        ett_smcr_gid_list, start, GID_COUNT_LENGTH);
+    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_gid_list,
+                                               ett_smcr_gid_list, start, GID_COUNT_LENGTH);
 
     if (!smcr_clc_walk(message, &walk, &gid_count, start, accept))
         return;
@@ -253,14 +254,14 @@ dissect_gid_list(smcr_clc_message_t *message, unsigned start, smcr_clc_accept_t 
 }
 
 static void
-describe_fce(const smcr_clc_message_t *message, const smcr_walk_t *walk,
+describe_fce(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
              const smcr_clc_accept_t *accept)
 {
-    unsigned os = smcr_bits(accept->os_release, SMCR_MASK_OS);
-    unsigned release = smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
-    const char *name = val_to_str_const(os, smcr_os_types, "unknown");
+    unsigned os = smcr_wire_bits(accept->os_release, SMCR_MASK_OS);
+    unsigned release = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
+    const char *name = val_to_str_const(os, smcr_values_os_types, "unknown");
     const char *host =
-        smcr_peer_text(walk->pinfo->pool, accept->host_name, sizeof accept->host_name);
+        smcr_item_peer_text(walk->pinfo->pool, accept->host_name, sizeof accept->host_name);
 
     proto_item_append_text(walk->tree, ": host %s, operating system %s, SMCv2.%u",
                            host, name, release);
@@ -270,12 +271,12 @@ describe_fce(const smcr_clc_message_t *message, const smcr_walk_t *walk,
 
 /* The first contact extension at `start`. SMC-D of release 0 has the first 36 bytes only. */
 static void
-dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_accept_t *accept)
+dissect_fce(smcr_message_clc_t *message, unsigned start, bool smcd, smcr_clc_accept_t *accept)
 {
     const smcr_layout_t *head = smcd ? &fce_smcd : &fce_smcr;
     unsigned end = start + head->length;
-    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_fce, ett_smcr_fce,
-                                        start, head->length);
+    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_fce,
+                                               ett_smcr_fce, start, head->length);
 
     message->exact = false;
     message->expected += head->length;
@@ -283,7 +284,7 @@ dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_acc
         return;
     describe_fce(message, &walk, accept);
 
-    bool v21 = smcr_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_RELEASE_1;
+    bool v21 = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_CLC_RELEASE_1;
     if (v21 || !smcd) {
         const smcr_layout_t *tail = v21 ? &fce_v21 : &fce_v20;
         message->expected += tail->length;
@@ -300,7 +301,7 @@ dissect_fce(smcr_clc_message_t *message, unsigned start, bool smcd, smcr_clc_acc
 
 /* Walks the fixed part, whose length decides that of a message without extension. */
 static bool
-dissect_fixed(smcr_clc_message_t *message, const smcr_layout_t *layout, void *keep)
+dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *keep)
 {
     message->expected = layout->length + SMCR_CLC_TRAILER_LENGTH;
     message->exact = true;
@@ -308,7 +309,7 @@ dissect_fixed(smcr_clc_message_t *message, const smcr_layout_t *layout, void *ke
 }
 
 static bool
-dissect_smcr(smcr_clc_message_t *message)
+dissect_smcr(smcr_message_clc_t *message)
 {
     smcr_clc_accept_t *accept = &message->clc->u.accept;
 
@@ -321,26 +322,26 @@ dissect_smcr(smcr_clc_message_t *message)
 }
 
 static bool
-dissect_smcd(smcr_clc_message_t *message, smcd_accept_t *accept)
+dissect_smcd(smcr_message_clc_t *message, smcd_accept_t *accept)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
 
     if (!dissect_fixed(message, message->format == 1 ? &smcd_v1 : &smcd_v2, accept))
         return false;
     show_buffer_size(message, hf_smcr_smcd_size, DMB_SIZE_AT, accept->size);
-    if (smcr_bits(accept->size, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_1M)
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
-                               &ei_smcr_rmb_bsize,
-                               "The buffer size is above the 1 MiB that SMC-D uses");
+    if (smcr_wire_bits(accept->size, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_1M)
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
+                                   &ei_smcr_rmb_bsize,
+                                   "The buffer size is above the 1 MiB that SMC-D uses");
     return true;
 }
 
 /* "SMC-Rv2.1"; the first contact extension tells the release for all messages of the group. */
 static const char *
-kind_text(const smcr_clc_message_t *message, const smcr_clc_accept_t *first_contact)
+kind_text(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_contact)
 {
     wmem_allocator_t *pool = message->walk.pinfo->pool;
-    unsigned told = smcr_bits(first_contact->os_release, SMCR_MASK_RELEASE);
+    unsigned told = smcr_wire_bits(first_contact->os_release, SMCR_MASK_RELEASE);
     unsigned agreed = message->format == 2 && !is_first_contact(message) ? message->release : 0;
     unsigned release = told ? told : agreed;
     char kind = message->clc->smcd ? 'D' : 'R';
@@ -350,7 +351,7 @@ kind_text(const smcr_clc_message_t *message, const smcr_clc_accept_t *first_cont
 }
 
 static void
-summarize_smcr(const smcr_walk_t *walk, const smcr_clc_accept_t *accept)
+summarize_smcr(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 {
     smcr_say(walk, "QPN", "queue pair", "0x%06x", accept->qpn);
     smcr_say(walk, "RKey", "RKey", "0x%08x", accept->rkey);
@@ -358,14 +359,14 @@ summarize_smcr(const smcr_walk_t *walk, const smcr_clc_accept_t *accept)
 }
 
 static void
-summarize_smcd(const smcr_walk_t *walk, const smcd_accept_t *accept)
+summarize_smcd(const smcr_layout_walk_t *walk, const smcd_accept_t *accept)
 {
     smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, accept->gid);
     smcr_say_info(walk, " Token=0x%016" PRIx64, accept->token);
 }
 
 void
-smcr_clc_accept(smcr_clc_message_t *message)
+smcr_clc_accept(smcr_message_clc_t *message)
 {
     bool smcd = speaks_of_smcd(message);
     bool has_fce = message->format == 2 && is_first_contact(message);

@@ -16,18 +16,18 @@ static const smcr_row_t peer_id_rows[] = {
     SHOW(hf_smcr_peer_id_instance, 0, 2),
     SHOW(hf_smcr_peer_id_mac, 2, 6),
 };
-SMCR_LAYOUT_SHARED(smcr_clc_peer_id, "SMC peer ID", peer_id_rows, 8);
+SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", peer_id_rows, 8);
 
 /* ---- parts ---- */
 
 void
-smcr_clc_mark(smcr_clc_message_t *message, unsigned start, unsigned end)
+smcr_clc_mark(smcr_message_clc_t *message, unsigned start, unsigned end)
 {
     unsigned last = message->part_count;
 
     if (last && message->parts[last - 1].end == start)
         message->parts[last - 1].end = end;
-    else if (last < SMCR_CLC_PARTS_MAX) {
+    else if (last < SMCR_MESSAGE_CLC_PARTS_MAX) {
         message->parts[last].start = start;
         message->parts[last].end = end;
         message->part_count++;
@@ -35,8 +35,8 @@ smcr_clc_mark(smcr_clc_message_t *message, unsigned start, unsigned end)
 }
 
 bool
-smcr_clc_walk(smcr_clc_message_t *message, const smcr_walk_t *walk, const smcr_layout_t *layout,
-              unsigned base, void *keep)
+smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+              const smcr_layout_t *layout, unsigned base, void *keep)
 {
     if (!message->whole)
         return false;
@@ -45,12 +45,12 @@ smcr_clc_walk(smcr_clc_message_t *message, const smcr_walk_t *walk, const smcr_l
     return message->whole;
 }
 
-smcr_walk_t
-smcr_clc_subtree(const smcr_clc_message_t *message, const smcr_walk_t *parent, int hf, int ett,
-                 unsigned start, unsigned length)
+smcr_layout_walk_t
+smcr_clc_subtree(const smcr_message_clc_t *message, const smcr_layout_walk_t *parent, int hf,
+                 int ett, unsigned start, unsigned length)
 {
     unsigned captured = tvb_captured_length(message->walk.tvb);
-    smcr_walk_t walk = *parent;
+    smcr_layout_walk_t walk = *parent;
 
     if (start < captured) {
         proto_item *item = proto_tree_add_item(walk.tree, hf, walk.tvb, (int)start,
@@ -61,7 +61,8 @@ smcr_clc_subtree(const smcr_clc_message_t *message, const smcr_walk_t *parent, i
 }
 
 void
-smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned end)
+smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                     unsigned end)
 {
     unsigned captured = tvb_captured_length(message->walk.tvb);
 
@@ -71,7 +72,7 @@ smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *walk,
 
 /* Whether nothing of [start, end) has been decoded yet. */
 static bool
-is_free(const smcr_clc_message_t *message, unsigned start, unsigned end)
+is_free(const smcr_message_clc_t *message, unsigned start, unsigned end)
 {
     for (unsigned i = 0; i < message->part_count; i++)
         if (start < message->parts[i].end && message->parts[i].start < end)
@@ -82,7 +83,7 @@ is_free(const smcr_clc_message_t *message, unsigned start, unsigned end)
 /* Where the next decoded part begins at or behind `offset`; `end` when there is none. Moves
  * `offset` behind the parts that it lies in. */
 static unsigned
-next_part(const smcr_clc_message_t *message, unsigned *offset, unsigned end)
+next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
 {
     unsigned next = end;
 
@@ -98,9 +99,9 @@ next_part(const smcr_clc_message_t *message, unsigned *offset, unsigned end)
 }
 
 void
-smcr_clc_show_other_bytes(smcr_clc_message_t *message)
+smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
     unsigned end = tvb_reported_length(walk->tvb);
     unsigned captured = tvb_captured_length(walk->tvb);
     bool extra = message->whole;
@@ -112,7 +113,7 @@ smcr_clc_show_other_bytes(smcr_clc_message_t *message)
             walk->pinfo, walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb,
             offset, MIN(next, captured) - offset);
         if (extra)
-            smcr_note(walk, item, &ei_smcr_clc_extra);
+            smcr_say_note(walk, item, &ei_smcr_clc_extra);
         offset = next;
         next = next_part(message, &offset, end);
     }
@@ -125,7 +126,7 @@ smcr_clc_show_other_bytes(smcr_clc_message_t *message)
 /* ---- checks that several types need ---- */
 
 unsigned
-smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf, unsigned start,
+smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf, unsigned start,
                unsigned size, unsigned count)
 {
     unsigned free = start;
@@ -133,23 +134,24 @@ smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf, uns
     unsigned room = free == start && start < end ? (end - start) / size : 0;
 
     if (count > SMCR_CLC_COUNT_MAX)
-        smcr_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_limit,
-                               "The count is %u; the protocol allows %u at most", count,
-                               SMCR_CLC_COUNT_MAX);
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_limit,
+                                   "The count is %u; the protocol allows %u at most", count,
+                                   SMCR_CLC_COUNT_MAX);
     if (count > room) {
-        smcr_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_count,
-                               "The count is %u, but the message has room for %u only", count,
-                               room);
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_count,
+                                   "The count is %u, but the message has room for %u only", count,
+                                   room);
         message->consistent = false;
     }
     return MIN(count, room);
 }
 
 void
-smcr_clc_explain_peer_id(const smcr_clc_message_t *message, const uint8_t *peer_id)
+smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id)
 {
     /* SMC_LOCAL_SYSTEMID_RESET in net/smc/smc_ib.c: "%%%%%%%" */
-    static const uint8_t unset[SMCR_PEER_ID_LENGTH] = {0x25, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25};
+    static const uint8_t unset[SMCR_WIRE_PEER_ID_LENGTH] = {0x25, 0x25, 0x25, 0x25,
+                                                            0x25, 0x25, 0x25};
 
     if (memcmp(peer_id, unset, sizeof unset) == 0)
         proto_item_append_text(smcr_layout_item(&message->walk, hf_smcr_peer_id),
@@ -167,40 +169,40 @@ smcr_clc_is_zero(const uint8_t *bytes, unsigned length)
 }
 
 void
-smcr_clc_check_mac(const smcr_clc_message_t *message, const uint8_t *mac)
+smcr_clc_check_mac(const smcr_message_clc_t *message, const uint8_t *mac)
 {
-    if ((mac[0] & SMCR_MAC_GROUP) || smcr_clc_is_zero(mac, SMCR_MAC_LENGTH))
-        smcr_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mac),
-                  &ei_smcr_mac);
+    if ((mac[0] & SMCR_WIRE_MAC_GROUP) || smcr_clc_is_zero(mac, SMCR_WIRE_MAC_LENGTH))
+        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mac),
+                      &ei_smcr_mac);
 }
 
 void
-smcr_clc_check_release(const smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
+smcr_clc_check_release(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                        unsigned release)
 {
-    if (release > SMCR_RELEASE_1)
-        smcr_note(&message->walk, smcr_layout_item(walk, hf), &ei_smcr_clc_release);
+    if (release > SMCR_CLC_RELEASE_1)
+        smcr_say_note(&message->walk, smcr_layout_item(walk, hf), &ei_smcr_clc_release);
 }
 
 void
-smcr_clc_check_os(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned code)
+smcr_clc_check_os(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk, unsigned code)
 {
-    if (!try_val_to_str(code, smcr_os_types))
-        smcr_note(&message->walk, smcr_layout_item(walk, hf_smcr_clc_os),
+    if (!try_val_to_str(code, smcr_values_os_types))
+        smcr_say_note(&message->walk, smcr_layout_item(walk, hf_smcr_clc_os),
                         &ei_smcr_clc_os);
 }
 
 bool
-smcr_clc_place_is_possible(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
+smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                            unsigned start, unsigned length)
 {
     proto_item *item = smcr_layout_item(walk, hf);
 
     if (start + length > tvb_reported_length(walk->tvb))
-        smcr_note(walk, item, &ei_smcr_clc_offset);
+        smcr_say_note(walk, item, &ei_smcr_clc_offset);
     else if (!is_free(message, start, start + length))
-        smcr_note_format(walk, item, &ei_smcr_clc_offset,
-                               "The offset points into another part of the message");
+        smcr_say_note_format(walk, item, &ei_smcr_clc_offset,
+                                   "The offset points into another part of the message");
     else
         return true;
     message->consistent = false;

@@ -12,19 +12,19 @@
 #include "wire/wire.h"
 
 /* The header of every table, RFC 7609 A.2; what byte 7 means depends on type and version. */
-#define SMCR_CLC_HEADER_ROWS(bits_) \
-    SHOW(hf_smcr_eyecatcher, 0, SMCR_EYECATCHER_LENGTH), \
+#define SMCR_MESSAGE_CLC_HEADER_ROWS(bits_) \
+    SHOW(hf_smcr_eyecatcher, 0, SMCR_WIRE_EYECATCHER_LENGTH), \
     SHOW(hf_smcr_clc_type, SMCR_CLC_TYPE_AT, 1), \
     SHOW(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2), \
     BITS(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, bits_)
 
 /* Parts whose bytes are not contiguous with the part before; a message has five at most. */
-#define SMCR_CLC_PARTS_MAX 8
+#define SMCR_MESSAGE_CLC_PARTS_MAX 8
 
 /* A message while it is decoded. */
 typedef struct {
-    smcr_walk_t walk; /* tvb: the message without its trailer */
-    smcr_shown_t *shown; /* head of the list that `walk` writes */
+    smcr_layout_walk_t walk; /* tvb: the message without its trailer */
+    smcr_layout_shown_t *shown; /* head of the list that `walk` writes */
     smcr_clc_t *clc;
     unsigned format;   /* 1 or 2: the version whose layouts are used */
     unsigned release;  /* of version 2, that was agreed on before; 0: not known */
@@ -35,32 +35,33 @@ typedef struct {
     unsigned part_count;
     struct {
         unsigned start, end;
-    } parts[SMCR_CLC_PARTS_MAX]; /* what has been decoded */
-} smcr_clc_message_t;
+    } parts[SMCR_MESSAGE_CLC_PARTS_MAX]; /* what has been decoded */
+} smcr_message_clc_t;
 
 /* The parts of a peer ID (A.2.1), below its 8 bytes. */
-extern smcr_layout_t smcr_clc_peer_id;
+extern smcr_layout_t smcr_message_clc_peer_id;
 
 /* Walks `layout` at `base`, showing it in walk->tree, and marks its bytes as decoded. Returns
  * message->whole. */
-bool smcr_clc_walk(smcr_clc_message_t *message, const smcr_walk_t *walk,
+bool smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                    const smcr_layout_t *layout, unsigned base, void *keep);
 
 /* Marks bytes [start, end) as decoded. */
-void smcr_clc_mark(smcr_clc_message_t *message, unsigned start, unsigned end);
+void smcr_clc_mark(smcr_message_clc_t *message, unsigned start, unsigned end);
 
 /*
  * Shows the bytes that no part has marked. In a message that is cut short they need not be too
  * many: a part that was not reached may lie there.
  */
-void smcr_clc_show_other_bytes(smcr_clc_message_t *message);
+void smcr_clc_show_other_bytes(smcr_message_clc_t *message);
 
 /* A walk below a new item `hf` that stands for bytes [start, start + length) of the message. */
-smcr_walk_t smcr_clc_subtree(const smcr_clc_message_t *message, const smcr_walk_t *parent, int hf,
-                             int ett, unsigned start, unsigned length);
+smcr_layout_walk_t smcr_clc_subtree(const smcr_message_clc_t *message,
+                                    const smcr_layout_walk_t *parent, int hf, int ett,
+                                    unsigned start, unsigned length);
 
 /* Lets the item of `walk` end at byte `end` of the message, once its length is known. */
-void smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *walk,
+void smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                           unsigned end);
 
 /*
@@ -68,77 +69,78 @@ void smcr_clc_subtree_end(const smcr_clc_message_t *message, const smcr_walk_t *
  * on, up to the next part that has been decoded. Expert items say when it is fewer, and when it is
  * more than the protocol allows.
  */
-unsigned smcr_clc_count(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
+unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                         unsigned start, unsigned size, unsigned count);
 
 /* Says whose peer ID it is when the sender had none of its own; `peer_id` has 8 bytes. */
-void smcr_clc_explain_peer_id(const smcr_clc_message_t *message, const uint8_t *peer_id);
+void smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id);
 
 /* Whether all `length` bytes are zero. */
 bool smcr_clc_is_zero(const uint8_t *bytes, unsigned length);
 
 /* A MAC is that of one host: neither zero nor that of a group. (R-A.2.2-8) */
-void smcr_clc_check_mac(const smcr_clc_message_t *message, const uint8_t *mac);
+void smcr_clc_check_mac(const smcr_message_clc_t *message, const uint8_t *mac);
 
 /* Notes a release that is newer than this dissector. */
-void smcr_clc_check_release(const smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
-                            unsigned release);
+void smcr_clc_check_release(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                            int hf, unsigned release);
 
-/* Notes an operating system that is not in the list. `code`: enum smcr_os_type */
-void smcr_clc_check_os(const smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned code);
+/* Notes an operating system that is not in the list. `code`: enum smcr_clc_os_type */
+void smcr_clc_check_os(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                       unsigned code);
 
-/* What a Proposal offers (enum smcr_smc_type); version 1 has reserved bits for the second. */
+/* What a Proposal offers (enum smcr_clc_smc_type); version 1 has reserved bits for the second. */
 static inline unsigned
-smcr_clc_offered_v1(const smcr_clc_message_t *message)
+smcr_clc_offered_v1(const smcr_message_clc_t *message)
 {
-    return smcr_bits(message->clc->header.flags, SMCR_MASK_TYPE_V1);
+    return smcr_wire_bits(message->clc->header.flags, SMCR_MASK_TYPE_V1);
 }
 
 static inline unsigned
-smcr_clc_offered_v2(const smcr_clc_message_t *message)
+smcr_clc_offered_v2(const smcr_message_clc_t *message)
 {
     uint8_t flags = message->clc->header.flags;
 
-    return message->format == 1 ? SMCR_TYPE_NONE : smcr_bits(flags, SMCR_MASK_TYPE_V2);
+    return message->format == 1 ? SMCR_CLC_TYPE_NONE : smcr_wire_bits(flags, SMCR_MASK_TYPE_V2);
 }
 
 static inline bool
 smcr_clc_offers_smcr(unsigned type)
 {
-    return type == SMCR_TYPE_R || type == SMCR_TYPE_BOTH;
+    return type == SMCR_CLC_TYPE_R || type == SMCR_CLC_TYPE_BOTH;
 }
 
 static inline bool
 smcr_clc_offers_smcd(unsigned type)
 {
-    return type == SMCR_TYPE_D || type == SMCR_TYPE_BOTH;
+    return type == SMCR_CLC_TYPE_D || type == SMCR_CLC_TYPE_BOTH;
 }
 
 /* Release of SMC version 2 in a Proposal, 0 without SMCv2 extension. */
 static inline unsigned
 smcr_clc_release(const smcr_clc_proposal_t *proposal)
 {
-    return smcr_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE);
+    return smcr_wire_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE);
 }
 
 /*
  * Whether `length` bytes at `start`, where the offset in field `hf` points, can be a part. If not,
  * an expert item says why, and the message's right length is not known.
  */
-bool smcr_clc_place_is_possible(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf,
+bool smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                                 unsigned start, unsigned length);
 
 /* The SMC-D area, right behind the first 40 bytes. */
-void smcr_clc_smcd_area_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal);
+void smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal);
 
 /* The SMCv2 extension and the SMC-Dv2 extension, whose offset it has. Returns the bytes that both
  * have by their counts. */
-unsigned smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal);
+unsigned smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal);
 
 /* Each shows, checks and decodes one type of message, header included (A.2.2 to A.2.5). */
-typedef void smcr_clc_dissect_body_t(smcr_clc_message_t *message);
+typedef void smcr_message_clc_body_t(smcr_message_clc_t *message);
 DIAG_OFF(redundant-decls) /* messages share bodies */
-#define SMCR_CLC_MESSAGE(name, type, text, body, handler) smcr_clc_dissect_body_t smcr_clc_##body;
+#define SMCR_CLC_MESSAGE(name, type, text, body, handler) smcr_message_clc_body_t smcr_clc_##body;
 #include "wire/clc.def"
 DIAG_ON(redundant-decls)
 

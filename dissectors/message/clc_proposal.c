@@ -23,11 +23,11 @@ static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_s
 
 /* RFC 7609 A.2.2 up to the offset; struct smc_clc_msg_proposal */
 #define BASE_ROWS(bits_) \
-    SMCR_CLC_HEADER_ROWS(bits_), \
-    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_clc_peer_id, ett_smcr_peer_id, smcr_clc_proposal_t, \
-              peer_id), \
+    SMCR_MESSAGE_CLC_HEADER_ROWS(bits_), \
+    KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_message_clc_peer_id, ett_smcr_peer_id, \
+              smcr_clc_proposal_t, peer_id), \
     KEEP_ALSO(hf_smcr_clc_gid, hf_smcr_gid, 16, 16, smcr_clc_proposal_t, gid), \
-    KEEP(hf_smcr_mac, 32, SMCR_MAC_LENGTH, smcr_clc_proposal_t, mac), \
+    KEEP(hf_smcr_mac, 32, SMCR_WIRE_MAC_LENGTH, smcr_clc_proposal_t, mac), \
     KEEP(hf_smcr_clc_ip_area_offset, 38, 2, smcr_clc_proposal_t, ip_area_offset)
 
 static const smcr_row_t base_v1_rows[] = {BASE_ROWS(flags_v1)};
@@ -48,14 +48,14 @@ typedef struct {
     uint8_t address[SMCR_GID_LENGTH];
     uint8_t length; /* bits */
 } prefix_t;
-_Static_assert(sizeof(prefix_t) == SMCR_PREFIX_LENGTH, "kept as it is on the wire");
+_Static_assert(sizeof(prefix_t) == SMCR_WIRE_PREFIX_LENGTH, "kept as it is on the wire");
 
 /* RFC 7609 Figure 27; struct smc_clc_ipv6_prefix */
 static const smcr_row_t prefix_rows[] = {
     KEEP(hf_smcr_clc_prefix, 0, 16, prefix_t, address),
     KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length),
 };
-SMCR_LAYOUT(prefix_layout, "IPv6 prefix", prefix_rows, SMCR_PREFIX_LENGTH);
+SMCR_LAYOUT(prefix_layout, "IPv6 prefix", prefix_rows, SMCR_WIRE_PREFIX_LENGTH);
 
 /* ---- parts ---- */
 
@@ -98,7 +98,7 @@ subnet_kind(const smcr_clc_proposal_t *proposal)
 }
 
 static void
-describe_ip_area(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal)
+describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
 {
     const uint8_t *subnet = proposal->subnet;
     const char *kind = subnet_kind(proposal);
@@ -106,8 +106,8 @@ describe_ip_area(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal)
     if (kind)
         proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_subnet), " (%s)", kind);
     if (has_host_bits(proposal)) /* (R-A.2.2-6) */
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_subnet), &ei_smcr_clc_unusual,
-                         "The subnet has bits behind its mask");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_subnet), &ei_smcr_clc_unusual,
+                             "The subnet has bits behind its mask");
     if (kind && g_str_equal(kind, "mask"))
         proto_item_append_text(walk->tree, ": IPv4, mask of %u bits", proposal->subnet_length);
     else if (kind)
@@ -132,17 +132,17 @@ has_more_bits(const prefix_t *prefix)
 }
 
 static void
-check_prefix(const smcr_walk_t *walk, const prefix_t *prefix)
+check_prefix(const smcr_layout_walk_t *walk, const prefix_t *prefix)
 {
     if (prefix->length > 128)
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_prefix_length), &ei_smcr_clc_subnet);
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_prefix_length), &ei_smcr_clc_subnet);
     else if (has_more_bits(prefix)) /* (R-A.2.2-6) */
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_prefix), &ei_smcr_clc_unusual,
-                         "The prefix has bits behind its length");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_prefix), &ei_smcr_clc_unusual,
+                             "The prefix has bits behind its length");
 }
 
 static void
-dissect_prefixes(smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned start,
+dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, unsigned start,
                  unsigned count)
 {
     smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
@@ -150,9 +150,10 @@ dissect_prefixes(smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned 
     for (unsigned i = 0; i < count; i++) {
         prefix_t prefix;
 
-        if (!smcr_clc_walk(message, walk, &prefix_layout, start + i * SMCR_PREFIX_LENGTH, &prefix))
+        if (!smcr_clc_walk(message, walk, &prefix_layout, start + i * SMCR_WIRE_PREFIX_LENGTH,
+                           &prefix))
             return;
-        if (i < SMCR_PREFIXES_MAX)
+        if (i < SMCR_WIRE_PREFIXES_MAX)
             memcpy(proposal->prefixes[proposal->prefixes_kept++], &prefix, sizeof prefix);
         proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_prefix), "/%u", prefix.length);
         check_prefix(walk, &prefix);
@@ -161,7 +162,7 @@ dissect_prefixes(smcr_clc_message_t *message, const smcr_walk_t *walk, unsigned 
 
 /* Returns the bytes that the area has by its count. */
 static unsigned
-dissect_ip_area(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
     unsigned start = SMCR_CLC_BASE_LENGTH + proposal->ip_area_offset;
     unsigned prefixes = start + IP_AREA_LENGTH;
@@ -170,28 +171,28 @@ dissect_ip_area(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
                                     IP_AREA_LENGTH))
         return 0;
 
-    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_ip_area,
-                                        ett_smcr_ip_area, start, IP_AREA_LENGTH);
+    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_ip_area,
+                                               ett_smcr_ip_area, start, IP_AREA_LENGTH);
     if (!smcr_clc_walk(message, &walk, &ip_area, start, proposal))
         return 0;
     proposal->has_ip_area = true;
     describe_ip_area(&walk, proposal);
     if (proposal->subnet_length > 32)
-        smcr_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_subnet_length),
-                        &ei_smcr_clc_subnet);
+        smcr_say_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_subnet_length),
+                            &ei_smcr_clc_subnet);
 
     unsigned count = smcr_clc_count(message, &walk, hf_smcr_clc_prefix_count, prefixes,
-                                    SMCR_PREFIX_LENGTH, proposal->prefix_count);
+                                    SMCR_WIRE_PREFIX_LENGTH, proposal->prefix_count);
     dissect_prefixes(message, &walk, prefixes, count);
-    smcr_clc_subtree_end(message, &walk, prefixes + count * SMCR_PREFIX_LENGTH);
-    return IP_AREA_LENGTH + SMCR_PREFIX_LENGTH * (unsigned)proposal->prefix_count;
+    smcr_clc_subtree_end(message, &walk, prefixes + count * SMCR_WIRE_PREFIX_LENGTH);
+    return IP_AREA_LENGTH + SMCR_WIRE_PREFIX_LENGTH * (unsigned)proposal->prefix_count;
 }
 
 /* ---- the message ---- */
 
 /* Lists what is offered: "SMC-Rv1 and SMC-Rv2", with `separator` between them. */
 static const char *
-offers_text(const smcr_clc_message_t *message, const char *separator)
+offers_text(const smcr_message_clc_t *message, const char *separator)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(message->walk.pinfo->pool, "");
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
@@ -221,9 +222,9 @@ offers_text(const smcr_clc_message_t *message, const char *separator)
 }
 
 static void
-summarize(const smcr_clc_message_t *message)
+summarize(const smcr_message_clc_t *message)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
     unsigned eids = message->clc->u.proposal.eid_count;
 
     smcr_say_info(walk, " %s", offers_text(message, "+"));
@@ -236,10 +237,10 @@ summarize(const smcr_clc_message_t *message)
 
 /* The parts behind the first 40 bytes. Returns the bytes of the whole message by its counts. */
 static unsigned
-dissect_parts(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+dissect_parts(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
     bool v2 = message->format == 2;
-    bool has_ip_area = !v2 || smcr_clc_offered_v1(message) != SMCR_TYPE_NONE;
+    bool has_ip_area = !v2 || smcr_clc_offered_v1(message) != SMCR_CLC_TYPE_NONE;
     unsigned length = SMCR_CLC_BASE_LENGTH + SMCR_CLC_TRAILER_LENGTH +
                       (v2 ? SMCR_CLC_SMCD_AREA_LENGTH : proposal->ip_area_offset);
 
@@ -248,28 +249,28 @@ dissect_parts(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
         smcr_clc_smcd_area_dissect(message, proposal);
     if (message->whole && has_ip_area)
         length += dissect_ip_area(message, proposal);
-    if (!message->whole || smcr_clc_offered_v2(message) == SMCR_TYPE_NONE)
+    if (!message->whole || smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE)
         return length;
     return length + smcr_clc_v2_extension_dissect(message, proposal);
 }
 
 /* A Proposal for SMC-R of version 1 has GID and MAC; Linux sends zeros without it. (R-A.2.2-7) */
 static void
-check_device(const smcr_clc_message_t *message, const smcr_clc_proposal_t *proposal)
+check_device(const smcr_message_clc_t *message, const smcr_clc_proposal_t *proposal)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
 
     if (!smcr_clc_offers_smcr(smcr_clc_offered_v1(message)))
         return;
     if (smcr_clc_is_zero(proposal->gid, SMCR_GID_LENGTH))
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_gid), &ei_smcr_clc_gid_missing);
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_gid), &ei_smcr_clc_gid_missing);
     smcr_clc_check_mac(message, proposal->mac);
 }
 
 void
-smcr_clc_proposal(smcr_clc_message_t *message)
+smcr_clc_proposal(smcr_message_clc_t *message)
 {
-    const smcr_walk_t *walk = &message->walk;
+    const smcr_layout_walk_t *walk = &message->walk;
     smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
     bool v2 = message->format == 2;
     unsigned next = v2 ? SMCR_CLC_SMCD_AREA_LENGTH : IP_AREA_LENGTH;
@@ -284,9 +285,9 @@ smcr_clc_proposal(smcr_clc_message_t *message)
             message->exact = true;
         }
     }
-    if (smcr_clc_offered_v1(message) == SMCR_TYPE_NONE &&
-        smcr_clc_offered_v2(message) == SMCR_TYPE_NONE)
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_typev1),
-                               &ei_smcr_clc_path, "The Proposal offers neither SMC-R nor SMC-D");
+    if (smcr_clc_offered_v1(message) == SMCR_CLC_TYPE_NONE &&
+        smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE)
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_typev1), &ei_smcr_clc_path,
+                             "The Proposal offers neither SMC-R nor SMC-D");
     summarize(message);
 }

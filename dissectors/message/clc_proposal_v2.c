@@ -72,15 +72,15 @@ SMCR_LAYOUT(v2_extension, "SMCv2 extension", v2_extension_rows, V2_EXTENSION_LEN
 SMCR_LAYOUT(v21_extension, "SMCv2.1 extension", v21_extension_rows, V2_EXTENSION_LENGTH);
 
 typedef struct {
-    uint8_t text[SMCR_EID_LENGTH];
+    uint8_t text[SMCR_WIRE_EID_LENGTH];
 } eid_t;
 
-static const smcr_row_t eid_rows[] = {KEEP_TEXT(hf_smcr_eid, 0, SMCR_EID_LENGTH, eid_t, text)};
-SMCR_LAYOUT(eid_layout, "EID", eid_rows, SMCR_EID_LENGTH);
+static const smcr_row_t eid_rows[] = {KEEP_TEXT(hf_smcr_eid, 0, SMCR_WIRE_EID_LENGTH, eid_t, text)};
+SMCR_LAYOUT(eid_layout, "EID", eid_rows, SMCR_WIRE_EID_LENGTH);
 
 /* struct smc_clc_smcd_v2_extension */
 static const smcr_row_t smcdv2_rows[] = {
-    KEEP_TEXT(hf_smcr_seid, 0, SMCR_EID_LENGTH, eid_t, text),
+    KEEP_TEXT(hf_smcr_seid, 0, SMCR_WIRE_EID_LENGTH, eid_t, text),
     SHOW(hf_smcr_reserved, 32, 16),
 };
 SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", smcdv2_rows, SMCDV2_LENGTH);
@@ -109,18 +109,18 @@ SMCR_LAYOUT(device_half, "ISM device, second half", device_half_rows, DEVICE_LEN
 static unsigned
 release_in(tvbuff_t *tvb, unsigned at)
 {
-    return smcr_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
+    return smcr_wire_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
 }
 
 /* Whether the bytes of v2.1 in the SMC-D area mean something. The release is in the SMCv2
  * extension, further on; where that was not captured, better show too much. */
 static bool
-has_vendor_options(const smcr_clc_message_t *message)
+has_vendor_options(const smcr_message_clc_t *message)
 {
     tvbuff_t *tvb = message->walk.tvb;
     unsigned captured = tvb_captured_length(tvb);
 
-    if (smcr_clc_offered_v2(message) == SMCR_TYPE_NONE || captured < V2_OFFSET_FROM)
+    if (smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE || captured < V2_OFFSET_FROM)
         return false;
     unsigned offset = tvb_get_ntohs(tvb, V2_OFFSET_FROM - 2);
     unsigned release_at = V2_OFFSET_FROM + offset + V2_FLAGS_AT;
@@ -128,12 +128,13 @@ has_vendor_options(const smcr_clc_message_t *message)
 }
 
 void
-smcr_clc_smcd_area_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
     const unsigned start = SMCR_CLC_BASE_LENGTH;
     bool vendor = has_vendor_options(message);
-    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcd_area,
-                                        ett_smcr_smcd_area, start, SMCR_CLC_SMCD_AREA_LENGTH);
+    smcr_layout_walk_t walk =
+        smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcd_area, ett_smcr_smcd_area, start,
+                         SMCR_CLC_SMCD_AREA_LENGTH);
 
     if (!smcr_clc_walk(message, &walk, vendor ? &smcd_area_v21 : &smcd_area, start, proposal))
         return;
@@ -154,14 +155,14 @@ static void
 keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
     if (proposal->eids < array_length(proposal->eid))
-        proposal->eid[proposal->eids++] = smcr_eid_sum(eid->text);
+        proposal->eid[proposal->eids++] = smcr_wire_eid_sum(eid->text);
 }
 
 /* Whether it is printable text, which blanks may follow. */
 static bool
 is_text(const eid_t *eid)
 {
-    unsigned length = SMCR_EID_LENGTH;
+    unsigned length = SMCR_WIRE_EID_LENGTH;
 
     while (length && eid->text[length - 1] == ' ')
         length--;
@@ -173,21 +174,21 @@ is_text(const eid_t *eid)
 
 /* EIDs differ, are printable, and end in blanks: others are never matched. (R-V2CLC-8) */
 static void
-check_eid(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal, const eid_t *eid)
+check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
     proto_item *item = smcr_layout_item(walk, hf_smcr_eid);
 
     if (!is_text(eid))
-        smcr_note_format(walk, item, &ei_smcr_clc_entry,
-                         "The EID is no printable text that ends in blanks");
+        smcr_say_note_format(walk, item, &ei_smcr_clc_entry,
+                             "The EID is no printable text that ends in blanks");
     for (unsigned i = 0; i < proposal->eids; i++)
-        if (proposal->eid[i] == smcr_eid_sum(eid->text))
-            smcr_note_format(walk, item, &ei_smcr_clc_entry, "The list has the EID before");
+        if (proposal->eid[i] == smcr_wire_eid_sum(eid->text))
+            smcr_say_note_format(walk, item, &ei_smcr_clc_entry, "The list has the EID before");
 }
 
 static void
-dissect_eid(smcr_clc_message_t *message, const smcr_walk_t *walk, smcr_clc_proposal_t *proposal,
-            unsigned start)
+dissect_eid(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+            smcr_clc_proposal_t *proposal, unsigned start)
 {
     eid_t eid = {{0}};
 
@@ -212,60 +213,61 @@ has_gid(const smcr_clc_proposal_t *proposal)
 /* What SMC-R needs: a GID, and in release 1 room for 16 connections and a link. Linux declines
  * else, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12, R-V2CLC-14, R-V2CLC-15) */
 static void
-check_smcr_offer(const smcr_walk_t *walk, const smcr_clc_proposal_t *proposal)
+check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
 {
     bool v21 = smcr_clc_release(proposal) != 0;
 
     if (!has_gid(proposal))
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_gid), &ei_smcr_clc_offer,
-                         "The Proposal offers SMC-Rv2 without a GID");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_gid), &ei_smcr_clc_offer,
+                             "The Proposal offers SMC-Rv2 without a GID");
     if (v21 && proposal->max_conns < CONNS_MIN)
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_max_conns), &ei_smcr_clc_offer,
-                         "The client allows %u connections, less than %u", proposal->max_conns,
-                         CONNS_MIN);
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_max_conns), &ei_smcr_clc_offer,
+                             "The client allows %u connections, less than %u", proposal->max_conns,
+                             CONNS_MIN);
     if (v21 && !proposal->max_links)
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_max_links), &ei_smcr_clc_offer,
-                         "The client allows no link");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_max_links), &ei_smcr_clc_offer,
+                             "The client allows no link");
 }
 
 /* Version 2 needs an EID, or that of the system; without SMC-D it needs nothing of SMC-D.
  * (R-V2CLC-7, R-V2CLC-10, R-V2CLC-11) */
 static void
-check_offer(const smcr_clc_message_t *message, const smcr_walk_t *walk,
+check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
             const smcr_clc_proposal_t *proposal)
 {
     unsigned offered = smcr_clc_offered_v2(message);
 
     if (proposal->eid_count == 0 && !(proposal->v2_flags & SMCR_CLC_FLAG_SEID))
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_eid_count), &ei_smcr_clc_offer,
-                         "The Proposal offers version 2 without an EID");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_eid_count),
+                             &ei_smcr_clc_offer, "The Proposal offers version 2 without an EID");
     if (smcr_clc_offers_smcr(offered))
         check_smcr_offer(walk, proposal);
     if (smcr_clc_offers_smcd(offered))
         return;
     if (proposal->smcdv2_offset)
-        smcr_note(walk, smcr_layout_item(walk, hf_smcr_clc_smcdv2_offset),
-                  &ei_smcr_clc_unneeded);
+        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_smcdv2_offset),
+                      &ei_smcr_clc_unneeded);
     if (proposal->ism_count)
-        smcr_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_ism_count),
-                         &ei_smcr_clc_unneeded,
-                         "The Proposal counts ISM GIDs, but offers no SMC-D");
+        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_ism_count),
+                             &ei_smcr_clc_unneeded,
+                             "The Proposal counts ISM GIDs, but offers no SMC-D");
 }
 
 /* ---- SMCv2 extension ---- */
 
 /* A part that is announced by its type, but has no offset. */
 static void
-report_missing(smcr_clc_message_t *message, const smcr_walk_t *walk, int hf, const char *part)
+report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
+               const char *part)
 {
-    smcr_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_offset,
-                           "The Proposal offers what needs the %s, but the offset is 0", part);
+    smcr_say_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_offset,
+                               "The Proposal offers what needs the %s, but the offset is 0", part);
     message->consistent = false;
 }
 
 /* Two entries in a row with the CHID of an emulated device are the halves of one GID. */
 static void
-dissect_device(smcr_clc_message_t *message, const smcr_walk_t *parent, unsigned start,
+dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, unsigned start,
                device_t *device)
 {
     unsigned captured = tvb_captured_length(parent->tvb);
@@ -274,8 +276,8 @@ dissect_device(smcr_clc_message_t *message, const smcr_walk_t *parent, unsigned 
 
     device->second_half = !device->second_half && chid >= EMULATED_CHID_FIRST &&
                           chid == device->chid;
-    smcr_walk_t walk = smcr_clc_subtree(message, parent, hf_smcr_smcd_device, ett_smcr_device,
-                                        start, DEVICE_LENGTH);
+    smcr_layout_walk_t walk = smcr_clc_subtree(message, parent, hf_smcr_smcd_device,
+                                               ett_smcr_device, start, DEVICE_LENGTH);
     if (smcr_clc_walk(message, &walk, device->second_half ? &device_half : &device_layout, start,
                       device))
         proto_item_append_text(walk.tree, ": %s 0x%016" PRIx64 ", CHID 0x%04x",
@@ -285,7 +287,7 @@ dissect_device(smcr_clc_message_t *message, const smcr_walk_t *parent, unsigned 
 
 /* Returns the bytes that the extension has by its count. */
 static unsigned
-dissect_smcdv2_extension(smcr_clc_message_t *message, const smcr_walk_t *parent,
+dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *parent,
                          smcr_clc_proposal_t *proposal, unsigned start)
 {
     eid_t seid = {{0}};
@@ -295,8 +297,9 @@ dissect_smcdv2_extension(smcr_clc_message_t *message, const smcr_walk_t *parent,
                                     SMCDV2_LENGTH))
         return 0;
 
-    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcdv2_extension,
-                                        ett_smcr_smcdv2_extension, start, SMCDV2_LENGTH);
+    smcr_layout_walk_t walk =
+        smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcdv2_extension,
+                         ett_smcr_smcdv2_extension, start, SMCDV2_LENGTH);
     if (!smcr_clc_walk(message, &walk, &smcdv2_extension, start, &seid))
         return 0;
     keep_eid(proposal, &seid);
@@ -311,21 +314,21 @@ dissect_smcdv2_extension(smcr_clc_message_t *message, const smcr_walk_t *parent,
 }
 
 static void
-dissect_eids(smcr_clc_message_t *message, const smcr_walk_t *walk, smcr_clc_proposal_t *proposal,
-             unsigned start)
+dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+             smcr_clc_proposal_t *proposal, unsigned start)
 {
-    unsigned count = smcr_clc_count(message, walk, hf_smcr_clc_eid_count, start, SMCR_EID_LENGTH,
-                                    proposal->eid_count);
+    unsigned count = smcr_clc_count(message, walk, hf_smcr_clc_eid_count, start,
+                                    SMCR_WIRE_EID_LENGTH, proposal->eid_count);
 
     for (unsigned i = 0; i < count && message->whole; i++)
-        dissect_eid(message, walk, proposal, start + i * SMCR_EID_LENGTH);
-    smcr_clc_subtree_end(message, walk, start + count * SMCR_EID_LENGTH);
+        dissect_eid(message, walk, proposal, start + i * SMCR_WIRE_EID_LENGTH);
+    smcr_clc_subtree_end(message, walk, start + count * SMCR_WIRE_EID_LENGTH);
     proto_item_append_text(walk->tree, ": SMCv2.%u, %u EID%s", smcr_clc_release(proposal), count,
                            count == 1 ? "" : "s");
 }
 
 unsigned
-smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *proposal)
+smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
     unsigned start = V2_OFFSET_FROM + proposal->v2_offset;
 
@@ -340,8 +343,8 @@ smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *
     tvbuff_t *tvb = message->walk.tvb;
     unsigned release_at = start + V2_FLAGS_AT;
     bool v21 = release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
-    smcr_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_v2_extension,
-                                        ett_smcr_v2_extension, start, V2_EXTENSION_LENGTH);
+    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_v2_extension,
+                                               ett_smcr_v2_extension, start, V2_EXTENSION_LENGTH);
     if (!smcr_clc_walk(message, &walk, v21 ? &v21_extension : &v2_extension, start, proposal))
         return 0;
     proposal->has_v2 = true;
@@ -349,7 +352,7 @@ smcr_clc_v2_extension_dissect(smcr_clc_message_t *message, smcr_clc_proposal_t *
     check_offer(message, &walk, proposal);
     dissect_eids(message, &walk, proposal, start + V2_EXTENSION_LENGTH);
 
-    unsigned length = V2_EXTENSION_LENGTH + SMCR_EID_LENGTH * (unsigned)proposal->eid_count;
+    unsigned length = V2_EXTENSION_LENGTH + SMCR_WIRE_EID_LENGTH * (unsigned)proposal->eid_count;
     if (!message->whole)
         return length;
     if (proposal->smcdv2_offset)

@@ -45,7 +45,7 @@ smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb, uns
 }
 
 char *
-smcr_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
+smcr_item_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
 
@@ -67,14 +67,14 @@ compat_pref_bool smcr_items_strict = false;
 #define EXPERT(ei, filter, group, severity, sentence) ROW_OF(ei, filter, group, severity, false)
 #define EXPERT_STRICT(ei, filter, group, severity, sentence) \
     ROW_OF(ei, filter, group, severity, true)
-static const smcr_expert_row_t rows[] = {
+static const smcr_item_expert_row_t rows[] = {
 #include "experts.def"
 };
 
-const smcr_expert_row_t *
-smcr_expert_row(const expert_field *expert)
+const smcr_item_expert_row_t *
+smcr_item_expert_row(const expert_field *expert)
 {
-    const smcr_expert_row_t *row = rows;
+    const smcr_item_expert_row_t *row = rows;
 
     while (row->expert != expert)
         row++;
@@ -82,7 +82,7 @@ smcr_expert_row(const expert_field *expert)
 }
 
 bool
-smcr_is_breach(int group, int severity)
+smcr_item_is_breach(int group, int severity)
 {
     return (group == PI_PROTOCOL || group == PI_MALFORMED) && severity >= PI_WARN;
 }
@@ -91,12 +91,12 @@ smcr_is_breach(int group, int severity)
 static bool
 begin_raise(proto_item *item, const expert_field *expert)
 {
-    const smcr_expert_row_t *row = smcr_expert_row(expert);
+    const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
     proto_tree *tree = item ? proto_item_get_parent(item) : NULL;
 
     if (row->strict && !smcr_items_strict)
         return false;
-    if (tree && smcr_is_breach(row->group, row->severity) &&
+    if (tree && smcr_item_is_breach(row->group, row->severity) &&
         proto_field_is_referenced(tree, hf_smcr_breach)) {
         proto_item *breach = proto_tree_add_string(tree, hf_smcr_breach, NULL, 0, 0,
                                                    &row->filter[sizeof "smcr." - 1]);
@@ -106,14 +106,15 @@ begin_raise(proto_item *item, const expert_field *expert)
 }
 
 void
-smcr_raise(packet_info *pinfo, proto_item *item, expert_field *expert)
+smcr_item_raise(packet_info *pinfo, proto_item *item, expert_field *expert)
 {
     if (begin_raise(item, expert))
         expert_add_info(pinfo, item, expert);
 }
 
 void
-smcr_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *format, ...)
+smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *format,
+                     ...)
 {
     va_list arguments;
 

@@ -28,7 +28,7 @@ proto_item *smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff
  * and enterprise IDs are ASCII (net/smc/smc_clc.h). Any other byte is written as \xNN. So is the
  * backslash, so that the text can be turned back into the bytes. Padding at the end, blanks and
  * zeros, is left out. Returns a text of the scope, never NULL. */
-char *smcr_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
+char *smcr_item_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
 /* The preference smcr.strict: whether to tell of doubtful and harmless breaches, too. */
 extern compat_pref_bool smcr_items_strict;
@@ -39,19 +39,19 @@ typedef struct {
     const char *filter;
     int group, severity; /* PI_PROTOCOL, PI_WARN and so on */
     bool strict;         /* it is raised with smcr.strict only */
-} smcr_expert_row_t;
+} smcr_item_expert_row_t;
 
 /* The row of one of ours. */
-const smcr_expert_row_t *smcr_expert_row(const expert_field *expert);
+const smcr_item_expert_row_t *smcr_item_expert_row(const expert_field *expert);
 
 /* Whether an expert item of this group and severity says that a peer breaks a format or a rule. */
-bool smcr_is_breach(int group, int severity);
+bool smcr_item_is_breach(int group, int severity);
 
 /* The one way to raise an expert item of ours, at `item`; the second has a sentence of its own.
  * What only strict users want to know of is left out for others. A breach is found by smcr.breach.
  */
-void smcr_raise(packet_info *pinfo, proto_item *item, expert_field *expert);
-void smcr_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
-                     const char *format, ...) G_GNUC_PRINTF(4, 5);
+void smcr_item_raise(packet_info *pinfo, proto_item *item, expert_field *expert);
+void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
+                          const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 #endif /* SMCR_MESSAGE_ITEMS_H */

@@ -15,11 +15,11 @@
 struct smcr_shown {
     int hf;
     proto_item *item;
-    const smcr_shown_t *older;
+    const smcr_layout_shown_t *older;
 };
 
 void
-smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned end)
+smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end)
 {
     bool in_message = end <= tvb_reported_length(walk->tvb);
 
@@ -27,12 +27,12 @@ smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned 
         *walk->flawed |= !in_message;
         return;
     }
-    smcr_raise(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
+    smcr_item_raise(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
 }
 
 /* Shows what is left of a row that is not complete. */
 static void
-show_rest(const smcr_walk_t *walk, unsigned start, unsigned end)
+show_rest(const smcr_layout_walk_t *walk, unsigned start, unsigned end)
 {
     unsigned captured = tvb_captured_length(walk->tvb);
     int length = captured > start ? (int)(captured - start) : 0;
@@ -56,7 +56,7 @@ smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
 }
 
 static uint64_t
-read_integer(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
     uint64_t value = 0;
@@ -69,7 +69,7 @@ read_integer(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 }
 
 static void
-keep_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, void *keep)
+keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset, void *keep)
 {
     uint8_t *member = (uint8_t *)keep + row->member;
 
@@ -97,7 +97,7 @@ keep_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, void *
 
 /* How many of the reserved fields of a BITS row have bits that are set. */
 static unsigned
-reserved_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     uint64_t value = read_integer(row, walk, offset);
     unsigned count = 0;
@@ -112,7 +112,7 @@ reserved_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 
 /* Whether the captured bytes of a SHOW row should be zero and are not. */
 static bool
-reserved_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+reserved_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
            smcr_layout_has_bits(walk->tvb, offset, row->length);
@@ -120,20 +120,20 @@ reserved_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 
 /* Adds an item to the message's list, unless nobody wants to see it: then it has no field_info. */
 static void
-remember(const smcr_walk_t *walk, proto_item *item)
+remember(const smcr_layout_walk_t *walk, proto_item *item)
 {
     const field_info *field = item ? PITEM_FINFO(item) : NULL;
 
     if (!walk->shown || !field)
         return;
-    smcr_shown_t *shown = wmem_new(walk->pinfo->pool, smcr_shown_t);
-    *shown = (smcr_shown_t){.hf = field->hfinfo->id, .item = item, .older = *walk->shown};
+    smcr_layout_shown_t *shown = wmem_new(walk->pinfo->pool, smcr_layout_shown_t);
+    *shown = (smcr_layout_shown_t){.hf = field->hfinfo->id, .item = item, .older = *walk->shown};
     *walk->shown = shown;
 }
 
 /* The flags that are set, in the line of all bits. */
 static void
-name_flags(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, proto_item *item)
+name_flags(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset, proto_item *item)
 {
     uint64_t value = read_integer(row, walk, offset);
 
@@ -145,7 +145,7 @@ name_flags(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, prot
 }
 
 static proto_item *
-show_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     proto_item *item =
         proto_tree_add_bitmask_with_flags(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
@@ -155,16 +155,16 @@ show_bits(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
     for (proto_item *bit = item->first_child; bit; bit = bit->next)
         remember(walk, bit);
     for (unsigned i = reserved_bits(row, walk, offset); i > 0; i--)
-        smcr_raise(walk->pinfo, item, &ei_smcr_reserved);
+        smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
     return item;
 }
 
 static proto_item *
-show_part(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+show_part(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     proto_item *item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset,
                                            row->length, ENC_NA);
-    smcr_walk_t below = *walk;
+    smcr_layout_walk_t below = *walk;
 
     below.tree = proto_item_add_subtree(item, *row->ett);
     smcr_layout_walk(row->part, &below, offset, NULL);
@@ -172,14 +172,14 @@ show_part(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 }
 
 static proto_item *
-show_value(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
     proto_item *item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset,
                                            row->length, order);
 
     if (reserved_row(row, walk, offset))
-        smcr_raise(walk->pinfo, item, &ei_smcr_reserved);
+        smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
     if (row->also && proto_field_is_referenced(walk->tree, *row->also))
         proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->also, walk->tvb, (int)offset,
                                                   row->length, order));
@@ -187,7 +187,7 @@ show_value(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 }
 
 static proto_item *
-show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
+show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     const char *text;
 
@@ -195,8 +195,8 @@ show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
     case SMCR_ROW_BITS:
         return show_bits(row, walk, offset);
     case SMCR_ROW_TEXT:
-        text = smcr_peer_text(walk->pinfo->pool, tvb_get_ptr(walk->tvb, (int)offset, row->length),
-                              row->length);
+        text = smcr_item_peer_text(walk->pinfo->pool,
+                                   tvb_get_ptr(walk->tvb, (int)offset, row->length), row->length);
         return proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, row->length,
                                      text);
     case SMCR_ROW_PART:
@@ -209,7 +209,7 @@ show_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset)
 
 /* Looks for reserved bits that are set; of a row that the capture cuts, in the bytes it holds. */
 static void
-examine_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, bool whole)
+examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset, bool whole)
 {
     unsigned reserved = reserved_row(row, walk, offset);
 
@@ -218,13 +218,14 @@ examine_row(const smcr_row_t *row, const smcr_walk_t *walk, unsigned offset, boo
     if (walk->flawed)
         *walk->flawed |= reserved > 0;
     for (; reserved > 0 && !walk->flawed; reserved--)
-        smcr_raise(walk->pinfo, NULL, &ei_smcr_reserved);
+        smcr_item_raise(walk->pinfo, NULL, &ei_smcr_reserved);
     if (row->kind == SMCR_ROW_PART)
         smcr_layout_walk(row->part, walk, offset, NULL);
 }
 
 bool
-smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base, void *keep)
+smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
+                 void *keep)
 {
     unsigned captured = tvb_captured_length(walk->tvb);
 
@@ -254,9 +255,10 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned 
 }
 
 proto_item *
-smcr_layout_item(const smcr_walk_t *walk, int hf)
+smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 {
-    for (const smcr_shown_t *shown = walk->shown ? *walk->shown : NULL; shown; shown = shown->older)
+    for (const smcr_layout_shown_t *shown = walk->shown ? *walk->shown : NULL; shown;
+         shown = shown->older)
         if (shown->hf == hf)
             return shown->item;
     return walk->tree;

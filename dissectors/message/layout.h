@@ -33,7 +33,7 @@ typedef struct {
     uint16_t offset; /* from the base of the layout */
     uint16_t length;
     smcr_row_kind_t kind;
-    bool peer_order;         /* integer in the order of smcr_walk_t.order, not big-endian */
+    bool peer_order;         /* integer in the order of smcr_layout_walk_t.order, not big-endian */
     int *const *bits;        /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
     const smcr_layout_t *part; /* SMCR_ROW_PART */
     const int *ett;          /* SMCR_ROW_PART */
@@ -71,7 +71,7 @@ struct smcr_layout {
 
 /* What is stored is decided by the member's type: arrays of bytes as they are, integers in host
  * order. */
-#define SMCR_MEMBER(type_, member_) \
+#define SMCR_LAYOUT_MEMBER(type_, member_) \
     .keep = _Generic(((type_ *)0)->member_, uint8_t *: SMCR_KEEP_BYTES, \
                      default: SMCR_KEEP_INTEGER), \
     .member = offsetof(type_, member_), .member_size = sizeof(((type_ *)0)->member_)
@@ -80,30 +80,30 @@ struct smcr_layout {
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW}
 #define KEEP(hf_, offset_, length_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
-     SMCR_MEMBER(type_, member_)}
+     SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_ALSO(hf_, also_, offset_, length_, type_, member_) \
     {.hf = &(hf_), .also = &(also_), .offset = (offset_), .length = (length_), \
-     .kind = SMCR_ROW_SHOW, SMCR_MEMBER(type_, member_)}
+     .kind = SMCR_ROW_SHOW, SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_PEER_ORDER(hf_, offset_, length_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
-     .peer_order = true, SMCR_MEMBER(type_, member_)}
+     .peer_order = true, SMCR_LAYOUT_MEMBER(type_, member_)}
 #define BITS(hf_, offset_, length_, bits_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_BITS, \
      .bits = (bits_)}
 #define KEEP_BITS(hf_, offset_, length_, bits_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_BITS, \
-     .bits = (bits_), SMCR_MEMBER(type_, member_)}
+     .bits = (bits_), SMCR_LAYOUT_MEMBER(type_, member_)}
 #define TEXT(hf_, offset_, length_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT}
 #define KEEP_TEXT(hf_, offset_, length_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT, \
-     SMCR_MEMBER(type_, member_)}
+     SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_PART(hf_, offset_, length_, part_, ett_, type_, member_) \
     {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_PART, \
-     .part = &(part_), .ett = &(ett_), SMCR_MEMBER(type_, member_)}
+     .part = &(part_), .ett = &(ett_), SMCR_LAYOUT_MEMBER(type_, member_)}
 
 /* An item that a row has added, or one of its bits. A message lists them, the newest first. */
-typedef struct smcr_shown smcr_shown_t;
+typedef struct smcr_shown smcr_layout_shown_t;
 
 /* Where a message is read from and shown. */
 typedef struct {
@@ -114,9 +114,9 @@ typedef struct {
     unsigned order;   /* ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN, for rows in the peer's order */
     bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
                        * and this becomes true where the message does not fit its layout */
-    smcr_shown_t **shown; /* head of the message's list of items, for smcr_layout_item(); NULL where
-                           * nobody asks for one */
-} smcr_walk_t;
+    smcr_layout_shown_t **shown; /* head of the message's list of items, for smcr_layout_item();
+                                    NULL where * nobody asks for one */
+} smcr_layout_walk_t;
 
 /*
  * Shows the rows of `layout`, whose first byte is at `base` of walk->tvb, and stores their kept
@@ -129,19 +129,19 @@ typedef struct {
  * A message that is only examined is flawed when it ends before the layout does, when reserved bits
  * that the capture holds are not zero, or when the layout itself is faulty.
  */
-bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base,
+bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                       void *keep);
 
 /* The item of field `hf` that a row of the message has added last, for checks and texts that need
  * more than a row. The item of walk->tree when there is none, or when nobody wants that field. */
-proto_item *smcr_layout_item(const smcr_walk_t *walk, int hf);
+proto_item *smcr_layout_item(const smcr_layout_walk_t *walk, int hf);
 
 /* Whether any of the captured bytes of [offset, offset + length) is not zero. */
 bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 
 /* Adds the expert item for bytes [.., end) of walk->tvb that are not there: cut off by the
  * capture, or not in the message. */
-void smcr_layout_explain_missing(const smcr_walk_t *walk, proto_item *item, unsigned end);
+void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
 
 /*
  * What is wrong with a layout: a hole, an overlap, a length that is not its field's width, bits

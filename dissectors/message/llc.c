@@ -102,9 +102,9 @@ static const smcr_row_t test_link_rows[] = {
 SMCR_LAYOUT(test_link, "TEST LINK", test_link_rows, BODY(SMCR_LLC_LENGTH));
 
 unsigned
-smcr_llc_test_link(const smcr_llc_message_t *message)
+smcr_llc_test_link(const smcr_message_llc_t *message)
 {
-    return smcr_llc_walk_body(message, &test_link) ? SMCR_LLC_LENGTH : SMCR_LLC_CUT;
+    return smcr_llc_walk_body(message, &test_link) ? SMCR_LLC_LENGTH : SMCR_MESSAGE_LLC_CUT;
 }
 
 /* ---- the table of messages ---- */
@@ -113,16 +113,16 @@ typedef struct {
     uint8_t type;
     uint8_t response_flags; /* flags that only responses have */
     const header_t *header;
-    smcr_llc_dissect_body_t *dissect_body;
-} kind_t;
+    smcr_message_llc_body_t *dissect_body;
+} llc_kind_t;
 
-static const kind_t kinds[] = {
+static const llc_kind_t kinds[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, ...) \
     {SMCR_LLC_##name, response_flags, &header_##header, smcr_llc_##body},
 #include "wire/llc.def"
 };
 
-static const kind_t *
+static const llc_kind_t *
 kind_of_type(uint8_t type)
 {
     for (unsigned i = 0; i < array_length(kinds); i++)
@@ -177,7 +177,7 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
 
 /* Checks the length and returns whether it is right. */
 static bool
-check_length(const smcr_llc_message_t *message, tvbuff_t *payload)
+check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
     unsigned length = message->llc->length, present = tvb_reported_length(payload);
     bool right = message->v2
@@ -203,7 +203,7 @@ check_length(const smcr_llc_message_t *message, tvbuff_t *payload)
 /* Shows what follows the last byte that the message's own function has shown: padding up to 44
  * bytes, and then bytes that no format defines. */
 static void
-show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
+show_tail(const smcr_message_llc_t *message, tvbuff_t *payload, unsigned next)
 {
     unsigned captured = tvb_captured_length(payload);
 
@@ -218,12 +218,12 @@ show_tail(const smcr_llc_message_t *message, tvbuff_t *payload, unsigned next)
     if (captured > next)
         item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_extra_bytes,
                                payload, next, captured - next);
-    smcr_raise(message->walk.pinfo, item, &ei_smcr_extra_bytes);
+    smcr_item_raise(message->walk.pinfo, item, &ei_smcr_extra_bytes);
 }
 
 /* Begins the message in the Info column, and the message's line. */
 static void
-say_name(const smcr_llc_message_t *message, const char *name)
+say_name(const smcr_message_llc_t *message, const char *name)
 {
     if (message->walk.flawed)
         return;
@@ -233,7 +233,7 @@ say_name(const smcr_llc_message_t *message, const char *name)
 
 /* Shows a message whose type is not known. */
 static void
-dissect_unknown(const smcr_llc_message_t *message)
+dissect_unknown(const smcr_message_llc_t *message)
 {
     unsigned captured = tvb_captured_length(message->walk.tvb);
 
@@ -254,9 +254,9 @@ dissect_unknown(const smcr_llc_message_t *message)
 
 /* Says which message it is, as far as the header was captured. */
 static void
-say_kind(const smcr_llc_message_t *message, bool has_flags)
+say_kind(const smcr_message_llc_t *message, bool has_flags)
 {
-    const char *name = val_to_str_const(message->llc->type, smcr_llc_types, "message");
+    const char *name = val_to_str_const(message->llc->type, smcr_values_llc_types, "message");
     const char *direction = message->response ? " response" : " request";
 
     say_name(message, wmem_strdup_printf(message->walk.pinfo->pool, "LLC %s%s", name,
@@ -264,7 +264,7 @@ say_kind(const smcr_llc_message_t *message, bool has_flags)
 }
 
 static void
-dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
+dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {
     smcr_llc_t *llc = message->llc;
     bool has_flags = tvb_captured_length(payload) >= SMCR_LLC_HEADER;
@@ -286,11 +286,11 @@ dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload
         smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags, NULL);
     if (message->rejected) {
         uint8_t byte = message->v2 ? flags : tvb_get_uint8(payload, SMCR_LLC_REJECT_AT);
-        llc->u.add_link.reject_reason = smcr_bits(byte, SMCR_MASK_REJECT_REASON);
+        llc->u.add_link.reject_reason = smcr_wire_bits(byte, SMCR_MASK_REJECT_REASON);
     }
 
     unsigned next = kind->dissect_body(message);
-    bool whole = next != SMCR_LLC_CUT;
+    bool whole = next != SMCR_MESSAGE_LLC_CUT;
     show_tail(message, payload, whole ? next : message->end);
     llc->complete =
         length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
@@ -298,7 +298,7 @@ dissect_known(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload
 
 /* Begins a message of a known type: its bytes, and the order of those in the peer's order. */
 static void
-begin(smcr_llc_message_t *message, const kind_t *kind, tvbuff_t *payload)
+begin(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {
     message->v2 = kind->type & SMCR_LLC_TYPE_V2;
     message->walk.order = message->v2 ? length_order(payload) : ENC_BIG_ENDIAN;
@@ -310,8 +310,8 @@ proto_tree *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {
     proto_item *top = smcr_item_top(tree, tvb, "SMC-R");
-    const kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
-    smcr_llc_message_t message = {
+    const llc_kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
+    smcr_message_llc_t message = {
         .walk = {
             .pinfo = pinfo,
             .tvb = tvb,
@@ -339,9 +339,9 @@ bool
 smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc)
 {
     uint8_t type = tvb_get_uint8(tvb, 0);
-    const kind_t *kind = kind_of_type(type);
+    const llc_kind_t *kind = kind_of_type(type);
     bool flawed = false;
-    smcr_llc_message_t message = {.walk = {.pinfo = pinfo, .flawed = &flawed}, .llc = llc};
+    smcr_message_llc_t message = {.walk = {.pinfo = pinfo, .flawed = &flawed}, .llc = llc};
 
     memset(llc, 0, sizeof *llc);
     llc->type = type;

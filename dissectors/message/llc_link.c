@@ -118,14 +118,14 @@ SMCR_LAYOUT(listed_gid_layout, "GID of REQUEST ADD LINK", listed_gid, 16);
 
 /* A MAC is that of one host. (R-A.2.2-8) */
 static void
-check_mac(const smcr_llc_message_t *message)
+check_mac(const smcr_message_llc_t *message)
 {
-    if (tvb_get_uint8(message->walk.tvb, MAC_AT) & SMCR_MAC_GROUP)
+    if (tvb_get_uint8(message->walk.tvb, MAC_AT) & SMCR_WIRE_MAC_GROUP)
         smcr_llc_expert(message, hf_smcr_mac, &ei_smcr_mac, NULL);
 }
 
 unsigned
-smcr_llc_confirm_link(const smcr_llc_message_t *message)
+smcr_llc_confirm_link(const smcr_message_llc_t *message)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
     unsigned min_links = message->v2 ? 1 : 2; /* version 2 may agree on a single one */
@@ -133,16 +133,16 @@ smcr_llc_confirm_link(const smcr_llc_message_t *message)
 
     if (!smcr_llc_walk_body(message,
                             message->v2 ? &confirm_link_v2_layout : &confirm_link_v1_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     smcr_say(&message->walk, "Link", "link", "%u", confirm->link);
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", confirm->qpn);
     check_mac(message);
 
-    if (confirm->qpn < SMCR_QPN_MIN)
+    if (confirm->qpn < SMCR_WIRE_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
     if (!confirm->link)
         smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_link_number_zero, NULL);
-    if (!accepts && (confirm->max_links < min_links || confirm->max_links > SMCR_LINKS_MAX))
+    if (!accepts && (confirm->max_links < min_links || confirm->max_links > SMCR_WIRE_LINKS_MAX))
         smcr_llc_expert(message, hf_smcr_max_links, &ei_smcr_max_links, NULL);
     return SMCR_LLC_LENGTH;
 }
@@ -177,7 +177,7 @@ gid_is_at_10(tvbuff_t *tvb)
  * start an ADD LINK of its own (A.3.2, smc_llc_send_add_link() without a link). So does a server of
  * Linux before 5.8, which expects a rejection. */
 static bool
-asks_for_link(const smcr_llc_message_t *message)
+asks_for_link(const smcr_message_llc_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
 
@@ -185,21 +185,21 @@ asks_for_link(const smcr_llc_message_t *message)
 }
 
 static void
-say_rejection(const smcr_llc_message_t *message)
+say_rejection(const smcr_message_llc_t *message)
 {
     uint8_t reason = message->llc->u.add_link.reject_reason;
 
-    if (reason == SMCR_REJECT_NOT_GIVEN)
-        smcr_remark(&message->walk, "rejected");
+    if (reason == SMCR_LLC_REJECT_NOT_GIVEN)
+        smcr_say_remark(&message->walk, "rejected");
     else
-        smcr_remark(&message->walk, "rejected: %s",
-                    val_to_str_const(reason, smcr_reject_reasons, "unknown reason"));
+        smcr_say_remark(&message->walk, "rejected: %s",
+                        val_to_str_const(reason, smcr_values_reject_reasons, "unknown reason"));
     smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_rejected, NULL);
 }
 
 /* A rejecting response: its values are the requester's, which have been checked there. */
 static void
-finish_rejection(const smcr_llc_message_t *message)
+finish_rejection(const smcr_message_llc_t *message)
 {
     uint8_t reason = message->llc->u.add_link.reject_reason;
 
@@ -208,67 +208,68 @@ finish_rejection(const smcr_llc_message_t *message)
     smcr_llc_show_echo(message);
     if (message->v2) /* Linux has no room for a reason there */
         return;
-    if (reason == SMCR_REJECT_NOT_GIVEN)
+    if (reason == SMCR_LLC_REJECT_NOT_GIVEN)
         smcr_llc_expert(message, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason,
                         "The link is rejected without a reason");
-    else if (!try_val_to_str(reason, smcr_reject_reasons))
+    else if (!try_val_to_str(reason, smcr_values_reject_reasons))
         smcr_llc_expert(message, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason, NULL);
 }
 
 /* A request of the server or an accepting response: its values are the sender's own. */
 static void
-finish_offer(const smcr_llc_message_t *message)
+finish_offer(const smcr_message_llc_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
 
     smcr_say(&message->walk, "Link", "link", "%u", add->link);
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", add->qpn);
     check_mac(message);
-    if (add->qpn < SMCR_QPN_MIN)
+    if (add->qpn < SMCR_WIRE_QPN_MIN)
         smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
     if (!add->link)
         smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_link_number_zero, NULL);
-    if (!try_val_to_str(smcr_bits(add->mtu, SMCR_MASK_MTU), smcr_mtus))
+    if (!try_val_to_str(smcr_wire_bits(add->mtu, SMCR_MASK_MTU), smcr_values_mtus))
         smcr_llc_expert(message, hf_smcr_llc_mtu_byte, &ei_smcr_mtu, NULL);
 }
 
 static unsigned
-show_extension(const smcr_llc_message_t *message)
+show_extension(const smcr_message_llc_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     unsigned captured = tvb_captured_length(message->walk.tvb);
-    smcr_llc_message_t below = *message;
+    smcr_message_llc_t below = *message;
 
     if (captured <= EXTENSION_AT) {
         smcr_layout_explain_missing(&message->walk, message->walk.tree, EXTENSION_RTOKENS_AT);
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     }
     proto_item *item = proto_tree_add_item(message->walk.tree, hf_smcr_llc_v2_extension,
                                            message->walk.tvb, EXTENSION_AT,
                                            (int)(captured - EXTENSION_AT), ENC_NA);
     below.walk.tree = proto_item_add_subtree(item, ett_smcr_v2_extension);
     if (!smcr_layout_walk(&extension_layout, &below.walk, EXTENSION_AT, message->llc))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
 
     smcr_say(&message->walk, "RTokens", "RTokens:", "%u", add->rkey_count);
     if (add->rkey_count > RKEYS_MAX) /* (R-V2LLC-6) */
         smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_limit);
-    if (add->rkey_count > smcr_llc_rtoken_room(message, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT))
+    if (add->rkey_count >
+        smcr_llc_rtoken_room(message, SMCR_MESSAGE_RTOKEN_PAIR, EXTENSION_RTOKENS_AT))
         smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count);
-    unsigned next = smcr_llc_show_rtokens(&below, SMCR_RTOKEN_PAIR, EXTENSION_RTOKENS_AT,
+    unsigned next = smcr_llc_show_rtokens(&below, SMCR_MESSAGE_RTOKEN_PAIR, EXTENSION_RTOKENS_AT,
                                           add->rkey_count, add->link);
-    if (next != SMCR_LLC_CUT)
+    if (next != SMCR_MESSAGE_LLC_CUT)
         proto_item_set_len(item, (int)(next - EXTENSION_AT));
     return next;
 }
 
 unsigned
-smcr_llc_add_link(const smcr_llc_message_t *message)
+smcr_llc_add_link(const smcr_message_llc_t *message)
 {
     bool rfc = gid_is_at_10(message->walk.tvb);
 
     if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc_layout : &add_link_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     if (rfc)
         smcr_llc_expert(message, hf_smcr_llc_gid, &ei_smcr_llc_rfc_layout, NULL);
 
@@ -276,7 +277,7 @@ smcr_llc_add_link(const smcr_llc_message_t *message)
     if (message->rejected)
         finish_rejection(message);
     else if (asks)
-        smcr_remark(&message->walk, "asking for a link");
+        smcr_say_remark(&message->walk, "asking for a link");
     else
         finish_offer(message);
 
@@ -285,16 +286,16 @@ smcr_llc_add_link(const smcr_llc_message_t *message)
 }
 
 unsigned
-smcr_llc_add_link_cont(const smcr_llc_message_t *message)
+smcr_llc_add_link_cont(const smcr_message_llc_t *message)
 {
     const smcr_llc_add_link_cont_t *cont = &message->llc->u.add_link_cont;
 
     if (!smcr_llc_walk_body(message, &add_link_cont_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     smcr_say(&message->walk, "Link", "link", "%u", cont->link);
     smcr_say(&message->walk, "RTokensLeft", "RTokens left:", "%u", cont->rtokens_left);
 
-    unsigned next = smcr_llc_show_rtokens(message, SMCR_RTOKEN_PAIR, CONT_RTOKENS_AT,
+    unsigned next = smcr_llc_show_rtokens(message, SMCR_MESSAGE_RTOKEN_PAIR, CONT_RTOKENS_AT,
                                           MIN(cont->rtokens_left, CONT_RTOKENS), cont->link);
     next = smcr_llc_show_unused(message, next, CONT_RESERVED_AT);
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
@@ -304,12 +305,12 @@ smcr_llc_add_link_cont(const smcr_llc_message_t *message)
 
 /* The words for a reason, "" for none; a static text or one that lives as long as the packet. */
 static const char *
-delete_reason_text(const smcr_llc_message_t *message)
+delete_reason_text(const smcr_message_llc_t *message)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
-    const char *text = try_val_to_str(reason, smcr_delete_reasons);
+    const char *text = try_val_to_str(reason, smcr_values_delete_reasons);
 
-    if (reason == SMCR_DELETE_NOT_GIVEN)
+    if (reason == SMCR_LLC_DELETE_NOT_GIVEN)
         return "";
     if (!text)
         return wmem_strdup_printf(message->walk.pinfo->pool, " (unknown reason 0x%08x)", reason);
@@ -317,26 +318,26 @@ delete_reason_text(const smcr_llc_message_t *message)
 }
 
 unsigned
-smcr_llc_delete_link(const smcr_llc_message_t *message)
+smcr_llc_delete_link(const smcr_message_llc_t *message)
 {
     const smcr_llc_delete_link_t *deleted = &message->llc->u.delete_link;
     bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
 
     if (!smcr_llc_walk_body(message, &delete_link_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     if (all)
-        smcr_remark(&message->walk, "all links%s", delete_reason_text(message));
+        smcr_say_remark(&message->walk, "all links%s", delete_reason_text(message));
     else
         smcr_say(&message->walk, "Link", "link", "%u%s", deleted->link,
                  delete_reason_text(message));
-    if (deleted->reason == SMCR_DELETE_LOST_PATH && !message->response)
+    if (deleted->reason == SMCR_LLC_DELETE_LOST_PATH && !message->response)
         smcr_say_trouble(&message->walk, "Link lost");
 
     if (all && deleted->link)
         smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_llc_all_links, NULL);
-    if (!message->response && deleted->reason == SMCR_DELETE_NOT_GIVEN)
+    if (!message->response && deleted->reason == SMCR_LLC_DELETE_NOT_GIVEN)
         smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_no_reason, NULL);
-    else if (!try_val_to_str(deleted->reason, smcr_delete_reasons))
+    else if (!try_val_to_str(deleted->reason, smcr_values_delete_reasons))
         smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason, NULL);
     return SMCR_LLC_LENGTH;
 }
@@ -344,10 +345,10 @@ smcr_llc_delete_link(const smcr_llc_message_t *message)
 /* ---- REQUEST ADD LINK ---- */
 
 unsigned
-smcr_llc_req_add_link(const smcr_llc_message_t *message)
+smcr_llc_req_add_link(const smcr_message_llc_t *message)
 {
     if (!smcr_llc_walk_body(message, &req_add_link_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     unsigned count = message->llc->u.req_add_link.gid_count;
     unsigned next = GIDS_AT;
     unsigned room = message->end > next ? (message->end - next) / listed_gid_layout.length : 0;
@@ -362,6 +363,6 @@ smcr_llc_req_add_link(const smcr_llc_message_t *message)
         smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
     for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid_layout.length)
         if (!smcr_layout_walk(&listed_gid_layout, &message->walk, next, NULL))
-            return SMCR_LLC_CUT;
+            return SMCR_MESSAGE_LLC_CUT;
     return next;
 }

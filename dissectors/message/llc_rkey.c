@@ -8,7 +8,7 @@
 #include "llc_messages.h"
 #include "values.h"
 
-#define MAX_OTHER_LINKS (SMCR_LINKS_MAX - 1)
+#define MAX_OTHER_LINKS (SMCR_WIRE_LINKS_MAX - 1)
 
 /* RTokens for other links in a CONFIRM RKEY: place and number, and the reserved byte after them */
 #define CONFIRM_RTOKENS_AT 17
@@ -62,24 +62,24 @@ SMCR_LAYOUT(delete_rkey_v2_layout, "DELETE RKEY v2", delete_rkey_v2, BODY(DELETE
 SMCR_LAYOUT(deleted_rkey_layout, "RKey of DELETE RKEY", deleted_rkey, 4);
 
 static bool
-is_negative(const smcr_llc_message_t *message)
+is_negative(const smcr_message_llc_t *message)
 {
     return message->response && (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
 }
 
 static void
-say_negative(const smcr_llc_message_t *message)
+say_negative(const smcr_message_llc_t *message)
 {
     if (!is_negative(message))
         return;
-    smcr_remark(&message->walk, "negative");
+    smcr_say_remark(&message->walk, "negative");
     smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_negative, NULL);
 }
 
 /* ---- CONFIRM RKEY ---- */
 
 static void
-check_confirm_rkey(const smcr_llc_message_t *message)
+check_confirm_rkey(const smcr_message_llc_t *message)
 {
     uint8_t other_links = message->llc->u.confirm_rkey.other_links;
 
@@ -93,12 +93,12 @@ check_confirm_rkey(const smcr_llc_message_t *message)
 }
 
 unsigned
-smcr_llc_confirm_rkey(const smcr_llc_message_t *message)
+smcr_llc_confirm_rkey(const smcr_message_llc_t *message)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
 
     if (!smcr_llc_walk_body(message, &confirm_rkey_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     say_negative(message);
     smcr_say(&message->walk, "RKey", "RKey", "0x%08x", confirm->rkey);
     if (confirm->other_links)
@@ -108,33 +108,33 @@ smcr_llc_confirm_rkey(const smcr_llc_message_t *message)
     if (message->response)
         smcr_llc_show_echo(message);
 
-    unsigned next = smcr_llc_show_rtokens(message, SMCR_RTOKEN_OF_LINK, CONFIRM_RTOKENS_AT,
+    unsigned next = smcr_llc_show_rtokens(message, SMCR_MESSAGE_RTOKEN_OF_LINK, CONFIRM_RTOKENS_AT,
                                           MIN(confirm->other_links, CONFIRM_RTOKENS), 0);
     next = smcr_llc_show_unused(message, next, CONFIRM_RESERVED_AT);
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
 }
 
 unsigned
-smcr_llc_confirm_rkey_cont(const smcr_llc_message_t *message)
+smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
 
     if (!smcr_llc_walk_body(message, &confirm_rkey_cont_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     say_negative(message);
     smcr_say(&message->walk, "RTokensLeft", "RTokens left:", "%u", confirm->other_links);
     if (confirm->other_links == 0 || confirm->other_links > MAX_OTHER_LINKS)
         smcr_llc_count_fault(message, hf_smcr_llc_rtokens_left, &ei_smcr_llc_limit);
     if (message->response)
         smcr_llc_show_echo(message);
-    return smcr_llc_show_rtokens(message, SMCR_RTOKEN_OF_LINK, CONT_RTOKENS_AT,
+    return smcr_llc_show_rtokens(message, SMCR_MESSAGE_RTOKEN_OF_LINK, CONT_RTOKENS_AT,
                                  MIN(confirm->other_links, CONT_RTOKENS), 0);
 }
 
 /* ---- DELETE RKEY ---- */
 
 static unsigned
-rkey_room(const smcr_llc_message_t *message)
+rkey_room(const smcr_message_llc_t *message)
 {
     unsigned end = message->v2 ? message->end : MIN(message->end, DELETE_RESERVED_AT);
 
@@ -144,7 +144,7 @@ rkey_room(const smcr_llc_message_t *message)
 /* Linux echoes the count of a v2 request, but zeroes the RKeys and cuts the message to 44 bytes;
  * a peer that echoes the RKeys too is taken at its word. */
 static bool
-rkeys_are_zeroed(const smcr_llc_message_t *message)
+rkeys_are_zeroed(const smcr_message_llc_t *message)
 {
     unsigned captured = tvb_captured_length(message->walk.tvb);
 
@@ -158,7 +158,7 @@ rkeys_are_zeroed(const smcr_llc_message_t *message)
 
 /* What is wrong with the error mask (v1) or the number of invalid RKeys (v2); NULL: nothing. */
 static const char *
-errors_fault(const smcr_llc_message_t *message)
+errors_fault(const smcr_message_llc_t *message)
 {
     const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
     bool beyond = message->v2 ? rkeys->errors > rkeys->count
@@ -175,7 +175,7 @@ errors_fault(const smcr_llc_message_t *message)
 }
 
 static void
-check_delete_rkey(const smcr_llc_message_t *message)
+check_delete_rkey(const smcr_message_llc_t *message)
 {
     unsigned count = message->llc->u.delete_rkey.count;
     int hf_errors = message->v2 ? hf_smcr_llc_invalid_rkeys : hf_smcr_llc_error_mask;
@@ -190,7 +190,7 @@ check_delete_rkey(const smcr_llc_message_t *message)
 }
 
 static unsigned
-show_rkeys(const smcr_llc_message_t *message, unsigned count)
+show_rkeys(const smcr_message_llc_t *message, unsigned count)
 {
     smcr_llc_t *llc = message->llc;
     unsigned next = DELETE_RKEYS_AT;
@@ -198,7 +198,7 @@ show_rkeys(const smcr_llc_message_t *message, unsigned count)
     llc->rtokens = wmem_alloc0_array(message->walk.pinfo->pool, smcr_rtoken_t, count);
     for (unsigned i = 0; i < count; i++, next += deleted_rkey_layout.length) {
         if (!smcr_layout_walk(&deleted_rkey_layout, &message->walk, next, &llc->rtokens[i]))
-            return SMCR_LLC_CUT;
+            return SMCR_MESSAGE_LLC_CUT;
         llc->rtoken_count++;
         if (!message->v2 && is_negative(message) &&
             (llc->u.delete_rkey.errors & SMCR_LLC_ERROR_MASK_FIRST >> i))
@@ -209,12 +209,12 @@ show_rkeys(const smcr_llc_message_t *message, unsigned count)
 }
 
 unsigned
-smcr_llc_delete_rkey(const smcr_llc_message_t *message)
+smcr_llc_delete_rkey(const smcr_message_llc_t *message)
 {
     const smcr_llc_t *llc = message->llc;
 
     if (!smcr_llc_walk_body(message, message->v2 ? &delete_rkey_v2_layout : &delete_rkey_v1_layout))
-        return SMCR_LLC_CUT;
+        return SMCR_MESSAGE_LLC_CUT;
     say_negative(message);
     check_delete_rkey(message);
     if (message->response && !rkeys_are_zeroed(message))

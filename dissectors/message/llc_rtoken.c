@@ -27,12 +27,12 @@ SMCR_LAYOUT(of_link, "RToken of a link", of_link_rows, 13);
 SMCR_LAYOUT(pair, "RKey/RToken pair", pair_rows, 16);
 
 static const smcr_layout_t *const layouts[] = {
-    [SMCR_RTOKEN_OF_LINK] = &of_link,
-    [SMCR_RTOKEN_PAIR] = &pair,
+    [SMCR_MESSAGE_RTOKEN_OF_LINK] = &of_link,
+    [SMCR_MESSAGE_RTOKEN_PAIR] = &pair,
 };
 
 unsigned
-smcr_llc_rtoken_room(const smcr_llc_message_t *message, smcr_rtoken_format_t format,
+smcr_llc_rtoken_room(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
                      unsigned base)
 {
     return message->end > base ? (message->end - base) / layouts[format]->length : 0;
@@ -40,7 +40,7 @@ smcr_llc_rtoken_room(const smcr_llc_message_t *message, smcr_rtoken_format_t for
 
 /* So that a filter for an RKey finds every message that names it. */
 static void
-hide_rkey_beside_reference(const smcr_walk_t *walk, unsigned base)
+hide_rkey_beside_reference(const smcr_layout_walk_t *walk, unsigned base)
 {
     proto_item *item = proto_tree_add_item(walk->tree, hf_smcr_rkey, walk->tvb, (int)base, 4,
                                            ENC_BIG_ENDIAN);
@@ -50,12 +50,12 @@ hide_rkey_beside_reference(const smcr_walk_t *walk, unsigned base)
 
 /* Shows one RToken, `number` from 1; false when it is cut short. */
 static bool
-show_rtoken(const smcr_llc_message_t *message, smcr_rtoken_format_t format, unsigned base,
+show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format, unsigned base,
             unsigned number, smcr_rtoken_t *rtoken)
 {
     const smcr_layout_t *layout = layouts[format];
     unsigned captured = tvb_captured_length(message->walk.tvb) - base;
-    smcr_walk_t walk = message->walk;
+    smcr_layout_walk_t walk = message->walk;
 
     proto_item *item = proto_tree_add_item(walk.tree, hf_smcr_llc_rtoken, walk.tvb, (int)base,
                                            (int)MIN(captured, layout->length), ENC_NA);
@@ -64,7 +64,7 @@ show_rtoken(const smcr_llc_message_t *message, smcr_rtoken_format_t format, unsi
     if (!smcr_layout_walk(layout, &walk, base, rtoken))
         return false;
 
-    if (format == SMCR_RTOKEN_PAIR) {
+    if (format == SMCR_MESSAGE_RTOKEN_PAIR) {
         proto_item_append_text(item, ": reference RKey 0x%08x", rtoken->ref_rkey);
         hide_rkey_beside_reference(&walk, base);
     } else {
@@ -76,7 +76,7 @@ show_rtoken(const smcr_llc_message_t *message, smcr_rtoken_format_t format, unsi
 }
 
 unsigned
-smcr_llc_show_rtokens(const smcr_llc_message_t *message, smcr_rtoken_format_t format,
+smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
                       unsigned base, unsigned count, uint8_t link)
 {
     unsigned length = layouts[format]->length;
@@ -92,10 +92,10 @@ smcr_llc_show_rtokens(const smcr_llc_message_t *message, smcr_rtoken_format_t fo
 
         if (captured <= base) {
             smcr_layout_explain_missing(&message->walk, message->walk.tree, base + length);
-            return SMCR_LLC_CUT;
+            return SMCR_MESSAGE_LLC_CUT;
         }
         if (!show_rtoken(message, format, base, i + 1, &rtoken))
-            return SMCR_LLC_CUT;
+            return SMCR_MESSAGE_LLC_CUT;
         llc->rtokens[llc->rtoken_count++] = rtoken;
     }
     return base;

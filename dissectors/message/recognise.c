@@ -22,7 +22,7 @@
 /* A message that fits its layout, and the headers of its packet. */
 typedef struct {
     const smcr_llc_t *llc;
-    const smcr_roce_t *roce;
+    const smcr_ib_headers_t *roce;
 } candidate_t;
 
 /* ---- rules ---- */
@@ -38,7 +38,7 @@ is_device(const uint8_t *gid)
 static bool
 is_page(uint64_t va)
 {
-    return (va & SMCR_PAGE_MASK) == 0;
+    return (va & SMCR_WIRE_PAGE_MASK) == 0;
 }
 
 /* RMBs begin at a page. Without this any noise would do where no place of a list is unused. */
@@ -124,7 +124,7 @@ proves_itself(const candidate_t *candidate)
 static bool
 length_fits(tvbuff_t *payload, uint8_t type, int length)
 {
-    if (smcr_llc_type_is_cdc(type) || !(type & SMCR_LLC_TYPE_V2))
+    if (smcr_wire_llc_type_is_cdc(type) || !(type & SMCR_LLC_TYPE_V2))
         return length == SMCR_LLC_LENGTH && tvb_get_uint8(payload, SMCR_LLC_LENGTH_AT) == length;
     return tvb_get_ntohs(payload, SMCR_LLC_LENGTH_AT) == length ||
            tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT) == length;
@@ -140,7 +140,8 @@ sender_of(const smcr_llc_t *llc)
 }
 
 bool
-smcr_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_roce_t *roce, uint32_t *sender)
+smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
+                       uint32_t *sender)
 {
     int length = roce->payload_length;
     int captured = MIN((int)tvb_captured_length(payload), length);
@@ -155,7 +156,7 @@ smcr_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_roce_t *roce, u
     if (!length_fits(payload, type, length))
         return false;
     tvbuff_t *message = tvb_new_subset_length_caplen(payload, 0, captured, length);
-    if (smcr_llc_type_is_cdc(type))
+    if (smcr_wire_llc_type_is_cdc(type))
         return smcr_cdc_decode(message, pinfo, &cdc);
     if (!smcr_llc_decode(message, pinfo, &llc) || !proves_itself(&candidate))
         return false;

@@ -18,7 +18,7 @@
  *
  * sender: the queue pair that sent the message, 0 when the message does not tell.
  */
-bool smcr_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_roce_t *roce,
-                    uint32_t *sender);
+bool smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
+                            uint32_t *sender);
 
 #endif /* SMCR_MESSAGE_RECOGNISE_H */

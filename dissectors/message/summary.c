@@ -10,7 +10,7 @@
 
 /* Adds `text` to both, each with its own beginning; NULL: not there. */
 static void
-add(const smcr_walk_t *walk, const char *info, const char *line, const char *text)
+add(const smcr_layout_walk_t *walk, const char *info, const char *line, const char *text)
 {
     column_info *cinfo = walk->pinfo->cinfo;
 
@@ -33,28 +33,29 @@ add(const smcr_walk_t *walk, const char *info, const char *line, const char *tex
     va_end(arguments)
 
 void
-smcr_say_info(const smcr_walk_t *walk, const char *format, ...)
+smcr_say_info(const smcr_layout_walk_t *walk, const char *format, ...)
 {
     TEXT_OF(walk, format, text, walk->pinfo->cinfo);
     add(walk, "", NULL, text);
 }
 
 void
-smcr_say_line(const smcr_walk_t *walk, const char *format, ...)
+smcr_say_line(const smcr_layout_walk_t *walk, const char *format, ...)
 {
     TEXT_OF(walk, format, text, walk->top);
     add(walk, NULL, "", text);
 }
 
 void
-smcr_say_both(const smcr_walk_t *walk, const char *format, ...)
+smcr_say_both(const smcr_layout_walk_t *walk, const char *format, ...)
 {
     TEXT_OF(walk, format, text, true);
     add(walk, "", "", text);
 }
 
 void
-smcr_say(const smcr_walk_t *walk, const char *key, const char *words, const char *format, ...)
+smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words, const char *format,
+         ...)
 {
     column_info *cinfo = walk->pinfo->cinfo;
     TEXT_OF(walk, format, text, true);
@@ -68,30 +69,30 @@ smcr_say(const smcr_walk_t *walk, const char *key, const char *words, const char
 }
 
 void
-smcr_say_trouble(const smcr_walk_t *walk, const char *text)
+smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text)
 {
     if (!walk->flawed)
         col_prepend_fence_fstr(walk->pinfo->cinfo, COL_INFO, "[%s] ", text);
 }
 
 void
-smcr_remark(const smcr_walk_t *walk, const char *format, ...)
+smcr_say_remark(const smcr_layout_walk_t *walk, const char *format, ...)
 {
     TEXT_OF(walk, format, text, true);
     add(walk, " ", ", ", text);
 }
 
 void
-smcr_note(const smcr_walk_t *walk, proto_item *item, expert_field *expert)
+smcr_say_note(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert)
 {
     if (!walk->flawed)
-        smcr_raise(walk->pinfo, item, expert);
+        smcr_item_raise(walk->pinfo, item, expert);
 }
 
 void
-smcr_note_format(const smcr_walk_t *walk, proto_item *item, expert_field *expert,
-                 const char *format, ...)
+smcr_say_note_format(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert,
+                     const char *format, ...)
 {
     TEXT_OF(walk, format, text, true);
-    smcr_raise_text(walk->pinfo, item, expert, "%s", text);
+    smcr_item_raise_text(walk->pinfo, item, expert, "%s", text);
 }

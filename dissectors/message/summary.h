@@ -11,25 +11,25 @@
 #include "layout.h"
 
 /* A text for the Info column alone, and one for the line alone. */
-void smcr_say_info(const smcr_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
-void smcr_say_line(const smcr_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void smcr_say_info(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void smcr_say_line(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* The same text for both. */
-void smcr_say_both(const smcr_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void smcr_say_both(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* A value: " key=value" in the Info column, ", words value" in the line. */
-void smcr_say(const smcr_walk_t *walk, const char *key, const char *words, const char *format, ...)
-    G_GNUC_PRINTF(4, 5);
+void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,
+              const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* Trouble: "[text] " before all else in the Info column, where no later text removes it. */
-void smcr_say_trouble(const smcr_walk_t *walk, const char *text);
+void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
 
 /* A remark: " text" in the Info column, ", text" in the line. */
-void smcr_remark(const smcr_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void smcr_say_remark(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* An expert item at `item`; with a sentence of its own, or with that of the field table. */
-void smcr_note(const smcr_walk_t *walk, proto_item *item, expert_field *expert);
-void smcr_note_format(const smcr_walk_t *walk, proto_item *item, expert_field *expert,
-                      const char *format, ...) G_GNUC_PRINTF(4, 5);
+void smcr_say_note(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert);
+void smcr_say_note_format(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert,
+                          const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 #endif /* SMCR_MESSAGE_SUMMARY_H */

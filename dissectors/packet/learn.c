@@ -28,7 +28,7 @@ arrive(const packet_info *pinfo, smcr_record_t *record)
 {
     *record = smcr_record_new();
     return (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
-                            .when = smcr_when(pinfo),
+                            .when = smcr_capture_when(pinfo),
                             .vlan = (uint16_t)pinfo->vlan_id,
                             .record = record};
 }
@@ -39,8 +39,8 @@ recognise(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t 
 {
     uint32_t sender;
 
-    if (!smcr_is_whole_send(packet->roce.opcode) || !smcr_packet_has_bytes(packet) ||
-        !smcr_recognise(packet->payload, pinfo, &packet->roce, &sender))
+    if (!smcr_ib_is_whole_send(packet->roce.opcode) || !smcr_packet_has_bytes(packet) ||
+        !smcr_message_recognise(packet->payload, pinfo, &packet->roce, &sender))
         return false;
     if (sender)
         smcr_state_prove_link(arrival, sender);
@@ -51,7 +51,7 @@ recognise(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t 
 
 /* Whether the packet gets a record. */
 static bool
-claim(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
+recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
     *arrival = arrive(pinfo, &packet->record);
     arrival->roce = &packet->roce;
@@ -59,7 +59,7 @@ claim(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
         return true;
     return !packet->roce.corrupt && /* it proves nothing */
            ((recognise(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
-            smcr_state_stranger(arrival));
+            smcr_state_unknown_qp_write(arrival));
 }
 
 /* A CDC message of a connection whose TCP connection may have ended before. */
@@ -78,7 +78,7 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 static void
 learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {
-    if (smcr_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
+    if (smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
         const smcr_record_t *record = arrival->record;
         smcr_cdc_t cdc;
         smcr_cdc_decode(message, pinfo, &cdc);
@@ -96,9 +96,9 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
 static bool
 parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
 {
-    const smcr_roce_t *roce = &packet->roce;
+    const smcr_ib_headers_t *roce = &packet->roce;
 
-    if (roce->opcode != SMCR_UD_SEND_ONLY || roce->target.qpn != SMCR_GSI_QPN ||
+    if (roce->opcode != SMCR_UD_SEND_ONLY || roce->target.qpn != SMCR_IB_GSI_QPN ||
         !smcr_packet_has_bytes(packet))
         return false;
     size_t length = tvb_captured_length(packet->payload);
@@ -123,8 +123,8 @@ smcr_packet_new(const packet_info *pinfo)
 {
     smcr_packet_t packet = {.layer = pinfo->curr_layer_num, .roce.ip_id = -1};
 
-    smcr_gid_from_address(&pinfo->src, packet.roce.source);
-    smcr_gid_from_address(&pinfo->dst, packet.roce.target.gid);
+    smcr_endpoint_gid(&pinfo->src, packet.roce.source);
+    smcr_endpoint_gid(&pinfo->dst, packet.roce.target.gid);
     return packet;
 }
 
@@ -137,23 +137,23 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
 
     if (!smcr_packet_has_bytes(packet))
         return NULL;
-    if (smcr_is_whole_send(opcode))
+    if (smcr_ib_is_whole_send(opcode))
         return packet->payload;
-    if (!smcr_is_send(opcode) || !packet->record.has_part)
+    if (!smcr_ib_is_send(opcode) || !packet->record.has_part)
         return NULL;
-    packet->parts = smcr_parts_add(packet->payload, pinfo, &packet->record, more);
-    return smcr_parts_message(packet->parts, pinfo);
+    packet->parts = smcr_packet_parts_add(packet->payload, pinfo, &packet->record, more);
+    return smcr_packet_parts_message(packet->parts, pinfo);
 }
 
 bool
-smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
+smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 {
     bool first_pass = is_first_pass(pinfo);
     smcr_arrival_t arrival;
 
     if (pinfo->flags.in_error_pkt)
         return false;
-    bool found = first_pass ? claim(pinfo, packet, &arrival)
+    bool found = first_pass ? recognise_packet(pinfo, packet, &arrival)
                             : smcr_record_find(smcr_capture_state(), pinfo->num,
                                                packet->layer, &packet->record);
 
@@ -164,7 +164,7 @@ smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
     if (first_pass) {
-        if (message && packet->record.link && packet->record.kind != SMCR_PACKET_CORRUPT)
+        if (message && packet->record.link && packet->record.kind != SMCR_RECORD_CORRUPT)
             learn_message(pinfo, message, &arrival);
         smcr_record_keep(&arrival, packet->layer);
     }
@@ -175,26 +175,26 @@ smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 /* ---- the ICRC ---- */
 
 void
-smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
+smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
 {
     if (is_first_pass(pinfo))
         smcr_senders_count(smcr_capture_learn(pinfo), icrc, pinfo->num);
     const smcr_state_t *state = smcr_capture_state();
-    uint32_t doubted = icrc->status == SMCR_ICRC_BAD ? smcr_senders_doubted(state, icrc) : 0;
+    uint32_t doubted = icrc->status == SMCR_IB_ICRC_BAD ? smcr_senders_doubted(state, icrc) : 0;
 
     if (doubted) {
-        icrc->status = SMCR_ICRC_UNVERIFIED;
+        icrc->status = SMCR_IB_ICRC_UNVERIFIED;
         icrc->doubted = doubted == pinfo->num;
     }
     packet->roce.icrc = (uint8_t)(1 + icrc->status);
-    packet->roce.corrupt = icrc->status == SMCR_ICRC_BAD && smcr_senders_trust(state, icrc);
+    packet->roce.corrupt = icrc->status == SMCR_IB_ICRC_BAD && smcr_senders_trust(state, icrc);
 }
 
 /* ---- CLC ---- */
 
 void
-smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc, unsigned nth,
-               bool from_server, const smcr_span_t *span)
+smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
+                      unsigned nth, bool from_server, const smcr_arrival_span_t *span)
 {
     smcr_record_t record;
     smcr_arrival_t arrival = arrive(pinfo, &record);
@@ -207,15 +207,15 @@ smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *cl
 }
 
 bool
-smcr_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
+smcr_packet_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
 {
     return nth < CLC_MAX && smcr_record_find(smcr_capture_state(), pinfo->num,
                                              (uint16_t)(CLC_LAYERS + nth), record);
 }
 
 void
-smcr_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
-                const smcr_span_t *span)
+smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
+                       const smcr_arrival_span_t *span)
 {
     smcr_record_t record;
     smcr_arrival_t arrival = arrive(pinfo, &record);
@@ -227,7 +227,7 @@ smcr_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
 }
 
 bool
-smcr_learned_data(const packet_info *pinfo, smcr_record_t *record)
+smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record)
 {
     return smcr_record_find(smcr_capture_state(), pinfo->num, CLC_LAYERS + CLC_MAX, record);
 }

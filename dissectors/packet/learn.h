@@ -17,7 +17,7 @@
 /* A packet on the wire. smcr_packet_new() makes it, and the transport fills in its headers and its
  * payload. */
 typedef struct {
-    smcr_roce_t roce;      /* its headers */
+    smcr_ib_headers_t roce; /* its headers */
     tvbuff_t *payload;     /* without padding, as far as captured; NULL: none. A WRITE needs its own
                               only to be shown */
     uint16_t layer;        /* tells the packets of a frame apart, the same in every pass */
@@ -40,27 +40,27 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
  * Returns whether the packet is SMC-R, as far as is known now. A packet that an ICMP error quotes
  * is not: it is no packet on the wire. With the preference smcr.roce the record names the RDMA
  * connection of a packet that is not SMC-R. */
-bool smcr_learn_packet(packet_info *pinfo, smcr_packet_t *packet);
+bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 
 /* What the packet's ICRC means, as its bytes have it: nothing where its sender's mean nothing. The
  * packet is corrupt when it is wrong and the sender has sent right ones before. Called before
- * smcr_learn_packet(). */
-void smcr_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
+ * smcr_packet_learn(). */
+void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* First pass: learns from the CLC message that is number `nth` in the frame, from 0. `from_server`:
  * which side of the TCP connection sent it. */
-void smcr_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
-                    unsigned nth, bool from_server, const smcr_span_t *span);
+void smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
+                           unsigned nth, bool from_server, const smcr_arrival_span_t *span);
 
 /* The same for the first bytes of the application in a direction; `span`: where they are. */
-void smcr_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
-                     const smcr_span_t *span);
+void smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
+                            const smcr_arrival_span_t *span);
 
 /* The record of those bytes. Returns false where nothing is said about them. */
-bool smcr_learned_data(const packet_info *pinfo, smcr_record_t *record);
+bool smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record);
 
 /* The record of that message. Returns false when there is none: it speaks of no connection of
  * ours. */
-bool smcr_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record);
+bool smcr_packet_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record);
 
 #endif /* SMCR_PACKET_LEARN_H */

@@ -67,7 +67,7 @@ equal_keys(const void *one, const void *other)
 }
 
 void
-smcr_parts_register(void)
+smcr_packet_parts_register(void)
 {
     static const reassembly_table_functions functions = {hash_key, equal_keys, new_key,
                                                          new_key,  free_key,   free_key};
@@ -78,7 +78,7 @@ smcr_parts_register(void)
 /* ---- parts ---- */
 
 fragment_head *
-smcr_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t *record, bool more)
+smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t *record, bool more)
 {
     unsigned length = tvb_captured_length(payload);
 
@@ -89,13 +89,14 @@ smcr_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t *recor
 }
 
 tvbuff_t *
-smcr_parts_message(const fragment_head *parts, const packet_info *pinfo)
+smcr_packet_parts_message(const fragment_head *parts, const packet_info *pinfo)
 {
     return parts && parts->reassembled_in == pinfo->num ? parts->tvb_data : NULL;
 }
 
 tvbuff_t *
-smcr_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo, proto_tree *tree)
+smcr_packet_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo,
+                       proto_tree *tree)
 {
     if (parts) /* it was put together outside the layer that shows it */
         parts->reas_in_layer_num = pinfo->curr_layer_num;

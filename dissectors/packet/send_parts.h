@@ -15,18 +15,18 @@
 #include "state/state.h"
 
 /* Called once, when protocols register. */
-void smcr_parts_register(void);
+void smcr_packet_parts_register(void);
 
 /* Adds this packet's bytes to its message. `more`: further packets follow. Returns what is there of
  * the message; NULL: this packet is cut, or the message is not whole yet in the first pass. */
-fragment_head *smcr_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t *record,
-                              bool more);
+fragment_head *smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo,
+                                     const smcr_record_t *record, bool more);
 
 /* The whole message in its last packet, else NULL. */
-tvbuff_t *smcr_parts_message(const fragment_head *parts, const packet_info *pinfo);
+tvbuff_t *smcr_packet_parts_message(const fragment_head *parts, const packet_info *pinfo);
 
 /* Shows below `tree` which packets belong together. Returns the message as above, on `payload`. */
-tvbuff_t *smcr_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo,
-                          proto_tree *tree);
+tvbuff_t *smcr_packet_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo,
+                                 proto_tree *tree);
 
 #endif /* SMCR_PACKET_SEND_PARTS_H */

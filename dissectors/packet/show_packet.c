@@ -23,7 +23,7 @@ typedef struct {
 static proto_tree *
 show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t *carried)
 {
-    carried->is_cdc = smcr_llc_type_is_cdc(tvb_get_uint8(message, 0));
+    carried->is_cdc = smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0));
     carried->is_llc = !carried->is_cdc;
     return carried->is_cdc ? smcr_cdc_dissect(message, pinfo, tree, &carried->cdc)
                            : smcr_llc_dissect(message, pinfo, tree, &carried->llc);
@@ -39,7 +39,7 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
 
     col_append_str(pinfo->cinfo, COL_INFO, "Part of a message");
     proto_item_append_text(item, ", part of a message");
-    tvbuff_t *message = smcr_parts_show(packet->parts, packet->payload, pinfo, below);
+    tvbuff_t *message = smcr_packet_parts_show(packet->parts, packet->payload, pinfo, below);
     return message ? show_message(message, pinfo, tree, carried) : below;
 }
 
@@ -47,10 +47,10 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
 static proto_tree *
 show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
-    if (packet->record.kind == SMCR_PACKET_WRITE)
-        return smcr_rdma_write_dissect(packet->payload, pinfo, tree, &packet->roce,
-                                       &packet->record);
-    if (smcr_is_whole_send(packet->roce.opcode))
+    if (packet->record.kind == SMCR_RECORD_WRITE)
+        return smcr_show_rdma_write(packet->payload, pinfo, tree, &packet->roce,
+                                    &packet->record);
+    if (smcr_ib_is_whole_send(packet->roce.opcode))
         return show_message(packet->payload, pinfo, tree, carried);
     return show_part(pinfo, tree, packet, carried);
 }
@@ -59,9 +59,9 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
 static void
 tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
 {
-    bool write = packet->record.kind == SMCR_PACKET_WRITE;
+    bool write = packet->record.kind == SMCR_RECORD_WRITE;
 
-    smcr_set_source_port(pinfo, &packet->record, &packet->roce);
+    smcr_show_source_port(pinfo, &packet->record, &packet->roce);
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
                                          .roce = &packet->roce,
                                          .llc = carried && carried->is_llc ? &carried->llc : NULL,
@@ -70,11 +70,11 @@ tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
 }
 
 bool
-smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
-    bool write = record->kind == SMCR_PACKET_WRITE;
-    bool send = smcr_is_send(packet->roce.opcode);
+    bool write = record->kind == SMCR_RECORD_WRITE;
+    bool send = smcr_ib_is_send(packet->roce.opcode);
 
     /* A WRITE is worth a line even when it has no data, or none of its data was captured. */
     if (!packet->payload || (!write && (!send || !smcr_packet_has_bytes(packet))))
@@ -87,9 +87,9 @@ smcr_show_packet(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     smcr_info_trouble(pinfo, record);
     tell(pinfo, packet, &carried);
     if (write)
-        smcr_stream_dissect(packet->payload, pinfo, tree, below, record);
+        smcr_payload_dissect(packet->payload, pinfo, tree, below, record);
     else
-        smcr_stream_end(packet->payload, pinfo, tree, below, record);
+        smcr_payload_end(packet->payload, pinfo, tree, below, record);
     return true;
 }
 
@@ -98,10 +98,11 @@ static const char *
 answer_text(packet_info *pinfo, const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
-    bool refuses = packet->roce.has_aeth && smcr_bits(packet->roce.syndrome,
-                                                      SMCR_MASK_SYNDROME_KIND) != SMCR_SYNDROME_ACK;
+    bool refuses =
+        packet->roce.has_aeth &&
+        smcr_wire_bits(packet->roce.syndrome, SMCR_MASK_SYNDROME_KIND) != SMCR_IB_SYNDROME_ACK;
 
-    if (record->kind == SMCR_PACKET_CNP)
+    if (record->kind == SMCR_RECORD_CNP)
         return ", congestion notification";
     if (refuses)
         return ", NAK";
@@ -111,7 +112,8 @@ answer_text(packet_info *pinfo, const smcr_packet_t *packet)
 }
 
 void
-smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                       const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
@@ -130,8 +132,9 @@ smcr_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_
 }
 
 void
-smcr_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
+smcr_packet_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                         const smcr_packet_t *packet)
 {
-    smcr_rdma_show(tvb, pinfo, tree, &packet->record, &packet->roce);
+    smcr_show_rdma_connection(tvb, pinfo, tree, &packet->record, &packet->roce);
     tell(pinfo, packet, NULL);
 }

@@ -19,7 +19,7 @@
 
 #include <epan/exceptions.h>
 
-#include "asking.h"
+#include "heuristic_policy.h"
 #include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
@@ -79,7 +79,7 @@ become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, saved_f
     pinfo->conv_addr_port_endpoints = NULL;
     /* Some dissectors ask whether they are on TCP. In front, where Wireshark's count of the layers
      * above is not concerned. */
-    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(smcr_tcp_ids()->proto));
+    wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(smcr_handshake_tcp_ids()->proto));
     saved->tcp_layer = wmem_list_head(pinfo->layers);
 }
 
@@ -88,7 +88,7 @@ static void
 add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
 {
     proto_item *item =
-        proto_tree_add_uint(tree, smcr_tcp_ids()->hf_stream, tvb, 0, 0, conn->tcp_stream);
+        proto_tree_add_uint(tree, smcr_handshake_tcp_ids()->hf_stream, tvb, 0, 0, conn->tcp_stream);
 
     smcr_item_hide(item);
 }
@@ -183,20 +183,20 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
 }
 
 bool
-smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh)
+smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
 {
-    smcr_piece_t piece = smcr_place_piece(record->place);
+    smcr_stream_piece_t piece = smcr_place_piece(record->place);
 
-    if (!record->conn || !piece.known || record->fate == SMCR_FATE_DROP)
+    if (!record->conn || !piece.known || record->fate == SMCR_FLOW_FATE_DROP)
         return false;
     if (record->is_late) { /* nobody judged then what had been written before */
-        *fresh = (smcr_fresh_t){data, piece.position, 0, false};
+        *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
         return true;
     }
     if (piece.rewritten >= tvb_captured_length(data))
         return false;
-    const smcr_place_more_t *rare = smcr_place_rare(record->place);
-    *fresh = (smcr_fresh_t){
+    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
+    *fresh = (smcr_payload_fresh_t){
         .data = piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data,
         .position = piece.position + piece.rewritten,
         .gap = piece.gap,
@@ -213,7 +213,7 @@ show_unasked(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *
     unsigned length = tvb_reported_length(fresh);
 
     add_tcp_stream(fresh, below, conn);
-    proto_tree_add_bytes_format(below, smcr_tcp_ids()->hf_payload, fresh, 0, -1, NULL,
+    proto_tree_add_bytes_format(below, smcr_handshake_tcp_ids()->hf_payload, fresh, 0, -1, NULL,
                                 "TCP payload (%u byte%s)", length, length == 1 ? "" : "s");
     call_data_dissector(fresh, pinfo, tree);
 }
@@ -225,45 +225,45 @@ is_only_data(wmem_list_frame_t *last)
     wmem_list_frame_t *above = wmem_list_frame_next(last);
 
     return above && !wmem_list_frame_next(above) &&
-           GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_tcp_ids()->proto_data;
+           GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
 }
 
 static void
-dissect_fresh(const smcr_fresh_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-              const smcr_record_t *record)
+dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
+              proto_tree *below, const smcr_record_t *record)
 {
     uint64_t end = fresh->position + tvb_captured_length(fresh->data);
-    smcr_stretch_t bytes = {fresh->position, end};
-    smcr_ask_t ask = smcr_asking_decide(pinfo, record, bytes);
+    smcr_policy_stretch_t bytes = {fresh->position, end};
+    smcr_policy_ask_t ask = smcr_policy_decide(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 
-    if (ask == SMCR_ASK_NOT) {
+    if (ask == SMCR_POLICY_ASK_NOT) {
         show_unasked(fresh->data, pinfo, tree, below, record->conn);
         return;
     }
     dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
                    false);
-    if (ask == SMCR_ASK_NOW)
-        smcr_asking_answer(pinfo, record, bytes, is_only_data(last));
+    if (ask == SMCR_POLICY_ASK_NOW)
+        smcr_policy_answer(pinfo, record, bytes, is_only_data(last));
 }
 
 /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
  * Where the connection has turned out late, there is no TCP connection. */
 static bool
-is_for_dissectors(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh)
+is_for_dissectors(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
 {
-    return record->fate == SMCR_FATE_TAKE && smcr_preferences.dissect_payload && record->conn &&
-           !record->is_late && record->conn->conversation && record->direction >= 0 &&
-           tvb_captured_length(data) == tvb_reported_length(data) &&
-           smcr_fresh_bytes(data, record, fresh);
+    return record->fate == SMCR_FLOW_FATE_TAKE && smcr_preferences.dissect_payload &&
+           record->conn && !record->is_late && record->conn->conversation &&
+           record->direction >= 0 && tvb_captured_length(data) == tvb_reported_length(data) &&
+           smcr_payload_fresh_bytes(data, record, fresh);
 }
 
 void
-smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                    const smcr_record_t *record)
+smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                     const smcr_record_t *record)
 {
     unsigned length = tvb_captured_length(data);
-    smcr_fresh_t fresh;
+    smcr_payload_fresh_t fresh;
 
     if (is_for_dissectors(data, record, &fresh))
         dissect_fresh(&fresh, pinfo, tree, below, record);
@@ -272,10 +272,10 @@ smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_
 }
 
 void
-smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                const smcr_record_t *record)
+smcr_payload_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                 const smcr_record_t *record)
 {
-    const smcr_cdc_view_t *view = record->view;
+    const smcr_record_cdc_t *view = record->view;
 
     if (!view || !view->last || !smcr_preferences.dissect_payload ||
         !smcr_preferences.desegment || !record->conn->conversation || record->direction < 0 ||

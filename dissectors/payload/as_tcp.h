@@ -16,25 +16,26 @@ typedef struct {
     uint64_t position; /* of the first one, in the stream */
     uint64_t gap;      /* bytes before them that the capture lacks */
     bool waits;        /* these may still come: the capture has them */
-} smcr_fresh_t;
+} smcr_payload_fresh_t;
 
 /* Which of the captured bytes `data` of a packet are new. Returns false when none is, or when their
  * place is not known. */
-bool smcr_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_fresh_t *fresh);
+bool smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record,
+                              smcr_payload_fresh_t *fresh);
 
 /* Has those bytes of an RDMA WRITE packet dissected that are new in the stream. Where none is, all
  * bytes are shown as data.
  *
  * data: all its bytes, as far as they were captured. tree: of the frame, for the protocol above.
  * below: of the packet, for what is said of it. */
-void smcr_stream_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                         const smcr_record_t *record);
+void smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                          const smcr_record_t *record);
 
 /* A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
  * response without a length) is dissected here.
  *
  * message: its bytes. tree, below: as above. */
-void smcr_stream_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                     const smcr_record_t *record);
+void smcr_payload_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                      const smcr_record_t *record);
 
 #endif /* SMCR_PAYLOAD_AS_TCP_H */

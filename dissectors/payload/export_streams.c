@@ -46,7 +46,7 @@ file_name(const smcr_conn_t *conn, unsigned receiver, uint64_t missing)
         {"node-1-to-node-0", "node-0-to-node-1"}, /* as Follow Stream calls them */
         {"server-to-client", "client-to-server"},
     };
-    bool roles = conn->conversation || (conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN);
+    bool roles = conn->conversation || (conn->lgr && conn->lgr->server != SMCR_LGR_SIDE_UNKNOWN);
     const char *direction = directions[roles][receiver];
 
     if (missing == 0)
@@ -174,8 +174,8 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
 {
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
-    smcr_fresh_t fresh;
-    bool has_data = packet->data && smcr_fresh_bytes(packet->data, record, &fresh);
+    smcr_payload_fresh_t fresh;
+    bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
     update_t update = {.conn = record->conn, .sender = record->sender};
 
     if (has_data) {

@@ -146,7 +146,7 @@ keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *r
 
 static void
 take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
-          const smcr_fresh_t *fresh)
+          const smcr_payload_fresh_t *fresh)
 {
     unsigned length = tvb_captured_length(fresh->data);
     bool from_server = is_from_server(from);
@@ -156,7 +156,7 @@ take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *
 
     record->seq = (uint32_t)fresh->position;
     bool behind = follow->fragments[from_server] && (int32_t)(record->seq - *next) > 0;
-    if (from->fate == SMCR_FATE_WAIT || fresh->waits || behind) {
+    if (from->fate == SMCR_FLOW_FATE_WAIT || fresh->waits || behind) {
         keep_waiting(follow, pinfo, record);
         return;
     }
@@ -196,7 +196,7 @@ note_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t
     set_ends(follow, conn);
     char *text = g_strdup_printf(
         "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
-        smcr_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream);
+        smcr_show_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream);
 
     add_text(follow, pinfo, false, text);
     g_free(text);
@@ -209,8 +209,8 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     follow_info_t *follow = tapdata;
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
-    smcr_fresh_t fresh;
-    bool has_data = packet->data && smcr_fresh_bytes(packet->data, record, &fresh);
+    smcr_payload_fresh_t fresh;
+    bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
 
     if (packet->falls_back)
         note_fallback(follow, pinfo, packet->falls_back);

@@ -9,7 +9,7 @@
 #define SMCR_PAYLOAD_PAYLOAD_H
 
 #include "as_tcp.h"
-#include "asking.h"
+#include "heuristic_policy.h"
 #include "export_streams.h"
 #include "follow.h"
 

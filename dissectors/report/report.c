@@ -23,7 +23,7 @@
 #define JSON_OPTION "smcr,json"
 
 static void
-print_text(const smcr_report_entry_t *report, void *context)
+print_text(const smcr_entry_report_t *report, void *context)
 {
     GString *text = g_string_new(NULL);
 
@@ -34,7 +34,7 @@ print_text(const smcr_report_entry_t *report, void *context)
 }
 
 static void
-print_json(const smcr_report_entry_t *report, void *context)
+print_json(const smcr_entry_report_t *report, void *context)
 {
     (void)context;
     smcr_json_write(stdout, report);
@@ -51,7 +51,7 @@ filter_of(const char *argument, const char *option)
 
 /* Returns whether it succeeded. */
 static bool
-begin(const char *filter, const char *option, smcr_draw_t *draw)
+begin(const char *filter, const char *option, smcr_listeners_draw_t *draw)
 {
     char *error = NULL;
 
@@ -69,7 +69,7 @@ begin_text(const char *argument, void *data)
     const char *filter = filter_of(argument, TEXT_OPTION);
 
     (void)data;
-    compat_end_stat_init(smcr_window_open(filter) || begin(filter, TEXT_OPTION, print_text));
+    compat_end_stat_init(smcr_report_window_open(filter) || begin(filter, TEXT_OPTION, print_text));
 }
 
 static compat_stat_result
@@ -83,7 +83,7 @@ void
 smcr_report_register(void)
 {
     smcr_listeners_register();
-    smcr_window_register();
+    smcr_report_window_register();
     smcr_tables_register();
 }
 

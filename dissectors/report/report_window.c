@@ -19,7 +19,7 @@ typedef struct {
 } window_t;
 
 static void
-draw(const smcr_report_entry_t *report, void *context)
+draw(const smcr_entry_report_t *report, void *context)
 {
     const window_t *window = context;
     GString *text = g_string_new(NULL);
@@ -39,9 +39,9 @@ closed(void *data)
 }
 
 bool
-smcr_window_open(const char *filter)
+smcr_report_window_open(const char *filter)
 {
-    const funnel_ops_t *ops = smcr_window_ops();
+    const funnel_ops_t *ops = smcr_host_window_ops();
     char *error = NULL;
 
     if (!ops)
@@ -63,11 +63,11 @@ static void
 chosen(void *data)
 {
     (void)data;
-    smcr_window_open(NULL);
+    smcr_report_window_open(NULL);
 }
 
 void
-smcr_window_register(void)
+smcr_report_window_register(void)
 {
     funnel_register_menu(MENU, REGISTER_PACKET_STAT_GROUP_UNSORTED, chosen, NULL, NULL, FALSE);
 }

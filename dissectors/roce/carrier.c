@@ -37,50 +37,51 @@ typedef struct {
     const smcr_gate_t *gate;
     bool shown;
     bool hides; /* InfiniBand's dissector writes no column: what is shown takes their place */
-} current_t;
+} nested_packet_t;
 
 /* Packets of a frame may lie within others: this is the innermost; NULL: none that we have seen. */
 typedef struct {
-    current_t *current;
-} cell_t;
+    nested_packet_t *current;
+} frame_slot_t;
 
-#define CELL 0 /* key of p_add_proto_data() */
+#define SLOT 0 /* key of p_add_proto_data() */
 
 /* The frame's cell, made if that is wanted; else NULL where there is none. */
-static cell_t *
-cell_of(packet_info *pinfo, bool make)
+static frame_slot_t *
+slot_of(packet_info *pinfo, bool make)
 {
-    cell_t *cell = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, CELL);
+    frame_slot_t *slot = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SLOT);
 
-    if (!cell && make) {
-        cell = wmem_new(pinfo->pool, cell_t);
-        cell->current = NULL;
-        p_add_proto_data(pinfo->pool, pinfo, proto_smcr, CELL, cell);
+    if (!slot && make) {
+        slot = wmem_new(pinfo->pool, frame_slot_t);
+        slot->current = NULL;
+        p_add_proto_data(pinfo->pool, pinfo, proto_smcr, SLOT, slot);
     }
-    return cell;
+    return slot;
 }
 
-static current_t *
+static nested_packet_t *
 current_of(packet_info *pinfo)
 {
-    const cell_t *cell = smcr_hooks_stand_aside(pinfo) ? NULL : cell_of(pinfo, false);
+    const frame_slot_t *slot = smcr_hooks_stand_aside(pinfo) ? NULL : slot_of(pinfo, false);
 
-    return cell ? cell->current : NULL;
+    return slot ? slot->current : NULL;
 }
 
 /* ---- showing ---- */
 
 /* `tvb` has the payload at `offset`: a WRITE does not get its own before it is shown. */
 static bool
-show(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, const current_t *current)
+show(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
+     const nested_packet_t *current)
 {
     smcr_packet_t *packet = current->packet;
 
     if (!packet->payload)
         packet->payload = smcr_roce_payload(tvb, offset, &packet->roce);
-    if (!smcr_show_packet(pinfo, tree, packet))
+    if (!smcr_packet_show(pinfo, tree, packet))
         return false;
-    if (smcr_is_whole_send(packet->roce.opcode))
+    if (smcr_ib_is_whole_send(packet->roce.opcode))
         smcr_hooks_show_builtin(packet->payload, pinfo, tree, current->gate);
     return true;
 }
@@ -89,14 +90,14 @@ show(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, const curr
 static int
 show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    current_t *current = data;
+    nested_packet_t *current = data;
 
     current->shown = show(tvb, 0, pinfo, tree, current);
     return current->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
 }
 
 static bool
-show_as_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *current)
+show_as_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, nested_packet_t *current)
 {
     return call_dissector_only(handles.payload, tvb, pinfo, tree, current) > 0;
 }
@@ -104,12 +105,12 @@ show_as_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *cu
 /* Shows what InfiniBand's dissector kept from the heuristics: what the capture cut, and packets
  * without payload. */
 static void
-show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *current)
+show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, nested_packet_t *current)
 {
     const smcr_packet_t *packet = current->packet;
-    const smcr_roce_t *roce = &packet->roce;
+    const smcr_ib_headers_t *roce = &packet->roce;
     int captured = (int)tvb_captured_length(tvb) - roce->payload;
-    bool write = packet->record.kind == SMCR_PACKET_WRITE;
+    bool write = packet->record.kind == SMCR_RECORD_WRITE;
 
     /* A WRITE is worth a line even when none of its data was captured. */
     if (roce->payload_length > 0 && (captured > 0 || (write && captured == 0))) {
@@ -117,7 +118,7 @@ show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, current_t *cu
         current->shown = show(tvb, roce->payload, pinfo, tree, current);
     }
     if (!current->shown)
-        smcr_show_empty(tvb, pinfo, tree, packet);
+        smcr_packet_show_empty(tvb, pinfo, tree, packet);
 }
 
 /* ---- packets that are ours ---- */
@@ -134,16 +135,16 @@ is_whole(tvbuff_t *tvb)
 static bool
 is_bound_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
 {
-    const smcr_roce_t *roce = &packet->roce;
-    bool shows = packet->record.kind == SMCR_PACKET_WRITE ? smcr_is_write(roce->opcode)
-                                                          : smcr_is_send(roce->opcode);
+    const smcr_ib_headers_t *roce = &packet->roce;
+    bool shows = packet->record.kind == SMCR_RECORD_WRITE ? smcr_ib_is_write(roce->opcode)
+                                                          : smcr_ib_is_send(roce->opcode);
 
-    return shows && roce->payload_length > 0 && roce->target.qpn > SMCR_GSI_QPN &&
+    return shows && roce->payload_length > 0 && roce->target.qpn > SMCR_IB_GSI_QPN &&
            is_whole(tvb) && smcr_hooks_offer_first();
 }
 
 static void
-hide_columns(packet_info *pinfo, current_t *current)
+hide_columns(packet_info *pinfo, nested_packet_t *current)
 {
     if (!col_get_writable(pinfo->cinfo, -1))
         return;
@@ -152,7 +153,7 @@ hide_columns(packet_info *pinfo, current_t *current)
 }
 
 static void
-unhide_columns(packet_info *pinfo, current_t *current)
+unhide_columns(packet_info *pinfo, nested_packet_t *current)
 {
     if (!current->hides)
         return;
@@ -162,26 +163,26 @@ unhide_columns(packet_info *pinfo, current_t *current)
 
 /* What is to be done with a packet while it is the innermost one. */
 typedef void action_t(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
-                      current_t *current);
+                      nested_packet_t *current);
 
 /* Does it, with all heuristics but ours kept out. */
 static void
 with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
-             current_t *current)
+             nested_packet_t *current)
 {
-    cell_t *cell = cell_of(pinfo, true);
-    current_t *outer = cell->current;
+    frame_slot_t *slot = slot_of(pinfo, true);
+    nested_packet_t *outer = slot->current;
     smcr_gate_t gate;
 
     smcr_gate_close(&gate);
     current->gate = &gate;
-    cell->current = current;
+    slot->current = current;
     TRY {
         action(tvb, pinfo, tree, data, current);
     }
     FINALLY {
         smcr_gate_open(&gate);
-        cell->current = outer;
+        slot->current = outer;
         unhide_columns(pinfo, current);
     }
     ENDTRY;
@@ -189,13 +190,14 @@ with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
 
 /* What InfiniBand's dissector is called with, and what it returns. */
 typedef struct {
-    smcr_roce_start_t start;
+    smcr_hooks_start_t start;
     void *data;
     int used;
 } call_t;
 
 static void
-dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data, current_t *current)
+dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
+             nested_packet_t *current)
 {
     call_t *call = data;
 
@@ -211,7 +213,7 @@ dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data, cu
 static int
 dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    current_t *current = data;
+    nested_packet_t *current = data;
     smcr_packet_t *packet = current->packet;
 
     pinfo->ptype = PT_IBQP;
@@ -229,50 +231,50 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 /* Whether that is enough: there is no tree to show anything in. InfiniBand's dissector finds out
  * who has sent a packet by RDMA-CM only; here it has to be known. */
 static bool
-needs_no_infiniband(smcr_roce_start_t start, const proto_tree *tree, const smcr_packet_t *packet)
+needs_no_infiniband(smcr_hooks_start_t start, const proto_tree *tree, const smcr_packet_t *packet)
 {
-    return COMPAT_INFINIBAND_IS_KNOWN && !tree && start == SMCR_ROCE_BTH &&
+    return COMPAT_INFINIBAND_IS_KNOWN && !tree && start == SMCR_HOOKS_BTH &&
            packet->record.sender_known && !smcr_preferences.builtin_too;
 }
 
 /* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
 static int
-dissect_acknowledgement(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
+dissect_acknowledgement(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                         proto_tree *tree, void *data, smcr_packet_t *packet)
 {
     bool alone = needs_no_infiniband(start, tree, packet) && packet->roce.has_aeth &&
                  is_whole(tvb);
-    current_t current = {.packet = packet};
+    nested_packet_t current = {.packet = packet};
     int used = alone ? call_dissector_only(handles.headers, tvb, pinfo, tree, &current)
                      : smcr_hooks_original(start, tvb, pinfo, tree, data);
 
     if (used > 0)
-        smcr_show_empty(tvb, pinfo, tree, packet);
+        smcr_packet_show_empty(tvb, pinfo, tree, packet);
     return used;
 }
 
 /* A packet that is not ours, as far as is known. TRY costs as much as all that found it out, and is
  * only there for a packet of ours around this one. */
 static int
-dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+dissect_foreign(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                 void *data)
 {
-    static current_t foreign; /* never written: it says that this packet is decided */
-    cell_t *cell = cell_of(pinfo, true);
-    current_t *outer = cell->current;
+    static nested_packet_t foreign; /* never written: it says that this packet is decided */
+    frame_slot_t *slot = slot_of(pinfo, true);
+    nested_packet_t *outer = slot->current;
     volatile int used = 0;
 
-    cell->current = &foreign; /* an exception leaves it; it means nothing after this frame */
+    slot->current = &foreign; /* an exception leaves it; it means nothing after this frame */
     if (!outer || !outer->packet) {
         used = smcr_hooks_original(start, tvb, pinfo, tree, data);
-        cell->current = outer;
+        slot->current = outer;
         return used;
     }
     TRY {
         used = smcr_hooks_original(start, tvb, pinfo, tree, data);
     }
     FINALLY {
-        cell->current = outer;
+        slot->current = outer;
     }
     ENDTRY;
     return used;
@@ -281,12 +283,12 @@ dissect_foreign(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
 /* The same, and it is not known which queue pair has sent it: somebody quotes it, its ICRC is
  * wrong, or it may turn out to be ours. */
 static int
-dissect_nameless(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+dissect_nameless(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                void *data)
 {
     int used = dissect_foreign(start, tvb, pinfo, tree, data);
 
-    smcr_set_no_source_port(pinfo);
+    smcr_show_no_source_port(pinfo);
     return used;
 }
 
@@ -299,20 +301,20 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
     const address *to = &pinfo->dst;
 
-    if (to->len < 4 || smcr_is_whole_send(opcode))
+    if (to->len < 4 || smcr_ib_is_whole_send(opcode))
         return false;
-    uint64_t target = smcr_target((const uint8_t *)to->data + to->len - 4, qpn);
+    uint64_t target = smcr_orphan_target((const uint8_t *)to->data + to->len - 4, qpn);
     return smcr_state_ignores(smcr_capture_state(), opcode, target);
 }
 
 static bool
-ignore(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
+ignore(smcr_hooks_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
 {
-    if (smcr_preferences.check_icrc || smcr_preferences.roce || start != SMCR_ROCE_BTH ||
-        tvb_captured_length(tvb) < SMCR_BTH_LENGTH)
+    if (smcr_preferences.check_icrc || smcr_preferences.roce || start != SMCR_HOOKS_BTH ||
+        tvb_captured_length(tvb) < SMCR_IB_BTH_LENGTH)
         return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_BTH_LENGTH);
-    if (!is_of_no_interest(pinfo, bth[0], smcr_bth_qpn(bth)))
+    const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_IB_BTH_LENGTH);
+    if (!is_of_no_interest(pinfo, bth[0], smcr_ib_bth_qpn(bth)))
         return false;
     smcr_hooks_ignore(pinfo);
     return true;
@@ -321,7 +323,7 @@ ignore(smcr_roce_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
 /* The same, and the user wants to know its RDMA connection, also where InfiniBand's dissector gives
  * up. */
 static int
-dissect_foreign_rdma(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+dissect_foreign_rdma(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      void *data, const smcr_packet_t *packet)
 {
     volatile int used = 0;
@@ -330,14 +332,14 @@ dissect_foreign_rdma(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
         used = dissect_foreign(start, tvb, pinfo, tree, data);
     }
     FINALLY {
-        smcr_show_foreign(tvb, pinfo, tree, packet);
+        smcr_packet_show_foreign(tvb, pinfo, tree, packet);
     }
     ENDTRY;
     return used;
 }
 
 static int
-dissect_not_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+dissect_not_ours(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                  void *data, const smcr_packet_t *packet)
 {
     if (packet->record.rdma)
@@ -349,25 +351,25 @@ dissect_not_ours(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, pro
 
 /* A packet whose payload has to be known before it is shown. */
 static bool
-has_message(const smcr_roce_t *roce)
+has_message(const smcr_ib_headers_t *roce)
 {
-    return smcr_is_send(roce->opcode) ||
+    return smcr_ib_is_send(roce->opcode) ||
            (roce->opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce);
 }
 
 /* A packet whose headers have been read. */
 static int
-dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+dissect_read(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
              void *data, smcr_packet_t *packet)
 {
     if (has_message(&packet->roce))
         packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
-    if (!smcr_learn_packet(pinfo, packet))
+    if (!smcr_packet_learn(pinfo, packet))
         return dissect_not_ours(start, tvb, pinfo, tree, data, packet);
     smcr_udp_ports_watch();
     if (packet->roce.opcode == SMCR_RC_ACK)
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
-    current_t current = {.packet = packet};
+    nested_packet_t current = {.packet = packet};
     call_t call = {.start = start, .data = data};
     if (is_bound_to_show(tvb, packet)) {
         if (needs_no_infiniband(start, tree, packet))
@@ -380,19 +382,19 @@ dissect_read(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_t
 
 /* The same, with its ICRC, which is shown even where InfiniBand's dissector gives up. */
 static int
-dissect_checked(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+dissect_checked(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                 void *data, smcr_packet_t *packet)
 {
     smcr_icrc_t icrc = smcr_roce_check_icrc(tvb, pinfo, start, &packet->roce);
     volatile int used = 0;
 
-    smcr_learn_icrc(pinfo, packet, &icrc);
+    smcr_packet_learn_icrc(pinfo, packet, &icrc);
     TRY {
         used = dissect_read(start, tvb, pinfo, tree, data, packet);
     }
     FINALLY {
-        icrc.told = packet->record.kind == SMCR_PACKET_CORRUPT;
-        smcr_icrc_show(tvb, pinfo, tree, &icrc);
+        icrc.reported = packet->record.kind == SMCR_RECORD_CORRUPT;
+        smcr_roce_show_icrc(tvb, pinfo, tree, &icrc);
         if (!packet->record.link && !packet->record.rdma)
             smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
                                                  .stray_icrc = packet->roce.icrc});
@@ -402,7 +404,7 @@ dissect_checked(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, prot
 }
 
 int
-smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+smcr_carrier_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      void *data)
 {
     if (!smcr_hooks_enabled())
@@ -424,7 +426,7 @@ smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
 
 static void
 dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
-                  current_t *current)
+                  nested_packet_t *current)
 {
     (void)data;
     show_as_layer(tvb, pinfo, tree, current);
@@ -436,7 +438,7 @@ ws_bool
 smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct infinibandinfo *infiniband = data;
-    current_t *decided = current_of(pinfo);
+    nested_packet_t *decided = current_of(pinfo);
 
     if (decided) {
         unhide_columns(pinfo, decided);
@@ -449,11 +451,11 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     packet.layer--; /* the wrapper does not count InfiniBand's layer yet */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
-    if (!smcr_learn_packet(pinfo, &packet))
+    if (!smcr_packet_learn(pinfo, &packet))
         return false;
     smcr_hooks_watch();
     smcr_udp_ports_watch();
-    current_t current = {.packet = &packet};
+    nested_packet_t current = {.packet = &packet};
     with_current(dissect_unwrapped, tvb, pinfo, tree, NULL, &current);
     return current.shown;
 }
@@ -467,12 +469,12 @@ smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 
     if (smcr_hooks_enabled() && pinfo->flags.in_error_pkt)
         return false;
-    if (smcr_hooks_enabled() && infiniband && smcr_is_whole_send(infiniband->opCode) &&
+    if (smcr_hooks_enabled() && infiniband && smcr_ib_is_whole_send(infiniband->opCode) &&
         !current_of(pinfo)) {
         smcr_packet_t packet = smcr_packet_new(pinfo);
         uint32_t sender;
         smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
-        if (smcr_recognise(tvb, pinfo, &packet.roce, &sender))
+        if (smcr_message_recognise(tvb, pinfo, &packet.roce, &sender))
             return false; /* then ours is asked, too */
     }
     return smcr_hooks_builtin(tvb, pinfo, tree, data);

@@ -11,7 +11,7 @@
 
 /* A packet that begins with the header `start` says, in front of InfiniBand's dissector. Returns
  * what that returns. */
-int smcr_carrier_dissect(smcr_roce_start_t start, tvbuff_t *tvb, packet_info *pinfo,
+int smcr_carrier_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                          proto_tree *tree, void *data);
 
 /* Our payload heuristic: InfiniBand's dissector offers a payload. */

@@ -40,7 +40,7 @@ has_immediate(uint8_t opcode)
 static bool
 has_payload(uint8_t opcode)
 {
-    return smcr_is_send(opcode) || smcr_is_write(opcode) ||
+    return smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode) ||
            (opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY);
 }
 
@@ -49,56 +49,56 @@ has_payload(uint8_t opcode)
 static uint8_t
 operation_of(uint8_t opcode)
 {
-    return opcode == SMCR_ROCE_CNP ? opcode : opcode & (uint8_t)~SMCR_MASK_SERVICE;
+    return opcode == SMCR_IB_CNP ? opcode : opcode & (uint8_t)~SMCR_MASK_SERVICE;
 }
 
 /* Skips LRH and GRH. Returns the offset of the BTH, -1 when there is none. */
 static int
-find_bth(tvbuff_t *tvb, smcr_roce_start_t start, smcr_roce_t *roce)
+find_bth(tvbuff_t *tvb, smcr_hooks_start_t start, smcr_ib_headers_t *roce)
 {
     int offset = 0;
 
-    if (start == SMCR_ROCE_BTH)
+    if (start == SMCR_HOOKS_BTH)
         return offset;
 
     bool global = true;
-    if (start == SMCR_ROCE_LRH) {
+    if (start == SMCR_HOOKS_LRH) {
         memset(roce->source, 0, SMCR_GID_LENGTH);
         memset(roce->target.gid, 0, SMCR_GID_LENGTH);
-        if (tvb_captured_length(tvb) < SMCR_LRH_LENGTH)
+        if (tvb_captured_length(tvb) < SMCR_IB_LRH_LENGTH)
             return -1;
-        uint8_t next = smcr_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT);
-        if (next != SMCR_LRH_NEXT_GRH && next != SMCR_LRH_NEXT_BTH)
+        uint8_t next = smcr_wire_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT);
+        if (next != SMCR_IB_LRH_NEXT_GRH && next != SMCR_IB_LRH_NEXT_BTH)
             return -1;
-        global = next == SMCR_LRH_NEXT_GRH;
-        offset = SMCR_LRH_LENGTH;
+        global = next == SMCR_IB_LRH_NEXT_GRH;
+        offset = SMCR_IB_LRH_LENGTH;
     }
     if (!global)
         return offset;
 
-    if (tvb_captured_length_remaining(tvb, offset) < SMCR_GRH_LENGTH ||
-        tvb_get_uint8(tvb, offset + 6) != SMCR_GRH_NEXT_BTH)
+    if (tvb_captured_length_remaining(tvb, offset) < SMCR_IB_GRH_LENGTH ||
+        tvb_get_uint8(tvb, offset + 6) != SMCR_IB_GRH_NEXT_BTH)
         return -1;
     tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
     tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
-    return offset + SMCR_GRH_LENGTH;
+    return offset + SMCR_IB_GRH_LENGTH;
 }
 
 bool
-smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ip_packet_t *ip)
+smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip)
 {
-    smcr_bytes_t frame = smcr_bytes_of(tvb_get_ds_tvb(tvb));
+    smcr_host_bytes_t frame = smcr_host_bytes_of(tvb_get_ds_tvb(tvb));
     uint32_t end = (uint32_t)(tvb_raw_offset(tvb) + offset - UDP_LENGTH);
 
-    return smcr_ip_packet_before(frame, end, &pinfo->net_src, NULL, ip) &&
+    return smcr_host_ip_packet_before(frame, end, &pinfo->net_src, NULL, ip) &&
            ip->offset + ip->header_length == end && ip->next == IP_UDP;
 }
 
 /* What IP's header says, of the packet whose BTH is at `offset`. */
 static void
-read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_roce_t *roce)
+read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {
-    smcr_ip_packet_t ip;
+    smcr_host_ip_packet_t ip;
 
     if (!smcr_roce_find_ip(tvb, offset, pinfo, &ip))
         return;
@@ -111,9 +111,9 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_roce_t *roce)
 
 /* Bytes of the packet in `tvb`, where IP's header does not tell. */
 static uint32_t
-length_of(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start)
+length_of(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start)
 {
-    bool ip = start == SMCR_ROCE_BTH && pinfo->ptype == PT_UDP;
+    bool ip = start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP;
     uint32_t before = pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
 
     return tvb_reported_length(tvb) + (ip ? before : 0);
@@ -123,62 +123,62 @@ length_of(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start)
 static int
 header_length(uint8_t opcode)
 {
-    return SMCR_BTH_LENGTH + (has_reth(opcode) ? SMCR_RETH_LENGTH : 0) +
-           (has_immediate(opcode) ? SMCR_IMMEDIATE_LENGTH : 0);
+    return SMCR_IB_BTH_LENGTH + (has_reth(opcode) ? SMCR_IB_RETH_LENGTH : 0) +
+           (has_immediate(opcode) ? SMCR_IB_IMMEDIATE_LENGTH : 0);
 }
 
 /* Reads the headers of a service other than RC that come before those which all services have.
  * Returns the offset after them. */
 static int
-read_service(tvbuff_t *tvb, int offset, smcr_roce_t *roce)
+read_service(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
     uint8_t service = roce->opcode & SMCR_MASK_SERVICE;
 
     if (service == SMCR_XRC)
-        return offset + SMCR_XRCETH_LENGTH;
+        return offset + SMCR_IB_XRCETH_LENGTH;
     if (service == SMCR_RD)
-        offset += SMCR_RDETH_LENGTH;
+        offset += SMCR_IB_RDETH_LENGTH;
     if (service != SMCR_RD && service != SMCR_UD)
         return offset;
-    roce->has_src_qpn = tvb_captured_length_remaining(tvb, offset) >= SMCR_DETH_LENGTH;
+    roce->has_src_qpn = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_DETH_LENGTH;
     if (roce->has_src_qpn)
         roce->src_qpn = tvb_get_ntoh24(tvb, offset + 5);
-    return offset + SMCR_DETH_LENGTH;
+    return offset + SMCR_IB_DETH_LENGTH;
 }
 
 /* Reads the headers that follow the BTH. `opcode`: without its service. Returns the offset after
  * them. */
 static int
-read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_roce_t *roce)
+read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers_t *roce)
 {
     if (roce->opcode >= SMCR_RD)
         offset = read_service(tvb, offset, roce);
     if (has_reth(opcode)) {
-        roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_RETH_LENGTH;
+        roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_RETH_LENGTH;
         if (roce->has_reth) {
             roce->va = tvb_get_ntoh64(tvb, offset);
             roce->rkey = tvb_get_ntohl(tvb, offset + 8);
             roce->dma_length = tvb_get_ntohl(tvb, offset + 12);
         }
-        offset += SMCR_RETH_LENGTH;
+        offset += SMCR_IB_RETH_LENGTH;
     }
     if (opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD)
-        offset += SMCR_ATOMIC_LENGTH;
+        offset += SMCR_IB_ATOMIC_LENGTH;
     if (has_aeth(opcode)) {
-        roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= SMCR_AETH_LENGTH;
+        roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_AETH_LENGTH;
         if (roce->has_aeth)
             roce->syndrome = tvb_get_uint8(tvb, offset);
-        offset += SMCR_AETH_LENGTH;
+        offset += SMCR_IB_AETH_LENGTH;
     }
     if (opcode == SMCR_RC_ATOMIC_ACK)
-        offset += SMCR_ATOMIC_ACK_LENGTH;
+        offset += SMCR_IB_ATOMIC_ACK_LENGTH;
     if (has_immediate(opcode))
-        offset += SMCR_IMMEDIATE_LENGTH;
+        offset += SMCR_IB_IMMEDIATE_LENGTH;
     return offset;
 }
 
 tvbuff_t *
-smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce)
+smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce)
 {
     int length = roce->payload_length;
     int captured = (int)tvb_captured_length(tvb);
@@ -192,29 +192,30 @@ smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce)
 }
 
 bool
-smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
-               smcr_roce_t *roce)
+smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
+               smcr_ib_headers_t *roce)
 {
     int offset = find_bth(tvb, start, roce);
 
-    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_BTH_LENGTH)
+    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_IB_BTH_LENGTH)
         return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_BTH_LENGTH); /* checks once */
+    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_IB_BTH_LENGTH); /* checks once */
     roce->opcode = bth[0];
-    roce->pad = smcr_bits(bth[1], SMCR_MASK_BTH_PAD);
-    roce->target.qpn = smcr_bth_qpn(bth);
+    roce->pad = smcr_wire_bits(bth[1], SMCR_MASK_BTH_PAD);
+    roce->target.qpn = smcr_ib_bth_qpn(bth);
     roce->psn = tvb_get_ntoh24(tvb, offset + 9);
 
     roce->fecn = (bth[4] & SMCR_MASK_BTH_FECN) != 0;
     roce->becn = (bth[4] & SMCR_MASK_BTH_BECN) != 0;
     uint8_t operation = operation_of(roce->opcode);
-    roce->payload = read_extended_headers(tvb, offset + SMCR_BTH_LENGTH, operation, roce);
+    roce->payload = read_extended_headers(tvb, offset + SMCR_IB_BTH_LENGTH, operation, roce);
     roce->length = length_of(tvb, pinfo, start);
-    if (start == SMCR_ROCE_BTH)
+    if (start == SMCR_HOOKS_BTH)
         read_ip(tvb, offset, pinfo, roce);
-    if (pinfo->ptype == PT_UDP && start == SMCR_ROCE_BTH)
+    if (pinfo->ptype == PT_UDP && start == SMCR_HOOKS_BTH)
         roce->port = (uint16_t)pinfo->srcport;
-    int trailer = roce->pad + SMCR_ICRC_LENGTH + (start == SMCR_ROCE_LRH ? SMCR_VCRC_LENGTH : 0);
+    int trailer =
+        roce->pad + SMCR_IB_ICRC_LENGTH + (start == SMCR_HOOKS_LRH ? SMCR_IB_VCRC_LENGTH : 0);
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
     roce->payload_length = has_payload(operation) ? MAX(length, 0) : 0;
     return true;
@@ -222,7 +223,7 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
 
 void
 smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
-                          const struct infinibandinfo *infiniband, smcr_roce_t *roce)
+                          const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce)
 {
     roce->target.qpn = pinfo->destport;
     roce->opcode = infiniband->opCode;
@@ -234,6 +235,6 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
     roce->dma_length = infiniband->reth_dma_length;
     roce->payload_length = MAX((int)tvb_reported_length(payload) - roce->pad, 0);
     roce->length = (uint32_t)(header_length(roce->opcode) + roce->payload_length + roce->pad +
-                              SMCR_ICRC_LENGTH);
+                              SMCR_IB_ICRC_LENGTH);
     read_ip(payload, -header_length(roce->opcode), pinfo, roce);
 }

@@ -16,17 +16,17 @@
  *
  * Returns false when it is no InfiniBand transport packet, or when not even its base transport
  * header was captured. Never throws. */
-bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
-                    smcr_roce_t *roce);
+bool smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
+                    smcr_ib_headers_t *roce);
 
 /* The same from what Wireshark's dissector hands to heuristics, for encapsulations that we do not
  * wrap: `payload` has the padding, but not the ICRC. */
 void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
-                               const struct infinibandinfo *infiniband, smcr_roce_t *roce);
+                               const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce);
 
 /* The payload of the packet in `tvb`, which has it at `offset`: without padding, as far as
  * captured. NULL: its opcode carries none. */
-tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce);
+tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce);
 
 /*
  * Finds the IP header of the packet whose UDP payload begins at `offset` of `tvb`; that may lie
@@ -35,6 +35,7 @@ tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_roce_t *roce);
  * Returns false when it is not there: IP has put fragments together, IPv6 has extension headers,
  * or there is no UDP.
  */
-bool smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ip_packet_t *ip);
+bool smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo,
+                       smcr_host_ip_packet_t *ip);
 
 #endif /* SMCR_ROCE_HEADERS_H */

@@ -30,7 +30,7 @@ typedef struct {
 static bool
 find_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
 {
-    smcr_ip_packet_t ip;
+    smcr_host_ip_packet_t ip;
 
     if (!smcr_roce_find_ip(tvb, 0, pinfo, &ip) || ip.is_fragment)
         return false;
@@ -46,18 +46,18 @@ find_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
 
 /* smcr_roce_read() has seen that the headers are there. */
 static bool
-find_headers(tvbuff_t *tvb, smcr_roce_start_t start, cover_t *cover)
+find_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
 {
     *cover = (cover_t){.tvb = tvb};
-    if (start == SMCR_ROCE_GRH) {
+    if (start == SMCR_HOOKS_GRH) {
         cover->start = SMCR_ICRC_GRH;
-        cover->bth = SMCR_GRH_LENGTH;
-        cover->length = SMCR_GRH_LENGTH + tvb_get_ntohs(tvb, 4);
+        cover->bth = SMCR_IB_GRH_LENGTH;
+        cover->length = SMCR_IB_GRH_LENGTH + tvb_get_ntohs(tvb, 4);
         return true;
     }
-    bool global = smcr_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT) == SMCR_LRH_NEXT_GRH;
+    bool global = smcr_wire_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT) == SMCR_IB_LRH_NEXT_GRH;
     cover->start = SMCR_ICRC_LRH;
-    cover->bth = SMCR_LRH_LENGTH + (global ? SMCR_GRH_LENGTH : 0);
+    cover->bth = SMCR_IB_LRH_LENGTH + (global ? SMCR_IB_GRH_LENGTH : 0);
     cover->length = (tvb_get_ntohs(tvb, 4) & LRH_WORDS_MASK) * 4;
     return true;
 }
@@ -67,36 +67,36 @@ is_whole(const cover_t *cover)
 {
     int captured = (int)tvb_captured_length(cover->tvb) - cover->offset;
 
-    return cover->length >= cover->bth + SMCR_BTH_LENGTH + SMCR_ICRC_LENGTH &&
+    return cover->length >= cover->bth + SMCR_IB_BTH_LENGTH + SMCR_IB_ICRC_LENGTH &&
            cover->length <= captured;
 }
 
 /* Who has sent it. LIDs are the addresses of packets without GIDs. */
 static void
-set_sender(smcr_icrc_t *icrc, tvbuff_t *tvb, const cover_t *cover, const smcr_roce_t *roce)
+set_sender(smcr_icrc_t *icrc, tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce)
 {
     memcpy(icrc->sender, roce->source, SMCR_GID_LENGTH);
-    if (cover->start == SMCR_ICRC_LRH && cover->bth == SMCR_LRH_LENGTH)
+    if (cover->start == SMCR_ICRC_LRH && cover->bth == SMCR_IB_LRH_LENGTH)
         tvb_memcpy(tvb, icrc->sender + SMCR_GID_LENGTH - 2, 6, 2);
 }
 
 smcr_icrc_t
-smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
-                     const smcr_roce_t *roce)
+smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
+                     const smcr_ib_headers_t *roce)
 {
-    smcr_icrc_t icrc = {.status = SMCR_ICRC_UNVERIFIED, .offset = -1};
+    smcr_icrc_t icrc = {.status = SMCR_IB_ICRC_UNVERIFIED, .offset = -1};
     cover_t cover;
-    bool found = start == SMCR_ROCE_BTH ? find_ip(tvb, pinfo, &cover)
-                                        : find_headers(tvb, start, &cover);
+    bool found = start == SMCR_HOOKS_BTH ? find_ip(tvb, pinfo, &cover)
+                                         : find_headers(tvb, start, &cover);
 
     if (!found || !is_whole(&cover))
         return icrc;
-    int end = cover.length - SMCR_ICRC_LENGTH;
+    int end = cover.length - SMCR_IB_ICRC_LENGTH;
     icrc.computed = smcr_icrc_compute(cover.start, tvb_get_ptr(cover.tvb, cover.offset, end),
                                       (size_t)cover.bth, (size_t)end);
     icrc.found = tvb_get_ntohl(cover.tvb, cover.offset + end);
-    icrc.status = icrc.computed == icrc.found ? SMCR_ICRC_GOOD : SMCR_ICRC_BAD;
-    icrc.offset = end - (start == SMCR_ROCE_BTH ? cover.bth : 0);
+    icrc.status = icrc.computed == icrc.found ? SMCR_IB_ICRC_GOOD : SMCR_IB_ICRC_BAD;
+    icrc.offset = end - (start == SMCR_HOOKS_BTH ? cover.bth : 0);
     set_sender(&icrc, tvb, &cover, roce);
     return icrc;
 }
@@ -108,9 +108,9 @@ static proto_item *
 add_status(tvbuff_t *tvb, proto_tree *tree, const smcr_icrc_t *icrc, const char *text)
 {
     bool there = icrc->offset >= 0 &&
-                 tvb_captured_length_remaining(tvb, icrc->offset) >= SMCR_ICRC_LENGTH;
+                 tvb_captured_length_remaining(tvb, icrc->offset) >= SMCR_IB_ICRC_LENGTH;
     proto_item *item = proto_tree_add_uint_format(
-        tree, hf_smcr_icrc_status, tvb, there ? icrc->offset : 0, there ? SMCR_ICRC_LENGTH : 0,
+        tree, hf_smcr_icrc_status, tvb, there ? icrc->offset : 0, there ? SMCR_IB_ICRC_LENGTH : 0,
         icrc->status, "Invariant CRC: %s", text);
 
     proto_item_set_generated(item);
@@ -127,19 +127,19 @@ show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t 
 
     proto_item_set_generated(proto_tree_add_uint(below, hf_smcr_icrc_calculated, tvb, 0, 0,
                                                  icrc->computed));
-    if (!icrc->told)
+    if (!icrc->reported)
         expert_add_info(pinfo, item, &ei_smcr_icrc_bad);
 }
 
 void
-smcr_icrc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
+smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
 {
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
 
     pinfo->current_proto = "SMC-R";
-    if (icrc->status == SMCR_ICRC_BAD)
+    if (icrc->status == SMCR_IB_ICRC_BAD)
         show_bad(tvb, pinfo, tree, icrc);
-    else if (icrc->status == SMCR_ICRC_GOOD)
+    else if (icrc->status == SMCR_IB_ICRC_GOOD)
         add_status(tvb, tree, icrc, "correct");
     else if (icrc->doubted)
         expert_add_info(pinfo, add_status(tvb, tree, icrc, "unverified"), &ei_smcr_icrc_doubted);

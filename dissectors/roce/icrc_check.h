@@ -19,11 +19,12 @@
  * Returns the status "unverified" when not all that the ICRC covers is there and known. Never
  * throws.
  */
-smcr_icrc_t smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_roce_start_t start,
-                                 const smcr_roce_t *roce);
+smcr_icrc_t smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
+                                 const smcr_ib_headers_t *roce);
 
 /* Shows it at the top level of `tree`; `tvb` is the packet. A wrong one gets its expert item,
  * unless an event tells of it. */
-void smcr_icrc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc);
+void smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                         const smcr_icrc_t *icrc);
 
 #endif /* SMCR_ROCE_ICRC_CHECK_H */

@@ -44,33 +44,33 @@ add(analysis_t *analysis, int hf, uint32_t value)
 static void
 add_first(analysis_t *analysis, int hf, uint32_t frame)
 {
-    char text[SMCR_TEXT_NUMBER + sizeof " (this frame)"];
-    smcr_text_t to = SMCR_TEXT(text);
+    char text[SMCR_QUICK_TEXT_NUMBER + sizeof " (this frame)"];
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
     if (frame != analysis->pinfo->num) {
         add(analysis, hf, frame);
         return;
     }
-    smcr_text_put_number(&to, frame);
-    smcr_text_put(&to, " (this frame)");
+    smcr_quick_text_put_number(&to, frame);
+    smcr_quick_text_put(&to, " (this frame)");
     smcr_generated_text(own_tree(analysis), hf, frame, text);
 }
 
 static void
-add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_wait_t *wait)
+add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
     if (wait->frame)
         smcr_generated_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
 /* How long ago that was; not known where the clock of the capture goes back. */
-static smcr_wait_t
+static smcr_record_wait_t
 since(const analysis_t *analysis, const smcr_when_t *then)
 {
-    uint64_t now = smcr_when(analysis->pinfo).time;
+    uint64_t now = smcr_capture_when(analysis->pinfo).time;
 
-    return (smcr_wait_t){.frame = then->frame,
-                         .time = now >= then->time ? now - then->time : SMCR_NO_TIME};
+    return (smcr_record_wait_t){.frame = then->frame,
+                                .time = now >= then->time ? now - then->time : SMCR_RECORD_NO_TIME};
 }
 
 /* ---- how the packet fared ---- */
@@ -78,7 +78,7 @@ since(const analysis_t *analysis, const smcr_when_t *then)
 static void
 add_repeat(analysis_t *analysis, const smcr_record_t *record)
 {
-    bool copy = record->order == SMCR_PACKET_IS_COPY;
+    bool copy = record->order == SMCR_FLOW_IS_COPY;
     const smcr_step_back_t *step = record->step;
 
     add(analysis, copy ? hf_smcr_copy : hf_smcr_retransmission, record->first_frame);
@@ -92,7 +92,7 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
         add_first(analysis, hf_smcr_resent_from, step->frame);
     }
     if (step && step->nak.frame && step->frame == analysis->pinfo->num) {
-        smcr_wait_t wait = since(analysis, &step->nak);
+        smcr_record_wait_t wait = since(analysis, &step->nak);
         add_wait(analysis, hf_smcr_resent_nak, hf_smcr_resent_wait, &wait);
     }
 }
@@ -113,9 +113,10 @@ add_order(analysis_t *analysis, const smcr_record_t *record)
 static void
 add_acked(analysis_t *analysis, const smcr_when_t *acked)
 {
-    uint64_t sent = smcr_when(analysis->pinfo).time;
-    smcr_wait_t wait = {.frame = acked->frame,
-                        .time = acked->time >= sent ? acked->time - sent : SMCR_NO_TIME};
+    uint64_t sent = smcr_capture_when(analysis->pinfo).time;
+    smcr_record_wait_t wait = {.frame = acked->frame,
+                               .time =
+                                   acked->time >= sent ? acked->time - sent : SMCR_RECORD_NO_TIME};
 
     add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &wait);
 }
@@ -123,7 +124,7 @@ add_acked(analysis_t *analysis, const smcr_when_t *acked)
 static void
 add_write(analysis_t *analysis, const smcr_place_t *place)
 {
-    const smcr_place_more_t *rare = smcr_place_rare(place);
+    const smcr_place_rare_t *rare = smcr_place_rare(place);
 
     add(analysis, hf_smcr_window_written, place->used);
     add(analysis, hf_smcr_announced_in, smcr_place_announced_in(place));
@@ -138,37 +139,38 @@ add_write(analysis_t *analysis, const smcr_place_t *place)
 
 /* `frame`: the first packet with the PSN that it names; 0: not known. */
 static void
-add_refusal(analysis_t *analysis, const smcr_roce_t *roce, uint32_t frame)
+add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
 {
-    unsigned kind = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
-    unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
-    if (kind == SMCR_SYNDROME_NAK)
+    if (kind == SMCR_IB_SYNDROME_NAK)
         smcr_generated_uint(own_tree(analysis), hf_smcr_nak_code, code);
-    else if (kind == SMCR_SYNDROME_RNR_NAK)
+    else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
         proto_item_set_generated(proto_tree_add_double_format_value(
-            own_tree(analysis), hf_smcr_rnr_timer, NULL, 0, 0, smcr_rnr_timer_ms(code),
-            "%g ms", smcr_rnr_timer_ms(code)));
+            own_tree(analysis), hf_smcr_rnr_timer, NULL, 0, 0, smcr_ib_rnr_timer_ms(code),
+            "%g ms", smcr_ib_rnr_timer_ms(code)));
     if (!frame)
         return;
     proto_item *item = smcr_generated_uint(own_tree(analysis), hf_smcr_refuses, frame);
-    if (kind == SMCR_SYNDROME_NAK && code == SMCR_NAK_PSN_SEQUENCE) /* it waits for the packet */
+    /* it waits for the packet */
+    if (kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE)
         proto_item_set_text(item, "Expects: %u", frame);
 }
 
 static void
-add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_roce_t *roce)
+add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
-    const smcr_message_t *message = record->completes;
+    const smcr_completion_t *message = record->completes;
 
     if (roce && roce->has_aeth)
         add_refusal(analysis, roce, record->refuses);
     add_wait(analysis, hf_smcr_acks, hf_smcr_ack_time, &record->acks);
     while (message && message->next)
-        message = smcr_message_next(message);
+        message = smcr_completion_next(message);
     if (message) {
         smcr_when_t begin = {message->frame, message->time};
-        smcr_wait_t wait = since(analysis, &begin);
+        smcr_record_wait_t wait = since(analysis, &begin);
         add_wait(analysis, hf_smcr_completes, hf_smcr_completion_time, &wait);
     }
 }
@@ -183,18 +185,18 @@ add_flag(analysis_t *analysis, int hf, bool value)
 }
 
 static void
-add_cnp(analysis_t *analysis, const smcr_cnp_t *cnp)
+add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
-    smcr_wait_t ce = since(analysis, &cnp->ce), before = since(analysis, &cnp->before);
+    smcr_record_wait_t ce = since(analysis, &cnp->ce), before = since(analysis, &cnp->before);
 
     smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb);
     add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);
-    if (before.frame && before.time != SMCR_NO_TIME)
+    if (before.frame && before.time != SMCR_RECORD_NO_TIME)
         smcr_generated_time(own_tree(analysis), hf_smcr_cnp_interval, before.time);
 }
 
 static void
-add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_roce_t *roce)
+add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     add(analysis, hf_smcr_ecn, roce->ecn);
     if (record->ce)
@@ -211,7 +213,7 @@ add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_roc
 
 void
 smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                   const smcr_record_t *record, const smcr_roce_t *roce)
+                   const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     const char *title = record->link || !roce ? NULL : "RDMA analysis";
     analysis_t analysis = {tvb, pinfo, tree, title, NULL};

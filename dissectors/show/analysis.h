@@ -14,6 +14,6 @@
 /* Below `tree`; nothing where there is nothing to say. `roce`: headers of the packet, NULL: TCP
  * carries it. */
 void smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                        const smcr_record_t *record, const smcr_roce_t *roce);
+                        const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
 #endif /* SMCR_SHOW_ANALYSIS_H */

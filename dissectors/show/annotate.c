@@ -31,29 +31,30 @@ is_before(const packet_info *pinfo, uint32_t frame)
 
 /* "0 (10.0.0.1:54558 to 10.0.0.2:8080, TCP stream 3)" */
 static const char *
-tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_ends_t *ends)
+tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *ends)
 {
     const char *client = ends->name[0], *server = ends->name[1];
-    size_t size = 2 * SMCR_TEXT_NUMBER + strlen(client) + strlen(server) +
+    size_t size = 2 * SMCR_QUICK_TEXT_NUMBER + strlen(client) + strlen(server) +
                   sizeof " ( to , TCP stream )";
     char *text = wmem_alloc(pinfo->pool, size);
-    smcr_text_t to = smcr_text_begin(text, size);
+    smcr_quick_text_t to = smcr_quick_text_begin(text, size);
 
-    smcr_text_put_number(&to, conn->index);
-    smcr_text_put(&to, " (");
-    smcr_text_put(&to, client);
-    smcr_text_put(&to, " to ");
-    smcr_text_put(&to, server);
-    smcr_text_put(&to, ", TCP stream ");
-    smcr_text_put_number(&to, conn->tcp_stream);
-    smcr_text_put(&to, ")");
+    smcr_quick_text_put_number(&to, conn->index);
+    smcr_quick_text_put(&to, " (");
+    smcr_quick_text_put(&to, client);
+    smcr_quick_text_put(&to, " to ");
+    smcr_quick_text_put(&to, server);
+    smcr_quick_text_put(&to, ", TCP stream ");
+    smcr_quick_text_put_number(&to, conn->tcp_stream);
+    smcr_quick_text_put(&to, ")");
     return text;
 }
 
 /* The connection's line, with the ends of its TCP connection, if that is known. NULL: nobody reads
  * them. */
 static proto_tree *
-begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, const smcr_ends_t *ends)
+begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
+           const smcr_show_ends_t *ends)
 {
     proto_item *top = ends && conn->conversation
                           ? smcr_generated_text(tree, hf_smcr_stream, conn->index,
@@ -64,18 +65,18 @@ begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, const 
 }
 
 static void
-show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_ends_t *ends)
+show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends)
 {
     const int hf_addr[2] = {hf_smcr_client_addr, hf_smcr_server_addr};
     const int hf_port[2] = {hf_smcr_client_port, hf_smcr_server_port};
 
-    smcr_hidden_uint(tree, hf_smcr_tcp_stream, conn->tcp_stream);
+    smcr_generated_hidden_uint(tree, hf_smcr_tcp_stream, conn->tcp_stream);
     for (unsigned role = 0; role < 2; role++) {
-        smcr_hidden_string(tree, hf_addr[role], ends->address[role]);
-        smcr_hidden_uint(tree, hf_port[role], conn->port[role]);
+        smcr_generated_hidden_string(tree, hf_addr[role], ends->address[role]);
+        smcr_generated_hidden_uint(tree, hf_port[role], conn->port[role]);
     }
-    smcr_hidden_uint(tree, hf_smcr_port, conn->port[0]);
-    smcr_hidden_uint(tree, hf_smcr_port, conn->port[1]);
+    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[0]);
+    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[1]);
 }
 
 /* The last CLC message before the packet has a line, from which the others are found. */
@@ -96,7 +97,7 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
         if (is_last)
             smcr_generated_uint(tree, messages[i].hf, messages[i].frame);
         else
-            smcr_hidden_uint(tree, messages[i].hf, messages[i].frame);
+            smcr_generated_hidden_uint(tree, messages[i].hf, messages[i].frame);
         is_last = false;
     }
 }
@@ -104,7 +105,7 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 static void
 show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
-    smcr_ends_t ends = smcr_ends_of(pinfo->pool, conn);
+    smcr_show_ends_t ends = smcr_show_ends_of(pinfo->pool, conn);
     proto_tree *below = begin_conn(pinfo, tree, conn, &ends);
 
     smcr_show_ends(below, &ends, sender);
@@ -114,7 +115,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
     if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
         proto_item_set_generated(
             proto_tree_add_string(below, hf_smcr_fallback_reason, NULL, 0, 0,
-                                  smcr_fallback_reason(pinfo->pool, &conn->fallback)));
+                                  smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
 void
@@ -125,7 +126,8 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
         &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_proposal_in, &hf_smcr_accept_in,
         &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
 
-    if (smcr_ends_are_wanted(tree) || smcr_any_wanted(tree, fields, array_length(fields)))
+    if (smcr_show_ends_are_wanted(tree) ||
+        smcr_generated_any_wanted(tree, fields, array_length(fields)))
         show_conn(pinfo, tree, conn, sender);
     else
         begin_conn(pinfo, tree, conn, NULL);
@@ -143,36 +145,36 @@ hide_if(bool in_headers, proto_item *item)
 /* The rest of one end of an RDMA connection, below its queue pair: the GID, and what either end
  * is found by. */
 static void
-show_end(proto_tree *tree, const smcr_qp_key_t *key, int hf_gid, bool in_headers)
+show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_headers)
 {
     ws_in6_addr gid;
 
     memcpy(&gid, key->gid, sizeof gid);
     hide_if(in_headers, proto_tree_add_ipv6(tree, hf_gid, NULL, 0, 0, &gid));
-    smcr_hidden_uint(tree, hf_smcr_qpn, key->qpn);
+    smcr_generated_hidden_uint(tree, hf_smcr_qpn, key->qpn);
     smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_gid, NULL, 0, 0, &gid));
 }
 
 void
-smcr_annotate_source(proto_tree *tree, const smcr_qp_key_t *key, enum smcr_ground ground,
+smcr_annotate_source(proto_tree *tree, const smcr_ib_qp_key_t *key, enum smcr_ground ground,
                      bool in_headers)
 {
     char text[80];
-    smcr_text_t to = SMCR_TEXT(text);
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_text_put_qpn(&to, key->qpn);
+    smcr_quick_text_put_qpn(&to, key->qpn);
     if (ground) {
-        smcr_text_put(&to, ", known from ");
-        smcr_text_put(&to, val_to_str_const(ground, smcr_grounds, ""));
+        smcr_quick_text_put(&to, ", known from ");
+        smcr_quick_text_put(&to, val_to_str_const(ground, smcr_values_grounds, ""));
     }
     smcr_generated_text(tree, hf_smcr_src_qpn, key->qpn, text);
     show_end(tree, key, hf_smcr_src_gid, in_headers);
     if (ground)
-        smcr_hidden_uint(tree, hf_smcr_src_qpn_from, ground);
+        smcr_generated_hidden_uint(tree, hf_smcr_src_qpn_from, ground);
 }
 
 void
-smcr_annotate_target(proto_tree *tree, const smcr_qp_key_t *key, bool in_headers)
+smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in_headers)
 {
     hide_if(in_headers, proto_tree_add_uint(tree, hf_smcr_dst_qpn, NULL, 0, 0, key->qpn));
     show_end(tree, key, hf_smcr_dst_gid, in_headers);
@@ -185,13 +187,13 @@ begin_link(proto_tree *tree, const smcr_record_t *record)
     const smcr_link_t *link = record->link;
     int hf = record->has_number ? hf_smcr_link_number : hf_smcr_link_index;
     uint32_t value = record->has_number ? link->number : link->index;
-    char text[2 * SMCR_TEXT_NUMBER + sizeof " of link group "];
-    smcr_text_t to = SMCR_TEXT(text);
+    char text[2 * SMCR_QUICK_TEXT_NUMBER + sizeof " of link group "];
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_text_put_number(&to, value);
+    smcr_quick_text_put_number(&to, value);
     if (record->lgr_proven) {
-        smcr_text_put(&to, " of link group ");
-        smcr_text_put_number(&to, link->lgr->index);
+        smcr_quick_text_put(&to, " of link group ");
+        smcr_quick_text_put_number(&to, link->lgr->index);
     }
     proto_item *top = smcr_generated_text(tree, hf, value, text);
     return proto_item_add_subtree(top, ett_smcr_link);
@@ -199,7 +201,7 @@ begin_link(proto_tree *tree, const smcr_record_t *record)
 
 static void
 show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
-          const smcr_roce_t *roce)
+          const smcr_ib_headers_t *roce)
 {
     static const int *const fields[] = {
         &hf_smcr_link_index, &hf_smcr_lgr, &hf_smcr_src_qpn, &hf_smcr_dst_qpn, &hf_smcr_src_gid,
@@ -209,12 +211,12 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
 
     if (roce)
         smcr_show_link_name(pinfo, below, link);
-    if (!smcr_any_wanted(tree, fields, array_length(fields)))
+    if (!smcr_generated_any_wanted(tree, fields, array_length(fields)))
         return;
     if (record->has_number)
-        smcr_hidden_uint(below, hf_smcr_link_index, link->index);
+        smcr_generated_hidden_uint(below, hf_smcr_link_index, link->index);
     if (record->lgr_proven)
-        smcr_hidden_uint(below, hf_smcr_lgr, link->lgr->index);
+        smcr_generated_hidden_uint(below, hf_smcr_lgr, link->lgr->index);
     if (record->sender_known)
         smcr_annotate_source(below, &link->qp[record->sender].key, link->qp[record->sender].ground,
                              roce);
@@ -233,7 +235,7 @@ show_answers(proto_tree *tree, const smcr_exchange_t *answers)
     smcr_generated_uint(tree, hf_smcr_request_in, answers->request_frame);
     smcr_generated_time(tree, hf_smcr_response_time, smcr_exchange_time(answers));
     if (answers->step)
-        smcr_hidden_uint(tree, hf_step, answers->step);
+        smcr_generated_hidden_uint(tree, hf_step, answers->step);
 }
 
 /* Second pass, at the Confirm: did the connection ever appear on RoCE? One that fell back says so
@@ -244,15 +246,15 @@ check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
     const smcr_link_t *link = conn->side[0].link;
 
     if (pinfo->fd->visited && link && link->packet_count == 0 && !conn->fallback.kind)
-        smcr_raise(pinfo, item, &ei_smcr_no_roce);
+        smcr_item_raise(pinfo, item, &ei_smcr_no_roce);
 }
 
 static void
 show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
-            const smcr_roce_t *roce)
+            const smcr_ib_headers_t *roce)
 {
     if (record->conn)
-        smcr_annotate_conn(pinfo, tree, record->conn, smcr_sender_role(record->conn, record));
+        smcr_annotate_conn(pinfo, tree, record->conn, smcr_show_sender_role(record->conn, record));
     if (record->direction >= 0)
         smcr_generated_uint(tree, hf_smcr_dir, (uint32_t)record->direction);
     if (record->link)
@@ -262,25 +264,25 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
     if (record->asks && record->asks->response_frame)
         smcr_generated_uint(tree, hf_smcr_response_in, record->asks->response_frame);
     if (record->view)
-        smcr_cdc_view_show(pinfo, tree, record);
+        smcr_show_cdc_view(pinfo, tree, record);
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 
 void
 smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                     const smcr_record_t *record, const smcr_roce_t *roce)
+                     const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     proto_item *item = proto_tree_get_parent(tree);
 
     if (record->view)
-        smcr_cdc_view_summarize(pinfo, record->view);
+        smcr_show_cdc_summary(pinfo, record->view);
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, record, roce);
     /* What answers this message is known in the second pass only. */
     if (record->asks && pinfo->fd->visited &&
         smcr_exchange_is_unanswered(smcr_capture_state(), record->asks))
-        smcr_raise(pinfo, item, &ei_smcr_no_response);
-    smcr_events_show(pinfo, item, record);
+        smcr_item_raise(pinfo, item, &ei_smcr_no_response);
+    smcr_show_events(pinfo, item, record);
     if (record->conn && record->conn->confirm_frame == pinfo->num)
         check_roce(pinfo, item, record->conn);
 }

@@ -12,11 +12,11 @@
 #include "values.h"
 
 void
-smcr_cdc_view_summarize(packet_info *pinfo, const smcr_cdc_view_t *view)
+smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_cdc_t *view)
 {
     if (view->has_len)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->len, " ");
-    if (view->offered != SMCR_NOT_KNOWN)
+    if (view->offered != SMCR_RECORD_NOT_KNOWN)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->offered, " ");
 }
 
@@ -29,7 +29,7 @@ begin(packet_info *pinfo, proto_tree *tree, int hf, int direction)
                            ? name
                            : wmem_strdup_printf(pinfo->pool, "%s, %s", name,
                                                 val_to_str_const((uint32_t)direction,
-                                                                 smcr_directions, ""));
+                                                                 smcr_values_directions, ""));
 
     return smcr_generated_tree(tree, hf, ett_smcr_data, text);
 }
@@ -37,7 +37,7 @@ begin(packet_info *pinfo, proto_tree *tree, int hf, int direction)
 /* ---- what the sender writes ---- */
 
 static void
-sum_up_sent(proto_item *item, const smcr_cdc_view_t *view)
+sum_up_sent(proto_item *item, const smcr_record_cdc_t *view)
 {
     if (view->has_len)
         proto_item_append_text(item, ": %u bytes announced", view->len);
@@ -45,11 +45,12 @@ sum_up_sent(proto_item *item, const smcr_cdc_view_t *view)
         proto_item_append_text(item, "%s %u bytes unread", view->has_len ? "," : ":",
                                view->unread);
     if (view->has_unread && view->size)
-        proto_item_append_text(item, ", %u of %u bytes free", smcr_cdc_free(view), view->size);
+        proto_item_append_text(item, ", %u of %u bytes free", smcr_record_cdc_free(view),
+                               view->size);
 }
 
 static void
-show_announced(proto_tree *tree, const smcr_cdc_view_t *view)
+show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
 {
     if (view->has_len)
         smcr_generated_uint(tree, hf_smcr_cdc_len, view->len);
@@ -64,18 +65,18 @@ show_announced(proto_tree *tree, const smcr_cdc_view_t *view)
 }
 
 static void
-show_sent(proto_tree *tree, const smcr_cdc_view_t *view)
+show_sent(proto_tree *tree, const smcr_record_cdc_t *view)
 {
-    const smcr_cdc_more_t *rare = smcr_cdc_rare(view);
+    const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
 
     sum_up_sent(proto_tree_get_parent(tree), view);
     show_announced(tree, view);
     if (view->has_unread)
         smcr_generated_uint(tree, hf_smcr_window_unread, view->unread);
     if (view->has_unread && view->size) {
-        smcr_generated_uint(tree, hf_smcr_window_free, smcr_cdc_free(view));
+        smcr_generated_uint(tree, hf_smcr_window_free, smcr_record_cdc_free(view));
         smcr_generated_uint(tree, hf_smcr_window_percent,
-                            (uint32_t)((uint64_t)smcr_cdc_free(view) * 100 / view->size));
+                            (uint32_t)((uint64_t)smcr_record_cdc_free(view) * 100 / view->size));
     }
     if (rare)
         smcr_generated_wait(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
@@ -85,11 +86,11 @@ show_sent(proto_tree *tree, const smcr_cdc_view_t *view)
 /* ---- what the sender reads ---- */
 
 static void
-show_received(proto_tree *tree, const smcr_cdc_view_t *view)
+show_received(proto_tree *tree, const smcr_record_cdc_t *view)
 {
     proto_item *item = proto_tree_get_parent(tree);
-    smcr_wait_t read = {.frame = view->read_of, .time = view->read_time};
-    const smcr_cdc_more_t *rare = smcr_cdc_rare(view);
+    smcr_record_wait_t read = {.frame = view->read_of, .time = view->read_time};
+    const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
 
     if (view->has_len) {
         proto_item_append_text(item, ": %u bytes read", view->read);
@@ -100,20 +101,20 @@ show_received(proto_tree *tree, const smcr_cdc_view_t *view)
     smcr_generated_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, &read);
     if (rare)
         smcr_generated_wait(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, &rare->full);
-    if (view->offered != SMCR_NOT_KNOWN) {
+    if (view->offered != SMCR_RECORD_NOT_KNOWN) {
         proto_item_append_text(item, "%s %u bytes free", view->has_len ? "," : ":", view->offered);
         smcr_generated_uint(tree, hf_smcr_window_offered, view->offered);
     }
 }
 
 void
-smcr_cdc_view_show(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+smcr_show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
-    const smcr_cdc_view_t *view = record->view;
+    const smcr_record_cdc_t *view = record->view;
     int direction = record->direction;
     int back = direction < 0 ? direction : !direction;
 
     show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view);
-    if (view->has_len || view->has_consumed || view->offered != SMCR_NOT_KNOWN)
+    if (view->has_len || view->has_consumed || view->offered != SMCR_RECORD_NOT_KNOWN)
         show_received(begin(pinfo, tree, hf_smcr_cdc_received, back), view);
 }

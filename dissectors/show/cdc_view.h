@@ -12,9 +12,9 @@
 #include "state/state.h"
 
 /* In the Info column. */
-void smcr_cdc_view_summarize(packet_info *pinfo, const smcr_cdc_view_t *view);
+void smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_cdc_t *view);
 
 /* A subtree per direction, below `tree`. The record has a view. */
-void smcr_cdc_view_show(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record);
+void smcr_show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record);
 
 #endif /* SMCR_SHOW_CDC_VIEW_H */

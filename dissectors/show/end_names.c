@@ -19,31 +19,31 @@
 static const char *
 tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
-    size_t size = strlen(addr) + sizeof "[]:" + SMCR_TEXT_NUMBER;
+    size_t size = strlen(addr) + sizeof "[]:" + SMCR_QUICK_TEXT_NUMBER;
     char *name = wmem_alloc(scope, size);
-    smcr_text_t text = smcr_text_begin(name, size);
+    smcr_quick_text_t text = smcr_quick_text_begin(name, size);
 
-    smcr_text_put(&text, conn->ipv4 ? "" : "[");
-    smcr_text_put(&text, addr);
-    smcr_text_put(&text, conn->ipv4 ? ":" : "]:");
-    smcr_text_put_number(&text, conn->port[role]);
+    smcr_quick_text_put(&text, conn->ipv4 ? "" : "[");
+    smcr_quick_text_put(&text, addr);
+    smcr_quick_text_put(&text, conn->ipv4 ? ":" : "]:");
+    smcr_quick_text_put_number(&text, conn->port[role]);
     return name;
 }
 
 static const char *
 late_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
-    bool knows_roles = conn->lgr && conn->lgr->server != SMCR_SIDE_UNKNOWN;
+    bool knows_roles = conn->lgr && conn->lgr->server != SMCR_LGR_SIDE_UNKNOWN;
     const char *which = knows_roles ? role ? "server" : "client" : role ? "side 1" : "side 0";
 
     return wmem_strdup_printf(scope, "%s%s(%s, stream %u)", addr, *addr ? " " : "", which,
                               conn->index);
 }
 
-smcr_ends_t
-smcr_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn)
+smcr_show_ends_t
+smcr_show_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn)
 {
-    smcr_ends_t ends;
+    smcr_show_ends_t ends;
     uint32_t port;
 
     for (unsigned role = 0; role < 2; role++) {
@@ -58,49 +58,49 @@ smcr_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn)
 }
 
 const char *
-smcr_link_name(wmem_allocator_t *scope, const smcr_link_t *link)
+smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link)
 {
-    if (!link->has_number || link->lgr->index == SMCR_NO_INDEX)
+    if (!link->has_number || link->lgr->index == SMCR_LGR_NO_INDEX)
         return wmem_strdup_printf(scope, "link index %u", link->index);
-    char name[sizeof "link  of group " + 2 * SMCR_TEXT_NUMBER];
-    smcr_text_t text = SMCR_TEXT(name);
+    char name[sizeof "link  of group " + 2 * SMCR_QUICK_TEXT_NUMBER];
+    smcr_quick_text_t text = SMCR_QUICK_TEXT(name);
 
-    smcr_text_put(&text, "link ");
-    smcr_text_put_number(&text, link->number);
-    smcr_text_put(&text, " of group ");
-    smcr_text_put_number(&text, link->lgr->index);
+    smcr_quick_text_put(&text, "link ");
+    smcr_quick_text_put_number(&text, link->number);
+    smcr_quick_text_put(&text, " of group ");
+    smcr_quick_text_put_number(&text, link->lgr->index);
     return wmem_strdup(scope, name);
 }
 
 int
-smcr_sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
+smcr_show_sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
 {
     if (record->direction >= 0)
         return record->direction;
     return record->sender >= 0 ? (int)smcr_endpoint_role(conn, record->sender)
-                               : SMCR_SIDE_UNKNOWN;
+                               : SMCR_LGR_SIDE_UNKNOWN;
 }
 
 /* ---- fields ---- */
 
 bool
-smcr_ends_are_wanted(proto_tree *tree)
+smcr_show_ends_are_wanted(proto_tree *tree)
 {
     static const int *const fields[] = {&hf_smcr_endpoint, &hf_smcr_endpoint_src,
                                         &hf_smcr_endpoint_dst, &hf_smcr_addr,
                                         &hf_smcr_ip_addr, &hf_smcr_ipv6_addr};
 
-    return smcr_any_wanted(tree, fields, array_length(fields));
+    return smcr_generated_any_wanted(tree, fields, array_length(fields));
 }
 
 static void
-show_host(proto_tree *tree, const smcr_ends_t *ends, int role)
+show_host(proto_tree *tree, const smcr_show_ends_t *ends, int role)
 {
     const address *host = &ends->host[role];
 
     if (host->type == AT_NONE)
         return;
-    smcr_hidden_string(tree, hf_smcr_addr, ends->address[role]);
+    smcr_generated_hidden_string(tree, hf_smcr_addr, ends->address[role]);
     if (host->type == AT_IPv6)
         smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, NULL, 0, 0, host->data));
     else
@@ -109,13 +109,14 @@ show_host(proto_tree *tree, const smcr_ends_t *ends, int role)
 }
 
 void
-smcr_show_ends(proto_tree *tree, const smcr_ends_t *ends, int sender)
+smcr_show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
 {
     for (int role = 0; role < 2; role++) {
-        smcr_hidden_string(tree, hf_smcr_endpoint, ends->name[role]);
-        if (sender != SMCR_SIDE_UNKNOWN)
-            smcr_hidden_string(tree, role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst,
-                               ends->name[role]);
+        smcr_generated_hidden_string(tree, hf_smcr_endpoint, ends->name[role]);
+        if (sender != SMCR_LGR_SIDE_UNKNOWN)
+            smcr_generated_hidden_string(
+                tree, role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst,
+                ends->name[role]);
     }
     for (int role = 0; role < 2; role++)
         show_host(tree, ends, role);
@@ -125,5 +126,6 @@ void
 smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 {
     if (proto_field_is_referenced(tree, hf_smcr_endpoint))
-        smcr_hidden_string(tree, hf_smcr_endpoint, smcr_link_name(pinfo->pool, link));
+        smcr_generated_hidden_string(tree, hf_smcr_endpoint,
+                                     smcr_show_name_of_link(pinfo->pool, link));
 }

@@ -17,27 +17,27 @@ static expert_field *const experts[] = {
 };
 
 bool
-smcr_event_holds(const packet_info *pinfo, const smcr_event_t *event)
+smcr_show_event_holds(const packet_info *pinfo, const smcr_event_t *event)
 {
     return !event->claim ||
-           (pinfo->fd->visited && smcr_claim_holds(smcr_capture_state(), event->claim));
+           (pinfo->fd->visited && smcr_doubt_proof_holds(smcr_capture_state(), event->claim));
 }
 
 const expert_field *
-smcr_event_expert(const smcr_event_t *event)
+smcr_show_event_expert(const smcr_event_t *event)
 {
     return experts[event->id];
 }
 
 void
-smcr_events_show(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
+smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
 {
     for (const smcr_event_t *event = record->events; event; event = event->next) {
-        if (!smcr_event_holds(pinfo, event))
+        if (!smcr_show_event_holds(pinfo, event))
             continue;
         if (event->text)
-            smcr_raise_text(pinfo, item, experts[event->id], "%s", event->text);
+            smcr_item_raise_text(pinfo, item, experts[event->id], "%s", event->text);
         else
-            smcr_raise(pinfo, item, experts[event->id]);
+            smcr_item_raise(pinfo, item, experts[event->id]);
     }
 }

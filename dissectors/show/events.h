@@ -11,13 +11,13 @@
 #include "state/state.h"
 
 /* The expert items of the record's events, at `item`. */
-void smcr_events_show(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
+void smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
 
 /* Whether the event is to be told: what comes later may have to bear it out, which is known in the
  * second pass only. */
-bool smcr_event_holds(const packet_info *pinfo, const smcr_event_t *event);
+bool smcr_show_event_holds(const packet_info *pinfo, const smcr_event_t *event);
 
 /* The event's expert item. */
-const expert_field *smcr_event_expert(const smcr_event_t *event);
+const expert_field *smcr_show_event_expert(const smcr_event_t *event);
 
 #endif /* SMCR_SHOW_EVENTS_H */

@@ -34,13 +34,13 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
     return wmem_strdup_printf(
         scope, "the %s declined %s: %s (0x%08x)%s%s", fallback->by_server ? "server" : "client",
-        step(fallback), smcr_decline_text(fallback->code, fallback->os), fallback->code,
+        step(fallback), smcr_value_decline_text(fallback->code, fallback->os), fallback->code,
         fallback->other_subnet ? "; the server's address is not in the client's subnet" : "",
         fallback->no_roce ? "; the capture has no RoCE frame of the link" : "");
 }
 
 const char *
-smcr_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
+smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
     switch (fallback->kind) {
     case SMCR_FALLBACK_NO_OPTION:
@@ -70,15 +70,15 @@ mark(packet_info *pinfo, unsigned kind)
 }
 
 void
-smcr_fallback_show(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
-    const char *reason = smcr_fallback_reason(pinfo->pool, &conn->fallback);
+    const char *reason = smcr_show_fallback_reason(pinfo->pool, &conn->fallback);
     proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, NULL, 0, 0, reason);
 
     proto_item_set_generated(item);
     mark(pinfo, conn->fallback.kind);
-    smcr_raise_text(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
-                           reason);
+    smcr_item_raise_text(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
+                                reason);
     smcr_record_t none = smcr_record_new();
     none.direction = smcr_handshake_from_client(pinfo, conn) ? 0 : 1;
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .falls_back = conn});

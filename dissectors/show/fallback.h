@@ -12,9 +12,9 @@
 #include "wire/wire.h"
 
 /* The reason, a phrase that lives at least as long as `scope`. */
-const char *smcr_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback);
+const char *smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback);
 
 /* In the frame that decides it: the reason below `tree`, and its expert item. */
-void smcr_fallback_show(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
+void smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
 
 #endif /* SMCR_SHOW_FALLBACK_H */

@@ -28,19 +28,19 @@ smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value)
 }
 
 void
-smcr_hidden_uint(proto_tree *tree, int hf, uint32_t value)
+smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value)
 {
     smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
 }
 
 void
-smcr_hidden_string(proto_tree *tree, int hf, const char *text)
+smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text)
 {
     smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, text));
 }
 
 bool
-smcr_any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
+smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (proto_field_is_referenced(tree, *fields[i]))
@@ -53,11 +53,11 @@ static void
 set_text(proto_item *item, int hf, const char *text)
 {
     char line[ITEM_LABEL_LENGTH];
-    smcr_text_t to = SMCR_TEXT(line);
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(line);
 
-    smcr_text_put(&to, proto_registrar_get_name(hf));
-    smcr_text_put(&to, ": ");
-    smcr_text_put(&to, text);
+    smcr_quick_text_put(&to, proto_registrar_get_name(hf));
+    smcr_quick_text_put(&to, ": ");
+    smcr_quick_text_put(&to, text);
     proto_item_set_text(item, "%s", line);
 }
 
@@ -74,24 +74,25 @@ smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text)
 void
 smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
 {
-    nstime_t took = {(time_t)(nanoseconds / SMCR_SECOND), (int)(nanoseconds % SMCR_SECOND)};
+    nstime_t took = {(time_t)(nanoseconds / SMCR_TIME_SECOND),
+                     (int)(nanoseconds % SMCR_TIME_SECOND)};
     proto_item *item = proto_tree_add_time(tree, hf, NULL, 0, 0, &took);
-    char text[SMCR_TEXT_SECONDS + sizeof " seconds"];
-    smcr_text_t to = SMCR_TEXT(text);
+    char text[SMCR_QUICK_TEXT_SECONDS + sizeof " seconds"];
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_text_put_seconds(&to, nanoseconds);
-    smcr_text_put(&to, " seconds");
+    smcr_quick_text_put_seconds(&to, nanoseconds);
+    smcr_quick_text_put(&to, " seconds");
     set_text(item, hf, text);
     proto_item_set_generated(item);
 }
 
 void
-smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_wait_t *wait)
+smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
     if (!wait || !wait->frame)
         return;
     smcr_generated_uint(tree, hf_frame, wait->frame);
-    if (wait->time != SMCR_NO_TIME)
+    if (wait->time != SMCR_RECORD_NO_TIME)
         smcr_generated_time(tree, hf_time, wait->time);
 }
 

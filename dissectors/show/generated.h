@@ -16,13 +16,13 @@ proto_item *smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value);
 
 /* The same, of a value that another line of the frame says: hidden. Filters, columns and JSON find
  * it. */
-void smcr_hidden_uint(proto_tree *tree, int hf, uint32_t value);
+void smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value);
 
 /* The same of a text. */
-void smcr_hidden_string(proto_tree *tree, int hf, const char *text);
+void smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text);
 
 /* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
-bool smcr_any_wanted(proto_tree *tree, const int *const fields[], unsigned count);
+bool smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsigned count);
 
 /* Shows a value of 32 bits or less with a text of ours instead of Wireshark's. */
 proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text);
@@ -31,7 +31,8 @@ proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const 
 void smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds);
 
 /* Shows a frame, if there is one, and how long somebody has waited since then, if that is known. */
-void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_wait_t *wait);
+void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time,
+                         const smcr_record_wait_t *wait);
 
 /* A subtree of field `hf`, of type FT_NONE, whose line begins with `text`; NULL: with its name. */
 proto_tree *smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text);

@@ -28,16 +28,16 @@ smcr_info_begin_tcp(packet_info *pinfo)
 
 /* As col_append_ports() does, where ports have no names. */
 static void
-put_ports(smcr_text_t *to, const smcr_conn_t *conn, int sender)
+put_ports(smcr_quick_text_t *to, const smcr_conn_t *conn, int sender)
 {
-    smcr_text_put_number(to, conn->port[sender]);
-    smcr_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
-    smcr_text_put_number(to, conn->port[!sender]);
+    smcr_quick_text_put_number(to, conn->port[sender]);
+    smcr_quick_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
+    smcr_quick_text_put_number(to, conn->port[!sender]);
 }
 
 /* The ports where TCP is known; else what tells the packet from those of others. */
 static void
-put_whose(smcr_text_t *to, packet_info *pinfo, const smcr_record_t *record)
+put_whose(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_conn_t *conn = record->conn;
 
@@ -47,23 +47,23 @@ put_whose(smcr_text_t *to, packet_info *pinfo, const smcr_record_t *record)
                              conn->port[!record->direction]);
         else
             put_ports(to, conn, record->direction);
-        smcr_text_put(to, " ");
+        smcr_quick_text_put(to, " ");
     } else if (conn || record->has_number) {
-        smcr_text_put(to, conn ? "Connection " : "Link ");
-        smcr_text_put_number(to, conn ? conn->index : record->link->number);
-        smcr_text_put(to, ": ");
+        smcr_quick_text_put(to, conn ? "Connection " : "Link ");
+        smcr_quick_text_put_number(to, conn ? conn->index : record->link->number);
+        smcr_quick_text_put(to, ": ");
     }
 }
 
 /* What an RDMA WRITE packet writes, and where. */
 static void
-put_write(smcr_text_t *to, const smcr_place_t *place)
+put_write(smcr_quick_text_t *to, const smcr_place_t *place)
 {
-    smcr_text_put(to, "RDMA WRITE Len=");
-    smcr_text_put_number(to, place->length);
+    smcr_quick_text_put(to, "RDMA WRITE Len=");
+    smcr_quick_text_put_number(to, place->length);
     if (place->index) {
-        smcr_text_put(to, " Offset=");
-        smcr_text_put_number(to, place->offset);
+        smcr_quick_text_put(to, " Offset=");
+        smcr_quick_text_put_number(to, place->offset);
     }
 }
 
@@ -71,12 +71,12 @@ void
 smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 {
     char text[128];
-    smcr_text_t to = SMCR_TEXT(text);
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_clear(pinfo->cinfo, COL_INFO);
     put_whose(&to, pinfo, record);
-    if (record->kind == SMCR_PACKET_WRITE)
+    if (record->kind == SMCR_RECORD_WRITE)
         put_write(&to, record->place);
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
@@ -123,7 +123,7 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
     for (const smcr_event_t *event = record->events; event; event = event->next)
-        if (words[event->id] && smcr_event_holds(pinfo, event))
+        if (words[event->id] && smcr_show_event_holds(pinfo, event))
             add_event(text, record, event->id, words[event->id]);
     if (record->gap_frame && !record->missing)
         wmem_strbuf_append(text, "[Behind a gap] ");
@@ -134,14 +134,14 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 /* ---- acknowledgements ---- */
 
 void
-smcr_info_begin_answer(packet_info *pinfo, const smcr_roce_t *roce)
+smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
 {
     char text[64];
-    smcr_text_t to = SMCR_TEXT(text);
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_text_put(&to, "RC Acknowledge QP=");
-    smcr_text_put_qpn(&to, roce->target.qpn);
-    smcr_text_put(&to, " ");
+    smcr_quick_text_put(&to, "RC Acknowledge QP=");
+    smcr_quick_text_put_qpn(&to, roce->target.qpn);
+    smcr_quick_text_put(&to, " ");
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RRoCE");
     col_clear(pinfo->cinfo, COL_INFO);
     col_append_str(pinfo->cinfo, COL_INFO, text);
@@ -161,7 +161,7 @@ append_words(packet_info *pinfo, const char *words)
 /* `verb`: what the receiver does with the packet that has the PSN. InfiniBand's dissector may have
  * written the reason behind its text: once is enough. */
 static void
-add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce,
+add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
             const char *reason, const char *verb)
 {
     if (roce->opcode == SMCR_RC_ACK)
@@ -174,7 +174,7 @@ add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *
 
 /* InfiniBand's dissector has no name for it. */
 static void
-set_cnp(packet_info *pinfo, const smcr_cnp_t *cnp, const smcr_roce_t *roce)
+set_cnp(packet_info *pinfo, const smcr_ecn_cnp_t *cnp, const smcr_ib_headers_t *roce)
 {
     col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->target.qpn);
     if (cnp->ce.frame)
@@ -182,35 +182,37 @@ set_cnp(packet_info *pinfo, const smcr_cnp_t *cnp, const smcr_roce_t *roce)
 }
 
 static void
-add_answer(packet_info *pinfo, const smcr_wait_t *acks, const smcr_roce_t *roce)
+add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_headers_t *roce)
 {
     char text[64];
-    smcr_text_t to = SMCR_TEXT(text);
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_text_put(&to, roce->opcode == SMCR_RC_ACK ? "ACK of frame " : "answers frame ");
-    smcr_text_put_number(&to, acks->frame);
-    if (acks->time == SMCR_NO_TIME)
-        smcr_text_put(&to, ", again");
+    smcr_quick_text_put(&to, roce->opcode == SMCR_RC_ACK ? "ACK of frame " : "answers frame ");
+    smcr_quick_text_put_number(&to, acks->frame);
+    if (acks->time == SMCR_RECORD_NO_TIME)
+        smcr_quick_text_put(&to, ", again");
     append_words(pinfo, text);
 }
 
 void
-smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce)
+smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
-    int kind = roce->has_aeth ? (int)smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) : -1;
-    unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    int kind = roce->has_aeth ? (int)smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) : -1;
+    unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
     if (record->cnp)
         set_cnp(pinfo, record->cnp, roce);
-    else if (kind == SMCR_SYNDROME_NAK)
-        add_refusal(pinfo, record, roce,
-                    wmem_strdup_printf(pinfo->pool, "NAK: %s",
-                                       val_to_str_const(code, smcr_nak_codes, "unknown reason")),
-                    code == SMCR_NAK_PSN_SEQUENCE ? "expects" : "refuses");
-    else if (kind == SMCR_SYNDROME_RNR_NAK)
-        add_refusal(pinfo, record, roce,
-                    wmem_strdup_printf(pinfo->pool, "RNR NAK: wait %g ms", smcr_rnr_timer_ms(code)),
-                    "is not ready for");
+    else if (kind == SMCR_IB_SYNDROME_NAK)
+        add_refusal(
+            pinfo, record, roce,
+            wmem_strdup_printf(pinfo->pool, "NAK: %s",
+                               val_to_str_const(code, smcr_values_nak_codes, "unknown reason")),
+            code == SMCR_IB_NAK_PSN_SEQUENCE ? "expects" : "refuses");
+    else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
+        add_refusal(
+            pinfo, record, roce,
+            wmem_strdup_printf(pinfo->pool, "RNR NAK: wait %g ms", smcr_ib_rnr_timer_ms(code)),
+            "is not ready for");
     else if (record->acks.frame)
         add_answer(pinfo, &record->acks, roce);
 }

@@ -24,9 +24,10 @@ void smcr_info_begin_tcp(packet_info *pinfo);
 void smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record);
 
 /* Begins the columns as InfiniBand's dissector does, of an acknowledgement that it does not get. */
-void smcr_info_begin_answer(packet_info *pinfo, const smcr_roce_t *roce);
+void smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce);
 
 /* Behind that text: which packet an acknowledgement answers. */
-void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce);
+void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
+                      const smcr_ib_headers_t *roce);
 
 #endif /* SMCR_SHOW_INFO_H */

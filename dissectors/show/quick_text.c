@@ -13,7 +13,7 @@
 #include "wire/wire.h"
 
 void
-smcr_text_put(smcr_text_t *text, const char *more)
+smcr_quick_text_put(smcr_quick_text_t *text, const char *more)
 {
     size_t length = strlen(more);
 
@@ -31,7 +31,7 @@ smcr_text_put(smcr_text_t *text, const char *more)
 
 /* With leading zeros up to `width`, at most 20. */
 static void
-put_digits(smcr_text_t *text, uint64_t number, unsigned width)
+put_digits(smcr_quick_text_t *text, uint64_t number, unsigned width)
 {
     char digits[21] = "", *end = digits + sizeof digits - 1, *at = end;
 
@@ -40,29 +40,29 @@ put_digits(smcr_text_t *text, uint64_t number, unsigned width)
     while (number /= 10);
     while (at > end - width)
         *--at = '0';
-    smcr_text_put(text, at);
+    smcr_quick_text_put(text, at);
 }
 
 void
-smcr_text_put_number(smcr_text_t *text, uint32_t number)
+smcr_quick_text_put_number(smcr_quick_text_t *text, uint32_t number)
 {
     put_digits(text, number, 0);
 }
 
 void
-smcr_text_put_seconds(smcr_text_t *text, uint64_t nanoseconds)
+smcr_quick_text_put_seconds(smcr_quick_text_t *text, uint64_t nanoseconds)
 {
-    put_digits(text, nanoseconds / SMCR_SECOND, 0);
-    smcr_text_put(text, ".");
-    put_digits(text, nanoseconds % SMCR_SECOND, 9);
+    put_digits(text, nanoseconds / SMCR_TIME_SECOND, 0);
+    smcr_quick_text_put(text, ".");
+    put_digits(text, nanoseconds % SMCR_TIME_SECOND, 9);
 }
 
 void
-smcr_text_put_qpn(smcr_text_t *text, uint32_t qpn)
+smcr_quick_text_put_qpn(smcr_quick_text_t *text, uint32_t qpn)
 {
     char hex[] = "0x000000";
 
     for (char *at = hex + sizeof hex - 2; qpn && *at != 'x'; at--, qpn >>= 4)
         *at = "0123456789abcdef"[qpn & 0xf];
-    smcr_text_put(text, hex);
+    smcr_quick_text_put(text, hex);
 }

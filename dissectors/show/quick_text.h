@@ -15,26 +15,26 @@
 typedef struct {
     char *end;   /* the zero */
     size_t room; /* for so many bytes before the zero */
-} smcr_text_t;
+} smcr_quick_text_t;
 
 /* Begins a text of at most `size` bytes at `to`, the zero among them: at least 1. */
-static inline smcr_text_t
-smcr_text_begin(char *to, size_t size)
+static inline smcr_quick_text_t
+smcr_quick_text_begin(char *to, size_t size)
 {
     *to = '\0';
-    return (smcr_text_t){to, size - 1};
+    return (smcr_quick_text_t){to, size - 1};
 }
-#define SMCR_TEXT(array) smcr_text_begin(array, sizeof(array))
+#define SMCR_QUICK_TEXT(array) smcr_quick_text_begin(array, sizeof(array))
 
 /*
  * Each adds to the text. Of what is too long the characters that fit are added, and nothing
- * behind it. A number takes SMCR_TEXT_NUMBER bytes at most, seconds SMCR_TEXT_SECONDS.
+ * behind it. A number takes SMCR_QUICK_TEXT_NUMBER bytes at most, seconds SMCR_QUICK_TEXT_SECONDS.
  */
-#define SMCR_TEXT_NUMBER 10
-#define SMCR_TEXT_SECONDS 21
-void smcr_text_put(smcr_text_t *text, const char *more);
-void smcr_text_put_number(smcr_text_t *text, uint32_t number);
-void smcr_text_put_seconds(smcr_text_t *text, uint64_t nanoseconds); /* 0.000200000 */
-void smcr_text_put_qpn(smcr_text_t *text, uint32_t qpn); /* 0x000101; 24 bits */
+#define SMCR_QUICK_TEXT_NUMBER 10
+#define SMCR_QUICK_TEXT_SECONDS 21
+void smcr_quick_text_put(smcr_quick_text_t *text, const char *more);
+void smcr_quick_text_put_number(smcr_quick_text_t *text, uint32_t number);
+void smcr_quick_text_put_seconds(smcr_quick_text_t *text, uint64_t nanoseconds); /* 0.000200000 */
+void smcr_quick_text_put_qpn(smcr_quick_text_t *text, uint32_t qpn); /* 0x000101; 24 bits */
 
 #endif /* SMCR_SHOW_QUICK_TEXT_H */

@@ -26,7 +26,7 @@ typedef struct {
 } source_t;
 
 static source_t
-source_of(const smcr_record_t *record, const smcr_roce_t *roce)
+source_of(const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     const smcr_rdma_flow_t *flow = record->rdma;
 
@@ -38,19 +38,19 @@ source_of(const smcr_record_t *record, const smcr_roce_t *roce)
 static bool
 is_message(const smcr_record_t *record)
 {
-    return record->kind == SMCR_PACKET_CM && record->cm;
+    return record->kind == SMCR_RECORD_CM && record->cm;
 }
 
 /* Messages of communication management all go from queue pair 1 to queue pair 1: what they are
  * about says more. */
 static const char *
-title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce,
+title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
          const source_t *source)
 {
     if (is_message(record))
         return wmem_strdup_printf(
             pinfo->pool, "RDMA-CM connection %u, %s", record->cm->conn->index,
-            val_to_str_const(record->cm->attribute, smcr_cm_attributes, "unknown message"));
+            val_to_str_const(record->cm->attribute, smcr_values_cm_attributes, "unknown message"));
     if (source->ground)
         return wmem_strdup_printf(pinfo->pool, "RDMA connection, queue pair 0x%06x to 0x%06x",
                                   source->qpn, roce->target.qpn);
@@ -59,11 +59,11 @@ title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roc
 }
 
 static void
-show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_roce_t *roce,
+show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_t *roce,
            const source_t *source)
 {
     const smcr_rdma_flow_t *flow = record->rdma;
-    smcr_qp_key_t sender = {.qpn = source->qpn};
+    smcr_ib_qp_key_t sender = {.qpn = source->qpn};
 
     memcpy(sender.gid, roce->source, SMCR_GID_LENGTH);
     smcr_generated_uint(tree, hf_smcr_rdma_flow, flow->index);
@@ -78,7 +78,7 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_roce_t *roc
 
 /* States of an end whose role the capture does not tell are not said. */
 static void
-show_states(proto_tree *tree, const smcr_cm_note_t *note)
+show_states(proto_tree *tree, const smcr_record_cm_t *note)
 {
     if (note->known[SMCR_CM_CLIENT])
         smcr_generated_uint(tree, hf_smcr_cm_client_state, note->states[SMCR_CM_CLIENT]);
@@ -109,56 +109,56 @@ show_service(proto_tree *tree, const smcr_cm_conn_t *conn)
 static void
 show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
-    const smcr_cm_note_t *note = record->cm;
+    const smcr_record_cm_t *note = record->cm;
     const smcr_cm_conn_t *conn = note->conn;
     proto_tree *below = proto_item_add_subtree(
         smcr_generated_uint(tree, hf_smcr_cm_connection, conn->index), ett_smcr_cm);
 
-    if (record->kind == SMCR_PACKET_CM) {
+    if (record->kind == SMCR_RECORD_CM) {
         smcr_generated_uint(below, hf_smcr_cm_message, note->attribute);
         if (note->repeat_of)
             smcr_generated_uint(below, hf_smcr_cm_repeat_of, note->repeat_of);
-        if (note->attribute == SMCR_CM_REJ)
+        if (note->attribute == SMCR_IB_CM_REJ)
             smcr_generated_uint(below, hf_smcr_cm_reason, note->reason);
-        if (note->attribute == SMCR_CM_SIDR_REP)
+        if (note->attribute == SMCR_IB_CM_SIDR_REP)
             smcr_generated_uint(below, hf_smcr_cm_status, note->status);
     }
     if (conn->roles_known)
         show_states(below, note);
     show_service(below, conn);
-    show_frame(pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_CM_REQ);
-    show_frame(pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_CM_REP);
+    show_frame(pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ);
+    show_frame(pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_IB_CM_REP);
 }
 
 /* Why a connection does not come about, or ends; NULL: the message does not say that it does. */
 static const char *
-rejection_of(const smcr_cm_note_t *note)
+rejection_of(const smcr_record_cm_t *note)
 {
-    if (note->attribute == SMCR_CM_REJ)
-        return val_to_str_const(note->reason, smcr_cm_reasons, "unknown reason");
-    if (note->attribute == SMCR_CM_SIDR_REP && note->status != SMCR_CM_SIDR_SUCCESS)
-        return val_to_str_const(note->status, smcr_cm_sidr_statuses, "unknown status");
+    if (note->attribute == SMCR_IB_CM_REJ)
+        return val_to_str_const(note->reason, smcr_values_cm_reasons, "unknown reason");
+    if (note->attribute == SMCR_IB_CM_SIDR_REP && note->status != SMCR_IB_CM_SIDR_SUCCESS)
+        return val_to_str_const(note->status, smcr_values_cm_sidr_statuses, "unknown status");
     return NULL;
 }
 
 static void
-show_rejection(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
+show_rejection(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
     const char *reason = rejection_of(note);
 
     if (!reason || note->repeat_of)
         return;
-    smcr_raise_text(pinfo, item, &ei_smcr_cm_rejected, "The connection is rejected: %s",
-                           reason);
+    smcr_item_raise_text(pinfo, item, &ei_smcr_cm_rejected, "The connection is rejected: %s",
+                                reason);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
 }
 
 /* Which of the connections that are set up at the same time the message is about. */
 static void
-show_message(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
+show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
     const smcr_cm_conn_t *conn = note->conn;
-    bool asks = note->attribute == SMCR_CM_REQ || note->attribute == SMCR_CM_SIDR_REQ;
+    bool asks = note->attribute == SMCR_IB_CM_REQ || note->attribute == SMCR_IB_CM_SIDR_REQ;
 
     col_append_fstr(pinfo->cinfo, COL_INFO, " Connection=%u", conn->index);
     if (asks && conn->port_known)
@@ -169,8 +169,8 @@ show_message(packet_info *pinfo, proto_item *item, const smcr_cm_note_t *note)
 /* ---- all of it ---- */
 
 void
-smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
-               const smcr_roce_t *roce)
+smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                          const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     source_t source = source_of(record, roce);
@@ -184,7 +184,7 @@ smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_r
             show_management(pinfo, below, record);
         smcr_analysis_show(tvb, pinfo, below, record, roce);
     }
-    smcr_events_show(pinfo, proto_tree_get_parent(below), record);
+    smcr_show_events(pinfo, proto_tree_get_parent(below), record);
     if (is_message(record))
         show_message(pinfo, proto_tree_get_parent(below), record->cm);
     pinfo->current_proto = protocol;

@@ -12,7 +12,7 @@
 
 /* Adds the subtree to `tree`, and to the Info column what it says of SMC-R's packets, too. The
  * record has a flow. `tvb` is where its fields are. */
-void smcr_rdma_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                    const smcr_record_t *record, const smcr_roce_t *roce);
+void smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                               const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
 #endif /* SMCR_SHOW_RDMA_CONNECTION_H */

@@ -34,15 +34,15 @@ static void
 show_place(proto_tree *tree, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->place;
-    smcr_piece_t piece = smcr_place_piece(place);
+    smcr_stream_piece_t piece = smcr_place_piece(place);
 
     if (place->index) {
-        smcr_hidden_uint(tree, hf_smcr_rmb_index, place->index);
-        smcr_hidden_uint(tree, hf_smcr_write_offset, place->offset);
+        smcr_generated_hidden_uint(tree, hf_smcr_rmb_index, place->index);
+        smcr_generated_hidden_uint(tree, hf_smcr_write_offset, place->offset);
     }
     if (piece.known)
         smcr_generated_uint64(tree, hf_smcr_stream_offset, piece.position);
-    if (piece.rewritten && record->fate == SMCR_FATE_TAKE) /* else it has turned out later */
+    if (piece.rewritten && record->fate == SMCR_FLOW_FATE_TAKE) /* else it has turned out later */
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
     if (piece.gap && !smcr_place_rare(place)->gap_is_seen)
         smcr_generated_uint64(tree, hf_smcr_stream_gap, piece.gap);
@@ -50,42 +50,42 @@ show_place(proto_tree *tree, const smcr_record_t *record)
 
 /* What stands in this line has no other: its fields are hidden. */
 static proto_tree *
-show_top(tvbuff_t *data, proto_tree *tree, const smcr_roce_t *roce, const smcr_place_t *place)
+show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce, const smcr_place_t *place)
 {
     char text[128];
-    smcr_text_t to = SMCR_TEXT(text);
+    smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_text_put(&to, "SMC-R, RDMA WRITE ");
-    smcr_text_put(&to, part_name(roce->opcode));
-    smcr_text_put(&to, ", ");
-    smcr_text_put_number(&to, place->length);
-    smcr_text_put(&to, " bytes");
+    smcr_quick_text_put(&to, "SMC-R, RDMA WRITE ");
+    smcr_quick_text_put(&to, part_name(roce->opcode));
+    smcr_quick_text_put(&to, ", ");
+    smcr_quick_text_put_number(&to, place->length);
+    smcr_quick_text_put(&to, " bytes");
     if (place->index) {
-        smcr_text_put(&to, " to offset ");
-        smcr_text_put_number(&to, place->offset);
-        smcr_text_put(&to, " of RMB element ");
-        smcr_text_put_number(&to, place->index);
+        smcr_quick_text_put(&to, " to offset ");
+        smcr_quick_text_put_number(&to, place->offset);
+        smcr_quick_text_put(&to, " of RMB element ");
+        smcr_quick_text_put_number(&to, place->index);
     }
     proto_item *top = smcr_item_top(tree, data, text);
     return proto_item_add_subtree(top, ett_smcr);
 }
 
 static void
-show_fields(tvbuff_t *data, proto_tree *below, const smcr_roce_t *roce,
+show_fields(tvbuff_t *data, proto_tree *below, const smcr_ib_headers_t *roce,
             const smcr_record_t *record)
 {
     uint32_t length = record->place->length;
 
     smcr_item_kind(below, hf_smcr_write, data);
-    smcr_hidden_uint(below, hf_smcr_write_len, length);
+    smcr_generated_hidden_uint(below, hf_smcr_write_len, length);
     show_place(below, record);
     if (roce->has_reth)
         smcr_generated_uint(below, hf_smcr_rkey, roce->rkey);
 }
 
 proto_tree *
-smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                        const smcr_roce_t *roce, const smcr_record_t *record)
+smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                     const smcr_ib_headers_t *roce, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->place;
     uint32_t captured = tvb_captured_length(data);
@@ -94,7 +94,7 @@ smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, below, roce, record);
     if (captured < place->length)
-        smcr_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
-                        &ei_smcr_cut_short);
+        smcr_item_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
+                             &ei_smcr_cut_short);
     return below;
 }

@@ -17,7 +17,7 @@
  * subtree for what else there is to say of the packet: the packet's own, or `tree` itself where
  * nobody looks at our fields. NULL without a tree.
  */
-proto_tree *smcr_rdma_write_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                                    const smcr_roce_t *roce, const smcr_record_t *record);
+proto_tree *smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                                 const smcr_ib_headers_t *roce, const smcr_record_t *record);
 
 #endif /* SMCR_SHOW_RDMA_WRITE_H */

@@ -10,7 +10,7 @@
 
 /* Returns whether it is known. */
 static bool
-source_of(const smcr_record_t *record, const smcr_roce_t *roce, uint32_t *qpn)
+source_of(const smcr_record_t *record, const smcr_ib_headers_t *roce, uint32_t *qpn)
 {
     if (roce->has_src_qpn) {
         *qpn = roce->src_qpn;
@@ -27,19 +27,20 @@ source_of(const smcr_record_t *record, const smcr_roce_t *roce, uint32_t *qpn)
 }
 
 void
-smcr_set_no_source_port(packet_info *pinfo)
+smcr_show_no_source_port(packet_info *pinfo)
 {
     if (pinfo->srcport == NOBODY)
         pinfo->srcport = 0;
 }
 
 void
-smcr_set_source_port(packet_info *pinfo, const smcr_record_t *record, const smcr_roce_t *roce)
+smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
+                      const smcr_ib_headers_t *roce)
 {
     uint32_t qpn;
 
     if (source_of(record, roce, &qpn))
         pinfo->srcport = qpn;
     else
-        smcr_set_no_source_port(pinfo);
+        smcr_show_no_source_port(pinfo);
 }

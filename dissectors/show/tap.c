@@ -49,7 +49,7 @@ keep(const packet_info *pinfo, const smcr_tap_t *packet)
 }
 
 void
-smcr_tap_segment(packet_info *pinfo, const smcr_segment_t *segment)
+smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {
     const smcr_record_t none = smcr_record_new();
 

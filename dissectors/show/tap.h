@@ -21,19 +21,19 @@ typedef struct {
     bool has_option;
     uint32_t seq;    /* of the application's data, as TCP's dissector tells it */
     uint32_t length; /* of them, bytes; TCP may have put together what came in several segments */
-} smcr_segment_t;
+} smcr_tap_segment_t;
 
 /* What listeners get. It lives until the frame is done with. Listeners change nothing. */
 typedef struct {
     const smcr_record_t *record; /* never NULL */
-    const smcr_roce_t *roce;     /* headers of the packet; NULL: TCP carries it */
+    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: TCP carries it */
     const smcr_clc_t *clc;       /* the message, if it is one of CLC */
     const smcr_llc_t *llc;       /* the message, if it is one of LLC; it may have come before */
     const smcr_cdc_t *cdc;       /* the message, if it is one of CDC */
     tvbuff_t *data;              /* RDMA WRITE: the application's bytes, as far as captured */
-    const smcr_segment_t *segment; /* the record is then smcr_record_new() */
+    const smcr_tap_segment_t *segment; /* the record is then smcr_record_new() */
     const smcr_conn_t *falls_back; /* goes back to TCP in this frame; NULL: none does */
-    uint8_t stray_icrc; /* as smcr_roce_t.icrc, of a packet in no flow; 0: it is none */
+    uint8_t stray_icrc; /* as smcr_ib_headers_t.icrc, of a packet in no flow; 0: it is none */
     bool first_pass; /* over the capture, which knows nothing of later packets; set by the tap */
 } smcr_tap_t;
 
@@ -47,6 +47,6 @@ void smcr_tap_add(int tap);
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);
 
 /* The same of such a segment. */
-void smcr_tap_segment(packet_info *pinfo, const smcr_segment_t *segment);
+void smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment);
 
 #endif /* SMCR_SHOW_TAP_H */

@@ -55,11 +55,11 @@ void
 smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 {
     smcr_state_learns(state, frame);
-    sender_t *sender = icrc->status != SMCR_ICRC_UNVERIFIED ? get(state, icrc) : NULL;
+    sender_t *sender = icrc->status != SMCR_IB_ICRC_UNVERIFIED ? get(state, icrc) : NULL;
 
     if (!sender || sender->trusted)
         return;
-    if (icrc->status == SMCR_ICRC_GOOD) {
+    if (icrc->status == SMCR_IB_ICRC_GOOD) {
         sender->trusted = true;
         sender->doubted = 0;
     } else if (++sender->wrong == WRONG_MAX + 1) {

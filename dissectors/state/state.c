@@ -36,5 +36,5 @@ smcr_state_free(smcr_state_t *state)
 {
     smcr_rmb_end(state);
     smcr_conn_end(state);
-    smcr_foreign_end(state);
+    smcr_state_foreign_end(state);
 }

@@ -12,7 +12,7 @@
 #include "state/flow/clc_flow.h"
 #include "state/flow/cost.h"
 #include "state/flow/foreign.h"
-#include "state/flow/intake.h"
+#include "state/flow/packet_flow.h"
 #include "state/flow/tcp_flow.h"
 #include "state/model/record.h"
 #include "state/rules/links/links.h"

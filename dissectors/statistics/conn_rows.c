@@ -20,11 +20,11 @@ set_text(address *to, const char *text)
     set_address(to, AT_STRINGZ, (int)strlen(text) + 1, text);
 }
 
-static smcr_conn_row_t *
+static smcr_conversation_row_t *
 new_row(wmem_allocator_t *scope, const smcr_conn_t *conn)
 {
-    smcr_conn_row_t *row = wmem_new0(scope, smcr_conn_row_t);
-    smcr_ends_t ends = smcr_ends_of(scope, conn);
+    smcr_conversation_row_t *row = wmem_new0(scope, smcr_conversation_row_t);
+    smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
 
     row->conn = conn;
     for (unsigned i = 0; i < 2; i++) {
@@ -37,9 +37,9 @@ new_row(wmem_allocator_t *scope, const smcr_conn_t *conn)
 
 /* Returns whether the row is new. */
 static bool
-find_row(smcr_kept_t *kept, const smcr_conn_t *conn, smcr_conn_row_t **row)
+find_row(smcr_statistics_kept_t *kept, const smcr_conn_t *conn, smcr_conversation_row_t **row)
 {
-    smcr_conn_rows_t *rows = kept->data;
+    smcr_conversation_rows_t *rows = kept->data;
 
     if (!rows->rows)
         rows->rows = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
@@ -51,19 +51,19 @@ find_row(smcr_kept_t *kept, const smcr_conn_t *conn, smcr_conn_row_t **row)
     return true;
 }
 
-smcr_conn_row_t *
-smcr_conn_rows_make(smcr_kept_t *kept, const smcr_conn_t *conn)
+smcr_conversation_row_t *
+smcr_conversation_rows_make(smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
 {
-    smcr_conn_row_t *row;
+    smcr_conversation_row_t *row;
 
     find_row(kept, conn, &row);
     return row;
 }
 
 const address *
-smcr_conn_rows_link(smcr_kept_t *kept, const smcr_link_t *link)
+smcr_conversation_rows_link(smcr_statistics_kept_t *kept, const smcr_link_t *link)
 {
-    smcr_conn_rows_t *rows = kept->data;
+    smcr_conversation_rows_t *rows = kept->data;
 
     if (!rows->links)
         rows->links = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
@@ -71,7 +71,7 @@ smcr_conn_rows_link(smcr_kept_t *kept, const smcr_link_t *link)
     if (name)
         return name;
     name = wmem_new(kept->scope, address);
-    set_text(name, smcr_link_name(kept->scope, link));
+    set_text(name, smcr_show_name_of_link(kept->scope, link));
     wmem_map_insert(rows->links, link, name);
     return name;
 }
@@ -80,22 +80,26 @@ smcr_conn_rows_link(smcr_kept_t *kept, const smcr_link_t *link)
 
 /* Data of TCP. */
 static uint32_t
-take_segment(smcr_row_way_t *way, wmem_allocator_t *scope, const smcr_segment_t *segment)
+take_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
+             const smcr_tap_segment_t *segment)
 {
-    uint64_t near = way->next ? way->next : FIRST;
+    uint64_t near = direction->next ? direction->next : FIRST;
     uint64_t from = near + (uint64_t)(int64_t)(int32_t)(segment->seq - (uint32_t)near);
 
     if (!segment->length)
         return 0;
-    way->next = from + segment->length;
-    return (uint32_t)smcr_ranges_add(&way->segments, scope, SMCR_STREAM_RANGES, from, way->next);
+    direction->next = from + segment->length;
+    return (uint32_t)smcr_ranges_add(&direction->segments, scope, SMCR_RANGES_OF_STREAM, from,
+                                     direction->next);
 }
 
 static int
-take_bytes(smcr_row_way_t *way, wmem_allocator_t *scope, const smcr_tap_t *packet)
+take_bytes(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
+           const smcr_tap_t *packet)
 {
-    uint32_t bytes = packet->segment ? take_segment(way, scope, packet->segment)
-                                     : smcr_stream_bytes_take(&way->stream, scope, packet->record);
+    uint32_t bytes =
+        packet->segment ? take_segment(direction, scope, packet->segment)
+                        : smcr_collect_stream_bytes_take(&direction->stream, scope, packet->record);
 
     return (int)MIN(bytes, INT32_MAX);
 }
@@ -112,7 +116,7 @@ conn_of(const smcr_tap_t *packet)
 
 /* Where the sender is not known, the client is taken for it. */
 static unsigned
-sender_of(const smcr_conn_row_t *row, const smcr_tap_t *packet)
+sender_of(const smcr_conversation_row_t *row, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
 
@@ -123,11 +127,11 @@ sender_of(const smcr_conn_row_t *row, const smcr_tap_t *packet)
     return record->direction == 1;
 }
 
-smcr_conn_share_t
-smcr_conn_rows_take(smcr_kept_t *kept, const packet_info *pinfo, const smcr_tap_t *packet,
-                    tap_flags_t flags)
+smcr_conversation_share_t
+smcr_conversation_rows_take(smcr_statistics_kept_t *kept, const packet_info *pinfo,
+                            const smcr_tap_t *packet, tap_flags_t flags)
 {
-    smcr_conn_share_t share = {.row = NULL};
+    smcr_conversation_share_t share = {.row = NULL};
     const smcr_conn_t *conn = conn_of(packet);
 
     if (!conn)

@@ -14,10 +14,10 @@
 
 /* What has been counted of one direction. All zeros: nothing. */
 typedef struct {
-    smcr_stream_bytes_t stream;
+    smcr_collect_stream_bytes_t stream;
     smcr_ranges_t segments; /* sequence numbers of data that TCP has carried */
     uint64_t next;          /* behind those that came last; 0: none */
-} smcr_row_way_t;
+} smcr_conversation_direction_t;
 
 /* A connection. What it is called stays as it was at its first packet: Wireshark finds rows by
  * that. */
@@ -27,33 +27,36 @@ typedef struct {
     address host[2];     /* AT_NONE: not known */
     unsigned role[2];    /* by side of its link group */
     uint32_t last_frame; /* that has counted */
-    smcr_row_way_t all[2], shown[2]; /* by role: of all packets; of those that a filter selects */
-} smcr_conn_row_t;
+    smcr_conversation_direction_t all[2], shown[2]; /* by role: of all packets; of those that a
+                                                       filter selects */
+} smcr_conversation_row_t;
 
-/* The rows of a table: smcr_kept_t of this, or of what begins with it. */
+/* The rows of a table: smcr_statistics_kept_t of this, or of what begins with it. */
 typedef struct {
-    wmem_map_t *rows;  /* smcr_conn_t -> smcr_conn_row_t */
+    wmem_map_t *rows;  /* smcr_conn_t -> smcr_conversation_row_t */
     wmem_map_t *links; /* smcr_link_t -> address: the name of the link */
-} smcr_conn_rows_t;
+} smcr_conversation_rows_t;
 
 /* What a packet adds. */
 typedef struct {
-    smcr_conn_row_t *row; /* NULL: it is of no connection */
+    smcr_conversation_row_t *row; /* NULL: it is of no connection */
     bool is_first;        /* of its connection in the table */
     unsigned sender;      /* role */
     int frames;           /* 1: the frame's first packet of the connection, else 0 */
     int bytes;            /* of the application, of those that the filter selects; 0: it does not */
     int all_bytes;        /* whatever the filter selects */
-} smcr_conn_share_t;
+} smcr_conversation_share_t;
 
 /* `flags`: with which Wireshark calls the table. */
-smcr_conn_share_t smcr_conn_rows_take(smcr_kept_t *kept, const packet_info *pinfo,
-                                      const smcr_tap_t *packet, tap_flags_t flags);
+smcr_conversation_share_t smcr_conversation_rows_take(smcr_statistics_kept_t *kept,
+                                                      const packet_info *pinfo,
+                                                      const smcr_tap_t *packet, tap_flags_t flags);
 
 /* The row of a connection, made if there is none. */
-smcr_conn_row_t *smcr_conn_rows_make(smcr_kept_t *kept, const smcr_conn_t *conn);
+smcr_conversation_row_t *smcr_conversation_rows_make(smcr_statistics_kept_t *kept,
+                                                     const smcr_conn_t *conn);
 
 /* What a link is called in the table. */
-const address *smcr_conn_rows_link(smcr_kept_t *kept, const smcr_link_t *link);
+const address *smcr_conversation_rows_link(smcr_statistics_kept_t *kept, const smcr_link_t *link);
 
 #endif /* SMCR_STATISTICS_CONN_ROWS_H */

@@ -86,7 +86,7 @@ group_of(packet_info *pinfo)
 {
     const smcr_link_t *link = links_of(pinfo).link[0];
 
-    return link && link->lgr->index != SMCR_NO_INDEX ? link->lgr : NULL;
+    return link && link->lgr->index != SMCR_LGR_NO_INDEX ? link->lgr : NULL;
 }
 
 static compat_filter_bool
@@ -114,7 +114,7 @@ rmb_of(const smcr_conn_t *conn, int role)
 {
     const smcr_lgr_t *lgr = conn && !conn->fallback.kind ? conn->lgr : NULL;
 
-    if (!lgr || lgr->index == SMCR_NO_INDEX || lgr->server == SMCR_SIDE_UNKNOWN)
+    if (!lgr || lgr->index == SMCR_LGR_NO_INDEX || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return NULL;
     return conn->side[role ? lgr->server : !lgr->server].rmb;
 }
@@ -126,8 +126,8 @@ is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
 {
     if (one == other || !other)
         return other != NULL;
-    for (const smcr_rtoken_entry_t *a = one->rtokens; a; a = smcr_rtoken_next(a))
-        for (const smcr_rtoken_entry_t *b = other->rtokens; b; b = smcr_rtoken_next(b))
+    for (const smcr_rmb_rtoken_t *a = one->rtokens; a; a = smcr_rmb_rtoken_next(a))
+        for (const smcr_rmb_rtoken_t *b = other->rtokens; b; b = smcr_rmb_rtoken_next(b))
             if (a->owner == b->owner && a->rkey == b->rkey && a->va == b->va)
                 return true;
     return false;
@@ -159,7 +159,8 @@ add_rkeys(GString *filter, const smcr_rmb_t *rmb)
 {
     const char *separator = "";
 
-    for (const smcr_rtoken_entry_t *entry = rmb->rtokens; entry; entry = smcr_rtoken_next(entry)) {
+    for (const smcr_rmb_rtoken_t *entry = rmb->rtokens; entry;
+         entry = smcr_rmb_rtoken_next(entry)) {
         g_string_append_printf(filter, "%s0x%08x", separator, entry->rkey);
         separator = ", ";
     }
@@ -171,7 +172,7 @@ has_twin(const smcr_rmb_t *rmb)
 {
     const smcr_state_t *state = smcr_capture_state();
 
-    for (const smcr_rtoken_entry_t *entry = rmb->rtokens; entry; entry = smcr_rtoken_next(entry))
+    for (const smcr_rmb_rtoken_t *entry = rmb->rtokens; entry; entry = smcr_rmb_rtoken_next(entry))
         for (const smcr_link_t *link = rmb->lgr->all_links; link; link = link->next_of_group)
             if (smcr_rmb_find(state, &link->qp[!rmb->side], entry->rkey))
                 return true;

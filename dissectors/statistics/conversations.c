@@ -54,11 +54,11 @@ filter_name(conv_item_t *item, conv_filter_type_e type)
 /* ---- rows ---- */
 
 static void
-add(conv_hash_t *hash, packet_info *pinfo, const smcr_conn_share_t *share, unsigned sender,
+add(conv_hash_t *hash, packet_info *pinfo, const smcr_conversation_share_t *share, unsigned sender,
     int frames, int bytes)
 {
     static ct_dissector_info_t info = {filter_name};
-    const smcr_conn_row_t *row = share->row;
+    const smcr_conversation_row_t *row = share->row;
 
     add_conversation_table_data_with_conv_id(hash, &row->name[sender], &row->name[!sender], 0, 0,
                                              (conv_id_t)row->conn->index, frames, bytes,
@@ -68,7 +68,7 @@ add(conv_hash_t *hash, packet_info *pinfo, const smcr_conn_share_t *share, unsig
 
 /* Adds to the bytes of all packets only, not to those that the filter selects. */
 static void
-add_hidden_bytes(conv_hash_t *hash, packet_info *pinfo, const smcr_conn_share_t *share)
+add_hidden_bytes(conv_hash_t *hash, packet_info *pinfo, const smcr_conversation_share_t *share)
 {
     unsigned flags = hash->flags;
 
@@ -82,8 +82,9 @@ smcr_conversations_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
                         const void *data, tap_flags_t flags)
 {
     conv_hash_t *hash = table;
-    smcr_kept_t *kept = smcr_kept_of(hash, !hash->hashtable, sizeof(smcr_conn_rows_t));
-    smcr_conn_share_t share = smcr_conn_rows_take(kept, pinfo, data, flags);
+    smcr_statistics_kept_t *kept =
+        smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
+    smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, data, flags);
     bool selected = !(flags & TL_DISPLAY_FILTER_IGNORED);
 
     hash->flags = flags;

@@ -46,9 +46,9 @@ add(const amount_t *amount, const address *addr, bool sends)
 }
 
 static void
-add_hosts(const amount_t *amount, const smcr_conn_share_t *share)
+add_hosts(const amount_t *amount, const smcr_conversation_share_t *share)
 {
-    const smcr_conn_row_t *row = share->row;
+    const smcr_conversation_row_t *row = share->row;
 
     for (unsigned role = 0; role < 2; role++)
         if (row->host[role].type != AT_NONE)
@@ -56,21 +56,22 @@ add_hosts(const amount_t *amount, const smcr_conn_share_t *share)
 }
 
 static void
-add_link(const amount_t *amount, smcr_kept_t *kept, const smcr_record_t *record)
+add_link(const amount_t *amount, smcr_statistics_kept_t *kept, const smcr_record_t *record)
 {
     int client = smcr_lgr_client_side(record->link->lgr);
 
-    add(amount, smcr_conn_rows_link(kept, record->link), record->sender == client);
+    add(amount, smcr_conversation_rows_link(kept, record->link), record->sender == client);
 }
 
 tap_packet_status
-smcr_endpoint_rows_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
-                        const void *data, tap_flags_t flags)
+smcr_conversation_endpoints_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
+                                 const void *data, tap_flags_t flags)
 {
     conv_hash_t *hash = table;
     const smcr_tap_t *packet = data;
-    smcr_kept_t *kept = smcr_kept_of(hash, !hash->hashtable, sizeof(smcr_conn_rows_t));
-    smcr_conn_share_t share = smcr_conn_rows_take(kept, pinfo, packet, flags);
+    smcr_statistics_kept_t *kept =
+        smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
+    smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, packet, flags);
     amount_t amount = {hash, share.frames, share.bytes, share.all_bytes};
 
     hash->flags = flags;

@@ -10,7 +10,8 @@
 #include "compat.h"
 
 /* A packet of the tap, for the table `hash` (conv_hash_t), as Wireshark calls it. */
-tap_packet_status smcr_endpoint_rows_take(void *hash, packet_info *pinfo, epan_dissect_t *edt,
-                                          const void *data, tap_flags_t flags);
+tap_packet_status smcr_conversation_endpoints_take(void *hash, packet_info *pinfo,
+                                                   epan_dissect_t *edt, const void *data,
+                                                   tap_flags_t flags);
 
 #endif /* SMCR_STATISTICS_ENDPOINT_ROWS_H */

@@ -25,7 +25,7 @@ known(const address *host)
 }
 
 smcr_arrow_ends_t
-smcr_arrow_of_conn(const smcr_conn_row_t *row, unsigned sender)
+smcr_arrow_of_conn(const smcr_conversation_row_t *row, unsigned sender)
 {
     smcr_arrow_ends_t ends = {known(&row->host[sender]), known(&row->host[!sender]), {0, 0},
                               (uint16_t)row->conn->index};
@@ -40,7 +40,7 @@ smcr_arrow_of_conn(const smcr_conn_row_t *row, unsigned sender)
 }
 
 smcr_arrow_ends_t
-smcr_arrow_of_link(const smcr_conn_row_t *row, const smcr_record_t *record)
+smcr_arrow_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
 {
     const smcr_link_t *link = record->link;
     smcr_arrow_ends_t ends = {.from = NULL};
@@ -80,8 +80,8 @@ smcr_arrow_say(seq_analysis_item_t *arrow, const char *label, const char *senten
 }
 
 seq_analysis_item_t *
-smcr_arrow_draw(const smcr_drawing_t *drawing, const smcr_arrow_ends_t *ends, const char *label,
-                const char *sentence)
+smcr_arrow_draw(const smcr_arrow_drawing_t *drawing, const smcr_arrow_ends_t *ends,
+                const char *label, const char *sentence)
 {
     seq_analysis_item_t *arrow =
         sequence_analysis_create_sai_with_addresses(drawing->pinfo, drawing->graph);

@@ -20,19 +20,21 @@ typedef struct {
 typedef struct {
     seq_analysis_info_t *graph;
     packet_info *pinfo;
-} smcr_drawing_t;
+} smcr_arrow_drawing_t;
 
 /* What the sender of a packet of the connection sends to the other end. */
-smcr_arrow_ends_t smcr_arrow_of_conn(const smcr_conn_row_t *row, unsigned sender);
+smcr_arrow_ends_t smcr_arrow_of_conn(const smcr_conversation_row_t *row, unsigned sender);
 
 /* What a packet sends on its link. `row`: a connection of its link group, whose hosts stand for the
  * RoCE addresses; NULL: none is known. */
-smcr_arrow_ends_t smcr_arrow_of_link(const smcr_conn_row_t *row, const smcr_record_t *record);
+smcr_arrow_ends_t smcr_arrow_of_link(const smcr_conversation_row_t *row,
+                                     const smcr_record_t *record);
 
 /* Adds an arrow with its label, of 18 characters or less, and its sentence. Returns it; NULL: the
  * packet has no addresses. It is the graph's. */
-seq_analysis_item_t *smcr_arrow_draw(const smcr_drawing_t *drawing, const smcr_arrow_ends_t *ends,
-                                     const char *label, const char *sentence);
+seq_analysis_item_t *smcr_arrow_draw(const smcr_arrow_drawing_t *drawing,
+                                     const smcr_arrow_ends_t *ends, const char *label,
+                                     const char *sentence);
 
 /* Other words for an arrow. */
 void smcr_arrow_say(seq_analysis_item_t *arrow, const char *label, const char *sentence);

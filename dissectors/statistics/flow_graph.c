@@ -19,23 +19,23 @@
 
 /* What is kept of a graph. */
 typedef struct {
-    smcr_conn_rows_t rows;
+    smcr_conversation_rows_t rows;
     wmem_map_t *lives;  /* smcr_conn_t -> life_t */
-    wmem_map_t *groups; /* smcr_lgr_t -> smcr_conn_row_t: whose hosts stand for its sides */
+    wmem_map_t *groups; /* smcr_lgr_t -> smcr_conversation_row_t: whose hosts stand for its sides */
     wmem_map_t *steps;  /* smcr_step_back_t: those that have an arrow */
-} flow_t;
+} graph_t;
 
 /* A connection. */
 typedef struct {
-    smcr_runs_t runs[2]; /* by role */
+    smcr_graph_runs_t runs[2]; /* by role */
 } life_t;
 
 /* A packet on its way into the graph. */
 typedef struct {
-    smcr_drawing_t drawing;
-    smcr_kept_t *kept;
+    smcr_arrow_drawing_t drawing;
+    smcr_statistics_kept_t *kept;
     const smcr_tap_t *packet;
-    smcr_conn_share_t share;
+    smcr_conversation_share_t share;
     life_t *life;         /* of its connection; NULL: it is of none */
     const char *subject;  /* who sends it */
 } passage_t;
@@ -43,27 +43,27 @@ typedef struct {
 /* ---- what is kept ---- */
 
 static void
-begin(const smcr_kept_t *kept)
+begin(const smcr_statistics_kept_t *kept)
 {
-    flow_t *flow = kept->data;
+    graph_t *graph = kept->data;
 
-    if (flow->lives)
+    if (graph->lives)
         return;
-    flow->lives = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
-    flow->groups = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
-    flow->steps = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
+    graph->lives = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
+    graph->groups = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
+    graph->steps = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
 }
 
 static life_t *
-life_of(const smcr_kept_t *kept, const smcr_conn_t *conn)
+life_of(const smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
 {
-    flow_t *flow = kept->data;
-    life_t *life = wmem_map_lookup(flow->lives, conn);
+    graph_t *graph = kept->data;
+    life_t *life = wmem_map_lookup(graph->lives, conn);
 
     if (life)
         return life;
     life = wmem_new0(kept->scope, life_t);
-    wmem_map_insert(flow->lives, conn, life);
+    wmem_map_insert(graph->lives, conn, life);
     return life;
 }
 
@@ -72,27 +72,27 @@ life_of(const smcr_kept_t *kept, const smcr_conn_t *conn)
 static void
 note_group(const passage_t *passage)
 {
-    flow_t *flow = passage->kept->data;
-    smcr_conn_row_t *row = passage->share.row;
+    graph_t *graph = passage->kept->data;
+    smcr_conversation_row_t *row = passage->share.row;
     const smcr_lgr_t *lgr = row->conn->lgr;
 
     if (lgr && row->host[0].type != AT_NONE && row->host[1].type != AT_NONE &&
-        !wmem_map_lookup(flow->groups, lgr))
-        wmem_map_insert(flow->groups, lgr, row);
+        !wmem_map_lookup(graph->groups, lgr))
+        wmem_map_insert(graph->groups, lgr, row);
 }
 
 /* The same for a link group none of whose connections has an arrow yet. */
-static smcr_conn_row_t *
+static smcr_conversation_row_t *
 row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 {
-    flow_t *flow = passage->kept->data;
-    smcr_conn_row_t *row = wmem_map_lookup(flow->groups, lgr);
+    graph_t *graph = passage->kept->data;
+    smcr_conversation_row_t *row = wmem_map_lookup(graph->groups, lgr);
     const smcr_conn_t *conn = lgr->conns;
 
     for (unsigned i = 0; !row && conn && i < LOOKED_AT; i++, conn = conn->next_of_group)
         if (conn->conversation) {
-            row = smcr_conn_rows_make(passage->kept, conn);
-            wmem_map_insert(flow->groups, lgr, row);
+            row = smcr_conversation_rows_make(passage->kept, conn);
+            wmem_map_insert(graph->groups, lgr, row);
         }
     return row;
 }
@@ -100,7 +100,7 @@ row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 /* ---- arrows ---- */
 
 static void
-draw_on_link(const passage_t *passage, smcr_said_t said)
+draw_on_link(const passage_t *passage, smcr_arrow_text_t said)
 {
     const smcr_record_t *record = passage->packet->record;
     smcr_arrow_ends_t ends = smcr_arrow_of_link(row_of_group(passage, record->link->lgr), record);
@@ -109,17 +109,17 @@ draw_on_link(const passage_t *passage, smcr_said_t said)
 }
 
 static void
-draw_of_conn(const passage_t *passage, smcr_said_t said)
+draw_of_conn(const passage_t *passage, smcr_arrow_text_t said)
 {
     smcr_arrow_ends_t ends = smcr_arrow_of_conn(passage->share.row, passage->share.sender);
 
-    smcr_runs_close(&passage->life->runs[0]);
-    smcr_runs_close(&passage->life->runs[1]);
+    smcr_graph_runs_close(&passage->life->runs[0]);
+    smcr_graph_runs_close(&passage->life->runs[1]);
     smcr_arrow_draw(&passage->drawing, &ends, said.label, said.sentence);
 }
 
 static void
-draw(const passage_t *passage, smcr_said_t said)
+draw(const passage_t *passage, smcr_arrow_text_t said)
 {
     if (!said.sentence)
         return;
@@ -138,7 +138,7 @@ knows_roles(const passage_t *passage)
     const smcr_conn_t *conn = passage->share.row ? passage->share.row->conn : NULL;
     const smcr_lgr_t *lgr = record->link ? record->link->lgr : conn ? conn->lgr : NULL;
 
-    return !passage->packet->roce || (lgr && lgr->server != SMCR_SIDE_UNKNOWN);
+    return !passage->packet->roce || (lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN);
 }
 
 /* Whether the server has sent it, or side 1. */
@@ -160,15 +160,15 @@ is_by_server(const passage_t *passage)
 static void
 take_repeat(const passage_t *passage)
 {
-    flow_t *flow = passage->kept->data;
+    graph_t *graph = passage->kept->data;
     const smcr_record_t *record = passage->packet->record;
     const smcr_step_back_t *step = record->step;
 
-    if (step && (step->cause == SMCR_CAUSE_NONE || wmem_map_lookup(flow->steps, step)))
+    if (step && (step->cause == SMCR_CAUSE_NONE || wmem_map_lookup(graph->steps, step)))
         return;
     if (step)
-        wmem_map_insert(flow->steps, step, flow);
-    draw(passage, smcr_flow_says_resent(passage->drawing.pinfo->pool, record, passage->subject));
+        wmem_map_insert(graph->steps, step, graph);
+    draw(passage, smcr_arrow_text_resent(passage->drawing.pinfo->pool, record, passage->subject));
 }
 
 static void
@@ -178,7 +178,7 @@ take_events(const passage_t *passage)
     wmem_allocator_t *scope = passage->drawing.pinfo->pool;
 
     for (const smcr_event_t *event = record->events; event; event = event->next)
-        draw(passage, smcr_flow_says_event(scope, event, passage->packet, passage->subject));
+        draw(passage, smcr_arrow_text_event(scope, event, passage->packet, passage->subject));
 }
 
 /* The writer goes on after it was blocked. */
@@ -186,33 +186,33 @@ static void
 take_wait(const passage_t *passage)
 {
     const smcr_record_t *record = passage->packet->record;
-    const smcr_wait_t *wait = NULL;
+    const smcr_record_wait_t *wait = NULL;
 
-    const smcr_place_more_t *place = record->place ? smcr_place_rare(record->place) : NULL;
-    const smcr_cdc_more_t *view = record->view ? smcr_cdc_rare(record->view) : NULL;
+    const smcr_place_rare_t *place = record->place ? smcr_place_rare(record->place) : NULL;
+    const smcr_record_cdc_rare_t *view = record->view ? smcr_record_cdc_rare(record->view) : NULL;
 
     if (place)
         wait = &place->blocked;
     else if (view)
         wait = &view->blocked;
     if (wait && wait->frame)
-        draw(passage, smcr_flow_says_unblocked(passage->drawing.pinfo->pool, wait,
-                                               passage->subject));
+        draw(passage, smcr_arrow_text_unblocked(passage->drawing.pinfo->pool, wait,
+                                                passage->subject));
 }
 
 static void
 take_data(const passage_t *passage)
 {
-    const smcr_conn_share_t *share = &passage->share;
-    const smcr_cdc_view_t *view = passage->packet->record->view;
+    const smcr_conversation_share_t *share = &passage->share;
+    const smcr_record_cdc_t *view = passage->packet->record->view;
 
     if (!share->row)
         return;
-    smcr_runs_t *runs = &passage->life->runs[share->sender];
+    smcr_graph_runs_t *runs = &passage->life->runs[share->sender];
     if (share->bytes > 0)
-        smcr_runs_add(runs, &passage->drawing, share, passage->packet, passage->subject);
+        smcr_graph_runs_add(runs, &passage->drawing, share, passage->packet, passage->subject);
     if (view && view->last)
-        smcr_runs_end(runs, passage->drawing.pinfo->pool, view->announced, passage->subject);
+        smcr_graph_runs_end(runs, passage->drawing.pinfo->pool, view->announced, passage->subject);
 }
 
 static void
@@ -221,17 +221,17 @@ take_roce(const passage_t *passage)
     const smcr_tap_t *packet = passage->packet;
     uint8_t order = packet->record->order;
 
-    if (order == SMCR_PACKET_IS_COPY)
+    if (order == SMCR_FLOW_IS_COPY)
         return;
-    if (packet->record->step || order == SMCR_PACKET_IS_REPEAT)
+    if (packet->record->step || order == SMCR_FLOW_IS_REPEAT)
         take_repeat(passage);
     take_wait(passage);
     take_data(passage);
-    if (packet->llc && order != SMCR_PACKET_IS_REPEAT)
-        draw(passage, smcr_flow_says_llc(passage->drawing.pinfo->pool, packet->llc,
-                                         passage->subject,
-                                         knows_roles(passage) ? is_by_server(passage)
-                                                              : SMCR_SIDE_UNKNOWN));
+    if (packet->llc && order != SMCR_FLOW_IS_REPEAT)
+        draw(passage, smcr_arrow_text_llc(passage->drawing.pinfo->pool, packet->llc,
+                                          passage->subject,
+                                          knows_roles(passage) ? is_by_server(passage)
+                                                               : SMCR_LGR_SIDE_UNKNOWN));
     take_events(passage);
 }
 
@@ -254,14 +254,14 @@ take_tcp(const passage_t *passage)
     const smcr_conn_t *conn = passage->share.row->conn;
 
     if (packet->falls_back)
-        draw(passage, smcr_flow_says_fallback(scope, conn));
+        draw(passage, smcr_arrow_text_fallback(scope, conn));
     else if (packet->segment && packet->segment->has_option)
-        draw(passage, smcr_flow_says_segment(scope, packet->segment));
+        draw(passage, smcr_arrow_text_segment(scope, packet->segment));
     else if (packet->segment)
         take_data(passage);
     else if (packet->clc && !is_told_as_fallback(passage))
-        draw(passage, smcr_flow_says_clc(scope, packet->clc, passage->share.sender,
-                                         conn->lgr ? conn->lgr->release : 0));
+        draw(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
+                                          conn->lgr ? conn->lgr->release : 0));
 }
 
 /* ---- through the tap ---- */
@@ -273,18 +273,18 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
     seq_analysis_info_t *info = graph;
     passage_t passage = {
         .drawing = {info, pinfo},
-        .kept = smcr_kept_of(info, g_queue_is_empty(info->items), sizeof(flow_t)),
+        .kept = smcr_statistics_kept_of(info, g_queue_is_empty(info->items), sizeof(graph_t)),
         .packet = data,
     };
     unsigned before = g_queue_get_length(info->items);
 
     begin(passage.kept);
-    passage.share = smcr_conn_rows_take(passage.kept, pinfo, data, flags);
+    passage.share = smcr_conversation_rows_take(passage.kept, pinfo, data, flags);
     if (passage.share.row) {
         passage.life = life_of(passage.kept, passage.share.row->conn);
         note_group(&passage);
     }
-    passage.subject = smcr_flow_subject(knows_roles(&passage), is_by_server(&passage));
+    passage.subject = smcr_arrow_subject(knows_roles(&passage), is_by_server(&passage));
     if (passage.packet->roce)
         take_roce(&passage);
     else if (passage.share.row)
@@ -294,7 +294,7 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
 }
 
 void
-smcr_flow_graph_register(int proto)
+smcr_graph_register(int proto)
 {
     register_seq_analysis("smcr", "SMC-R Flows", proto, SMCR_TAP, 0, take);
 }

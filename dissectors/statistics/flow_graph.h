@@ -8,6 +8,6 @@
 #define SMCR_STATISTICS_FLOW_GRAPH_H
 
 /* Called once, while Wireshark registers protocols. `proto`: SMC-R. */
-void smcr_flow_graph_register(int proto);
+void smcr_graph_register(int proto);
 
 #endif /* SMCR_STATISTICS_FLOW_GRAPH_H */

@@ -14,7 +14,7 @@ typedef struct {
     wmem_allocator_t *scope;
     const smcr_llc_t *llc;
     const char *subject, *name; /* who sends it; what it is called */
-    int role; /* of the sender: 0 client, 1 server, SMCR_SIDE_UNKNOWN */
+    int role; /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
     bool response;
 } llc_words_t;
 
@@ -55,10 +55,10 @@ arrow_add_link(const llc_words_t *of)
 
     if (of->response && of->llc->flags & SMCR_LLC_FLAG_REJECTED)
         return words(of, "rejects link %u%s", link->link,
-                     reason(of, link->reject_reason, smcr_reject_reasons));
+                     reason(of, link->reject_reason, smcr_values_reject_reasons));
     if (of->response)
         return words(of, "accepts link %u", link->link);
-    if (of->role == SMCR_SIDE_UNKNOWN)
+    if (of->role == SMCR_LGR_SIDE_UNKNOWN)
         return words(of, "offers link %u, or asks for one", link->link);
     return of->role ? words(of, "offers link %u", link->link)
                     : words(of, "asks for another link");
@@ -79,11 +79,11 @@ arrow_delete_link(const llc_words_t *of)
     bool all = of->llc->flags & SMCR_LLC_FLAG_ALL;
     const char *what = all ? "all links"
                            : wmem_strdup_printf(of->scope, "link %u", link->link);
-    const char *why = reason(of, link->reason, smcr_delete_reasons);
+    const char *why = reason(of, link->reason, smcr_values_delete_reasons);
 
     if (of->response)
         return words(of, "agrees that %s goes", all ? "the link group" : what);
-    if (of->role == SMCR_SIDE_UNKNOWN)
+    if (of->role == SMCR_LGR_SIDE_UNKNOWN)
         return words(of, "deletes %s, or asks for that%s", what, why);
     return words(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
 }
@@ -166,14 +166,16 @@ label_of(const llc_words_t *of)
     return of->name;
 }
 
-smcr_said_t
-smcr_flow_says_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
+smcr_arrow_text_t
+smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
 {
-    llc_words_t of = {scope, llc, subject, try_val_to_str(llc->type, smcr_llc_types), role,
+    llc_words_t of = {scope, llc, subject, try_val_to_str(llc->type, smcr_values_llc_types), role,
                       (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
 
     if (!of.name)
-        return (smcr_said_t){"LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown "
-                                                              "type", subject)};
-    return (smcr_said_t){label_of(&of), words_of(&of)};
+        return (smcr_arrow_text_t){"LLC", wmem_strdup_printf(scope,
+                                                             "%s sends an LLC message of unknown "
+                                                             "type",
+                                                             subject)};
+    return (smcr_arrow_text_t){label_of(&of), words_of(&of)};
 }

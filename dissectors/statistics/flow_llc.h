@@ -10,8 +10,8 @@
 #include "flow_sentences.h"
 
 /* An LLC message (RFC 7609 A.3) that `subject` sends, whose role is 0 (client), 1 (server) or
- * SMCR_SIDE_UNKNOWN. Texts are of the scope. */
-smcr_said_t smcr_flow_says_llc(wmem_allocator_t *scope, const smcr_llc_t *llc,
-                               const char *subject, int role);
+ * SMCR_LGR_SIDE_UNKNOWN. Texts are of the scope. */
+smcr_arrow_text_t smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc,
+                                      const char *subject, int role);
 
 #endif /* SMCR_STATISTICS_FLOW_LLC_H */

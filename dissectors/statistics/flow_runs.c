@@ -9,7 +9,8 @@
 #include "report/words/words.h"
 
 static const char *
-first_sentence(const smcr_runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
+first_sentence(const smcr_graph_runs_t *runs, wmem_allocator_t *scope, const char *subject,
+               bool is_last)
 {
     const char *which = is_last ? "its first and last data" : "its first data";
 
@@ -21,7 +22,8 @@ first_sentence(const smcr_runs_t *runs, wmem_allocator_t *scope, const char *sub
 }
 
 static const char *
-later_sentence(const smcr_runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
+later_sentence(const smcr_graph_runs_t *runs, wmem_allocator_t *scope, const char *subject,
+               bool is_last)
 {
     const char *bytes = smcr_words_number(scope, runs->run.bytes);
     const char *packets = smcr_words_things(scope, runs->run.packets, "packet");
@@ -34,14 +36,15 @@ later_sentence(const smcr_runs_t *runs, wmem_allocator_t *scope, const char *sub
 }
 
 static const char *
-sentence_of(const smcr_runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
+sentence_of(const smcr_graph_runs_t *runs, wmem_allocator_t *scope, const char *subject,
+            bool is_last)
 {
     return runs->is_first ? first_sentence(runs, scope, subject, is_last)
                           : later_sentence(runs, scope, subject, is_last);
 }
 
 static const char *
-label_of(const smcr_runs_t *runs, bool is_last)
+label_of(const smcr_graph_runs_t *runs, bool is_last)
 {
     if (is_last)
         return "Last data";
@@ -50,15 +53,15 @@ label_of(const smcr_runs_t *runs, bool is_last)
 
 /* The run goes on with this packet, or begins. */
 static void
-count(smcr_runs_t *runs, const smcr_conn_share_t *share, const smcr_tap_t *packet,
+count(smcr_graph_runs_t *runs, const smcr_conversation_share_t *share, const smcr_tap_t *packet,
       uint32_t frame)
 {
-    smcr_piece_t piece = {.known = false};
+    smcr_stream_piece_t piece = {.known = false};
 
     if (packet->record->place)
         piece = smcr_place_piece(packet->record->place);
     if (!runs->link)
-        runs->run = (smcr_run_t){.from = frame};
+        runs->run = (smcr_graph_run_t){.from = frame};
     if (!runs->arrow)
         runs->from_start = packet->segment || (piece.known && piece.position == 0);
     runs->is_first = !runs->arrow;
@@ -71,8 +74,9 @@ count(smcr_runs_t *runs, const smcr_conn_share_t *share, const smcr_tap_t *packe
 }
 
 void
-smcr_runs_add(smcr_runs_t *runs, const smcr_drawing_t *drawing, const smcr_conn_share_t *share,
-              const smcr_tap_t *packet, const char *subject)
+smcr_graph_runs_add(smcr_graph_runs_t *runs, const smcr_arrow_drawing_t *drawing,
+                    const smcr_conversation_share_t *share, const smcr_tap_t *packet,
+                    const char *subject)
 {
     smcr_arrow_ends_t ends = smcr_arrow_of_conn(share->row, share->sender);
     GList *before = runs->link;
@@ -90,13 +94,14 @@ smcr_runs_add(smcr_runs_t *runs, const smcr_drawing_t *drawing, const smcr_conn_
 }
 
 void
-smcr_runs_close(smcr_runs_t *runs)
+smcr_graph_runs_close(smcr_graph_runs_t *runs)
 {
     runs->link = NULL;
 }
 
 void
-smcr_runs_end(smcr_runs_t *runs, wmem_allocator_t *scope, uint64_t end, const char *subject)
+smcr_graph_runs_end(smcr_graph_runs_t *runs, wmem_allocator_t *scope, uint64_t end,
+                    const char *subject)
 {
     if (runs->arrow && runs->end == end)
         smcr_arrow_say(runs->arrow, label_of(runs, true),

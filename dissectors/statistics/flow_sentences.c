@@ -13,10 +13,10 @@
 #include "values.h"
 #include "wire/wire.h"
 
-static smcr_said_t say(wmem_allocator_t *scope, const char *label, const char *format, ...)
+static smcr_arrow_text_t say(wmem_allocator_t *scope, const char *label, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
-static smcr_said_t
+static smcr_arrow_text_t
 say(wmem_allocator_t *scope, const char *label, const char *format, ...)
 {
     va_list arguments;
@@ -24,11 +24,11 @@ say(wmem_allocator_t *scope, const char *label, const char *format, ...)
     va_start(arguments, format);
     const char *sentence = wmem_strdup_vprintf(scope, format, arguments);
     va_end(arguments);
-    return (smcr_said_t){label, sentence};
+    return (smcr_arrow_text_t){label, sentence};
 }
 
 const char *
-smcr_flow_subject(bool knows_roles, unsigned role)
+smcr_arrow_subject(bool knows_roles, unsigned role)
 {
     if (knows_roles)
         return role ? "The server" : "The client";
@@ -37,8 +37,8 @@ smcr_flow_subject(bool knows_roles, unsigned role)
 
 /* ---- TCP and CLC ---- */
 
-smcr_said_t
-smcr_flow_says_segment(wmem_allocator_t *scope, const smcr_segment_t *segment)
+smcr_arrow_text_t
+smcr_arrow_text_segment(wmem_allocator_t *scope, const smcr_tap_segment_t *segment)
 {
     if (segment->from_server)
         return say(scope, "SYN-ACK with option",
@@ -51,16 +51,17 @@ version_of(const smcr_clc_t *clc, unsigned release)
 {
     const char *version =
         clc->smcd ? "SMC-D"
-                  : smcr_version_text(smcr_bits(clc->header.flags, SMCR_MASK_VERSION), release);
+                  : smcr_figure_version_text(smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION),
+                                             release);
 
     return version ? version : "version not known";
 }
 
-smcr_said_t
-smcr_flow_says_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_server,
-                   unsigned release)
+smcr_arrow_text_t
+smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_server,
+                    unsigned release)
 {
-    const char *subject = smcr_flow_subject(true, from_server);
+    const char *subject = smcr_arrow_subject(true, from_server);
     bool first = clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
     const char *version = version_of(clc, release);
 
@@ -74,19 +75,19 @@ smcr_flow_says_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_ser
         return say(scope, "CLC Confirm", "%s confirms (Confirm, %s)", subject, version);
     case SMCR_CLC_DECLINE:
         return say(scope, "CLC Decline", "%s declines: %s (Decline, 0x%08x)", subject,
-                   smcr_decline_text(clc->u.decline.diagnosis,
-                                     smcr_bits(clc->u.decline.os, SMCR_MASK_OS)),
+                   smcr_value_decline_text(clc->u.decline.diagnosis,
+                                           smcr_wire_bits(clc->u.decline.os, SMCR_MASK_OS)),
                    clc->u.decline.diagnosis);
     default:
         return say(scope, "CLC", "%s sends a CLC message of unknown type", subject);
     }
 }
 
-smcr_said_t
-smcr_flow_says_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
+smcr_arrow_text_t
+smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
 {
     return say(scope, "Fallback to TCP", "The connection falls back to TCP: %s",
-               smcr_fallback_reason(scope, &conn->fallback));
+               smcr_show_fallback_reason(scope, &conn->fallback));
 }
 
 /* ---- packets that fare badly ---- */
@@ -105,8 +106,8 @@ cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
     return step->cause == SMCR_CAUSE_RNR ? " after an RNR NAK" : " after a NAK";
 }
 
-smcr_said_t
-smcr_flow_says_resent(wmem_allocator_t *scope, const smcr_record_t *record, const char *subject)
+smcr_arrow_text_t
+smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, const char *subject)
 {
     const char *cause = cause_text(scope, record->step);
 
@@ -121,21 +122,21 @@ smcr_flow_says_resent(wmem_allocator_t *scope, const smcr_record_t *record, cons
                cause);
 }
 
-static smcr_said_t
+static smcr_arrow_text_t
 say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subject)
 {
-    unsigned kind = smcr_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
-    unsigned code = smcr_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    unsigned kind = smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
     const char *what = packet->record->refuses
                            ? wmem_strdup_printf(scope, "frame %u", packet->record->refuses)
                            : wmem_strdup_printf(scope, "PSN %u", packet->roce->psn);
 
-    if (kind == SMCR_SYNDROME_RNR_NAK)
+    if (kind == SMCR_IB_SYNDROME_RNR_NAK)
         return say(scope, "RNR NAK", "%s has no receive buffer for %s (RNR NAK)", subject, what);
-    if (code == SMCR_NAK_PSN_SEQUENCE)
+    if (code == SMCR_IB_NAK_PSN_SEQUENCE)
         return say(scope, "NAK", "%s waits for %s: PSN sequence error (NAK)", subject, what);
     return say(scope, "NAK", "%s refuses %s: %s (NAK)", subject, what,
-               val_to_str_const(code, smcr_nak_codes, "unknown reason"));
+               val_to_str_const(code, smcr_values_nak_codes, "unknown reason"));
 }
 
 /* ---- events ---- */
@@ -149,7 +150,7 @@ details_of(const smcr_event_t *event)
     return colon ? colon : "";
 }
 
-static smcr_said_t
+static smcr_arrow_text_t
 say_moved(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
 {
     const char *text = event->text ? event->text : "The connection moves to another link";
@@ -160,22 +161,22 @@ say_moved(wmem_allocator_t *scope, const smcr_event_t *event, const char *subjec
 }
 
 /* The reader's message after which the writer may go on. */
-static smcr_said_t
-say_opened(wmem_allocator_t *scope, const smcr_cdc_view_t *view, const char *subject)
+static smcr_arrow_text_t
+say_opened(wmem_allocator_t *scope, const smcr_record_cdc_t *view, const char *subject)
 {
-    const smcr_cdc_more_t *rare = view ? smcr_cdc_rare(view) : NULL;
-    const smcr_wait_t *full = rare ? &rare->full : NULL;
+    const smcr_record_cdc_rare_t *rare = view ? smcr_record_cdc_rare(view) : NULL;
+    const smcr_record_wait_t *full = rare ? &rare->full : NULL;
 
-    if (full && full->frame && full->time != SMCR_NO_TIME)
+    if (full && full->frame && full->time != SMCR_RECORD_NO_TIME)
         return say(scope, "Window open",
                    "%s has read data: the window was full for %s, since frame %u", subject,
                    smcr_words_duration(scope, full->time), full->frame);
     return say(scope, "Window open", "%s has read data: the window is open again", subject);
 }
 
-smcr_said_t
-smcr_flow_says_event(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_tap_t *packet,
-                     const char *subject)
+smcr_arrow_text_t
+smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_tap_t *packet,
+                      const char *subject)
 {
     switch (event->id) {
     case SMCR_EVENT_MOVED:
@@ -204,14 +205,15 @@ smcr_flow_says_event(wmem_allocator_t *scope, const smcr_event_t *event, const s
         return say(scope, "Connections lost", "The link group ends with open connections%s",
                    details_of(event));
     default:
-        return (smcr_said_t){NULL, NULL};
+        return (smcr_arrow_text_t){NULL, NULL};
     }
 }
 
-smcr_said_t
-smcr_flow_says_unblocked(wmem_allocator_t *scope, const smcr_wait_t *wait, const char *subject)
+smcr_arrow_text_t
+smcr_arrow_text_unblocked(wmem_allocator_t *scope, const smcr_record_wait_t *wait,
+                          const char *subject)
 {
-    const char *time = wait->time != SMCR_NO_TIME
+    const char *time = wait->time != SMCR_RECORD_NO_TIME
                            ? wmem_strdup_printf(scope, " for %s",
                                                 smcr_words_duration(scope, wait->time))
                            : "";

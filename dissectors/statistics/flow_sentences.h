@@ -12,31 +12,32 @@
 /* A label of 18 characters or less, and a sentence. NULL: there is nothing to say. */
 typedef struct {
     const char *label, *sentence;
-} smcr_said_t;
+} smcr_arrow_text_t;
 
 /* "The client", "The server"; "Side 0", "Side 1" where `knows_roles` is not set. */
-const char *smcr_flow_subject(bool knows_roles, unsigned role);
+const char *smcr_arrow_subject(bool knows_roles, unsigned role);
 
 /* A segment of the handshake. */
-smcr_said_t smcr_flow_says_segment(wmem_allocator_t *scope, const smcr_segment_t *segment);
+smcr_arrow_text_t smcr_arrow_text_segment(wmem_allocator_t *scope,
+                                          const smcr_tap_segment_t *segment);
 
 /* A CLC message; `release`: of SMC version 2 that the link group has agreed on, 0: not known. */
-smcr_said_t smcr_flow_says_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_server,
-                               unsigned release);
+smcr_arrow_text_t smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc,
+                                      bool from_server, unsigned release);
 
 /* The connection goes back to TCP. */
-smcr_said_t smcr_flow_says_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn);
+smcr_arrow_text_t smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn);
 
 /* An event of a packet. */
-smcr_said_t smcr_flow_says_event(wmem_allocator_t *scope, const smcr_event_t *event,
-                                 const smcr_tap_t *packet, const char *subject);
+smcr_arrow_text_t smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event,
+                                        const smcr_tap_t *packet, const char *subject);
 
 /* The first packet of those that the sender sends again. */
-smcr_said_t smcr_flow_says_resent(wmem_allocator_t *scope, const smcr_record_t *record,
-                                  const char *subject);
+smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record,
+                                         const char *subject);
 
 /* The writer was blocked, and goes on with this packet. */
-smcr_said_t smcr_flow_says_unblocked(wmem_allocator_t *scope, const smcr_wait_t *wait,
-                                     const char *subject);
+smcr_arrow_text_t smcr_arrow_text_unblocked(wmem_allocator_t *scope, const smcr_record_wait_t *wait,
+                                            const char *subject);
 
 #endif /* SMCR_STATISTICS_FLOW_SENTENCES_H */

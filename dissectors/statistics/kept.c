@@ -16,24 +16,24 @@ static struct {
 static void
 free_kept(void *data)
 {
-    smcr_kept_t *kept = data;
+    smcr_statistics_kept_t *kept = data;
 
     wmem_destroy_allocator(kept->scope);
     g_free(kept);
 }
 
-smcr_kept_t *
-smcr_kept_of(const void *table, bool is_empty, size_t size)
+smcr_statistics_kept_t *
+smcr_statistics_kept_of(const void *table, bool is_empty, size_t size)
 {
     if (!all.tables)
         all.tables = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_kept);
-    smcr_kept_t *kept = g_hash_table_lookup(all.tables, table);
+    smcr_statistics_kept_t *kept = g_hash_table_lookup(all.tables, table);
     if (kept && !is_empty)
         return kept;
     if (kept) {
         wmem_free_all(kept->scope);
     } else {
-        kept = g_new(smcr_kept_t, 1);
+        kept = g_new(smcr_statistics_kept_t, 1);
         kept->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
         g_hash_table_insert(all.tables, (void *)(uintptr_t)table, kept);
     }
@@ -51,7 +51,7 @@ forget(void)
 }
 
 void
-smcr_kept_register(void)
+smcr_statistics_kept_register(void)
 {
     register_cleanup_routine(forget);
 }

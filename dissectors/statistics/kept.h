@@ -18,14 +18,14 @@
 typedef struct {
     wmem_allocator_t *scope; /* of what `data` leads to */
     void *data;              /* all zeros in the beginning */
-} smcr_kept_t;
+} smcr_statistics_kept_t;
 
 /* What is kept of a table; it is forgotten when the file is closed. `is_empty`: nothing is in the
  * table yet, or it has been emptied: then nothing is kept of it, either. `size`: of `data`, the
  * same for each table of a kind, bytes. */
-smcr_kept_t *smcr_kept_of(const void *table, bool is_empty, size_t size);
+smcr_statistics_kept_t *smcr_statistics_kept_of(const void *table, bool is_empty, size_t size);
 
 /* Called once, while Wireshark registers protocols. */
-void smcr_kept_register(void);
+void smcr_statistics_kept_register(void);
 
 #endif /* SMCR_STATISTICS_KEPT_H */

@@ -63,7 +63,7 @@ count_direction(node_t node, int direction)
 {
     count_aspect(node, "Direction",
                  direction < 0 ? "Not known"
-                               : val_to_str_const((uint32_t)direction, smcr_directions, ""));
+                               : val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
 }
 
 /* The version on the wire, or what the bits of a type say. */
@@ -82,8 +82,8 @@ count_class(node_t top, const char *name, const smcr_record_t *record, bool *aga
 {
     node_t node = count(top, name);
 
-    *again = record->order == SMCR_PACKET_IS_REPEAT || record->order == SMCR_PACKET_IS_COPY;
-    if (record->order == SMCR_PACKET_IS_REPEAT)
+    *again = record->order == SMCR_FLOW_IS_REPEAT || record->order == SMCR_FLOW_IS_COPY;
+    if (record->order == SMCR_FLOW_IS_REPEAT)
         return count(node, "Sent again");
     return *again ? count(node, "Copy, made by the network") : node;
 }
@@ -96,11 +96,11 @@ clc_outcome(const smcr_clc_t *clc)
     const smcr_clc_decline_t *decline = &clc->u.decline;
     bool first = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
 
-    if (smcr_clc_agrees(clc->header.type))
+    if (smcr_wire_clc_agrees(clc->header.type))
         return clc->smcd ? "SMC-D" : first ? "First contact" : "Link group goes on";
     if (clc->header.type != SMCR_CLC_DECLINE || !clc->complete)
         return NULL;
-    return smcr_decline_text(decline->diagnosis, smcr_bits(decline->os, SMCR_MASK_OS));
+    return smcr_value_decline_text(decline->diagnosis, smcr_wire_bits(decline->os, SMCR_MASK_OS));
 }
 
 /* TCP does not bring what was sent again. */
@@ -108,10 +108,10 @@ static void
 count_clc(node_t top, const smcr_tap_t *packet)
 {
     const smcr_clc_t *clc = packet->clc;
-    node_t node = count(count(top, "CLC"), name_of(top, clc->header.type, smcr_clc_types));
+    node_t node = count(count(top, "CLC"), name_of(top, clc->header.type, smcr_values_clc_types));
     const char *outcome = clc_outcome(clc);
 
-    count_version(node, smcr_bits(clc->header.flags, SMCR_MASK_VERSION));
+    count_version(node, smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION));
     count_direction(node, packet->record->direction);
     if (outcome)
         count_aspect(node, "Outcome", outcome);
@@ -140,8 +140,8 @@ rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
     if (!tells)
         return "Response: rejected";
     return wmem_strdup_printf(scope, "Response: rejected, %s",
-                              val_to_str_const(llc->u.add_link.reject_reason, smcr_reject_reasons,
-                                               "reason not known"));
+                              val_to_str_const(llc->u.add_link.reject_reason,
+                                               smcr_values_reject_reasons, "reason not known"));
 }
 
 static const char *
@@ -166,7 +166,7 @@ count_llc(node_t top, const smcr_tap_t *packet)
     bool deletes = (llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK;
     bool again;
     node_t class = count_class(top, "LLC", packet->record, &again);
-    node_t node = count(class, name_of(top, llc->type, smcr_llc_types));
+    node_t node = count(class, name_of(top, llc->type, smcr_values_llc_types));
 
     if (again)
         return;
@@ -175,7 +175,7 @@ count_llc(node_t top, const smcr_tap_t *packet)
     count_aspect(node, "Outcome", llc_outcome(llc, top.scope));
     if (deletes && llc->complete)
         count_aspect(node, "Reason",
-                     name_of(top, llc->u.delete_link.reason, smcr_delete_reasons));
+                     name_of(top, llc->u.delete_link.reason, smcr_values_delete_reasons));
 }
 
 /* ---- CDC ---- */
@@ -226,7 +226,7 @@ count_write(node_t top, const smcr_tap_t *packet)
 
     if (again)
         return;
-    node_t node = count(class, smcr_begins_message(packet->roce->opcode)
+    node_t node = count(class, smcr_ib_begins_message(packet->roce->opcode)
                                    ? "First packet of a request"
                                    : "Further packet of a request");
     count_direction(node, packet->record->direction);
@@ -238,12 +238,13 @@ count_ack(node_t top, const smcr_tap_t *packet)
     uint8_t syndrome = packet->roce->syndrome;
     node_t class = count(top, "Acknowledgement");
 
-    switch (smcr_bits(syndrome, SMCR_MASK_SYNDROME_KIND)) {
-    case SMCR_SYNDROME_NAK:
-        count_aspect(class, "NAK",
-                     name_of(top, smcr_bits(syndrome, SMCR_MASK_SYNDROME_CODE), smcr_nak_codes));
+    switch (smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_KIND)) {
+    case SMCR_IB_SYNDROME_NAK:
+        count_aspect(
+            class, "NAK",
+            name_of(top, smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_CODE), smcr_values_nak_codes));
         break;
-    case SMCR_SYNDROME_RNR_NAK:
+    case SMCR_IB_SYNDROME_RNR_NAK:
         count(class, "RNR NAK");
         break;
     default:
@@ -258,37 +259,37 @@ count_packet(node_t top, const smcr_tap_t *packet)
 {
     uint8_t kind = packet->record->kind;
 
-    if (kind == SMCR_PACKET_CORRUPT)
+    if (kind == SMCR_RECORD_CORRUPT)
         count(top, "Wrong ICRC");
     else if (packet->llc)
         count_llc(top, packet);
     else if (packet->cdc)
         count_cdc(top, packet);
-    else if (kind == SMCR_PACKET_WRITE)
+    else if (kind == SMCR_RECORD_WRITE)
         count_write(top, packet);
-    else if (kind == SMCR_PACKET_ACK && packet->roce->has_aeth)
+    else if (kind == SMCR_RECORD_ACK && packet->roce->has_aeth)
         count_ack(top, packet);
     else
-        count(top, kind == SMCR_PACKET_CNP ? "CNP" : "Other");
+        count(top, kind == SMCR_RECORD_CNP ? "CNP" : "Other");
 }
 
 /* With the preference smcr.roce. */
 static void
-count_cm(node_t top, const smcr_cm_note_t *note)
+count_cm(node_t top, const smcr_record_cm_t *note)
 {
     node_t class = count(top, "RDMA-CM");
-    const char *name = name_of(top, note->attribute, smcr_cm_attributes);
+    const char *name = name_of(top, note->attribute, smcr_values_cm_attributes);
 
     if (note->repeat_of) {
         count(count(class, "Sent again"), name);
         return;
     }
     node_t node = count(class, name);
-    count_direction(node, note->conn->roles_known ? note->sender : SMCR_SIDE_UNKNOWN);
-    if (note->attribute == SMCR_CM_REJ)
-        count_aspect(node, "Outcome", name_of(top, note->reason, smcr_cm_reasons));
-    if (note->attribute == SMCR_CM_SIDR_REP)
-        count_aspect(node, "Outcome", name_of(top, note->status, smcr_cm_sidr_statuses));
+    count_direction(node, note->conn->roles_known ? note->sender : SMCR_LGR_SIDE_UNKNOWN);
+    if (note->attribute == SMCR_IB_CM_REJ)
+        count_aspect(node, "Outcome", name_of(top, note->reason, smcr_values_cm_reasons));
+    if (note->attribute == SMCR_IB_CM_SIDR_REP)
+        count_aspect(node, "Outcome", name_of(top, note->status, smcr_values_cm_sidr_statuses));
 }
 
 /* ---- the tree ---- */
@@ -307,7 +308,7 @@ take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapp
      tap_flags_t flags)
 {
     const smcr_tap_t *packet = tapped;
-    const smcr_cm_note_t *cm = packet->record->kind == SMCR_PACKET_CM ? packet->record->cm : NULL;
+    const smcr_record_cm_t *cm = packet->record->kind == SMCR_RECORD_CM ? packet->record->cm : NULL;
 
     (void)edt;
     (void)flags;
@@ -324,7 +325,7 @@ take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapp
 }
 
 void
-smcr_message_tree_handoff(void)
+smcr_statistics_message_tree_handoff(void)
 {
     stats_tree_register_plugin(SMCR_TAP, "smcr", "SMC-R" COMPAT_MENU "Messages", 0, take, begin,
                                NULL);

@@ -8,6 +8,6 @@
 #define SMCR_STATISTICS_MESSAGE_TREE_H
 
 /* Called once, after all protocols have registered: sharkd then has the tree, too. */
-void smcr_message_tree_handoff(void);
+void smcr_statistics_message_tree_handoff(void);
 
 #endif /* SMCR_STATISTICS_MESSAGE_TREE_H */

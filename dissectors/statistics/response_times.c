@@ -44,7 +44,8 @@ static void
 begin(struct register_srt *srt, GArray *array)
 {
     static const value_string updates[] = {{SMCR_LLC_CDC, "Cursor update"}, {0, NULL}};
-    const value_string *const names[TABLES] = {smcr_clc_steps, smcr_llc_steps, updates};
+    const value_string *const names[TABLES] = {smcr_values_clc_steps, smcr_values_llc_steps,
+                                               updates};
 
     (void)srt;
     for (unsigned i = 0; i < TABLES; i++) {
@@ -62,7 +63,8 @@ static nstime_t
 request_time(const packet_info *pinfo, const smcr_exchange_t *answers)
 {
     uint64_t nanoseconds = smcr_exchange_time(answers);
-    nstime_t took = {(time_t)(nanoseconds / SMCR_SECOND), (int)(nanoseconds % SMCR_SECOND)};
+    nstime_t took = {(time_t)(nanoseconds / SMCR_TIME_SECOND),
+                     (int)(nanoseconds % SMCR_TIME_SECOND)};
     nstime_t asked;
 
     nstime_delta(&asked, &pinfo->abs_ts, &took);
@@ -88,7 +90,7 @@ take(void *data, packet_info *pinfo, epan_dissect_t *edt, const void *tapped, ta
 }
 
 void
-smcr_response_times_register(int proto)
+smcr_statistics_response_times_register(int proto)
 {
     register_srt_table(proto, SMCR_TAP, TABLES, take, begin, NULL);
 }

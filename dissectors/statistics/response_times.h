@@ -9,6 +9,6 @@
 #define SMCR_STATISTICS_RESPONSE_TIMES_H
 
 /* Called once, while Wireshark registers protocols. `proto`: SMC-R. */
-void smcr_response_times_register(int proto);
+void smcr_statistics_response_times_register(int proto);
 
 #endif /* SMCR_STATISTICS_RESPONSE_TIMES_H */

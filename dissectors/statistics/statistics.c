@@ -21,15 +21,16 @@
 void
 smcr_statistics_register(int proto)
 {
-    smcr_kept_register();
-    register_conversation_table(proto, true, smcr_conversations_take, smcr_endpoint_rows_take);
-    smcr_flow_graph_register(proto);
-    smcr_response_times_register(proto);
+    smcr_statistics_kept_register();
+    register_conversation_table(proto, true, smcr_conversations_take,
+                                smcr_conversation_endpoints_take);
+    smcr_graph_register(proto);
+    smcr_statistics_response_times_register(proto);
     smcr_conversation_filters_register();
 }
 
 void
 smcr_statistics_handoff(void)
 {
-    smcr_message_tree_handoff();
+    smcr_statistics_message_tree_handoff();
 }

@@ -25,7 +25,7 @@
 static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL when it has none */
 
 void
-smcr_clc_stream_handoff(void)
+smcr_tcp_clc_handoff(void)
 {
     builtin = find_dissector("smc");
 }
@@ -41,15 +41,15 @@ direction(const packet_info *pinfo)
 
 /* Whether the bytes at `offset` are an eyecatcher; the beginning of one if TCP can give more. */
 bool
-smcr_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
+smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
-    static const uint8_t start[] = {SMCR_EYECATCHER_R >> 24, SMCR_EYECATCHER_R >> 16 & 0xff,
-                                    SMCR_EYECATCHER_R >> 8 & 0xff};
+    static const uint8_t start[] = {SMCR_CLC_EYECATCHER_R >> 24, SMCR_CLC_EYECATCHER_R >> 16 & 0xff,
+                                    SMCR_CLC_EYECATCHER_R >> 8 & 0xff};
     int length = tvb_captured_length_remaining(tvb, offset);
 
-    if (length >= SMCR_EYECATCHER_LENGTH) {
+    if (length >= SMCR_WIRE_EYECATCHER_LENGTH) {
         uint32_t eyecatcher = tvb_get_ntohl(tvb, offset);
-        return eyecatcher == SMCR_EYECATCHER_R || eyecatcher == SMCR_EYECATCHER_D;
+        return eyecatcher == SMCR_CLC_EYECATCHER_R || eyecatcher == SMCR_CLC_EYECATCHER_D;
     }
     return length > 0 && pinfo->can_desegment &&
            tvb_memeql(tvb, offset, start, (size_t)length) == 0;
@@ -109,15 +109,15 @@ message_at(tvbuff_t *tvb, int offset, const packet_info *pinfo, uint32_t *missin
 /* ---- first pass ---- */
 
 /* Where `length` bytes at `offset` are in the byte stream. `data`: of TCP; NULL: not known. */
-static smcr_span_t
+static smcr_arrival_span_t
 span_of(const smcr_conn_t *conn, const struct tcpinfo *data, int offset, unsigned length)
 {
     uint32_t first = data ? data->seq + (uint32_t)offset : 0;
 
-    return (smcr_span_t){.first = first,
-                         .end = first + length,
-                         .taken = data ? data->lastackseq : 0,
-                         .has_syns = smcr_handshake_has_syns(conn)};
+    return (smcr_arrival_span_t){.first = first,
+                                 .end = first + length,
+                                 .taken = data ? data->lastackseq : 0,
+                                 .has_syns = smcr_handshake_has_syns(conn)};
 }
 
 /* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. */
@@ -129,14 +129,14 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
     smcr_clc_t clc = {0};
     int offset = 0;
 
-    for (unsigned nth = 0; smcr_clc_begins(tvb, offset, pinfo); nth++) {
+    for (unsigned nth = 0; smcr_tcp_clc_begins(tvb, offset, pinfo); nth++) {
         uint32_t missing;
         tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
         if (!message)
             return;
         smcr_clc_decode(message, pinfo, &clc);
-        smcr_span_t span = span_of(conn, data, offset, tvb_reported_length(message));
-        smcr_learn_clc(pinfo, conn, &clc, nth, from_server, data ? &span : NULL);
+        smcr_arrival_span_t span = span_of(conn, data, offset, tvb_reported_length(message));
+        smcr_packet_learn_clc(pinfo, conn, &clc, nth, from_server, data ? &span : NULL);
         smcr_hooks_watch();
         smcr_udp_ports_watch();
         offset += (int)tvb_reported_length(message);
@@ -146,10 +146,11 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
     int rest = tvb_captured_length_remaining(tvb, offset);
     if (rest > 0 || clc.header.type == SMCR_CLC_DECLINE)
         smcr_state_clc_ended(state, conn, direction(pinfo), pinfo->num);
-    bool known = data && rest >= SMCR_EYECATCHER_LENGTH; /* else it may be the beginning of one */
-    smcr_span_t span = span_of(conn, data, offset, 0);
+    bool known = data && rest >= SMCR_WIRE_EYECATCHER_LENGTH; /* else it may be the beginning of
+                                                                 one */
+    smcr_arrival_span_t span = span_of(conn, data, offset, 0);
     if (rest > 0)
-        smcr_learn_data(pinfo, conn, from_server, known ? &span : NULL);
+        smcr_packet_learn_data(pinfo, conn, from_server, known ? &span : NULL);
 }
 
 /* ---- every pass ---- */
@@ -160,9 +161,9 @@ show_decline(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     if (conn && conn->fallback.kind == SMCR_FALLBACK_DECLINED &&
         conn->fallback.frame == pinfo->num)
-        smcr_fallback_show(pinfo, tree, conn);
+        smcr_show_fallback(pinfo, tree, conn);
     else
-        smcr_raise(pinfo, proto_tree_get_parent(tree), &ei_smcr_clc_declined);
+        smcr_item_raise(pinfo, proto_tree_get_parent(tree), &ei_smcr_clc_declined);
 }
 
 /* Shows a message, number `nth` in this frame, with what was learned of it. Returns its type. */
@@ -172,7 +173,7 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
 {
     smcr_clc_t clc;
     smcr_record_t record;
-    bool learned = smcr_learned_clc(pinfo, nth, &record);
+    bool learned = smcr_packet_learned_clc(pinfo, nth, &record);
     unsigned release = learned && record.link ? record.link->lgr->release : 0;
     proto_tree *below = smcr_clc_dissect(message, pinfo, tree, release, &clc);
 
@@ -193,7 +194,7 @@ show_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
 {
     int offset = 0;
 
-    for (unsigned nth = 0; smcr_clc_begins(tvb, offset, pinfo); nth++) {
+    for (unsigned nth = 0; smcr_tcp_clc_begins(tvb, offset, pinfo); nth++) {
         uint32_t missing;
         tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
         if (!message) {
@@ -289,7 +290,7 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
         return (int)tvb_captured_length(tvb);
     }
     smcr_record_t first;
-    if (smcr_learned_clc(pinfo, 0, &first))
+    if (smcr_packet_learned_clc(pinfo, 0, &first))
         keep_info(pinfo); /* TCP has put the message of this frame together from two */
     return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
@@ -304,10 +305,10 @@ tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
     if (!tcp || length <= 0)
         return;
     smcr_tap_segment(pinfo,
-                     &(smcr_segment_t){.conn = conn,
-                                       .from_server = !smcr_handshake_from_client(pinfo, conn),
-                                       .seq = tcp->seq + (uint32_t)offset,
-                                       .length = (uint32_t)length});
+                     &(smcr_tap_segment_t){.conn = conn,
+                                           .from_server = !smcr_handshake_from_client(pinfo, conn),
+                                           .seq = tcp->seq + (uint32_t)offset,
+                                           .length = (uint32_t)length});
 }
 
 /* What filters find in data of a connection that fell back. */
@@ -317,9 +318,9 @@ show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smc
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
 
     smcr_item_hide(stream);
-    if (!smcr_ends_are_wanted(tree))
+    if (!smcr_show_ends_are_wanted(tree))
         return;
-    smcr_ends_t ends = smcr_ends_of(pinfo->pool, conn);
+    smcr_show_ends_t ends = smcr_show_ends_of(pinfo->pool, conn);
     smcr_show_ends(tree, &ends, !smcr_handshake_from_client(pinfo, conn));
 }
 
@@ -329,11 +330,11 @@ show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t
 {
     smcr_record_t record;
 
-    if (!conn || !smcr_learned_data(pinfo, &record))
+    if (!conn || !smcr_packet_learned_data(pinfo, &record))
         return;
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
     proto_item_set_generated(stream);
-    smcr_events_show(pinfo, stream, &record);
+    smcr_show_events(pinfo, stream, &record);
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
 }
 
@@ -348,11 +349,12 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     tap_data(tvb, offset, pinfo, conn, data);
     show_hidden_names(tvb, pinfo, tree, conn);
     if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
-        smcr_fallback_show(pinfo, tree, conn);
+        smcr_show_fallback(pinfo, tree, conn);
         return;
     }
-    proto_item *reason = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
-                                               smcr_fallback_reason(pinfo->pool, &conn->fallback));
+    proto_item *reason =
+        proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
+                              smcr_show_fallback_reason(pinfo->pool, &conn->fallback));
     smcr_item_hide(reason);
 }
 
@@ -365,12 +367,12 @@ is_from_server(tvbuff_t *tvb)
 }
 
 bool
-smcr_clc_stream_plausible(tvbuff_t *tvb)
+smcr_tcp_clc_plausible(tvbuff_t *tvb)
 {
     unsigned captured = tvb_captured_length(tvb);
 
     if (captured > SMCR_CLC_TYPE_AT &&
-        !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_clc_types))
+        !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_values_clc_types))
         return false;
     if (captured < SMCR_CLC_HEADER_LENGTH)
         return true;
@@ -381,9 +383,9 @@ smcr_clc_stream_plausible(tvbuff_t *tvb)
 /* First pass: the connection of a segment whose handshake was not captured; NULL: it does not begin
  * with CLC. */
 static smcr_conn_t *
-claim(tvbuff_t *tvb, packet_info *pinfo)
+conn_of_segment(tvbuff_t *tvb, packet_info *pinfo)
 {
-    if (!smcr_clc_begins(tvb, 0, pinfo) || !smcr_clc_stream_plausible(tvb))
+    if (!smcr_tcp_clc_begins(tvb, 0, pinfo) || !smcr_tcp_clc_plausible(tvb))
         return NULL;
     return smcr_handshake_claim(pinfo, !is_from_server(tvb));
 }
@@ -393,14 +395,14 @@ static smcr_conn_t *
 learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
     if (!conn)
-        conn = claim(tvb, pinfo);
+        conn = conn_of_segment(tvb, pinfo);
     if (conn)
         learn_segment(tvb, pinfo, conn, data);
     return conn;
 }
 
 int
-smcr_clc_stream_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+smcr_tcp_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     conversation_t *bypass = smcr_handshake_bypass();
 

@@ -28,9 +28,10 @@ static const smcr_row_t option_rows[] = {
 SMCR_LAYOUT(option_layout, "SMC-R option", option_rows, OPTION_LENGTH);
 
 bool
-smcr_option_is_ours(tvbuff_t *tvb)
+smcr_tcp_option_is_ours(tvbuff_t *tvb)
 {
-    return tvb_captured_length(tvb) >= OPTION_LENGTH && tvb_get_ntohl(tvb, 2) == SMCR_EYECATCHER_R;
+    return tvb_captured_length(tvb) >= OPTION_LENGTH &&
+           tvb_get_ntohl(tvb, 2) == SMCR_CLC_EYECATCHER_R;
 }
 
 /* A SYN or SYN-ACK of the connection, with our option or without. */
@@ -48,7 +49,7 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
 }
 
 void
-smcr_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
+smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
 {
     if (tcp->th_flags & TH_SYN)
         learn_syn(pinfo, smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK)), tcp, true);
@@ -59,7 +60,8 @@ static void
 check_kind(tvbuff_t *tvb, packet_info *pinfo, proto_item *item)
 {
     if (tvb_get_uint8(tvb, 0) != SMCR_TCP_EXPERIMENT_2)
-        smcr_raise_text(pinfo, item, &ei_smcr_option_unusual, "The kind of the option is not 254");
+        smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
+                             "The kind of the option is not 254");
 }
 
 /* A server has the option only where the client has it, and only in its SYN-ACK. (R-3.5.1.1-1,
@@ -71,25 +73,26 @@ check_sender(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn,
     if (!tcp || smcr_handshake_from_client(pinfo, conn))
         return;
     if (!(tcp->th_flags & TH_SYN))
-        smcr_raise_text(pinfo, item, &ei_smcr_option_unusual,
-                        "The server's option is in a segment other than its SYN-ACK");
+        smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
+                             "The server's option is in a segment other than its SYN-ACK");
     else if (!conn->option_syn && smcr_handshake_has_syns(conn))
-        smcr_raise_text(pinfo, item, &ei_smcr_option_unusual,
-                        "The server has the option, although the client's SYN has not");
+        smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
+                             "The server has the option, although the client's SYN has not");
 }
 
 void
-smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const struct tcpheader *tcp)
+smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                     const struct tcpheader *tcp)
 {
     proto_item *item = proto_tree_add_item(tree, hf_smcr_option, tvb, 0, -1, ENC_NA);
-    smcr_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN};
+    smcr_layout_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN};
 
     col_append_str(pinfo->cinfo, COL_INFO, " SMC-R");
     walk.tree = proto_item_add_subtree(item, ett_smcr_option);
     smcr_layout_walk(&option_layout, &walk, 0, NULL);
     if (tvb_reported_length(tvb) != OPTION_LENGTH) {
         proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
-        smcr_raise(pinfo, item, &ei_smcr_option_length);
+        smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
     check_kind(tvb, pinfo, item);
@@ -98,7 +101,7 @@ smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const stru
     check_sender(pinfo, item, conn, tcp);
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
     smcr_annotate_conn(pinfo, walk.tree, conn, from_server);
-    smcr_tap_segment(pinfo, &(smcr_segment_t){
+    smcr_tap_segment(pinfo, &(smcr_tap_segment_t){
                                 .conn = conn, .from_server = from_server, .has_option = true});
 }
 
@@ -119,7 +122,7 @@ option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
         if ((kind == SMCR_TCP_EXPERIMENT_1 || kind == SMCR_TCP_EXPERIMENT_2) &&
             length >= OPTION_LENGTH &&
             tvb_captured_length_remaining(frame, offset) >= OPTION_LENGTH &&
-            tvb_get_ntohl(frame, offset + 2) == SMCR_EYECATCHER_R)
+            tvb_get_ntohl(frame, offset + 2) == SMCR_CLC_EYECATCHER_R)
             return true;
         offset += length;
     }
@@ -127,7 +130,7 @@ option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
 }
 
 void
-smcr_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
+smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
 {
     const uint16_t synack = TH_SYN | TH_ACK;
     smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find(pinfo) : NULL;
@@ -137,7 +140,7 @@ smcr_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader 
 }
 
 void
-smcr_option_show_mss(packet_info *pinfo, proto_tree *tree)
+smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
 {
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
 
@@ -145,5 +148,5 @@ smcr_option_show_mss(packet_info *pinfo, proto_tree *tree)
         conn->fallback.frame != pinfo->num)
         return;
     smcr_annotate_conn(pinfo, tree, conn, 1);
-    smcr_fallback_show(pinfo, tree, conn);
+    smcr_show_fallback(pinfo, tree, conn);
 }

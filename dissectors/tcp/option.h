@@ -15,20 +15,20 @@
 #define SMCR_TCP_EXPERIMENT_2 254
 
 /* Whether the experimental option in `tvb` is that of SMC-R. */
-bool smcr_option_is_ours(tvbuff_t *tvb);
+bool smcr_tcp_option_is_ours(tvbuff_t *tvb);
 
 /* First pass: learns from that option. `tcp` is of the segment. */
-void smcr_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
+void smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Shows it. `tcp` is of the segment; NULL: not known. */
-void smcr_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                      const struct tcpheader *tcp);
+void smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                          const struct tcpheader *tcp);
 
 /* First pass: learns from a segment whose maximum segment size is in `tvb`. Every SYN-ACK has that
  * option: it is how we see one that lacks ours. */
-void smcr_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
+void smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Says so, if the segment proves that the connection does not use SMC-R. */
-void smcr_option_show_mss(packet_info *pinfo, proto_tree *tree);
+void smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree);
 
 #endif /* SMCR_TCP_OPTION_H */

@@ -13,9 +13,9 @@
 #include "codes.h"
 
 /* A.2: "SMCR" and "SMCD" in EBCDIC */
-#define SMCR_EYECATCHERS(V) \
-    V(SMCR_EYECATCHER_R, 0xe2d4c3d9, "SMC-R") \
-    V(SMCR_EYECATCHER_D, 0xe2d4c3c4, "SMC-D")
+#define SMCR_CLC_EYECATCHERS(V) \
+    V(SMCR_CLC_EYECATCHER_R, 0xe2d4c3d9, "SMC-R") \
+    V(SMCR_CLC_EYECATCHER_D, 0xe2d4c3c4, "SMC-D")
 
 /* Places in the header, which all types have */
 #define SMCR_CLC_TYPE_AT 4
@@ -50,24 +50,24 @@
 #define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* of the feature mask, 16 bits */
 
 /* smc_clc.h: what a Proposal offers, and what an Accept or Confirm speaks of */
-#define SMCR_SMC_TYPES(V) \
-    V(SMCR_TYPE_R, 0, "SMC-R") \
-    V(SMCR_TYPE_D, 1, "SMC-D") \
-    V(SMCR_TYPE_NONE, 2, "none") \
-    V(SMCR_TYPE_BOTH, 3, "SMC-R and SMC-D")
+#define SMCR_CLC_SMC_TYPES(V) \
+    V(SMCR_CLC_TYPE_R, 0, "SMC-R") \
+    V(SMCR_CLC_TYPE_D, 1, "SMC-D") \
+    V(SMCR_CLC_TYPE_NONE, 2, "none") \
+    V(SMCR_CLC_TYPE_BOTH, 3, "SMC-R and SMC-D")
 
 /* smc_clc.h */
-#define SMCR_OS_TYPES(V) \
-    V(SMCR_OS_UNSET, 0, "not given") \
-    V(SMCR_OS_ZOS, 1, "z/OS") \
-    V(SMCR_OS_LINUX, 2, "Linux") \
-    V(SMCR_OS_AIX, 3, "AIX") \
-    V(SMCR_OS_UNKNOWN, 15, "unknown")
+#define SMCR_CLC_OS_TYPES(V) \
+    V(SMCR_CLC_OS_UNSET, 0, "not given") \
+    V(SMCR_CLC_OS_ZOS, 1, "z/OS") \
+    V(SMCR_CLC_OS_LINUX, 2, "Linux") \
+    V(SMCR_CLC_OS_AIX, 3, "AIX") \
+    V(SMCR_CLC_OS_UNKNOWN, 15, "unknown")
 
 /* smc_clc.h */
-#define SMCR_RELEASES(V) \
-    V(SMCR_RELEASE_0, 0, "SMCv2.0") \
-    V(SMCR_RELEASE_1, 1, "SMCv2.1")
+#define SMCR_CLC_RELEASES(V) \
+    V(SMCR_CLC_RELEASE_0, 0, "SMCv2.0") \
+    V(SMCR_CLC_RELEASE_1, 1, "SMCv2.1")
 
 /* The steps of the handshake, each with its answer; codes of our own */
 #define SMCR_CLC_STEPS(V) \
@@ -76,69 +76,71 @@
     V(SMCR_CLC_STEP_PROPOSAL_DECLINED, 3, "Proposal -> Decline") \
     V(SMCR_CLC_STEP_ACCEPT_DECLINED, 4, "Accept -> Decline")
 
-#define SMCR_DECLINE_CLASS 0xffff0000 /* the upper half of a code */
+#define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* the upper half of a code */
 
 /* smc_clc.h, of every kernel that had codes of its own; the RFC leaves them to the peers. A code
  * whose lower half is not in the list is explained by its upper half. */
-#define SMCR_DECLINE_CODES(V) \
-    V(SMCR_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
-    V(SMCR_DECLINE_TIMEOUT, 0x02000000, "timeout") \
-    V(SMCR_DECLINE_TIMEOUT_CL, 0x02010000, "timeout waiting for CONFIRM LINK") \
-    V(SMCR_DECLINE_TIMEOUT_AL, 0x02020000, "timeout waiting for ADD LINK") \
-    V(SMCR_DECLINE_TIMEOUT_CL_OLD, 0x02040000, "timeout waiting for CONFIRM LINK (older kernels)") \
-    V(SMCR_DECLINE_CONFIGURATION, 0x03000000, "configuration error") \
-    V(SMCR_DECLINE_PEER_NO_SMC, 0x03010000, "peer did not indicate SMC") \
-    V(SMCR_DECLINE_IPSEC, 0x03020000, "IPsec is in use") \
-    V(SMCR_DECLINE_NO_DEVICE, 0x03030000, "no SMC device") \
-    V(SMCR_DECLINE_NO_SMCD_DEVICE, 0x03030001, "no SMC-D device") \
-    V(SMCR_DECLINE_NO_SMCR_DEVICE, 0x03030002, "no RDMA device for SMC-R") \
-    V(SMCR_DECLINE_NO_ISMV2, 0x03030003, "hardware has no ISMv2") \
-    V(SMCR_DECLINE_NO_V2_EXT, 0x03030004, "peer sent no SMCv2 extension") \
-    V(SMCR_DECLINE_NO_V2D_EXT, 0x03030005, "peer sent no SMC-Dv2 extension") \
-    V(SMCR_DECLINE_NO_SEID, 0x03030006, "peer sent no system EID") \
-    V(SMCR_DECLINE_NO_SMCD2_DEVICE, 0x03030007, "no SMC-Dv2 device") \
-    V(SMCR_DECLINE_NO_UEID, 0x03030008, "peer sent no user EID") \
-    V(SMCR_DECLINE_RELEASE, 0x03030009, "release negotiation failed") \
-    V(SMCR_DECLINE_MAX_CONNS, 0x0303000a, "negotiation of the maximum connections failed") \
-    V(SMCR_DECLINE_MAX_LINKS, 0x0303000b, "negotiation of the maximum links failed") \
-    V(SMCR_DECLINE_LGR_REQUEST, 0x0303000c, "link group request failed (ANCK kernels)") \
-    V(SMCR_DECLINE_MODE, 0x03040000, "SMC modes do not match") \
-    V(SMCR_DECLINE_EYECATCHER, 0x03050000, "peer has an eyecatcher in its RMB elements") \
-    V(SMCR_DECLINE_SOCKET_OPTION, 0x03060000, "socket option not supported (TCP Fast Open)") \
-    V(SMCR_DECLINE_PREFIX, 0x03070000, "IP prefix or subnet mismatch") \
-    V(SMCR_DECLINE_VLAN_GET, 0x03080000, "could not get the VLAN ID of the IP device") \
-    V(SMCR_DECLINE_VLAN_ISM, 0x03090000, "could not register the VLAN ID with the ISM device") \
-    V(SMCR_DECLINE_NO_ACTIVE_LINK, 0x030a0000, "no active link in the link group") \
-    V(SMCR_DECLINE_NO_SERVER_LINK, 0x030b0000, "link named by the server not found") \
-    V(SMCR_DECLINE_VERSION, 0x030c0000, "SMC version mismatch") \
-    V(SMCR_DECLINE_DMB_LIMIT, 0x030d0000, "limit of SMC-D buffers exceeded") \
-    V(SMCR_DECLINE_NO_ROUTE, 0x030e0000, "no route to the peer for SMC-Rv2") \
-    V(SMCR_DECLINE_INDIRECT, 0x030f0000, \
+#define SMCR_CLC_DECLINE_CODES(V) \
+    V(SMCR_CLC_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
+    V(SMCR_CLC_DECLINE_TIMEOUT, 0x02000000, "timeout") \
+    V(SMCR_CLC_DECLINE_TIMEOUT_CL, 0x02010000, "timeout waiting for CONFIRM LINK") \
+    V(SMCR_CLC_DECLINE_TIMEOUT_AL, 0x02020000, "timeout waiting for ADD LINK") \
+    V(SMCR_CLC_DECLINE_TIMEOUT_CL_OLD, 0x02040000, \
+      "timeout waiting for CONFIRM LINK (older kernels)") \
+    V(SMCR_CLC_DECLINE_CONFIGURATION, 0x03000000, "configuration error") \
+    V(SMCR_CLC_DECLINE_PEER_NO_SMC, 0x03010000, "peer did not indicate SMC") \
+    V(SMCR_CLC_DECLINE_IPSEC, 0x03020000, "IPsec is in use") \
+    V(SMCR_CLC_DECLINE_NO_DEVICE, 0x03030000, "no SMC device") \
+    V(SMCR_CLC_DECLINE_NO_SMCD_DEVICE, 0x03030001, "no SMC-D device") \
+    V(SMCR_CLC_DECLINE_NO_SMCR_DEVICE, 0x03030002, "no RDMA device for SMC-R") \
+    V(SMCR_CLC_DECLINE_NO_ISMV2, 0x03030003, "hardware has no ISMv2") \
+    V(SMCR_CLC_DECLINE_NO_V2_EXT, 0x03030004, "peer sent no SMCv2 extension") \
+    V(SMCR_CLC_DECLINE_NO_V2D_EXT, 0x03030005, "peer sent no SMC-Dv2 extension") \
+    V(SMCR_CLC_DECLINE_NO_SEID, 0x03030006, "peer sent no system EID") \
+    V(SMCR_CLC_DECLINE_NO_SMCD2_DEVICE, 0x03030007, "no SMC-Dv2 device") \
+    V(SMCR_CLC_DECLINE_NO_UEID, 0x03030008, "peer sent no user EID") \
+    V(SMCR_CLC_DECLINE_RELEASE, 0x03030009, "release negotiation failed") \
+    V(SMCR_CLC_DECLINE_MAX_CONNS, 0x0303000a, "negotiation of the maximum connections failed") \
+    V(SMCR_CLC_DECLINE_MAX_LINKS, 0x0303000b, "negotiation of the maximum links failed") \
+    V(SMCR_CLC_DECLINE_LGR_REQUEST, 0x0303000c, "link group request failed (ANCK kernels)") \
+    V(SMCR_CLC_DECLINE_MODE, 0x03040000, "SMC modes do not match") \
+    V(SMCR_CLC_DECLINE_EYECATCHER, 0x03050000, "peer has an eyecatcher in its RMB elements") \
+    V(SMCR_CLC_DECLINE_SOCKET_OPTION, 0x03060000, "socket option not supported (TCP Fast Open)") \
+    V(SMCR_CLC_DECLINE_PREFIX, 0x03070000, "IP prefix or subnet mismatch") \
+    V(SMCR_CLC_DECLINE_VLAN_GET, 0x03080000, "could not get the VLAN ID of the IP device") \
+    V(SMCR_CLC_DECLINE_VLAN_ISM, 0x03090000, "could not register the VLAN ID with the ISM device") \
+    V(SMCR_CLC_DECLINE_NO_ACTIVE_LINK, 0x030a0000, "no active link in the link group") \
+    V(SMCR_CLC_DECLINE_NO_SERVER_LINK, 0x030b0000, "link named by the server not found") \
+    V(SMCR_CLC_DECLINE_VERSION, 0x030c0000, "SMC version mismatch") \
+    V(SMCR_CLC_DECLINE_DMB_LIMIT, 0x030d0000, "limit of SMC-D buffers exceeded") \
+    V(SMCR_CLC_DECLINE_NO_ROUTE, 0x030e0000, "no route to the peer for SMC-Rv2") \
+    V(SMCR_CLC_DECLINE_INDIRECT, 0x030f0000, \
       "one peer of SMC-Rv2 has a direct route, the other one has not") \
-    V(SMCR_DECLINE_SYNC, 0x04000000, "synchronization error") \
-    V(SMCR_DECLINE_PEER, 0x05000000, "peer declined during the handshake") \
-    V(SMCR_DECLINE_REPLY, 0x06000000, "reply error (older kernels)") \
-    V(SMCR_DECLINE_SEND, 0x07000000, "send error (older kernels)") \
-    V(SMCR_DECLINE_INTERNAL, 0x09990000, "internal error") \
-    V(SMCR_DECLINE_RTOKEN, 0x09990001, "internal error: RToken handling failed") \
-    V(SMCR_DECLINE_READY_LINK, 0x09990002, "internal error: link did not become ready") \
-    V(SMCR_DECLINE_REGISTER, 0x09990003, "internal error: registration of RDMA buffers failed") \
-    V(SMCR_DECLINE_INTERNAL_OLD, 0x99990000, "internal error (older kernels)")
+    V(SMCR_CLC_DECLINE_SYNC, 0x04000000, "synchronization error") \
+    V(SMCR_CLC_DECLINE_PEER, 0x05000000, "peer declined during the handshake") \
+    V(SMCR_CLC_DECLINE_REPLY, 0x06000000, "reply error (older kernels)") \
+    V(SMCR_CLC_DECLINE_SEND, 0x07000000, "send error (older kernels)") \
+    V(SMCR_CLC_DECLINE_INTERNAL, 0x09990000, "internal error") \
+    V(SMCR_CLC_DECLINE_RTOKEN, 0x09990001, "internal error: RToken handling failed") \
+    V(SMCR_CLC_DECLINE_READY_LINK, 0x09990002, "internal error: link did not become ready") \
+    V(SMCR_CLC_DECLINE_REGISTER, 0x09990003, \
+      "internal error: registration of RDMA buffers failed") \
+    V(SMCR_CLC_DECLINE_INTERNAL_OLD, 0x99990000, "internal error (older kernels)")
 
-enum smcr_eyecatcher { SMCR_EYECATCHERS(SMCR_ENUM_ROW) };
+enum smcr_clc_eyecatcher { SMCR_CLC_EYECATCHERS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_type {
 #define SMCR_CLC_MESSAGE(name, type, ...) SMCR_CLC_##name = (type),
 #include "clc.def"
 };
-enum smcr_smc_type { SMCR_SMC_TYPES(SMCR_ENUM_ROW) };
-enum smcr_os_type { SMCR_OS_TYPES(SMCR_ENUM_ROW) };
-enum smcr_release { SMCR_RELEASES(SMCR_ENUM_ROW) };
-enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_ENUM_ROW) };
-enum smcr_decline_code { SMCR_DECLINE_CODES(SMCR_ENUM_ROW) };
+enum smcr_clc_smc_type { SMCR_CLC_SMC_TYPES(SMCR_WIRE_ENUM_ROW) };
+enum smcr_clc_os_type { SMCR_CLC_OS_TYPES(SMCR_WIRE_ENUM_ROW) };
+enum smcr_clc_release_code { SMCR_CLC_RELEASES(SMCR_WIRE_ENUM_ROW) };
+enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_WIRE_ENUM_ROW) };
+enum smcr_clc_decline_code { SMCR_CLC_DECLINE_CODES(SMCR_WIRE_ENUM_ROW) };
 
 /* A sum of an EID of 32 bytes, by which two are compared. */
 static inline uint32_t
-smcr_eid_sum(const uint8_t *eid)
+smcr_wire_eid_sum(const uint8_t *eid)
 {
     uint32_t sum = 0;
 
@@ -149,7 +151,7 @@ smcr_eid_sum(const uint8_t *eid)
 
 /* Accept and Confirm agree on SMC. `type`: enum smcr_clc_type */
 static inline bool
-smcr_clc_agrees(uint8_t type)
+smcr_wire_clc_agrees(uint8_t type)
 {
     return type == SMCR_CLC_ACCEPT || type == SMCR_CLC_CONFIRM;
 }
@@ -157,7 +159,7 @@ smcr_clc_agrees(uint8_t type)
 /* Which step (enum smcr_clc_step) ends with a message of type `answer` to one of type `asked`, a
  * Proposal or an Accept; both are enum smcr_clc_type. */
 static inline uint8_t
-smcr_clc_step(uint8_t asked, uint8_t answer)
+smcr_wire_clc_step(uint8_t asked, uint8_t answer)
 {
     bool declined = answer == SMCR_CLC_DECLINE;
 

@@ -13,11 +13,11 @@
 
 #include <stdint.h>
 
-#define SMCR_ENUM_ROW(name, value, text) name = (value),
+#define SMCR_WIRE_ENUM_ROW(name, value, text) name = (value),
 
 /* The value of the bits in `mask`, which are next to each other. */
 static inline uint8_t
-smcr_bits(uint8_t byte, uint8_t mask)
+smcr_wire_bits(uint8_t byte, uint8_t mask)
 {
     return (uint8_t)((byte & mask) / (mask & -mask));
 }

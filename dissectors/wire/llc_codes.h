@@ -43,26 +43,26 @@
 #define SMCR_MASK_DIRECT 0x80          /* ADD LINK v2, first contact extension: the route */
 
 /* A.3.2 */
-#define SMCR_REJECT_REASONS(V) \
-    V(SMCR_REJECT_NOT_GIVEN, 0, "not given") \
-    V(SMCR_REJECT_NO_ALTERNATE_PATH, 1, "no alternate path available") \
-    V(SMCR_REJECT_INVALID_MTU, 2, "invalid MTU value")
+#define SMCR_LLC_REJECT_REASONS(V) \
+    V(SMCR_LLC_REJECT_NOT_GIVEN, 0, "not given") \
+    V(SMCR_LLC_REJECT_NO_ALTERNATE_PATH, 1, "no alternate path available") \
+    V(SMCR_LLC_REJECT_INVALID_MTU, 2, "invalid MTU value")
 
 /* A.3.4; 0x00200000 is Linux's */
-#define SMCR_DELETE_REASONS(V) \
-    V(SMCR_DELETE_NOT_GIVEN, 0x00000000, "not given") \
-    V(SMCR_DELETE_LOST_PATH, 0x00010000, "lost path") \
-    V(SMCR_DELETE_OPERATOR, 0x00020000, "operator initiated") \
-    V(SMCR_DELETE_PROGRAM, 0x00030000, "program initiated (link group inactive)") \
-    V(SMCR_DELETE_PROTOCOL, 0x00040000, "LLC protocol violation") \
-    V(SMCR_DELETE_ASYMMETRIC, 0x00050000, "asymmetric link no longer needed") \
-    V(SMCR_DELETE_UNKNOWN_LINK, 0x00100000, "unknown link ID") \
-    V(SMCR_DELETE_UNKNOWN_GROUP, 0x00200000, "unknown link group")
+#define SMCR_LLC_DELETE_REASONS(V) \
+    V(SMCR_LLC_DELETE_NOT_GIVEN, 0x00000000, "not given") \
+    V(SMCR_LLC_DELETE_LOST_PATH, 0x00010000, "lost path") \
+    V(SMCR_LLC_DELETE_OPERATOR, 0x00020000, "operator initiated") \
+    V(SMCR_LLC_DELETE_PROGRAM, 0x00030000, "program initiated (link group inactive)") \
+    V(SMCR_LLC_DELETE_PROTOCOL, 0x00040000, "LLC protocol violation") \
+    V(SMCR_LLC_DELETE_ASYMMETRIC, 0x00050000, "asymmetric link no longer needed") \
+    V(SMCR_LLC_DELETE_UNKNOWN_LINK, 0x00100000, "unknown link ID") \
+    V(SMCR_LLC_DELETE_UNKNOWN_GROUP, 0x00200000, "unknown link group")
 
 /* smc_llc.c: SMC_LLC_FLAG_NO_RMBE_EYEC */
-#define SMCR_NO_EYECATCHER(V) \
-    V(SMCR_EYECATCHER_IN_RMB, 0, "no, data begins at offset 4") \
-    V(SMCR_EYECATCHER_NOT_IN_RMB, 3, "yes, data begins at offset 0")
+#define SMCR_LLC_NO_EYECATCHER(V) \
+    V(SMCR_LLC_EYECATCHER_IN_RMB, 0, "no, data begins at offset 4") \
+    V(SMCR_LLC_EYECATCHER_NOT_IN_RMB, 3, "yes, data begins at offset 0")
 
 /* Requests that a request of the peer answers (3.5.5.3): the bit, and the type of the first one;
  * codes of our own. A request with a response has its own type as code. */
@@ -78,24 +78,24 @@
 enum smcr_llc_type {
 #define SMCR_LLC_MESSAGE(name, type, ...) SMCR_LLC_##name = (type),
 #include "llc.def"
-    SMCR_CDC_TYPES(SMCR_ENUM_ROW)
+    SMCR_CDC_TYPES(SMCR_WIRE_ENUM_ROW)
 };
-enum smcr_reject_reason { SMCR_REJECT_REASONS(SMCR_ENUM_ROW) };
-enum smcr_delete_reason { SMCR_DELETE_REASONS(SMCR_ENUM_ROW) };
-enum smcr_llc_request_step { SMCR_LLC_REQUEST_STEPS(SMCR_ENUM_ROW) };
-enum smcr_no_eyecatcher { SMCR_NO_EYECATCHER(SMCR_ENUM_ROW) };
+enum smcr_llc_reject_reason { SMCR_LLC_REJECT_REASONS(SMCR_WIRE_ENUM_ROW) };
+enum smcr_llc_delete_reason { SMCR_LLC_DELETE_REASONS(SMCR_WIRE_ENUM_ROW) };
+enum smcr_llc_request_step { SMCR_LLC_REQUEST_STEPS(SMCR_WIRE_ENUM_ROW) };
+enum smcr_llc_no_eyecatcher { SMCR_LLC_NO_EYECATCHER(SMCR_WIRE_ENUM_ROW) };
 
 /* The code of an exchange that begins with a request of type `asked` (enum smcr_llc_type), and ends
  * with a response, or with a request of the peer. */
 static inline uint8_t
-smcr_llc_step(uint8_t asked, bool by_response)
+smcr_wire_llc_step(uint8_t asked, bool by_response)
 {
     return by_response ? asked : asked | SMCR_LLC_STEP_REQUEST;
 }
 
 /* Whether a message of this type is CDC's. */
 static inline bool
-smcr_llc_type_is_cdc(uint8_t type)
+smcr_wire_llc_type_is_cdc(uint8_t type)
 {
     return (type & SMCR_LLC_CLASS) == SMCR_LLC_CLASS_CDC;
 }

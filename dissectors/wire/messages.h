@@ -23,12 +23,12 @@
 typedef struct {
     uint8_t gid[SMCR_GID_LENGTH]; /* IPv4 addresses as ::ffff:a.b.c.d */
     uint32_t qpn;                 /* 24 bits */
-} smcr_qp_key_t;
+} smcr_ib_qp_key_t;
 
 typedef struct {
     uint8_t source[SMCR_GID_LENGTH]; /* GID of the sender */
-    smcr_qp_key_t target;            /* queue pair that receives the packet */
-    uint8_t opcode; /* enum smcr_opcode */
+    smcr_ib_qp_key_t target;         /* queue pair that receives the packet */
+    uint8_t opcode; /* enum smcr_ib_opcode */
     uint8_t pad; /* bytes of padding after the payload, 0..3 */
     uint32_t psn;  /* 24 bits */
     int32_t ip_id; /* identification of the IPv4 packet; negative: it has none */
@@ -43,13 +43,13 @@ typedef struct {
     bool has_aeth;       /* the next one is there */
     uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
     bool has_ecn;        /* the next one is known */
-    uint8_t ecn;         /* enum smcr_ecn, of IP or of the GRH */
-    uint8_t icrc;        /* 0: not checked; else 1 + smcr_icrc_status_t */
+    uint8_t ecn;         /* enum smcr_wire_ecn, of IP or of the GRH */
+    uint8_t icrc;        /* 0: not checked; else 1 + smcr_ib_icrc_status_t */
     bool corrupt;        /* the ICRC is wrong, so that the receiver drops the packet */
     uint32_t length;     /* bytes from the header of IP, or else the LRH or GRH, to the end */
     int payload;         /* offset of the payload in the packet */
     int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
-} smcr_roce_t;
+} smcr_ib_headers_t;
 
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
 
@@ -61,16 +61,16 @@ typedef struct {
 } smcr_clc_header_t;
 
 typedef struct {
-    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
-    uint8_t mac[SMCR_MAC_LENGTH];
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
     uint16_t ip_area_offset;
     uint16_t v2_offset; /* 0: no SMCv2 extension */
     bool has_ip_area;
     uint8_t subnet[4]; /* as on the wire: network address (Linux) or mask (RFC) */
     uint8_t subnet_length;
     uint8_t prefix_count;
-    uint8_t prefixes[SMCR_PREFIXES_MAX][SMCR_PREFIX_LENGTH]; /* address, bits */
+    uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* address, bits */
     uint8_t prefixes_kept;
     bool has_v2;
     uint8_t eid_count;
@@ -81,14 +81,14 @@ typedef struct {
     uint8_t max_conns, max_links;       /* of release 1 */
     uint16_t features;                  /* of release 1 */
     unsigned eids;                      /* that are in the message: so many of the next */
-    uint32_t eid[SMCR_CLC_COUNT_MAX + 1]; /* sums of them, and of the SEID (smcr_eid_sum()) */
+    uint32_t eid[SMCR_CLC_COUNT_MAX + 1]; /* sums of them, and of the SEID (smcr_wire_eid_sum()) */
 } smcr_clc_proposal_t;
 
 /* Accept and Confirm for SMC-R */
 typedef struct {
-    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
-    uint8_t mac[SMCR_MAC_LENGTH];
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
     uint32_t qpn; /* 24 bits */
     uint32_t rkey;
     uint8_t rmb_index; /* from 1 */
@@ -97,8 +97,8 @@ typedef struct {
     uint64_t va;
     uint32_t psn; /* 24 bits */
     uint8_t os_release; /* of the first contact extension: operating system << 4 | release */
-    uint8_t host_name[SMCR_HOST_NAME_LENGTH]; /* of it, too; padded with blanks or zeros */
-    uint8_t eid[SMCR_EID_LENGTH];        /* of version 2; padded, too */
+    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* of it, too; padded with blanks or zeros */
+    uint8_t eid[SMCR_WIRE_EID_LENGTH];   /* of version 2; padded, too */
     uint8_t gid_count;
     uint8_t fce_flags;            /* of the first contact extension: SMCR_MASK_DIRECT */
     uint8_t max_conns, max_links; /* of it, in release 1 */
@@ -106,7 +106,7 @@ typedef struct {
 } smcr_clc_accept_t;
 
 typedef struct {
-    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
     uint32_t diagnosis;
     uint8_t os; /* operating system << 4; version 1 has a reserved byte here */
 } smcr_clc_decline_t;
@@ -136,7 +136,7 @@ typedef struct {
 } smcr_rtoken_t;
 
 typedef struct {
-    uint8_t mac[SMCR_MAC_LENGTH];
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
     uint32_t qpn;
     uint8_t link;
@@ -146,7 +146,7 @@ typedef struct {
 } smcr_llc_confirm_link_t;
 
 typedef struct {
-    uint8_t mac[SMCR_MAC_LENGTH];
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
     uint8_t gid[SMCR_GID_LENGTH];
     uint32_t qpn;
     uint8_t link;

@@ -14,8 +14,8 @@
 #include "codes.h"
 
 /* Opcodes of the reliable connection service (RC). Its upper three bits are zero; those of the
- * other services are enum smcr_service, and the lower five mean the same. */
-enum smcr_opcode {
+ * other services are enum smcr_ib_service, and the lower five mean the same. */
+enum smcr_ib_opcode {
     SMCR_RC_SEND_FIRST = 0,
     SMCR_RC_SEND_MIDDLE = 1,
     SMCR_RC_SEND_LAST = 2,
@@ -44,10 +44,10 @@ enum smcr_opcode {
     SMCR_UC_SEND_ONLY = 0x24,
     SMCR_UC_WRITE_ONLY = 0x2a,
     SMCR_UD_SEND_ONLY = 0x64,
-    SMCR_ROCE_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
+    SMCR_IB_CNP = 0x81, /* congestion notification, RoCEv2 annex A17 */
 };
 #define SMCR_MASK_SERVICE 0xe0
-enum smcr_service {
+enum smcr_ib_service {
     SMCR_RC = 0x00,
     SMCR_UC = 0x20,
     SMCR_RD = 0x40,
@@ -56,7 +56,7 @@ enum smcr_service {
 };
 
 static inline bool
-smcr_is_send(uint8_t opcode)
+smcr_ib_is_send(uint8_t opcode)
 {
     return opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
@@ -64,27 +64,27 @@ smcr_is_send(uint8_t opcode)
 
 /* A SEND that needs one packet only. */
 static inline bool
-smcr_is_whole_send(uint8_t opcode)
+smcr_ib_is_whole_send(uint8_t opcode)
 {
     return opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
 static inline bool
-smcr_is_write(uint8_t opcode)
+smcr_ib_is_write(uint8_t opcode)
 {
     return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
 }
 
 static inline bool
-smcr_is_response(uint8_t opcode)
+smcr_ib_is_response(uint8_t opcode)
 {
     return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
 }
 
 /* The FIRST or a MIDDLE packet of several: its payload has the size of the path MTU. */
 static inline bool
-smcr_is_full(uint8_t opcode)
+smcr_ib_is_full(uint8_t opcode)
 {
     return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE ||
            opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_MIDDLE ||
@@ -93,7 +93,7 @@ smcr_is_full(uint8_t opcode)
 
 /* The first packet of a SEND or an RDMA WRITE, or the only one. */
 static inline bool
-smcr_begins_message(uint8_t opcode)
+smcr_ib_begins_message(uint8_t opcode)
 {
     return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST ||
            opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
@@ -103,7 +103,7 @@ smcr_begins_message(uint8_t opcode)
 
 /* A request that is answered with data. */
 static inline bool
-smcr_is_fetch(uint8_t opcode)
+smcr_ib_is_fetch(uint8_t opcode)
 {
     return opcode == SMCR_RC_READ_REQUEST || opcode == SMCR_RC_CMP_SWAP ||
            opcode == SMCR_RC_FETCH_ADD;
@@ -111,58 +111,58 @@ smcr_is_fetch(uint8_t opcode)
 
 /* The last packet of a SEND or an RDMA WRITE, or the only one. */
 static inline bool
-smcr_ends_message(uint8_t opcode)
+smcr_ib_ends_message(uint8_t opcode)
 {
-    return (smcr_is_send(opcode) || smcr_is_write(opcode)) && !smcr_is_full(opcode);
+    return (smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode)) && !smcr_ib_is_full(opcode);
 }
 
 /* Bytes of the headers */
-#define SMCR_LRH_LENGTH 8
-#define SMCR_GRH_LENGTH 40
-#define SMCR_BTH_LENGTH 12
-#define SMCR_RETH_LENGTH 16
-#define SMCR_AETH_LENGTH 4
-#define SMCR_IMMEDIATE_LENGTH 4
-#define SMCR_ATOMIC_LENGTH 28     /* AtomicETH */
-#define SMCR_ATOMIC_ACK_LENGTH 8  /* AtomicAckETH */
-#define SMCR_RDETH_LENGTH 4
-#define SMCR_DETH_LENGTH 8
-#define SMCR_XRCETH_LENGTH 4
-#define SMCR_ICRC_LENGTH 4
-#define SMCR_VCRC_LENGTH 2 /* InfiniBand only */
+#define SMCR_IB_LRH_LENGTH 8
+#define SMCR_IB_GRH_LENGTH 40
+#define SMCR_IB_BTH_LENGTH 12
+#define SMCR_IB_RETH_LENGTH 16
+#define SMCR_IB_AETH_LENGTH 4
+#define SMCR_IB_IMMEDIATE_LENGTH 4
+#define SMCR_IB_ATOMIC_LENGTH 28  /* AtomicETH */
+#define SMCR_IB_ATOMIC_ACK_LENGTH 8 /* AtomicAckETH */
+#define SMCR_IB_RDETH_LENGTH 4
+#define SMCR_IB_DETH_LENGTH 8
+#define SMCR_IB_XRCETH_LENGTH 4
+#define SMCR_IB_ICRC_LENGTH 4
+#define SMCR_IB_VCRC_LENGTH 2 /* InfiniBand only */
 
 /* Fields of the headers that matter here */
-#define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_lrh_next */
-#define SMCR_GRH_NEXT_BTH 0x1b    /* byte 6 of the GRH */
+#define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_ib_lrh_next */
+#define SMCR_IB_GRH_NEXT_BTH 0x1b /* byte 6 of the GRH */
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
 #define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: congestion on the way of this packet */
 #define SMCR_MASK_BTH_BECN 0x40   /* byte 4 of the BTH: on the way of the packets that it answers */
 #define SMCR_MASK_ECN 0x03        /* of IP's type of service or traffic class, and the GRH's */
-#define SMCR_PKEY_DEFAULT 0x7fff   /* partition key, without the bit for full membership */
+#define SMCR_IB_PKEY_DEFAULT 0x7fff /* partition key, without the bit for full membership */
 #define SMCR_MASK_BTH_VERSION 0x0f /* byte 1 of the BTH */
 #define SMCR_MASK_BTH_RESERVED 0x3f /* byte 4 of the BTH, next to FECN and BECN */
 #define SMCR_MASK_BTH_RESERVED_8 0x7f /* byte 8 of the BTH, next to the request to acknowledge */
 
 /* The queue pair that a base transport header is for. */
 static inline uint32_t
-smcr_bth_qpn(const uint8_t *bth)
+smcr_ib_bth_qpn(const uint8_t *bth)
 {
     return (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7];
 }
 
-enum smcr_lrh_next { SMCR_LRH_NEXT_BTH = 2, SMCR_LRH_NEXT_GRH = 3 };
+enum smcr_ib_lrh_next { SMCR_IB_LRH_NEXT_BTH = 2, SMCR_IB_LRH_NEXT_GRH = 3 };
 
 /* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */
 #define SMCR_MASK_SYNDROME_KIND 0x60
 #define SMCR_MASK_SYNDROME_CODE 0x1f
-enum smcr_syndrome_kind {
-    SMCR_SYNDROME_ACK = 0,
-    SMCR_SYNDROME_RNR_NAK = 1,
-    SMCR_SYNDROME_NAK = 3,
+enum smcr_ib_syndrome_kind {
+    SMCR_IB_SYNDROME_ACK = 0,
+    SMCR_IB_SYNDROME_RNR_NAK = 1,
+    SMCR_IB_SYNDROME_NAK = 3,
 };
 /* Milliseconds of the RNR timer `code`, 0 to 31 (InfiniBand volume 1, table 45) */
 static inline double
-smcr_rnr_timer_ms(unsigned code)
+smcr_ib_rnr_timer_ms(unsigned code)
 {
     static const uint16_t hundredths[] = {
         0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128, 192,
@@ -172,21 +172,21 @@ smcr_rnr_timer_ms(unsigned code)
     return code % 32 ? hundredths[code % 32] / 100.0 : 655.36;
 }
 
-#define SMCR_NAK_CODES(ROW) \
-    ROW(SMCR_NAK_PSN_SEQUENCE, 0, "PSN sequence error") \
-    ROW(SMCR_NAK_INVALID_REQUEST, 1, "invalid request") \
-    ROW(SMCR_NAK_REMOTE_ACCESS, 2, "remote access error") \
-    ROW(SMCR_NAK_REMOTE_OPERATION, 3, "remote operational error") \
-    ROW(SMCR_NAK_INVALID_RD_REQUEST, 4, "invalid RD request")
-enum smcr_nak_code { SMCR_NAK_CODES(SMCR_ENUM_ROW) };
+#define SMCR_IB_NAK_CODES(ROW) \
+    ROW(SMCR_IB_NAK_PSN_SEQUENCE, 0, "PSN sequence error") \
+    ROW(SMCR_IB_NAK_INVALID_REQUEST, 1, "invalid request") \
+    ROW(SMCR_IB_NAK_REMOTE_ACCESS, 2, "remote access error") \
+    ROW(SMCR_IB_NAK_REMOTE_OPERATION, 3, "remote operational error") \
+    ROW(SMCR_IB_NAK_INVALID_RD_REQUEST, 4, "invalid RD request")
+enum smcr_ib_nak_code { SMCR_IB_NAK_CODES(SMCR_WIRE_ENUM_ROW) };
 
 /* ECN codepoints of IP (RFC 3168, RFC 8311) */
-#define SMCR_ECN_CODEPOINTS(ROW) \
-    ROW(SMCR_ECN_NOT_ECT, 0, "Not-ECT") \
-    ROW(SMCR_ECN_ECT_1, 1, "ECT(1)") \
-    ROW(SMCR_ECN_ECT_0, 2, "ECT(0)") \
-    ROW(SMCR_ECN_CE, 3, "CE")
-enum smcr_ecn { SMCR_ECN_CODEPOINTS(SMCR_ENUM_ROW) };
+#define SMCR_WIRE_ECN_CODEPOINTS(ROW) \
+    ROW(SMCR_WIRE_ECN_NOT_ECT, 0, "Not-ECT") \
+    ROW(SMCR_WIRE_ECN_ECT_1, 1, "ECT(1)") \
+    ROW(SMCR_WIRE_ECN_ECT_0, 2, "ECT(0)") \
+    ROW(SMCR_WIRE_ECN_CE, 3, "CE")
+enum smcr_wire_ecn { SMCR_WIRE_ECN_CODEPOINTS(SMCR_WIRE_ENUM_ROW) };
 
 /* What the source queue pair of a flow is known from; codes of our own */
 #define SMCR_GROUNDS(ROW) \
@@ -198,7 +198,7 @@ enum smcr_ecn { SMCR_ECN_CODEPOINTS(SMCR_ENUM_ROW) };
     ROW(SMCR_GROUND_ACK, 6, "acknowledgement of a PSN")
 enum smcr_ground {
     SMCR_GROUND_NONE = 0,
-    SMCR_GROUNDS(SMCR_ENUM_ROW)
+    SMCR_GROUNDS(SMCR_WIRE_ENUM_ROW)
 };
 
 /* Why packets are sent again; codes of our own */
@@ -210,15 +210,15 @@ enum smcr_ground {
     ROW(SMCR_CAUSE_TIMEOUT, 5, "timeout")
 enum smcr_cause {
     SMCR_CAUSE_NONE = 0, /* no step back: the packet was reordered */
-    SMCR_CAUSES(SMCR_ENUM_ROW)
+    SMCR_CAUSES(SMCR_WIRE_ENUM_ROW)
 };
 
 /* What the invariant CRC of a packet is; values and words of Wireshark's checksums. Unverified: it
  * cannot be checked, or its sender's mean nothing. */
-#define SMCR_ICRC_STATUSES(ROW) \
-    ROW(SMCR_ICRC_BAD, 0, "Bad") \
-    ROW(SMCR_ICRC_GOOD, 1, "Good") \
-    ROW(SMCR_ICRC_UNVERIFIED, 2, "Unverified")
-typedef enum { SMCR_ICRC_STATUSES(SMCR_ENUM_ROW) } smcr_icrc_status_t;
+#define SMCR_IB_ICRC_STATUSES(ROW) \
+    ROW(SMCR_IB_ICRC_BAD, 0, "Bad") \
+    ROW(SMCR_IB_ICRC_GOOD, 1, "Good") \
+    ROW(SMCR_IB_ICRC_UNVERIFIED, 2, "Unverified")
+typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t;
 
 #endif /* SMCR_WIRE_ROCE_CODES_H */

@@ -11,26 +11,26 @@
 
 #include "codes.h"
 
-#define SMCR_MAC_LENGTH 6
-#define SMCR_MAC_GROUP 0x01 /* in the first byte: the address of a group */
-#define SMCR_PEER_ID_LENGTH 8
-#define SMCR_PREFIX_LENGTH 17 /* address and number of bits */
-#define SMCR_PREFIXES_MAX 8
-#define SMCR_EID_LENGTH 32
-#define SMCR_HOST_NAME_LENGTH 32
-#define SMCR_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */
+#define SMCR_WIRE_MAC_LENGTH 6
+#define SMCR_WIRE_MAC_GROUP 0x01 /* in the first byte: the address of a group */
+#define SMCR_WIRE_PEER_ID_LENGTH 8
+#define SMCR_WIRE_PREFIX_LENGTH 17 /* address and number of bits */
+#define SMCR_WIRE_PREFIXES_MAX 8
+#define SMCR_WIRE_EID_LENGTH 32
+#define SMCR_WIRE_HOST_NAME_LENGTH 32
+#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */
 
-#define SMCR_LINKS_MAX 8       /* of a link group (A.3.5) */
-#define SMCR_QPN_MIN 2         /* queue pairs 0 and 1 are for the management of the fabric */
-#define SMCR_RMB_INDEX_MAX 255 /* elements of an RMB; they count from 1 */
-#define SMCR_PAGE_MASK 0xfffU  /* RMBs begin at a page */
+#define SMCR_WIRE_LINKS_MAX 8  /* of a link group (A.3.5) */
+#define SMCR_WIRE_QPN_MIN 2    /* queue pairs 0 and 1 are for the management of the fabric */
+#define SMCR_WIRE_RMB_INDEX_MAX 255 /* elements of an RMB; they count from 1 */
+#define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a page */
 
 /* A.2.3: one byte holds both codes */
 #define SMCR_MASK_BUFFER_SIZE 0xf0
 #define SMCR_MASK_MTU 0x0f
 
 /* A.2.3; codes above 5 are Linux's (SMC-R: to 15, since 6.11) */
-#define SMCR_BUFFER_SIZES(V) \
+#define SMCR_BSIZES(V) \
     V(SMCR_BSIZE_16K, 0, "16 KiB") \
     V(SMCR_BSIZE_32K, 1, "32 KiB") \
     V(SMCR_BSIZE_64K, 2, "64 KiB") \
@@ -56,12 +56,12 @@
     V(SMCR_MTU_2048, 4, "2048 bytes") \
     V(SMCR_MTU_4096, 5, "4096 bytes")
 
-enum smcr_buffer_size { SMCR_BUFFER_SIZES(SMCR_ENUM_ROW) };
-enum smcr_mtu { SMCR_MTUS(SMCR_ENUM_ROW) };
+enum smcr_bsize { SMCR_BSIZES(SMCR_WIRE_ENUM_ROW) };
+enum smcr_mtu { SMCR_MTUS(SMCR_WIRE_ENUM_ROW) };
 
-/* Size in bytes of an RMB element. `code`: enum smcr_buffer_size */
+/* Size in bytes of an RMB element. `code`: enum smcr_bsize */
 static inline uint32_t
-smcr_buffer_size_bytes(unsigned code)
+smcr_bsize_bytes(unsigned code)
 {
     return UINT32_C(16384) << code;
 }

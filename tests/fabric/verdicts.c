@@ -35,7 +35,7 @@ flow_of(wmem_allocator_t *scope, int number)
 typedef struct {
     uint32_t frame;
     uint8_t opcode;
-    smcr_verdict_t verdict;
+    smcr_flow_verdict_t verdict;
 } judged_t;
 
 static void
@@ -43,8 +43,8 @@ print(const judged_t *packet)
 {
     static const char *const orders[] = {"next", "repeat", "late", "behind", "copy"};
     static const char *const causes[] = {"-", "unknown", "rnr", "nak", "read", "timeout"};
-    const smcr_verdict_t *verdict = &packet->verdict;
-    bool known = verdict->order == SMCR_PACKET_IS_REPEAT || verdict->order == SMCR_PACKET_IS_COPY;
+    const smcr_flow_verdict_t *verdict = &packet->verdict;
+    bool known = verdict->order == SMCR_FLOW_IS_REPEAT || verdict->order == SMCR_FLOW_IS_COPY;
     const smcr_step_back_t *step = verdict->step;
     bool caused = step && step->cause != SMCR_CAUSE_NONE;
 

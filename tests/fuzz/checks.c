@@ -26,7 +26,7 @@ capture_close(capture_t *capture)
 }
 
 void
-capture_next(capture_t *capture, const smcr_roce_t *roce)
+capture_next(capture_t *capture, const smcr_ib_headers_t *roce)
 {
     capture->record = smcr_record_new();
     capture->known = false;
@@ -66,8 +66,9 @@ check_link(const smcr_record_t *packet)
         return;
     require(packet->sender == 0 || packet->sender == 1);
     require(link->lgr);
-    require(packet->lgr_proven == (link->lgr->index != SMCR_NO_INDEX) || packet->lgr_proven == 0);
-    require(link->lgr->server >= SMCR_SIDE_UNKNOWN && link->lgr->server <= 1);
+    require(packet->lgr_proven == (link->lgr->index != SMCR_LGR_NO_INDEX) ||
+            packet->lgr_proven == 0);
+    require(link->lgr->server >= SMCR_LGR_SIDE_UNKNOWN && link->lgr->server <= 1);
     for (int side = 0; side < 2; side++) {
         require(link->qp[side].link == link);
         require(link->qp[side].side == side);
@@ -88,7 +89,7 @@ check_place(const smcr_place_t *place)
 {
     if (!place)
         return;
-    smcr_piece_t piece = smcr_place_piece(place);
+    smcr_stream_piece_t piece = smcr_place_piece(place);
     require(piece.rewritten <= place->length);
     require(piece.gap == 0 || piece.rewritten == 0);
     require(!piece.known || piece.position + place->length >= place->length);
@@ -102,7 +103,7 @@ check_exchange(capture_t *capture)
 
     /* Each CDC message until the answer repeats that it asks for a cursor update. */
     require(!asks || asks->request_frame == capture->frame ||
-            (capture->record.kind == SMCR_PACKET_CDC && asks->request_frame < capture->frame));
+            (capture->record.kind == SMCR_RECORD_CDC && asks->request_frame < capture->frame));
     require(!answers || (answers->request_frame && answers->request_frame < capture->frame &&
                          answers->response_frame == capture->frame));
     if (!answers)
@@ -145,18 +146,18 @@ check_record(capture_t *capture)
 {
     const smcr_record_t *packet = &capture->record;
 
-    require(packet->kind <= SMCR_PACKET_CORRUPT);
+    require(packet->kind <= SMCR_RECORD_CORRUPT);
     require(packet->sender >= -1 && packet->sender <= 1);
     require(packet->direction >= -1 && packet->direction <= 1);
     require(!capture->known || packet->link);
-    require(packet->kind != SMCR_PACKET_WRITE || packet->place);
+    require(packet->kind != SMCR_RECORD_WRITE || packet->place);
     require(packet->first_frame < capture->frame);
-    require((packet->gap_frame != 0) == (packet->order == SMCR_PACKET_IS_BEHIND));
+    require((packet->gap_frame != 0) == (packet->order == SMCR_FLOW_IS_BEHIND));
     require(packet->gap_frame <= capture->frame);
     require(!packet->conn || packet->conn->index < smcr_conn_count(capture->state));
     require(packet->acks.frame < capture->frame);
     if (packet->view) {
-        require(smcr_cdc_free(packet->view) <= packet->view->size);
+        require(smcr_record_cdc_free(packet->view) <= packet->view->size);
         require(packet->view->first_write <= packet->view->last_write);
         require(packet->view->last_write < capture->frame);
     }

@@ -27,7 +27,7 @@ typedef struct {
     uint32_t seconds; /* that nothing happened */
     bool known;       /* the state knew its queue pair */
     smcr_record_t record; /* its record */
-    smcr_roce_t roce;     /* its headers */
+    smcr_ib_headers_t roce; /* its headers */
     smcr_arrival_t arrival;
     smcr_conn_t *conn[CAPTURE_CONNS];        /* those with CLC messages; NULL: not yet */
     progress_t progress[CAPTURE_CONNS][2]; /* of their streams */
@@ -39,7 +39,7 @@ void capture_open(capture_t *capture);
 void capture_close(capture_t *capture);
 
 /* Begins a frame with an empty record; without headers it is one of TCP. */
-void capture_next(capture_t *capture, const smcr_roce_t *roce);
+void capture_next(capture_t *capture, const smcr_ib_headers_t *roce);
 
 /* Stops unless everything about the last frame is right. */
 void capture_check(capture_t *capture);

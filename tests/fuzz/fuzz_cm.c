@@ -62,22 +62,22 @@ make_message(smcr_cm_message_t *message, input_t *input)
     bool pair;
 
     *message = (smcr_cm_message_t){
-        .attribute = (uint8_t)(SMCR_CM_REQ + input_pick(input, 11)),
+        .attribute = (uint8_t)(SMCR_IB_CM_REQ + input_pick(input, 11)),
         .local_id = input_pick(input, NUMBERS),
         .tid = input_pick(input, NUMBERS),
     };
-    pair = message->attribute > SMCR_CM_REQ && message->attribute != SMCR_CM_SIDR_REQ &&
-           message->attribute != SMCR_CM_SIDR_REP;
+    pair = message->attribute > SMCR_IB_CM_REQ && message->attribute != SMCR_IB_CM_SIDR_REQ &&
+           message->attribute != SMCR_IB_CM_SIDR_REP;
     message->remote_id = pair ? input_pick(input, NUMBERS) : 0;
     unsigned number = input_pick(input, NUMBERS);
-    if (message->attribute == SMCR_CM_MRA || message->attribute == SMCR_CM_REJ)
+    if (message->attribute == SMCR_IB_CM_MRA || message->attribute == SMCR_IB_CM_REJ)
         message->answered = (uint8_t)(number & 3);
-    if (message->attribute == SMCR_CM_REJ)
+    if (message->attribute == SMCR_IB_CM_REJ)
         message->reason = reasons[message->tid % 3];
-    message->has_psn = message->attribute == SMCR_CM_REQ || message->attribute == SMCR_CM_REP;
-    message->has_qpn = number && (message->has_psn || message->attribute == SMCR_CM_SIDR_REP);
+    message->has_psn = message->attribute == SMCR_IB_CM_REQ || message->attribute == SMCR_IB_CM_REP;
+    message->has_qpn = number && (message->has_psn || message->attribute == SMCR_IB_CM_SIDR_REP);
     message->qpn = message->has_qpn ? number : 0;
-    message->has_remote_qpn = number && message->attribute == SMCR_CM_DREQ;
+    message->has_remote_qpn = number && message->attribute == SMCR_IB_CM_DREQ;
     message->remote_qpn = message->has_remote_qpn ? number : 0;
     message->digest = digest_of(message);
 }
@@ -128,21 +128,21 @@ check_ends(const sent_t *sent, const smcr_cm_verdict_t *verdict)
     const smcr_cm_conn_t *conn = verdict->conn;
     const smcr_cm_end_t *end = &conn->ends[verdict->sender], *other = &conn->ends[!verdict->sender];
     const smcr_cm_message_t *message = &sent->message;
-    bool reply = message->attribute == SMCR_CM_SIDR_REP;
+    bool reply = message->attribute == SMCR_IB_CM_SIDR_REP;
     uint32_t own_id = reply ? 0 : message->local_id;
     uint32_t other_id = reply ? message->local_id : message->remote_id;
 
     require(memcmp(end->gid, gid_of(sent->source), SMCR_GID_LENGTH) == 0);
     require(memcmp(other->gid, gid_of(sent->target), SMCR_GID_LENGTH) == 0);
     require(conn->ends[0].side == 0 && conn->ends[1].side == 1);
-    require(conn->sidr == (reply || message->attribute == SMCR_CM_SIDR_REQ));
+    require(conn->sidr == (reply || message->attribute == SMCR_IB_CM_SIDR_REQ));
     if (!verdict->repeat_of) {
         require(!own_id || end->id == own_id);
         require(!other_id || other->id == other_id);
     }
-    if (message->attribute == SMCR_CM_REQ || message->attribute == SMCR_CM_SIDR_REQ)
+    if (message->attribute == SMCR_IB_CM_REQ || message->attribute == SMCR_IB_CM_SIDR_REQ)
         require(verdict->sender == SMCR_CM_CLIENT && conn->roles_known);
-    if (message->attribute == SMCR_CM_REP || reply)
+    if (message->attribute == SMCR_IB_CM_REP || reply)
         require(verdict->sender == SMCR_CM_SERVER || !conn->roles_known);
 }
 
@@ -160,7 +160,7 @@ check_repeat(const model_t *model, const sent_t *sent, const smcr_cm_verdict_t *
     require(before->message.attribute == sent->message.attribute);
     require(before->message.tid == sent->message.tid);
     require(smcr_cm_frame(verdict->conn, verdict->sender, sent->message.attribute) ==
-                verdict->repeat_of || sent->message.attribute >= SMCR_CM_LAP);
+                verdict->repeat_of || sent->message.attribute >= SMCR_IB_CM_LAP);
 }
 
 /* What is known stays known; what does not arrive changes nothing at the receiver. */
@@ -177,10 +177,10 @@ check_states(model_t *model, const smcr_cm_verdict_t *verdict, bool received)
     require(received || states[receiver] == verdict->states[receiver]);
     for (unsigned i = 0; i < 2; i++) {
         require(verdict->known[i] || (!known[i] && verdict->states[i] == 0));
-        require(verdict->states[i] < SMCR_CM_STATE_COUNT);
-        require(verdict->states[i] != SMCR_CM_STATE_LISTEN);
+        require(verdict->states[i] < SMCR_IB_CM_STATE_COUNT);
+        require(verdict->states[i] != SMCR_IB_CM_STATE_LISTEN);
         require(verdict->known[i] == conn->ends[i].state_known);
-        require(verdict->states[i] < SMCR_CM_STATE_SIDR_REQ_SENT || conn->sidr);
+        require(verdict->states[i] < SMCR_IB_CM_STATE_SIDR_REQ_SENT || conn->sidr);
         known[i] = verdict->known[i];
         states[i] = verdict->states[i];
     }

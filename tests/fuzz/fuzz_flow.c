@@ -55,16 +55,16 @@ pick_psn(input_t *input, const smcr_flow_t *flow)
 static bool
 is_request(uint8_t opcode)
 {
-    return !smcr_is_response(opcode);
+    return !smcr_ib_is_response(opcode);
 }
 
 /* A packet that is said to have come before must have had the PSN, in the same flow. */
 static void
-check_before(const model_t *model, uint8_t from, uint32_t psn, const smcr_verdict_t *verdict)
+check_before(const model_t *model, uint8_t from, uint32_t psn, const smcr_flow_verdict_t *verdict)
 {
     uint32_t frame = verdict->first.frame;
 
-    if (verdict->order != SMCR_PACKET_IS_REPEAT && verdict->order != SMCR_PACKET_IS_COPY)
+    if (verdict->order != SMCR_FLOW_IS_REPEAT && verdict->order != SMCR_FLOW_IS_COPY)
         return;
     require(frame < model->count);
     if (frame == 0) /* forgotten */
@@ -73,7 +73,7 @@ check_before(const model_t *model, uint8_t from, uint32_t psn, const smcr_verdic
     bool read = model->sent[frame].opcode == SMCR_RC_READ_REQUEST;
     uint32_t behind = (psn - model->sent[frame].psn) & SMCR_PSN_MASK;
     require(behind == 0 || (read && behind <= model->sent[frame].length / 256 + 1));
-    if (verdict->order == SMCR_PACKET_IS_COPY)
+    if (verdict->order == SMCR_FLOW_IS_COPY)
         require(behind == 0 && model->sent[frame].psn == psn &&
                 (!model->sent[frame].corrupt || model->sent[model->count].corrupt));
 }
@@ -82,7 +82,7 @@ check_before(const model_t *model, uint8_t from, uint32_t psn, const smcr_verdic
 static void
 check_gaps(const smcr_ranges_t *gaps)
 {
-    require(gaps->count <= SMCR_GAPS_KEPT);
+    require(gaps->count <= SMCR_FLOW_GAPS_KEPT);
     for (unsigned i = 0; i < gaps->count; i++)
         require(gaps->list[i].from < gaps->list[i].to &&
                 (i == 0 || gaps->list[i - 1].to <= gaps->list[i].from));
@@ -90,21 +90,22 @@ check_gaps(const smcr_ranges_t *gaps)
 
 /* What is said of one packet does not contradict itself. */
 static void
-check_said(const smcr_verdict_t *verdict)
+check_said(const smcr_flow_verdict_t *verdict)
 {
-    bool late = verdict->order == SMCR_PACKET_IS_LATE;
+    bool late = verdict->order == SMCR_FLOW_IS_LATE;
 
     require(verdict->absent <= 131072);
-    require(!verdict->taken || verdict->order == SMCR_PACKET_IS_REPEAT);
-    require((verdict->order == SMCR_PACKET_IS_BEHIND) == (verdict->gap_frame != 0));
+    require(!verdict->taken || verdict->order == SMCR_FLOW_IS_REPEAT);
+    require((verdict->order == SMCR_FLOW_IS_BEHIND) == (verdict->gap_frame != 0));
     require(!verdict->absent || !late);
 }
 
 /* A corrupt packet is not received: it changes next to nothing. */
 static void
-check_corrupt(const smcr_flow_t *flow, const smcr_flow_t *before, const smcr_verdict_t *verdict)
+check_corrupt(const smcr_flow_t *flow, const smcr_flow_t *before,
+              const smcr_flow_verdict_t *verdict)
 {
-    require(verdict->fate == SMCR_FATE_DROP && verdict->order != SMCR_PACKET_IS_BEHIND);
+    require(verdict->fate == SMCR_FLOW_FATE_DROP && verdict->order != SMCR_FLOW_IS_BEHIND);
     require(!verdict->absent && !verdict->replaces);
     require(flow->first == before->first && flow->in_order == before->in_order);
     require(flow->taken == before->taken && flow->acknowledged == before->acknowledged);
@@ -122,7 +123,7 @@ check_spoken_of(const model_t *model, uint8_t from, uint32_t psn, uint32_t frame
     if (frame == 0)
         return;
     require(frame < model->count && model->sent[frame].flow != from);
-    require(!smcr_is_response(model->sent[frame].opcode));
+    require(!smcr_ib_is_response(model->sent[frame].opcode));
     require(behind == 0 || (read && behind <= model->sent[frame].length / 256 + 1));
 }
 
@@ -130,17 +131,18 @@ check_spoken_of(const model_t *model, uint8_t from, uint32_t psn, uint32_t frame
 static void
 check_answer(model_t *model, uint8_t from, const smcr_sent_t *packet)
 {
-    smcr_answer_t answer = smcr_traffic_answer(&model->traffic[!from], &model->slab, packet);
+    smcr_traffic_answer_t answer =
+        smcr_traffic_answer(&model->traffic[!from], &model->slab, packet);
 
     check_spoken_of(model, from, packet->psn, answer.acks.frame);
     check_spoken_of(model, from, packet->psn, answer.refuses.frame);
     require(!answer.acks.frame || !answer.refuses.frame);
-    for (const smcr_message_t *message = answer.completes; message;
-         message = smcr_message_next(message)) {
+    for (const smcr_completion_t *message = answer.completes; message;
+         message = smcr_completion_next(message)) {
         uint32_t frame = message->frame;
         require(frame && frame < model->count && model->sent[frame].flow != from);
-        bool fetch = smcr_is_fetch(model->sent[frame].opcode);
-        require(fetch || smcr_begins_message(model->sent[frame].opcode));
+        bool fetch = smcr_ib_is_fetch(model->sent[frame].opcode);
+        require(fetch || smcr_ib_begins_message(model->sent[frame].opcode));
         require(!fetch || packet->opcode != SMCR_RC_ACK);
         require(!model->sent[frame].complete);
         model->sent[frame].complete = true;
@@ -153,8 +155,8 @@ judge(model_t *model, uint8_t from, bool known, const smcr_sent_t *packet)
     smcr_traffic_t *traffic = &model->traffic[from], *reverse = &model->traffic[!from];
     const smcr_flow_t *flow = &traffic->flow;
     smcr_flow_t before = *flow, reverse_before = reverse->flow;
-    smcr_verdict_t verdict = smcr_traffic_take(traffic, known ? reverse : NULL, model->scope,
-                                               packet);
+    smcr_flow_verdict_t verdict = smcr_traffic_take(traffic, known ? reverse : NULL, model->scope,
+                                                    packet);
 
     check_before(model, from, packet->psn, &verdict);
     check_said(&verdict);
@@ -167,7 +169,7 @@ judge(model_t *model, uint8_t from, bool known, const smcr_sent_t *packet)
         require(told ? (verdict.psn & SMCR_PSN_MASK) == packet->psn : verdict.psn == 0);
         require(flow->first <= flow->highest + 1 && flow->in_order <= flow->highest + 1);
         check_gaps(&flow->gaps);
-        require(verdict.fate != SMCR_FATE_TAKE || flow->in_order == verdict.psn + 1);
+        require(verdict.fate != SMCR_FLOW_FATE_TAKE || flow->in_order == verdict.psn + 1);
     }
 }
 
@@ -187,7 +189,7 @@ step(model_t *model, input_t *input)
         .syndrome = input_byte(input),
         .has_aeth = opcode == SMCR_RC_ACK,
         .psn = pick_psn(input, is_request(opcode) ? flow : reverse),
-        .payload_length = smcr_is_full(opcode) ? 256U << input_pick(input, 5) : 0,
+        .payload_length = smcr_ib_is_full(opcode) ? 256U << input_pick(input, 5) : 0,
         .dma_length = opcode == SMCR_RC_READ_REQUEST ? input_byte(input) * 64U : 0,
         .ip_id = (int32_t)frame,
         .corrupt = how >= 0xe0,
@@ -206,7 +208,7 @@ step(model_t *model, input_t *input)
     model->sent[frame].length = packet.dma_length;
     model->sent[frame].corrupt = packet.corrupt;
     model->sent[frame].complete = false;
-    if (known && !packet.corrupt && smcr_is_response(packet.opcode))
+    if (known && !packet.corrupt && smcr_ib_is_response(packet.opcode))
         check_answer(model, from, &packet);
     judge(model, from, known, &packet);
 }

@@ -113,8 +113,8 @@ expect(const smcr_row_t *row, const uint8_t *bytes, bool little, uint8_t *kept)
 }
 
 static void
-check(const smcr_layout_t *layout, const smcr_walk_t *walk, unsigned base, const uint8_t *bytes,
-      unsigned captured)
+check(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
+      const uint8_t *bytes, unsigned captured)
 {
     static uint8_t kept[ROWS_MAX * KEEP_SLOT], expected[sizeof kept];
     bool little = walk->order == ENC_LITTLE_ENDIAN;
@@ -168,7 +168,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     packet_info *pinfo = &dissection->pi;
     proto_item *top = proto_tree_add_item(dissection->tree, hf_smcr_reserved, tvb, 0, -1, ENC_NA);
     bool flawed = false;
-    smcr_walk_t walk = {
+    smcr_layout_walk_t walk = {
         .pinfo = pinfo,
         .tvb = tvb,
         .tree = how & 4 ? NULL : proto_item_add_subtree(top, ett_smcr),

@@ -35,7 +35,7 @@ static const uint16_t ports[] = {0xc242, 0xc242, 0xc121, 0xd001, 0xd001, 0xd001,
 static const uint8_t opcodes[] = {
     SMCR_RC_SEND_ONLY,   SMCR_RC_SEND_ONLY, SMCR_RC_SEND_FIRST, SMCR_RC_SEND_LAST,
     SMCR_RC_ACK,         SMCR_RC_ACK,       SMCR_RC_ACK,        SMCR_RC_READ_REQUEST,
-    SMCR_RC_READ_RESPONSE_ONLY,             SMCR_ROCE_CNP,
+    SMCR_RC_READ_RESPONSE_ONLY,             SMCR_IB_CNP,
     SMCR_UC_SEND_ONLY,            SMCR_UD_SEND_ONLY,  SMCR_RC_ACK,
 };
 
@@ -96,7 +96,8 @@ check_flow(model_t *model, const smcr_rdma_flow_t *flow, const smcr_rdma_headers
 
 /* A packet of before belongs to the same flow. */
 static void
-check_verdict(const model_t *model, const smcr_rdma_flow_t *flow, const smcr_verdict_t *verdict)
+check_verdict(const model_t *model, const smcr_rdma_flow_t *flow,
+              const smcr_flow_verdict_t *verdict)
 {
     uint32_t frame = verdict->first.frame;
 
@@ -113,21 +114,21 @@ check_complete(model_t *model, const smcr_rdma_flow_t *flow, uint8_t answer, uin
     uint8_t opcode = model->sent[frame].opcode;
 
     require(frame && frame < model->count && model->sent[frame].flow == flow->peer);
-    bool fetch = smcr_is_fetch(opcode);
-    require(fetch ? answer != SMCR_RC_ACK : smcr_begins_message(opcode));
+    bool fetch = smcr_ib_is_fetch(opcode);
+    require(fetch ? answer != SMCR_RC_ACK : smcr_ib_begins_message(opcode));
     require(fetch || !model->sent[frame].complete);
     model->sent[frame].complete = true;
 }
 
 /* A request that a response speaks of belongs to the peer. */
 static void
-check_answer(model_t *model, const smcr_rdma_flow_t *flow, const smcr_answer_t *answer)
+check_answer(model_t *model, const smcr_rdma_flow_t *flow, const smcr_traffic_answer_t *answer)
 {
     uint32_t frame = answer->acks.frame ? answer->acks.frame : answer->refuses.frame;
 
     require(!frame || model->sent[frame].flow == flow->peer);
-    for (const smcr_message_t *message = answer->completes; message;
-         message = smcr_message_next(message))
+    for (const smcr_completion_t *message = answer->completes; message;
+         message = smcr_completion_next(message))
         check_complete(model, flow, model->sent[model->count].opcode, message->frame);
 }
 
@@ -140,11 +141,11 @@ judge(model_t *model, smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 
     if (!flow->traffic || packet->opcode >= SMCR_RD)
         return;
-    if (smcr_is_response(packet->opcode) && reverse) {
-        smcr_answer_t answer = smcr_traffic_answer(reverse, &model->slab, packet);
+    if (smcr_ib_is_response(packet->opcode) && reverse) {
+        smcr_traffic_answer_t answer = smcr_traffic_answer(reverse, &model->slab, packet);
         check_answer(model, flow, &answer);
     }
-    smcr_verdict_t verdict = smcr_traffic_take(flow->traffic, reverse, model->scope, packet);
+    smcr_flow_verdict_t verdict = smcr_traffic_take(flow->traffic, reverse, model->scope, packet);
     check_verdict(model, flow, &verdict);
 }
 
@@ -152,7 +153,7 @@ static void
 send_packet(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *input)
 {
     uint8_t how = input_byte(input), what = input_byte(input);
-    smcr_qp_key_t target = {.qpn = qpn};
+    smcr_ib_qp_key_t target = {.qpn = qpn};
     uint32_t frame = ++model->count;
     smcr_sent_t packet = {
         .when = {frame, frame},
@@ -170,7 +171,7 @@ send_packet(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *i
         .src_qpn = qpns[how >> 3 & 3],
         .has_src_qpn = packet.opcode == SMCR_UD_SEND_ONLY,
         .port = ports[how & 7],
-        .is_marked = packet.opcode == SMCR_ROCE_CNP,
+        .is_marked = packet.opcode == SMCR_IB_CNP,
     };
 
     packet.psn &= SMCR_PSN_MASK;
@@ -187,8 +188,9 @@ send_packet(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *i
 static void
 send_message(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *input)
 {
-    static const uint8_t attributes[] = {SMCR_CM_REQ, SMCR_CM_REP,      SMCR_CM_DREQ, SMCR_CM_REQ,
-                                         SMCR_CM_REP, SMCR_CM_SIDR_REP, SMCR_CM_DREP, SMCR_CM_REJ};
+    static const uint8_t attributes[] = {SMCR_IB_CM_REQ,  SMCR_IB_CM_REP, SMCR_IB_CM_DREQ,
+                                         SMCR_IB_CM_REQ,  SMCR_IB_CM_REP, SMCR_IB_CM_SIDR_REP,
+                                         SMCR_IB_CM_DREP, SMCR_IB_CM_REJ};
     uint8_t how = input_byte(input);
     bool server = (from > to) != ((how & 0x80) != 0);
     uint32_t id = 1 + (how >> 3 & 1U), frame = ++model->count;
@@ -204,9 +206,9 @@ send_message(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *
     };
     smcr_cm_packet_t packet = {{frame, frame}, gid_of(from), gid_of(to), &message, true};
 
-    message.has_psn = message.attribute == SMCR_CM_REQ || message.attribute == SMCR_CM_REP;
-    message.has_qpn = message.has_psn || message.attribute == SMCR_CM_SIDR_REP;
-    message.has_remote_qpn = message.attribute == SMCR_CM_DREQ;
+    message.has_psn = message.attribute == SMCR_IB_CM_REQ || message.attribute == SMCR_IB_CM_REP;
+    message.has_qpn = message.has_psn || message.attribute == SMCR_IB_CM_SIDR_REP;
+    message.has_remote_qpn = message.attribute == SMCR_IB_CM_DREQ;
     model->sent[frame].flow = NULL;
     smcr_rdma_manage(model->rdma, &packet);
 }

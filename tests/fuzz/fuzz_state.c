@@ -20,10 +20,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t next_psn[HOSTS][QPNS]; /* that a queue pair waits for, if all goes well */
 
-static smcr_qp_key_t
+static smcr_ib_qp_key_t
 qp_of(unsigned host, unsigned number)
 {
-    return (smcr_qp_key_t){{[10] = 0xff, 0xff, 10, 0, 0, (uint8_t)host}, 0x10 + number};
+    return (smcr_ib_qp_key_t){{[10] = 0xff, 0xff, 10, 0, 0, (uint8_t)host}, 0x10 + number};
 }
 
 static uint32_t
@@ -61,7 +61,7 @@ play_clc(capture_t *capture, input_t *input)
 {
     uint8_t how = input_byte(input);
     unsigned host = input_pick(input, HOSTS);
-    smcr_qp_key_t key = qp_of(host, input_pick(input, QPNS));
+    smcr_ib_qp_key_t key = qp_of(host, input_pick(input, QPNS));
     unsigned which = input_pick(input, CONNS);
     smcr_clc_t clc = {
         .header = {.type = how % 5, .flags = (uint8_t)(how & 0x08 ? 0x18 : 0x20)},
@@ -90,14 +90,14 @@ play_clc(capture_t *capture, input_t *input)
 
 /* ---- RoCE ---- */
 
-static smcr_roce_t
+static smcr_ib_headers_t
 pick_roce(input_t *input, uint8_t opcode)
 {
     uint8_t how = input_byte(input);
     unsigned from = (how >> 2) % HOSTS, to = (from + 1 + (how >> 4 & 1)) % HOSTS;
     unsigned number = how % QPNS;
     uint32_t *psn = &next_psn[to][number];
-    smcr_roce_t roce = {.target = qp_of(to, number), .opcode = opcode};
+    smcr_ib_headers_t roce = {.target = qp_of(to, number), .opcode = opcode};
 
     if (how & 0x80)
         *psn = how & 0x40 ? input_extreme(input) & SMCR_PSN_MASK
@@ -116,7 +116,7 @@ play_packet(capture_t *capture, input_t *input)
     static const uint8_t opcodes[] = {0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 17, 18, 22, 0x81};
     uint8_t how = input_byte(input);
     uint8_t opcode = how < 0xc0 ? opcodes[how % sizeof opcodes] : input_byte(input);
-    smcr_roce_t roce = pick_roce(input, opcode);
+    smcr_ib_headers_t roce = pick_roce(input, opcode);
 
     roce.has_reth = opcode == 6 || opcode == 10 || opcode == 11;
     roce.has_aeth = opcode == 17;
@@ -132,12 +132,12 @@ play_packet(capture_t *capture, input_t *input)
     capture_next(capture, &roce);
     capture->known = smcr_state_packet(&capture->arrival);
     if (!capture->known)
-        smcr_state_stranger(&capture->arrival);
+        smcr_state_unknown_qp_write(&capture->arrival);
 }
 
 /* The SEND that carries a message. Returns whether it is SMC-R. */
 static bool
-play_send(capture_t *capture, const smcr_roce_t *roce, uint8_t how)
+play_send(capture_t *capture, const smcr_ib_headers_t *roce, uint8_t how)
 {
     capture_next(capture, roce);
     capture->known = smcr_state_packet(&capture->arrival);
@@ -156,7 +156,7 @@ play_send(capture_t *capture, const smcr_roce_t *roce, uint8_t how)
 static void
 pick_body(input_t *input, smcr_llc_t *llc)
 {
-    smcr_qp_key_t key = qp_of(input_pick(input, HOSTS), input_pick(input, QPNS));
+    smcr_ib_qp_key_t key = qp_of(input_pick(input, HOSTS), input_pick(input, QPNS));
 
     switch (llc->type & ~SMCR_LLC_TYPE_V2) {
     case SMCR_LLC_CONFIRM_LINK:
@@ -193,7 +193,7 @@ pick_body(input_t *input, smcr_llc_t *llc)
 static void
 play_llc(capture_t *capture, input_t *input)
 {
-    smcr_roce_t roce = pick_roce(input, SMCR_RC_SEND_ONLY);
+    smcr_ib_headers_t roce = pick_roce(input, SMCR_RC_SEND_ONLY);
     uint8_t how = input_byte(input);
     smcr_rtoken_t rtokens[RTOKENS_MAX] = {{0}};
     smcr_llc_t llc = {
@@ -218,7 +218,7 @@ play_llc(capture_t *capture, input_t *input)
 static void
 play_cdc(capture_t *capture, input_t *input)
 {
-    smcr_roce_t roce = pick_roce(input, SMCR_RC_SEND_ONLY);
+    smcr_ib_headers_t roce = pick_roce(input, SMCR_RC_SEND_ONLY);
     smcr_cdc_t cdc = {
         .length = 44,
         .seq = (uint16_t)input_number(input, 2),

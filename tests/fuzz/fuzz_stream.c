@@ -42,7 +42,7 @@ check_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to)
 static void
 check_old(const smcr_stream_t *stream, input_t *input)
 {
-    smcr_extent_t extent = {input_extreme(input), input_extreme(input)};
+    smcr_stream_extent_t extent = {input_extreme(input), input_extreme(input)};
     uint32_t room = smcr_ring_room(&stream->ring);
     uint64_t position;
 
@@ -62,12 +62,12 @@ write_piece(smcr_stream_t *stream, input_t *input)
     check_ring(&stream->ring, stream->written, offset);
     uint64_t written = stream->written, position;
     uint64_t unseen = input_pick(input, 4) ? 0 : input_extreme(input);
-    smcr_unseen_t lacks = {unseen, input_pick(input, 2) == 0};
-    if (!smcr_stream_locate(stream, (smcr_extent_t){offset, length}, lacks, &position))
+    smcr_stream_unseen_t lacks = {unseen, input_pick(input, 2) == 0};
+    if (!smcr_stream_locate(stream, (smcr_stream_extent_t){offset, length}, lacks, &position))
         return;
     require(position + (stream->moved ? room : 0U) >= written);
     check_old(stream, input);
-    smcr_piece_t piece = smcr_stream_write(stream, position, length);
+    smcr_stream_piece_t piece = smcr_stream_write(stream, position, length);
     require(piece.known && piece.position == position);
     require(piece.rewritten <= length);
     require(piece.gap == 0 || piece.rewritten == 0);

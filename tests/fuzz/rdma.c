@@ -59,19 +59,19 @@ put_headers(uint8_t *at, uint8_t opcode, input_t *input)
     case SMCR_RC_WRITE_ONLY_IMMEDIATE:
     case SMCR_RC_READ_REQUEST:
         put_number(at + 12, 4, value & 0x80 ? input_extreme(input) : value * 64U);
-        return SMCR_RETH_LENGTH + (operation == SMCR_RC_WRITE_ONLY_IMMEDIATE ? 4 : 0);
+        return SMCR_IB_RETH_LENGTH + (operation == SMCR_RC_WRITE_ONLY_IMMEDIATE ? 4 : 0);
     case SMCR_RC_READ_RESPONSE_FIRST:
     case SMCR_RC_READ_RESPONSE_LAST:
     case SMCR_RC_READ_RESPONSE_ONLY:
     case SMCR_RC_ACK:
         at[0] = value & 0x80 ? 0x1f : value & 0x40 ? 0x60 : value & 0x7f;
-        return SMCR_AETH_LENGTH;
+        return SMCR_IB_AETH_LENGTH;
     case SMCR_RC_ATOMIC_ACK:
         at[0] = 0x1f;
-        return SMCR_AETH_LENGTH + SMCR_ATOMIC_ACK_LENGTH;
+        return SMCR_IB_AETH_LENGTH + SMCR_IB_ATOMIC_ACK_LENGTH;
     case SMCR_RC_CMP_SWAP:
     case SMCR_RC_FETCH_ADD:
-        return SMCR_ATOMIC_LENGTH;
+        return SMCR_IB_ATOMIC_LENGTH;
     default:
         return value & 0x80 ? value & 0x1fU : 0;
     }
@@ -82,7 +82,8 @@ payload_length(uint8_t opcode, input_t *input)
 {
     uint8_t operation = opcode & (uint8_t)~SMCR_MASK_SERVICE;
 
-    return smcr_is_full(operation) ? 256U << (input_byte(input) & 3) % 3 : input_byte(input) & 0x3f;
+    return smcr_ib_is_full(operation) ? 256U << (input_byte(input) & 3) % 3
+                                      : input_byte(input) & 0x3f;
 }
 
 /* A packet of a connection, with any opcode. */
@@ -90,7 +91,7 @@ static size_t
 make_packet(uint8_t *packet, uint8_t opcode, uint32_t qpn, input_t *input)
 {
     put_bth(packet, opcode, qpn, pick_psn(input));
-    size_t length = SMCR_BTH_LENGTH + put_headers(packet + SMCR_BTH_LENGTH, opcode, input);
+    size_t length = SMCR_IB_BTH_LENGTH + put_headers(packet + SMCR_IB_BTH_LENGTH, opcode, input);
 
     return length + payload_length(opcode, input);
 }
@@ -102,15 +103,15 @@ make_datagram(uint8_t *packet, uint32_t qpn, input_t *input)
 
     put_bth(packet, SMCR_UD_SEND_ONLY + (how & 0x80 ? 1 : 0), qpn, how & 0x0f);
     put_number(packet + 17, 3, qpns[how >> 4 & 7]);
-    return SMCR_BTH_LENGTH + SMCR_DETH_LENGTH + input_part(input, how & 0x03).left;
+    return SMCR_IB_BTH_LENGTH + SMCR_IB_DETH_LENGTH + input_part(input, how & 0x03).left;
 }
 
 static size_t
 make_notification(uint8_t *packet, uint32_t qpn)
 {
-    put_bth(packet, SMCR_ROCE_CNP, qpn, 0);
+    put_bth(packet, SMCR_IB_CNP, qpn, 0);
     packet[4] = SMCR_MASK_BTH_BECN;
-    return SMCR_BTH_LENGTH + 16;
+    return SMCR_IB_BTH_LENGTH + 16;
 }
 
 /* A message of communication management: the server is the host with the higher number. */
@@ -118,9 +119,10 @@ static size_t
 make_message(uint8_t *packet, const frames_headers_t *headers, uint32_t qpn, input_t *input)
 {
     static const uint8_t attributes[] = {
-        SMCR_CM_REQ, SMCR_CM_REP, SMCR_CM_RTU, SMCR_CM_DREQ, SMCR_CM_DREP, SMCR_CM_REQ,
-        SMCR_CM_REP, SMCR_CM_DREQ, SMCR_CM_REJ, SMCR_CM_MRA, SMCR_CM_SIDR_REQ, SMCR_CM_SIDR_REP,
-        SMCR_CM_LAP, SMCR_CM_APR, SMCR_CM_REQ, SMCR_CM_REP};
+        SMCR_IB_CM_REQ,  SMCR_IB_CM_REP, SMCR_IB_CM_RTU,      SMCR_IB_CM_DREQ,
+        SMCR_IB_CM_DREP, SMCR_IB_CM_REQ, SMCR_IB_CM_REP,      SMCR_IB_CM_DREQ,
+        SMCR_IB_CM_REJ,  SMCR_IB_CM_MRA, SMCR_IB_CM_SIDR_REQ, SMCR_IB_CM_SIDR_REP,
+        SMCR_IB_CM_LAP,  SMCR_IB_CM_APR, SMCR_IB_CM_REQ,      SMCR_IB_CM_REP};
     uint8_t how = input_byte(input), numbers = input_byte(input);
     bool server = (headers->from > headers->to) != ((numbers & 0x80) != 0);
     uint32_t id = 1 + (numbers & 1U);
@@ -137,10 +139,10 @@ make_message(uint8_t *packet, const frames_headers_t *headers, uint32_t qpn, inp
     };
 
     put_bth(packet, SMCR_UD_SEND_ONLY, 1, numbers);
-    put_number(packet + SMCR_BTH_LENGTH, 4, 0x80010000);
-    put_number(packet + SMCR_BTH_LENGTH + 5, 3, 1);
-    put_mad(packet + SMCR_BTH_LENGTH + SMCR_DETH_LENGTH, &fields);
-    return SMCR_BTH_LENGTH + SMCR_DETH_LENGTH + SMCR_MAD_LENGTH;
+    put_number(packet + SMCR_IB_BTH_LENGTH, 4, 0x80010000);
+    put_number(packet + SMCR_IB_BTH_LENGTH + 5, 3, 1);
+    put_mad(packet + SMCR_IB_BTH_LENGTH + SMCR_IB_DETH_LENGTH, &fields);
+    return SMCR_IB_BTH_LENGTH + SMCR_IB_DETH_LENGTH + SMCR_IB_MAD_LENGTH;
 }
 
 /* ---- frames ---- */
@@ -183,7 +185,7 @@ make(uint8_t *packet, unsigned kind, const frames_headers_t *headers, uint32_t q
 void
 rdma_send(input_t *input)
 {
-    uint8_t packet[SMCR_BTH_LENGTH + HEADERS_MAX + PAYLOAD_MAX] = {0};
+    uint8_t packet[SMCR_IB_BTH_LENGTH + HEADERS_MAX + PAYLOAD_MAX] = {0};
     uint8_t kind = input_byte(input);
     frames_headers_t headers;
 

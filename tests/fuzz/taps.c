@@ -44,7 +44,7 @@ free_object(void *entry)
 }
 
 static void
-draw_report(const smcr_report_entry_t *report, void *context _U_)
+draw_report(const smcr_entry_report_t *report, void *context _U_)
 {
     GString *text = g_string_new(NULL);
 

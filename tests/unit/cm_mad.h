@@ -56,7 +56,7 @@ static inline void
 put_reason(uint8_t *body, const mad_fields_t *fields)
 {
     body[8] = (uint8_t)(fields->answered << 6 | 0x3f);
-    if (fields->attribute == SMCR_CM_REJ)
+    if (fields->attribute == SMCR_IB_CM_REJ)
         put_number(body + 10, 2, fields->reason);
 }
 
@@ -73,26 +73,26 @@ static inline void
 put_body(uint8_t *body, const mad_fields_t *fields)
 {
     switch (fields->attribute) {
-    case SMCR_CM_REQ:
+    case SMCR_IB_CM_REQ:
         put_req(body, fields);
         break;
-    case SMCR_CM_MRA:
-    case SMCR_CM_REJ:
+    case SMCR_IB_CM_MRA:
+    case SMCR_IB_CM_REJ:
         put_reason(body, fields);
         break;
-    case SMCR_CM_REP:
+    case SMCR_IB_CM_REP:
         put_rep(body, fields);
         break;
-    case SMCR_CM_DREQ:
+    case SMCR_IB_CM_DREQ:
         put_number(body + 8, 3, fields->qpn);
         break;
-    case SMCR_CM_SIDR_REQ:
+    case SMCR_IB_CM_SIDR_REQ:
         put_number(body + 8, 8, fields->service_id);
         break;
-    case SMCR_CM_SIDR_REP:
+    case SMCR_IB_CM_SIDR_REP:
         put_sidr_rep(body, fields);
         break;
-    case SMCR_CM_LAP:
+    case SMCR_IB_CM_LAP:
         put_number(body + 12, 3, fields->qpn);
         break;
     }
@@ -103,8 +103,8 @@ static inline void
 put_mad(uint8_t mad[256], const mad_fields_t *fields)
 {
     uint8_t *body = mad + 24;
-    bool pair = fields->attribute != SMCR_CM_REQ && fields->attribute != SMCR_CM_SIDR_REQ &&
-                fields->attribute != SMCR_CM_SIDR_REP;
+    bool pair = fields->attribute != SMCR_IB_CM_REQ && fields->attribute != SMCR_IB_CM_SIDR_REQ &&
+                fields->attribute != SMCR_IB_CM_SIDR_REP;
 
     memset(mad, 0, 256);
     put_number(mad, 4, 0x01070203); /* base version, class, class version, Send */
@@ -134,7 +134,7 @@ gid_of(char device)
 static inline smcr_cm_verdict_t
 take(smcr_cm_t *cm, uint32_t frame, const char *route, const mad_fields_t *fields, bool received)
 {
-    uint8_t mad[SMCR_MAD_LENGTH];
+    uint8_t mad[SMCR_IB_MAD_LENGTH];
     smcr_cm_message_t message;
     smcr_cm_packet_t packet = {
         {frame, frame}, gid_of(route[0]), gid_of(route[1]), &message, received};

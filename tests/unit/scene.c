@@ -15,7 +15,7 @@ scene_open(scene_t *scene)
 {
     memset(scene, 0, sizeof *scene);
     scene->scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
-    smcr_entry_clear(&scene->report, &smcr_report_description);
+    smcr_entry_clear(&scene->report, &smcr_entry_report_description);
 }
 
 void
@@ -34,37 +34,39 @@ void
 notice(scene_t *scene, const char *filter, int severity, uint32_t frame)
 {
     g_assert_cmpuint(scene->notice_count, <, MOST_NOTICES);
-    scene->notices[scene->notice_count++] = (smcr_notice_t){
+    scene->notices[scene->notice_count++] = (smcr_figure_notice_t){
         .filter = filter, .severity = severity, .text = filter, .count = 1, .first = at(frame)};
 }
 
-smcr_connection_entry_t *
+smcr_entry_connection_t *
 connection(scene_t *scene)
 {
-    smcr_list_t *list = &scene->report.connections;
-    smcr_connection_entry_t *conn = smcr_list_add(list, scene->scope, &smcr_connection_description);
+    smcr_figure_list_t *list = &scene->report.connections;
+    smcr_entry_connection_t *conn =
+        smcr_figure_list_add(list, scene->scope, &smcr_entry_connection_description);
 
     conn->stream = conn->tcp_stream = list->length - 1;
-    conn->client = (smcr_endpoint_entry_t){"10.0.0.1", 46464};
-    conn->server = (smcr_endpoint_entry_t){"10.0.0.2", 8080};
+    conn->client = (smcr_entry_endpoint_t){"10.0.0.1", 46464};
+    conn->server = (smcr_entry_endpoint_t){"10.0.0.2", 8080};
     conn->link_group = 0;
-    conn->outcome = SMCR_OUTCOME_SMCR;
-    conn->close = SMCR_CLOSE_NORMAL;
+    conn->outcome = SMCR_FIGURE_OUTCOME_SMCR;
+    conn->close = SMCR_FIGURE_CLOSE_NORMAL;
     conn->first_frame = at(1);
     conn->last_frame = at(101);
     return conn;
 }
 
-smcr_rdma_entry_t *
+smcr_entry_rdma_t *
 flow(scene_t *scene, const char *src, const char *dst)
 {
-    smcr_list_t *list = &scene->report.rdma_flows;
-    smcr_rdma_entry_t *entry = smcr_list_add(list, scene->scope, &smcr_rdma_description);
+    smcr_figure_list_t *list = &scene->report.rdma_flows;
+    smcr_entry_rdma_t *entry =
+        smcr_figure_list_add(list, scene->scope, &smcr_entry_rdma_description);
 
     entry->index = list->length - 1;
     entry->src = src;
     entry->dst = dst;
-    entry->kind = SMCR_FLOW_SMCR;
+    entry->kind = SMCR_FIGURE_FLOW_SMCR;
     entry->packets = 1000;
     entry->first_frame = at(10);
     entry->last_frame = at(100);
@@ -83,28 +85,28 @@ pair(scene_t *scene)
     return pair;
 }
 
-smcr_link_entry_t *
+smcr_entry_link_t *
 link_of_group(scene_t *scene, uint64_t number)
 {
-    smcr_list_t *groups = &scene->report.link_groups;
-    smcr_link_group_entry_t *group;
-    smcr_link_entry_t *link;
+    smcr_figure_list_t *groups = &scene->report.link_groups;
+    smcr_entry_link_group_t *group;
+    smcr_entry_link_t *link;
 
     if (!groups->length)
-        smcr_list_add(groups, scene->scope, &smcr_link_group_description);
+        smcr_figure_list_add(groups, scene->scope, &smcr_entry_link_group_description);
     group = groups->entries[0];
     group->index = 0;
-    link = smcr_list_add(&group->links, scene->scope, &smcr_link_description);
+    link = smcr_figure_list_add(&group->links, scene->scope, &smcr_entry_link_description);
     link->number = number;
-    link->state = SMCR_STATUS_ACTIVE;
+    link->state = SMCR_FIGURE_STATUS_ACTIVE;
     return link;
 }
 
 void
-use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_t frame)
+use_link(scene_t *scene, smcr_entry_connection_t *conn, uint64_t number, uint32_t frame)
 {
-    smcr_conn_link_entry_t *use =
-        smcr_list_add(&conn->links, scene->scope, &smcr_conn_link_description);
+    smcr_entry_conn_link_t *use =
+        smcr_figure_list_add(&conn->links, scene->scope, &smcr_entry_conn_link_description);
 
     use->number = number;
     use->from_frame = at(frame);
@@ -113,15 +115,15 @@ use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_
 void
 fall_back(scene_t *scene, uint64_t code, uint32_t frame)
 {
-    smcr_connection_entry_t *conn = connection(scene);
+    smcr_entry_connection_t *conn = connection(scene);
 
-    conn->outcome = SMCR_OUTCOME_FALLBACK;
-    conn->fallback = wmem_new0(scene->scope, smcr_conn_fallback_entry_t);
-    *conn->fallback = (smcr_conn_fallback_entry_t){NULL, code, SMCR_ROLE_SERVER, at(frame)};
+    conn->outcome = SMCR_FIGURE_OUTCOME_FALLBACK;
+    conn->fallback = wmem_new0(scene->scope, smcr_entry_conn_fallback_t);
+    *conn->fallback = (smcr_entry_conn_fallback_t){NULL, code, SMCR_FIGURE_ROLE_SERVER, at(frame)};
 }
 
 void
-lose(smcr_rdma_entry_t *data)
+lose(smcr_entry_rdma_t *data)
 {
     data->repeated = 30;
     data->repeated_after.nak = 20;
@@ -129,7 +131,7 @@ lose(smcr_rdma_entry_t *data)
 }
 
 static void
-check_entry(const smcr_finding_entry_t *finding)
+check_entry(const smcr_entry_finding_t *finding)
 {
     g_assert_nonnull(finding->text);
     g_assert_true(g_utf8_validate(finding->text, -1, NULL));
@@ -147,10 +149,10 @@ scene_findings(void (*play)(scene_t *scene))
     play(&scene);
     smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
     for (uint32_t i = 0; i < scene.report.findings.length; i++) {
-        const smcr_finding_entry_t *finding = scene.report.findings.entries[i];
+        const smcr_entry_finding_t *finding = scene.report.findings.entries[i];
         check_entry(finding);
         g_string_append_printf(found, "%s%s %s %" G_GUINT64_FORMAT, i ? ", " : "",
-                               smcr_severity_words[finding->severity], finding->kind,
+                               smcr_figure_severity_words[finding->severity], finding->kind,
                                finding->count);
     }
     scene_close(&scene);

@@ -21,14 +21,14 @@
 
 typedef struct {
     wmem_allocator_t *scope;
-    smcr_report_entry_t report;
-    smcr_notice_t notices[MOST_NOTICES];
+    smcr_entry_report_t report;
+    smcr_figure_notice_t notices[MOST_NOTICES];
     uint32_t notice_count;
 } scene_t;
 
 /* A flow of data, and the one that comes back. */
 typedef struct {
-    smcr_rdma_entry_t *data, *answers;
+    smcr_entry_rdma_t *data, *answers;
 } pair_t;
 
 void scene_open(scene_t *scene);
@@ -41,25 +41,25 @@ smcr_when_t at(uint32_t frame);
 void notice(scene_t *scene, const char *filter, int severity, uint32_t frame);
 
 /* A connection of ten seconds that was closed. */
-smcr_connection_entry_t *connection(scene_t *scene);
+smcr_entry_connection_t *connection(scene_t *scene);
 
 /* A connection that falls back to TCP. */
 void fall_back(scene_t *scene, uint64_t code, uint32_t frame);
 
 /* A flow of SMC-R with 1000 packets. */
-smcr_rdma_entry_t *flow(scene_t *scene, const char *src, const char *dst);
+smcr_entry_rdma_t *flow(scene_t *scene, const char *src, const char *dst);
 
 /* Flows of 10.0.0.1 and 10.0.0.2 to each other. */
 pair_t pair(scene_t *scene);
 
 /* 30 packets of the flow are lost and sent again. */
-void lose(smcr_rdma_entry_t *data);
+void lose(smcr_entry_rdma_t *data);
 
 /* A link of link group 0. */
-smcr_link_entry_t *link_of_group(scene_t *scene, uint64_t number);
+smcr_entry_link_t *link_of_group(scene_t *scene, uint64_t number);
 
 /* The connection goes over this link from a frame on. */
-void use_link(scene_t *scene, smcr_connection_entry_t *conn, uint64_t number, uint32_t frame);
+void use_link(scene_t *scene, smcr_entry_connection_t *conn, uint64_t number, uint32_t frame);
 
 /* Plays a scene and writes what is found: "warn loss 30, note slow_reader 1". g_free() frees it. */
 char *scene_findings(void (*play)(scene_t *scene));

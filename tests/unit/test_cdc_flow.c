@@ -88,7 +88,7 @@ static void
 add_second_link(capture_t *capture, const smcr_conn_t *conn)
 {
     smcr_link_t *link = smcr_link_new(capture->state, conn->lgr);
-    smcr_qp_key_t keys[] = {CLIENT_2, SERVER_2};
+    smcr_ib_qp_key_t keys[] = {CLIENT_2, SERVER_2};
 
     for (int side = 0; side < 2; side++)
         smcr_qp_set(capture->state, link, side, &keys[side], SMCR_GROUND_CLC);
@@ -131,7 +131,7 @@ test_case(gconstpointer data)
         play_step(&capture, conn, step);
         g_assert_cmpstr(events(&capture), ==, step->events);
         g_assert_true(capture.record.conn == conn);
-        g_assert_cmpint(capture.record.kind, ==, SMCR_PACKET_CDC);
+        g_assert_cmpint(capture.record.kind, ==, SMCR_RECORD_CDC);
         g_assert_cmpint(capture.record.direction, ==, step->side == SERVER);
         g_assert_cmpuint(capture.record.link->index, ==, step->on_second);
         if (step->behind_gap)
@@ -175,9 +175,9 @@ test_incomplete(void)
     capture_open(&capture);
     first_contact(&capture);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), AUTO_PSN,
-         (smcr_roce_t){.opcode = SMCR_RC_SEND_ONLY});
+         (smcr_ib_headers_t){.opcode = SMCR_RC_SEND_ONLY});
     smcr_state_cdc(&capture.arrival, &cdc);
-    g_assert_cmpint(capture.record.kind, ==, SMCR_PACKET_CDC);
+    g_assert_cmpint(capture.record.kind, ==, SMCR_RECORD_CDC);
     g_assert_null(capture.record.conn);
     capture_close(&capture);
 }
@@ -227,7 +227,7 @@ static void
 begin_late(capture_t *capture)
 {
     smcr_llc_t llc = {.type = SMCR_LLC_CONFIRM_LINK};
-    smcr_qp_key_t server = qp_of_side(SERVER);
+    smcr_ib_qp_key_t server = qp_of_side(SERVER);
 
     memcpy(llc.u.confirm_link.gid, server.gid, SMCR_GID_LENGTH);
     llc.u.confirm_link.qpn = server.qpn;

@@ -62,7 +62,7 @@ play_letter(scene_t *scene, char letter)
 }
 
 static bool
-never(const smcr_state_t *state, const smcr_claim_t *claim)
+never(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     (void)state;
     (void)claim;
@@ -81,14 +81,14 @@ test_case(gconstpointer data)
     for (size_t at = 0; at < last; at++)
         play_letter(&scene, cases[i].flow[at]);
     smcr_point_t before = smcr_point_now(&scene.link->qp[CLIENT]);
-    smcr_claim_t later = {.has_come = never, .count = 1, .points = &before};
+    smcr_doubt_proof_t later = {.has_come = never, .count = 1, .points = &before};
     for (size_t at = last; at < length; at++)
         play_letter(&scene, cases[i].flow[at]);
     const smcr_arrival_t *arrival = &scene.capture.arrival;
     g_assert_cmpint(smcr_doubt_link(arrival, scene.link).kind, ==, cases[i].link);
     g_assert_cmpint(smcr_doubt_group(arrival, scene.conn->lgr).kind, ==, cases[i].link);
     g_assert_cmpint(smcr_doubt_since(arrival, &confirmed).kind, ==, cases[i].since);
-    g_assert_true(smcr_claim_holds(scene.capture.state, &later) == cases[i].holds);
+    g_assert_true(smcr_doubt_proof_holds(scene.capture.state, &later) == cases[i].holds);
     capture_close(&scene.capture);
 }
 
@@ -102,7 +102,7 @@ test_other_doubts(void)
     begin(&scene);
     smcr_lgr_t *lgr = scene.conn->lgr;
     const smcr_arrival_t *arrival = &scene.capture.arrival;
-    g_assert_true(smcr_lgr_has_conns(lgr));
+    g_assert_true(smcr_doubt_lgr_has_conns(lgr));
     smcr_link_t *second = smcr_link_new(scene.capture.state, lgr);
     g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_ABSENT);
     second->state = SMCR_LINK_REJECTED;
@@ -110,9 +110,9 @@ test_other_doubts(void)
     lgr->from_start = false;
     g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_START);
     smcr_conn_join(smcr_conn_new(scene.capture.state), lgr);
-    g_assert_false(smcr_lgr_has_conns(lgr));
+    g_assert_false(smcr_doubt_lgr_has_conns(lgr));
     g_assert_cmpint(smcr_doubt_message(arrival).kind, ==, SMCR_DOUBT_NONE);
-    scene.capture.record.fate = SMCR_FATE_WAIT;
+    scene.capture.record.fate = SMCR_FLOW_FATE_WAIT;
     g_assert_cmpint(smcr_doubt_message(arrival).kind, ==, SMCR_DOUBT_FATE);
     capture_close(&scene.capture);
 }
@@ -121,7 +121,7 @@ test_other_doubts(void)
 static void
 test_breach(void)
 {
-    static const smcr_claim_t claim = {.has_come = never};
+    static const smcr_doubt_proof_t claim = {.has_come = never};
     scene_t scene;
 
     begin(&scene);
@@ -181,11 +181,11 @@ test_many_connections(void)
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         smcr_conn_t *conn = smcr_conn_new(scene.capture.state);
         smcr_conn_join(conn, lgr);
-        g_assert_false(smcr_lgr_has_conns(lgr));
+        g_assert_false(smcr_doubt_lgr_has_conns(lgr));
         conn->decline_frame = conn->side[i % 2].closed_frame = 1;
         smcr_conn_take_clc(conn);
         smcr_conn_take_clc(conn);
-        g_assert_true(smcr_lgr_has_conns(lgr));
+        g_assert_true(smcr_doubt_lgr_has_conns(lgr));
     }
     g_assert_true(smcr_conn_open(&lgr->open) == scene.conn);
     for (const smcr_conn_t *conn = lgr->open; conn; conn = conn->next_open)

@@ -119,7 +119,7 @@ static const struct {
 static void
 play_step(capture_t *capture, smcr_conn_t *const *conns, const step_t *step)
 {
-    smcr_qp_key_t key = key_of(step->host, step->qpn);
+    smcr_ib_qp_key_t key = key_of(step->host, step->qpn);
     smcr_clc_accept_t message = {
         .peer_id = {step->host}, .qpn = step->qpn, .rkey = step->number, .rmb_index = 1,
         .token = step->number, .va = CLIENT_VA, .sizes = 0x03,

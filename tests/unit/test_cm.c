@@ -22,7 +22,7 @@ enum {
     REJ_TIMEOUT, /* with reason 4 */
 };
 
-/* As enum smcr_cm_state */
+/* As enum smcr_ib_cm_state */
 enum {
     NONE = -1, IDLE, LISTEN, REQ_SENT, REQ_RCVD, MRA_REQ_SENT, MRA_REQ_RCVD, REP_SENT, REP_RCVD,
     MRA_REP_SENT, MRA_REP_RCVD, ESTABLISHED, DREQ_SENT, DREQ_RCVD, TIMEWAIT, SIDR_REQ_SENT,

@@ -20,11 +20,11 @@
 static smcr_cm_conn_t *
 open_conn(smcr_cm_t *cm, uint32_t frame, uint32_t id, uint32_t qpn)
 {
-    mad_fields_t req = {.attribute = SMCR_CM_REQ, .tid = id, .local_id = id, .qpn = qpn,
+    mad_fields_t req = {.attribute = SMCR_IB_CM_REQ, .tid = id, .local_id = id, .qpn = qpn,
                         .psn = 0x123456, .service_id = 0x0000000001061234};
-    mad_fields_t rep = {.attribute = SMCR_CM_REP, .tid = id, .local_id = ~id, .remote_id = id,
+    mad_fields_t rep = {.attribute = SMCR_IB_CM_REP, .tid = id, .local_id = ~id, .remote_id = id,
                         .qpn = qpn + 1, .psn = 0x654321};
-    mad_fields_t rtu = {.attribute = SMCR_CM_RTU, .tid = id, .local_id = id, .remote_id = ~id};
+    mad_fields_t rtu = {.attribute = SMCR_IB_CM_RTU, .tid = id, .local_id = id, .remote_id = ~id};
 
     take(cm, frame, "ab", &req, true);
     take(cm, frame + 1, "ba", &rep, true);
@@ -47,12 +47,12 @@ test_told(void)
     g_assert_cmphex(conn->ends[1].qpn, ==, 0x101);
     g_assert_cmphex(conn->ends[0].psn, ==, 0x654321); /* what the server asked for */
     g_assert_cmphex(conn->ends[1].psn, ==, 0x123456);
-    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_CM_REQ), ==, 1);
-    g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_CM_REP), ==, 2);
-    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_CM_REP), ==, 0);
-    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_CM_RTU), ==, 3);
-    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_CM_SIDR_REQ), ==, 0);
-    g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_CM_DREQ), ==, 0);
+    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_IB_CM_REQ), ==, 1);
+    g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_IB_CM_REP), ==, 2);
+    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_IB_CM_REP), ==, 0);
+    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_IB_CM_RTU), ==, 3);
+    g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_IB_CM_SIDR_REQ), ==, 0);
+    g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_IB_CM_DREQ), ==, 0);
     smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
@@ -62,14 +62,14 @@ test_rejected(void)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_cm_t *cm = smcr_cm_new(scope);
-    mad_fields_t req = {.attribute = SMCR_CM_REQ, .tid = 1, .local_id = 5, .qpn = 6,
+    mad_fields_t req = {.attribute = SMCR_IB_CM_REQ, .tid = 1, .local_id = 5, .qpn = 6,
                         .service_id = 7};
-    mad_fields_t rej = {.attribute = SMCR_CM_REJ, .tid = 1, .remote_id = 5, .reason = 8};
+    mad_fields_t rej = {.attribute = SMCR_IB_CM_REJ, .tid = 1, .remote_id = 5, .reason = 8};
 
     g_assert_false(take(cm, 1, "ab", &req, true).conn->rejected);
     smcr_cm_conn_t *conn = take(cm, 2, "ba", &rej, true).conn;
     g_assert_true(conn->rejected && !conn->port_known);
-    g_assert_cmpuint(conn->reason, ==, SMCR_CM_REASON_INVALID_SERVICE_ID);
+    g_assert_cmpuint(conn->reason, ==, SMCR_IB_CM_REASON_INVALID_SERVICE_ID);
     g_assert_cmpuint(conn->ends[1].id, ==, 0);
     smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
@@ -80,16 +80,16 @@ test_sidr(void)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_cm_t *cm = smcr_cm_new(scope);
-    mad_fields_t req = {.attribute = SMCR_CM_SIDR_REQ, .tid = 1, .local_id = 5,
+    mad_fields_t req = {.attribute = SMCR_IB_CM_SIDR_REQ, .tid = 1, .local_id = 5,
                         .service_id = 0x1111234};
-    mad_fields_t rep = {.attribute = SMCR_CM_SIDR_REP, .tid = 1, .local_id = 5, .qpn = 0x77};
-    mad_fields_t none = {.attribute = SMCR_CM_SIDR_REP, .tid = 2, .local_id = 6, .status = 1};
+    mad_fields_t rep = {.attribute = SMCR_IB_CM_SIDR_REP, .tid = 1, .local_id = 5, .qpn = 0x77};
+    mad_fields_t none = {.attribute = SMCR_IB_CM_SIDR_REP, .tid = 2, .local_id = 6, .status = 1};
 
     take(cm, 1, "ab", &req, true);
     smcr_cm_conn_t *conn = take(cm, 2, "ba", &rep, true).conn;
     g_assert_true(conn->sidr && conn->port_known);
     g_assert_true(smcr_cm_of_qp(cm, gid_of('b'), 0x77) == conn);
-    g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_CM_SIDR_REP), ==, 2);
+    g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_IB_CM_SIDR_REP), ==, 2);
     req.local_id = 6;
     req.tid = 2;
     take(cm, 3, "ab", &req, true);
@@ -105,7 +105,7 @@ test_nobody(void)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_cm_t *cm = smcr_cm_new(scope);
-    mad_fields_t rej = {.attribute = SMCR_CM_REJ}, req = {.attribute = SMCR_CM_REQ, .qpn = 5};
+    mad_fields_t rej = {.attribute = SMCR_IB_CM_REJ}, req = {.attribute = SMCR_IB_CM_REQ, .qpn = 5};
 
     g_assert_null(take(cm, 1, "ab", &rej, true).conn);
     g_assert_null(take(cm, 2, "ab", &req, true).conn);
@@ -147,7 +147,7 @@ test_queue_pair_of_dreq(void)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_cm_t *cm = smcr_cm_new(scope);
-    mad_fields_t dreq = {.attribute = SMCR_CM_DREQ, .tid = 1, .local_id = 5, .remote_id = 6,
+    mad_fields_t dreq = {.attribute = SMCR_IB_CM_DREQ, .tid = 1, .local_id = 5, .remote_id = 6,
                          .qpn = 0x101};
     smcr_cm_conn_t *late = take(cm, 1, "ab", &dreq, true).conn;
 

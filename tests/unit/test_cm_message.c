@@ -20,15 +20,16 @@ static const struct {
     uint8_t attribute;
     size_t needed;
 } lengths[] = {
-    {SMCR_CM_REQ, 120},     {SMCR_CM_MRA, 34},      {SMCR_CM_REJ, 36}, {SMCR_CM_REP, 52},
-    {SMCR_CM_RTU, 32},      {SMCR_CM_DREQ, 35},     {SMCR_CM_DREP, 32},
-    {SMCR_CM_SIDR_REQ, 40}, {SMCR_CM_SIDR_REP, 48}, {SMCR_CM_LAP, 39}, {SMCR_CM_APR, 32},
+    {SMCR_IB_CM_REQ, 120}, {SMCR_IB_CM_MRA, 34},      {SMCR_IB_CM_REJ, 36},
+    {SMCR_IB_CM_REP, 52},  {SMCR_IB_CM_RTU, 32},      {SMCR_IB_CM_DREQ, 35},
+    {SMCR_IB_CM_DREP, 32}, {SMCR_IB_CM_SIDR_REQ, 40}, {SMCR_IB_CM_SIDR_REP, 48},
+    {SMCR_IB_CM_LAP, 39},  {SMCR_IB_CM_APR, 32},
 };
 
 static smcr_cm_message_t
 parse(mad_fields_t fields)
 {
-    uint8_t mad[SMCR_MAD_LENGTH];
+    uint8_t mad[SMCR_IB_MAD_LENGTH];
     smcr_cm_message_t message;
 
     fields.tid = TID;
@@ -39,8 +40,8 @@ parse(mad_fields_t fields)
     g_assert_cmphex(message.tid, ==, TID);
     g_assert_cmphex(message.local_id, ==, 0x11121314);
     g_assert_cmphex(message.attribute, ==, fields.attribute);
-    bool pair = fields.attribute != SMCR_CM_REQ && fields.attribute != SMCR_CM_SIDR_REQ &&
-                fields.attribute != SMCR_CM_SIDR_REP;
+    bool pair = fields.attribute != SMCR_IB_CM_REQ && fields.attribute != SMCR_IB_CM_SIDR_REQ &&
+                fields.attribute != SMCR_IB_CM_SIDR_REP;
     g_assert_cmphex(message.remote_id, ==, pair ? 0x21222324 : 0);
     return message;
 }
@@ -48,7 +49,7 @@ parse(mad_fields_t fields)
 static void
 test_req(void)
 {
-    smcr_cm_message_t message = parse((mad_fields_t){.attribute = SMCR_CM_REQ, .qpn = 0x313233,
+    smcr_cm_message_t message = parse((mad_fields_t){.attribute = SMCR_IB_CM_REQ, .qpn = 0x313233,
         .psn = 0x414243, .service_id = 0x00000000013f5152});
 
     g_assert_true(message.has_qpn && message.has_psn && message.has_service);
@@ -62,14 +63,14 @@ test_req(void)
 static void
 test_rep(void)
 {
-    uint8_t mad[SMCR_MAD_LENGTH];
-    smcr_cm_message_t message = parse((mad_fields_t){.attribute = SMCR_CM_REP, .qpn = 0xfffffe,
+    uint8_t mad[SMCR_IB_MAD_LENGTH];
+    smcr_cm_message_t message = parse((mad_fields_t){.attribute = SMCR_IB_CM_REP, .qpn = 0xfffffe,
                                                      .psn = 0x800001});
 
     g_assert_true(message.has_qpn && message.has_psn && !message.has_service);
     g_assert_cmphex(message.qpn, ==, 0xfffffe);
     g_assert_cmphex(message.starting_psn, ==, 0x800001);
-    put_mad(mad, &(mad_fields_t){.attribute = SMCR_CM_REP}); /* of an XRC connection */
+    put_mad(mad, &(mad_fields_t){.attribute = SMCR_IB_CM_REP}); /* of an XRC connection */
     put_number(mad + 24 + 16, 3, 0x778899);
     g_assert_true(smcr_cm_message_parse(&message, mad, sizeof mad));
     g_assert_cmphex(message.qpn, ==, 0x778899);
@@ -78,24 +79,24 @@ test_rep(void)
 static void
 test_others(void)
 {
-    smcr_cm_message_t message = parse((mad_fields_t){.attribute = SMCR_CM_MRA, .answered = 1});
+    smcr_cm_message_t message = parse((mad_fields_t){.attribute = SMCR_IB_CM_MRA, .answered = 1});
 
-    g_assert_cmpuint(message.answered, ==, SMCR_CM_ANSWERS_REP);
-    message = parse((mad_fields_t){.attribute = SMCR_CM_REJ, .answered = 2, .reason = 0x010a});
-    g_assert_cmpuint(message.answered, ==, SMCR_CM_ANSWERS_OTHER);
+    g_assert_cmpuint(message.answered, ==, SMCR_IB_CM_ANSWERS_REP);
+    message = parse((mad_fields_t){.attribute = SMCR_IB_CM_REJ, .answered = 2, .reason = 0x010a});
+    g_assert_cmpuint(message.answered, ==, SMCR_IB_CM_ANSWERS_OTHER);
     g_assert_cmphex(message.reason, ==, 0x010a);
-    message = parse((mad_fields_t){.attribute = SMCR_CM_DREQ, .qpn = 0xabcdef});
+    message = parse((mad_fields_t){.attribute = SMCR_IB_CM_DREQ, .qpn = 0xabcdef});
     g_assert_true(message.has_remote_qpn && !message.has_qpn);
     g_assert_cmphex(message.remote_qpn, ==, 0xabcdef);
-    message = parse((mad_fields_t){.attribute = SMCR_CM_LAP, .qpn = 0xabcdef});
+    message = parse((mad_fields_t){.attribute = SMCR_IB_CM_LAP, .qpn = 0xabcdef});
     g_assert_cmphex(message.remote_qpn, ==, 0xabcdef);
-    message = parse((mad_fields_t){.attribute = SMCR_CM_SIDR_REQ,
+    message = parse((mad_fields_t){.attribute = SMCR_IB_CM_SIDR_REQ,
                                      .service_id = 0x0100000001061234});
     g_assert_true(message.has_service && !message.has_port && !message.has_qpn);
-    message = parse((mad_fields_t){.attribute = SMCR_CM_SIDR_REP, .qpn = 0x123456, .status = 5});
+    message = parse((mad_fields_t){.attribute = SMCR_IB_CM_SIDR_REP, .qpn = 0x123456, .status = 5});
     g_assert_true(message.has_qpn);
     g_assert_cmphex(message.qpn, ==, 0x123456);
-    g_assert_cmpuint(message.status, ==, SMCR_CM_SIDR_UNSUPPORTED_VERSION);
+    g_assert_cmpuint(message.status, ==, SMCR_IB_CM_SIDR_UNSUPPORTED_VERSION);
 }
 
 /* Cut at every length; the bytes are where a tool sees each that is read behind the end. */
@@ -103,7 +104,7 @@ static void
 test_cut(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(lengths); i++) {
-        uint8_t mad[SMCR_MAD_LENGTH];
+        uint8_t mad[SMCR_IB_MAD_LENGTH];
         smcr_cm_message_t message;
         put_mad(mad, &(mad_fields_t){.attribute = lengths[i].attribute, .tid = TID, .qpn = 1});
         for (size_t length = 0; length <= sizeof mad; length++) {
@@ -127,9 +128,9 @@ test_none(void)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(bytes); i++) {
-        uint8_t mad[SMCR_MAD_LENGTH];
+        uint8_t mad[SMCR_IB_MAD_LENGTH];
         smcr_cm_message_t message;
-        put_mad(mad, &(mad_fields_t){.attribute = SMCR_CM_RTU});
+        put_mad(mad, &(mad_fields_t){.attribute = SMCR_IB_CM_RTU});
         g_assert_true(smcr_cm_message_parse(&message, mad, sizeof mad));
         mad[bytes[i].at] = bytes[i].value;
         g_assert_false(smcr_cm_message_parse(&message, mad, sizeof mad));
@@ -141,16 +142,16 @@ test_none(void)
 static void
 test_digest(void)
 {
-    uint8_t mad[SMCR_MAD_LENGTH + 1];
+    uint8_t mad[SMCR_IB_MAD_LENGTH + 1];
     smcr_cm_message_t message, other;
 
-    put_mad(mad, &(mad_fields_t){.attribute = SMCR_CM_DREP, .tid = TID});
-    mad[SMCR_MAD_LENGTH] = 0;
-    g_assert_true(smcr_cm_message_parse(&message, mad, SMCR_MAD_LENGTH));
-    for (unsigned i = SMCR_MAD_HEADER_LENGTH; i < sizeof mad; i++) {
+    put_mad(mad, &(mad_fields_t){.attribute = SMCR_IB_CM_DREP, .tid = TID});
+    mad[SMCR_IB_MAD_LENGTH] = 0;
+    g_assert_true(smcr_cm_message_parse(&message, mad, SMCR_IB_MAD_LENGTH));
+    for (unsigned i = SMCR_IB_MAD_HEADER_LENGTH; i < sizeof mad; i++) {
         mad[i] ^= 1;
         g_assert_true(smcr_cm_message_parse(&other, mad, sizeof mad));
-        g_assert_cmpint(other.digest == message.digest, ==, i == SMCR_MAD_LENGTH);
+        g_assert_cmpint(other.digest == message.digest, ==, i == SMCR_IB_MAD_LENGTH);
         mad[i] ^= 1;
     }
 }

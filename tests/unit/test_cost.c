@@ -62,7 +62,7 @@ begin(capture_t *capture, unsigned i)
     play_cdc(capture, SERVER, (smcr_cdc_t){.seq = 2, .token = CLIENT_TOKEN,
                                            .cons = {0, cases[i].read}});
     if (cases[i].lossy) {
-        smcr_qp_key_t target = qp_of_side(CLIENT);
+        smcr_ib_qp_key_t target = qp_of_side(CLIENT);
         smcr_qp_find(capture->state, &target)->traffic.flow.in_order++;
         play_llc(capture, SERVER, (smcr_llc_t){.type = SMCR_LLC_TEST_LINK});
     }
@@ -130,8 +130,8 @@ static void
 test_silence(gconstpointer data)
 {
     unsigned i = GPOINTER_TO_UINT(data);
-    smcr_qp_key_t target = qp_of_side(SERVER);
-    smcr_roce_t ping = {.opcode = SMCR_RC_SEND_ONLY};
+    smcr_ib_qp_key_t target = qp_of_side(SERVER);
+    smcr_ib_headers_t ping = {.opcode = SMCR_RC_SEND_ONLY};
     capture_t capture;
 
     begin(&capture, i);

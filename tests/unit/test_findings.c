@@ -28,18 +28,19 @@ fallback(scene_t *scene)
 static void
 no_option(scene_t *scene)
 {
-    connection(scene)->outcome = SMCR_OUTCOME_TCP;
+    connection(scene)->outcome = SMCR_FIGURE_OUTCOME_TCP;
 }
 
 static void
 confirm_link_timeout(scene_t *scene)
 {
-    smcr_fallback_entry_t *sum;
+    smcr_entry_fallback_t *sum;
 
     fallback(scene);
     for (unsigned i = 0; i < 2; i++)
-        ((smcr_connection_entry_t *)scene->report.connections.entries[i])->fallback->code = TIMEOUT;
-    sum = smcr_list_add(&scene->report.fallbacks, scene->scope, &smcr_fallback_description);
+        ((smcr_entry_connection_t *)scene->report.connections.entries[i])->fallback->code = TIMEOUT;
+    sum = smcr_figure_list_add(&scene->report.fallbacks, scene->scope,
+                               &smcr_entry_fallback_description);
     sum->code = TIMEOUT;
     sum->count = 2;
     notice(scene, "smcr.no_response", NOTE, 9);
@@ -63,7 +64,7 @@ static void
 rare_loss(scene_t *scene)
 {
     loss(scene);
-    ((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->packets = 3000000;
+    ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->packets = 3000000;
 }
 
 /* Nobody asked for it, and no timer ran out. */
@@ -77,7 +78,7 @@ lone_repeat(scene_t *scene)
 }
 
 static void
-wait_for_reader(smcr_connection_entry_t *conn, uint64_t seconds)
+wait_for_reader(smcr_entry_connection_t *conn, uint64_t seconds)
 {
     conn->client_to_server.blocked_count = 173;
     conn->client_to_server.blocked_s = seconds * SECOND;
@@ -95,7 +96,7 @@ slow_reader(scene_t *scene)
 static void
 short_wait(scene_t *scene)
 {
-    smcr_connection_entry_t *conn = connection(scene);
+    smcr_entry_connection_t *conn = connection(scene);
 
     conn->client_to_server.window_full_count = 3;
     conn->client_to_server.window_full_s = SECOND / 100;
@@ -107,19 +108,19 @@ loss_stops_writer(scene_t *scene)
 {
     slow_reader(scene);
     loss(scene);
-    ((smcr_connection_entry_t *)scene->report.connections.entries[0])
+    ((smcr_entry_connection_t *)scene->report.connections.entries[0])
         ->client_to_server.repeated_packets = 30;
 }
 
 static void
 lost_link(scene_t *scene)
 {
-    smcr_connection_entry_t *conn = connection(scene);
-    smcr_link_entry_t *lost;
+    smcr_entry_connection_t *conn = connection(scene);
+    smcr_entry_link_t *lost;
 
     link_of_group(scene, 1);
     lost = link_of_group(scene, 2);
-    lost->state = SMCR_STATUS_DELETED;
+    lost->state = SMCR_FIGURE_STATUS_DELETED;
     lost->delete_reason = "lost path";
     lost->deleted_frame = at(50);
     lost->moved_from = 1;
@@ -139,15 +140,15 @@ dead_peer(scene_t *scene)
     flows.answers->last_frame = at(20);
     notice(scene, "smcr.packet_retransmitted", NOTE, 25);
     notice(scene, "smcr.peer_silent", WARN, 30);
-    connection(scene)->close = SMCR_CLOSE_RESET;
+    connection(scene)->close = SMCR_FIGURE_CLOSE_RESET;
 }
 
 static void
 aborted(scene_t *scene)
 {
-    smcr_connection_entry_t *conn = connection(scene);
+    smcr_entry_connection_t *conn = connection(scene);
 
-    conn->close = SMCR_CLOSE_ABORT;
+    conn->close = SMCR_FIGURE_CLOSE_ABORT;
     conn->client_to_server.unread_bytes = 20000;
     notice(scene, "smcr.conn.aborted", WARN, 49);
 }
@@ -179,7 +180,7 @@ damaged(scene_t *scene)
 
     lose(flows.data);
     flows.answers->nak.psn_sequence = 4;
-    flows.data->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    flows.data->icrc = wmem_new0(scene->scope, smcr_entry_icrcs_t);
     flows.data->icrc->bad = 4;
     notice(scene, "smcr.nak", WARN, 20);
     notice(scene, "smcr.packet_retransmitted", NOTE, 21);
@@ -207,7 +208,7 @@ congested(scene_t *scene)
 static void
 congestion_stops_writer(scene_t *scene)
 {
-    smcr_connection_entry_t *conn = connection(scene);
+    smcr_entry_connection_t *conn = connection(scene);
 
     congested(scene);
     wait_for_reader(conn, 3);
@@ -216,7 +217,7 @@ congestion_stops_writer(scene_t *scene)
 static void
 late_start(scene_t *scene)
 {
-    connection(scene)->began_before = SMCR_YES;
+    connection(scene)->began_before = SMCR_FIGURE_YES;
     notice(scene, "smcr.conn.began_before", NOTE, 2);
     notice(scene, "smcr.cdc.token_unknown", NOTE, 2);
     notice(scene, "smcr.llc.no_request", NOTE, 3);
@@ -243,7 +244,7 @@ rule_and_format(scene_t *scene)
     notice(scene, "smcr.cdc.after_close", WARN, 30);
     notice(scene, "smcr.clc.trailer_invalid", ERROR, 40);
     scene->notices[0].group = PROTOCOL;
-    scene->notices[0].by = SMCR_ROLE_SERVER;
+    scene->notices[0].by = SMCR_FIGURE_ROLE_SERVER;
     scene->notices[1].group = MALFORMED;
 }
 
@@ -252,7 +253,7 @@ one_notice_of_two_sides(scene_t *scene)
 {
     rule_and_format(scene);
     scene->notices[1] = scene->notices[0];
-    scene->notices[1].by = SMCR_ROLE_CLIENT;
+    scene->notices[1].by = SMCR_FIGURE_ROLE_CLIENT;
 }
 
 static void
@@ -264,22 +265,22 @@ rejected(scene_t *scene)
 static void
 unfinished(scene_t *scene)
 {
-    connection(scene)->outcome = SMCR_OUTCOME_UNKNOWN;
+    connection(scene)->outcome = SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
 /* CONFIRM LINK goes out again and again. */
 static void
 failed_link(scene_t *scene)
 {
-    smcr_rdma_entry_t *data = flow(scene, "10.0.0.2", "10.0.1.1");
-    smcr_link_entry_t *link = link_of_group(scene, 2);
+    smcr_entry_rdma_t *data = flow(scene, "10.0.0.2", "10.0.1.1");
+    smcr_entry_link_t *link = link_of_group(scene, 2);
 
     data->packets = 39;
     data->repeated = data->repeated_after.unknown = 38;
     link->index = 1;
-    link->state = SMCR_STATUS_REJECTED;
+    link->state = SMCR_FIGURE_STATUS_REJECTED;
     link->added_frame = at(9);
-    smcr_numbers_add(&link->flows, scene->scope, 0);
+    smcr_figure_numbers_add(&link->flows, scene->scope, 0);
     notice(scene, "smcr.packet_retransmitted", NOTE, 29);
     notice(scene, "smcr.link.delete_asked", NOTE, 30);
     notice(scene, "smcr.no_response", NOTE, 31);
@@ -288,9 +289,9 @@ failed_link(scene_t *scene)
 static void
 unused_link(scene_t *scene)
 {
-    smcr_link_entry_t *link = link_of_group(scene, 2);
+    smcr_entry_link_t *link = link_of_group(scene, 2);
 
-    link->state = SMCR_STATUS_DELETED;
+    link->state = SMCR_FIGURE_STATUS_DELETED;
     link->delete_reason = "lost path";
     link->deleted_frame = at(36);
     notice(scene, "smcr.link.delete_asked", NOTE, 36);
@@ -321,7 +322,7 @@ late_message(scene_t *scene)
 {
     early_timer(scene);
     smcr_distribution_add(
-        &((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->completion_time_s, SECOND);
+        &((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->completion_time_s, SECOND);
 }
 
 static void
@@ -334,14 +335,15 @@ static void
 fallback_and_reset(scene_t *scene)
 {
     confirm_link_timeout(scene);
-    ((smcr_connection_entry_t *)scene->report.connections.entries[0])->close = SMCR_CLOSE_RESET;
+    ((smcr_entry_connection_t *)scene->report.connections.entries[0])->close =
+        SMCR_FIGURE_CLOSE_RESET;
     notice(scene, "tcp.flags.reset == 1", 0, 20);
 }
 
 static void
 reset(scene_t *scene)
 {
-    connection(scene)->close = SMCR_CLOSE_RESET;
+    connection(scene)->close = SMCR_FIGURE_CLOSE_RESET;
     notice(scene, "tcp.flags.reset == 1", 0, 20);
 }
 
@@ -364,7 +366,7 @@ few_marks(scene_t *scene)
 static void
 silent_end(scene_t *scene)
 {
-    connection(scene)->close = SMCR_CLOSE_OPEN;
+    connection(scene)->close = SMCR_FIGURE_CLOSE_OPEN;
     scene->report.capture.last_time = 300 * SECOND / 10;
 }
 
@@ -383,8 +385,8 @@ cut(scene_t *scene)
 static void
 tcp_marks(scene_t *scene)
 {
-    smcr_tcp_entry_t *tcp =
-        smcr_list_add(&scene->report.tcp_flows, scene->scope, &smcr_tcp_description);
+    smcr_entry_tcp_t *tcp =
+        smcr_figure_list_add(&scene->report.tcp_flows, scene->scope, &smcr_entry_tcp_description);
 
     tcp->up.data_segments = 100;
     tcp->up.ce = 7;

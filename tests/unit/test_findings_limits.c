@@ -10,24 +10,24 @@
 
 /* ---- scenes ---- */
 
-static smcr_link_entry_t *
+static smcr_entry_link_t *
 link_of(scene_t *scene)
 {
-    return ((smcr_link_group_entry_t *)scene->report.link_groups.entries[0])->links.entries[0];
+    return ((smcr_entry_link_group_t *)scene->report.link_groups.entries[0])->links.entries[0];
 }
 
 /* A SEND goes out again and again, on a link that was announced before. */
 static void
 unanswered(scene_t *scene)
 {
-    smcr_rdma_entry_t *data = flow(scene, "10.0.0.2", "10.0.1.1");
-    smcr_link_entry_t *link = link_of_group(scene, 2);
+    smcr_entry_rdma_t *data = flow(scene, "10.0.0.2", "10.0.1.1");
+    smcr_entry_link_t *link = link_of_group(scene, 2);
 
     data->packets = 39;
     data->repeated = data->repeated_after.unknown = 38;
-    link->state = SMCR_STATUS_REJECTED;
+    link->state = SMCR_FIGURE_STATUS_REJECTED;
     link->added_frame = at(9);
-    smcr_numbers_add(&link->flows, scene->scope, 0);
+    smcr_figure_numbers_add(&link->flows, scene->scope, 0);
     notice(scene, "smcr.packet_retransmitted", NOTE, 29);
 }
 
@@ -42,14 +42,14 @@ static void
 active(scene_t *scene)
 {
     unanswered(scene);
-    link_of(scene)->state = SMCR_STATUS_ACTIVE;
+    link_of(scene)->state = SMCR_FIGURE_STATUS_ACTIVE;
 }
 
 static void
 late_connection(scene_t *scene)
 {
     unanswered(scene);
-    connection(scene)->began_before = SMCR_YES;
+    connection(scene)->began_before = SMCR_FIGURE_YES;
 }
 
 /* The same packets, but the link works: the answers are not in the capture. */
@@ -57,26 +57,26 @@ static void
 one_sided(scene_t *scene)
 {
     unanswered(scene);
-    smcr_opcodes_count(&((smcr_rdma_entry_t *)scene->report.rdma_flows.entries[0])->opcodes,
-                       scene->scope, 17);
+    smcr_figure_opcodes_count(&((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->opcodes,
+                              scene->scope, 17);
 }
 
 /* 10.0.0.2 acknowledges what the capture does not have. */
 static void
 one_direction(scene_t *scene)
 {
-    smcr_opcodes_count(&flow(scene, "10.0.0.2", "10.0.1.1")->opcodes, scene->scope, 17);
+    smcr_figure_opcodes_count(&flow(scene, "10.0.0.2", "10.0.1.1")->opcodes, scene->scope, 17);
 }
 
 /* The same, and each packet is damaged: perhaps only its addresses. */
 static void
 damaged_direction(scene_t *scene)
 {
-    smcr_rdma_entry_t *data;
+    smcr_entry_rdma_t *data;
 
     one_direction(scene);
     data = scene->report.rdma_flows.entries[0];
-    data->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    data->icrc = wmem_new0(scene->scope, smcr_entry_icrcs_t);
     data->icrc->bad = data->packets;
     notice(scene, "smcr.icrc.bad", ERROR, 19);
 }
@@ -85,14 +85,14 @@ damaged_direction(scene_t *scene)
 static void
 damaged_strays(scene_t *scene)
 {
-    smcr_list_t *flows = &scene->report.rdma_flows;
-    smcr_rdma_entry_t *rest;
+    smcr_figure_list_t *flows = &scene->report.rdma_flows;
+    smcr_entry_rdma_t *rest;
 
     pair(scene);
-    rest = smcr_list_add(flows, scene->scope, &smcr_rdma_description);
+    rest = smcr_figure_list_add(flows, scene->scope, &smcr_entry_rdma_description);
     flows->length--;
     flows->rest = 1;
-    rest->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    rest->icrc = wmem_new0(scene->scope, smcr_entry_icrcs_t);
     rest->icrc->bad = 4;
     notice(scene, "smcr.icrc.bad", ERROR, 19);
 }
@@ -102,7 +102,7 @@ static void
 filtered(scene_t *scene)
 {
     unanswered(scene);
-    connection(scene)->began_before = SMCR_YES;
+    connection(scene)->began_before = SMCR_FIGURE_YES;
     pair(scene).data->missing = 7;
     notice(scene, "smcr.packet_ahead", NOTE, 30);
     scene->report.capture.filter = "ip.src == 10.0.0.2";
@@ -113,7 +113,7 @@ damaged_in_capture(scene_t *scene)
 {
     pair_t flows = pair(scene);
 
-    flows.data->icrc = wmem_new0(scene->scope, smcr_icrcs_entry_t);
+    flows.data->icrc = wmem_new0(scene->scope, smcr_entry_icrcs_t);
     flows.data->icrc->bad = 4;
     notice(scene, "smcr.icrc.bad", ERROR, 19);
 }
@@ -131,9 +131,9 @@ rare_timer(scene_t *scene)
 static void
 silent_and_unread(scene_t *scene)
 {
-    smcr_connection_entry_t *conn = connection(scene);
+    smcr_entry_connection_t *conn = connection(scene);
 
-    conn->close = SMCR_CLOSE_OPEN;
+    conn->close = SMCR_FIGURE_CLOSE_OPEN;
     conn->server_to_client.unread_bytes = 1150;
     scene->report.capture.last_time = 300 * SECOND / 10;
 }
@@ -143,7 +143,7 @@ static void
 ended(scene_t *scene)
 {
     link_of_group(scene, 1)->delete_reason = "operator initiated";
-    ((smcr_link_group_entry_t *)scene->report.link_groups.entries[0])->ended_frame = at(83);
+    ((smcr_entry_link_group_t *)scene->report.link_groups.entries[0])->ended_frame = at(83);
     notice(scene, "smcr.packet_retransmitted.ended", 0x00200000, 90);
 }
 
@@ -158,8 +158,8 @@ many_directions(scene_t *scene)
         unsigned host = i / 2;
         const char *one = wmem_strdup_printf(scene->scope, "10.1.%u.1", host % HOSTS);
         const char *other = wmem_strdup_printf(scene->scope, "10.2.%u.1", host / HOSTS);
-        smcr_rdma_entry_t *data = flow(scene, i % 2 ? other : one, i % 2 ? one : other);
-        smcr_opcodes_count(&data->opcodes, scene->scope, 17);
+        smcr_entry_rdma_t *data = flow(scene, i % 2 ? other : one, i % 2 ? one : other);
+        smcr_figure_opcodes_count(&data->opcodes, scene->scope, 17);
     }
 }
 

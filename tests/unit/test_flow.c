@@ -19,9 +19,9 @@
 
 /* One packet; they are numbered from 1. Those from A are requests, those from B answer them. */
 typedef enum { END, SEND, READ, ACK, NAK, RNR, OTHER_NAK, OTHER, UC_WRITE, MTU, START } what_t;
-enum { NEXT, REPEAT, LATE, BEHIND, COPY }; /* as smcr_order_t */
-enum { TAKE = 1, WAIT, DROP, TOO_LATE }; /* one more than smcr_fate_t */
-enum { NONE, UNKNOWN, BY_RNR, BY_NAK, BY_READ, TIMEOUT }; /* as smcr_cause_t */
+enum { NEXT, REPEAT, LATE, BEHIND, COPY }; /* as smcr_flow_order_t */
+enum { TAKE = 1, WAIT, DROP, TOO_LATE }; /* one more than smcr_flow_fate_t */
+enum { NONE, UNKNOWN, BY_RNR, BY_NAK, BY_READ, TIMEOUT }; /* as smcr_step_cause_t */
 
 typedef struct {
     what_t what;
@@ -33,7 +33,7 @@ typedef struct {
     uint32_t proof;   /* likewise: packet that proves it discarded */
     bool taken, silent;
     bool corrupt;     /* its ICRC is wrong */
-    int fate;         /* as smcr_fate_t, 0: not looked at */
+    int fate;         /* as smcr_flow_fate_t, 0: not looked at */
     uint32_t id;      /* 0: the next one; SAME_ID + n: that of packet n */
     uint32_t length;  /* READ: of what is read; MTU: the MTU */
     uint32_t nak;     /* packet: the NAK that asked for the step; ABSENT: none; 0: not looked at */
@@ -255,7 +255,7 @@ static const struct {
 typedef struct {
     smcr_flow_t flow[2]; /* from A, from B */
     uint32_t ids[MAX_STEPS + 1];
-    smcr_verdict_t verdicts[MAX_STEPS];
+    smcr_flow_verdict_t verdicts[MAX_STEPS];
 } run_t;
 
 static uint8_t
@@ -299,7 +299,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
         .corrupt = step->corrupt,
         .payload_length = step->what == MTU ? step->length : 0,
         .dma_length = step->what == READ ? step->length : 0,
-        .ip_id = cases[case_number].no_id     ? SMCR_NO_IP_ID
+        .ip_id = cases[case_number].no_id     ? SMCR_SENT_NO_IP_ID
                  : cases[case_number].same_id ? 1
                                               : (int32_t)id,
     };
@@ -310,7 +310,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
 }
 
 static void
-check_nak(const step_t *step, const smcr_verdict_t *verdict)
+check_nak(const step_t *step, const smcr_flow_verdict_t *verdict)
 {
     uint32_t frame = step->nak == ABSENT ? 0 : step->nak;
 
@@ -321,7 +321,7 @@ check_nak(const step_t *step, const smcr_verdict_t *verdict)
 }
 
 static void
-check(const step_t *step, const smcr_verdict_t *verdict)
+check(const step_t *step, const smcr_flow_verdict_t *verdict)
 {
     bool known = step->order == REPEAT || step->order == COPY;
 
@@ -373,12 +373,12 @@ test_distance(void)
                         distances[i].distance);
 }
 
-static smcr_verdict_t
+static smcr_flow_verdict_t
 send(smcr_flow_t *flow, wmem_allocator_t *scope, uint32_t psn, uint32_t frame)
 {
     smcr_sent_t packet = {.when = {frame, frame},
         .opcode = SMCR_RC_SEND_ONLY, .psn = psn & SMCR_PSN_MASK,
-                          .ip_id = SMCR_NO_IP_ID};
+                          .ip_id = SMCR_SENT_NO_IP_ID};
 
     return smcr_flow_take(flow, NULL, scope, &packet);
 }
@@ -394,7 +394,7 @@ test_growth(void)
     for (uint32_t i = 0; i < 5000; i++)
         g_assert_cmpint((int)send(&flow, scope, first + i, i + 1).order, ==, NEXT);
     for (uint32_t i = 0; i < 5000; i++) {
-        smcr_verdict_t verdict = send(&flow, scope, first + i, 9999);
+        smcr_flow_verdict_t verdict = send(&flow, scope, first + i, 9999);
         g_assert_cmpint((int)verdict.order, ==, REPEAT);
         g_assert_cmpuint(verdict.first.frame, ==, i + 1);
     }
@@ -409,7 +409,7 @@ test_round(void)
     smcr_flow_t flow = {0};
     uint32_t i = 0;
 
-    while (i < SMCR_PSN_MASK + 100 && send(&flow, scope, i, i + 1).order == SMCR_PACKET_IS_NEXT)
+    while (i < SMCR_PSN_MASK + 100 && send(&flow, scope, i, i + 1).order == SMCR_FLOW_IS_NEXT)
         i++;
     g_assert_cmpuint(i, ==, SMCR_PSN_MASK + 100);
     wmem_destroy_allocator(scope);

@@ -12,7 +12,7 @@
 #define B2 0x12
 
 static smcr_link_t *
-new_link(capture_t *capture, smcr_lgr_t *lgr, smcr_qp_key_t client, smcr_qp_key_t server)
+new_link(capture_t *capture, smcr_lgr_t *lgr, smcr_ib_qp_key_t client, smcr_ib_qp_key_t server)
 {
     smcr_link_t *link = smcr_link_new(capture->state, lgr);
 
@@ -22,7 +22,7 @@ new_link(capture_t *capture, smcr_lgr_t *lgr, smcr_qp_key_t client, smcr_qp_key_
 }
 
 static smcr_qp_t *
-find(const capture_t *capture, smcr_qp_key_t key)
+find(const capture_t *capture, smcr_ib_qp_key_t key)
 {
     return smcr_qp_find(capture->state, &key);
 }
@@ -85,7 +85,7 @@ test_reuse(void)
     capture_open(&capture);
     new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(B, 1));
     smcr_link_t *link = smcr_link_new(capture.state, smcr_lgr_new(capture.state));
-    smcr_qp_key_t again = key_of(B, 1);
+    smcr_ib_qp_key_t again = key_of(B, 1);
     smcr_qp_set(capture.state, link, SERVER, &again, SMCR_GROUND_CLC);
     g_assert_true(find(&capture, key_of(B, 1)) == &link->qp[SERVER]);
     g_assert_null(find(&capture, key_of(A, 1)));
@@ -102,7 +102,7 @@ static void
 test_end_stays(void)
 {
     capture_t capture;
-    smcr_qp_key_t other = key_of(B, 9);
+    smcr_ib_qp_key_t other = key_of(B, 9);
 
     capture_open(&capture);
     smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(B, 1));
@@ -270,7 +270,7 @@ test_many_groups(void)
     capture_open(&capture);
     for (uint32_t i = 0; i < 1000; i++) {
         smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
-        g_assert_cmpuint(lgr->index, ==, SMCR_NO_INDEX);
+        g_assert_cmpuint(lgr->index, ==, SMCR_LGR_NO_INDEX);
         smcr_lgr_prove(capture.state, lgr);
         smcr_lgr_prove(capture.state, lgr);
         g_assert_cmpuint(lgr->index, ==, i);

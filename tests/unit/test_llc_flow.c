@@ -221,7 +221,7 @@ static void
 play_step(capture_t *capture, const step_t *step)
 {
     smcr_llc_t llc = step->llc;
-    smcr_qp_key_t device = key_of(step->device, 0);
+    smcr_ib_qp_key_t device = key_of(step->device, 0);
 
     if ((llc.type & ~V2) == SMCR_LLC_ADD_LINK)
         memcpy(llc.u.add_link.gid, device.gid, SMCR_GID_LENGTH);
@@ -244,7 +244,7 @@ check_steps(capture_t *capture, const step_t *steps)
     for (unsigned i = 0; steps[i].side != END; i++) {
         play_step(capture, &steps[i]);
         g_assert_cmpstr(events(capture), ==, steps[i].events);
-        g_assert_cmpint(capture->record.kind, ==, SMCR_PACKET_LLC);
+        g_assert_cmpint(capture->record.kind, ==, SMCR_RECORD_LLC);
         g_assert_cmpint(capture->record.sender, ==, steps[i].side);
         g_assert_cmpuint(capture->record.link->index, ==, steps[i].on_second);
         g_assert_null(capture->record.conn);
@@ -266,9 +266,9 @@ check_keys(const capture_t *capture, const smcr_lgr_t *lgr, const smcr_link_t *f
     for (; keys->link; keys++) {
         const smcr_link_t *link = keys->link == 1 ? first : smcr_lgr_link(lgr, keys->link);
         g_assert_nonnull(link);
-        const smcr_rtoken_entry_t *entry =
+        const smcr_rmb_rtoken_t *entry =
             smcr_rmb_find(capture->state, &link->qp[keys->side], keys->rkey);
-        const smcr_rtoken_entry_t *primary =
+        const smcr_rmb_rtoken_t *primary =
             smcr_rmb_find(capture->state, &first->qp[keys->side], keys->primary);
         g_assert_true((entry ? entry->rmb : NULL) == (primary ? primary->rmb : NULL));
         g_assert_cmpint(entry != NULL, ==, keys->primary != 0);
@@ -294,7 +294,7 @@ test_case(gconstpointer data)
     check_steps(&capture, cases[i].steps);
     g_assert_cmpuint(lgr->active_links, ==, (unsigned)cases[i].active_links);
     g_assert_cmpint(lgr->ended_frame != 0, ==, cases[i].ended);
-    smcr_qp_key_t ends[] = {key_of(SERVER_2), key_of(CLIENT_2), key_of(0x12, 0x3f)};
+    smcr_ib_qp_key_t ends[] = {key_of(SERVER_2), key_of(CLIENT_2), key_of(0x12, 0x3f)};
     for (unsigned n = 0; n < G_N_ELEMENTS(ends); n++) {
         const smcr_qp_t *qp = smcr_qp_find(capture.state, &ends[n]);
         if (qp && qp->link->index == 1)
@@ -407,7 +407,7 @@ test_late_confirm_link(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(devices); i++) {
         capture_t capture;
         smcr_llc_t llc = {.type = SMCR_LLC_CONFIRM_LINK, .u.confirm_link = {.qpn = 5, .link = 4}};
-        smcr_qp_key_t named = key_of(devices[i].device, 5), target = key_of(2, 9);
+        smcr_ib_qp_key_t named = key_of(devices[i].device, 5), target = key_of(2, 9);
         capture_open(&capture);
         memcpy(llc.u.confirm_link.gid, named.gid, SMCR_GID_LENGTH);
         play_llc_on(&capture, 1, target, 50, llc);
@@ -434,7 +434,7 @@ test_late_wish(void)
     capture_open(&capture);
     play_llc_on(&capture, 1, key_of(2, 9), 50, llc);
     const smcr_lgr_t *lgr = capture.record.link->lgr;
-    g_assert_cmpint(lgr->server, ==, SMCR_SIDE_UNKNOWN);
+    g_assert_cmpint(lgr->server, ==, SMCR_LGR_SIDE_UNKNOWN);
     g_assert_cmpuint(wmem_list_count(lgr->links), ==, 1);
     capture_close(&capture);
 }
@@ -448,9 +448,9 @@ test_deferred(void)
         uint32_t psn; /* from the first one behind the gap */
         uint32_t rkey;
         bool delete;
-        smcr_order_t order;
-    } sent[] = {{2, 0x300, true, SMCR_PACKET_IS_BEHIND}, {1, 0x300, false, SMCR_PACKET_IS_LATE},
-                {3, 0x301, false, SMCR_PACKET_IS_BEHIND}, {1, 0x300, false, SMCR_PACKET_IS_REPEAT}};
+        smcr_flow_order_t order;
+    } sent[] = {{2, 0x300, true, SMCR_FLOW_IS_BEHIND}, {1, 0x300, false, SMCR_FLOW_IS_LATE},
+                {3, 0x301, false, SMCR_FLOW_IS_BEHIND}, {1, 0x300, false, SMCR_FLOW_IS_REPEAT}};
 
     capture_open(&capture);
     const smcr_conn_t *conn = first_contact(&capture);

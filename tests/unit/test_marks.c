@@ -46,7 +46,7 @@ static const struct {
 };
 
 static void
-check_marks(const step_t *steps, const smcr_ce_t *const *marks)
+check_marks(const step_t *steps, const smcr_ecn_ce_t *const *marks)
 {
     for (unsigned i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
         if (!marks[i])
@@ -63,19 +63,19 @@ test_case(gconstpointer data)
 {
     const step_t *steps = cases[GPOINTER_TO_UINT(data)].steps;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
-    smcr_marks_t received[2] = {{.open = NULL}}; /* by A, by B */
-    const smcr_ce_t *marks[MAX_STEPS] = {NULL};
+    smcr_ecn_marks_t received[2] = {{.open = NULL}}; /* by A, by B */
+    const smcr_ecn_ce_t *marks[MAX_STEPS] = {NULL};
 
     for (uint32_t i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
         bool to_b = steps[i].what == CE_TO_B || steps[i].what == CNP_TO_B;
-        smcr_marks_t *peer = steps[i].lone ? NULL : &received[!to_b];
+        smcr_ecn_marks_t *peer = steps[i].lone ? NULL : &received[!to_b];
         smcr_when_t when = {i + 1, (i + 1) * 10};
         g_test_message("packet %u", i + 1);
         if (steps[i].what <= CE_TO_B) {
-            marks[i] = smcr_marks_ce(&received[to_b], peer, scope, when);
+            marks[i] = smcr_ecn_take_ce(&received[to_b], peer, scope, when);
             continue;
         }
-        smcr_cnp_t cnp = smcr_marks_cnp(&received[to_b], peer, when);
+        smcr_ecn_cnp_t cnp = smcr_ecn_take_cnp(&received[to_b], peer, when);
         g_assert_cmpuint(cnp.ce.frame, ==, steps[i].first);
         g_assert_cmpuint(cnp.before.frame, ==, steps[i].cnp);
         g_assert_cmpuint(cnp.before.time, ==, steps[i].cnp * 10);

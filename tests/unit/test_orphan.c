@@ -9,12 +9,16 @@
 #define VA UINT64_C(0x70000000)
 #define RKEY 0x77
 
-static const smcr_roce_t only = {.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = RKEY,
-                                 .va = VA, .dma_length = 100, .payload_length = 100};
-static const smcr_roce_t first = {.opcode = SMCR_RC_WRITE_FIRST, .has_reth = true, .rkey = RKEY,
-                                  .va = VA, .dma_length = 2500, .payload_length = 1024};
-static const smcr_roce_t middle = {.opcode = SMCR_RC_WRITE_MIDDLE, .payload_length = 1024};
-static const smcr_roce_t last = {.opcode = SMCR_RC_WRITE_LAST, .payload_length = 452};
+static const smcr_ib_headers_t only = {.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = RKEY,
+                                       .va = VA, .dma_length = 100, .payload_length = 100};
+static const smcr_ib_headers_t first = {.opcode = SMCR_RC_WRITE_FIRST,
+                                        .has_reth = true,
+                                        .rkey = RKEY,
+                                        .va = VA,
+                                        .dma_length = 2500,
+                                        .payload_length = 1024};
+static const smcr_ib_headers_t middle = {.opcode = SMCR_RC_WRITE_MIDDLE, .payload_length = 1024};
+static const smcr_ib_headers_t last = {.opcode = SMCR_RC_WRITE_LAST, .payload_length = 452};
 
 /* A WRITE on a queue pair that nobody has named; then a message proves that it is SMC-R's. */
 static void
@@ -31,7 +35,7 @@ test_stranger(void)
         play(&capture, cases[i].source, key_of(2, 9), 50, only);
         g_assert_false(capture.known);
         const smcr_place_t *place = capture.record.place;
-        const smcr_late_t *late = smcr_place_late(place);
+        const smcr_place_late_t *late = smcr_place_late(place);
         g_assert_cmpuint(place->length, ==, 100);
         g_assert_null(smcr_place_late(place)->link);
         play_cdc_on(&capture, 1, key_of(2, 9), 51,
@@ -69,7 +73,7 @@ test_no_write(void)
     capture_t capture;
 
     capture_open(&capture);
-    play(&capture, 1, key_of(2, 9), 50, (smcr_roce_t){.opcode = SMCR_RC_SEND_ONLY});
+    play(&capture, 1, key_of(2, 9), 50, (smcr_ib_headers_t){.opcode = SMCR_RC_SEND_ONLY});
     g_assert_null(capture.record.place);
     capture_close(&capture);
 }

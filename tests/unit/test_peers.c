@@ -260,7 +260,7 @@ opcode_of(what_t what)
         [SEND] = SMCR_RC_SEND_ONLY, [READ] = SMCR_RC_READ_REQUEST,
         [UC_SEND] = SMCR_UC_SEND_ONLY, [ACK] = SMCR_RC_ACK, [NAK] = SMCR_RC_ACK,
         [RESPONSE] = SMCR_RC_READ_RESPONSE_ONLY,
-        [DATAGRAM] = SMCR_UD_SEND_ONLY, [CNP] = SMCR_ROCE_CNP,
+        [DATAGRAM] = SMCR_UD_SEND_ONLY, [CNP] = SMCR_IB_CNP,
     };
 
     return opcodes[what];
@@ -269,8 +269,10 @@ opcode_of(what_t what)
 static void
 send_message(smcr_rdma_t *rdma, const step_t *step, uint32_t frame)
 {
-    static const uint8_t attributes[] = {
-        [REQ] = SMCR_CM_REQ, [REP] = SMCR_CM_REP, [REJ] = SMCR_CM_REJ, [DREQ] = SMCR_CM_DREQ};
+    static const uint8_t attributes[] = {[REQ] = SMCR_IB_CM_REQ,
+                                         [REP] = SMCR_IB_CM_REP,
+                                         [REJ] = SMCR_IB_CM_REJ,
+                                         [DREQ] = SMCR_IB_CM_DREQ};
     bool client = step->what == REQ || step->what == DREQ;
     mad_fields_t fields = {
         .attribute = attributes[step->what],
@@ -282,7 +284,7 @@ send_message(smcr_rdma_t *rdma, const step_t *step, uint32_t frame)
         .service_id = 0x0000000001061234,
         .reason = 28,
     };
-    uint8_t mad[SMCR_MAD_LENGTH];
+    uint8_t mad[SMCR_IB_MAD_LENGTH];
     smcr_cm_message_t message;
 
     fields.local_id = fields.local_id == UINT32_MAX ? 0 : fields.local_id;
@@ -317,10 +319,10 @@ static void
 check_complete(const step_t *step, smcr_traffic_t *requests, const smcr_sent_t *packet,
                smcr_slab_t *slab)
 {
-    if (!requests || !smcr_is_response(packet->opcode))
+    if (!requests || !smcr_ib_is_response(packet->opcode))
         return;
-    smcr_answer_t answer = smcr_traffic_answer(requests, slab, packet);
-    const smcr_message_t *message = answer.completes;
+    smcr_traffic_answer_t answer = smcr_traffic_answer(requests, slab, packet);
+    const smcr_completion_t *message = answer.completes;
     if (step->completes)
         g_assert_cmpuint(message ? message->frame : NOTHING, ==, step->completes);
     g_assert_true(!step->completes || !message || !message->next);
@@ -330,7 +332,7 @@ check_complete(const step_t *step, smcr_traffic_t *requests, const smcr_sent_t *
 static void
 send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *slab)
 {
-    smcr_qp_key_t target = {.qpn = step->qpn};
+    smcr_ib_qp_key_t target = {.qpn = step->qpn};
     smcr_rdma_headers_t headers = {
         .source = gid_of(step->route[0]),
         .target = &target,
@@ -346,7 +348,7 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *
         .syndrome = step->what == NAK ? 0x60 : 0x1f,
         .psn = step->psn,
         .dma_length = step->what == READ ? 8192 : 0,
-        .ip_id = step->id ? step->id : SMCR_NO_IP_ID,
+        .ip_id = step->id ? step->id : SMCR_SENT_NO_IP_ID,
     };
 
     memcpy(target.gid, gid_of(step->route[1]), SMCR_GID_LENGTH);
@@ -356,8 +358,8 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *
     if (!flow->traffic || packet.opcode >= SMCR_RD)
         return;
     check_complete(step, smcr_rdma_reverse(flow), &packet, slab);
-    smcr_verdict_t verdict = smcr_traffic_take(flow->traffic, smcr_rdma_reverse(flow), slab->scope,
-                                               &packet);
+    smcr_flow_verdict_t verdict =
+        smcr_traffic_take(flow->traffic, smcr_rdma_reverse(flow), slab->scope, &packet);
     g_assert_cmpuint(verdict.absent, ==, step->absent);
 }
 

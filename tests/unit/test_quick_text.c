@@ -13,42 +13,42 @@
 #define GUARD 0x55
 
 static void
-put_text(smcr_text_t *text)
+put_text(smcr_quick_text_t *text)
 {
-    smcr_text_put(text, "46464 \u2192 8080 \U0001f600");
-    smcr_text_put(text, "x");
+    smcr_quick_text_put(text, "46464 \u2192 8080 \U0001f600");
+    smcr_quick_text_put(text, "x");
 }
 
 static void
-put_least(smcr_text_t *text)
+put_least(smcr_quick_text_t *text)
 {
-    smcr_text_put_number(text, 0);
-    smcr_text_put_seconds(text, 0);
-    smcr_text_put_qpn(text, 0);
+    smcr_quick_text_put_number(text, 0);
+    smcr_quick_text_put_seconds(text, 0);
+    smcr_quick_text_put_qpn(text, 0);
 }
 
 static void
-put_most(smcr_text_t *text)
+put_most(smcr_quick_text_t *text)
 {
-    smcr_text_put_number(text, UINT32_MAX);
-    smcr_text_put(text, " ");
-    smcr_text_put_seconds(text, UINT64_MAX);
-    smcr_text_put(text, " ");
-    smcr_text_put_qpn(text, 0xffffff);
+    smcr_quick_text_put_number(text, UINT32_MAX);
+    smcr_quick_text_put(text, " ");
+    smcr_quick_text_put_seconds(text, UINT64_MAX);
+    smcr_quick_text_put(text, " ");
+    smcr_quick_text_put_qpn(text, 0xffffff);
 }
 
 static void
-put_others(smcr_text_t *text)
+put_others(smcr_quick_text_t *text)
 {
-    smcr_text_put(text, "");
-    smcr_text_put_number(text, 1020);
-    smcr_text_put_seconds(text, 1000200000);
-    smcr_text_put_qpn(text, 0x000101);
+    smcr_quick_text_put(text, "");
+    smcr_quick_text_put_number(text, 1020);
+    smcr_quick_text_put_seconds(text, 1000200000);
+    smcr_quick_text_put_qpn(text, 0x000101);
 }
 
 static const struct {
     const char *name;
-    void (*put)(smcr_text_t *text);
+    void (*put)(smcr_quick_text_t *text);
     const char *whole;
 } texts[] = {
     {"text", put_text, "46464 \u2192 8080 \U0001f600x"},
@@ -78,7 +78,7 @@ test_sizes(gconstpointer data)
     for (size_t size = 1; size <= longest + 2; size++) {
         char array[64];
         memset(array, GUARD, sizeof array);
-        smcr_text_t text = smcr_text_begin(array, size);
+        smcr_quick_text_t text = smcr_quick_text_begin(array, size);
         texts[i].put(&text);
         g_assert_true(text.end < array + size && *text.end == '\0');
         g_assert_cmpuint((size_t)(text.end - array), ==, strlen(array));
@@ -96,9 +96,9 @@ static void
 test_not_utf8(void)
 {
     char array[3];
-    smcr_text_t text = SMCR_TEXT(array);
+    smcr_quick_text_t text = SMCR_QUICK_TEXT(array);
 
-    smcr_text_put(&text, "\x80\x80\x80\x80");
+    smcr_quick_text_put(&text, "\x80\x80\x80\x80");
     g_assert_cmpstr(array, ==, "");
 }
 
@@ -107,10 +107,10 @@ static void
 test_cut_is_the_end(void)
 {
     char array[6];
-    smcr_text_t text = SMCR_TEXT(array);
+    smcr_quick_text_t text = SMCR_QUICK_TEXT(array);
 
-    smcr_text_put(&text, "abc\U0001f600");
-    smcr_text_put(&text, "d");
+    smcr_quick_text_put(&text, "abc\U0001f600");
+    smcr_quick_text_put(&text, "d");
     g_assert_cmpstr(array, ==, "abc");
 }
 

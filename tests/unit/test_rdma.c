@@ -10,10 +10,10 @@
 
 enum { END, FIRST, MIDDLE, LAST, ONLY, ACK, NAK, RNR };
 
-#define NEXT SMCR_PACKET_IS_NEXT
-#define REPEAT SMCR_PACKET_IS_REPEAT
-#define LATE SMCR_PACKET_IS_LATE
-#define BEHIND SMCR_PACKET_IS_BEHIND
+#define NEXT SMCR_FLOW_IS_NEXT
+#define REPEAT SMCR_FLOW_IS_REPEAT
+#define LATE SMCR_FLOW_IS_LATE
+#define BEHIND SMCR_FLOW_IS_BEHIND
 #define NO_CONN (-1)
 #define NOT_PLACED UINT32_MAX
 
@@ -25,7 +25,7 @@ typedef struct {
     int64_t at;          /* FIRST, ONLY: from the beginning of the RMB */
     uint32_t length;     /* of the payload */
     uint32_t request;    /* FIRST: bytes of the whole request */
-    smcr_order_t order;
+    smcr_flow_order_t order;
     unsigned index;      /* element; 0: none */
     uint32_t offset;     /* NOT_PLACED: none */
     int conn;            /* 0 has element 1, 1 element 2 */
@@ -131,14 +131,14 @@ play_step(capture_t *capture, uint32_t first_psn, const step_t *step)
 
     if (step->type >= ACK)
         play(capture, HOST(CLIENT), qp_of_side(SERVER), psn,
-             (smcr_roce_t){.opcode = SMCR_RC_ACK, .has_aeth = true,
-                           .syndrome = syndromes[step->type]});
+             (smcr_ib_headers_t){.opcode = SMCR_RC_ACK, .has_aeth = true,
+                                 .syndrome = syndromes[step->type]});
     else
         play(capture, HOST(SERVER), qp_of_side(CLIENT), psn,
-             (smcr_roce_t){.opcode = opcodes[step->type], .has_reth = has_reth,
-                           .rkey = step->rkey, .va = CLIENT_VA + (uint64_t)step->at,
-                           .dma_length = step->type == FIRST ? step->request : step->length,
-                           .payload_length = (int)step->length});
+             (smcr_ib_headers_t){.opcode = opcodes[step->type], .has_reth = has_reth,
+                                 .rkey = step->rkey, .va = CLIENT_VA + (uint64_t)step->at,
+                                 .dma_length = step->type == FIRST ? step->request : step->length,
+                                 .payload_length = (int)step->length});
 }
 
 static void
@@ -146,7 +146,7 @@ check_write(const smcr_record_t *packet, smcr_conn_t *const *conns, const step_t
 {
     const smcr_place_t *place = packet->place;
 
-    g_assert_cmpint(packet->kind, ==, SMCR_PACKET_WRITE);
+    g_assert_cmpint(packet->kind, ==, SMCR_RECORD_WRITE);
     g_assert_cmpint(packet->order, ==, step->order);
     g_assert_cmpint(packet->sender, ==, SERVER);
     g_assert_cmpint(packet->direction, ==, 1);
@@ -186,7 +186,7 @@ test_write(gconstpointer data)
         if (step->type < ACK)
             check_write(&capture.record, conns, step);
         else
-            g_assert_cmpint(capture.record.kind, ==, SMCR_PACKET_ACK);
+            g_assert_cmpint(capture.record.kind, ==, SMCR_RECORD_ACK);
     }
     capture_close(&capture);
 }
@@ -241,7 +241,7 @@ test_sources(void)
         {2, 2, SERVER_QPN, SMCR_RC_WRITE_ONLY, false, 0},
         {1, 3, SERVER_QPN, SMCR_RC_WRITE_ONLY, false, 0},
         {1, 2, SERVER_QPN + 1, SMCR_RC_WRITE_ONLY, false, 0},
-        {1, 2, SERVER_QPN, SMCR_ROCE_CNP, true, CLIENT},
+        {1, 2, SERVER_QPN, SMCR_IB_CNP, true, CLIENT},
         {1, 2, SERVER_QPN, 0x64, false, 0}, /* unreliable datagram */
         {1, 2, SERVER_QPN, SMCR_RC_ACK, true, CLIENT},
         {1, 2, SERVER_QPN, SMCR_RC_READ_RESPONSE_FIRST, true, CLIENT},
@@ -253,7 +253,7 @@ test_sources(void)
         const smcr_conn_t *conn = first_contact(&capture);
         play(&capture, packets[i].from, key_of(packets[i].to, packets[i].qpn),
              packets[i].sender == CLIENT ? CLIENT_PSN : SERVER_PSN,
-             (smcr_roce_t){.opcode = packets[i].opcode});
+             (smcr_ib_headers_t){.opcode = packets[i].opcode});
         g_assert_cmpint(capture.known, ==, packets[i].known);
         g_assert_true(capture.record.link == (packets[i].known ? conn->side[0].link : NULL));
         if (packets[i].known) {
@@ -291,7 +291,7 @@ test_late(gconstpointer data)
     unsigned i = GPOINTER_TO_UINT(data);
     capture_t capture;
     smcr_cdc_t cdc = {.seq = 1, .token = 5};
-    smcr_roce_t ack = {.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = 0x1f};
+    smcr_ib_headers_t ack = {.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = 0x1f};
 
     capture_open(&capture);
     play_cdc_on(&capture, 1, key_of(2, 7), 500, cdc);
@@ -299,15 +299,15 @@ test_late(gconstpointer data)
     if (late[i].other_psn)
         play_cdc_on(&capture, 1, key_of(2, 8), late[i].other_psn, cdc);
     play(&capture, late[i].from, key_of(late[i].to, 3), late[i].psn, ack);
-    smcr_qp_key_t target = key_of(late[i].to, 3);
+    smcr_ib_qp_key_t target = key_of(late[i].to, 3);
     g_assert_cmpint(capture.known, ==, late[i].known);
     g_assert_cmpint(smcr_qp_find(capture.state, &target) != NULL, ==, late[i].known);
     if (late[i].known) {
-        smcr_qp_key_t receiver = key_of(2, late[i].psn == late[i].other_psn ? 8 : 7);
+        smcr_ib_qp_key_t receiver = key_of(2, late[i].psn == late[i].other_psn ? 8 : 7);
         smcr_qp_t *qp = smcr_qp_find(capture.state, &receiver);
         g_assert_true(capture.record.link == qp->link);
         g_assert_cmpuint(smcr_qp_peer(qp)->key.qpn, ==, 3);
-        play(&capture, 2, key_of(1, 3), 1, (smcr_roce_t){.opcode = SMCR_RC_WRITE_ONLY});
+        play(&capture, 2, key_of(1, 3), 1, (smcr_ib_headers_t){.opcode = SMCR_RC_WRITE_ONLY});
         g_assert_true(capture.known);
     }
     capture_close(&capture);

@@ -85,7 +85,7 @@ test_members(void)
         assert_equal(&record, &found);
         g_assert_true(smcr_record_find(capture.state, i + 1, second, &found));
         assert_equal(&other, &found);
-        g_assert_true(smcr_record_find(capture.state, i + 1, SMCR_OUTERMOST, &found));
+        g_assert_true(smcr_record_find(capture.state, i + 1, SMCR_RECORD_OUTERMOST, &found));
         assert_equal(&record, &found);
         g_assert_false(smcr_record_find(capture.state, i + 1, 5, &found));
         g_assert_false(smcr_record_find(capture.state, i + 1, first + 0x1000, &found));
@@ -101,18 +101,19 @@ test_late(void)
 {
     smcr_conn_t first = {.index = 1}, second = {.index = 2};
     smcr_link_t old = {.index = 3}, new = {.index = 4};
-    smcr_late_t late = {0};
+    smcr_place_late_t late = {0};
     smcr_record_t record = smcr_record_new();
     capture_t capture;
 
     capture_open(&capture);
     record.place = smcr_state_alloc0(capture.state, sizeof *record.place);
-    *smcr_place_more(capture.state, record.place) = (smcr_place_more_t){.late = &late,
-                                                                        .within = 100};
+    *smcr_place_make_rare(capture.state, record.place) = (smcr_place_rare_t){.late = &late,
+                                                                             .within = 100};
     smcr_record_t now = smcr_record_now(&record);
-    g_assert_true(!now.conn && !now.link && !now.is_late && now.sender == SMCR_SIDE_UNKNOWN);
+    g_assert_true(!now.conn && !now.link && !now.is_late && now.sender == SMCR_LGR_SIDE_UNKNOWN);
     g_assert_false(smcr_place_piece(record.place).known);
-    late = (smcr_late_t){.conn = &first, .link = &new, .sender = 1, .placed = true, .position = 50};
+    late = (smcr_place_late_t){
+        .conn = &first, .link = &new, .sender = 1, .placed = true, .position = 50};
     now = smcr_record_now(&record);
     g_assert_true(now.conn == &first && now.link == &new && now.is_late && now.sender == 1);
     g_assert_cmpuint(smcr_place_piece(record.place).position, ==, 150);

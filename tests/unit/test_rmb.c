@@ -16,7 +16,7 @@ typedef struct {
 static void
 set_up(group_t *group, gconstpointer data G_GNUC_UNUSED)
 {
-    smcr_qp_key_t keys[] = {key_of(1, 1), key_of(2, 1), key_of(1, 2), key_of(2, 2)};
+    smcr_ib_qp_key_t keys[] = {key_of(1, 1), key_of(2, 1), key_of(1, 2), key_of(2, 2)};
 
     capture_open(&group->capture);
     smcr_lgr_t *lgr = smcr_lgr_new(group->capture.state);
@@ -37,7 +37,7 @@ tear_down(group_t *group, gconstpointer data G_GNUC_UNUSED)
 static smcr_rmb_t *
 rmb_of(const group_t *group, const smcr_qp_t *owner, uint32_t rkey)
 {
-    smcr_rtoken_entry_t *entry = smcr_rmb_find(group->capture.state, owner, rkey);
+    smcr_rmb_rtoken_t *entry = smcr_rmb_find(group->capture.state, owner, rkey);
 
     return entry ? entry->rmb : NULL;
 }

@@ -99,7 +99,7 @@ note_events(scene_t *scene)
 static smcr_flow_t *
 flow_to(scene_t *scene, int side)
 {
-    smcr_qp_key_t target = qp_of_side(side);
+    smcr_ib_qp_key_t target = qp_of_side(side);
 
     return &smcr_qp_find(scene->capture.state, &target)->traffic.flow;
 }
@@ -199,7 +199,7 @@ found(const scene_t *scene)
 
     for (unsigned i = 0; i < scene->found->len; i++) {
         const smcr_event_t *event = scene->found->pdata[i];
-        if (event->claim && !smcr_claim_holds(scene->capture.state, event->claim))
+        if (event->claim && !smcr_doubt_proof_holds(scene->capture.state, event->claim))
             continue;
         g_string_append_printf(text, "%s%s", text->len ? " " : "",
                                names[event->id] + strlen("SMCR_EVENT_"));

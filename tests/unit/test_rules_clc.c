@@ -50,7 +50,7 @@ static const struct {
 static smcr_conn_t *
 new_conn(capture_t *capture)
 {
-    smcr_tcp_t tcp = {.conversation = capture, .ipv4 = true};
+    smcr_state_tcp_t tcp = {.conversation = capture, .ipv4 = true};
     smcr_conn_t *conn = smcr_state_tcp(capture->state, &tcp);
 
     next_frame(capture, NULL);
@@ -65,7 +65,7 @@ static void
 play_message(capture_t *capture, smcr_conn_t *conn, const message_t *message)
 {
     uint32_t first = UINT32_MAX + message->nth * LENGTH; /* numbers wrap around */
-    smcr_span_t span = {first, first + LENGTH, UINT32_MAX + message->taken * LENGTH, true};
+    smcr_arrival_span_t span = {first, first + LENGTH, UINT32_MAX + message->taken * LENGTH, true};
     smcr_clc_t clc = {.header = {.type = message->type, .flags = 0x10}, .complete = true};
 
     next_frame(capture, NULL);

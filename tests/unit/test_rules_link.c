@@ -11,7 +11,7 @@
 static smcr_llc_t
 confirm_link(int side, uint8_t number)
 {
-    smcr_qp_key_t own = qp_of_side(side);
+    smcr_ib_qp_key_t own = qp_of_side(side);
     smcr_llc_t llc = {.type = SMCR_LLC_CONFIRM_LINK,
                       .flags = side == CLIENT ? SMCR_LLC_FLAG_RESPONSE : 0,
                       .u.confirm_link = {.qpn = own.qpn, .link = number}};

@@ -63,12 +63,12 @@ static const struct {
     uint32_t reason;
     bool kind; /* the reason is not one that this sender may give */
 } reasons[] = {
-    {"server", SERVER, 0, SMCR_DELETE_PROGRAM, false},
-    {"client", CLIENT, 0, SMCR_DELETE_OPERATOR, false},
-    {"client, nobody uses it", CLIENT, 0, SMCR_DELETE_PROGRAM, true},
-    {"client, nobody uses the group", CLIENT, SMCR_LLC_FLAG_ALL, SMCR_DELETE_PROGRAM, false},
-    {"a response's", SERVER, 0, SMCR_DELETE_UNKNOWN_LINK, true},
-    {"response", CLIENT, SMCR_LLC_FLAG_RESPONSE, SMCR_DELETE_UNKNOWN_LINK, false},
+    {"server", SERVER, 0, SMCR_LLC_DELETE_PROGRAM, false},
+    {"client", CLIENT, 0, SMCR_LLC_DELETE_OPERATOR, false},
+    {"client, nobody uses it", CLIENT, 0, SMCR_LLC_DELETE_PROGRAM, true},
+    {"client, nobody uses the group", CLIENT, SMCR_LLC_FLAG_ALL, SMCR_LLC_DELETE_PROGRAM, false},
+    {"a response's", SERVER, 0, SMCR_LLC_DELETE_UNKNOWN_LINK, true},
+    {"response", CLIENT, SMCR_LLC_FLAG_RESPONSE, SMCR_LLC_DELETE_UNKNOWN_LINK, false},
 };
 
 static void
@@ -91,7 +91,7 @@ test_unwanted(void)
 
     begin(&capture);
     play_llc(&capture, SERVER, confirm_rkey(0, 1));
-    play_llc(&capture, CLIENT, delete_link(0, 1, SMCR_DELETE_OPERATOR));
+    play_llc(&capture, CLIENT, delete_link(0, 1, SMCR_LLC_DELETE_OPERATOR));
     capture.time += MILLISECOND;
     play_llc(&capture, SERVER, confirm_rkey(0, 2));
     play_llc(&capture, CLIENT, confirm_rkey(SMCR_LLC_FLAG_RESPONSE, 1));
@@ -114,7 +114,7 @@ play_wish(bool adds, bool goes_on, bool ignored)
     begin(&capture);
     play_llc(&capture, CLIENT, offer);
     g_assert_true(has_event(&capture, "WISH_IGNORED"));
-    const smcr_claim_t *claim = capture.record.events->claim;
+    const smcr_doubt_proof_t *claim = capture.record.events->claim;
     offer.u.add_link.qpn = 0x30;
     offer.u.add_link.link = 2;
     if (adds)
@@ -122,7 +122,7 @@ play_wish(bool adds, bool goes_on, bool ignored)
     capture.time += goes_on ? 6 * SECOND : 4 * SECOND;
     play_llc(&capture, SERVER, test);
     capture.state->last_time = capture.time;
-    g_assert_true(smcr_claim_holds(capture.state, claim) == ignored);
+    g_assert_true(smcr_doubt_proof_holds(capture.state, claim) == ignored);
     capture_close(&capture);
 }
 
@@ -145,18 +145,18 @@ play_overlap(unsigned later, bool proven)
 
     begin(&capture);
     play_llc(&capture, SERVER, confirm_rkey(0, 1));
-    smcr_qp_key_t client = qp_of_side(CLIENT);
+    smcr_ib_qp_key_t client = qp_of_side(CLIENT);
     const smcr_flow_t *flow = &smcr_qp_find(capture.state, &client)->traffic.flow;
     play_ack(&capture, CLIENT, (uint32_t)(flow->highest & SMCR_PSN_MASK));
     play_llc(&capture, SERVER, confirm_rkey(0, 2));
     g_assert_true(has_event(&capture, "LLC_OVERLAP"));
-    const smcr_claim_t *claim = capture.record.events->claim;
-    g_assert_false(smcr_claim_holds(capture.state, claim));
+    const smcr_doubt_proof_t *claim = capture.record.events->claim;
+    g_assert_false(smcr_doubt_proof_holds(capture.state, claim));
     if (later) {
         capture.time += (later - 1) * MILLISECOND;
         play_llc(&capture, CLIENT, confirm_rkey(SMCR_LLC_FLAG_RESPONSE, 1));
     }
-    g_assert_true(smcr_claim_holds(capture.state, claim) == proven);
+    g_assert_true(smcr_doubt_proof_holds(capture.state, claim) == proven);
     capture_close(&capture);
 }
 

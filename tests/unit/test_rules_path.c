@@ -58,7 +58,7 @@ static void
 add_second_link(capture_t *capture, const smcr_conn_t *conn)
 {
     smcr_link_t *link = smcr_link_new(capture->state, conn->lgr);
-    smcr_qp_key_t keys[] = {CLIENT_2, SERVER_2};
+    smcr_ib_qp_key_t keys[] = {CLIENT_2, SERVER_2};
     smcr_llc_t test = {.type = SMCR_LLC_TEST_LINK};
 
     for (int side = 0; side < 2; side++) {
@@ -91,7 +91,7 @@ static void
 test_case(gconstpointer data)
 {
     unsigned i = GPOINTER_TO_UINT(data);
-    const smcr_claim_t *claim = NULL;
+    const smcr_doubt_proof_t *claim = NULL;
     capture_t capture;
 
     capture_open(&capture);
@@ -104,7 +104,7 @@ test_case(gconstpointer data)
         if (step == &cases[i].steps[1])
             claim = capture.record.events->claim;
     }
-    g_assert_true((claim && smcr_claim_holds(capture.state, claim)) == cases[i].holds);
+    g_assert_true((claim && smcr_doubt_proof_holds(capture.state, claim)) == cases[i].holds);
     capture_close(&capture);
 }
 

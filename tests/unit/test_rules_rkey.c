@@ -58,7 +58,7 @@ says(const scene_t *scene, const smcr_event_t *event, smcr_event_id_t id)
 {
     scene->capture.state->last_time = scene->capture.time;
     return event && event->id == id &&
-           (!event->claim || smcr_claim_holds(scene->capture.state, event->claim));
+           (!event->claim || smcr_doubt_proof_holds(scene->capture.state, event->claim));
 }
 
 static void

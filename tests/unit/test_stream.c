@@ -131,16 +131,16 @@ play(smcr_stream_t *stream, const step_t *step)
         g_assert_cmpint(smcr_stream_consume(stream, cursor), ==, step->result);
     } else {
         uint64_t position;
-        smcr_unseen_t unseen = {stream->moved ? 0 : 4096, step->what == WRITE_NOT_READ};
+        smcr_stream_unseen_t unseen = {stream->moved ? 0 : 4096, step->what == WRITE_NOT_READ};
         if (step->what == WRITE_UNSURE)
             unseen.bytes = UINT64_MAX;
-        bool known = smcr_stream_locate(stream, (smcr_extent_t){step->a, step->b}, unseen,
+        bool known = smcr_stream_locate(stream, (smcr_stream_extent_t){step->a, step->b}, unseen,
                                         &position);
         g_assert_cmpint(known, ==, step->result != NO_PLACE);
         if (!known)
             return;
         g_assert_cmpuint(position, ==, (uint64_t)step->result);
-        smcr_piece_t piece = smcr_stream_write(stream, position, step->b);
+        smcr_stream_piece_t piece = smcr_stream_write(stream, position, step->b);
         g_assert_true(piece.known);
         g_assert_cmpuint(piece.position, ==, position);
         g_assert_cmpuint(piece.rewritten, ==, step->rewritten);
@@ -175,10 +175,10 @@ long_stream(uint32_t base)
     for (uint32_t i = 0; position < 9 * GIB; i++) {
         uint32_t length = MIN(1 + i * 7919 % 50000, size - cursor.count);
         uint64_t located;
-        g_assert_true(smcr_stream_locate(&stream, (smcr_extent_t){cursor.count, length},
-                                         (smcr_unseen_t){0}, &located));
+        g_assert_true(smcr_stream_locate(&stream, (smcr_stream_extent_t){cursor.count, length},
+                                         (smcr_stream_unseen_t){0}, &located));
         g_assert_cmpuint(located, ==, position);
-        smcr_piece_t piece = smcr_stream_write(&stream, position, length);
+        smcr_stream_piece_t piece = smcr_stream_write(&stream, position, length);
         g_assert_cmpuint(piece.gap + piece.rewritten, ==, 0);
         position += length;
         cursor.count += length;

@@ -7,13 +7,13 @@
 #include "traffic.h"
 #include "wire/clc_codes.h"
 
-#define DIAGNOSIS SMCR_DECLINE_NO_SMCR_DEVICE
+#define DIAGNOSIS SMCR_CLC_DECLINE_NO_SMCR_DEVICE
 
 static smcr_conn_t *
 new_tcp(capture_t *capture, bool ipv4)
 {
     static int conversation; /* anything with an address */
-    smcr_tcp_t tcp = {
+    smcr_state_tcp_t tcp = {
         .conversation = &conversation,
         .stream = 7,
         .ipv4 = ipv4,

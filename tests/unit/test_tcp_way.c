@@ -12,15 +12,15 @@
 /* Rows name only what is not zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-#define SYN SMCR_TCP_SYN
-#define FIN SMCR_TCP_FIN
-#define RST SMCR_TCP_RST
-#define ACK SMCR_TCP_ACK
-#define ECE SMCR_TCP_ECE
-#define CWR SMCR_TCP_CWR
-#define NS SMCR_TCP_NS
-#define SCE SMCR_ECN_ECT_1
-#define CE SMCR_ECN_CE
+#define SYN SMCR_CONGESTION_TCP_SYN
+#define FIN SMCR_CONGESTION_TCP_FIN
+#define RST SMCR_CONGESTION_TCP_RST
+#define ACK SMCR_CONGESTION_TCP_ACK
+#define ECE SMCR_CONGESTION_TCP_ECE
+#define CWR SMCR_CONGESTION_TCP_CWR
+#define NS SMCR_CONGESTION_TCP_NS
+#define SCE SMCR_WIRE_ECN_ECT_1
+#define CE SMCR_WIRE_ECN_CE
 #define NO_ACK 0x8000 /* the flag ACK is not set, which all others have */
 
 /* Segments come a nanosecond apart. A acknowledges this, if a row says no other. */
@@ -36,7 +36,7 @@ typedef struct {
     uint32_t tsval, tsecr; /* 0: no option */
     struct {
         uint32_t left, right;
-    } sack[SMCR_TCP_SACKS];
+    } sack[SMCR_CONGESTION_TCP_SACKS];
     bool ace, no_length;
 } step_t;
 
@@ -120,7 +120,7 @@ static const struct {
      {{A, "late_segments", 0}}},
     {"no time stamps",
      {{A, 100, 10}},
-     {{A, "late_segments", SMCR_UNKNOWN}, {B, "late_segments", 0}}},
+     {{A, "late_segments", SMCR_FIGURE_UNKNOWN}, {B, "late_segments", 0}}},
 
     /* ---- what is acknowledged ---- */
     {"from the first ACK on",
@@ -128,7 +128,7 @@ static const struct {
      {{A, "acked_bytes", 5}, {A, "ack_elapsed_s", 1}, {B, "acks", 2}, {B, "acked_bytes", 0}}},
     {"never acknowledged",
      {{A, 100, 10, .flags = NO_ACK}},
-     {{A, "acked_bytes", 0}, {A, "ack_elapsed_s", SMCR_UNKNOWN}}},
+     {{A, "acked_bytes", 0}, {A, "ack_elapsed_s", SMCR_FIGURE_UNKNOWN}}},
     {"duplicate ACKs, with data and without",
      {{B, 5000, .ack = 100}, {B, 5000, .ack = 100}, {B, 5000, 10, .ack = 100},
       {B, 5010, .ack = 110}},
@@ -212,10 +212,10 @@ static const struct {
       {B, "esce_acked_bytes", 0}}},
 };
 
-static smcr_tcp_segment_t
+static smcr_congestion_tcp_segment_t
 segment_of(const step_t *step, uint64_t time)
 {
-    smcr_tcp_segment_t segment = {
+    smcr_congestion_tcp_segment_t segment = {
         .time = time,
         .seq = step->seq,
         .length = step->length,
@@ -230,32 +230,33 @@ segment_of(const step_t *step, uint64_t time)
         .no_length = step->no_length,
     };
 
-    for (; segment.sacks < SMCR_TCP_SACKS && step->sack[segment.sacks].right; segment.sacks++) {
+    for (; segment.sacks < SMCR_CONGESTION_TCP_SACKS && step->sack[segment.sacks].right;
+         segment.sacks++) {
         segment.sack[segment.sacks].left = step->sack[segment.sacks].left;
         segment.sack[segment.sacks].right = step->sack[segment.sacks].right;
     }
     return segment;
 }
 
-static const smcr_member_t *
+static const smcr_figure_member_t *
 find_member(const char *name)
 {
-    for (unsigned i = 0; i < smcr_tcp_way_description.count; i++) {
-        if (strcmp(smcr_tcp_way_description.members[i].name, name) == 0)
-            return &smcr_tcp_way_description.members[i];
+    for (unsigned i = 0; i < smcr_entry_tcp_direction_description.count; i++) {
+        if (strcmp(smcr_entry_tcp_direction_description.members[i].name, name) == 0)
+            return &smcr_entry_tcp_direction_description.members[i];
     }
     g_error("there is no member %s", name);
 }
 
 static void
-check(const smcr_tcp_way_entry_t *entry, const result_t *result)
+check(const smcr_entry_tcp_direction_t *entry, const result_t *result)
 {
-    const smcr_member_t *member = find_member(result->name);
+    const smcr_figure_member_t *member = find_member(result->name);
     const void *value = (const uint8_t *)entry + member->offset;
     const smcr_distribution_t *spread = value;
 
     g_test_message("%c %s", result->of == A ? 'A' : 'B', result->name);
-    if (member->kind != SMCR_KIND_SPREAD && member->kind != SMCR_KIND_LENGTHS) {
+    if (member->kind != SMCR_FIGURE_KIND_SPREAD && member->kind != SMCR_FIGURE_KIND_LENGTHS) {
         g_assert_cmpuint(*(const uint64_t *)value, ==, result->number);
         return;
     }
@@ -269,15 +270,16 @@ test_case(gconstpointer number)
     const step_t *steps = cases[GPOINTER_TO_UINT(number)].steps;
     const result_t *results = cases[GPOINTER_TO_UINT(number)].results;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
-    smcr_tcp_way_t ways[B + 1] = {0};
+    smcr_congestion_tcp_direction_t ways[B + 1] = {0};
 
     for (unsigned i = 0; i < MAX_STEPS && steps[i].from != NOBODY; i++) {
-        smcr_tcp_segment_t segment = segment_of(&steps[i], i + 1);
-        smcr_tcp_way_take(&ways[steps[i].from], &ways[A + B - steps[i].from], scope, &segment);
+        smcr_congestion_tcp_segment_t segment = segment_of(&steps[i], i + 1);
+        smcr_congestion_tcp_direction_take(&ways[steps[i].from], &ways[A + B - steps[i].from],
+                                           scope, &segment);
     }
     for (unsigned i = 0; i < MAX_RESULTS && results[i].of != NOBODY; i++) {
-        smcr_tcp_way_entry_t entry;
-        smcr_tcp_way_report(&ways[results[i].of], &entry);
+        smcr_entry_tcp_direction_t entry;
+        smcr_congestion_tcp_direction_report(&ways[results[i].of], &entry);
         check(&entry, &results[i]);
     }
     wmem_destroy_allocator(scope);
@@ -289,11 +291,11 @@ static uint64_t
 payload_of(const step_t *steps, unsigned count)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
-    smcr_tcp_way_t way = {0}, reverse = {0};
+    smcr_congestion_tcp_direction_t way = {0}, reverse = {0};
 
     for (unsigned i = 0; i < count; i++) {
-        smcr_tcp_segment_t segment = segment_of(&steps[i], i + 1);
-        smcr_tcp_way_take(&way, &reverse, scope, &segment);
+        smcr_congestion_tcp_segment_t segment = segment_of(&steps[i], i + 1);
+        smcr_congestion_tcp_direction_take(&way, &reverse, scope, &segment);
     }
     wmem_destroy_allocator(scope);
     return way.payload;
@@ -315,8 +317,8 @@ test_payload(void)
 static void
 test_many_holes(void)
 {
-    step_t steps[2 * SMCR_STREAM_RANGES + 11];
-    unsigned count = SMCR_STREAM_RANGES + 5;
+    step_t steps[2 * SMCR_RANGES_OF_STREAM + 11];
+    unsigned count = SMCR_RANGES_OF_STREAM + 5;
 
     for (unsigned i = 0; i < count; i++)
         steps[i] = (step_t){A, 100 + 20 * i, 10};
@@ -331,30 +333,34 @@ static void
 test_many_times(void)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
-    smcr_sent_times_t times = {0};
-    uint64_t time = 0, most = 3 * SMCR_SENT_TIMES_KEPT;
+    smcr_congestion_sent_times_t times = {0};
+    uint64_t time = 0, most = 3 * SMCR_CONGESTION_SENT_TIMES_KEPT;
 
     for (uint64_t i = 0; i < most; i++)
-        smcr_sent_times_set(&times, scope, i, i + 7, 0);
-    g_assert_false(smcr_sent_times_take(&times, 0, &time));
-    g_assert_true(smcr_sent_times_take(&times, most - 1, &time));
+        smcr_congestion_sent_times_set(&times, scope, i, i + 7, 0);
+    g_assert_false(smcr_congestion_sent_times_take(&times, 0, &time));
+    g_assert_true(smcr_congestion_sent_times_take(&times, most - 1, &time));
     g_assert_cmpuint(time, ==, most + 6);
-    g_assert_false(smcr_sent_times_take(&times, most - 1, &time));
-    g_assert_cmpuint(times.room, <=, SMCR_SENT_TIMES_KEPT);
+    g_assert_false(smcr_congestion_sent_times_take(&times, most - 1, &time));
+    g_assert_cmpuint(times.room, <=, SMCR_CONGESTION_SENT_TIMES_KEPT);
     wmem_destroy_allocator(scope);
 }
 
 static void
 test_derived(void)
 {
-    smcr_tcp_way_t way = {.acked = 1, .any_ecn = true};
-    smcr_tcp_way_entry_t entry;
+    smcr_congestion_tcp_direction_t way = {.acked = 1, .any_ecn = true};
+    smcr_entry_tcp_direction_t entry;
 
-    smcr_tcp_way_report(&way, &entry);
+    smcr_congestion_tcp_direction_report(&way, &entry);
     g_assert_true(isnan(entry.derived.sce_percent) && isnan(entry.derived.goodput_bit_s));
-    way.counts = (smcr_tcp_way_entry_t){.data_segments = 4, .sce = 1, .ce = 2, .acked_bytes = 1000,
-                                        .esce_acked_bytes = 500, .ack_elapsed_s = 2000};
-    smcr_tcp_way_report(&way, &entry);
+    way.counts = (smcr_entry_tcp_direction_t){.data_segments = 4,
+                                              .sce = 1,
+                                              .ce = 2,
+                                              .acked_bytes = 1000,
+                                              .esce_acked_bytes = 500,
+                                              .ack_elapsed_s = 2000};
+    smcr_congestion_tcp_direction_report(&way, &entry);
     g_assert_cmpfloat(entry.derived.sce_percent, ==, 25);
     g_assert_cmpfloat(entry.derived.ce_percent, ==, 50);
     g_assert_cmpfloat(entry.derived.esce_acked_bytes_percent, ==, 50);

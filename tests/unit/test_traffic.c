@@ -136,7 +136,7 @@ packet_of(const step_t *step, uint32_t number)
         .has_aeth = step->what >= ACK && (!response || step->what != RESPONSE_MIDDLE),
         .syndrome = syndrome,
         .psn = step->psn,
-        .payload_length = smcr_is_full(opcodes[step->what]) ? MTU : 8,
+        .payload_length = smcr_ib_is_full(opcodes[step->what]) ? MTU : 8,
         .dma_length = step->length,
         .ip_id = (int32_t)(100 + number),
         .corrupt = step->corrupt,
@@ -144,9 +144,9 @@ packet_of(const step_t *step, uint32_t number)
 }
 
 static void
-check(const step_t *step, const smcr_answer_t *answer)
+check(const step_t *step, const smcr_traffic_answer_t *answer)
 {
-    const smcr_message_t *message = answer->completes;
+    const smcr_completion_t *message = answer->completes;
 
     g_assert_cmpuint(answer->acks.frame, ==, step->acks);
     g_assert_cmpuint(answer->refuses.frame, ==, step->refuses);
@@ -155,7 +155,7 @@ check(const step_t *step, const smcr_answer_t *answer)
     for (unsigned i = 0; i < MAX_MESSAGES && step->completes[i]; i++) {
         g_assert_nonnull(message);
         g_assert_cmpuint(message->frame, ==, step->completes[i]);
-        message = smcr_message_next(message);
+        message = smcr_completion_next(message);
     }
     g_assert_null(message);
 }
@@ -166,7 +166,7 @@ test_case(gconstpointer data)
     const step_t *steps = cases[GPOINTER_TO_UINT(data)].steps;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_slab_t slab = {.scope = scope};
-    smcr_traffic_t requests = {.told = 0}, responses = requests;
+    smcr_traffic_t requests = {.completed_up_to = 0}, responses = requests;
 
     for (uint32_t i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
         smcr_sent_t packet = packet_of(&steps[i], i + 1);
@@ -175,7 +175,7 @@ test_case(gconstpointer data)
             smcr_traffic_take(&requests, &responses, scope, &packet);
             continue;
         }
-        smcr_answer_t answer = smcr_traffic_answer(&requests, &slab, &packet);
+        smcr_traffic_answer_t answer = smcr_traffic_answer(&requests, &slab, &packet);
         check(&steps[i], &answer);
         smcr_traffic_take(&responses, &requests, scope, &packet);
     }
@@ -189,7 +189,7 @@ test_no_acknowledgements(void)
     enum { SENT = 20000 };
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_slab_t slab = {.scope = scope};
-    smcr_traffic_t requests = {.told = 0};
+    smcr_traffic_t requests = {.completed_up_to = 0};
 
     for (uint32_t number = 1; number <= SENT; number++) {
         smcr_sent_t packet = {.when = {number, number}, .opcode = SMCR_RC_SEND_ONLY, .psn = number};
@@ -197,11 +197,11 @@ test_no_acknowledgements(void)
     }
     smcr_sent_t ack = {.when = {SENT + 1, SENT + 1}, .opcode = SMCR_RC_ACK, .has_aeth = true,
                        .syndrome = 0x1f, .psn = SENT};
-    smcr_answer_t answer = smcr_traffic_answer(&requests, &slab, &ack);
+    smcr_traffic_answer_t answer = smcr_traffic_answer(&requests, &slab, &ack);
     uint32_t number = answer.completes->frame;
     g_assert_cmpuint(number, >, 1);
-    for (const smcr_message_t *message = answer.completes; message;
-         message = smcr_message_next(message))
+    for (const smcr_completion_t *message = answer.completes; message;
+         message = smcr_completion_next(message))
         g_assert_cmpuint(message->frame, ==, number++);
     g_assert_cmpuint(number, ==, SENT + 1);
     g_assert_null(smcr_traffic_answer(&requests, &slab, &ack).completes);

@@ -63,16 +63,17 @@ static void
 test_names(void)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
-    smcr_connection_entry_t conn;
+    smcr_entry_connection_t conn;
 
-    smcr_entry_clear(&conn, &smcr_connection_description);
+    smcr_entry_clear(&conn, &smcr_entry_connection_description);
     conn.stream = 3;
     g_assert_cmpstr(smcr_words_connection(scope, &conn), ==, "connection 3");
-    g_assert_cmpstr(smcr_words_way(scope, &conn, false), ==, "connection 3 to the client");
-    conn.client = (smcr_endpoint_entry_t){"fd00::1", 46464};
-    conn.server = (smcr_endpoint_entry_t){"10.0.0.2", 8080};
+    g_assert_cmpstr(smcr_words_direction(scope, &conn, false), ==, "connection 3 to the client");
+    conn.client = (smcr_entry_endpoint_t){"fd00::1", 46464};
+    conn.server = (smcr_entry_endpoint_t){"10.0.0.2", 8080};
     g_assert_cmpstr(smcr_words_connection(scope, &conn), ==, "[fd00::1]:46464 → 10.0.0.2:8080");
-    g_assert_cmpstr(smcr_words_way(scope, &conn, false), ==, "10.0.0.2:8080 → [fd00::1]:46464");
+    g_assert_cmpstr(smcr_words_direction(scope, &conn, false), ==,
+                    "10.0.0.2:8080 → [fd00::1]:46464");
     g_assert_cmpstr(smcr_words_connection_filter(scope, &conn), ==, "smcr.stream == 3");
     g_assert_cmpstr(smcr_words_clean(scope, "a\x1b[1m\tb\xff → c"), ==, "a?[1m?b\uFFFD → c");
     wmem_destroy_allocator(scope);

@@ -23,13 +23,13 @@ capture_close(capture_t *capture)
     wmem_destroy_allocator(capture->scope);
 }
 
-smcr_qp_key_t
+smcr_ib_qp_key_t
 key_of(uint8_t host, uint32_t qpn)
 {
-    return (smcr_qp_key_t){{[10] = 0xff, 0xff, 10, 0, 0, host}, qpn};
+    return (smcr_ib_qp_key_t){{[10] = 0xff, 0xff, 10, 0, 0, host}, qpn};
 }
 
-smcr_qp_key_t
+smcr_ib_qp_key_t
 qp_of_side(int side)
 {
     return key_of(HOST(side), side == CLIENT ? CLIENT_QPN : SERVER_QPN);
@@ -52,7 +52,7 @@ events(const capture_t *capture)
 }
 
 void
-next_frame(capture_t *capture, const smcr_roce_t *roce)
+next_frame(capture_t *capture, const smcr_ib_headers_t *roce)
 {
     capture->frame++;
     capture->time += MILLISECOND;
@@ -72,7 +72,7 @@ next_frame(capture_t *capture, const smcr_roce_t *roce)
 smcr_clc_accept_t
 announcement(int side)
 {
-    smcr_qp_key_t own = qp_of_side(side);
+    smcr_ib_qp_key_t own = qp_of_side(side);
     smcr_clc_accept_t accept = {
         .peer_id = {(uint8_t)(0xc0 + side), 1},
         .qpn = own.qpn,
@@ -130,8 +130,9 @@ first_contact(capture_t *capture)
 
 /* ---- RoCE ---- */
 
-static smcr_roce_t
-begin(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
+static smcr_ib_headers_t
+begin(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn,
+      smcr_ib_headers_t roce)
 {
     const smcr_qp_t *qp = smcr_qp_find(capture->state, &target);
     const smcr_flow_t *flow = qp ? &qp->traffic.flow : NULL;
@@ -140,28 +141,29 @@ begin(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr
     memcpy(roce.source, key_of(host, 0).gid, SMCR_GID_LENGTH);
     roce.target = target;
     roce.psn = psn == AUTO_PSN ? next : psn;
-    roce.ip_id = SMCR_NO_IP_ID;
+    roce.ip_id = SMCR_SENT_NO_IP_ID;
     return roce;
 }
 
 uint32_t
-play(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_roce_t roce)
+play(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn,
+     smcr_ib_headers_t roce)
 {
-    smcr_roce_t all = begin(capture, host, target, psn, roce);
+    smcr_ib_headers_t all = begin(capture, host, target, psn, roce);
 
     next_frame(capture, &all);
     capture->known = smcr_state_packet(&capture->arrival);
     if (!capture->known)
-        smcr_state_stranger(&capture->arrival);
+        smcr_state_unknown_qp_write(&capture->arrival);
     return all.psn;
 }
 
 /* A SEND; its message proves itself on an unknown queue pair. */
 static void
-play_send(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn)
+play_send(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn)
 {
-    smcr_roce_t roce = {.opcode = SMCR_RC_SEND_ONLY, .payload_length = SMCR_LLC_LENGTH};
-    smcr_roce_t all = begin(capture, host, target, psn, roce);
+    smcr_ib_headers_t roce = {.opcode = SMCR_RC_SEND_ONLY, .payload_length = SMCR_LLC_LENGTH};
+    smcr_ib_headers_t all = begin(capture, host, target, psn, roce);
 
     next_frame(capture, &all);
     capture->known = smcr_state_packet(&capture->arrival);
@@ -172,7 +174,7 @@ play_send(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn)
 }
 
 void
-play_llc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_llc_t llc)
+play_llc_on(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn, smcr_llc_t llc)
 {
     play_send(capture, host, target, psn);
     llc.complete = true;
@@ -188,7 +190,7 @@ play_llc(capture_t *capture, int side, smcr_llc_t llc)
 }
 
 void
-play_cdc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn, smcr_cdc_t cdc)
+play_cdc_on(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn, smcr_cdc_t cdc)
 {
     play_send(capture, host, target, psn);
     cdc.complete = true;
@@ -207,15 +209,15 @@ void
 play_write(capture_t *capture, int side, uint32_t rkey, uint64_t va, uint32_t length)
 {
     play(capture, HOST(side), qp_of_side(!side), AUTO_PSN,
-         (smcr_roce_t){.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = rkey, .va = va,
-                       .dma_length = length, .payload_length = (int)length});
+         (smcr_ib_headers_t){.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = rkey, .va = va,
+                             .dma_length = length, .payload_length = (int)length});
 }
 
 static void
 play_aeth(capture_t *capture, int side, uint32_t psn, uint8_t syndrome)
 {
     play(capture, HOST(side), qp_of_side(!side), psn,
-         (smcr_roce_t){.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = syndrome});
+         (smcr_ib_headers_t){.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = syndrome});
 }
 
 void
@@ -234,7 +236,7 @@ void
 confirm_first_link(capture_t *capture)
 {
     for (int side = SERVER; side >= CLIENT; side--) {
-        smcr_qp_key_t own = qp_of_side(side);
+        smcr_ib_qp_key_t own = qp_of_side(side);
         smcr_llc_t llc = {
             .type = SMCR_LLC_CONFIRM_LINK,
             .flags = side == CLIENT ? 0x83 : 0x03, /* response; elements begin with data */

@@ -44,7 +44,7 @@ typedef struct {
     uint64_t time;        /* when it came, nanoseconds; the next one comes a millisecond later */
     bool known;           /* the state knew its queue pair */
     smcr_record_t record; /* its record */
-    smcr_roce_t roce;     /* its headers */
+    smcr_ib_headers_t roce; /* its headers */
     smcr_arrival_t arrival;
 } capture_t;
 
@@ -52,14 +52,14 @@ void capture_open(capture_t *capture);
 void capture_close(capture_t *capture);
 
 /* Queue pair `qpn` of a host's device; `host` is the last byte of its GID. */
-smcr_qp_key_t key_of(uint8_t host, uint32_t qpn);
-smcr_qp_key_t qp_of_side(int side); /* of the first link */
+smcr_ib_qp_key_t key_of(uint8_t host, uint32_t qpn);
+smcr_ib_qp_key_t qp_of_side(int side); /* of the first link */
 
 /* The names of the events of the last frame, without prefix, separated by blanks. */
 const char *events(const capture_t *capture);
 
 /* The next frame arrives: one that TCP carries, if it has no headers. */
-void next_frame(capture_t *capture, const smcr_roce_t *roce);
+void next_frame(capture_t *capture, const smcr_ib_headers_t *roce);
 
 /* ---- CLC ---- */
 
@@ -77,14 +77,14 @@ smcr_conn_t *first_contact(capture_t *capture);
 /* ---- RoCE ---- */
 
 /* A packet from `host` to `target`; everything else as in `roce`. Returns the PSN that it had. */
-uint32_t play(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn,
-              smcr_roce_t roce);
+uint32_t play(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn,
+              smcr_ib_headers_t roce);
 /* From `side` over the first link. */
 void play_llc(capture_t *capture, int side, smcr_llc_t llc);
-void play_llc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn,
+void play_llc_on(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn,
                  smcr_llc_t llc);
 void play_cdc(capture_t *capture, int side, smcr_cdc_t cdc);
-void play_cdc_on(capture_t *capture, uint8_t host, smcr_qp_key_t target, uint32_t psn,
+void play_cdc_on(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn,
                  smcr_cdc_t cdc);
 void play_write(capture_t *capture, int side, uint32_t rkey, uint64_t va, uint32_t length);
 void play_ack(capture_t *capture, int side, uint32_t psn);

@@ -102,14 +102,14 @@ static sending_t
 sending_of(const smcr_cm_packet_t *packet)
 {
     const smcr_cm_message_t *message = packet->message;
-    bool answer = message->attribute == SMCR_CM_SIDR_REP; /* it names the ID of the request */
+    bool answer = message->attribute == SMCR_IB_CM_SIDR_REP; /* it names the ID of the request */
     sending_t sending = {
         .packet = packet,
         .message = message,
         .event = smcr_cm_event_of(message),
         .own_id = answer ? 0 : message->local_id,
         .other_id = answer ? message->local_id : message->remote_id,
-        .sidr = answer || message->attribute == SMCR_CM_SIDR_REQ,
+        .sidr = answer || message->attribute == SMCR_IB_CM_SIDR_REQ,
     };
 
     sending.role = role_of(sending.event);
@@ -142,8 +142,8 @@ is_new_answer(const smcr_cm_conn_t *conn, const sending_t *sending)
     const smcr_cm_end_t *client = &conn->ends[SMCR_CM_CLIENT];
 
     return sending->event == SMCR_CM_EVENT_REP && is_same_transaction(conn, sending) &&
-           (has_state(client, SMCR_CM_STATE_REQ_SENT) ||
-            has_state(client, SMCR_CM_STATE_MRA_REQ_RCVD));
+           (has_state(client, SMCR_IB_CM_STATE_REQ_SENT) ||
+            has_state(client, SMCR_IB_CM_STATE_MRA_REQ_RCVD));
 }
 
 /* Whether the end may be who sends: by the IDs that the message names. */
@@ -169,7 +169,7 @@ fits(smcr_cm_end_t *end, const sending_t *sending, bool exactly)
         return true;
     bool answer = sending->event == SMCR_CM_EVENT_REP ||
                   sending->event == SMCR_CM_EVENT_SIDR_REP;
-    return !answer && !has_state(&conn->ends[0], SMCR_CM_STATE_IDLE);
+    return !answer && !has_state(&conn->ends[0], SMCR_IB_CM_STATE_IDLE);
 }
 
 /* Which of two ends of different connections sends. An ID that a newer connection has is no longer
@@ -212,7 +212,7 @@ static bool
 is_opening(const smcr_cm_end_t *end)
 {
     return !end->state_known ||
-           (end->state != SMCR_CM_STATE_IDLE && end->state < SMCR_CM_STATE_ESTABLISHED);
+           (end->state != SMCR_IB_CM_STATE_IDLE && end->state < SMCR_IB_CM_STATE_ESTABLISHED);
 }
 
 /* The end that has sent this very REQ before, or whose REQ the capture lacked until now. */
@@ -267,7 +267,8 @@ learn_service(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
 static bool
 is_free(const smcr_cm_end_t *end)
 {
-    return !end || has_state(end, SMCR_CM_STATE_TIMEWAIT) || has_state(end, SMCR_CM_STATE_IDLE);
+    return !end || has_state(end, SMCR_IB_CM_STATE_TIMEWAIT) ||
+           has_state(end, SMCR_IB_CM_STATE_IDLE);
 }
 
 static void
@@ -317,7 +318,7 @@ learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
     take_id(cm, other, sending->other_id);
     learn_ends(cm, end, other, message);
     learn_service(conn, message);
-    if (message->attribute == SMCR_CM_REJ && !conn->rejected) {
+    if (message->attribute == SMCR_IB_CM_REJ && !conn->rejected) {
         conn->rejected = true;
         conn->reason = message->reason;
     }
@@ -330,22 +331,22 @@ static unsigned
 kind_of(uint8_t attribute)
 {
     static const uint8_t kinds[] = {
-        [SMCR_CM_REQ - SMCR_CM_REQ] = 0,      [SMCR_CM_REP - SMCR_CM_REQ] = 0,
-        [SMCR_CM_SIDR_REQ - SMCR_CM_REQ] = 0, [SMCR_CM_SIDR_REP - SMCR_CM_REQ] = 0,
-        [SMCR_CM_MRA - SMCR_CM_REQ] = 1,      [SMCR_CM_REJ - SMCR_CM_REQ] = 2,
-        [SMCR_CM_RTU - SMCR_CM_REQ] = 3,      [SMCR_CM_DREQ - SMCR_CM_REQ] = 4,
-        [SMCR_CM_DREP - SMCR_CM_REQ] = 5,     [SMCR_CM_LAP - SMCR_CM_REQ] = 6,
-        [SMCR_CM_APR - SMCR_CM_REQ] = 6,
+        [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = 0, [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = 0,
+        [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = 0, [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = 0,
+        [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = 1, [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = 2,
+        [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = 3, [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = 4,
+        [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = 5, [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = 6,
+        [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = 6,
     };
 
-    return kinds[attribute - SMCR_CM_REQ];
+    return kinds[attribute - SMCR_IB_CM_REQ];
 }
 
 /* Linux drops a DREQ that names another queue pair than the receiver's. */
 static bool
 names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
 {
-    return message->attribute == SMCR_CM_DREQ && message->has_remote_qpn &&
+    return message->attribute == SMCR_IB_CM_DREQ && message->has_remote_qpn &&
            receiver->qpn_known && receiver->qpn != message->remote_qpn;
 }
 
@@ -439,11 +440,11 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
 uint32_t
 smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 {
-    bool request = attribute == SMCR_CM_REQ || attribute == SMCR_CM_SIDR_REQ;
-    bool reply = attribute == SMCR_CM_REP || attribute == SMCR_CM_SIDR_REP;
-    bool sidr = attribute == SMCR_CM_SIDR_REQ || attribute == SMCR_CM_SIDR_REP;
+    bool request = attribute == SMCR_IB_CM_REQ || attribute == SMCR_IB_CM_SIDR_REQ;
+    bool reply = attribute == SMCR_IB_CM_REP || attribute == SMCR_IB_CM_SIDR_REP;
+    bool sidr = attribute == SMCR_IB_CM_SIDR_REQ || attribute == SMCR_IB_CM_SIDR_REP;
 
-    if (attribute < SMCR_CM_REQ || attribute > SMCR_CM_SIDR_REP)
+    if (attribute < SMCR_IB_CM_REQ || attribute > SMCR_IB_CM_SIDR_REP)
         return 0;
     if ((request || reply) && (conn->sidr != sidr || side != (reply ? 1 : 0)))
         return 0;

@@ -38,7 +38,7 @@ typedef struct {
     smcr_cm_conn_t *conn; /* lives as long as the registry; NULL: nothing can be said, and all else
                              is zero */
     uint8_t sender;       /* side: ends[sender] sent it */
-    uint8_t states[2];    /* by side, after the message: enum smcr_cm_state; 0 when not known */
+    uint8_t states[2];    /* by side, after the message: enum smcr_ib_cm_state; 0 when not known */
     bool known[2];        /* whether that state is */
     uint32_t repeat_of;   /* frame of the first packet of the same message; 0: this is the first */
     bool unexpected_sent; /* the sender, in the state that the capture shows, would not send it:
@@ -64,8 +64,9 @@ smcr_cm_conn_t *smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LE
 int smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH],
                        uint32_t qpn);
 
-/* The frame in which a side first sent the message `attribute` (enum smcr_cm_attribute); where it
- * sent several that differ, the last of these. 0: the capture has none, or it is a LAP or an APR.
+/* The frame in which a side first sent the message `attribute` (enum smcr_ib_cm_attribute); where
+ * it sent several that differ, the last of these. 0: the capture has none, or it is a LAP or an
+ * APR.
  */
 uint32_t smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute);
 

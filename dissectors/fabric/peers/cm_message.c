@@ -78,7 +78,7 @@ take_service(smcr_cm_message_t *message, uint64_t service)
 {
     message->has_service = true;
     message->service_id = service;
-    message->has_port = service >> 24 == SMCR_CM_IP_SERVICE;
+    message->has_port = service >> 24 == SMCR_IB_CM_IP_SERVICE;
     if (message->has_port)
         message->port = (uint16_t)service;
 }
@@ -107,14 +107,14 @@ static void
 take_mra(smcr_cm_message_t *message, const uint8_t *body)
 {
     message->remote_id = number32(body + 4);
-    message->answered = smcr_bits(body[8], BITS_ANSWERED);
+    message->answered = smcr_wire_bits(body[8], BITS_ANSWERED);
 }
 
 static void
 take_rej(smcr_cm_message_t *message, const uint8_t *body)
 {
     message->remote_id = number32(body + 4);
-    message->answered = smcr_bits(body[8], BITS_ANSWERED);
+    message->answered = smcr_wire_bits(body[8], BITS_ANSWERED);
     message->reason = (uint16_t)number(body + 10, 2);
 }
 
@@ -157,17 +157,17 @@ static const struct {
     size_t needed; /* bytes behind the header */
     void (*take)(smcr_cm_message_t *message, const uint8_t *body);
 } layouts[] = {
-    [SMCR_CM_REQ - SMCR_CM_REQ] = {96, take_req},
-    [SMCR_CM_MRA - SMCR_CM_REQ] = {10, take_mra},
-    [SMCR_CM_REJ - SMCR_CM_REQ] = {12, take_rej},
-    [SMCR_CM_REP - SMCR_CM_REQ] = {28, take_rep},
-    [SMCR_CM_RTU - SMCR_CM_REQ] = {8, take_ids},
-    [SMCR_CM_DREQ - SMCR_CM_REQ] = {11, take_dreq},
-    [SMCR_CM_DREP - SMCR_CM_REQ] = {8, take_ids},
-    [SMCR_CM_SIDR_REQ - SMCR_CM_REQ] = {16, take_sidr_req},
-    [SMCR_CM_SIDR_REP - SMCR_CM_REQ] = {24, take_sidr_rep},
-    [SMCR_CM_LAP - SMCR_CM_REQ] = {15, take_lap},
-    [SMCR_CM_APR - SMCR_CM_REQ] = {8, take_ids},
+    [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = {96, take_req},
+    [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = {10, take_mra},
+    [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = {12, take_rej},
+    [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = {28, take_rep},
+    [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = {8, take_ids},
+    [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = {11, take_dreq},
+    [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = {8, take_ids},
+    [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = {16, take_sidr_req},
+    [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = {24, take_sidr_rep},
+    [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = {15, take_lap},
+    [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, take_ids},
 };
 
 static bool
@@ -175,26 +175,26 @@ is_cm(const uint8_t *mad)
 {
     uint64_t attribute = number(mad + AT_ATTRIBUTE, 2);
 
-    return mad[0] == SMCR_MAD_BASE_VERSION && mad[AT_CLASS] == SMCR_MAD_CLASS_CM &&
-           mad[AT_VERSION] == SMCR_MAD_CM_VERSION && mad[AT_METHOD] == SMCR_MAD_METHOD_SEND &&
-           attribute >= SMCR_CM_REQ && attribute <= SMCR_CM_APR;
+    return mad[0] == SMCR_IB_MAD_BASE_VERSION && mad[AT_CLASS] == SMCR_IB_MAD_CLASS_CM &&
+           mad[AT_VERSION] == SMCR_IB_MAD_CM_VERSION && mad[AT_METHOD] == SMCR_IB_MAD_METHOD_SEND &&
+           attribute >= SMCR_IB_CM_REQ && attribute <= SMCR_IB_CM_APR;
 }
 
 bool
 smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length)
 {
     *message = (smcr_cm_message_t){.attribute = 0};
-    if (length < SMCR_MAD_HEADER_LENGTH || !is_cm(mad))
+    if (length < SMCR_IB_MAD_HEADER_LENGTH || !is_cm(mad))
         return false;
     uint8_t attribute = mad[AT_ATTRIBUTE + 1];
-    const uint8_t *body = mad + SMCR_MAD_HEADER_LENGTH;
+    const uint8_t *body = mad + SMCR_IB_MAD_HEADER_LENGTH;
 
-    if (length - SMCR_MAD_HEADER_LENGTH < layouts[attribute - SMCR_CM_REQ].needed)
+    if (length - SMCR_IB_MAD_HEADER_LENGTH < layouts[attribute - SMCR_IB_CM_REQ].needed)
         return false;
     message->attribute = attribute;
     message->tid = number(mad + AT_TID, 8);
     message->local_id = number32(body);
-    message->digest = digest_of(mad, length < SMCR_MAD_LENGTH ? length : SMCR_MAD_LENGTH);
-    layouts[attribute - SMCR_CM_REQ].take(message, body);
+    message->digest = digest_of(mad, length < SMCR_IB_MAD_LENGTH ? length : SMCR_IB_MAD_LENGTH);
+    layouts[attribute - SMCR_IB_CM_REQ].take(message, body);
     return true;
 }

@@ -16,7 +16,7 @@
 
 /* All numbers in host byte order. What a message does not have is zero. */
 typedef struct {
-    uint8_t attribute;    /* enum smcr_cm_attribute: which message it is */
+    uint8_t attribute;    /* enum smcr_ib_cm_attribute: which message it is */
     uint64_t tid;         /* transaction ID */
     uint32_t local_id;    /* communication ID of the sender; SIDR: the request ID. 0: not told */
     uint32_t remote_id;   /* of the receiver; 0: not told */
@@ -34,9 +34,9 @@ typedef struct {
     bool has_port;        /* the service ID is one of RDMA-CM */
     uint16_t port;
 
-    uint8_t answered;     /* MRA, REJ: enum smcr_cm_answered, or 3 */
-    uint16_t reason;      /* REJ: enum smcr_cm_reason, or another */
-    uint8_t status;       /* SIDR_REP: enum smcr_cm_sidr_status, or another */
+    uint8_t answered;     /* MRA, REJ: enum smcr_ib_cm_answered, or 3 */
+    uint16_t reason;      /* REJ: enum smcr_ib_cm_reason, or another */
+    uint8_t status;       /* SIDR_REP: enum smcr_ib_cm_sidr_status, or another */
 } smcr_cm_message_t;
 
 /*

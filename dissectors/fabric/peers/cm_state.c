@@ -13,8 +13,8 @@
 #define STAY 0xfe    /* in the same state */
 
 #define E(event) (1U << SMCR_CM_EVENT_##event)
-#define S(state) (1U << SMCR_CM_STATE_##state)
-#define TO(state) SMCR_CM_STATE_##state
+#define S(state) (1U << SMCR_IB_CM_STATE_##state)
+#define TO(state) SMCR_IB_CM_STATE_##state
 #define REJECTED (E(REJ_REQ) | E(REJ_REP) | E(REJ_OTHER))
 #define STALE (E(STALE_REQ) | E(STALE_REP) | E(STALE_OTHER))
 #define LATER (E(REJ_REP) | E(REJ_OTHER) | E(STALE_REP) | E(STALE_OTHER))
@@ -25,12 +25,12 @@ typedef struct {
     uint32_t events;
     uint32_t states;
     uint8_t next;
-} rule_t;
+} transition_t;
 
 /* ib_send_cm_req() and so on; answers to repeated messages: cm_dup_req_handler(),
  * cm_dup_rep_handler(), cm_issue_rej(), cm_issue_drep(). Data that arrives after the REP has been
  * sent establishes the connection as an RTU does (cm_establish()). */
-static const rule_t sent[] = {
+static const transition_t sent[] = {
     {E(REQ), S(IDLE), TO(REQ_SENT)},
     {E(MRA_REQ), S(REQ_RCVD) | S(MRA_REQ_SENT), TO(MRA_REQ_SENT)},
     {E(MRA_REP), S(REP_RCVD) | S(MRA_REP_SENT), TO(MRA_REP_SENT)},
@@ -51,7 +51,7 @@ static const rule_t sent[] = {
 };
 
 /* cm_req_handler() and so on. What Linux counts as a duplicate, or drops without a word, stays. */
-static const rule_t received[] = {
+static const transition_t received[] = {
     {E(REQ), S(IDLE), TO(REQ_RCVD)},
     {E(REQ), ANY_STATE, STAY},
     {E(MRA_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(MRA_REQ_RCVD)},
@@ -105,34 +105,34 @@ smcr_cm_event_t
 smcr_cm_event_of(const smcr_cm_message_t *message)
 {
     static const smcr_cm_event_t events[] = {
-        [SMCR_CM_REQ - SMCR_CM_REQ] = SMCR_CM_EVENT_REQ,
-        [SMCR_CM_MRA - SMCR_CM_REQ] = SMCR_CM_EVENT_MRA_REQ,
-        [SMCR_CM_REJ - SMCR_CM_REQ] = SMCR_CM_EVENT_REJ_REQ,
-        [SMCR_CM_REP - SMCR_CM_REQ] = SMCR_CM_EVENT_REP,
-        [SMCR_CM_RTU - SMCR_CM_REQ] = SMCR_CM_EVENT_RTU,
-        [SMCR_CM_DREQ - SMCR_CM_REQ] = SMCR_CM_EVENT_DREQ,
-        [SMCR_CM_DREP - SMCR_CM_REQ] = SMCR_CM_EVENT_DREP,
-        [SMCR_CM_SIDR_REQ - SMCR_CM_REQ] = SMCR_CM_EVENT_SIDR_REQ,
-        [SMCR_CM_SIDR_REP - SMCR_CM_REQ] = SMCR_CM_EVENT_SIDR_REP,
-        [SMCR_CM_LAP - SMCR_CM_REQ] = SMCR_CM_EVENT_PATH,
-        [SMCR_CM_APR - SMCR_CM_REQ] = SMCR_CM_EVENT_PATH,
+        [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_REQ,
+        [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_MRA_REQ,
+        [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_REJ_REQ,
+        [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_REP,
+        [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_RTU,
+        [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_DREQ,
+        [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_DREP,
+        [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_SIDR_REQ,
+        [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_SIDR_REP,
+        [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_PATH,
+        [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = SMCR_CM_EVENT_PATH,
     };
-    smcr_cm_event_t event = events[message->attribute - SMCR_CM_REQ];
+    smcr_cm_event_t event = events[message->attribute - SMCR_IB_CM_REQ];
 
-    if (message->attribute == SMCR_CM_REJ && message->reason == SMCR_CM_REASON_STALE_CONN)
+    if (message->attribute == SMCR_IB_CM_REJ && message->reason == SMCR_IB_CM_REASON_STALE_CONN)
         event = SMCR_CM_EVENT_STALE_REQ;
-    if (message->attribute == SMCR_CM_REJ || message->attribute == SMCR_CM_MRA)
-        event += MIN(message->answered, SMCR_CM_ANSWERS_OTHER);
+    if (message->attribute == SMCR_IB_CM_REJ || message->attribute == SMCR_IB_CM_MRA)
+        event += MIN(message->answered, SMCR_IB_CM_ANSWERS_OTHER);
     return event;
 }
 
 /* The state that the rules give, NOTHING when there is none for this state. */
 static uint8_t
-next_of(const rule_t *rules, unsigned count, smcr_cm_event_t event, uint8_t state)
+next_of(const transition_t *transitions, unsigned count, smcr_cm_event_t event, uint8_t state)
 {
     for (unsigned i = 0; i < count; i++)
-        if ((rules[i].events >> event & 1) && (rules[i].states >> state & 1))
-            return rules[i].next == STAY ? state : rules[i].next;
+        if ((transitions[i].events >> event & 1) && (transitions[i].states >> state & 1))
+            return transitions[i].next == STAY ? state : transitions[i].next;
     return NOTHING;
 }
 
@@ -161,11 +161,11 @@ enter(smcr_cm_end_t *end, uint8_t state)
 static bool
 crosses(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    uint8_t next = end->heard ? when_sent(event, end->before) : NOTHING;
+    uint8_t next = end->last_event ? when_sent(event, end->before) : NOTHING;
 
     if (next == NOTHING)
         return false;
-    uint8_t then = when_received((smcr_cm_event_t)end->heard, next);
+    uint8_t then = when_received((smcr_cm_event_t)end->last_event, next);
     end->before = next;
     enter(end, then == NOTHING ? next : then);
     return true;
@@ -179,7 +179,7 @@ smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
 
     if (!ruled && crosses(end, event))
         return SMCR_CM_CROSSED;
-    end->heard = SMCR_CM_EVENT_NONE;
+    end->last_event = SMCR_CM_EVENT_NONE;
     if (!ruled) { /* it went on from a later state only if the capture has a message too late */
         bool rejects = ((REJECTED | STALE) >> event & 1) && end->state >= TO(ESTABLISHED);
         next = rejects ? TO(TIMEWAIT) : proved[event].sent;
@@ -203,7 +203,7 @@ smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
         next = proof;
     if (next != NOTHING && next != end->state) {
         end->before = end->state;
-        end->heard = known ? (uint8_t)event : SMCR_CM_EVENT_NONE;
+        end->last_event = known ? (uint8_t)event : SMCR_CM_EVENT_NONE;
     }
     enter(end, next);
     return ruled ? SMCR_CM_AS_RULED : SMCR_CM_UNEXPECTED;

@@ -31,9 +31,9 @@ typedef struct {
     uint32_t id;            /* communication ID; SIDR: the request ID (client). 0: not known */
     uint32_t qpn;           /* with `qpn_known` */
     uint32_t psn;           /* with `psn_known`: first that this end *sends* with */
-    uint8_t state;          /* with `state_known`: enum smcr_cm_state, after the last message */
+    uint8_t state;          /* with `state_known`: enum smcr_ib_cm_state, after the last message */
     uint8_t before;         /* state before the last message that moved it when it came */
-    uint8_t heard;          /* last received event that moved the state: smcr_cm_event_t; 0:
+    uint8_t last_event;     /* last received event that moved the state: smcr_cm_event_t; 0:
                                it has sent one since */
     uint8_t side : 1;       /* of the connection */
     uint8_t qpn_known : 1;

@@ -16,7 +16,7 @@
 struct smcr_port_pair {
     uint8_t low[SMCR_GID_LENGTH], high[SMCR_GID_LENGTH]; /* the lower address, and the other */
     uint16_t port;
-    bool crowded;               /* there are more than two, or two with one direction */
+    bool ambiguous;             /* there are more than two, or two with one direction */
     uint8_t answers;            /* responses that answer, so far */
     uint32_t psn;               /* of the last one */
     smcr_rdma_flow_t *flows[2]; /* sent by the lower address, by the other; NULL: none */
@@ -95,7 +95,7 @@ part(smcr_port_pair_t *pair)
         flow->ground = SMCR_GROUND_NONE;
         flow->peer = NULL;
     }
-    pair->crowded = true;
+    pair->ambiguous = true;
 }
 
 static bool
@@ -140,7 +140,7 @@ smcr_port_pairs_join(smcr_port_pairs_t *pairs, smcr_rdma_flow_t *flow)
     if (pair->flows[from] != flow)
         pair->answers = 0;
     pair->flows[from] = flow;
-    return pair->crowded ? NULL : pair->flows[!from];
+    return pair->ambiguous ? NULL : pair->flows[!from];
 }
 
 /* ---- proof ---- */

@@ -66,7 +66,7 @@ smcr_rdma_free(smcr_rdma_t *rdma)
 
 smcr_rdma_flow_t *
 smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
-               const smcr_qp_key_t *target)
+               const smcr_ib_qp_key_t *target)
 {
     smcr_rdma_flow_t sought = {.key.target = *target};
 
@@ -123,7 +123,7 @@ smcr_rdma_reverse(const smcr_rdma_flow_t *flow)
 static void
 name_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
 {
-    smcr_qp_key_t sender = {.qpn = qpn};
+    smcr_ib_qp_key_t sender = {.qpn = qpn};
 
     memcpy(sender.gid, flow->key.source, SMCR_GID_LENGTH);
     flow->src_qpn = qpn;
@@ -182,7 +182,7 @@ frame_of(const smcr_cm_conn_t *conn, uint8_t attribute)
 static bool
 was_over(const smcr_cm_conn_t *conn, uint32_t frame)
 {
-    uint32_t ended = MAX(frame_of(conn, SMCR_CM_DREQ), frame_of(conn, SMCR_CM_REJ));
+    uint32_t ended = MAX(frame_of(conn, SMCR_IB_CM_DREQ), frame_of(conn, SMCR_IB_CM_REJ));
 
     return ended && ended < frame;
 }
@@ -191,7 +191,7 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
 static smcr_cm_conn_t *
 find_conn(const smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers)
 {
-    const smcr_qp_key_t *target = headers->target;
+    const smcr_ib_qp_key_t *target = headers->target;
     smcr_cm_conn_t *conn = smcr_cm_of_qp(rdma->cm, target->gid, target->qpn);
     int side = conn && !conn->sidr ? smcr_cm_side_of_qp(conn, target->gid, target->qpn) : -1;
 
@@ -205,8 +205,8 @@ find_conn(const smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers)
 static bool
 is_newer(const smcr_cm_conn_t *conn, const smcr_rdma_flow_t *flow)
 {
-    uint32_t began = MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_CM_REQ),
-                         smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_CM_REP));
+    uint32_t began = MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
+                         smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
 
     return conn != flow->conn && began > flow->first.when.frame;
 }
@@ -280,7 +280,7 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *
     if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
         return;
     smcr_rdma_flow_t *opposite = smcr_port_pairs_join(rdma->pairs, flow);
-    if (!opposite || !smcr_is_response(packet->opcode))
+    if (!opposite || !smcr_ib_is_response(packet->opcode))
         return;
     judge_first(rdma, opposite, true);
     if (smcr_port_pairs_prove(flow, opposite, packet))

@@ -23,7 +23,7 @@ typedef struct smcr_rdma smcr_rdma_t; /* of one capture */
 /* Headers of a packet, beside smcr_sent_t. */
 typedef struct {
     const uint8_t *source;        /* GID of the sender */
-    const smcr_qp_key_t *target;  /* queue pair that receives it */
+    const smcr_ib_qp_key_t *target; /* queue pair that receives it */
     uint32_t src_qpn;             /* with `has_src_qpn`: of the DETH */
     bool has_src_qpn;
     uint16_t port;                /* UDP source port; 0: none */
@@ -43,7 +43,7 @@ smcr_rdma_flow_t *smcr_rdma_take(smcr_rdma_t *rdma, const smcr_rdma_headers_t *h
 
 /* The newest flow of `source` to `target`; NULL: there is none. */
 smcr_rdma_flow_t *smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
-                                 const smcr_qp_key_t *target);
+                                 const smcr_ib_qp_key_t *target);
 
 /* What `flow` receives in the other direction; NULL: not known. */
 smcr_traffic_t *smcr_rdma_reverse(const smcr_rdma_flow_t *flow);

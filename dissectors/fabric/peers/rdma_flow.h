@@ -17,7 +17,7 @@ typedef struct smcr_port_pair smcr_port_pair_t;
 struct smcr_rdma_flow {
     struct {
         uint8_t source[SMCR_GID_LENGTH];
-        smcr_qp_key_t target;
+        smcr_ib_qp_key_t target;
     } key;
     uint32_t index;          /* within the capture, from 0 */
     smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet */

@@ -21,13 +21,13 @@
 
 struct smcr_collection {
     wmem_allocator_t *scope; /* of all that is collected; NULL: nothing has come yet */
-    smcr_totals_t totals;
-    smcr_frame_times_t times;
-    smcr_tcp_flows_t *tcp;
-    smcr_rdma_flows_t *rdma;
-    smcr_connections_t *connections;
-    smcr_link_groups_t *groups;
-    smcr_notices_t *notices;
+    smcr_collect_totals_t totals;
+    smcr_collect_frame_times_t times;
+    smcr_collect_tcp_flows_t *tcp;
+    smcr_collect_rdma_flows_t *rdma;
+    smcr_collect_connections_t *connections;
+    smcr_collect_link_groups_t *groups;
+    smcr_collect_notices_t *notices;
 };
 
 smcr_collection_t *
@@ -58,12 +58,12 @@ begin(smcr_collection_t *collection)
         return;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     collection->scope = scope;
-    smcr_totals_init(&collection->totals);
-    collection->tcp = smcr_tcp_flows_new(scope);
-    collection->rdma = smcr_rdma_flows_new(scope);
-    collection->connections = smcr_connections_new(scope);
-    collection->groups = smcr_link_groups_new(scope);
-    collection->notices = smcr_notices_new(scope);
+    smcr_collect_totals_init(&collection->totals);
+    collection->tcp = smcr_collect_tcp_flows_new(scope);
+    collection->rdma = smcr_collect_rdma_flows_new(scope);
+    collection->connections = smcr_collect_connections_new(scope);
+    collection->groups = smcr_collect_link_groups_new(scope);
+    collection->notices = smcr_collect_notices_new(scope);
 }
 
 /* ---- taking ---- */
@@ -73,7 +73,7 @@ smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo,
                          const struct tcpheader *tcp)
 {
     begin(collection);
-    smcr_tcp_flows_take(collection->tcp, pinfo, tcp);
+    smcr_collect_tcp_flows_take(collection->tcp, pinfo, tcp);
 }
 
 void
@@ -81,15 +81,15 @@ smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
                             const expert_info_t *item)
 {
     begin(collection);
-    smcr_notices_take(collection->notices, smcr_when(pinfo), item);
+    smcr_collect_notices_take(collection->notices, smcr_capture_when(pinfo), item);
 }
 
 void
 smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt)
 {
     begin(collection);
-    smcr_totals_take(&collection->totals, pinfo, edt);
-    smcr_notices_end_frame(collection->notices);
+    smcr_collect_totals_take(&collection->totals, pinfo, edt);
+    smcr_collect_notices_end_frame(collection->notices);
 }
 
 /* Whether somebody may ask when the frame was sent: for messages that change links or connections,
@@ -108,52 +108,52 @@ void
 smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
                           const smcr_tap_t *packet)
 {
-    smcr_when_t when = smcr_when(pinfo);
+    smcr_when_t when = smcr_capture_when(pinfo);
 
     begin(collection);
-    smcr_rdma_flows_stray(collection->rdma, packet->stray_icrc);
+    smcr_collect_rdma_flows_stray(collection->rdma, packet->stray_icrc);
     if (packet->segment || packet->stray_icrc) /* of a segment the tap `tcp` tells */
         return;
     if (is_noted(packet, when.frame))
-        smcr_frame_times_add(&collection->times, collection->scope, when);
+        smcr_collect_frame_times_add(&collection->times, collection->scope, when);
     if (packet->roce)
-        smcr_rdma_flows_take(collection->rdma, when, packet);
-    smcr_connections_take(collection->connections, when, packet);
-    smcr_link_groups_take(collection->groups, when, packet, pinfo->vlan_id);
-    smcr_notices_blame(collection->notices, packet);
+        smcr_collect_rdma_flows_take(collection->rdma, when, packet);
+    smcr_collect_connections_take(collection->connections, when, packet);
+    smcr_collect_link_groups_take(collection->groups, when, packet, pinfo->vlan_id);
+    smcr_collect_notices_blame(collection->notices, packet);
     if (packet->first_pass)
-        smcr_notices_claim(collection->notices, when, packet);
+        smcr_collect_notices_claim(collection->notices, when, packet);
 }
 
 /* ---- reporting ---- */
 
 static void
-fill_capture(smcr_report_entry_t *report, const smcr_collection_t *collection, const char *filter)
+fill_capture(smcr_entry_report_t *report, const smcr_collection_t *collection, const char *filter)
 {
-    smcr_capture_entry_t *capture = &report->capture;
+    smcr_entry_capture_t *capture = &report->capture;
 
     *capture = collection->totals.capture;
     capture->filter = filter;
     capture->wireshark = epan_get_version();
     capture->plugin = SMCR_VERSION;
-    capture->smcr_roce = smcr_preferences.roce ? SMCR_YES : SMCR_NO;
-    capture->check_icrc = smcr_preferences.check_icrc ? SMCR_YES : SMCR_NO;
+    capture->smcr_roce = smcr_preferences.roce ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    capture->check_icrc = smcr_preferences.check_icrc ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     report->ip = collection->totals.ip;
 }
 
 /* Fallbacks of a kind. There are few kinds. */
-static smcr_fallback_entry_t *
-fallback_of(smcr_report_entry_t *report, const smcr_conn_fallback_entry_t *fallback,
+static smcr_entry_fallback_t *
+fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallback,
             wmem_allocator_t *scope)
 {
     for (uint32_t i = 0; i < report->fallbacks.length; i++) {
-        smcr_fallback_entry_t *entry = report->fallbacks.entries[i];
+        smcr_entry_fallback_t *entry = report->fallbacks.entries[i];
         if (entry->code == fallback->code && entry->by == fallback->by &&
             g_strcmp0(entry->reason, fallback->reason) == 0)
             return entry;
     }
-    smcr_fallback_entry_t *entry =
-        smcr_list_add(&report->fallbacks, scope, &smcr_fallback_description);
+    smcr_entry_fallback_t *entry =
+        smcr_figure_list_add(&report->fallbacks, scope, &smcr_entry_fallback_description);
     entry->code = fallback->code;
     entry->by = fallback->by;
     entry->reason = fallback->reason;
@@ -161,10 +161,10 @@ fallback_of(smcr_report_entry_t *report, const smcr_conn_fallback_entry_t *fallb
 }
 
 static void
-count_fallbacks(smcr_report_entry_t *report, wmem_allocator_t *scope)
+count_fallbacks(smcr_entry_report_t *report, wmem_allocator_t *scope)
 {
     for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_connection_entry_t *entry = report->connections.entries[i];
+        const smcr_entry_connection_t *entry = report->connections.entries[i];
         if (entry->fallback)
             fallback_of(report, entry->fallback, scope)->count++;
     }
@@ -172,46 +172,46 @@ count_fallbacks(smcr_report_entry_t *report, wmem_allocator_t *scope)
 
 /* What Accept and Confirm tell; else what the messages of the link group show. */
 static void
-fill_versions(smcr_report_entry_t *report)
+fill_versions(smcr_entry_report_t *report)
 {
     GHashTable *versions = g_hash_table_new(g_int64_hash, g_int64_equal);
 
     for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        smcr_link_group_entry_t *group = report->link_groups.entries[i];
+        smcr_entry_link_group_t *group = report->link_groups.entries[i];
         g_hash_table_insert(versions, &group->index, group);
     }
     for (uint32_t i = 0; i < report->connections.length; i++) {
-        smcr_connection_entry_t *entry = report->connections.entries[i];
-        const smcr_link_group_entry_t *group = g_hash_table_lookup(versions, &entry->link_group);
+        smcr_entry_connection_t *entry = report->connections.entries[i];
+        const smcr_entry_link_group_t *group = g_hash_table_lookup(versions, &entry->link_group);
         if (group && !entry->version)
             entry->version = group->version;
     }
     g_hash_table_destroy(versions);
 }
 
-smcr_report_entry_t *
+smcr_entry_report_t *
 smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope)
 {
-    smcr_report_entry_t *report = wmem_new(scope, smcr_report_entry_t);
+    smcr_entry_report_t *report = wmem_new(scope, smcr_entry_report_t);
     const smcr_state_t *state = smcr_capture_state();
-    smcr_connection_sources_t sources;
+    smcr_collect_connection_sources_t sources;
 
     begin(collection);
-    smcr_entry_clear(report, &smcr_report_description);
+    smcr_entry_clear(report, &smcr_entry_report_description);
     report->schema = SCHEMA;
     fill_capture(report, collection, filter);
-    sources = (smcr_connection_sources_t){state, collection->tcp, &collection->times};
-    smcr_rdma_flows_report(collection->rdma, state, &report->rdma_flows, scope);
-    smcr_connections_report(collection->connections, &sources, &report->connections, scope);
-    smcr_link_groups_report(collection->groups,
-                            &(smcr_link_group_sources_t){state, collection->connections,
-                                                         collection->rdma,
-                                                         &collection->times},
-                            &report->link_groups, scope);
+    sources = (smcr_collect_connection_sources_t){state, collection->tcp, &collection->times};
+    smcr_collect_rdma_flows_report(collection->rdma, state, &report->rdma_flows, scope);
+    smcr_collect_connections_report(collection->connections, &sources, &report->connections, scope);
+    smcr_collect_link_groups_report(
+        collection->groups,
+        &(smcr_collect_link_group_sources_t){state, collection->connections, collection->rdma,
+                                             &collection->times},
+        &report->link_groups, scope);
     fill_versions(report);
     count_fallbacks(report, scope);
-    smcr_notices_report_breaches(collection->notices, &report->breaches, scope);
-    smcr_tcp_flows_report(collection->tcp, &report->tcp_flows, scope);
+    smcr_collect_notices_report_breaches(collection->notices, &report->breaches, scope);
+    smcr_collect_tcp_flows_report(collection->tcp, &report->tcp_flows, scope);
     return report;
 }
 
@@ -221,7 +221,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
 static void
 note(wmem_array_t *notices, const char *filter, smcr_when_t first, uint64_t count)
 {
-    smcr_notice_t notice = {.filter = filter, .count = count, .first = first};
+    smcr_figure_notice_t notice = {.filter = filter, .count = count, .first = first};
 
     if (first.frame)
         wmem_array_append_one(notices, notice);
@@ -229,21 +229,21 @@ note(wmem_array_t *notices, const char *filter, smcr_when_t first, uint64_t coun
 
 /* TCP connections of SMC-R that were reset. */
 static void
-note_resets(const smcr_collection_t *collection, const smcr_report_entry_t *report,
+note_resets(const smcr_collection_t *collection, const smcr_entry_report_t *report,
             wmem_array_t *notices)
 {
     smcr_when_t first = {0, 0};
     uint64_t count = 0;
 
     for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_connection_entry_t *entry = report->connections.entries[i];
-        const smcr_tcp_facts_t *tcp =
+        const smcr_entry_connection_t *entry = report->connections.entries[i];
+        const smcr_collect_tcp_facts_t *tcp =
             entry->tcp_stream < UINT32_MAX
-                ? smcr_tcp_flows_facts(collection->tcp, (uint32_t)entry->tcp_stream)
+                ? smcr_collect_tcp_flows_facts(collection->tcp, (uint32_t)entry->tcp_stream)
                 : NULL;
         if (!tcp || !tcp->reset.frame)
             continue;
-        first = smcr_when_earlier(first, tcp->reset);
+        first = smcr_figure_when_earlier(first, tcp->reset);
         count++;
     }
     note(notices, "tcp.flags.reset == 1", first, count);
@@ -255,32 +255,34 @@ note_marks(const smcr_collection_t *collection, wmem_array_t *notices)
     smcr_when_t first = {0, 0};
     uint64_t count = 0;
 
-    for (uint32_t i = 0; i < smcr_tcp_flows_count(collection->tcp); i++) {
-        const smcr_tcp_facts_t *tcp = smcr_tcp_flows_facts(collection->tcp, i);
+    for (uint32_t i = 0; i < smcr_collect_tcp_flows_count(collection->tcp); i++) {
+        const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection->tcp, i);
         if (!tcp || !tcp->ce.frame)
             continue;
-        first = smcr_when_earlier(first, tcp->ce);
+        first = smcr_figure_when_earlier(first, tcp->ce);
         count++;
     }
     note(notices, "ip.dsfield.ecn == 3 && tcp", first, count);
-    smcr_rdma_firsts_t firsts = smcr_rdma_flows_firsts(collection->rdma);
+    smcr_collect_rdma_firsts_t firsts = smcr_collect_rdma_flows_firsts(collection->rdma);
     note(notices, "smcr.ecn == 3", firsts.ce, 1);
     note(notices, "smcr.nak.code > 0", firsts.refusal, 1);
 }
 
-const smcr_notice_t *
-smcr_collection_notices(const smcr_collection_t *collection, const smcr_report_entry_t *report,
+const smcr_figure_notice_t *
+smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_report_t *report,
                         wmem_allocator_t *scope, uint32_t *count)
 {
     uint32_t items;
-    const smcr_notice_t *expert = smcr_notices_all(collection->notices, scope, &items);
-    wmem_array_t *notices = wmem_array_new(scope, sizeof(smcr_notice_t));
+    const smcr_figure_notice_t *expert =
+        smcr_collect_notices_all(collection->notices, scope, &items);
+    wmem_array_t *notices = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
 
     if (items)
         wmem_array_append(notices, expert, items);
     note_resets(collection, report, notices);
     note_marks(collection, notices);
-    smcr_rewritten_t rewritten = smcr_connections_rewritten(collection->connections);
+    smcr_collect_rewritten_t rewritten =
+        smcr_collect_connections_rewritten(collection->connections);
     note(notices, "smcr.stream.rewritten", rewritten.first, rewritten.bytes);
     *count = wmem_array_get_count(notices);
     return wmem_array_get_raw(notices);

@@ -36,13 +36,13 @@ void smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo
 
 /* What has been seen, as a report without findings. It lives as long as `scope`, and no longer than
  * until more is taken or forgotten. `filter`: of what was seen; NULL: everything. */
-smcr_report_entry_t *smcr_collection_report(smcr_collection_t *collection, const char *filter,
+smcr_entry_report_t *smcr_collection_report(smcr_collection_t *collection, const char *filter,
                                             wmem_allocator_t *scope);
 
 /* The expert items of the plugin, and what else findings may be about; `*count`: how many. `report`
  * is made of the same collection; the notices live as long as it does. */
-const smcr_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
-                                             const smcr_report_entry_t *report,
-                                             wmem_allocator_t *scope, uint32_t *count);
+const smcr_figure_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
+                                                    const smcr_entry_report_t *report,
+                                                    wmem_allocator_t *scope, uint32_t *count);
 
 #endif /* SMCR_REPORT_COLLECT_COLLECTION_H */

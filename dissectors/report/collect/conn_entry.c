@@ -12,9 +12,9 @@
 #include "wire/wire.h"
 
 uint64_t
-smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
+smcr_collect_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
 {
-    if (lgr->index != SMCR_NO_INDEX || !lgr->all_links || !state)
+    if (lgr->index != SMCR_LGR_NO_INDEX || !lgr->all_links || !state)
         return lgr->index;
     return (uint64_t)smcr_lgr_count(state) + lgr->first_link;
 }
@@ -22,7 +22,7 @@ smcr_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
 /* ---- ends ---- */
 
 static void
-fill_endpoint(smcr_endpoint_entry_t *entry, const smcr_conn_t *conn, unsigned role,
+fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned role,
               wmem_allocator_t *scope)
 {
     address addr;
@@ -37,12 +37,12 @@ fill_endpoint(smcr_endpoint_entry_t *entry, const smcr_conn_t *conn, unsigned ro
 static const char *
 token_text(const smcr_conn_side_t *side, wmem_allocator_t *scope)
 {
-    return side->has_token ? smcr_hex_text(scope, side->token, 4) : NULL;
+    return side->has_token ? smcr_figure_hex_text(scope, side->token, 4) : NULL;
 }
 
 static void
-fill_ends(smcr_connection_entry_t *entry, const smcr_conn_t *conn, const smcr_tcp_facts_t *tcp,
-          wmem_allocator_t *scope)
+fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
+          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(conn->lgr);
 
@@ -61,62 +61,63 @@ fill_ends(smcr_connection_entry_t *entry, const smcr_conn_t *conn, const smcr_tc
 /* ---- how it came about ---- */
 
 /* What Accept or Confirm say; else what the link group has agreed on. */
-static smcr_version_t
-version_of(const smcr_counted_conn_t *counted)
+static smcr_figure_version_t
+version_of(const smcr_collect_counted_conn_t *counted)
 {
     const smcr_lgr_t *lgr = counted->conn->lgr;
     unsigned release = counted->release ? counted->release : lgr ? lgr->release : 0;
 
-    return smcr_version_of(counted->version, release);
+    return smcr_figure_version_of(counted->version, release);
 }
 
 /* Who is to blame for it. */
-static smcr_role_t
+static smcr_figure_role_t
 fallback_by(const smcr_fallback_t *fallback)
 {
     switch (fallback->kind) {
     case SMCR_FALLBACK_DECLINED:
-        return fallback->by_server ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
+        return fallback->by_server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
     case SMCR_FALLBACK_NO_OPTION:
-        return SMCR_ROLE_SERVER;
+        return SMCR_FIGURE_ROLE_SERVER;
     case SMCR_FALLBACK_NO_ANSWER:
-        return fallback->step == SMCR_CLC_ACCEPT ? SMCR_ROLE_CLIENT : SMCR_ROLE_SERVER;
+        return fallback->step == SMCR_CLC_ACCEPT ? SMCR_FIGURE_ROLE_CLIENT
+                                                 : SMCR_FIGURE_ROLE_SERVER;
     default:
-        return SMCR_ROLE_NONE;
+        return SMCR_FIGURE_ROLE_NONE;
     }
 }
 
 /* Whether it is known who the client is. Without a handshake and without Proposal, Accept and
  * Confirm a Decline may be of either side. */
 static bool
-knows_roles(const smcr_conn_t *conn, const smcr_tcp_facts_t *tcp)
+knows_roles(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
 {
     return conn->proposal_frame || conn->accept_frame || conn->confirm_frame ||
            (tcp && tcp->client_known);
 }
 
 static void
-fill_fallback(smcr_connection_entry_t *entry, const smcr_conn_t *conn,
-              const smcr_tcp_facts_t *tcp, const smcr_frame_times_t *times,
+fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
+              const smcr_collect_tcp_facts_t *tcp, const smcr_collect_frame_times_t *times,
               wmem_allocator_t *scope)
 {
     const smcr_fallback_t *fallback = &conn->fallback;
 
     if (!fallback->kind)
         return;
-    entry->fallback = wmem_new(scope, smcr_conn_fallback_entry_t);
-    smcr_entry_clear(entry->fallback, &smcr_conn_fallback_description);
-    entry->fallback->reason = smcr_fallback_reason(scope, fallback);
+    entry->fallback = wmem_new(scope, smcr_entry_conn_fallback_t);
+    smcr_entry_clear(entry->fallback, &smcr_entry_conn_fallback_description);
+    entry->fallback->reason = smcr_show_fallback_reason(scope, fallback);
     if (fallback->kind == SMCR_FALLBACK_DECLINED)
         entry->fallback->code = fallback->code;
     if (knows_roles(conn, tcp))
         entry->fallback->by = fallback_by(fallback);
-    entry->fallback->frame = smcr_frame_times_find(times, fallback->frame);
+    entry->fallback->frame = smcr_collect_frame_times_find(times, fallback->frame);
 }
 
 /* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
 static bool
-stayed_tcp(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
+stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
     bool clc = conn->proposal_frame || conn->accept_frame || conn->confirm_frame ||
@@ -128,110 +129,112 @@ stayed_tcp(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
 }
 
 /* CLC that never began is no fallback: the connection stayed what it was. */
-static smcr_outcome_t
-outcome_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
+static smcr_figure_outcome_t
+outcome_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
 
     switch (conn->fallback.kind) {
     case SMCR_FALLBACK_NO_OPTION:
     case SMCR_FALLBACK_NO_CLC:
-        return SMCR_OUTCOME_TCP;
+        return SMCR_FIGURE_OUTCOME_TCP;
     case SMCR_FALLBACK_NONE:
         break;
     default:
-        return SMCR_OUTCOME_FALLBACK;
+        return SMCR_FIGURE_OUTCOME_FALLBACK;
     }
     if (counted->is_smcd)
-        return SMCR_OUTCOME_SMCD;
+        return SMCR_FIGURE_OUTCOME_SMCD;
     if (conn->confirm_frame || counted->on_roce)
-        return SMCR_OUTCOME_SMCR;
-    return stayed_tcp(counted, tcp) ? SMCR_OUTCOME_TCP : SMCR_OUTCOME_UNKNOWN;
+        return SMCR_FIGURE_OUTCOME_SMCR;
+    return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
 /* ---- how it ended ---- */
 
-static smcr_close_t
-close_of_tcp(const smcr_tcp_facts_t *tcp)
+static smcr_figure_close_t
+close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
 {
     if (!tcp)
-        return SMCR_CLOSE_UNKNOWN;
+        return SMCR_FIGURE_CLOSE_UNKNOWN;
     if (tcp->reset.frame)
-        return SMCR_CLOSE_RESET;
-    return tcp->fin[0].frame && tcp->fin[1].frame ? SMCR_CLOSE_NORMAL : SMCR_CLOSE_OPEN;
+        return SMCR_FIGURE_CLOSE_RESET;
+    return tcp->fin[0].frame && tcp->fin[1].frame ? SMCR_FIGURE_CLOSE_NORMAL
+                                                  : SMCR_FIGURE_CLOSE_OPEN;
 }
 
 /* The two ends of SMC-R close by CDC, and then TCP. */
-static smcr_close_t
-close_of(const smcr_counted_conn_t *counted, const smcr_tcp_facts_t *tcp)
+static smcr_figure_close_t
+close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_side_t *side = counted->conn->side;
-    smcr_close_t below = close_of_tcp(tcp);
+    smcr_figure_close_t below = close_of_tcp(tcp);
 
     if (side[0].abort_frame || side[1].abort_frame)
-        return SMCR_CLOSE_ABORT;
+        return SMCR_FIGURE_CLOSE_ABORT;
     if (side[0].closed_frame && side[1].closed_frame)
-        return SMCR_CLOSE_NORMAL;
-    if (!counted->on_roce && below == SMCR_CLOSE_OPEN && counted->conn->confirm_frame &&
+        return SMCR_FIGURE_CLOSE_NORMAL;
+    if (!counted->on_roce && below == SMCR_FIGURE_CLOSE_OPEN && counted->conn->confirm_frame &&
         !counted->conn->fallback.kind)
-        return SMCR_CLOSE_UNKNOWN;
-    return counted->on_roce && !tcp ? SMCR_CLOSE_OPEN : below;
+        return SMCR_FIGURE_CLOSE_UNKNOWN;
+    return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
 }
 
 /* ---- what it carried ---- */
 
 /* A direction without a captured packet: all its figures are unknown. */
 static void
-forget_way(smcr_conn_way_entry_t *entry)
+forget_direction(smcr_entry_conn_direction_t *entry)
 {
-    smcr_entry_clear(entry, &smcr_conn_way_description);
-    for (unsigned i = 0; i < smcr_conn_way_description.count; i++) {
-        const smcr_member_t *member = &smcr_conn_way_description.members[i];
-        if (member->kind == SMCR_KIND_COUNT || member->kind == SMCR_KIND_SECONDS)
-            *(uint64_t *)(void *)((uint8_t *)entry + member->offset) = SMCR_UNKNOWN;
+    smcr_entry_clear(entry, &smcr_entry_conn_direction_description);
+    for (unsigned i = 0; i < smcr_entry_conn_direction_description.count; i++) {
+        const smcr_figure_member_t *member = &smcr_entry_conn_direction_description.members[i];
+        if (member->kind == SMCR_FIGURE_KIND_COUNT || member->kind == SMCR_FIGURE_KIND_SECONDS)
+            *(uint64_t *)(void *)((uint8_t *)entry + member->offset) = SMCR_FIGURE_UNKNOWN;
     }
 }
 
 /* Whether the capture has packets that the side has sent, on the connection's last link. */
 static bool
-is_captured(const smcr_counted_conn_t *counted, int sender)
+is_captured(const smcr_collect_counted_conn_t *counted, int sender)
 {
     const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
 
     return counted->on_roce &&
-           (counted->way[sender].link || !link || link->qp[!sender].traffic.flow.carried);
+           (counted->direction[sender].link || !link || link->qp[!sender].traffic.flow.carried);
 }
 
 static void
-fill_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted, int sender)
+fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
+               int sender)
 {
     if (!is_captured(counted, sender)) {
-        forget_way(entry);
+        forget_direction(entry);
         return;
     }
-    const smcr_counted_way_t *way = &counted->way[sender];
+    const smcr_collect_direction_t *direction = &counted->direction[sender];
     const smcr_conn_side_t *side = counted->conn->side;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
     bool known = cost.known && side[0].has_token && side[1].has_token; /* so is the reader */
 
-    *entry = way->figures;
+    *entry = direction->figures;
     if (!entry->writes && !side[!sender].rmb) /* its WRITEs would not be recognised */
-        entry->bytes = entry->writes = SMCR_UNKNOWN;
-    if (entry->blocked_count && !way->blocked_known)
-        entry->blocked_s = SMCR_UNKNOWN;
-    if (entry->window_full_count && !way->full_known)
-        entry->window_full_s = SMCR_UNKNOWN;
+        entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
+    if (entry->blocked_count && !direction->blocked_known)
+        entry->blocked_s = SMCR_FIGURE_UNKNOWN;
+    if (entry->window_full_count && !direction->full_known)
+        entry->window_full_s = SMCR_FIGURE_UNKNOWN;
     if (!side[!sender].in.known && !entry->window_full_count) /* so is what fills the window */
-        entry->window_full_count = entry->window_full_s = SMCR_UNKNOWN;
-    entry->unread_bytes = known ? cost.unread : SMCR_UNKNOWN;
-    entry->unannounced_bytes = known ? cost.unannounced : SMCR_UNKNOWN;
+        entry->window_full_count = entry->window_full_s = SMCR_FIGURE_UNKNOWN;
+    entry->unread_bytes = known ? cost.unread : SMCR_FIGURE_UNKNOWN;
+    entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
 /* Over TCP. `role`: of the sender. Where the end of the handshake is absent, data may go another
  * way. */
 static void
-fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
-             const smcr_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
+fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
+                   const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
 {
     bool client_is_up = tcp && (tcp->client_known ? tcp->client_is_up
                                                   : tcp->up_port == counted->conn->port[0]);
@@ -239,53 +242,56 @@ fill_tcp_way(smcr_conn_way_entry_t *entry, const smcr_counted_conn_t *counted,
     uint64_t clc = counted->clc_bytes[role];
     uint64_t bytes = payload > clc ? payload - clc : 0;
 
-    *entry = (smcr_conn_way_entry_t){.bytes = SMCR_UNKNOWN};
+    *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
     if (tcp && !counted->is_smcd && (bytes || !may_go_elsewhere))
         entry->bytes = bytes;
-    entry->unread_bytes = entry->unannounced_bytes = SMCR_UNKNOWN;
+    entry->unread_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
 
 static void
-fill_ways(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
-          const smcr_tcp_facts_t *tcp)
+fill_directions(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
+                const smcr_collect_tcp_facts_t *tcp)
 {
     int client = smcr_lgr_client_side(counted->conn->lgr);
-    bool is_unknown = entry->outcome == SMCR_OUTCOME_UNKNOWN;
+    bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
-    if (entry->outcome == SMCR_OUTCOME_SMCR) {
-        fill_way(&entry->client_to_server, counted, client);
-        fill_way(&entry->server_to_client, counted, !client);
+    if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR) {
+        fill_direction(&entry->client_to_server, counted, client);
+        fill_direction(&entry->server_to_client, counted, !client);
         return;
     }
-    fill_tcp_way(&entry->client_to_server, counted, tcp, 0, is_unknown);
-    fill_tcp_way(&entry->server_to_client, counted, tcp, 1, is_unknown);
+    fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);
+    fill_tcp_direction(&entry->server_to_client, counted, tcp, 1, is_unknown);
 }
 
 static void
-fill_times(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
-           const smcr_tcp_facts_t *tcp)
+fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
+           const smcr_collect_tcp_facts_t *tcp)
 {
     bool began_before = !tcp || !tcp->syn.frame;
 
-    entry->first_frame = tcp ? smcr_when_earlier(counted->first, tcp->first) : counted->first;
+    entry->first_frame =
+        tcp ? smcr_figure_when_earlier(counted->first, tcp->first) : counted->first;
     entry->last_frame = counted->last;
     if (tcp && tcp->last.frame > counted->last.frame)
         entry->last_frame = tcp->last;
-    entry->began_before = began_before ? SMCR_YES : SMCR_NO;
+    entry->began_before = began_before ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     if (!began_before && counted->confirm.time >= tcp->syn.time && counted->confirm.frame)
         entry->setup_s = counted->confirm.time - tcp->syn.time;
     entry->close = close_of(counted, tcp);
-    if (entry->close != SMCR_CLOSE_UNKNOWN)
-        entry->goes_on = entry->close == SMCR_CLOSE_OPEN ? SMCR_YES : SMCR_NO;
+    if (entry->close != SMCR_FIGURE_CLOSE_UNKNOWN)
+        entry->goes_on = entry->close == SMCR_FIGURE_CLOSE_OPEN ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
 }
 
 void
-smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *counted,
-                     const smcr_connection_sources_t *sources, wmem_allocator_t *scope)
+smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
+                             const smcr_collect_counted_conn_t *counted,
+                             const smcr_collect_connection_sources_t *sources,
+                             wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
-    const smcr_tcp_facts_t *tcp =
-        conn->conversation ? smcr_tcp_flows_facts(sources->tcp, conn->tcp_stream) : NULL;
+    const smcr_collect_tcp_facts_t *tcp =
+        conn->conversation ? smcr_collect_tcp_flows_facts(sources->tcp, conn->tcp_stream) : NULL;
 
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
@@ -293,13 +299,13 @@ smcr_conn_entry_fill(smcr_connection_entry_t *entry, const smcr_counted_conn_t *
     entry->outcome = outcome_of(counted, tcp);
     fill_fallback(entry, conn, tcp, sources->times, scope);
     if (conn->lgr && !conn->fallback.kind)
-        entry->link_group = smcr_lgr_number(sources->state, conn->lgr);
-    for (const smcr_link_use_t *use = counted->first_use; use; use = use->next) {
-        smcr_conn_link_entry_t *used =
-            smcr_list_add(&entry->links, scope, &smcr_conn_link_description);
-        used->number = use->link->has_number ? use->link->number : SMCR_UNKNOWN;
+        entry->link_group = smcr_collect_lgr_number(sources->state, conn->lgr);
+    for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
+        smcr_entry_conn_link_t *used =
+            smcr_figure_list_add(&entry->links, scope, &smcr_entry_conn_link_description);
+        used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
         used->from_frame = use->from;
     }
     fill_times(entry, counted, tcp);
-    fill_ways(entry, counted, tcp);
+    fill_directions(entry, counted, tcp);
 }

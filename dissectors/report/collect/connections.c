@@ -13,29 +13,29 @@
 
 struct smcr_connections {
     wmem_allocator_t *scope;
-    wmem_map_t *by_conn; /* smcr_conn_t -> smcr_counted_conn_t */
-    smcr_rewritten_t rewritten;
+    wmem_map_t *by_conn; /* smcr_conn_t -> smcr_collect_counted_conn_t */
+    smcr_collect_rewritten_t rewritten;
     uint32_t last_frame; /* that has been taken, of any connection or of none */
 };
 
-smcr_connections_t *
-smcr_connections_new(wmem_allocator_t *scope)
+smcr_collect_connections_t *
+smcr_collect_connections_new(wmem_allocator_t *scope)
 {
-    smcr_connections_t *connections = wmem_new0(scope, smcr_connections_t);
+    smcr_collect_connections_t *connections = wmem_new0(scope, smcr_collect_connections_t);
 
     connections->scope = scope;
     connections->by_conn = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     return connections;
 }
 
-static smcr_counted_conn_t *
-get(smcr_connections_t *connections, const smcr_conn_t *conn)
+static smcr_collect_counted_conn_t *
+get(smcr_collect_connections_t *connections, const smcr_conn_t *conn)
 {
-    smcr_counted_conn_t *counted = wmem_map_lookup(connections->by_conn, conn);
+    smcr_collect_counted_conn_t *counted = wmem_map_lookup(connections->by_conn, conn);
 
     if (counted)
         return counted;
-    counted = wmem_new0(connections->scope, smcr_counted_conn_t);
+    counted = wmem_new0(connections->scope, smcr_collect_counted_conn_t);
     counted->conn = conn;
     wmem_map_insert(connections->by_conn, conn, counted);
     return counted;
@@ -45,15 +45,15 @@ get(smcr_connections_t *connections, const smcr_conn_t *conn)
 
 /* What `side` sends goes on this link now. */
 static void
-note_link(smcr_connections_t *connections, smcr_counted_conn_t *counted, int side,
+note_link(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted, int side,
           const smcr_link_t *link, smcr_when_t when)
 {
-    if (!link || counted->way[side].link == link)
+    if (!link || counted->direction[side].link == link)
         return;
-    counted->way[side].link = link;
+    counted->direction[side].link = link;
     if (counted->last_use && counted->last_use->link == link)
         return;
-    smcr_link_use_t *use = wmem_new0(connections->scope, smcr_link_use_t);
+    smcr_collect_link_use_t *use = wmem_new0(connections->scope, smcr_collect_link_use_t);
     use->link = link;
     use->from = when;
     if (counted->last_use)
@@ -66,7 +66,7 @@ note_link(smcr_connections_t *connections, smcr_counted_conn_t *counted, int sid
 /* ---- packets ---- */
 
 static void
-note_rewritten(smcr_connections_t *connections, smcr_when_t when, uint32_t bytes)
+note_rewritten(smcr_collect_connections_t *connections, smcr_when_t when, uint32_t bytes)
 {
     if (bytes && !connections->rewritten.first.frame)
         connections->rewritten.first = when;
@@ -74,7 +74,7 @@ note_rewritten(smcr_connections_t *connections, smcr_when_t when, uint32_t bytes
 }
 
 static void
-count_wait(uint64_t *sum, const smcr_wait_t *wait, bool *known)
+count_wait(uint64_t *sum, const smcr_record_wait_t *wait, bool *known)
 {
     if (!wait->frame)
         return;
@@ -83,20 +83,20 @@ count_wait(uint64_t *sum, const smcr_wait_t *wait, bool *known)
 }
 
 static void
-count_write(smcr_connections_t *connections, smcr_counted_way_t *way, smcr_when_t when,
-            const smcr_tap_t *packet)
+count_write(smcr_collect_connections_t *connections, smcr_collect_direction_t *direction,
+            smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_place_t *place = packet->record->place;
     uint8_t opcode = packet->roce->opcode;
 
-    way->figures.writes += smcr_begins_message(opcode);
+    direction->figures.writes += smcr_ib_begins_message(opcode);
     if (!place)
         return;
     note_rewritten(connections, when, smcr_place_piece(place).rewritten);
     if (place->length)
-        way->is_blocked = false;
-    if (smcr_ends_message(opcode))
-        smcr_unacked_writes_add(&way->unacked, connections->scope, when, place);
+        direction->is_blocked = false;
+    if (smcr_ib_ends_message(opcode))
+        smcr_collect_unacked_writes_add(&direction->unacked, connections->scope, when, place);
 }
 
 static bool
@@ -109,34 +109,35 @@ has_event(const smcr_record_t *record, smcr_event_id_t id)
 }
 
 static void
-count_cdc(smcr_counted_way_t *way, const smcr_tap_t *packet)
+count_cdc(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
 {
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
 
-    way->figures.cdc++;
+    direction->figures.cdc++;
     if (packet->cdc && packet->cdc->complete) {
-        way->figures.blocked_count += blocked && !way->is_blocked;
-        way->is_blocked = blocked;
+        direction->figures.blocked_count += blocked && !direction->is_blocked;
+        direction->is_blocked = blocked;
     }
 }
 
 /* What the packet means for its receiver, once: if it came behind a gap, its repeat tells that.
- * `way`: of the sender; `reverse`: whose data it says it has read. */
+ * `direction`: of the sender; `reverse`: whose data it says it has read. */
 static void
-count_meaning(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_record_t *record)
+count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
+              const smcr_record_t *record)
 {
-    const smcr_cdc_view_t *view = record->view;
-    const smcr_place_more_t *place = record->place ? smcr_place_rare(record->place) : NULL;
-    const smcr_cdc_more_t *rare = view ? smcr_cdc_rare(view) : NULL;
+    const smcr_record_cdc_t *view = record->view;
+    const smcr_place_rare_t *place = record->place ? smcr_place_rare(record->place) : NULL;
+    const smcr_record_cdc_rare_t *rare = view ? smcr_record_cdc_rare(view) : NULL;
 
     if (place)
-        count_wait(&way->figures.blocked_s, &place->blocked, &way->blocked_known);
+        count_wait(&direction->figures.blocked_s, &place->blocked, &direction->blocked_known);
     if (!view)
         return;
-    way->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL);
-    way->figures.urgent_count += view->urgent;
+    direction->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL);
+    direction->figures.urgent_count += view->urgent;
     if (rare) {
-        count_wait(&way->figures.blocked_s, &rare->blocked, &way->blocked_known);
+        count_wait(&direction->figures.blocked_s, &rare->blocked, &direction->blocked_known);
         count_wait(&reverse->figures.window_full_s, &rare->full, &reverse->full_known);
     }
     if (view->read_of)
@@ -144,59 +145,62 @@ count_meaning(smcr_counted_way_t *way, smcr_counted_way_t *reverse, const smcr_r
 }
 
 static void
-count_repeat(smcr_counted_way_t *way, const smcr_tap_t *packet)
+count_repeat(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
 
-    way->figures.repeated_packets++;
-    way->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
-    smcr_unacked_writes_repeat(&way->unacked, record->first_frame);
+    direction->figures.repeated_packets++;
+    direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
+    smcr_collect_unacked_writes_repeat(&direction->unacked, record->first_frame);
 }
 
 static void
-count_packet(smcr_connections_t *connections, smcr_counted_conn_t *counted, smcr_when_t when,
-             const smcr_tap_t *packet)
+count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
+             smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    smcr_counted_way_t *way = &counted->way[record->sender];
+    smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
-    smcr_unacked_writes_settle(&way->unacked, connections->scope, when.frame,
-                               &way->figures.ack_time_s);
+    smcr_collect_unacked_writes_settle(&direction->unacked, connections->scope, when.frame,
+                                       &direction->figures.ack_time_s);
     counted->on_roce = true;
-    way->figures.bytes += smcr_stream_bytes_take(&way->bytes, connections->scope, record);
-    if (record->order == SMCR_PACKET_IS_COPY)
+    direction->figures.bytes +=
+        smcr_collect_stream_bytes_take(&direction->bytes, connections->scope, record);
+    if (record->order == SMCR_FLOW_IS_COPY)
         return;
-    count_meaning(way, &counted->way[!record->sender], record);
-    if (record->order == SMCR_PACKET_IS_REPEAT) {
-        count_repeat(way, packet);
+    count_meaning(direction, &counted->direction[!record->sender], record);
+    if (record->order == SMCR_FLOW_IS_REPEAT) {
+        count_repeat(direction, packet);
         return;
     }
     note_link(connections, counted, record->sender, record->link, when);
-    if (record->kind == SMCR_PACKET_WRITE)
-        count_write(connections, way, when, packet);
-    else if (record->kind == SMCR_PACKET_CDC)
-        count_cdc(way, packet);
+    if (record->kind == SMCR_RECORD_WRITE)
+        count_write(connections, direction, when, packet);
+    else if (record->kind == SMCR_RECORD_CDC)
+        count_cdc(direction, packet);
 }
 
 /* ---- CLC ---- */
 
 static void
-count_clc(smcr_counted_conn_t *counted, smcr_when_t when, const smcr_clc_t *clc, bool from_server)
+count_clc(smcr_collect_counted_conn_t *counted, smcr_when_t when, const smcr_clc_t *clc,
+          bool from_server)
 {
 
     counted->clc_bytes[from_server] += clc->header.length;
-    if (!smcr_clc_agrees(clc->header.type))
+    if (!smcr_wire_clc_agrees(clc->header.type))
         return;
-    counted->version = smcr_bits(clc->header.flags, SMCR_MASK_VERSION);
+    counted->version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
     counted->is_smcd = clc->smcd;
     if (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT && !clc->smcd)
-        counted->release = smcr_bits(clc->u.accept.os_release, SMCR_MASK_RELEASE);
+        counted->release = smcr_wire_bits(clc->u.accept.os_release, SMCR_MASK_RELEASE);
     if (clc->header.type == SMCR_CLC_CONFIRM && !counted->confirm.frame)
         counted->confirm = when;
 }
 
 void
-smcr_connections_take(smcr_connections_t *connections, smcr_when_t when, const smcr_tap_t *packet)
+smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when_t when,
+                              const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
@@ -204,7 +208,7 @@ smcr_connections_take(smcr_connections_t *connections, smcr_when_t when, const s
     connections->last_frame = when.frame;
     if (!conn)
         return;
-    smcr_counted_conn_t *counted = get(connections, conn);
+    smcr_collect_counted_conn_t *counted = get(connections, conn);
     if (!counted->first.frame)
         counted->first = when;
     counted->last = when;
@@ -214,8 +218,8 @@ smcr_connections_take(smcr_connections_t *connections, smcr_when_t when, const s
         count_packet(connections, counted, when, packet);
 }
 
-smcr_rewritten_t
-smcr_connections_rewritten(const smcr_connections_t *connections)
+smcr_collect_rewritten_t
+smcr_collect_connections_rewritten(const smcr_collect_connections_t *connections)
 {
     return connections->rewritten;
 }
@@ -230,18 +234,19 @@ typedef struct {
 static void
 visit_moves(void *key, void *value, void *data)
 {
-    const smcr_counted_conn_t *counted = value;
+    const smcr_collect_counted_conn_t *counted = value;
     const visitor_t *visitor = data;
 
     (void)key;
-    for (const smcr_link_use_t *use = counted->first_use; use && use->next; use = use->next)
+    for (const smcr_collect_link_use_t *use = counted->first_use; use && use->next; use = use->next)
         visitor->visit(use->link, use->next->link, visitor->data);
 }
 
 void
-smcr_connections_moves(const smcr_connections_t *connections,
-                       void (*visit)(const smcr_link_t *from, const smcr_link_t *to, void *data),
-                       void *data)
+smcr_collect_connections_moves(const smcr_collect_connections_t *connections,
+                               void (*visit)(const smcr_link_t *from, const smcr_link_t *to,
+                                             void *data),
+                               void *data)
 {
     visitor_t visitor = {visit, data};
 
@@ -252,8 +257,8 @@ smcr_connections_moves(const smcr_connections_t *connections,
 
 /* Connections are found by their TCP stream, too: one that falls back early is on no other tap. */
 typedef struct {
-    smcr_connections_t *connections;
-    const smcr_connection_sources_t *sources;
+    smcr_collect_connections_t *connections;
+    const smcr_collect_connection_sources_t *sources;
 } finder_t;
 
 static void
@@ -261,21 +266,21 @@ find_by_stream(const smcr_conn_t *conn, void *data)
 {
     const finder_t *finder = data;
 
-    if (smcr_tcp_flows_facts(finder->sources->tcp, conn->tcp_stream))
+    if (smcr_collect_tcp_flows_facts(finder->sources->tcp, conn->tcp_stream))
         get(finder->connections, conn);
 }
 
 static int
 compare(const void *one, const void *other)
 {
-    uint32_t a = (*(const smcr_counted_conn_t *const *)one)->conn->index;
-    uint32_t b = (*(const smcr_counted_conn_t *const *)other)->conn->index;
+    uint32_t a = (*(const smcr_collect_counted_conn_t *const *)one)->conn->index;
+    uint32_t b = (*(const smcr_collect_counted_conn_t *const *)other)->conn->index;
 
     return (a > b) - (a < b);
 }
 
 typedef struct {
-    smcr_counted_conn_t **all;
+    smcr_collect_counted_conn_t **all;
     uint32_t count;
 } gathered_t;
 
@@ -290,31 +295,34 @@ gather(void *key, void *value, void *data)
 
 /* The last WRITEs of a direction are acknowledged behind its last packet. */
 static void
-settle(const smcr_connections_t *connections, smcr_counted_conn_t *counted)
+settle(const smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted)
 {
     for (unsigned sender = 0; sender < 2; sender++) {
-        smcr_counted_way_t *way = &counted->way[sender];
-        smcr_unacked_writes_settle(&way->unacked, connections->scope, connections->last_frame + 1,
-                                   &way->figures.ack_time_s);
+        smcr_collect_direction_t *direction = &counted->direction[sender];
+        smcr_collect_unacked_writes_settle(&direction->unacked, connections->scope,
+                                           connections->last_frame + 1,
+                                           &direction->figures.ack_time_s);
     }
 }
 
 void
-smcr_connections_report(smcr_connections_t *connections, const smcr_connection_sources_t *sources,
-                        smcr_list_t *list, wmem_allocator_t *scope)
+smcr_collect_connections_report(smcr_collect_connections_t *connections,
+                                const smcr_collect_connection_sources_t *sources,
+                                smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     finder_t finder = {connections, sources};
     gathered_t gathered = {.count = 0};
 
     if (sources->state)
         smcr_conn_each(sources->state, find_by_stream, &finder);
-    gathered.all = wmem_alloc_array(scope, smcr_counted_conn_t *,
+    gathered.all = wmem_alloc_array(scope, smcr_collect_counted_conn_t *,
                                     wmem_map_size(connections->by_conn) + 1);
     wmem_map_foreach(connections->by_conn, gather, &gathered);
     qsort(gathered.all, gathered.count, sizeof *gathered.all, compare);
     for (uint32_t i = 0; i < gathered.count; i++) {
         settle(connections, gathered.all[i]);
-        smcr_conn_entry_fill(smcr_list_add(list, scope, &smcr_connection_description),
-                             gathered.all[i], sources, scope);
+        smcr_collect_conn_entry_fill(
+            smcr_figure_list_add(list, scope, &smcr_entry_connection_description), gathered.all[i],
+            sources, scope);
     }
 }

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 void
-smcr_frame_times_add(smcr_frame_times_t *times, wmem_allocator_t *scope, smcr_when_t when)
+smcr_collect_frame_times_add(smcr_collect_frame_times_t *times, wmem_allocator_t *scope,
+                             smcr_when_t when)
 {
     if (times->count && times->frames[times->count - 1].frame >= when.frame)
         return;
@@ -29,7 +30,7 @@ compare(const void *one, const void *other)
 }
 
 smcr_when_t
-smcr_frame_times_find(const smcr_frame_times_t *times, uint32_t frame)
+smcr_collect_frame_times_find(const smcr_collect_frame_times_t *times, uint32_t frame)
 {
     smcr_when_t key = {frame, 0};
     const smcr_when_t *found =

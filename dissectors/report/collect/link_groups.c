@@ -18,10 +18,10 @@
 /* What one side says of itself. */
 typedef struct {
     bool known;
-    uint8_t peer_id[SMCR_PEER_ID_LENGTH];
-    uint8_t host_name[SMCR_HOST_NAME_LENGTH];
-    uint8_t os; /* enum smcr_os_type; SMCR_OS_UNSET: it does not */
-} person_t;
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
+    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH];
+    uint8_t os; /* enum smcr_clc_os_type; SMCR_CLC_OS_UNSET: it does not */
+} peer_identity_t;
 
 typedef struct {
     const smcr_lgr_t *lgr;
@@ -29,20 +29,20 @@ typedef struct {
     uint32_t vlan;    /* 0: none */
     uint8_t version;  /* of SMC; 0: not known */
     uint8_t release;
-    uint8_t eid[SMCR_EID_LENGTH];
-    person_t person[2]; /* by side */
+    uint8_t eid[SMCR_WIRE_EID_LENGTH];
+    peer_identity_t identity[2]; /* by side */
 } gathered_group_t;
 
 struct smcr_link_groups {
     wmem_allocator_t *scope;
     wmem_map_t *groups; /* smcr_lgr_t -> gathered_group_t */
-    smcr_list_t list;   /* gathered_group_t */
+    smcr_figure_list_t list; /* gathered_group_t */
 };
 
-smcr_link_groups_t *
-smcr_link_groups_new(wmem_allocator_t *scope)
+smcr_collect_link_groups_t *
+smcr_collect_link_groups_new(wmem_allocator_t *scope)
 {
-    smcr_link_groups_t *groups = wmem_new0(scope, smcr_link_groups_t);
+    smcr_collect_link_groups_t *groups = wmem_new0(scope, smcr_collect_link_groups_t);
 
     groups->scope = scope;
     groups->groups = wmem_map_new(scope, g_direct_hash, g_direct_equal);
@@ -52,14 +52,14 @@ smcr_link_groups_new(wmem_allocator_t *scope)
 /* ---- gathering ---- */
 
 static gathered_group_t *
-group_of(smcr_link_groups_t *groups, const smcr_lgr_t *lgr, smcr_when_t when)
+group_of(smcr_collect_link_groups_t *groups, const smcr_lgr_t *lgr, smcr_when_t when)
 {
-    static const smcr_description_t size = {sizeof(gathered_group_t), 0, NULL};
+    static const smcr_figure_description_t size = {sizeof(gathered_group_t), 0, NULL};
     gathered_group_t *group = wmem_map_lookup(groups->groups, lgr);
 
     if (group)
         return group;
-    group = smcr_list_add(&groups->list, groups->scope, &size);
+    group = smcr_figure_list_add(&groups->list, groups->scope, &size);
     group->lgr = lgr;
     group->first = when;
     wmem_map_insert(groups->groups, lgr, group);
@@ -71,26 +71,26 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
 {
     const smcr_clc_accept_t *accept = &packet->clc->u.accept;
     uint8_t flags = packet->clc->header.flags;
-    person_t *person = &group->person[packet->record->sender];
+    peer_identity_t *identity = &group->identity[packet->record->sender];
 
-    if (!smcr_clc_agrees(packet->clc->header.type) || packet->clc->smcd)
+    if (!smcr_wire_clc_agrees(packet->clc->header.type) || packet->clc->smcd)
         return;
-    group->version = smcr_bits(flags, SMCR_MASK_VERSION);
-    person->known = true;
-    memcpy(person->peer_id, accept->peer_id, sizeof person->peer_id);
+    group->version = smcr_wire_bits(flags, SMCR_MASK_VERSION);
+    identity->known = true;
+    memcpy(identity->peer_id, accept->peer_id, sizeof identity->peer_id);
     if (group->version < 2)
         return;
     memcpy(group->eid, accept->eid, sizeof group->eid);
     if (!(flags & SMCR_CLC_FLAG_FIRST_CONTACT))
         return;
-    group->release = smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
-    person->os = smcr_bits(accept->os_release, SMCR_MASK_OS);
-    memcpy(person->host_name, accept->host_name, sizeof person->host_name);
+    group->release = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
+    identity->os = smcr_wire_bits(accept->os_release, SMCR_MASK_OS);
+    memcpy(identity->host_name, accept->host_name, sizeof identity->host_name);
 }
 
 void
-smcr_link_groups_take(smcr_link_groups_t *groups, smcr_when_t when, const smcr_tap_t *packet,
-                      uint32_t vlan)
+smcr_collect_link_groups_take(smcr_collect_link_groups_t *groups, smcr_when_t when,
+                              const smcr_tap_t *packet, uint32_t vlan)
 {
     const smcr_record_t *record = packet->record;
 
@@ -107,26 +107,26 @@ smcr_link_groups_take(smcr_link_groups_t *groups, smcr_when_t when, const smcr_t
 
 /* ---- links ---- */
 
-static smcr_link_status_t
+static smcr_figure_link_status_t
 state_of(const smcr_link_t *link)
 {
     switch (link->state) {
     case SMCR_LINK_ACTIVE:
-        return SMCR_STATUS_ACTIVE;
+        return SMCR_FIGURE_STATUS_ACTIVE;
     case SMCR_LINK_REJECTED:
-        return SMCR_STATUS_REJECTED;
+        return SMCR_FIGURE_STATUS_REJECTED;
     case SMCR_LINK_DELETED:
-        return SMCR_STATUS_DELETED;
+        return SMCR_FIGURE_STATUS_DELETED;
     default:
-        return SMCR_STATUS_UNCONFIRMED;
+        return SMCR_FIGURE_STATUS_UNCONFIRMED;
     }
 }
 
 static void
-fill_queue_pair(smcr_queue_pair_entry_t *entry, const smcr_qp_t *qp, wmem_allocator_t *scope)
+fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_allocator_t *scope)
 {
     if (qp->gid_known)
-        entry->gid = smcr_gid_text(scope, qp->key.gid);
+        entry->gid = smcr_figure_gid_text(scope, qp->key.gid);
     if (qp->known)
         entry->qpn = qp->key.qpn;
 }
@@ -162,15 +162,15 @@ count_move(const smcr_link_t *from, const smcr_link_t *to, void *data)
 
 /* What is read while groups are reported. */
 typedef struct {
-    const smcr_link_group_sources_t *sources;
+    const smcr_collect_link_group_sources_t *sources;
     all_moves_t moves;
     wmem_allocator_t *scope;
 } reporter_t;
 
 static void
-fill_link(smcr_link_entry_t *entry, const smcr_link_t *link, const reporter_t *reporter)
+fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
-    const smcr_link_group_sources_t *sources = reporter->sources;
+    const smcr_collect_link_group_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
     const moves_t *moves = wmem_map_lookup(reporter->moves.links, link);
     int client = smcr_lgr_client_side(link->lgr);
@@ -184,25 +184,25 @@ fill_link(smcr_link_entry_t *entry, const smcr_link_t *link, const reporter_t *r
         entry->mtu_bytes = (uint64_t)smcr_mtu_bytes(mtu);
     fill_queue_pair(&entry->client, &link->qp[client], scope);
     fill_queue_pair(&entry->server, &link->qp[!client], scope);
-    entry->added_frame = smcr_frame_times_find(sources->times, link->added_frame);
-    entry->deleted_frame = smcr_frame_times_find(sources->times, link->deleted_frame);
+    entry->added_frame = smcr_collect_frame_times_find(sources->times, link->added_frame);
+    entry->deleted_frame = smcr_collect_frame_times_find(sources->times, link->deleted_frame);
     if (link->deleted_frame && link->delete_reason)
         entry->delete_reason =
-            val_to_str_const(link->delete_reason, smcr_delete_reasons, "unknown reason");
+            val_to_str_const(link->delete_reason, smcr_values_delete_reasons, "unknown reason");
     if (moves) {
         entry->moved_from = moves->from;
         entry->moved_to = moves->to;
     }
     for (unsigned side = 0; side < 2; side++) {
-        uint64_t flow = smcr_rdma_flows_index(sources->flows, &link->qp[side]);
-        if (flow != SMCR_UNKNOWN)
-            smcr_numbers_add(&entry->flows, scope, flow);
+        uint64_t flow = smcr_collect_rdma_flows_index(sources->flows, &link->qp[side]);
+        if (flow != SMCR_FIGURE_UNKNOWN)
+            smcr_figure_numbers_add(&entry->flows, scope, flow);
     }
 }
 
 /* In the order in which they came. */
 static void
-fill_links(smcr_link_group_entry_t *entry, const smcr_lgr_t *lgr, const reporter_t *reporter)
+fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter_t *reporter)
 {
     unsigned count = 0;
 
@@ -213,8 +213,9 @@ fill_links(smcr_link_group_entry_t *entry, const smcr_lgr_t *lgr, const reporter
     for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
         links[--left] = link;
     for (unsigned i = 0; i < count; i++)
-        fill_link(smcr_list_add(&entry->links, reporter->scope, &smcr_link_description), links[i],
-                  reporter);
+        fill_link(
+            smcr_figure_list_add(&entry->links, reporter->scope, &smcr_entry_link_description),
+            links[i], reporter);
 }
 
 /* ---- groups ---- */
@@ -237,7 +238,7 @@ share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 }
 
 /* Of a group that has ended, the last one. */
-static smcr_group_type_t
+static smcr_figure_group_type_t
 type_of(const smcr_lgr_t *lgr)
 {
     const smcr_link_t *first = NULL, *second = NULL;
@@ -250,62 +251,63 @@ type_of(const smcr_lgr_t *lgr)
         first = link;
     }
     if (!second)
-        return first ? SMCR_GROUP_SINGLE : SMCR_GROUP_NONE;
+        return first ? SMCR_FIGURE_GROUP_SINGLE : SMCR_FIGURE_GROUP_NONE;
     if (share_device(first, second, client))
-        return SMCR_GROUP_ASYMMETRIC_LOCAL;
-    return share_device(first, second, !client) ? SMCR_GROUP_ASYMMETRIC_PEER
-                                                : SMCR_GROUP_SYMMETRIC;
+        return SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL;
+    return share_device(first, second, !client) ? SMCR_FIGURE_GROUP_ASYMMETRIC_PEER
+                                                : SMCR_FIGURE_GROUP_SYMMETRIC;
 }
 
 /* NULL where the bytes are padding only. */
 static const char *
 name_of(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 {
-    const char *name = smcr_peer_text(scope, bytes, length);
+    const char *name = smcr_item_peer_text(scope, bytes, length);
 
     return *name ? name : NULL;
 }
 
 static void
-fill_peer(smcr_peer_entry_t *entry, const person_t *person, wmem_allocator_t *scope)
+fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_allocator_t *scope)
 {
-    if (!person->known)
+    if (!identity->known)
         return;
-    entry->peer_id = smcr_bytes_text(scope, person->peer_id, SMCR_PEER_ID_LENGTH);
-    entry->host_name = name_of(scope, person->host_name, SMCR_HOST_NAME_LENGTH);
-    if (person->os != SMCR_OS_UNSET)
-        entry->system = val_to_str_const(person->os, smcr_os_types, "unknown");
+    entry->peer_id = smcr_figure_bytes_text(scope, identity->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
+    entry->host_name = name_of(scope, identity->host_name, SMCR_WIRE_HOST_NAME_LENGTH);
+    if (identity->os != SMCR_CLC_OS_UNSET)
+        entry->system = val_to_str_const(identity->os, smcr_values_os_types, "unknown");
 }
 
-static smcr_version_t
+static smcr_figure_version_t
 version_of(const gathered_group_t *group)
 {
     unsigned release = group->release ? group->release : group->lgr->release;
 
-    return smcr_version_of(group->version, release);
+    return smcr_figure_version_of(group->version, release);
 }
 
 static void
-report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_list_t *list)
+report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {
-    const smcr_link_group_sources_t *sources = reporter->sources;
+    const smcr_collect_link_group_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
     const smcr_lgr_t *lgr = group->lgr;
-    smcr_link_group_entry_t *entry = smcr_list_add(list, scope, &smcr_link_group_description);
+    smcr_entry_link_group_t *entry =
+        smcr_figure_list_add(list, scope, &smcr_entry_link_group_description);
     int client = smcr_lgr_client_side(lgr);
 
-    entry->index = smcr_lgr_number(sources->state, lgr);
+    entry->index = smcr_collect_lgr_number(sources->state, lgr);
     entry->version = version_of(group);
     entry->type = type_of(lgr);
-    fill_peer(&entry->peers.client, &group->person[client], scope);
-    fill_peer(&entry->peers.server, &group->person[!client], scope);
-    entry->eid = name_of(scope, group->eid, SMCR_EID_LENGTH);
+    fill_peer(&entry->peers.client, &group->identity[client], scope);
+    fill_peer(&entry->peers.server, &group->identity[!client], scope);
+    entry->eid = name_of(scope, group->eid, SMCR_WIRE_EID_LENGTH);
     if (group->vlan)
         entry->vlan = group->vlan;
     entry->first_frame = group->first;
-    entry->ended_frame = smcr_frame_times_find(sources->times, lgr->ended_frame);
+    entry->ended_frame = smcr_collect_frame_times_find(sources->times, lgr->ended_frame);
     fill_links(entry, lgr, reporter);
-    smcr_rmbs_report(lgr, sources->times, &entry->rmbs, scope);
+    smcr_collect_rmbs_report(lgr, sources->times, &entry->rmbs, scope);
 }
 
 static int
@@ -318,9 +320,9 @@ compare(const void *one, const void *other)
 }
 
 void
-smcr_link_groups_report(const smcr_link_groups_t *groups,
-                        const smcr_link_group_sources_t *sources, smcr_list_t *list,
-                        wmem_allocator_t *scope)
+smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
+                                const smcr_collect_link_group_sources_t *sources,
+                                smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     uint32_t count = groups->list.length;
     reporter_t reporter = {
@@ -331,7 +333,7 @@ smcr_link_groups_report(const smcr_link_groups_t *groups,
 
     if (!count)
         return;
-    smcr_connections_moves(sources->connections, count_move, &reporter.moves);
+    smcr_collect_connections_moves(sources->connections, count_move, &reporter.moves);
     void **sorted = wmem_memdup(scope, groups->list.entries, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare);
     for (uint32_t i = 0; i < count; i++)

@@ -20,7 +20,7 @@
 typedef struct {
     const char *filter, *text;
     int severity, group;
-    smcr_role_t by;
+    smcr_figure_role_t by;
     bool blamed;
     smcr_when_t when;
 } pending_t;
@@ -28,31 +28,32 @@ typedef struct {
 /* An event that later packets have to bear out. */
 typedef struct {
     const smcr_event_t *event;
-    smcr_role_t by;
+    smcr_figure_role_t by;
     smcr_when_t when;
 } claimed_t;
 
 struct smcr_notices {
     wmem_allocator_t *scope;
-    wmem_array_t *kinds;   /* smcr_notice_t */
+    wmem_array_t *kinds;   /* smcr_figure_notice_t */
     wmem_array_t *claimed; /* claimed_t */
     pending_t *pending;
     unsigned pending_count, pending_room;
 };
 
-smcr_notices_t *
-smcr_notices_new(wmem_allocator_t *scope)
+smcr_collect_notices_t *
+smcr_collect_notices_new(wmem_allocator_t *scope)
 {
-    smcr_notices_t *notices = wmem_new0(scope, smcr_notices_t);
+    smcr_collect_notices_t *notices = wmem_new0(scope, smcr_collect_notices_t);
 
     notices->scope = scope;
-    notices->kinds = wmem_array_new(scope, sizeof(smcr_notice_t));
+    notices->kinds = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
     notices->claimed = wmem_array_new(scope, sizeof(claimed_t));
     return notices;
 }
 
 void
-smcr_notices_take(smcr_notices_t *notices, smcr_when_t when, const expert_info_t *item)
+smcr_collect_notices_take(smcr_collect_notices_t *notices, smcr_when_t when,
+                          const expert_info_t *item)
 {
     const header_field_info *field =
         item->hf_index > 0 ? proto_registrar_get_nth((unsigned)item->hf_index) : NULL;
@@ -74,22 +75,22 @@ smcr_notices_take(smcr_notices_t *notices, smcr_when_t when, const expert_info_t
 }
 
 /* The role of who has sent the packet. */
-static smcr_role_t
+static smcr_figure_role_t
 sender_of(const smcr_record_t *record)
 {
     const smcr_lgr_t *lgr = record->link ? record->link->lgr : NULL;
 
     if (record->direction >= 0)
-        return record->direction ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
-    if (!lgr || lgr->server == SMCR_SIDE_UNKNOWN || record->sender < 0)
-        return SMCR_ROLE_NONE;
-    return record->sender == lgr->server ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
+        return record->direction ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+    if (!lgr || lgr->server == SMCR_LGR_SIDE_UNKNOWN || record->sender < 0)
+        return SMCR_FIGURE_ROLE_NONE;
+    return record->sender == lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
 }
 
 void
-smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet)
+smcr_collect_notices_blame(smcr_collect_notices_t *notices, const smcr_tap_t *packet)
 {
-    smcr_role_t by = sender_of(packet->record);
+    smcr_figure_role_t by = sender_of(packet->record);
 
     for (unsigned i = notices->pending_count; i > 0 && !notices->pending[i - 1].blamed; i--) {
         notices->pending[i - 1].by = by;
@@ -98,7 +99,8 @@ smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet)
 }
 
 void
-smcr_notices_claim(smcr_notices_t *notices, smcr_when_t when, const smcr_tap_t *packet)
+smcr_collect_notices_claim(smcr_collect_notices_t *notices, smcr_when_t when,
+                           const smcr_tap_t *packet)
 {
     for (const smcr_event_t *event = packet->record->events; event; event = event->next)
         if (event->claim)
@@ -108,11 +110,11 @@ smcr_notices_claim(smcr_notices_t *notices, smcr_when_t when, const smcr_tap_t *
 
 /* ---- counting ---- */
 
-static smcr_notice_t *
-find(wmem_array_t *kinds, const smcr_notice_t *wanted)
+static smcr_figure_notice_t *
+find(wmem_array_t *kinds, const smcr_figure_notice_t *wanted)
 {
     for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
-        smcr_notice_t *kind = wmem_array_index(kinds, i);
+        smcr_figure_notice_t *kind = wmem_array_index(kinds, i);
         if (strcmp(kind->filter, wanted->filter) == 0 && kind->severity == wanted->severity &&
             kind->by == wanted->by)
             return kind;
@@ -122,9 +124,9 @@ find(wmem_array_t *kinds, const smcr_notice_t *wanted)
 
 /* One more: its text lives as long as `scope`. */
 static void
-count(wmem_array_t *kinds, wmem_allocator_t *scope, smcr_notice_t one)
+count(wmem_array_t *kinds, wmem_allocator_t *scope, smcr_figure_notice_t one)
 {
-    smcr_notice_t *kind = find(kinds, &one);
+    smcr_figure_notice_t *kind = find(kinds, &one);
 
     if (!kind) {
         one.text = wmem_strdup(scope, one.text);
@@ -139,13 +141,13 @@ count(wmem_array_t *kinds, wmem_allocator_t *scope, smcr_notice_t one)
 }
 
 void
-smcr_notices_end_frame(smcr_notices_t *notices)
+smcr_collect_notices_end_frame(smcr_collect_notices_t *notices)
 {
     for (unsigned i = 0; i < notices->pending_count; i++) {
         const pending_t *pending = &notices->pending[i];
         count(notices->kinds, notices->scope,
-              (smcr_notice_t){pending->filter, pending->severity, pending->group, pending->by,
-                              pending->text, 1, pending->when});
+              (smcr_figure_notice_t){pending->filter, pending->severity, pending->group,
+                                     pending->by, pending->text, 1, pending->when});
     }
     notices->pending_count = 0;
 }
@@ -155,28 +157,30 @@ smcr_notices_end_frame(smcr_notices_t *notices)
 static void
 count_claimed(wmem_array_t *kinds, wmem_allocator_t *scope, const claimed_t *claimed)
 {
-    const smcr_expert_row_t *row = smcr_expert_row(smcr_event_expert(claimed->event));
+    const smcr_item_expert_row_t *row =
+        smcr_item_expert_row(smcr_show_event_expert(claimed->event));
 
     if (row->strict && !smcr_items_strict)
         return;
-    if (smcr_claim_holds(smcr_capture_state(), claimed->event->claim))
+    if (smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->claim))
         count(kinds, scope,
-              (smcr_notice_t){row->filter, row->severity, row->group, claimed->by,
-                              claimed->event->text, 1, claimed->when});
+              (smcr_figure_notice_t){row->filter, row->severity, row->group, claimed->by,
+                                     claimed->event->text, 1, claimed->when});
 }
 
 static int
 by_frame(const void *one, const void *other)
 {
-    const smcr_notice_t *a = one, *b = other;
+    const smcr_figure_notice_t *a = one, *b = other;
 
     return (a->first.frame > b->first.frame) - (a->first.frame < b->first.frame);
 }
 
-const smcr_notice_t *
-smcr_notices_all(const smcr_notices_t *notices, wmem_allocator_t *scope, uint32_t *number)
+const smcr_figure_notice_t *
+smcr_collect_notices_all(const smcr_collect_notices_t *notices, wmem_allocator_t *scope,
+                         uint32_t *number)
 {
-    wmem_array_t *kinds = wmem_array_new(scope, sizeof(smcr_notice_t));
+    wmem_array_t *kinds = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
     unsigned claims = wmem_array_get_count(notices->claimed);
 
     if (wmem_array_get_count(notices->kinds))
@@ -191,16 +195,17 @@ smcr_notices_all(const smcr_notices_t *notices, wmem_allocator_t *scope, uint32_
 }
 
 void
-smcr_notices_report_breaches(const smcr_notices_t *notices, smcr_list_t *list,
-                             wmem_allocator_t *scope)
+smcr_collect_notices_report_breaches(const smcr_collect_notices_t *notices,
+                                     smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     uint32_t number;
-    const smcr_notice_t *notice = smcr_notices_all(notices, scope, &number);
+    const smcr_figure_notice_t *notice = smcr_collect_notices_all(notices, scope, &number);
 
     for (uint32_t i = 0; i < number; i++, notice++) {
-        if (!smcr_is_breach(notice->group, notice->severity))
+        if (!smcr_item_is_breach(notice->group, notice->severity))
             continue;
-        smcr_breach_entry_t *entry = smcr_list_add(list, scope, &smcr_breach_description);
+        smcr_entry_breach_t *entry =
+            smcr_figure_list_add(list, scope, &smcr_entry_breach_description);
         entry->kind = notice->filter + strlen(PREFIX);
         entry->by = notice->by;
         entry->count = notice->count;

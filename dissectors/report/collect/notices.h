@@ -10,31 +10,33 @@
 #include "report/figures/figures.h"
 #include "show/show.h"
 
-typedef struct smcr_notices smcr_notices_t; /* of one report */
+typedef struct smcr_notices smcr_collect_notices_t; /* of one report */
 
 /* None. They live as long as the scope. */
-smcr_notices_t *smcr_notices_new(wmem_allocator_t *scope);
+smcr_collect_notices_t *smcr_collect_notices_new(wmem_allocator_t *scope);
 
 /* An expert item; others than those of the plugin are left alone. */
-void smcr_notices_take(smcr_notices_t *notices, smcr_when_t when, const expert_info_t *item);
+void smcr_collect_notices_take(smcr_collect_notices_t *notices, smcr_when_t when,
+                               const expert_info_t *item);
 
 /* The packet or message that the items since the last one are about. */
-void smcr_notices_blame(smcr_notices_t *notices, const smcr_tap_t *packet);
+void smcr_collect_notices_blame(smcr_collect_notices_t *notices, const smcr_tap_t *packet);
 
 /* The same packet, in the first pass over the capture: what later packets have to bear out counts
  * once they do. */
-void smcr_notices_claim(smcr_notices_t *notices, smcr_when_t when, const smcr_tap_t *packet);
+void smcr_collect_notices_claim(smcr_collect_notices_t *notices, smcr_when_t when,
+                                const smcr_tap_t *packet);
 
 /* The frame is done with. */
-void smcr_notices_end_frame(smcr_notices_t *notices);
+void smcr_collect_notices_end_frame(smcr_collect_notices_t *notices);
 
 /* All of them, in the order in which they came first; `*count`: how many. They live as long as
  * `scope`. */
-const smcr_notice_t *smcr_notices_all(const smcr_notices_t *notices, wmem_allocator_t *scope,
-                                      uint32_t *count);
+const smcr_figure_notice_t *smcr_collect_notices_all(const smcr_collect_notices_t *notices,
+                                                     wmem_allocator_t *scope, uint32_t *count);
 
 /* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */
-void smcr_notices_report_breaches(const smcr_notices_t *notices, smcr_list_t *list,
-                                  wmem_allocator_t *scope);
+void smcr_collect_notices_report_breaches(const smcr_collect_notices_t *notices,
+                                          smcr_figure_list_t *list, wmem_allocator_t *scope);
 
 #endif /* SMCR_REPORT_COLLECT_NOTICES_H */

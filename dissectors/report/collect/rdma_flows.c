@@ -27,25 +27,25 @@ typedef struct {
     const smcr_rdma_flow_t *foreign; /* not of a link */
     uint32_t index;                  /* in the last report */
     bool merged;                     /* it was one of a link before that was known */
-    const smcr_cm_note_t *cm;        /* the last one */
+    const smcr_record_cm_t *cm;      /* the last one */
     uint8_t source[SMCR_GID_LENGTH]; /* GID of its packets */
-    smcr_rdma_entry_t figures;
-    smcr_icrcs_entry_t icrc;
+    smcr_entry_rdma_t figures;
+    smcr_entry_icrcs_t icrc;
     stepped_t steps[STEPS_KEPT]; /* the newest first */
 } followed_t;
 
 struct smcr_rdma_flows {
     wmem_allocator_t *scope;
     wmem_map_t *flows; /* by the address of what it is */
-    smcr_list_t list;  /* followed_t, in the order of their first packets */
-    smcr_icrcs_entry_t stray; /* of packets in no flow */
-    smcr_rdma_firsts_t firsts;
+    smcr_figure_list_t list; /* followed_t, in the order of their first packets */
+    smcr_entry_icrcs_t stray; /* of packets in no flow */
+    smcr_collect_rdma_firsts_t firsts;
 };
 
-smcr_rdma_flows_t *
-smcr_rdma_flows_new(wmem_allocator_t *scope)
+smcr_collect_rdma_flows_t *
+smcr_collect_rdma_flows_new(wmem_allocator_t *scope)
 {
-    smcr_rdma_flows_t *flows = wmem_new0(scope, smcr_rdma_flows_t);
+    smcr_collect_rdma_flows_t *flows = wmem_new0(scope, smcr_collect_rdma_flows_t);
 
     flows->scope = scope;
     flows->flows = wmem_map_new(scope, g_direct_hash, g_direct_equal);
@@ -55,15 +55,15 @@ smcr_rdma_flows_new(wmem_allocator_t *scope)
 /* ---- finding ---- */
 
 static followed_t *
-follow(smcr_rdma_flows_t *flows, const void *which)
+follow(smcr_collect_rdma_flows_t *flows, const void *which)
 {
-    static const smcr_description_t size = {sizeof(followed_t), 0, NULL};
+    static const smcr_figure_description_t size = {sizeof(followed_t), 0, NULL};
     followed_t *flow = wmem_map_lookup(flows->flows, which);
 
     if (flow)
         return flow;
-    flow = smcr_list_add(&flows->list, flows->scope, &size);
-    smcr_entry_clear(&flow->figures, &smcr_rdma_description);
+    flow = smcr_figure_list_add(&flows->list, flows->scope, &size);
+    smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
     wmem_map_insert(flows->flows, which, flow);
     return flow;
 }
@@ -84,7 +84,7 @@ receiver_of(const smcr_tap_t *packet)
 
 /* The flow that the packet is in; NULL: none that is known. */
 static followed_t *
-flow_of(smcr_rdma_flows_t *flows, const smcr_tap_t *packet)
+flow_of(smcr_collect_rdma_flows_t *flows, const smcr_tap_t *packet)
 {
     const smcr_qp_t *to = packet->record->link ? receiver_of(packet) : NULL;
     const smcr_rdma_flow_t *foreign = to ? NULL : packet->record->rdma;
@@ -99,7 +99,7 @@ flow_of(smcr_rdma_flows_t *flows, const smcr_tap_t *packet)
 
 /* The opposite flow; NULL: not known. It is made when it has no packet yet. */
 static followed_t *
-opposite(smcr_rdma_flows_t *flows, const followed_t *flow)
+opposite(smcr_collect_rdma_flows_t *flows, const followed_t *flow)
 {
     const smcr_rdma_flow_t *peer = flow->foreign ? flow->foreign->peer : NULL;
     const smcr_qp_t *from = flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
@@ -115,13 +115,13 @@ opposite(smcr_rdma_flows_t *flows, const followed_t *flow)
 /* ---- counting ---- */
 
 static void
-count_ecn(smcr_codepoints_entry_t *ecn, const smcr_roce_t *roce)
+count_ecn(smcr_entry_codepoints_t *ecn, const smcr_ib_headers_t *roce)
 {
     uint64_t *const counts[] = {
-        [SMCR_ECN_NOT_ECT] = &ecn->not_ect,
-        [SMCR_ECN_ECT_1] = &ecn->ect1,
-        [SMCR_ECN_ECT_0] = &ecn->ect0,
-        [SMCR_ECN_CE] = &ecn->ce,
+        [SMCR_WIRE_ECN_NOT_ECT] = &ecn->not_ect,
+        [SMCR_WIRE_ECN_ECT_1] = &ecn->ect1,
+        [SMCR_WIRE_ECN_ECT_0] = &ecn->ect0,
+        [SMCR_WIRE_ECN_CE] = &ecn->ce,
     };
 
     if (roce->has_ecn)
@@ -129,46 +129,46 @@ count_ecn(smcr_codepoints_entry_t *ecn, const smcr_roce_t *roce)
 }
 
 static void
-count_nak(smcr_rdma_entry_t *figures, const smcr_roce_t *roce)
+count_nak(smcr_entry_rdma_t *figures, const smcr_ib_headers_t *roce)
 {
-    unsigned kind = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     uint64_t *const counts[] = {
-        [SMCR_NAK_PSN_SEQUENCE] = &figures->nak.psn_sequence,
-        [SMCR_NAK_INVALID_REQUEST] = &figures->nak.invalid_request,
-        [SMCR_NAK_REMOTE_ACCESS] = &figures->nak.remote_access,
-        [SMCR_NAK_REMOTE_OPERATION] = &figures->nak.remote_operational,
-        [SMCR_NAK_INVALID_RD_REQUEST] = &figures->nak.invalid_rd,
+        [SMCR_IB_NAK_PSN_SEQUENCE] = &figures->nak.psn_sequence,
+        [SMCR_IB_NAK_INVALID_REQUEST] = &figures->nak.invalid_request,
+        [SMCR_IB_NAK_REMOTE_ACCESS] = &figures->nak.remote_access,
+        [SMCR_IB_NAK_REMOTE_OPERATION] = &figures->nak.remote_operational,
+        [SMCR_IB_NAK_INVALID_RD_REQUEST] = &figures->nak.invalid_rd,
     };
-    unsigned code = smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
     if (!roce->has_aeth || roce->opcode != SMCR_RC_ACK)
         return;
-    if (kind == SMCR_SYNDROME_RNR_NAK)
+    if (kind == SMCR_IB_SYNDROME_RNR_NAK)
         figures->rnr_nak++;
-    else if (kind == SMCR_SYNDROME_NAK && code < array_length(counts))
+    else if (kind == SMCR_IB_SYNDROME_NAK && code < array_length(counts))
         (*counts[code])++;
 }
 
 static bool
-refuses(const smcr_roce_t *roce)
+refuses(const smcr_ib_headers_t *roce)
 {
     return roce->has_aeth && roce->opcode == SMCR_RC_ACK &&
-           smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) == SMCR_SYNDROME_NAK &&
-           smcr_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE) != SMCR_NAK_PSN_SEQUENCE;
+           smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) == SMCR_IB_SYNDROME_NAK &&
+           smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE) != SMCR_IB_NAK_PSN_SEQUENCE;
 }
 
 /* Packets that findings are about. */
 static void
-note_first(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_roce_t *roce)
+note_first(smcr_collect_rdma_flows_t *flows, smcr_when_t when, const smcr_ib_headers_t *roce)
 {
-    if (roce->has_ecn && roce->ecn == SMCR_ECN_CE && !flows->firsts.ce.frame)
+    if (roce->has_ecn && roce->ecn == SMCR_WIRE_ECN_CE && !flows->firsts.ce.frame)
         flows->firsts.ce = when;
     if (refuses(roce) && !flows->firsts.refusal.frame)
         flows->firsts.refusal = when;
 }
 
 static void
-count_cause(smcr_causes_entry_t *causes, unsigned cause, uint64_t packets)
+count_cause(smcr_entry_causes_t *causes, unsigned cause, uint64_t packets)
 {
     uint64_t *const counts[] = {
         [SMCR_CAUSE_NONE] = &causes->unknown,    [SMCR_CAUSE_UNKNOWN] = &causes->unknown,
@@ -204,25 +204,25 @@ static void
 count_order(followed_t *flow, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    smcr_rdma_entry_t *figures = &flow->figures;
+    smcr_entry_rdma_t *figures = &flow->figures;
 
     figures->gaps += record->missing > 0;
     figures->missing += record->missing;
-    if (record->order == SMCR_PACKET_IS_COPY)
+    if (record->order == SMCR_FLOW_IS_COPY)
         figures->copies++;
-    else if (record->order == SMCR_PACKET_IS_REPEAT)
+    else if (record->order == SMCR_FLOW_IS_REPEAT)
         count_repeat(flow, record->step);
     else
         figures->goodput_bytes += (uint64_t)packet->roce->payload_length;
 }
 
 static void
-count_icrc(smcr_icrcs_entry_t *icrc, uint8_t checked)
+count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
 {
     uint64_t *const counts[] = {
-        [SMCR_ICRC_BAD] = &icrc->bad,
-        [SMCR_ICRC_GOOD] = &icrc->good,
-        [SMCR_ICRC_UNVERIFIED] = &icrc->unverified,
+        [SMCR_IB_ICRC_BAD] = &icrc->bad,
+        [SMCR_IB_ICRC_GOOD] = &icrc->good,
+        [SMCR_IB_ICRC_UNVERIFIED] = &icrc->unverified,
     };
 
     if (checked)
@@ -230,11 +230,11 @@ count_icrc(smcr_icrcs_entry_t *icrc, uint8_t checked)
 }
 
 static void
-count_packet(smcr_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
              const smcr_tap_t *packet)
 {
-    const smcr_roce_t *roce = packet->roce;
-    smcr_rdma_entry_t *figures = &flow->figures;
+    const smcr_ib_headers_t *roce = packet->roce;
+    smcr_entry_rdma_t *figures = &flow->figures;
 
     if (!figures->first_frame.frame)
         figures->first_frame = when;
@@ -243,8 +243,8 @@ count_packet(smcr_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
     figures->packets++;
     figures->bytes += roce->length;
     figures->payload_bytes += (uint64_t)roce->payload_length;
-    figures->cnp += roce->opcode == SMCR_ROCE_CNP;
-    smcr_opcodes_count(&figures->opcodes, flows->scope, roce->opcode);
+    figures->cnp += roce->opcode == SMCR_IB_CNP;
+    smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode);
     note_first(flows, when, roce);
     count_ecn(&figures->ecn, roce);
     count_nak(figures, roce);
@@ -264,33 +264,34 @@ measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
 }
 
 static void
-count_answer(smcr_rdma_entry_t *requests, smcr_when_t when, const smcr_record_t *record)
+count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t *record)
 {
-    const smcr_wait_t *acks = &record->acks;
+    const smcr_record_wait_t *acks = &record->acks;
 
-    if (acks->frame && acks->time != SMCR_NO_TIME && !acks->is_ambiguous)
+    if (acks->frame && acks->time != SMCR_RECORD_NO_TIME && !acks->is_ambiguous)
         smcr_distribution_add(&requests->ack_time_s, acks->time);
-    for (const smcr_message_t *message = record->completes; message;
-         message = smcr_message_next(message))
+    for (const smcr_completion_t *message = record->completes; message;
+         message = smcr_completion_next(message))
         measure(&requests->completion_time_s, message->time, when.time);
     if (record->cnp && record->cnp->ce.frame)
         measure(&requests->ce_to_cnp_s, record->cnp->ce.time, when.time);
 }
 
 void
-smcr_rdma_flows_stray(smcr_rdma_flows_t *flows, uint8_t icrc)
+smcr_collect_rdma_flows_stray(smcr_collect_rdma_flows_t *flows, uint8_t icrc)
 {
     count_icrc(&flows->stray, icrc);
 }
 
 void
-smcr_rdma_flows_take(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_tap_t *packet)
+smcr_collect_rdma_flows_take(smcr_collect_rdma_flows_t *flows, smcr_when_t when,
+                             const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     followed_t *flow = flow_of(flows, packet);
 
     if (!flow) {
-        smcr_rdma_flows_stray(flows, packet->roce->icrc);
+        smcr_collect_rdma_flows_stray(flows, packet->roce->icrc);
         return;
     }
     count_packet(flows, flow, when, packet);
@@ -304,47 +305,47 @@ smcr_rdma_flows_take(smcr_rdma_flows_t *flows, smcr_when_t when, const smcr_tap_
 /* ---- reporting ---- */
 
 static void
-name_source(smcr_rdma_entry_t *entry, uint32_t qpn, unsigned ground)
+name_source(smcr_entry_rdma_t *entry, uint32_t qpn, unsigned ground)
 {
     if (ground == SMCR_GROUND_NONE)
         return;
     entry->src_qpn = qpn;
-    entry->src_qpn_from = (smcr_source_t)ground;
+    entry->src_qpn_from = (smcr_figure_source_t)ground;
 }
 
 static void
-name_link_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocator_t *scope)
+name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
     const smcr_qp_t *to = flow->to, *from = &to->link->qp[!to->side];
 
-    entry->kind = SMCR_FLOW_SMCR;
-    entry->src = smcr_gid_text(scope, flow->source);
-    entry->dst = smcr_gid_text(scope, to->key.gid);
-    entry->dst_qpn = to->known ? to->key.qpn : SMCR_UNKNOWN;
+    entry->kind = SMCR_FIGURE_FLOW_SMCR;
+    entry->src = smcr_figure_gid_text(scope, flow->source);
+    entry->dst = smcr_figure_gid_text(scope, to->key.gid);
+    entry->dst_qpn = to->known ? to->key.qpn : SMCR_FIGURE_UNKNOWN;
     if (from->known)
         name_source(entry, from->key.qpn, from->ground);
 }
 
-static smcr_cm_state_t
+static smcr_figure_cm_state_t
 state_of(const smcr_cm_conn_t *conn, unsigned side)
 {
     const smcr_cm_end_t *end = &conn->ends[side];
 
-    return end->state_known ? SMCR_CM_STATE_KNOWN(end->state) : 0;
+    return end->state_known ? SMCR_FIGURE_CM_STATE_KNOWN(end->state) : 0;
 }
 
-static smcr_flow_cm_entry_t *
+static smcr_entry_flow_cm_t *
 describe_cm(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
 {
-    smcr_flow_cm_entry_t *entry = wmem_new(scope, smcr_flow_cm_entry_t);
+    smcr_entry_flow_cm_t *entry = wmem_new(scope, smcr_entry_flow_cm_t);
 
-    smcr_entry_clear(entry, &smcr_flow_cm_description);
+    smcr_entry_clear(entry, &smcr_entry_flow_cm_description);
     if (conn->roles_known) {
         entry->client_state = state_of(conn, SMCR_CM_CLIENT);
         entry->server_state = state_of(conn, SMCR_CM_SERVER);
     }
     if (conn->service_known)
-        entry->service_id = smcr_hex_text(scope, conn->service_id, 8);
+        entry->service_id = smcr_figure_hex_text(scope, conn->service_id, 8);
     if (conn->port_known)
         entry->port = conn->port;
     if (conn->rejected)
@@ -353,18 +354,18 @@ describe_cm(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
 }
 
 static void
-name_foreign_flow(smcr_rdma_entry_t *entry, const followed_t *flow, wmem_allocator_t *scope)
+name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
     const smcr_rdma_flow_t *foreign = flow->foreign;
-    bool managed = foreign->conn || flow->cm || foreign->key.target.qpn == SMCR_GSI_QPN;
+    bool managed = foreign->conn || flow->cm || foreign->key.target.qpn == SMCR_IB_GSI_QPN;
 
-    entry->kind = managed ? SMCR_FLOW_CM : SMCR_FLOW_OTHER;
-    entry->src = smcr_gid_text(scope, foreign->key.source);
-    entry->dst = smcr_gid_text(scope, foreign->key.target.gid);
+    entry->kind = managed ? SMCR_FIGURE_FLOW_CM : SMCR_FIGURE_FLOW_OTHER;
+    entry->src = smcr_figure_gid_text(scope, foreign->key.source);
+    entry->dst = smcr_figure_gid_text(scope, foreign->key.target.gid);
     entry->dst_qpn = foreign->key.target.qpn;
     if (!foreign->mixed)
         name_source(entry, foreign->src_qpn, foreign->ground);
-    if (flow->cm && foreign->key.target.qpn != SMCR_GSI_QPN)
+    if (flow->cm && foreign->key.target.qpn != SMCR_IB_GSI_QPN)
         entry->cm = describe_cm(flow->cm->conn, scope);
 }
 
@@ -392,7 +393,7 @@ link_of_foreign(const smcr_state_t *state, const smcr_rdma_flow_t *foreign)
 
 /* What such a flow counted before is the link's. */
 static void
-merge(smcr_rdma_flows_t *flows, const smcr_state_t *state, followed_t *flow)
+merge(smcr_collect_rdma_flows_t *flows, const smcr_state_t *state, followed_t *flow)
 {
     const smcr_qp_t *to = flow->foreign ? link_of_foreign(state, flow->foreign) : NULL;
     followed_t *into = to ? wmem_map_lookup(flows->flows, to) : NULL;
@@ -400,49 +401,49 @@ merge(smcr_rdma_flows_t *flows, const smcr_state_t *state, followed_t *flow)
     flow->merged = flow->merged || into;
     if (!into || !flow->figures.packets)
         return;
-    smcr_entry_join(&into->figures, &flow->figures, &smcr_rdma_description, flows->scope);
+    smcr_entry_join(&into->figures, &flow->figures, &smcr_entry_rdma_description, flows->scope);
     if (!into->figures.first_frame.frame ||
         flow->figures.first_frame.frame < into->figures.first_frame.frame)
         into->figures.first_frame = flow->figures.first_frame;
-    smcr_entry_join(&into->icrc, &flow->icrc, &smcr_icrcs_description, flows->scope);
+    smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, flows->scope);
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&into->figures.repeated_after, flow->steps[i].step->cause,
                     flow->steps[i].packets);
-    smcr_entry_clear(&flow->figures, &smcr_rdma_description);
+    smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
     memset(flow->steps, 0, sizeof flow->steps);
     memset(&flow->icrc, 0, sizeof flow->icrc);
 }
 
 /* What was counted, of the scope; NULL: nothing was checked. */
-static smcr_icrcs_entry_t *
-icrcs_of(const smcr_icrcs_entry_t *icrc, wmem_allocator_t *scope)
+static smcr_entry_icrcs_t *
+icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
 {
     return icrc->good || icrc->bad || icrc->unverified ? wmem_memdup(scope, icrc, sizeof *icrc)
                                                        : NULL;
 }
 
 static void
-report_stray(const smcr_icrcs_entry_t *icrc, smcr_list_t *list, wmem_allocator_t *scope)
+report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    smcr_rdma_entry_t *rest = smcr_list_add(list, scope, &smcr_rdma_description);
+    smcr_entry_rdma_t *rest = smcr_figure_list_add(list, scope, &smcr_entry_rdma_description);
 
-    rest->copies = SMCR_UNKNOWN;
+    rest->copies = SMCR_FIGURE_UNKNOWN;
     rest->icrc = icrcs_of(icrc, scope);
     list->rest = rest->icrc != NULL;
     list->length--;
 }
 
 static void
-report_flow(followed_t *flow, smcr_list_t *list, wmem_allocator_t *scope)
+report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    smcr_rdma_entry_t *entry = smcr_list_add(list, scope, &smcr_rdma_description);
+    smcr_entry_rdma_t *entry = smcr_figure_list_add(list, scope, &smcr_entry_rdma_description);
 
     *entry = flow->figures;
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&entry->repeated_after, flow->steps[i].step->cause, flow->steps[i].packets);
     if (!tells_copies(flow))
-        entry->copies = SMCR_UNKNOWN;
+        entry->copies = SMCR_FIGURE_UNKNOWN;
     entry->icrc = icrcs_of(&flow->icrc, scope);
     if (flow->to)
         name_link_flow(entry, flow, scope);
@@ -458,8 +459,8 @@ is_reported(const followed_t *flow)
 }
 
 void
-smcr_rdma_flows_report(smcr_rdma_flows_t *flows, const smcr_state_t *state, smcr_list_t *list,
-                       wmem_allocator_t *scope)
+smcr_collect_rdma_flows_report(smcr_collect_rdma_flows_t *flows, const smcr_state_t *state,
+                               smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     for (uint32_t i = 0; i < flows->list.length; i++)
         merge(flows, state, flows->list.entries[i]);
@@ -475,21 +476,21 @@ smcr_rdma_flows_report(smcr_rdma_flows_t *flows, const smcr_state_t *state, smcr
             flows->flows, flow->to ? (const void *)&flow->to->link->qp[!flow->to->side]
                                    : flow->foreign->peer);
         if (is_reported(peer))
-            ((smcr_rdma_entry_t *)list->entries[flow->index])->peer = peer->index;
+            ((smcr_entry_rdma_t *)list->entries[flow->index])->peer = peer->index;
     }
     report_stray(&flows->stray, list, scope);
 }
 
-smcr_rdma_firsts_t
-smcr_rdma_flows_firsts(const smcr_rdma_flows_t *flows)
+smcr_collect_rdma_firsts_t
+smcr_collect_rdma_flows_firsts(const smcr_collect_rdma_flows_t *flows)
 {
     return flows->firsts;
 }
 
 uint64_t
-smcr_rdma_flows_index(const smcr_rdma_flows_t *flows, const smcr_qp_t *to)
+smcr_collect_rdma_flows_index(const smcr_collect_rdma_flows_t *flows, const smcr_qp_t *to)
 {
     const followed_t *flow = wmem_map_lookup(flows->flows, to);
 
-    return is_reported(flow) ? flow->index : SMCR_UNKNOWN;
+    return is_reported(flow) ? flow->index : SMCR_FIGURE_UNKNOWN;
 }

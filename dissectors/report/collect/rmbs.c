@@ -15,24 +15,24 @@ typedef struct {
     uint32_t frame;
     uint32_t stream;
     uint32_t size; /* of its element, bytes */
-} use_t;
+} rmb_use_t;
 
 /* What CLC messages say of an RMB. */
 typedef struct {
-    smcr_numbers_t streams;
+    smcr_figure_numbers_t streams;
     uint32_t size;
 } named_t;
 
 typedef struct {
-    const smcr_frame_times_t *times;
+    const smcr_collect_frame_times_t *times;
     wmem_allocator_t *scope;
     wmem_map_t *named; /* smcr_rmb_t -> named_t */
-} reporter_t;
+} rmb_reporter_t;
 
 static bool
-has_seen(const reporter_t *reporter, uint32_t frame)
+has_seen(const rmb_reporter_t *reporter, uint32_t frame)
 {
-    return frame && smcr_frame_times_find(reporter->times, frame).frame;
+    return frame && smcr_collect_frame_times_find(reporter->times, frame).frame;
 }
 
 /* ---- connections ---- */
@@ -40,13 +40,13 @@ has_seen(const reporter_t *reporter, uint32_t frame)
 static int
 by_frame(const void *one, const void *other)
 {
-    const use_t *a = one, *b = other;
+    const rmb_use_t *a = one, *b = other;
 
     return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
 static void
-add_stream(const reporter_t *reporter, const use_t *use)
+add_stream(const rmb_reporter_t *reporter, const rmb_use_t *use)
 {
     named_t *named = wmem_map_lookup(reporter->named, use->rmb);
 
@@ -55,14 +55,14 @@ add_stream(const reporter_t *reporter, const use_t *use)
         wmem_map_insert(reporter->named, use->rmb, named);
     }
     named->size = use->size;
-    smcr_numbers_add(&named->streams, reporter->scope, use->stream);
+    smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
 }
 
 /* The server names its RMB in CLC Accept, the client in CLC Confirm. */
 static void
-find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
+find_streams(const rmb_reporter_t *reporter, const smcr_lgr_t *lgr)
 {
-    wmem_array_t *uses = wmem_array_new(reporter->scope, sizeof(use_t));
+    wmem_array_t *uses = wmem_array_new(reporter->scope, sizeof(rmb_use_t));
 
     for (const smcr_conn_t *conn = lgr->conns; conn; conn = conn->next_of_group) {
         for (int side = 0; side < 2; side++) {
@@ -70,7 +70,7 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
             const smcr_conn_side_t *named = &conn->side[side];
             if (named->rmb && has_seen(reporter, frame))
                 wmem_array_append_one(
-                    uses, ((use_t){named->rmb->first, frame, conn->index, named->size}));
+                    uses, ((rmb_use_t){named->rmb->first, frame, conn->index, named->size}));
         }
     }
     wmem_array_sort(uses, by_frame);
@@ -82,34 +82,37 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
 
 /* In the order in which they were told. */
 static void
-report_rkeys(const reporter_t *reporter, const smcr_rtoken_entry_t *rtoken, smcr_rmb_entry_t *entry)
+report_rkeys(const rmb_reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken,
+             smcr_entry_rmb_t *entry)
 {
     if (!rtoken)
         return;
-    report_rkeys(reporter, smcr_rtoken_next(rtoken), entry);
+    report_rkeys(reporter, smcr_rmb_rtoken_next(rtoken), entry);
     const smcr_link_t *link = rtoken->owner->link;
     if (!entry->va)
-        entry->va = smcr_hex_text(reporter->scope, rtoken->va, 8);
+        entry->va = smcr_figure_hex_text(reporter->scope, rtoken->va, 8);
     if (link->state == SMCR_LINK_REJECTED)
         return; /* it never was one */
-    smcr_rmb_rkey_entry_t *rkey =
-        smcr_list_add(&entry->rkeys, reporter->scope, &smcr_rmb_rkey_description);
-    rkey->link = link->has_number ? link->number : SMCR_UNKNOWN;
-    rkey->rkey = smcr_hex_text(reporter->scope, rtoken->rkey, 4);
+    smcr_entry_rmb_rkey_t *rkey =
+        smcr_figure_list_add(&entry->rkeys, reporter->scope, &smcr_entry_rmb_rkey_description);
+    rkey->link = link->has_number ? link->number : SMCR_FIGURE_UNKNOWN;
+    rkey->rkey = smcr_figure_hex_text(reporter->scope, rtoken->rkey, 4);
 }
 
 static void
-report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_list_t *list)
+report_rmb(const rmb_reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t *list)
 {
     const named_t *named = wmem_map_lookup(reporter->named, rmb);
 
     if (!named && !has_seen(reporter, rmb->confirm_frame))
         return;
-    smcr_rmb_entry_t *entry = smcr_list_add(list, reporter->scope, &smcr_rmb_description);
-    if (rmb->lgr->server != SMCR_SIDE_UNKNOWN)
-        entry->owner = rmb->side == rmb->lgr->server ? SMCR_ROLE_SERVER : SMCR_ROLE_CLIENT;
-    entry->confirmed_frame = smcr_frame_times_find(reporter->times, rmb->confirm_frame);
-    entry->deleted_frame = smcr_frame_times_find(reporter->times, rmb->delete_frame);
+    smcr_entry_rmb_t *entry =
+        smcr_figure_list_add(list, reporter->scope, &smcr_entry_rmb_description);
+    if (rmb->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
+        entry->owner =
+            rmb->side == rmb->lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+    entry->confirmed_frame = smcr_collect_frame_times_find(reporter->times, rmb->confirm_frame);
+    entry->deleted_frame = smcr_collect_frame_times_find(reporter->times, rmb->delete_frame);
     if (named) {
         entry->size_bytes = named->size;
         entry->streams = named->streams;
@@ -118,10 +121,10 @@ report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_list_t *list)
 }
 
 void
-smcr_rmbs_report(const smcr_lgr_t *lgr, const smcr_frame_times_t *times, smcr_list_t *list,
-                 wmem_allocator_t *scope)
+smcr_collect_rmbs_report(const smcr_lgr_t *lgr, const smcr_collect_frame_times_t *times,
+                         smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    reporter_t reporter = {times, scope, wmem_map_new(scope, g_direct_hash, g_direct_equal)};
+    rmb_reporter_t reporter = {times, scope, wmem_map_new(scope, g_direct_hash, g_direct_equal)};
     wmem_array_t *rmbs = wmem_array_new(scope, sizeof(const smcr_rmb_t *));
 
     find_streams(&reporter, lgr);

@@ -13,7 +13,7 @@
 
 /* Adds the RMBs of a link group to `list`: those that messages name which the report has seen.
  * `times`: of these. What is added lives as long as `scope`. */
-void smcr_rmbs_report(const smcr_lgr_t *lgr, const smcr_frame_times_t *times, smcr_list_t *list,
-                      wmem_allocator_t *scope);
+void smcr_collect_rmbs_report(const smcr_lgr_t *lgr, const smcr_collect_frame_times_t *times,
+                              smcr_figure_list_t *list, wmem_allocator_t *scope);
 
 #endif /* SMCR_REPORT_COLLECT_RMBS_H */

@@ -9,26 +9,26 @@
 /* A repeat counts only where all places are known: else its first packet may have been counted
  * without one. */
 static uint32_t
-take_place(smcr_stream_bytes_t *bytes, wmem_allocator_t *scope, const smcr_place_t *place,
+take_place(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope, const smcr_place_t *place,
            bool repeat)
 {
-    smcr_piece_t piece = smcr_place_piece(place);
+    smcr_stream_piece_t piece = smcr_place_piece(place);
 
     if (repeat && (bytes->has_unplaced || !piece.known))
         return 0;
     bytes->has_unplaced |= !piece.known;
     if (!piece.known)
         return place->length;
-    return (uint32_t)smcr_ranges_add(&bytes->positions, scope, SMCR_STREAM_RANGES, piece.position,
-                                     piece.position + place->length);
+    return (uint32_t)smcr_ranges_add(&bytes->positions, scope, SMCR_RANGES_OF_STREAM,
+                                     piece.position, piece.position + place->length);
 }
 
 uint32_t
-smcr_stream_bytes_take(smcr_stream_bytes_t *bytes, wmem_allocator_t *scope,
-                       const smcr_record_t *record)
+smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
+                               const smcr_record_t *record)
 {
-    if (record->kind != SMCR_PACKET_WRITE || !record->place ||
-        record->order == SMCR_PACKET_IS_COPY)
+    if (record->kind != SMCR_RECORD_WRITE || !record->place ||
+        record->order == SMCR_FLOW_IS_COPY)
         return 0;
-    return take_place(bytes, scope, record->place, record->order == SMCR_PACKET_IS_REPEAT);
+    return take_place(bytes, scope, record->place, record->order == SMCR_FLOW_IS_REPEAT);
 }

@@ -15,12 +15,12 @@
 typedef struct {
     smcr_ranges_t positions; /* of the stream that have been seen */
     bool has_unplaced;       /* bytes have been counted whose position is not known */
-} smcr_stream_bytes_t;
+} smcr_collect_stream_bytes_t;
 
 /* A packet of the direction. Returns how many bytes it adds: those of a WRITE whose positions have
  * not been seen before. Where a position is not known, all bytes of the packet count, unless it is
  * a repeat. `scope`: of what is kept. */
-uint32_t smcr_stream_bytes_take(smcr_stream_bytes_t *bytes, wmem_allocator_t *scope,
-                                const smcr_record_t *record);
+uint32_t smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
+                                        const smcr_record_t *record);
 
 #endif /* SMCR_REPORT_COLLECT_STREAM_BYTES_H */

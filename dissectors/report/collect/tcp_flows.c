@@ -13,24 +13,24 @@ enum { UP, DOWN }; /* directions */
 enum { CLIENT, SERVER }; /* ends */
 
 typedef struct {
-    smcr_tcp_facts_t facts;
+    smcr_collect_tcp_facts_t facts;
     address end[2];        /* who sends up and down */
     uint16_t port[2];
-    smcr_maybe_t ecn_initiated, ecn_accepted;
-    smcr_tcp_offsets_t offsets[2];
-    smcr_tcp_way_t way[2];
-} flow_t;
+    smcr_figure_maybe_t ecn_initiated, ecn_accepted;
+    smcr_collect_tcp_offsets_t offsets[2];
+    smcr_congestion_tcp_direction_t direction[2];
+} tcp_conn_t;
 
 struct smcr_tcp_flows {
     wmem_allocator_t *scope;
-    flow_t **flows;        /* by number of the stream; NULL: no segment of it */
+    tcp_conn_t **flows;    /* by number of the stream; NULL: no segment of it */
     uint32_t count, room;
 };
 
-smcr_tcp_flows_t *
-smcr_tcp_flows_new(wmem_allocator_t *scope)
+smcr_collect_tcp_flows_t *
+smcr_collect_tcp_flows_new(wmem_allocator_t *scope)
 {
-    smcr_tcp_flows_t *flows = wmem_new0(scope, smcr_tcp_flows_t);
+    smcr_collect_tcp_flows_t *flows = wmem_new0(scope, smcr_collect_tcp_flows_t);
 
     flows->scope = scope;
     return flows;
@@ -39,10 +39,10 @@ smcr_tcp_flows_new(wmem_allocator_t *scope)
 /* ---- finding ---- */
 
 /* A connection whose first segment this is. */
-static flow_t *
+static tcp_conn_t *
 new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
 {
-    flow_t *flow = wmem_new0(scope, flow_t);
+    tcp_conn_t *flow = wmem_new0(scope, tcp_conn_t);
 
     copy_address_wmem(scope, &flow->end[UP], &tcp->ip_src);
     copy_address_wmem(scope, &flow->end[DOWN], &tcp->ip_dst);
@@ -51,29 +51,29 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
     flow->facts.first = when;
     flow->facts.client_is_up = true;
     flow->facts.up_port = tcp->th_sport;
-    flow->facts.isn[CLIENT] = flow->facts.isn[SERVER] = SMCR_UNKNOWN;
+    flow->facts.isn[CLIENT] = flow->facts.isn[SERVER] = SMCR_FIGURE_UNKNOWN;
     return flow;
 }
 
 /* There will be a place for number `stream`. */
 static void
-make_room(smcr_tcp_flows_t *flows, uint32_t stream)
+make_room(smcr_collect_tcp_flows_t *flows, uint32_t stream)
 {
     uint32_t room = MAX(flows->room, 16);
 
     while (room <= stream)
         room *= 2;
     if (room > flows->room)
-        flows->flows = wmem_realloc(flows->scope, flows->flows, room * sizeof(flow_t *));
+        flows->flows = wmem_realloc(flows->scope, flows->flows, room * sizeof(tcp_conn_t *));
     flows->room = room;
     while (flows->count <= stream)
         flows->flows[flows->count++] = NULL;
 }
 
-static flow_t *
-get_flow(smcr_tcp_flows_t *flows, const struct tcpheader *tcp, smcr_when_t when)
+static tcp_conn_t *
+get_flow(smcr_collect_tcp_flows_t *flows, const struct tcpheader *tcp, smcr_when_t when)
 {
-    flow_t **flow;
+    tcp_conn_t **flow;
 
     if (tcp->th_stream > UINT32_MAX / 4)
         return NULL;
@@ -86,7 +86,7 @@ get_flow(smcr_tcp_flows_t *flows, const struct tcpheader *tcp, smcr_when_t when)
 
 /* Which way a segment goes: the ports say so, but where they are the same. */
 static unsigned
-way_of(const flow_t *flow, const struct tcpheader *tcp)
+direction_of(const tcp_conn_t *flow, const struct tcpheader *tcp)
 {
     if (flow->port[UP] != flow->port[DOWN])
         return tcp->th_sport == flow->port[UP] ? UP : DOWN;
@@ -96,16 +96,16 @@ way_of(const flow_t *flow, const struct tcpheader *tcp)
 /* ---- facts ---- */
 
 static unsigned
-end_of(const smcr_tcp_facts_t *facts, unsigned way)
+end_of(const smcr_collect_tcp_facts_t *facts, unsigned direction)
 {
-    return (way == UP) == facts->client_is_up ? CLIENT : SERVER;
+    return (direction == UP) == facts->client_is_up ? CLIENT : SERVER;
 }
 
 /* It has become known which way the client sends. What was seen before stands with its end. */
 static void
-set_client(smcr_tcp_facts_t *facts, unsigned way)
+set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
 {
-    if (!facts->client_known && way != UP) {
+    if (!facts->client_known && direction != UP) {
         smcr_when_t fin = facts->fin[CLIENT];
         facts->fin[CLIENT] = facts->fin[SERVER];
         facts->fin[SERVER] = fin;
@@ -116,84 +116,88 @@ set_client(smcr_tcp_facts_t *facts, unsigned way)
 
 /* A SYN that asks for ECN has ECE and CWR, one that agrees has ECE alone (RFC 3168, 6.1.1). */
 static void
-take_syn(flow_t *flow, unsigned way, uint16_t flags, uint32_t isn, smcr_when_t when)
+take_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, uint32_t isn, smcr_when_t when)
 {
-    bool ece = flags & SMCR_TCP_ECE, cwr = flags & SMCR_TCP_CWR;
-    smcr_tcp_facts_t *facts = &flow->facts;
+    bool ece = flags & SMCR_CONGESTION_TCP_ECE, cwr = flags & SMCR_CONGESTION_TCP_CWR;
+    smcr_collect_tcp_facts_t *facts = &flow->facts;
 
-    if (flags & SMCR_TCP_ACK) {
-        set_client(facts, way == UP ? DOWN : UP);
-        flow->ecn_accepted = MAX(flow->ecn_accepted, ece && !cwr ? SMCR_YES : SMCR_NO);
+    if (flags & SMCR_CONGESTION_TCP_ACK) {
+        set_client(facts, direction == UP ? DOWN : UP);
+        flow->ecn_accepted =
+            MAX(flow->ecn_accepted, ece && !cwr ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
     } else {
-        set_client(facts, way);
-        flow->ecn_initiated = MAX(flow->ecn_initiated, ece && cwr ? SMCR_YES : SMCR_NO);
+        set_client(facts, direction);
+        flow->ecn_initiated =
+            MAX(flow->ecn_initiated, ece && cwr ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
         if (!facts->syn.frame)
             facts->syn = when;
     }
-    if (facts->isn[end_of(facts, way)] == SMCR_UNKNOWN)
-        facts->isn[end_of(facts, way)] = isn;
+    if (facts->isn[end_of(facts, direction)] == SMCR_FIGURE_UNKNOWN)
+        facts->isn[end_of(facts, direction)] = isn;
 }
 
 static void
-take_facts(flow_t *flow, unsigned way, const smcr_tcp_segment_t *segment, smcr_when_t when)
+take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
+           smcr_when_t when)
 {
-    smcr_tcp_facts_t *facts = &flow->facts;
+    smcr_collect_tcp_facts_t *facts = &flow->facts;
 
     facts->last = when;
-    facts->payload[way] = flow->way[way].payload;
-    if (!facts->ce.frame && flow->way[way].counts.ce)
+    facts->payload[direction] = flow->direction[direction].payload;
+    if (!facts->ce.frame && flow->direction[direction].counts.ce)
         facts->ce = when;
-    if (segment->flags & SMCR_TCP_RST) {
+    if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
         return;
     }
-    if (segment->flags & SMCR_TCP_SYN)
-        take_syn(flow, way, segment->flags, segment->seq, when);
-    if (segment->flags & SMCR_TCP_FIN && !facts->fin[end_of(facts, way)].frame)
-        facts->fin[end_of(facts, way)] = when;
+    if (segment->flags & SMCR_CONGESTION_TCP_SYN)
+        take_syn(flow, direction, segment->flags, segment->seq, when);
+    if (segment->flags & SMCR_CONGESTION_TCP_FIN && !facts->fin[end_of(facts, direction)].frame)
+        facts->fin[end_of(facts, direction)] = when;
 }
 
 void
-smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo,
-                    const struct tcpheader *tcp)
+smcr_collect_tcp_flows_take(smcr_collect_tcp_flows_t *flows, const packet_info *pinfo,
+                            const struct tcpheader *tcp)
 {
-    smcr_when_t when = smcr_when(pinfo);
-    flow_t *flow = get_flow(flows, tcp, when);
-    smcr_tcp_segment_t segment;
-    unsigned way;
+    smcr_when_t when = smcr_capture_when(pinfo);
+    tcp_conn_t *flow = get_flow(flows, tcp, when);
+    smcr_congestion_tcp_segment_t segment;
+    unsigned direction;
 
     if (!flow)
         return;
-    way = way_of(flow, tcp);
-    segment = smcr_tcp_segment(pinfo, tcp, &flow->offsets[way]);
-    smcr_tcp_way_take(&flow->way[way], &flow->way[!way], flows->scope, &segment);
-    take_facts(flow, way, &segment, when);
+    direction = direction_of(flow, tcp);
+    segment = smcr_collect_tcp_segment(pinfo, tcp, &flow->offsets[direction]);
+    smcr_congestion_tcp_direction_take(&flow->direction[direction], &flow->direction[!direction],
+                                       flows->scope, &segment);
+    take_facts(flow, direction, &segment, when);
 }
 
 /* ---- reporting ---- */
 
 uint32_t
-smcr_tcp_flows_count(const smcr_tcp_flows_t *flows)
+smcr_collect_tcp_flows_count(const smcr_collect_tcp_flows_t *flows)
 {
     return flows->count;
 }
 
-static const flow_t *
-find_flow(const smcr_tcp_flows_t *flows, uint32_t stream)
+static const tcp_conn_t *
+find_flow(const smcr_collect_tcp_flows_t *flows, uint32_t stream)
 {
     return stream < flows->count ? flows->flows[stream] : NULL;
 }
 
-const smcr_tcp_facts_t *
-smcr_tcp_flows_facts(const smcr_tcp_flows_t *flows, uint32_t tcp_stream)
+const smcr_collect_tcp_facts_t *
+smcr_collect_tcp_flows_facts(const smcr_collect_tcp_flows_t *flows, uint32_t tcp_stream)
 {
-    const flow_t *flow = find_flow(flows, tcp_stream);
+    const tcp_conn_t *flow = find_flow(flows, tcp_stream);
 
     return flow ? &flow->facts : NULL;
 }
 
 static void
-report_flow(const flow_t *flow, smcr_tcp_entry_t *entry, wmem_allocator_t *scope)
+report_flow(const tcp_conn_t *flow, smcr_entry_tcp_t *entry, wmem_allocator_t *scope)
 {
     entry->tcp_isn.client = flow->facts.isn[CLIENT];
     entry->tcp_isn.server = flow->facts.isn[SERVER];
@@ -204,20 +208,21 @@ report_flow(const flow_t *flow, smcr_tcp_entry_t *entry, wmem_allocator_t *scope
     entry->first_time = flow->facts.first.time;
     entry->ecn_initiated = flow->ecn_initiated;
     entry->ecn_accepted = flow->ecn_accepted;
-    smcr_tcp_way_report(&flow->way[UP], &entry->up);
-    smcr_tcp_way_report(&flow->way[DOWN], &entry->down);
+    smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up);
+    smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down);
 }
 
 void
-smcr_tcp_flows_report(const smcr_tcp_flows_t *flows, smcr_list_t *list, wmem_allocator_t *scope)
+smcr_collect_tcp_flows_report(const smcr_collect_tcp_flows_t *flows, smcr_figure_list_t *list,
+                              wmem_allocator_t *scope)
 {
     for (uint32_t stream = 0; stream < flows->count; stream++) {
-        const flow_t *flow = find_flow(flows, stream);
-        smcr_tcp_entry_t *entry;
+        const tcp_conn_t *flow = find_flow(flows, stream);
+        smcr_entry_tcp_t *entry;
 
         if (!flow)
             continue;
-        entry = smcr_list_add(list, scope, &smcr_tcp_description);
+        entry = smcr_figure_list_add(list, scope, &smcr_entry_tcp_description);
         entry->tcp_stream = stream;
         report_flow(flow, entry, scope);
     }

@@ -10,7 +10,7 @@
 #include "compat.h"
 #include "report/figures/figures.h"
 
-typedef struct smcr_tcp_flows smcr_tcp_flows_t;
+typedef struct smcr_tcp_flows smcr_collect_tcp_flows_t;
 
 /* What is known of a TCP connection besides its entry. `up` is the direction of the first segment
  * that was seen. */
@@ -23,27 +23,28 @@ typedef struct {
     bool client_is_up;
     uint16_t up_port;        /* from which `up` comes */
     smcr_when_t ce;          /* first segment with the mark CE that counts; frame 0: none */
-    uint64_t isn[2];         /* initial sequence numbers of client and server; SMCR_UNKNOWN */
+    uint64_t isn[2];        /* initial sequence numbers of client and server; SMCR_FIGURE_UNKNOWN */
     uint64_t payload[2];     /* bytes of the streams up (0) and down (1), each once */
-} smcr_tcp_facts_t;
+} smcr_collect_tcp_facts_t;
 
 /* No flows; lives as long as the scope. */
-smcr_tcp_flows_t *smcr_tcp_flows_new(wmem_allocator_t *scope);
+smcr_collect_tcp_flows_t *smcr_collect_tcp_flows_new(wmem_allocator_t *scope);
 
 /* A segment, as Wireshark's tap `tcp` hands it over, while its frame is dissected. */
-void smcr_tcp_flows_take(smcr_tcp_flows_t *flows, const packet_info *pinfo,
-                         const struct tcpheader *tcp);
+void smcr_collect_tcp_flows_take(smcr_collect_tcp_flows_t *flows, const packet_info *pinfo,
+                                 const struct tcpheader *tcp);
 
 /* Numbers of TCP streams are below this. */
-uint32_t smcr_tcp_flows_count(const smcr_tcp_flows_t *flows);
+uint32_t smcr_collect_tcp_flows_count(const smcr_collect_tcp_flows_t *flows);
 
 /* The connection that Wireshark calls tcp.stream `tcp_stream`; NULL: no segment of it has been
  * taken. It lives as long as the flows, and goes on changing with them. */
-const smcr_tcp_facts_t *smcr_tcp_flows_facts(const smcr_tcp_flows_t *flows, uint32_t tcp_stream);
+const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_tcp_flows_t *flows,
+                                                             uint32_t tcp_stream);
 
 /* Adds the flows to `list`, in ascending order of tcp.stream. The entries live as long as
  * `scope`. */
-void smcr_tcp_flows_report(const smcr_tcp_flows_t *flows, smcr_list_t *list,
-                           wmem_allocator_t *scope);
+void smcr_collect_tcp_flows_report(const smcr_collect_tcp_flows_t *flows, smcr_figure_list_t *list,
+                                   wmem_allocator_t *scope);
 
 #endif /* SMCR_REPORT_COLLECT_TCP_FLOWS_H */

@@ -57,7 +57,7 @@ pattern_of(const struct tcpheader *tcp)
 }
 
 static bool
-is_at(smcr_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
+is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
 {
     const uint8_t *here = &bytes.bytes[offset];
 
@@ -68,7 +68,7 @@ is_at(smcr_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
 
 /* Returns whether `offset` has been found; `try` is looked at first. */
 static bool
-find(smcr_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offset)
+find(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offset)
 {
     *offset = try;
     if (!bytes.bytes || is_at(bytes, try, pattern))
@@ -82,34 +82,36 @@ find(smcr_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offse
 
 /* Where the headers of a segment are. */
 typedef struct {
-    smcr_bytes_t bytes; /* that have the TCP header; none: it has not been found */
+    smcr_host_bytes_t bytes; /* that have the TCP header; none: it has not been found */
     uint32_t tcp;       /* offset in them */
     bool has_ip;
-    smcr_ip_packet_t ip;
+    smcr_host_ip_packet_t ip;
 } headers_t;
 
 /* The IP header is before TCP's; where fragments have been put together, in the frame itself. */
 static void
-find_ip(headers_t *headers, smcr_bytes_t frame, const struct tcpheader *tcp, uint32_t try)
+find_ip(headers_t *headers, smcr_host_bytes_t frame, const struct tcpheader *tcp, uint32_t try)
 {
     const address *src = &tcp->ip_src, *dst = &tcp->ip_dst;
 
     headers->has_ip =
-        (try < headers->tcp && smcr_ip_packet_at(headers->bytes, try, src, dst, &headers->ip)) ||
-        smcr_ip_packet_before(headers->bytes, headers->tcp, src, dst, &headers->ip) ||
-        smcr_ip_packet_first(frame, src, dst, &headers->ip);
+        (try < headers->tcp &&
+         smcr_host_ip_packet_at(headers->bytes, try, src, dst, &headers->ip)) ||
+        smcr_host_ip_packet_before(headers->bytes, headers->tcp, src, dst, &headers->ip) ||
+        smcr_host_ip_packet_first(frame, src, dst, &headers->ip);
 }
 
 /* Looks through the frame, then through what has been put together or decrypted. */
 static headers_t
-find_headers(const packet_info *pinfo, const struct tcpheader *tcp, smcr_tcp_offsets_t *offsets)
+find_headers(const packet_info *pinfo, const struct tcpheader *tcp,
+             smcr_collect_tcp_offsets_t *offsets)
 {
     pattern_t pattern = pattern_of(tcp);
-    smcr_bytes_t frame = {NULL, 0};
+    smcr_host_bytes_t frame = {NULL, 0};
     headers_t headers = {.bytes = {NULL, 0}};
 
     for (const GSList *source = pinfo->data_src; source; source = source->next) {
-        smcr_bytes_t bytes = smcr_bytes_of(get_data_source_tvb(source->data));
+        smcr_host_bytes_t bytes = smcr_host_bytes_of(get_data_source_tvb(source->data));
 
         if (source == pinfo->data_src)
             frame = bytes;
@@ -117,7 +119,7 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp, smcr_tcp_off
             continue;
         headers.bytes = bytes;
         find_ip(&headers, frame, tcp, offsets->ip);
-        *offsets = (smcr_tcp_offsets_t){headers.ip.offset, headers.tcp};
+        *offsets = (smcr_collect_tcp_offsets_t){headers.ip.offset, headers.tcp};
         break;
     }
     return headers;
@@ -126,9 +128,10 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp, smcr_tcp_off
 /* ---- reading it ---- */
 
 static void
-read_sacks(smcr_tcp_segment_t *segment, const uint8_t *blocks, unsigned length)
+read_sacks(smcr_congestion_tcp_segment_t *segment, const uint8_t *blocks, unsigned length)
 {
-    for (; length >= SACK_BLOCK && segment->sacks < SMCR_TCP_SACKS; length -= SACK_BLOCK) {
+    for (; length >= SACK_BLOCK && segment->sacks < SMCR_CONGESTION_TCP_SACKS;
+         length -= SACK_BLOCK) {
         segment->sack[segment->sacks].left = get_ntohl(blocks);
         segment->sack[segment->sacks].right = get_ntohl(blocks + 4);
         segment->sacks++;
@@ -137,7 +140,7 @@ read_sacks(smcr_tcp_segment_t *segment, const uint8_t *blocks, unsigned length)
 }
 
 static void
-read_option(smcr_tcp_segment_t *segment, const uint8_t *option, unsigned length)
+read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsigned length)
 {
     if (option[0] == OPTION_SACK) {
         read_sacks(segment, option + 2, length - 2);
@@ -150,7 +153,7 @@ read_option(smcr_tcp_segment_t *segment, const uint8_t *option, unsigned length)
 
 /* `length` bytes of options that are captured; broken ones end them. */
 static void
-read_options(smcr_tcp_segment_t *segment, const uint8_t *options, unsigned length)
+read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, unsigned length)
 {
     while (length && options[0] != OPTION_END) {
         unsigned step = options[0] == OPTION_NOP ? 1 : length > 1 ? options[1] : 0;
@@ -177,14 +180,14 @@ ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
     return segment + (tcp->ip_src.type == AT_IPv6 ? 40 : tcp->ip_src.type == AT_IPv4 ? 20 : 0);
 }
 
-smcr_tcp_segment_t
-smcr_tcp_segment(const packet_info *pinfo, const struct tcpheader *tcp,
-                 smcr_tcp_offsets_t *offsets)
+smcr_congestion_tcp_segment_t
+smcr_collect_tcp_segment(const packet_info *pinfo, const struct tcpheader *tcp,
+                         smcr_collect_tcp_offsets_t *offsets)
 {
     headers_t headers = find_headers(pinfo, tcp, offsets);
     uint32_t length = tcp->th_have_seglen ? tcp->th_seglen : 0;
-    smcr_tcp_segment_t segment = {
-        .time = smcr_when(pinfo).time,
+    smcr_congestion_tcp_segment_t segment = {
+        .time = smcr_capture_when(pinfo).time,
         .seq = tcp->th_rawseq,
         .ack = tcp->th_rawack,
         .length = length,

@@ -11,10 +11,10 @@
 #include "host/host.h"
 
 void
-smcr_totals_init(smcr_totals_t *totals)
+smcr_collect_totals_init(smcr_collect_totals_t *totals)
 {
-    smcr_entry_clear(&totals->capture, &smcr_capture_description);
-    smcr_entry_clear(&totals->ip, &smcr_ip_description);
+    smcr_entry_clear(&totals->capture, &smcr_entry_capture_description);
+    smcr_entry_clear(&totals->ip, &smcr_entry_ip_description);
     totals->capture.passes = 1;
     totals->proto_ip = proto_get_id_by_filter_name("ip");
     totals->proto_ipv6 = proto_get_id_by_filter_name("ipv6");
@@ -25,9 +25,9 @@ smcr_totals_init(smcr_totals_t *totals)
 }
 
 static void
-take_frame(smcr_capture_entry_t *capture, const packet_info *pinfo)
+take_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
 {
-    uint64_t time = smcr_when(pinfo).time;
+    uint64_t time = smcr_capture_when(pinfo).time;
 
     capture->frames++;
     capture->bytes += pinfo->fd->pkt_len;
@@ -35,9 +35,9 @@ take_frame(smcr_capture_entry_t *capture, const packet_info *pinfo)
     capture->passes = smcr_capture_is_read() ? 2 : 1;
     if (!pinfo->fd->has_ts)
         return;
-    if (capture->first_time == SMCR_UNKNOWN || time < capture->first_time)
+    if (capture->first_time == SMCR_FIGURE_UNKNOWN || time < capture->first_time)
         capture->first_time = time;
-    if (capture->last_time == SMCR_UNKNOWN || time > capture->last_time)
+    if (capture->last_time == SMCR_FIGURE_UNKNOWN || time > capture->last_time)
         capture->last_time = time;
 }
 
@@ -48,7 +48,7 @@ typedef struct {
 } layers_t;
 
 static layers_t
-layers_of(const smcr_totals_t *totals, const packet_info *pinfo)
+layers_of(const smcr_collect_totals_t *totals, const packet_info *pinfo)
 {
     layers_t layers = {false, false, false};
     wmem_list_frame_t *layer = wmem_list_head(pinfo->layers);
@@ -68,16 +68,17 @@ layers_of(const smcr_totals_t *totals, const packet_info *pinfo)
 static uint32_t
 ip_bytes(const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
 {
-    smcr_bytes_t frame = smcr_bytes_of(edt->tvb);
-    smcr_ip_packet_t ip = {.offset = 0};
+    smcr_host_bytes_t frame = smcr_host_bytes_of(edt->tvb);
+    smcr_host_ip_packet_t ip = {.offset = 0};
 
-    if (smcr_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp)
-        smcr_ip_packet_of_error(frame, ip.offset, &ip);
+    if (smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp)
+        smcr_host_ip_packet_of_error(frame, ip.offset, &ip);
     return ip.total_length ? ip.total_length : pinfo->fd->pkt_len - ip.offset;
 }
 
 void
-smcr_totals_take(smcr_totals_t *totals, const packet_info *pinfo, epan_dissect_t *edt)
+smcr_collect_totals_take(smcr_collect_totals_t *totals, const packet_info *pinfo,
+                         epan_dissect_t *edt)
 {
     layers_t layers = layers_of(totals, pinfo);
 

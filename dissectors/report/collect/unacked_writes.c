@@ -9,16 +9,16 @@
 #define UNACKED_MAX 256
 
 struct smcr_unacked_write {
-    smcr_unacked_write_t *next; /* newer */
+    smcr_collect_unacked_write_t *next; /* newer */
     const smcr_place_t *place;
     smcr_when_t sent;
     bool again; /* it was sent again */
 };
 
 static void
-remove_oldest(smcr_unacked_writes_t *writes, wmem_allocator_t *scope)
+remove_oldest(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope)
 {
-    smcr_unacked_write_t *oldest = writes->oldest;
+    smcr_collect_unacked_write_t *oldest = writes->oldest;
 
     writes->oldest = oldest->next;
     if (!writes->oldest)
@@ -28,12 +28,12 @@ remove_oldest(smcr_unacked_writes_t *writes, wmem_allocator_t *scope)
 }
 
 void
-smcr_unacked_writes_add(smcr_unacked_writes_t *writes, wmem_allocator_t *scope, smcr_when_t when,
-                        const smcr_place_t *place)
+smcr_collect_unacked_writes_add(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope,
+                                smcr_when_t when, const smcr_place_t *place)
 {
-    smcr_unacked_write_t *write = wmem_new(scope, smcr_unacked_write_t);
+    smcr_collect_unacked_write_t *write = wmem_new(scope, smcr_collect_unacked_write_t);
 
-    *write = (smcr_unacked_write_t){.place = place, .sent = when};
+    *write = (smcr_collect_unacked_write_t){.place = place, .sent = when};
     if (writes->newest)
         writes->newest->next = write;
     else
@@ -44,19 +44,19 @@ smcr_unacked_writes_add(smcr_unacked_writes_t *writes, wmem_allocator_t *scope, 
 }
 
 void
-smcr_unacked_writes_repeat(smcr_unacked_writes_t *writes, uint32_t first)
+smcr_collect_unacked_writes_repeat(smcr_collect_unacked_writes_t *writes, uint32_t first)
 {
-    for (smcr_unacked_write_t *write = writes->oldest; write; write = write->next)
+    for (smcr_collect_unacked_write_t *write = writes->oldest; write; write = write->next)
         if (write->sent.frame == first)
             write->again = true;
 }
 
 void
-smcr_unacked_writes_settle(smcr_unacked_writes_t *writes, wmem_allocator_t *scope, uint32_t now,
-                           smcr_distribution_t *times)
+smcr_collect_unacked_writes_settle(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope,
+                                   uint32_t now, smcr_distribution_t *times)
 {
     while (writes->oldest) {
-        const smcr_unacked_write_t *write = writes->oldest;
+        const smcr_collect_unacked_write_t *write = writes->oldest;
         const smcr_when_t *acked = write->place->acked;
 
         if (!acked || acked->frame >= now)

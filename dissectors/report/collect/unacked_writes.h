@@ -12,23 +12,24 @@
 #include "report/figures/figures.h"
 #include "state/state.h"
 
-typedef struct smcr_unacked_write smcr_unacked_write_t;
+typedef struct smcr_unacked_write smcr_collect_unacked_write_t;
 
 /* Of one direction of a connection. All zeros: none. */
 typedef struct {
-    smcr_unacked_write_t *oldest, *newest;
+    smcr_collect_unacked_write_t *oldest, *newest;
     unsigned count;
-} smcr_unacked_writes_t;
+} smcr_collect_unacked_writes_t;
 
 /* The last packet of a request, which the state knows as `place`. */
-void smcr_unacked_writes_add(smcr_unacked_writes_t *writes, wmem_allocator_t *scope,
-                             smcr_when_t when, const smcr_place_t *place);
+void smcr_collect_unacked_writes_add(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope,
+                                     smcr_when_t when, const smcr_place_t *place);
 
 /* The packet of frame `first` is sent again. */
-void smcr_unacked_writes_repeat(smcr_unacked_writes_t *writes, uint32_t first);
+void smcr_collect_unacked_writes_repeat(smcr_collect_unacked_writes_t *writes, uint32_t first);
 
 /* Measures the requests that have been acknowledged before `now`. */
-void smcr_unacked_writes_settle(smcr_unacked_writes_t *writes, wmem_allocator_t *scope,
-                                uint32_t now, smcr_distribution_t *times);
+void smcr_collect_unacked_writes_settle(smcr_collect_unacked_writes_t *writes,
+                                        wmem_allocator_t *scope, uint32_t now,
+                                        smcr_distribution_t *times);
 
 #endif /* SMCR_REPORT_COLLECT_UNACKED_WRITES_H */

@@ -9,6 +9,6 @@
 #ifndef SMCR_REPORT_CONGESTION_CONGESTION_H
 #define SMCR_REPORT_CONGESTION_CONGESTION_H
 
-#include "tcp_way.h"
+#include "tcp_direction.h"
 
 #endif /* SMCR_REPORT_CONGESTION_CONGESTION_H */

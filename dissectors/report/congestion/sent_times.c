@@ -18,7 +18,7 @@ typedef struct smcr_sent_time {
 
 /* Where `number` stands, or has to stand. */
 static uint32_t
-place_of(const smcr_sent_times_t *times, uint64_t number)
+place_of(const smcr_congestion_sent_times_t *times, uint64_t number)
 {
     uint32_t low = 0, high = times->count;
 
@@ -35,13 +35,13 @@ place_of(const smcr_sent_times_t *times, uint64_t number)
 }
 
 static bool
-stands_at(const smcr_sent_times_t *times, uint32_t place, uint64_t number)
+stands_at(const smcr_congestion_sent_times_t *times, uint32_t place, uint64_t number)
 {
     return place < times->count && times->list[place].number == number;
 }
 
 static void
-drop(smcr_sent_times_t *times, uint32_t oldest)
+drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
 {
     if (!oldest)
         return;
@@ -52,7 +52,7 @@ drop(smcr_sent_times_t *times, uint32_t oldest)
 /* There will be room for one more: those below `answered` go; where too many are left, the table
  * grows, or the older half goes as well. */
 static void
-make_room(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
+make_room(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
 {
     if (times->count < times->room)
         return;
@@ -61,7 +61,7 @@ make_room(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
         if (times->count < times->room - times->room / 4)
             return;
     }
-    if (times->room == SMCR_SENT_TIMES_KEPT) {
+    if (times->room == SMCR_CONGESTION_SENT_TIMES_KEPT) {
         drop(times, times->count / 2);
         return;
     }
@@ -70,8 +70,8 @@ make_room(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
 }
 
 void
-smcr_sent_times_set(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t number,
-                    uint64_t time, uint64_t answered)
+smcr_congestion_sent_times_set(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope,
+                               uint64_t number, uint64_t time, uint64_t answered)
 {
     uint32_t place = place_of(times, number);
 
@@ -87,7 +87,8 @@ smcr_sent_times_set(smcr_sent_times_t *times, wmem_allocator_t *scope, uint64_t 
 }
 
 bool
-smcr_sent_times_take(smcr_sent_times_t *times, uint64_t number, uint64_t *time)
+smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64_t number,
+                                uint64_t *time)
 {
     uint32_t place = place_of(times, number);
 

@@ -1,6 +1,6 @@
 /* choices.h
- * Words among which a figure chooses: an enum for each list of choices.def, smcr_outcome_t and so
- * on, and the texts of its constants.
+ * Words among which a figure chooses: an enum for each list of choices.def, smcr_figure_outcome_t
+ * and so on, and the texts of its constants.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,13 +11,13 @@
 #include "wire/wire.h"
 
 #define CHOICE(list) typedef enum {
-#define WORD(constant, text) SMCR_##constant,
-#define END(list) } smcr_##list##_t; extern const char *const smcr_##list##_words[];
+#define WORD(constant, text) SMCR_FIGURE_##constant,
+#define END(list) } smcr_figure_##list##_t; extern const char *const smcr_figure_##list##_words[];
 #include "choices.def"
 
 /* What Linux calls the states of RDMA-CM; 0: not known. */
-typedef unsigned smcr_cm_state_t;
-#define SMCR_CM_STATE_KNOWN(state) ((state) + 1) /* enum smcr_cm_state */
-extern const char *const smcr_cm_state_words[];
+typedef unsigned smcr_figure_cm_state_t;
+#define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* enum smcr_ib_cm_state */
+extern const char *const smcr_figure_cm_state_words[];
 
 #endif /* SMCR_REPORT_FIGURES_CHOICES_H */

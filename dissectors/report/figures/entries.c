@@ -10,33 +10,34 @@
 #include <string.h>
 
 #define ROW(entry, name, kind, of, words) \
-    {#name, SMCR_KIND_##kind, offsetof(smcr_##entry##_entry_t, name), of, words},
+    {#name, SMCR_FIGURE_KIND_##kind, offsetof(smcr_entry_##entry##_t, name), of, words},
 
-#define ENTRY(entry, text) static const smcr_member_t entry##_members[] = {
+#define ENTRY(entry, text) static const smcr_figure_member_t entry##_members[] = {
 #define FIGURE(entry, kind, name, ...) ROW(entry, name, kind, NULL, NULL)
-#define CHOICE(entry, name, list, ...) ROW(entry, name, CHOICE, NULL, smcr_##list##_words)
-#define PART(entry, kind, name, of, ...) ROW(entry, name, kind, &smcr_##of##_description, NULL)
+#define CHOICE(entry, name, list, ...) ROW(entry, name, CHOICE, NULL, smcr_figure_##list##_words)
+#define PART(entry, kind, name, of, ...) \
+    ROW(entry, name, kind, &smcr_entry_##of##_description, NULL)
 #define END(entry) \
     }; \
-    const smcr_description_t smcr_##entry##_description = { \
-        sizeof(smcr_##entry##_entry_t), G_N_ELEMENTS(entry##_members), entry##_members};
+    const smcr_figure_description_t smcr_entry_##entry##_description = { \
+        sizeof(smcr_entry_##entry##_t), G_N_ELEMENTS(entry##_members), entry##_members};
 #include "entries.def"
 
 /* ---- building ---- */
 
 static void
-clear_member(const smcr_member_t *member, void *value)
+clear_member(const smcr_figure_member_t *member, void *value)
 {
     switch (member->kind) {
-    case SMCR_KIND_SAMPLE:
-    case SMCR_KIND_NUMBER:
-    case SMCR_KIND_TIME:
-        *(uint64_t *)value = SMCR_UNKNOWN;
+    case SMCR_FIGURE_KIND_SAMPLE:
+    case SMCR_FIGURE_KIND_NUMBER:
+    case SMCR_FIGURE_KIND_TIME:
+        *(uint64_t *)value = SMCR_FIGURE_UNKNOWN;
         break;
-    case SMCR_KIND_RATIO:
+    case SMCR_FIGURE_KIND_RATIO:
         *(double *)value = NAN;
         break;
-    case SMCR_KIND_OBJECT:
+    case SMCR_FIGURE_KIND_OBJECT:
         smcr_entry_clear(value, member->of);
         break;
     default:
@@ -45,7 +46,7 @@ clear_member(const smcr_member_t *member, void *value)
 }
 
 void
-smcr_entry_clear(void *entry, const smcr_description_t *description)
+smcr_entry_clear(void *entry, const smcr_figure_description_t *description)
 {
     memset(entry, 0, description->size);
     for (unsigned i = 0; i < description->count; i++)
@@ -54,7 +55,8 @@ smcr_entry_clear(void *entry, const smcr_description_t *description)
 }
 
 void *
-smcr_list_add(smcr_list_t *list, wmem_allocator_t *scope, const smcr_description_t *description)
+smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
+                     const smcr_figure_description_t *description)
 {
     void *entry = wmem_alloc(scope, description->size);
 
@@ -68,7 +70,8 @@ smcr_list_add(smcr_list_t *list, wmem_allocator_t *scope, const smcr_description
 }
 
 static void
-count_opcode(smcr_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode, uint64_t count)
+count_opcode(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode,
+             uint64_t count)
 {
     for (unsigned i = 0; i < opcodes->length; i++) {
         if (opcodes->counts[i].opcode == opcode) {
@@ -81,19 +84,19 @@ count_opcode(smcr_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode, u
     if (opcodes->length == opcodes->room) {
         opcodes->room = (uint8_t)MIN(2 * opcodes->room + 2, UINT8_MAX);
         opcodes->counts = wmem_realloc(scope, opcodes->counts,
-                                       opcodes->room * sizeof(smcr_opcode_count_t));
+                                       opcodes->room * sizeof(smcr_figure_opcode_count_t));
     }
-    opcodes->counts[opcodes->length++] = (smcr_opcode_count_t){opcode, count};
+    opcodes->counts[opcodes->length++] = (smcr_figure_opcode_count_t){opcode, count};
 }
 
 void
-smcr_opcodes_count(smcr_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode)
+smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode)
 {
     count_opcode(opcodes, scope, opcode, 1);
 }
 
 void
-smcr_numbers_add(smcr_numbers_t *numbers, wmem_allocator_t *scope, uint64_t number)
+smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope, uint64_t number)
 {
     numbers->numbers =
         wmem_realloc(scope, numbers->numbers, (numbers->length + 1) * sizeof(uint64_t));
@@ -103,7 +106,7 @@ smcr_numbers_add(smcr_numbers_t *numbers, wmem_allocator_t *scope, uint64_t numb
 /* ---- adding up ---- */
 
 smcr_when_t
-smcr_when_earlier(smcr_when_t one, smcr_when_t other)
+smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
 {
     if (!one.frame || (other.frame && other.frame < one.frame))
         return other;
@@ -111,42 +114,45 @@ smcr_when_earlier(smcr_when_t one, smcr_when_t other)
 }
 
 uint64_t
-smcr_time_between(smcr_when_t from, smcr_when_t to)
+smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
 {
-    return from.frame && to.frame && to.time >= from.time ? to.time - from.time : SMCR_UNKNOWN;
+    return from.frame && to.frame && to.time >= from.time ? to.time - from.time
+                                                          : SMCR_FIGURE_UNKNOWN;
 }
 
 uint64_t
-smcr_known(uint64_t count)
+smcr_figure_known(uint64_t count)
 {
-    return count == SMCR_UNKNOWN ? 0 : count;
+    return count == SMCR_FIGURE_UNKNOWN ? 0 : count;
 }
 
 uint64_t
-smcr_naks_count(const smcr_naks_entry_t *naks)
+smcr_figure_naks_count(const smcr_entry_naks_t *naks)
 {
-    return smcr_known(naks->psn_sequence) + smcr_known(naks->invalid_request) +
-           smcr_known(naks->remote_access) + smcr_known(naks->remote_operational) +
-           smcr_known(naks->invalid_rd);
+    return smcr_figure_known(naks->psn_sequence) + smcr_figure_known(naks->invalid_request) +
+           smcr_figure_known(naks->remote_access) + smcr_figure_known(naks->remote_operational) +
+           smcr_figure_known(naks->invalid_rd);
 }
 
 uint64_t
-smcr_sum(uint64_t one, uint64_t other)
+smcr_figure_sum(uint64_t one, uint64_t other)
 {
-    if (one == SMCR_UNKNOWN)
+    if (one == SMCR_FIGURE_UNKNOWN)
         return other;
-    return other == SMCR_UNKNOWN ? one : one + other;
+    return other == SMCR_FIGURE_UNKNOWN ? one : one + other;
 }
 
 void
-smcr_opcodes_join(smcr_opcodes_t *opcodes, const smcr_opcodes_t *other, wmem_allocator_t *scope)
+smcr_figure_opcodes_join(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *other,
+                         wmem_allocator_t *scope)
 {
     for (unsigned i = 0; i < other->length; i++)
         count_opcode(opcodes, scope, other->counts[i].opcode, other->counts[i].count);
 }
 
 static void
-join_maybe(const smcr_member_t *member, void **into, void *const *from, wmem_allocator_t *scope)
+join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
+           wmem_allocator_t *scope)
 {
     if (!*from)
         return;
@@ -158,24 +164,25 @@ join_maybe(const smcr_member_t *member, void **into, void *const *from, wmem_all
 }
 
 static void
-join_member(const smcr_member_t *member, void *into, const void *from, wmem_allocator_t *scope)
+join_member(const smcr_figure_member_t *member, void *into, const void *from,
+            wmem_allocator_t *scope)
 {
     switch (member->kind) {
-    case SMCR_KIND_COUNT:
-    case SMCR_KIND_SECONDS:
-        *(uint64_t *)into = smcr_sum(*(uint64_t *)into, *(const uint64_t *)from);
+    case SMCR_FIGURE_KIND_COUNT:
+    case SMCR_FIGURE_KIND_SECONDS:
+        *(uint64_t *)into = smcr_figure_sum(*(uint64_t *)into, *(const uint64_t *)from);
         break;
-    case SMCR_KIND_SPREAD:
-    case SMCR_KIND_LENGTHS:
+    case SMCR_FIGURE_KIND_SPREAD:
+    case SMCR_FIGURE_KIND_LENGTHS:
         smcr_distribution_join(into, from);
         break;
-    case SMCR_KIND_OPCODES:
-        smcr_opcodes_join(into, from, scope);
+    case SMCR_FIGURE_KIND_OPCODES:
+        smcr_figure_opcodes_join(into, from, scope);
         break;
-    case SMCR_KIND_OBJECT:
+    case SMCR_FIGURE_KIND_OBJECT:
         smcr_entry_join(into, from, member->of, scope);
         break;
-    case SMCR_KIND_MAYBE:
+    case SMCR_FIGURE_KIND_MAYBE:
         join_maybe(member, into, from, scope);
         break;
     default:
@@ -184,11 +191,11 @@ join_member(const smcr_member_t *member, void *into, const void *from, wmem_allo
 }
 
 void
-smcr_entry_join(void *into, const void *from, const smcr_description_t *description,
+smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                 wmem_allocator_t *scope)
 {
     for (unsigned i = 0; i < description->count; i++) {
-        const smcr_member_t *member = &description->members[i];
+        const smcr_figure_member_t *member = &description->members[i];
         join_member(member, (uint8_t *)into + member->offset,
                     (const uint8_t *)from + member->offset, scope);
     }

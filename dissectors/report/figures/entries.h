@@ -1,5 +1,5 @@
 /* entries.h
- * What a report says: one struct for each JSON object, smcr_connection_entry_t and so on, with the
+ * What a report says: one struct for each JSON object, smcr_entry_connection_t and so on, with the
  * members that entries.def lists, and a description of each.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -19,129 +19,132 @@
 #include "distribution.h"
 #include "fabric/fabric.h"
 
-#define SMCR_UNKNOWN UINT64_MAX /* a number that is not known */
+#define SMCR_FIGURE_UNKNOWN UINT64_MAX /* a number that is not known */
 
-typedef enum { SMCR_MAYBE = 0, SMCR_NO, SMCR_YES } smcr_maybe_t; /* all zeros: not known */
+/* all zeros: not known */
+typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
 
 /* Counts by opcode of the BTH; what has not been seen takes no room. */
 typedef struct {
     uint8_t opcode;
     uint64_t count;
-} smcr_opcode_count_t;
+} smcr_figure_opcode_count_t;
 
 typedef struct {
-    smcr_opcode_count_t *counts; /* in the order in which they came; NULL: none */
+    smcr_figure_opcode_count_t *counts; /* in the order in which they came; NULL: none */
     uint8_t length, room;
-} smcr_opcodes_t;
+} smcr_figure_opcodes_t;
 
 typedef struct {
     uint64_t *numbers;
     uint32_t length;
-} smcr_numbers_t;
+} smcr_figure_numbers_t;
 
 /* Pointers to entries. */
 typedef struct {
     void **entries;
     uint32_t length, room;
     unsigned rest; /* 1: one more entry behind the last, of what is in none: only sums count it */
-} smcr_list_t;
+} smcr_figure_list_t;
 
-typedef struct smcr_description smcr_description_t;
+typedef struct smcr_figure_description smcr_figure_description_t;
 
 /* Kinds of figures, and what C has for them. */
 #define SMCR_FIGURE_KINDS(X)                                                                       \
-    X(COUNT, uint64_t)              /* a number that is added up; SMCR_UNKNOWN: not known */       \
+    X(COUNT, uint64_t) /* a number that is added up; SMCR_FIGURE_UNKNOWN: not known */             \
     X(SECONDS, uint64_t)            /* the same, in nanoseconds, written as seconds */             \
     X(SAMPLE, uint64_t)             /* the same; the summary has the distribution of all */        \
     X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
     X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
-    X(NUMBER, uint64_t)             /* that means nothing when added; SMCR_UNKNOWN: not known */   \
+    X(NUMBER, uint64_t) /* that means nothing when added; SMCR_FIGURE_UNKNOWN: not known */        \
     X(TEXT, const char *)           /* NULL: not known */                                          \
     X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
-    X(BOOL, smcr_maybe_t)                                                                          \
+    X(BOOL, smcr_figure_maybe_t)                                                                   \
     X(WHEN, smcr_when_t)            /* xy_frame; its time stands beside it as xy_time */           \
-    X(TIME, uint64_t)               /* nanoseconds since 1970; SMCR_UNKNOWN: not known */          \
+    X(TIME, uint64_t)               /* nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known */   \
     X(RATIO, double)                /* a quotient, never added up; not a number: not known */      \
-    X(OPCODES, smcr_opcodes_t)      /* counts by opcode */                                         \
-    X(NUMBERS, smcr_numbers_t)      /* a list of numbers */                                        \
+    X(OPCODES, smcr_figure_opcodes_t) /* counts by opcode */                                       \
+    X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
     X(SUMMARY, char)                /* the lists of the entry, added up; nothing is kept for it */
 
 /* Kinds of parts, and what C has for an entry `of`. MAYBE: or NULL. */
-#define SMCR_PART_KINDS(X) X(OBJECT) X(MAYBE) X(LIST)
-#define SMCR_PART_OBJECT(of) smcr_##of##_entry_t
-#define SMCR_PART_MAYBE(of)  smcr_##of##_entry_t *
-#define SMCR_PART_LIST(of)   smcr_list_t
+#define SMCR_FIGURE_PART_KINDS(X) X(OBJECT) X(MAYBE) X(LIST)
+#define SMCR_FIGURE_PART_OBJECT(of) smcr_entry_##of##_t
+#define SMCR_FIGURE_PART_MAYBE(of) smcr_entry_##of##_t *
+#define SMCR_FIGURE_PART_LIST(of) smcr_figure_list_t
 
-#define KIND(kind, ...) SMCR_KIND_##kind,
-typedef enum { SMCR_FIGURE_KINDS(KIND) SMCR_PART_KINDS(KIND) } smcr_member_kind_t;
+#define KIND(kind, ...) SMCR_FIGURE_KIND_##kind,
+typedef enum { SMCR_FIGURE_KINDS(KIND) SMCR_FIGURE_PART_KINDS(KIND) } smcr_figure_member_kind_t;
 #undef KIND
 
-#define KIND(kind, type) typedef type smcr_##kind##_figure_t;
+#define KIND(kind, type) typedef type smcr_figure_##kind##_t;
 SMCR_FIGURE_KINDS(KIND)
 #undef KIND
 
 #define ENTRY(entry, text) typedef struct {
-#define FIGURE(entry, kind, name, ...) smcr_##kind##_figure_t name;
-#define CHOICE(entry, name, list, ...) smcr_##list##_t name;
-#define PART(entry, kind, name, of, ...) SMCR_PART_##kind(of) name;
+#define FIGURE(entry, kind, name, ...) smcr_figure_##kind##_t name;
+#define CHOICE(entry, name, list, ...) smcr_figure_##list##_t name;
+#define PART(entry, kind, name, of, ...) SMCR_FIGURE_PART_##kind(of) name;
 #define END(entry) \
-    } smcr_##entry##_entry_t; \
-    extern const smcr_description_t smcr_##entry##_description;
+    } smcr_entry_##entry##_t; \
+    extern const smcr_figure_description_t smcr_entry_##entry##_description;
 #include "entries.def"
 
 typedef struct {
     const char *name;
-    smcr_member_kind_t kind;
+    smcr_figure_member_kind_t kind;
     size_t offset;                /* bytes, in the entry */
-    const smcr_description_t *of; /* of a part */
+    const smcr_figure_description_t *of; /* of a part */
     const char *const *words;     /* of a choice */
-} smcr_member_t;
+} smcr_figure_member_t;
 
-struct smcr_description {
+struct smcr_figure_description {
     size_t size; /* of the entry, bytes */
     unsigned count;
-    const smcr_member_t *members;
+    const smcr_figure_member_t *members;
 };
 
 /* ---- building ---- */
 
 /* Makes an entry unknown: its NUMBER, TIME, SAMPLE and RATIO members, and those of the
  * entries within it, become unknown, all others zero. */
-void smcr_entry_clear(void *entry, const smcr_description_t *description);
+void smcr_entry_clear(void *entry, const smcr_figure_description_t *description);
 
 /* A cleared entry at the end of the list. */
-void *smcr_list_add(smcr_list_t *list, wmem_allocator_t *scope,
-                    const smcr_description_t *description);
+void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
+                           const smcr_figure_description_t *description);
 
 /* One more packet with this opcode. */
-void smcr_opcodes_count(smcr_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode);
+void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,
+                               uint8_t opcode);
 
 /* The packets of `other`, too. */
-void smcr_opcodes_join(smcr_opcodes_t *opcodes, const smcr_opcodes_t *other,
-                       wmem_allocator_t *scope);
+void smcr_figure_opcodes_join(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *other,
+                              wmem_allocator_t *scope);
 
 /* A number at the end of the list. */
-void smcr_numbers_add(smcr_numbers_t *numbers, wmem_allocator_t *scope, uint64_t number);
+void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,
+                             uint64_t number);
 
 /* A count that may be unknown, as a number: unknown is none. */
-uint64_t smcr_known(uint64_t count);
+uint64_t smcr_figure_known(uint64_t count);
 
 /* Of all codes. RNR NAKs are none of them. */
-uint64_t smcr_naks_count(const smcr_naks_entry_t *naks);
+uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
 
 /* A count or sum that may be unknown, and one that is added to it. Unknown ones do not count. */
-uint64_t smcr_sum(uint64_t one, uint64_t other);
+uint64_t smcr_figure_sum(uint64_t one, uint64_t other);
 
 /* The earlier one of two; frame 0 is none. */
-smcr_when_t smcr_when_earlier(smcr_when_t one, smcr_when_t other);
+smcr_when_t smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other);
 
-/* Nanoseconds from one frame to the other. SMCR_UNKNOWN: one of them is none, or the clock of the
- * capture goes back in between. */
-uint64_t smcr_time_between(smcr_when_t from, smcr_when_t to);
+/* Nanoseconds from one frame to the other. SMCR_FIGURE_UNKNOWN: one of them is none, or the clock
+ * of the capture goes back in between. */
+uint64_t smcr_figure_time_between(smcr_when_t from, smcr_when_t to);
 
 /* Adds to `into` what can be added up of `from`: counts, sums, distributions, also those of entries
  * within it, but not those of lists. */
-void smcr_entry_join(void *into, const void *from, const smcr_description_t *description,
+void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope);
 
 #endif /* SMCR_REPORT_FIGURES_ENTRIES_H */

@@ -16,10 +16,10 @@ typedef struct {
     const char *filter; /* "smcr.conn.aborted" */
     int severity;       /* PI_NOTE and so on */
     int group;          /* PI_SEQUENCE and so on */
-    smcr_role_t by;
+    smcr_figure_role_t by;
     const char *text;   /* the sentence of the first one */
     uint64_t count;
     smcr_when_t first;
-} smcr_notice_t;
+} smcr_figure_notice_t;
 
 #endif /* SMCR_REPORT_FIGURES_NOTICE_H */

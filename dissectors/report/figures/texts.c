@@ -12,7 +12,7 @@
 #include <wsutil/inet_addr.h>
 
 const char *
-smcr_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH])
+smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH])
 {
     static const uint8_t zeros[SMCR_GID_LENGTH];
     static const uint8_t mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -26,31 +26,31 @@ smcr_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH])
 }
 
 const char *
-smcr_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes)
+smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes)
 {
     return wmem_strdup_printf(scope, "0x%0*" PRIx64, (int)(2 * bytes), number);
 }
 
 const char *
-smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
+smcr_figure_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 {
     uint64_t number = 0;
 
     for (unsigned i = 0; i < length; i++)
         number = number << 8 | bytes[i];
-    return smcr_hex_text(scope, number, length);
+    return smcr_figure_hex_text(scope, number, length);
 }
 
-smcr_version_t
-smcr_version_of(unsigned version, unsigned release)
+smcr_figure_version_t
+smcr_figure_version_of(unsigned version, unsigned release)
 {
     if (version < 2)
-        return version ? SMCR_IS_SMCR_V1 : SMCR_IS_OF_NO_VERSION;
-    return release ? SMCR_IS_SMCR_V2_1 : SMCR_IS_SMCR_V2;
+        return version ? SMCR_FIGURE_IS_SMCR_V1 : SMCR_FIGURE_IS_OF_NO_VERSION;
+    return release ? SMCR_FIGURE_IS_SMCR_V2_1 : SMCR_FIGURE_IS_SMCR_V2;
 }
 
 const char *
-smcr_version_text(unsigned version, unsigned release)
+smcr_figure_version_text(unsigned version, unsigned release)
 {
-    return smcr_version_words[smcr_version_of(version, release)];
+    return smcr_figure_version_words[smcr_figure_version_of(version, release)];
 }

@@ -16,16 +16,16 @@
 #include "wire/wire.h"
 
 /* A GID: an IPv4 address where it maps one, else as an IPv6 address. NULL where it is all zeros. */
-const char *smcr_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]);
+const char *smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]);
 
 /* "0x" and all digits of a number of `bytes` bytes, at most 8. */
-const char *smcr_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes);
+const char *smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes);
 
 /* The same of `length` bytes, the first one first. */
-const char *smcr_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
+const char *smcr_figure_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
 /* A version of SMC-R; none where `version` is 0. `release`: of version 2. And its name. */
-smcr_version_t smcr_version_of(unsigned version, unsigned release);
-const char *smcr_version_text(unsigned version, unsigned release);
+smcr_figure_version_t smcr_figure_version_of(unsigned version, unsigned release);
+const char *smcr_figure_version_text(unsigned version, unsigned release);
 
 #endif /* SMCR_REPORT_FIGURES_TEXTS_H */

@@ -12,14 +12,14 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-smcr_finding_entry_t *
-smcr_finder_add_item(smcr_finder_t *finder, smcr_severity_t severity, smcr_finding_place_t place,
-                     const char *kind, uint64_t count, smcr_when_t when)
+smcr_entry_finding_t *
+smcr_finder_add_item(smcr_finder_t *finder, smcr_figure_severity_t severity,
+                     smcr_finding_rank_t place, const char *kind, uint64_t count, smcr_when_t when)
 {
-    smcr_found_t found = {.severity = severity, .place = place};
+    smcr_finding_t found = {.severity = severity, .place = place};
 
     found.turn = wmem_array_get_count(finder->found);
-    smcr_entry_clear(&found.entry, &smcr_finding_description);
+    smcr_entry_clear(&found.entry, &smcr_entry_finding_description);
     found.entry.severity = severity;
     found.entry.kind = kind;
     found.entry.count = count;
@@ -27,28 +27,29 @@ smcr_finder_add_item(smcr_finder_t *finder, smcr_severity_t severity, smcr_findi
     finder->has[place] = true;
     finder->count[severity][place]++;
     wmem_array_append_one(finder->found, found);
-    return &((smcr_found_t *)wmem_array_index(finder->found, found.turn))->entry;
+    return &((smcr_finding_t *)wmem_array_index(finder->found, found.turn))->entry;
 }
 
 static const struct {
     const char *kind;
-    smcr_severity_t severity;
-    smcr_finding_place_t place;
+    smcr_figure_severity_t severity;
+    smcr_finding_rank_t place;
 } kinds[] = {
 #define FINDING(constant, kind, severity, place, ...) \
-    [SMCR_FOUND_##constant] = {kind, SMCR_##severity, SMCR_##place},
+    [SMCR_FINDING_FOUND_##constant] = {kind, SMCR_FIGURE_##severity, SMCR_FINDING_##place},
 #include "finding_kinds.def"
 };
 
-smcr_finding_entry_t *
-smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_kind_t kind, smcr_severity_t severity,
-                   uint64_t count, smcr_when_t when)
+smcr_entry_finding_t *
+smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_finding_kind_t kind,
+                   smcr_figure_severity_t severity, uint64_t count, smcr_when_t when)
 {
     return smcr_finder_add_item(finder, severity, kinds[kind].place, kinds[kind].kind, count, when);
 }
 
-smcr_finding_entry_t *
-smcr_finder_add(smcr_finder_t *finder, smcr_finding_kind_t kind, uint64_t count, smcr_when_t when)
+smcr_entry_finding_t *
+smcr_finder_add(smcr_finder_t *finder, smcr_finding_finding_kind_t kind, uint64_t count,
+                smcr_when_t when)
 {
     return smcr_finder_add_as(finder, kind, kinds[kind].severity, count, when);
 }
@@ -56,7 +57,7 @@ smcr_finder_add(smcr_finder_t *finder, smcr_finding_kind_t kind, uint64_t count,
 static int
 compare_found(const void *one, const void *other)
 {
-    const smcr_found_t *a = one, *b = other;
+    const smcr_finding_t *a = one, *b = other;
 
     if (a->severity != b->severity)
         return a->severity > b->severity ? -1 : 1;
@@ -88,13 +89,13 @@ capitalized(const smcr_finder_t *finder, const char *text)
 void
 smcr_finder_close(smcr_finder_t *finder)
 {
-    uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_MOST_FINDINGS);
+    uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_FINDINGS_MOST);
 
     wmem_array_sort(finder->found, compare_found);
     for (uint32_t i = 0; i < count; i++) {
-        const smcr_found_t *found = wmem_array_index(finder->found, i);
-        smcr_finding_entry_t *entry =
-            smcr_list_add(&finder->report->findings, finder->scope, &smcr_finding_description);
+        const smcr_finding_t *found = wmem_array_index(finder->found, i);
+        smcr_entry_finding_t *entry = smcr_figure_list_add(&finder->report->findings, finder->scope,
+                                                           &smcr_entry_finding_description);
         *entry = found->entry;
         entry->text = capitalized(finder, entry->text);
     }
@@ -106,13 +107,13 @@ smcr_finder_is_filtered(const smcr_finder_t *finder)
     return finder->report->capture.filter != NULL;
 }
 
-smcr_notice_t
+smcr_figure_notice_t
 smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
 {
-    smcr_notice_t sum = {0};
+    smcr_figure_notice_t sum = {0};
 
     for (uint32_t i = 0; i < finder->notice_count; i++) {
-        const smcr_notice_t *notice = &finder->notices[i];
+        const smcr_figure_notice_t *notice = &finder->notices[i];
         uint64_t count = sum.count + notice->count;
 
         if (strcmp(notice->filter, filter) != 0)
@@ -141,13 +142,13 @@ smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *oth
 {
     if (!count)
         return other;
-    if (!one || count >= SMCR_MOST_FILTERS)
+    if (!one || count >= SMCR_FINDING_FILTERS_MOST)
         return NULL;
     return smcr_finder_text(finder, "%s || %s", one, other);
 }
 
 bool
-smcr_is_timeout(uint64_t code)
+smcr_finding_is_timeout(uint64_t code)
 {
-    return code == SMCR_DECLINE_TIMEOUT_CL || code == SMCR_DECLINE_TIMEOUT_AL;
+    return code == SMCR_CLC_DECLINE_TIMEOUT_CL || code == SMCR_CLC_DECLINE_TIMEOUT_AL;
 }

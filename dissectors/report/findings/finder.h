@@ -12,82 +12,83 @@
 
 #include "report/figures/figures.h"
 
-#define SMCR_MOST_FINDINGS 10
-#define SMCR_MOST_FILTERS  4 /* that are joined */
+#define SMCR_FINDINGS_MOST 10
+#define SMCR_FINDING_FILTERS_MOST 4 /* that are joined */
 
 typedef enum {
-    SMCR_BY_ICRC,           /* packets arrive damaged */
-    SMCR_BY_FORMAT,         /* messages that break their format */
-    SMCR_BY_OVERWRITTEN,    /* data is overwritten before it is read */
-    SMCR_BY_LINK_LOST,      /* a link of a group that goes on */
-    SMCR_BY_REFUSAL,        /* NAKs that end a queue pair */
-    SMCR_BY_DEAD_PEER,      /* nobody answers any more */
-    SMCR_BY_GROUP_LOST,     /* a link group ends with open connections */
-    SMCR_BY_RNR,            /* no receive buffers */
-    SMCR_BY_LOSS,           /* packets are lost on their way */
-    SMCR_BY_ABORT,          /* abnormal close of a connection */
-    SMCR_BY_RESET,          /* TCP reset of a connection over RDMA */
-    SMCR_BY_DEAD_AFTER,     /* nobody answers any more, since connections were reset */
-    SMCR_BY_FALLBACK,       /* a connection falls back to TCP */
-    SMCR_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
-    SMCR_BY_CM_REPEAT,      /* RDMA-CM sends messages again */
-    SMCR_BY_LINK_FAILED,    /* a link never comes up */
-    SMCR_BY_CONGESTION,     /* CE, CNP */
-    SMCR_BY_SLOW_READER,    /* writers wait for readers */
-    SMCR_BY_RULE,           /* messages that break a rule */
-    SMCR_BY_TCP_LOSS,       /* TCP sends segments again */
-    SMCR_BY_TCP_CONGESTION, /* CE, ECE */
-    SMCR_BY_TCP_RESET,      /* of a connection that is not over RDMA */
-    SMCR_BY_NO_OPTION,      /* one side does not offer SMC-R */
-    SMCR_BY_UNFINISHED,     /* a handshake without end */
-    SMCR_BY_NO_ROCE,        /* the capture lacks the path of RoCE */
-    SMCR_BY_LACK,           /* the capture lacks packets */
-    SMCR_BY_LATE_START,     /* the capture begins late */
-    SMCR_BY_NOTICE,         /* an expert item that nothing else speaks of */
-    SMCR_BY_ICRC_DOUBTED,   /* ICRCs that mean nothing */
-    SMCR_BY_SILENCE,        /* connections that go silent */
-    SMCR_BY_CUT,            /* frames are cut */
-    SMCR_BY_GROUP_END,      /* a link group ends, and its last packets go out again */
-    SMCR_PLACES
-} smcr_finding_place_t;
+    SMCR_FINDING_BY_ICRC,   /* packets arrive damaged */
+    SMCR_FINDING_BY_FORMAT, /* messages that break their format */
+    SMCR_FINDING_BY_OVERWRITTEN, /* data is overwritten before it is read */
+    SMCR_FINDING_BY_LINK_LOST, /* a link of a group that goes on */
+    SMCR_FINDING_BY_REFUSAL, /* NAKs that end a queue pair */
+    SMCR_FINDING_BY_DEAD_PEER, /* nobody answers any more */
+    SMCR_FINDING_BY_GROUP_LOST, /* a link group ends with open connections */
+    SMCR_FINDING_BY_RNR,    /* no receive buffers */
+    SMCR_FINDING_BY_LOSS,   /* packets are lost on their way */
+    SMCR_FINDING_BY_ABORT,  /* abnormal close of a connection */
+    SMCR_FINDING_BY_RESET,  /* TCP reset of a connection over RDMA */
+    SMCR_FINDING_BY_DEAD_AFTER, /* nobody answers any more, since connections were reset */
+    SMCR_FINDING_BY_FALLBACK, /* a connection falls back to TCP */
+    SMCR_FINDING_BY_CM_REJECT, /* RDMA-CM rejects a connection */
+    SMCR_FINDING_BY_CM_REPEAT, /* RDMA-CM sends messages again */
+    SMCR_FINDING_BY_LINK_FAILED, /* a link never comes up */
+    SMCR_FINDING_BY_CONGESTION, /* CE, CNP */
+    SMCR_FINDING_BY_SLOW_READER, /* writers wait for readers */
+    SMCR_FINDING_BY_RULE,   /* messages that break a rule */
+    SMCR_FINDING_BY_TCP_LOSS, /* TCP sends segments again */
+    SMCR_FINDING_BY_TCP_CONGESTION, /* CE, ECE */
+    SMCR_FINDING_BY_TCP_RESET, /* of a connection that is not over RDMA */
+    SMCR_FINDING_BY_NO_OPTION, /* one side does not offer SMC-R */
+    SMCR_FINDING_BY_UNFINISHED, /* a handshake without end */
+    SMCR_FINDING_BY_NO_ROCE, /* the capture lacks the path of RoCE */
+    SMCR_FINDING_BY_LACK,   /* the capture lacks packets */
+    SMCR_FINDING_BY_LATE_START, /* the capture begins late */
+    SMCR_FINDING_BY_NOTICE, /* an expert item that nothing else speaks of */
+    SMCR_FINDING_BY_ICRC_DOUBTED, /* ICRCs that mean nothing */
+    SMCR_FINDING_BY_SILENCE, /* connections that go silent */
+    SMCR_FINDING_BY_CUT,    /* frames are cut */
+    SMCR_FINDING_BY_GROUP_END, /* a link group ends, and its last packets go out again */
+    SMCR_FINDING_RANKS
+} smcr_finding_rank_t;
 
 typedef struct {
-    smcr_finding_entry_t entry;
-    smcr_severity_t severity;
-    smcr_finding_place_t place;
+    smcr_entry_finding_t entry;
+    smcr_figure_severity_t severity;
+    smcr_finding_rank_t place;
     uint32_t turn; /* in which it was found */
-} smcr_found_t;
+} smcr_finding_t;
 
 typedef struct {
-    smcr_report_entry_t *report;
-    const smcr_notice_t *notices;
+    smcr_entry_report_t *report;
+    const smcr_figure_notice_t *notices;
     uint32_t notice_count;
     wmem_allocator_t *scope;
-    wmem_array_t *found; /* smcr_found_t */
-    bool has[SMCR_PLACES];
-    unsigned count[SMCR_ERROR + 1][SMCR_PLACES]; /* above SMCR_MOST_FINDINGS none is told */
+    wmem_array_t *found; /* smcr_finding_t */
+    bool has[SMCR_FINDING_RANKS];
+    unsigned count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS]; /* above SMCR_FINDINGS_MOST none is
+                                                                  told */
     struct smcr_home *homes; /* by index of a flow: where it belongs; see flows.c */
 } smcr_finder_t;
 
 /* A kind of finding: a row of finding_kinds.def. */
-#define FINDING(constant, ...) SMCR_FOUND_##constant,
+#define FINDING(constant, ...) SMCR_FINDING_FOUND_##constant,
 typedef enum {
 #include "finding_kinds.def"
-} smcr_finding_kind_t;
+} smcr_finding_finding_kind_t;
 
 /* A finding; text and filter are the caller's to fill in, and valid until the next call.
  * `when`: the first frame; frame 0: not known. */
-smcr_finding_entry_t *smcr_finder_add(smcr_finder_t *finder, smcr_finding_kind_t kind,
+smcr_entry_finding_t *smcr_finder_add(smcr_finder_t *finder, smcr_finding_finding_kind_t kind,
                                       uint64_t count, smcr_when_t when);
 
 /* The same, of another severity than that of the row. */
-smcr_finding_entry_t *smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_kind_t kind,
-                                         smcr_severity_t severity, uint64_t count,
+smcr_entry_finding_t *smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_finding_kind_t kind,
+                                         smcr_figure_severity_t severity, uint64_t count,
                                          smcr_when_t when);
 
 /* An expert item that nothing explains; `kind`: its name. */
-smcr_finding_entry_t *smcr_finder_add_item(smcr_finder_t *finder, smcr_severity_t severity,
-                                           smcr_finding_place_t place, const char *kind,
+smcr_entry_finding_t *smcr_finder_add_item(smcr_finder_t *finder, smcr_figure_severity_t severity,
+                                           smcr_finding_rank_t place, const char *kind,
                                            uint64_t count, smcr_when_t when);
 
 /* Orders the findings and puts the first ones into the report. */
@@ -95,7 +96,7 @@ void smcr_finder_close(smcr_finder_t *finder);
 
 /* The notices with this filter added up, of whatever side; its text and side are those of the
  * first. Its count is 0 where there are none. */
-smcr_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
+smcr_figure_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
 
 /* Whether the report counts only frames that a display filter selects. Then nobody knows whether
  * what is absent was there. */
@@ -111,18 +112,18 @@ const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, con
 
 /* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout waiting for
  * CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */
-bool smcr_is_timeout(uint64_t code);
+bool smcr_finding_is_timeout(uint64_t code);
 
 /* ---- who finds ---- */
 
-void smcr_find_on_connections(smcr_finder_t *finder);
-void smcr_find_on_readers(smcr_finder_t *finder);
-void smcr_find_on_links(smcr_finder_t *finder);
-void smcr_find_on_fabric(smcr_finder_t *finder);
-void smcr_find_on_tcp(smcr_finder_t *finder);
-void smcr_find_on_capture(smcr_finder_t *finder);
+void smcr_finding_on_connections(smcr_finder_t *finder);
+void smcr_finding_on_readers(smcr_finder_t *finder);
+void smcr_finding_on_links(smcr_finder_t *finder);
+void smcr_finding_on_fabric(smcr_finder_t *finder);
+void smcr_finding_on_tcp(smcr_finder_t *finder);
+void smcr_finding_on_capture(smcr_finder_t *finder);
 
 /* After all others: notices that no finding so far explains. */
-void smcr_find_on_notices(smcr_finder_t *finder);
+void smcr_finding_on_notices(smcr_finder_t *finder);
 
 #endif /* SMCR_REPORT_FINDINGS_FINDER_H */

@@ -10,22 +10,22 @@
 #include "flows.h"
 
 void
-smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices, uint32_t notice_count,
-                   wmem_allocator_t *scope)
+smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
+                   uint32_t notice_count, wmem_allocator_t *scope)
 {
     smcr_finder_t finder = {.report = report,
                             .notices = notices,
                             .notice_count = notice_count,
                             .scope = scope,
-                            .found = wmem_array_new(scope, sizeof(smcr_found_t))};
+                            .found = wmem_array_new(scope, sizeof(smcr_finding_t))};
 
-    smcr_flows_find_homes(&finder);
-    smcr_find_on_links(&finder);
-    smcr_find_on_fabric(&finder);
-    smcr_find_on_connections(&finder);
-    smcr_find_on_readers(&finder);
-    smcr_find_on_tcp(&finder);
-    smcr_find_on_capture(&finder);
-    smcr_find_on_notices(&finder);
+    smcr_finding_flows_find_homes(&finder);
+    smcr_finding_on_links(&finder);
+    smcr_finding_on_fabric(&finder);
+    smcr_finding_on_connections(&finder);
+    smcr_finding_on_readers(&finder);
+    smcr_finding_on_tcp(&finder);
+    smcr_finding_on_capture(&finder);
+    smcr_finding_on_notices(&finder);
     smcr_finder_close(&finder);
 }

@@ -14,7 +14,7 @@
  * `notices`: the plugin's expert items, and packets that a display filter selects (severity 0),
  * such as "smcr.ecn == 3"; what they lack, no finding has a frame for. Texts are of the scope, or
  * of the report and the notices. */
-void smcr_findings_find(smcr_report_entry_t *report, const smcr_notice_t *notices,
+void smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
                         uint32_t notice_count, wmem_allocator_t *scope);
 
 #endif /* SMCR_REPORT_FINDINGS_FINDINGS_H */

@@ -8,21 +8,21 @@
 
 #include "wire/wire.h"
 
-const smcr_rdma_entry_t *
-smcr_flow_peer(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+const smcr_entry_rdma_t *
+smcr_finding_flow_peer(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
 
     return flow->peer < flows->length ? flows->entries[flow->peer] : NULL;
 }
 
 uint64_t
-smcr_flow_unanswered(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_rdma_entry_t *peer = smcr_flow_peer(finder, flow);
-    smcr_notice_t silent = smcr_finder_notice(finder, "smcr.peer_silent");
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    smcr_figure_notice_t silent = smcr_finder_notice(finder, "smcr.peer_silent");
 
-    if (!peer || !silent.count || smcr_known(flow->repeated) < 3)
+    if (!peer || !silent.count || smcr_figure_known(flow->repeated) < 3)
         return 0;
     if (flow->last_frame.frame < silent.first.frame ||
         flow->last_frame.time < peer->last_frame.time)
@@ -31,22 +31,22 @@ smcr_flow_unanswered(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
 }
 
 static bool
-has_bad(const smcr_rdma_entry_t *flow)
+has_bad(const smcr_entry_rdma_t *flow)
 {
-    return flow && flow->icrc && smcr_known(flow->icrc->bad);
+    return flow && flow->icrc && smcr_figure_known(flow->icrc->bad);
 }
 
 bool
-smcr_flow_is_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    return has_bad(flow) || has_bad(smcr_flow_peer(finder, flow));
+    return has_bad(flow) || has_bad(smcr_finding_flow_peer(finder, flow));
 }
 
 /* ---- links on which nobody answers ---- */
 
 /* Where a flow belongs. */
 struct smcr_home {
-    const smcr_link_entry_t *link; /* NULL: to no link */
+    const smcr_entry_link_t *link; /* NULL: to no link */
     bool began_before; /* a connection of its link group did */
 };
 
@@ -54,30 +54,30 @@ struct smcr_home {
 static wmem_map_t *
 late_groups(const smcr_finder_t *finder)
 {
-    const smcr_list_t *conns = &finder->report->connections;
+    const smcr_figure_list_t *conns = &finder->report->connections;
     wmem_map_t *late = wmem_map_new(finder->scope, wmem_int64_hash, g_int64_equal);
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        if (conn->began_before == SMCR_YES)
+        const smcr_entry_connection_t *conn = conns->entries[i];
+        if (conn->began_before == SMCR_FIGURE_YES)
             wmem_map_insert(late, &conn->link_group, conns->entries[i]);
     }
     return late;
 }
 
 void
-smcr_flows_find_homes(smcr_finder_t *finder)
+smcr_finding_flows_find_homes(smcr_finder_t *finder)
 {
-    const smcr_list_t *groups = &finder->report->link_groups;
+    const smcr_figure_list_t *groups = &finder->report->link_groups;
     uint32_t flows = finder->report->rdma_flows.length;
     wmem_map_t *late = late_groups(finder);
 
     finder->homes = wmem_alloc0_array(finder->scope, struct smcr_home, flows + 1);
     for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_link_group_entry_t *group = groups->entries[i];
+        const smcr_entry_link_group_t *group = groups->entries[i];
         bool began_before = wmem_map_contains(late, &group->index);
         for (uint32_t j = 0; j < group->links.length; j++) {
-            const smcr_link_entry_t *link = group->links.entries[j];
+            const smcr_entry_link_t *link = group->links.entries[j];
             for (uint32_t k = 0; k < link->flows.length; k++)
                 if (link->flows.numbers[k] < flows)
                     finder->homes[link->flows.numbers[k]] = (struct smcr_home){link, began_before};
@@ -87,54 +87,55 @@ smcr_flows_find_homes(smcr_finder_t *finder)
 
 /* Who acknowledges has got something; who sends anything but a SEND knows that the link works. */
 static bool
-only_sends(const smcr_rdma_entry_t *flow)
+only_sends(const smcr_entry_rdma_t *flow)
 {
     for (unsigned i = 0; i < flow->opcodes.length; i++)
-        if (!smcr_is_send(flow->opcodes.counts[i].opcode))
+        if (!smcr_ib_is_send(flow->opcodes.counts[i].opcode))
             return false;
     return true;
 }
 
 /* The capture has the announcement of the link, before anything went over it. */
 static bool
-is_announced(const smcr_link_entry_t *link, const smcr_rdma_entry_t *flow)
+is_announced(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
 {
     return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
 }
 
 bool
-smcr_flow_is_dead_end(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const struct smcr_home *home = &finder->homes[flow->index];
-    const smcr_link_entry_t *link = home->link;
+    const smcr_entry_link_t *link = home->link;
 
-    if (flow->kind != SMCR_FLOW_SMCR || smcr_flow_peer(finder, flow) ||
-        smcr_known(flow->repeated) < 3 || !only_sends(flow) || smcr_finder_is_filtered(finder))
+    if (flow->kind != SMCR_FIGURE_FLOW_SMCR || smcr_finding_flow_peer(finder, flow) ||
+        smcr_figure_known(flow->repeated) < 3 || !only_sends(flow) ||
+        smcr_finder_is_filtered(finder))
         return false;
-    bool active = link && link->state == SMCR_STATUS_ACTIVE;
+    bool active = link && link->state == SMCR_FIGURE_STATUS_ACTIVE;
     return link && !active && is_announced(link, flow) && !home->began_before;
 }
 
 /* After the end of a link group its last packets go out again: nobody takes them any more. */
 static uint64_t
-sent_to_nobody(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+sent_to_nobody(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    smcr_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
+    smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
 
     return flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
 }
 
 uint64_t
-smcr_flow_repeats(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+smcr_finding_flow_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_causes_entry_t *causes = &flow->repeated_after;
+    const smcr_entry_causes_t *causes = &flow->repeated_after;
     uint64_t needless = sent_to_nobody(finder, flow);
-    uint64_t repeats = smcr_known(causes->nak) + smcr_known(causes->read) +
-                       smcr_known(causes->timeout) + smcr_known(causes->unknown);
+    uint64_t repeats = smcr_figure_known(causes->nak) + smcr_figure_known(causes->read) +
+                       smcr_figure_known(causes->timeout) + smcr_figure_known(causes->unknown);
 
-    if (smcr_flow_is_damaged(finder, flow) || smcr_flow_is_dead_end(finder, flow))
+    if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
         return 0;
-    if (smcr_flow_unanswered(finder, flow) && !smcr_known(causes->nak))
+    if (smcr_finding_flow_unanswered(finder, flow) && !smcr_figure_known(causes->nak))
         return 0;
     return repeats > needless ? repeats - needless : 0;
 }

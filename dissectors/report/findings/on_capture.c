@@ -17,23 +17,24 @@
 static void
 find_late_start(smcr_finder_t *finder)
 {
-    const smcr_list_t *conns = &finder->report->connections;
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
-    const smcr_connection_entry_t *earliest = NULL;
+    const smcr_figure_list_t *conns = &finder->report->connections;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
+    const smcr_entry_connection_t *earliest = NULL;
     const char *filter = "";
     smcr_when_t first = {0};
     uint64_t count = 0;
-    smcr_finding_entry_t *finding;
+    smcr_entry_finding_t *finding;
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        if (conn->began_before != SMCR_YES)
+        const smcr_entry_connection_t *conn = conns->entries[i];
+        if (conn->began_before != SMCR_FIGURE_YES)
             continue;
         if (!earliest || conn->first_frame.frame < first.frame)
             earliest = conn;
         first = earliest->first_frame;
         const char *all = smcr_words_connection_filter(finder->scope, conn);
-        if (conn->tcp_stream != SMCR_UNKNOWN) /* what came before its number was known, too */
+        if (conn->tcp_stream != SMCR_FIGURE_UNKNOWN) /* what came before its number was known,
+                                                        too */
             all = smcr_finder_text(finder, "%s || tcp.stream == %" PRIu64, all, conn->tcp_stream);
         filter = smcr_finder_either(finder, filter, all, count++);
     }
@@ -41,7 +42,7 @@ find_late_start(smcr_finder_t *finder)
         return;
     if (notice.count >= count)
         first = notice.first;
-    finding = smcr_finder_add(finder, SMCR_FOUND_LATE_START, count, first);
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LATE_START, count, first);
     finding->text =
         smcr_finder_text(finder,
                          "%s: the capture lacks the beginning, so what came first is not known",
@@ -52,35 +53,35 @@ find_late_start(smcr_finder_t *finder)
 
 /* Missing packets that no peer asked to have sent again. */
 static uint64_t
-not_captured(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow)
+not_captured(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_rdma_entry_t *peer = smcr_flow_peer(finder, flow);
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
 
-    if (!peer || smcr_known(flow->repeated) || smcr_known(peer->nak.psn_sequence) ||
-        smcr_flow_is_damaged(finder, flow))
+    if (!peer || smcr_figure_known(flow->repeated) || smcr_figure_known(peer->nak.psn_sequence) ||
+        smcr_finding_flow_is_damaged(finder, flow))
         return 0;
-    return smcr_known(flow->missing);
+    return smcr_figure_known(flow->missing);
 }
 
 static void
 find_lack(smcr_finder_t *finder)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-    smcr_finding_entry_t *finding;
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    smcr_entry_finding_t *finding;
     uint64_t missing = 0;
 
     for (uint32_t i = 0; i < flows->length; i++)
         missing += not_captured(finder, flows->entries[i]);
     if (missing) {
-        finding = smcr_finder_add(finder, SMCR_FOUND_NOT_CAPTURED, missing,
+        finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_NOT_CAPTURED, missing,
                                   smcr_finder_notice(finder, "smcr.packet_ahead").first);
         finding->text = smcr_finder_text(
             finder, "The capture lacks %s that nobody sent again, or has %s late",
             smcr_words_things(finder->scope, missing, "RoCE packet"), missing == 1 ? "it" : "them");
         finding->filter = "smcr.packet_ahead";
     }
-    if (smcr_known(finder->report->dropped)) {
-        finding = smcr_finder_add(finder, SMCR_FOUND_CAPTURE_DROPPED,
+    if (smcr_figure_known(finder->report->dropped)) {
+        finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_CAPTURE_DROPPED,
                                   finder->report->dropped, (smcr_when_t){0});
         finding->text =
             smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
@@ -91,70 +92,70 @@ find_lack(smcr_finder_t *finder)
 /* ---- one direction alone ---- */
 
 static guint
-hash_way(gconstpointer key)
+hash_direction(gconstpointer key)
 {
-    const smcr_rdma_entry_t *flow = key;
+    const smcr_entry_rdma_t *flow = key;
 
     return 31 * wmem_str_hash(flow->src) + wmem_str_hash(flow->dst);
 }
 
 static gboolean
-equal_ways(gconstpointer one_key, gconstpointer other_key)
+equal_directions(gconstpointer one_key, gconstpointer other_key)
 {
-    const smcr_rdma_entry_t *one = one_key, *other = other_key;
+    const smcr_entry_rdma_t *one = one_key, *other = other_key;
 
     return strcmp(one->src, other->src) == 0 && strcmp(one->dst, other->dst) == 0;
 }
 
 /* A flow from each address to each other one. */
 static wmem_map_t *
-ways_of(const smcr_finder_t *finder)
+directions_of(const smcr_finder_t *finder)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-    wmem_map_t *ways = wmem_map_new(finder->scope, hash_way, equal_ways);
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    wmem_map_t *directions = wmem_map_new(finder->scope, hash_direction, equal_directions);
 
     for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_rdma_entry_t *flow = flows->entries[i];
+        const smcr_entry_rdma_t *flow = flows->entries[i];
         if (flow->src && flow->dst)
-            wmem_map_insert(ways, flow, flows->entries[i]);
+            wmem_map_insert(directions, flow, flows->entries[i]);
     }
-    return ways;
+    return directions;
 }
 
 /* Who acknowledges has got packets, and the capture has none of them. */
 static bool
-is_one_sided(const smcr_finder_t *finder, wmem_map_t *ways, const smcr_rdma_entry_t *flow)
+is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
 {
-    const smcr_rdma_entry_t reverse = {.src = flow->dst, .dst = flow->src};
+    const smcr_entry_rdma_t reverse = {.src = flow->dst, .dst = flow->src};
     bool acknowledges = false;
 
-    if (!flow->src || !flow->dst || smcr_flow_peer(finder, flow) ||
+    if (!flow->src || !flow->dst || smcr_finding_flow_peer(finder, flow) ||
         (flow->icrc && flow->icrc->bad == flow->packets)) /* their addresses may be wrong */
         return false;
     for (unsigned i = 0; i < flow->opcodes.length; i++)
         acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
-    return acknowledges && !wmem_map_contains(ways, &reverse);
+    return acknowledges && !wmem_map_contains(directions, &reverse);
 }
 
 static void
 find_one_sided(smcr_finder_t *finder)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-    wmem_map_t *ways = ways_of(finder);
-    const smcr_rdma_entry_t *first = NULL;
-    smcr_finding_entry_t *finding;
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    wmem_map_t *directions = directions_of(finder);
+    const smcr_entry_rdma_t *first = NULL;
+    smcr_entry_finding_t *finding;
 
     for (uint32_t i = 0; i < flows->length && !first; i++)
-        if (is_one_sided(finder, ways, flows->entries[i]))
+        if (is_one_sided(finder, directions, flows->entries[i]))
             first = flows->entries[i];
     if (!first)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_ONE_SIDED, first->packets,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_ONE_SIDED, first->packets,
                               first->first_frame);
     finding->text = smcr_finder_text(
         finder, "The capture has no RoCE packet from %s to %s, though some are acknowledged: %s",
         first->dst, first->src, "is one direction left out?");
-    if (first->dst_qpn != SMCR_UNKNOWN)
+    if (first->dst_qpn != SMCR_FIGURE_UNKNOWN)
         finding->filter = smcr_finder_text(
             finder,
             strchr(first->src, ':') ? "infiniband.bth.destqp == %" PRIu64
@@ -167,12 +168,12 @@ find_one_sided(smcr_finder_t *finder)
 static uint64_t
 timed_out(const smcr_finder_t *finder)
 {
-    const smcr_list_t *fallbacks = &finder->report->fallbacks;
+    const smcr_figure_list_t *fallbacks = &finder->report->fallbacks;
     uint64_t count = 0;
 
     for (uint32_t i = 0; i < fallbacks->length; i++) {
-        const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
-        if (smcr_is_timeout(fallback->code))
+        const smcr_entry_fallback_t *fallback = fallbacks->entries[i];
+        if (smcr_finding_is_timeout(fallback->code))
             count += fallback->count;
     }
     return count;
@@ -181,13 +182,13 @@ timed_out(const smcr_finder_t *finder)
 static void
 find_no_roce(smcr_finder_t *finder)
 {
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
+    smcr_entry_finding_t *finding;
 
     if (notice.count <= timed_out(finder))
         return;
     finding =
-        smcr_finder_add(finder, SMCR_FOUND_NO_ROCE, notice.count, notice.first);
+        smcr_finder_add(finder, SMCR_FINDING_FOUND_NO_ROCE, notice.count, notice.first);
     finding->text = smcr_finder_text(
         finder,
         "The capture has no RoCE packet of %s: is a port left out, or does RoCE not get through?",
@@ -198,15 +199,15 @@ find_no_roce(smcr_finder_t *finder)
 static void
 find_cut(smcr_finder_t *finder)
 {
-    const smcr_capture_entry_t *capture = &finder->report->capture;
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
-    smcr_finding_entry_t *finding;
+    const smcr_entry_capture_t *capture = &finder->report->capture;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
+    smcr_entry_finding_t *finding;
 
-    if (!smcr_known(capture->cut_frames))
+    if (!smcr_figure_known(capture->cut_frames))
         return;
-    finding = smcr_finder_add_as(finder, SMCR_FOUND_CUT_FRAMES,
-                                 notice.count ? SMCR_NOTE : SMCR_CHAT, capture->cut_frames,
-                                 notice.first);
+    finding = smcr_finder_add_as(finder, SMCR_FINDING_FOUND_CUT_FRAMES,
+                                 notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT,
+                                 capture->cut_frames, notice.first);
     finding->text = smcr_finder_text(finder, "%s of %s cut: the capture has only their beginnings",
                                      smcr_words_number(finder->scope, capture->cut_frames),
                                      smcr_words_things(finder->scope, capture->frames, "frame"));
@@ -215,51 +216,51 @@ find_cut(smcr_finder_t *finder)
 
 /* ---- connections that go silent ---- */
 
-#define SILENCE SMCR_SECOND
+#define SILENCE SMCR_TIME_SECOND
 
 /* Nothing says that it has ended, and it says nothing for most of the rest of the capture. */
 static bool
-goes_silent(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
+goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     uint64_t end = finder->report->capture.last_time;
     uint64_t lived;
 
-    if (conn->close != SMCR_CLOSE_OPEN || !conn->last_frame.frame ||
-        end == SMCR_UNKNOWN || end < conn->last_frame.time)
+    if (conn->close != SMCR_FIGURE_CLOSE_OPEN || !conn->last_frame.frame ||
+        end == SMCR_FIGURE_UNKNOWN || end < conn->last_frame.time)
         return false;
-    lived = smcr_known(smcr_time_between(conn->first_frame, conn->last_frame));
+    lived = smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
     return end - conn->last_frame.time >= MAX(lived, SILENCE);
 }
 
 static uint64_t
-unread_of(const smcr_connection_entry_t *conn)
+unread_of(const smcr_entry_connection_t *conn)
 {
-    return smcr_known(conn->client_to_server.unread_bytes) +
-           smcr_known(conn->server_to_client.unread_bytes);
+    return smcr_figure_known(conn->client_to_server.unread_bytes) +
+           smcr_figure_known(conn->server_to_client.unread_bytes);
 }
 
 static void
 find_silence(smcr_finder_t *finder)
 {
-    const smcr_list_t *conns = &finder->report->connections;
+    const smcr_figure_list_t *conns = &finder->report->connections;
     smcr_when_t first = {0}, last = {0};
     uint64_t count = 0, unread = 0;
-    smcr_finding_entry_t *finding;
+    smcr_entry_finding_t *finding;
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
+        const smcr_entry_connection_t *conn = conns->entries[i];
         if (!goes_silent(finder, conn))
             continue;
         if (conn->last_frame.frame > last.frame)
             last = conn->last_frame;
-        first = smcr_when_earlier(first, conn->last_frame);
+        first = smcr_figure_when_earlier(first, conn->last_frame);
         unread += unread_of(conn);
         count++;
     }
     if (!count)
         return;
-    finding = smcr_finder_add_as(finder, SMCR_FOUND_SILENT_END, unread ? SMCR_NOTE : SMCR_CHAT,
-                              count, last);
+    finding = smcr_finder_add_as(finder, SMCR_FINDING_FOUND_SILENT_END,
+                                 unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT, count, last);
     finding->text = smcr_finder_text(
         finder, "%s open and silent in the last %s: %s%s",
         smcr_words_things(finder->scope, count, "connection"),
@@ -270,11 +271,12 @@ find_silence(smcr_finder_t *finder)
 }
 
 void
-smcr_find_on_capture(smcr_finder_t *finder)
+smcr_finding_on_capture(smcr_finder_t *finder)
 {
     find_cut(finder);
     if (smcr_finder_is_filtered(finder)) {
-        finder->has[SMCR_BY_LATE_START] = finder->has[SMCR_BY_LACK] = true; /* but unsaid */
+        /* but unsaid */
+        finder->has[SMCR_FINDING_BY_LATE_START] = finder->has[SMCR_FINDING_BY_LACK] = true;
         return;
     }
     find_late_start(finder);

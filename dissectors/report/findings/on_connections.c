@@ -14,31 +14,31 @@
 
 #define MOST_REASONS 3 /* for which connections fell back, each in a finding */
 
-typedef bool is_t(const smcr_connection_entry_t *conn);
+typedef bool is_t(const smcr_entry_connection_t *conn);
 
 /* Connections with the same trouble. */
 typedef struct {
     uint32_t count;
-    const smcr_connection_entry_t *first;
+    const smcr_entry_connection_t *first;
     const char *streams; /* a display filter of all of them; NULL: they are too many */
-} group_t;
+} alike_conns_t;
 
 static const char *
-tcp_filter(const smcr_finder_t *finder, const smcr_connection_entry_t *conn)
+tcp_filter(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    if (conn->tcp_stream == SMCR_UNKNOWN)
+    if (conn->tcp_stream == SMCR_FIGURE_UNKNOWN)
         return smcr_words_connection_filter(finder->scope, conn);
     return smcr_finder_text(finder, "tcp.stream == %" PRIu64, conn->tcp_stream);
 }
 
-static group_t
+static alike_conns_t
 all_that(const smcr_finder_t *finder, is_t *is)
 {
-    const smcr_list_t *conns = &finder->report->connections;
-    group_t group = {0};
+    const smcr_figure_list_t *conns = &finder->report->connections;
+    alike_conns_t group = {0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
+        const smcr_entry_connection_t *conn = conns->entries[i];
         if (!is(conn))
             continue;
         if (!group.first)
@@ -51,7 +51,7 @@ all_that(const smcr_finder_t *finder, is_t *is)
 
 /* "10.0.0.1:46464 → 10.0.0.2:8080", "3 connections" */
 static const char *
-name(const smcr_finder_t *finder, const group_t *group)
+name(const smcr_finder_t *finder, const alike_conns_t *group)
 {
     if (group->count == 1)
         return smcr_words_connection(finder->scope, group->first);
@@ -60,7 +60,7 @@ name(const smcr_finder_t *finder, const group_t *group)
 
 /* The filter, of one connection where there is one. */
 static const char *
-filter(const smcr_finder_t *finder, const group_t *group, const char *what)
+filter(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
 {
     if (group->count != 1)
         return what;
@@ -73,43 +73,43 @@ filter(const smcr_finder_t *finder, const group_t *group, const char *what)
 /* Adds the connection to those with the same reason. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
-             const smcr_connection_entry_t *conn)
+             const smcr_entry_connection_t *conn)
 {
-    const smcr_conn_fallback_entry_t *fallback = conn->fallback;
+    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
     const char *key = smcr_finder_text(finder, "%" PRIu64 " %s %s", fallback->code,
-                                       fallback->by ? smcr_role_words[fallback->by] : "",
+                                       fallback->by ? smcr_figure_role_words[fallback->by] : "",
                                        fallback->reason ? fallback->reason : "");
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
-        wmem_array_append_one(groups, ((group_t){.first = conn}));
+        wmem_array_append_one(groups, ((alike_conns_t){.first = conn}));
         place = wmem_array_get_count(groups);
         wmem_map_insert(by_reason, key, (void *)place);
     }
-    group_t *group = wmem_array_index(groups, (unsigned)place - 1);
+    alike_conns_t *group = wmem_array_index(groups, (unsigned)place - 1);
     group->streams = smcr_finder_either(finder, group->streams,
                                         smcr_words_connection_filter(finder->scope, conn),
                                         group->count++);
 }
 
 /* Nothing is wrong with a peer that does not want SMC-R; a handshake that fails is trouble. */
-static smcr_severity_t
-severity_of_fallback(const smcr_conn_fallback_entry_t *fallback)
+static smcr_figure_severity_t
+severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
 {
-    return smcr_is_timeout(fallback->code) ? SMCR_WARN : SMCR_NOTE;
+    return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
 static void
-find_fallback(smcr_finder_t *finder, const group_t *group)
+find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
-    const smcr_conn_fallback_entry_t *fallback = group->first->fallback;
-    smcr_finding_entry_t *finding =
-        smcr_finder_add_as(finder, SMCR_FOUND_FALLBACK, severity_of_fallback(fallback),
+    const smcr_entry_conn_fallback_t *fallback = group->first->fallback;
+    smcr_entry_finding_t *finding =
+        smcr_finder_add_as(finder, SMCR_FINDING_FOUND_FALLBACK, severity_of_fallback(fallback),
                         group->count, fallback->frame);
 
     finding->text = smcr_finder_text(
         finder, "%s %s: %s", name(finder, group),
-        group->first->outcome == SMCR_OUTCOME_TCP ? "stayed on TCP" : "fell back to TCP",
+        group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? fallback->reason : "reason not known");
     finding->filter = "smcr.fallback";
     if (group->streams)
@@ -122,9 +122,9 @@ find_fallback(smcr_finder_t *finder, const group_t *group)
 static int
 compare_groups(const void *one, const void *other)
 {
-    const group_t *a = one, *b = other;
-    smcr_severity_t grave = severity_of_fallback(a->first->fallback);
-    smcr_severity_t other_grave = severity_of_fallback(b->first->fallback);
+    const alike_conns_t *a = one, *b = other;
+    smcr_figure_severity_t grave = severity_of_fallback(a->first->fallback);
+    smcr_figure_severity_t other_grave = severity_of_fallback(b->first->fallback);
 
     if (grave != other_grave)
         return grave > other_grave ? -1 : 1;
@@ -140,16 +140,16 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
     unsigned reasons = wmem_array_get_count(groups);
     smcr_when_t first = {0};
     uint64_t count = 0;
-    smcr_finding_entry_t *finding;
+    smcr_entry_finding_t *finding;
 
     for (unsigned i = from; i < reasons; i++) {
-        const group_t *group = wmem_array_index(groups, i);
-        first = smcr_when_earlier(first, group->first->fallback->frame);
+        const alike_conns_t *group = wmem_array_index(groups, i);
+        first = smcr_figure_when_earlier(first, group->first->fallback->frame);
         count += group->count;
     }
     if (!count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_FALLBACK, count, first);
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_FALLBACK, count, first);
     finding->text = smcr_finder_text(
         finder, "%s more fell back to TCP, for %s",
         smcr_words_things(finder->scope, count, "connection"),
@@ -160,12 +160,12 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 static void
 find_fallbacks(smcr_finder_t *finder)
 {
-    const smcr_list_t *conns = &finder->report->connections;
+    const smcr_figure_list_t *conns = &finder->report->connections;
     wmem_map_t *by_reason = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
-    wmem_array_t *groups = wmem_array_new(finder->scope, sizeof(group_t));
+    wmem_array_t *groups = wmem_array_new(finder->scope, sizeof(alike_conns_t));
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
+        const smcr_entry_connection_t *conn = conns->entries[i];
         if (conn->fallback)
             add_fallback(finder, by_reason, groups, conn);
     }
@@ -178,20 +178,20 @@ find_fallbacks(smcr_finder_t *finder)
 /* ---- no option ---- */
 
 static bool
-is_plain_tcp(const smcr_connection_entry_t *conn)
+is_plain_tcp(const smcr_entry_connection_t *conn)
 {
-    return conn->outcome == SMCR_OUTCOME_TCP && !conn->fallback;
+    return conn->outcome == SMCR_FIGURE_OUTCOME_TCP && !conn->fallback;
 }
 
 static void
 find_plain(smcr_finder_t *finder)
 {
-    group_t group = all_that(finder, is_plain_tcp);
-    smcr_finding_entry_t *finding;
+    alike_conns_t group = all_that(finder, is_plain_tcp);
+    smcr_entry_finding_t *finding;
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_NO_OPTION, group.count,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_NO_OPTION, group.count,
                               group.first->first_frame);
     finding->text = smcr_finder_text(finder, "%s stayed on TCP: one side did not offer SMC-R",
                                      name(finder, &group));
@@ -205,38 +205,38 @@ find_plain(smcr_finder_t *finder)
 /* ---- ends ---- */
 
 static bool
-is_aborted(const smcr_connection_entry_t *conn)
+is_aborted(const smcr_entry_connection_t *conn)
 {
-    return conn->close == SMCR_CLOSE_ABORT;
+    return conn->close == SMCR_FIGURE_CLOSE_ABORT;
 }
 
 static bool
-is_reset(const smcr_connection_entry_t *conn)
+is_reset(const smcr_entry_connection_t *conn)
 {
-    return conn->close == SMCR_CLOSE_RESET && conn->outcome == SMCR_OUTCOME_SMCR;
+    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome == SMCR_FIGURE_OUTCOME_SMCR;
 }
 
 /* Over TCP: that is how programs end in a hurry. */
 static bool
-is_tcp_reset(const smcr_connection_entry_t *conn)
+is_tcp_reset(const smcr_entry_connection_t *conn)
 {
-    return conn->close == SMCR_CLOSE_RESET && conn->outcome != SMCR_OUTCOME_SMCR;
+    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome != SMCR_FIGURE_OUTCOME_SMCR;
 }
 
 /* What readers have not read of what was announced, and what was not even announced. */
 static const char *
 losses(const smcr_finder_t *finder, is_t *is)
 {
-    const smcr_list_t *conns = &finder->report->connections;
+    const smcr_figure_list_t *conns = &finder->report->connections;
     uint64_t lost = 0;
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
+        const smcr_entry_connection_t *conn = conns->entries[i];
         if (is(conn))
-            lost += smcr_known(conn->client_to_server.unread_bytes) +
-                    smcr_known(conn->server_to_client.unread_bytes) +
-                    smcr_known(conn->client_to_server.unannounced_bytes) +
-                    smcr_known(conn->server_to_client.unannounced_bytes);
+            lost += smcr_figure_known(conn->client_to_server.unread_bytes) +
+                    smcr_figure_known(conn->server_to_client.unread_bytes) +
+                    smcr_figure_known(conn->client_to_server.unannounced_bytes) +
+                    smcr_figure_known(conn->server_to_client.unannounced_bytes);
     }
     if (!lost)
         return "";
@@ -246,16 +246,17 @@ losses(const smcr_finder_t *finder, is_t *is)
 static void
 find_aborted(smcr_finder_t *finder)
 {
-    group_t group = all_that(finder, is_aborted);
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
-    smcr_finding_entry_t *finding;
+    alike_conns_t group = all_that(finder, is_aborted);
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
+    smcr_entry_finding_t *finding;
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_ABORT, group.count, notice.first);
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_ABORT, group.count, notice.first);
     if (group.count == 1 && notice.by)
-        finding->text = smcr_finder_text(finder, "The %s aborted %s%s", smcr_role_words[notice.by],
-                                         name(finder, &group), losses(finder, is_aborted));
+        finding->text =
+            smcr_finder_text(finder, "The %s aborted %s%s", smcr_figure_role_words[notice.by],
+                             name(finder, &group), losses(finder, is_aborted));
     else
         finding->text = smcr_finder_text(finder, "%s ended with an abort%s", name(finder, &group),
                                          losses(finder, is_aborted));
@@ -264,9 +265,10 @@ find_aborted(smcr_finder_t *finder)
 
 /* `notice`: of all resets. */
 static const char *
-reset_filter(const smcr_finder_t *finder, const group_t *group, const smcr_notice_t *notice)
+reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
+             const smcr_figure_notice_t *notice)
 {
-    if (group->count != 1 || notice->count != 1 || group->first->tcp_stream == SMCR_UNKNOWN)
+    if (group->count != 1 || notice->count != 1 || group->first->tcp_stream == SMCR_FIGURE_UNKNOWN)
         return "tcp.flags.reset == 1";
     return smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.reset == 1",
                             group->first->tcp_stream);
@@ -275,13 +277,13 @@ reset_filter(const smcr_finder_t *finder, const group_t *group, const smcr_notic
 static void
 find_reset(smcr_finder_t *finder)
 {
-    group_t group = all_that(finder, is_reset);
-    smcr_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
-    smcr_finding_entry_t *finding;
+    alike_conns_t group = all_that(finder, is_reset);
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
+    smcr_entry_finding_t *finding;
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_RESET, group.count, notice.first);
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_RESET, group.count, notice.first);
     finding->text = smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
                                      name(finder, &group), losses(finder, is_reset));
     finding->filter = reset_filter(finder, &group, &notice);
@@ -290,14 +292,14 @@ find_reset(smcr_finder_t *finder)
 static void
 find_tcp_reset(smcr_finder_t *finder)
 {
-    group_t group = all_that(finder, is_tcp_reset);
-    smcr_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
-    smcr_finding_entry_t *finding;
+    alike_conns_t group = all_that(finder, is_tcp_reset);
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
+    smcr_entry_finding_t *finding;
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_TCP_RESET, group.count,
-                              finder->has[SMCR_BY_RESET] ? (smcr_when_t){0} : notice.first);
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_TCP_RESET, group.count,
+                              finder->has[SMCR_FINDING_BY_RESET] ? (smcr_when_t){0} : notice.first);
     finding->text =
         smcr_finder_text(finder, "%s, over TCP, ended with a reset", name(finder, &group));
     finding->filter = reset_filter(finder, &group, &notice);
@@ -306,21 +308,21 @@ find_tcp_reset(smcr_finder_t *finder)
 /* ---- handshakes ---- */
 
 static bool
-is_unfinished(const smcr_connection_entry_t *conn)
+is_unfinished(const smcr_entry_connection_t *conn)
 {
-    return conn->outcome == SMCR_OUTCOME_UNKNOWN && conn->began_before != SMCR_YES &&
-           conn->tcp_stream != SMCR_UNKNOWN;
+    return conn->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && conn->began_before != SMCR_FIGURE_YES &&
+           conn->tcp_stream != SMCR_FIGURE_UNKNOWN;
 }
 
 static void
 find_unfinished(smcr_finder_t *finder)
 {
-    group_t group = all_that(finder, is_unfinished);
-    smcr_finding_entry_t *finding;
+    alike_conns_t group = all_that(finder, is_unfinished);
+    smcr_entry_finding_t *finding;
 
     if (!group.count || smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_HANDSHAKE_UNFINISHED,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_HANDSHAKE_UNFINISHED,
                               group.count, group.first->first_frame);
     finding->text = smcr_finder_text(
         finder, "%s: the capture does not show how the handshake ended", name(finder, &group));
@@ -329,7 +331,7 @@ find_unfinished(smcr_finder_t *finder)
 }
 
 void
-smcr_find_on_connections(smcr_finder_t *finder)
+smcr_finding_on_connections(smcr_finder_t *finder)
 {
     find_aborted(finder);
     find_reset(finder);

@@ -19,20 +19,20 @@ typedef struct {
     uint64_t again;              /* packets sent again for it */
     uint64_t slowest;            /* message, nanoseconds */
     uint64_t answered;           /* marks: CNPs that answer them */
-    const smcr_rdma_entry_t *at; /* the flow with most of it */
+    const smcr_entry_rdma_t *at; /* the flow with most of it */
     uint64_t most;
     uint64_t flows; /* that have it; only where somebody asks */
     bool both, others; /* the other direction has it too; other hosts have */
 } trouble_t;
 
 static bool
-is_from_to(const smcr_rdma_entry_t *flow, const char *src, const char *dst)
+is_from_to(const smcr_entry_rdma_t *flow, const char *src, const char *dst)
 {
     return g_strcmp0(flow->src, src) == 0 && g_strcmp0(flow->dst, dst) == 0;
 }
 
 static void
-compare_hosts(trouble_t *trouble, const smcr_rdma_entry_t *flow)
+compare_hosts(trouble_t *trouble, const smcr_entry_rdma_t *flow)
 {
     if (!trouble->at || !flow->src || is_from_to(flow, trouble->at->src, trouble->at->dst))
         return;
@@ -43,7 +43,7 @@ compare_hosts(trouble_t *trouble, const smcr_rdma_entry_t *flow)
 }
 
 static void
-add_trouble(trouble_t *trouble, const smcr_rdma_entry_t *flow, uint64_t count, uint64_t again)
+add_trouble(trouble_t *trouble, const smcr_entry_rdma_t *flow, uint64_t count, uint64_t again)
 {
     if (!count)
         return;
@@ -53,7 +53,7 @@ add_trouble(trouble_t *trouble, const smcr_rdma_entry_t *flow, uint64_t count, u
         trouble->most = count;
     }
     trouble->count += count;
-    trouble->packets += smcr_known(flow->packets);
+    trouble->packets += smcr_figure_known(flow->packets);
     trouble->again += again;
     trouble->slowest = MAX(trouble->slowest, flow->completion_time_s.max);
 }
@@ -62,7 +62,7 @@ add_trouble(trouble_t *trouble, const smcr_rdma_entry_t *flow, uint64_t count, u
 static const char *
 between(const smcr_finder_t *finder, const trouble_t *trouble)
 {
-    const smcr_rdma_entry_t *flow = trouble->at;
+    const smcr_entry_rdma_t *flow = trouble->at;
 
     if (!flow || !flow->src || !flow->dst)
         return "";
@@ -82,12 +82,12 @@ slowest(const smcr_finder_t *finder, const trouble_t *trouble)
                             smcr_words_duration(finder->scope, trouble->slowest));
 }
 
-typedef void add_t(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble);
+typedef void add_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble);
 
 static trouble_t
 sum_up(const smcr_finder_t *finder, add_t *add)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
     trouble_t trouble = {0};
 
     for (uint32_t i = 0; i < flows->length + flows->rest; i++)
@@ -107,12 +107,12 @@ again(const smcr_finder_t *finder, uint64_t packets)
 /* ---- damaged packets ---- */
 
 static void
-add_damaged(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble)
 {
     if (flow->icrc)
-        add_trouble(trouble, flow, smcr_known(flow->icrc->bad), 0);
-    if (smcr_flow_is_damaged(finder, flow))
-        trouble->again += smcr_known(flow->repeated);
+        add_trouble(trouble, flow, smcr_figure_known(flow->icrc->bad), 0);
+    if (smcr_finding_flow_is_damaged(finder, flow))
+        trouble->again += smcr_figure_known(flow->repeated);
 }
 
 /* A receiver that drops a packet gets it again. */
@@ -131,12 +131,12 @@ static void
 find_damaged(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_damaged);
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.icrc.bad");
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.icrc.bad");
+    smcr_entry_finding_t *finding;
 
     if (!trouble.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_WRONG_ICRC, trouble.count,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_WRONG_ICRC, trouble.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "%s with a wrong ICRC%s: %s",
                                      smcr_words_things(finder->scope, trouble.count, "packet"),
@@ -147,9 +147,9 @@ find_damaged(smcr_finder_t *finder)
 /* ---- refused packets ---- */
 
 static void
-add_refused(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow, trouble_t *trouble)
 {
-    uint64_t count = smcr_naks_count(&flow->nak) - smcr_known(flow->nak.psn_sequence);
+    uint64_t count = smcr_figure_naks_count(&flow->nak) - smcr_figure_known(flow->nak.psn_sequence);
 
     add_trouble(trouble, flow, count, 0);
     trouble->flows += count != 0;
@@ -167,13 +167,13 @@ add_cause(const smcr_finder_t *finder, const char *names, uint64_t count, const 
 static const char *
 reasons(const smcr_finder_t *finder)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-    smcr_naks_entry_t sum = {0};
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    smcr_entry_naks_t sum = {0};
     const char *names = "";
 
     for (uint32_t i = 0; i < flows->length; i++)
-        smcr_entry_join(&sum, &((const smcr_rdma_entry_t *)flows->entries[i])->nak,
-                        &smcr_naks_description, finder->scope);
+        smcr_entry_join(&sum, &((const smcr_entry_rdma_t *)flows->entries[i])->nak,
+                        &smcr_entry_naks_description, finder->scope);
     names = add_cause(finder, names, sum.invalid_request, "for an invalid request");
     names = add_cause(finder, names, sum.remote_access, "for a remote access error");
     names = add_cause(finder, names, sum.remote_operational, "for a remote operational error");
@@ -184,13 +184,13 @@ static void
 find_refused(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_refused);
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.nak.code > 0");
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.nak.code > 0");
+    smcr_entry_finding_t *finding;
 
     if (!trouble.count)
         return;
     finding =
-        smcr_finder_add(finder, SMCR_FOUND_REFUSED, trouble.count, notice.first);
+        smcr_finder_add(finder, SMCR_FINDING_FOUND_REFUSED, trouble.count, notice.first);
     finding->text = smcr_finder_text(
         finder, "%s refuses %s, and %s: %s",
         trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
@@ -206,13 +206,13 @@ find_refused(smcr_finder_t *finder)
 /* ---- receive buffers ---- */
 
 static void
-add_waited(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_waited(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble)
 {
-    const smcr_rdma_entry_t *data = smcr_flow_peer(finder, flow);
+    const smcr_entry_rdma_t *data = smcr_finding_flow_peer(finder, flow);
 
-    add_trouble(trouble, flow, smcr_known(flow->rnr_nak),
-                data ? smcr_known(data->repeated_after.rnr) : 0);
-    if (data && smcr_known(flow->rnr_nak))
+    add_trouble(trouble, flow, smcr_figure_known(flow->rnr_nak),
+                data ? smcr_figure_known(data->repeated_after.rnr) : 0);
+    if (data && smcr_figure_known(flow->rnr_nak))
         trouble->slowest = MAX(trouble->slowest, data->completion_time_s.max);
 }
 
@@ -220,12 +220,12 @@ static void
 find_waited(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_waited);
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.rnr_nak");
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.rnr_nak");
+    smcr_entry_finding_t *finding;
 
     if (!trouble.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_NO_RECEIVE_BUFFER, trouble.count,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_NO_RECEIVE_BUFFER, trouble.count,
                               notice.first);
     finding->text = smcr_finder_text(
         finder, "%s had no receive buffer: %s%s%s",
@@ -238,28 +238,29 @@ find_waited(smcr_finder_t *finder)
 /* ---- lost packets ---- */
 
 static void
-add_repeats(const smcr_finder_t *finder, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble)
 {
-    add_trouble(trouble, flow, smcr_flow_repeats(finder, flow), 0);
+    add_trouble(trouble, flow, smcr_finding_flow_repeats(finder, flow), 0);
 }
 
-static smcr_causes_entry_t
+static smcr_entry_causes_t
 sum_causes(const smcr_finder_t *finder)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-    smcr_causes_entry_t sum = {0};
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    smcr_entry_causes_t sum = {0};
 
     for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_rdma_entry_t *flow = flows->entries[i];
-        if (smcr_flow_repeats(finder, flow))
-            smcr_entry_join(&sum, &flow->repeated_after, &smcr_causes_description, finder->scope);
+        const smcr_entry_rdma_t *flow = flows->entries[i];
+        if (smcr_finding_flow_repeats(finder, flow))
+            smcr_entry_join(&sum, &flow->repeated_after, &smcr_entry_causes_description,
+                            finder->scope);
     }
     return sum;
 }
 
 /* How the senders came to know. */
 static const char *
-cause_text(const smcr_finder_t *finder, const smcr_causes_entry_t *causes)
+cause_text(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
 {
     const char *names = "";
 
@@ -270,7 +271,7 @@ cause_text(const smcr_finder_t *finder, const smcr_causes_entry_t *causes)
 
 /* Somebody missed a packet: the receiver said so, or the reader did. It was lost or overtaken. */
 static bool
-is_proven(const smcr_causes_entry_t *causes)
+is_proven(const smcr_entry_causes_t *causes)
 {
     return causes->nak || causes->read;
 }
@@ -286,27 +287,27 @@ are_many(const trouble_t *trouble)
 }
 
 /* A repeat that nobody asked for may be needless, and costs little unless a message was late. */
-static smcr_severity_t
-severity_of_repeats(const trouble_t *trouble, const smcr_causes_entry_t *causes)
+static smcr_figure_severity_t
+severity_of_repeats(const trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
     if (is_proven(causes))
-        return are_many(trouble) ? SMCR_WARN : SMCR_NOTE;
+        return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
     if (causes->timeout && trouble->slowest >= STALL)
-        return SMCR_WARN;
-    return trouble->count >= A_FEW && are_many(trouble) ? SMCR_NOTE : SMCR_CHAT;
+        return SMCR_FIGURE_WARN;
+    return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT;
 }
 
-static smcr_finding_kind_t
-kind_of_repeats(const smcr_causes_entry_t *causes)
+static smcr_finding_finding_kind_t
+kind_of_repeats(const smcr_entry_causes_t *causes)
 {
     if (is_proven(causes))
-        return SMCR_FOUND_LOSS;
-    return causes->timeout ? SMCR_FOUND_TIMEOUTS : SMCR_FOUND_REPEATS;
+        return SMCR_FINDING_FOUND_LOSS;
+    return causes->timeout ? SMCR_FINDING_FOUND_TIMEOUTS : SMCR_FINDING_FOUND_REPEATS;
 }
 
 static const char *
 text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
-                const smcr_causes_entry_t *causes)
+                const smcr_entry_causes_t *causes)
 {
     const char *what = smcr_finder_text(
         finder, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
@@ -325,16 +326,16 @@ static void
 find_repeats(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_repeats);
-    smcr_causes_entry_t causes = sum_causes(finder);
-    smcr_notice_t nak = smcr_finder_notice(finder, "smcr.nak");
-    smcr_notice_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted");
-    smcr_finding_entry_t *finding;
+    smcr_entry_causes_t causes = sum_causes(finder);
+    smcr_figure_notice_t nak = smcr_finder_notice(finder, "smcr.nak");
+    smcr_figure_notice_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted");
+    smcr_entry_finding_t *finding;
 
     if (!trouble.count)
         return;
     finding = smcr_finder_add_as(finder, kind_of_repeats(&causes),
                                  severity_of_repeats(&trouble, &causes), trouble.count,
-                              smcr_when_earlier(nak.first, repeat.first));
+                              smcr_figure_when_earlier(nak.first, repeat.first));
     finding->text = text_of_repeats(finder, &trouble, &causes);
     finding->filter = "smcr.nak || smcr.retransmission";
 }
@@ -342,9 +343,9 @@ find_repeats(smcr_finder_t *finder)
 /* ---- congestion ---- */
 
 static void
-add_marked(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow, trouble_t *trouble)
 {
-    add_trouble(trouble, flow, smcr_known(flow->ecn.ce), 0);
+    add_trouble(trouble, flow, smcr_figure_known(flow->ecn.ce), 0);
     trouble->answered += flow->ce_to_cnp_s.count;
 }
 
@@ -362,19 +363,19 @@ cnps(const smcr_finder_t *finder, const trouble_t *marked, const trouble_t *noti
 }
 
 static void
-add_notified(const smcr_finder_t *finder _U_, const smcr_rdma_entry_t *flow, trouble_t *trouble)
+add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow, trouble_t *trouble)
 {
-    add_trouble(trouble, flow, smcr_known(flow->cnp), 0);
+    add_trouble(trouble, flow, smcr_figure_known(flow->cnp), 0);
 }
 
 /* Few marks are what ECN is for. */
-static smcr_severity_t
+static smcr_figure_severity_t
 severity_of_congestion(const trouble_t *marked, const trouble_t *notified)
 {
     bool many = (marked->count && marked->count * 100 >= marked->packets) ||
                 (notified->count && notified->count * 100 >= notified->packets);
 
-    return many ? SMCR_WARN : SMCR_NOTE;
+    return many ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
 static void
@@ -384,15 +385,15 @@ find_congestion(smcr_finder_t *finder)
     trouble_t notified = sum_up(finder, add_notified);
     smcr_when_t ce = smcr_finder_notice(finder, "smcr.ecn == 3").first;
     smcr_when_t cnp = smcr_finder_notice(finder, "smcr.congestion").first;
-    smcr_finding_entry_t *finding;
+    smcr_entry_finding_t *finding;
 
     if (!marked.count && !notified.count)
         return;
     finding =
-        smcr_finder_add_as(finder, SMCR_FOUND_CONGESTION,
+        smcr_finder_add_as(finder, SMCR_FINDING_FOUND_CONGESTION,
                            severity_of_congestion(&marked, &notified),
                            marked.count + notified.count,
-                           smcr_when_earlier(ce, cnp));
+                           smcr_figure_when_earlier(ce, cnp));
     if (marked.count)
         finding->text =
             smcr_finder_text(finder, "Congestion: %s of %s%s marked CE, %s",
@@ -411,13 +412,13 @@ find_congestion(smcr_finder_t *finder)
 static void
 find_rejected(smcr_finder_t *finder)
 {
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.cm.rejected");
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.rejected");
     const char *reason = notice.count ? strstr(notice.text, ": ") : NULL;
-    smcr_finding_entry_t *finding;
+    smcr_entry_finding_t *finding;
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_CM_REJECTED, notice.count,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_CM_REJECTED, notice.count,
                               notice.first);
     finding->text = smcr_finder_text(finder, "RDMA-CM rejects %s%s%s",
                                      smcr_words_things(finder->scope, notice.count, "connection"),
@@ -429,12 +430,12 @@ find_rejected(smcr_finder_t *finder)
 static void
 find_unanswered_cm(smcr_finder_t *finder)
 {
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
+    smcr_entry_finding_t *finding;
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_CM_REPEAT, notice.count,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_CM_REPEAT, notice.count,
                               notice.first);
     finding->text =
         smcr_finder_text(finder, "%s sent again: messages are lost, or answers are late",
@@ -443,7 +444,7 @@ find_unanswered_cm(smcr_finder_t *finder)
 }
 
 void
-smcr_find_on_fabric(smcr_finder_t *finder)
+smcr_finding_on_fabric(smcr_finder_t *finder)
 {
     find_damaged(finder);
     find_refused(finder);

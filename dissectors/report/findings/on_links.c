@@ -15,15 +15,15 @@
 
 typedef struct {
     smcr_finder_t *finder;
-    const smcr_link_group_entry_t *group;
-    const smcr_link_entry_t *link;
-} place_t;
+    const smcr_entry_link_group_t *group;
+    const smcr_entry_link_t *link;
+} link_place_t;
 
 /* One link: where the notice is; of several, where each was deleted. */
 static smcr_when_t
-when_lost(const place_t *place, const smcr_failover_t *failover)
+when_lost(const link_place_t *place, const smcr_words_failover_t *failover)
 {
-    smcr_notice_t notice = smcr_finder_notice(place->finder, "smcr.link.lost");
+    smcr_figure_notice_t notice = smcr_finder_notice(place->finder, "smcr.link.lost");
 
     if (notice.count == 1)
         return notice.first;
@@ -31,13 +31,13 @@ when_lost(const place_t *place, const smcr_failover_t *failover)
 }
 
 static const char *
-name_of(const place_t *place)
+name_of(const link_place_t *place)
 {
     return smcr_words_link(place->finder->scope, place->group, place->link);
 }
 
 static const char *
-filter_of_moves(const place_t *place, const smcr_failover_t *failover)
+filter_of_moves(const link_place_t *place, const smcr_words_failover_t *failover)
 {
     smcr_finder_t *finder = place->finder;
     const char *group = smcr_finder_text(finder, "smcr.lgr == %" PRIu64, place->group->index);
@@ -45,19 +45,20 @@ filter_of_moves(const place_t *place, const smcr_failover_t *failover)
     if (smcr_finder_notice(finder, "smcr.conn.moved").count && failover->first_move.frame)
         return smcr_finder_text(finder, "frame.number == %" PRIu32 " || (%s && smcr.conn.moved)",
                                 failover->first_move.frame, group);
-    if (failover->to == SMCR_UNKNOWN)
+    if (failover->to == SMCR_FIGURE_UNKNOWN)
         return group;
     return smcr_finder_text(finder, "%s && smcr.link.number == %" PRIu64, group, failover->to);
 }
 
 /* Connections go to another link, and nobody says why. */
 static void
-find_left(const place_t *place)
+find_left(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
-    smcr_finding_entry_t *finding = smcr_finder_add(finder, SMCR_FOUND_FAILOVER, failover.moved,
-                                                    failover.first_move);
+    smcr_words_failover_t failover =
+        smcr_words_failover_of(finder->report, place->group, place->link);
+    smcr_entry_finding_t *finding =
+        smcr_finder_add(finder, SMCR_FINDING_FOUND_FAILOVER, failover.moved, failover.first_move);
 
     finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
                                      smcr_words_failover(finder->scope, &failover));
@@ -68,7 +69,7 @@ find_left(const place_t *place)
 static const char *
 rewritten(const smcr_finder_t *finder)
 {
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.stream.rewritten");
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.stream.rewritten");
 
     if (!notice.count)
         return "";
@@ -77,16 +78,17 @@ rewritten(const smcr_finder_t *finder)
 }
 
 static void
-find_lost(const place_t *place)
+find_lost(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_failover_t failover = smcr_failover_of(finder->report, place->group, place->link);
+    smcr_words_failover_t failover =
+        smcr_words_failover_of(finder->report, place->group, place->link);
     smcr_when_t when = when_lost(place, &failover);
-    smcr_finding_entry_t *finding;
+    smcr_entry_finding_t *finding;
 
     if (!when.frame && smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_LINK_LOST, 1, when);
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_LOST, 1, when);
     finding->text =
         smcr_finder_text(finder, "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
                          smcr_words_failover(finder->scope, &failover),
@@ -99,14 +101,15 @@ find_lost(const place_t *place)
 }
 
 /* The one that sends on the link, again and again, to nobody; NULL: there is none. */
-static const smcr_rdma_entry_t *
-dead_end(const place_t *place)
+static const smcr_entry_rdma_t *
+dead_end(const link_place_t *place)
 {
-    const smcr_list_t *flows = &place->finder->report->rdma_flows;
+    const smcr_figure_list_t *flows = &place->finder->report->rdma_flows;
 
     for (uint32_t i = 0; i < place->link->flows.length; i++) {
         uint64_t index = place->link->flows.numbers[i];
-        if (index < flows->length && smcr_flow_is_dead_end(place->finder, flows->entries[index]))
+        if (index < flows->length &&
+            smcr_finding_flow_is_dead_end(place->finder, flows->entries[index]))
             return flows->entries[index];
     }
     return NULL;
@@ -114,12 +117,12 @@ dead_end(const place_t *place)
 
 /* Its path does not carry packets: the CONFIRM LINK on it gets no answer. */
 static void
-find_dead_end(const place_t *place, const smcr_rdma_entry_t *flow)
+find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, SMCR_FOUND_LINK_FAILED,
-                        smcr_known(flow->packets), flow->first_frame);
+    smcr_entry_finding_t *finding =
+        smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_FAILED,
+                        smcr_figure_known(flow->packets), flow->first_frame);
 
     finding->text = smcr_finder_text(finder, "%s never came up: %s got no answer to %s",
                                      name_of(place), flow->src ? flow->src : "one side",
@@ -129,13 +132,13 @@ find_dead_end(const place_t *place, const smcr_rdma_entry_t *flow)
 
 /* It was given up before it carried anything. */
 static void
-find_unused(const place_t *place)
+find_unused(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_when_t asked = smcr_finder_notice(finder, "smcr.link.delete_asked").first;
-    smcr_finding_entry_t *finding =
-        smcr_finder_add(finder, SMCR_FOUND_LINK_UNUSED, 1,
-                        smcr_when_earlier(place->link->deleted_frame, asked));
+    smcr_entry_finding_t *finding =
+        smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_UNUSED, 1,
+                        smcr_figure_when_earlier(place->link->deleted_frame, asked));
 
     finding->text =
         smcr_finder_text(finder, "%s never came up: it carried no packet, then was deleted (%s)",
@@ -146,46 +149,48 @@ find_unused(const place_t *place)
 }
 
 static void
-find_on_link(const place_t *place)
+find_on_link(const link_place_t *place)
 {
-    const smcr_link_entry_t *link = place->link;
-    const smcr_rdma_entry_t *flow = dead_end(place);
-    unsigned(*told)[SMCR_PLACES] = place->finder->count;
-    bool unused = smcr_link_is_unused(link) && !smcr_finder_is_filtered(place->finder);
+    const smcr_entry_link_t *link = place->link;
+    const smcr_entry_rdma_t *flow = dead_end(place);
+    unsigned(*told)[SMCR_FINDING_RANKS] = place->finder->count;
+    bool unused = smcr_words_link_is_unused(link) && !smcr_finder_is_filtered(place->finder);
 
     if (flow)
         find_dead_end(place, flow);
-    else if (smcr_link_is_lost(link) && unused)
+    else if (smcr_words_link_is_lost(link) && unused)
         find_unused(place);
-    else if (smcr_link_is_lost(link) && told[SMCR_WARN][SMCR_BY_LINK_LOST] < SMCR_MOST_FINDINGS)
+    else if (smcr_words_link_is_lost(link) &&
+             told[SMCR_FIGURE_WARN][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST)
         find_lost(place);
-    else if (smcr_link_is_left(link) && told[SMCR_NOTE][SMCR_BY_LINK_LOST] < SMCR_MOST_FINDINGS)
+    else if (smcr_words_link_is_left(link) &&
+             told[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST)
         find_left(place);
 }
 
 static void
 find_group_lost(smcr_finder_t *finder)
 {
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.lgr.connections_lost");
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.lgr.connections_lost");
+    smcr_entry_finding_t *finding;
 
     if (!notice.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_LINK_GROUP_LOST,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_GROUP_LOST,
                               notice.count, notice.first);
     finding->text = notice.text;
     finding->filter = "smcr.lgr.connections_lost";
 }
 
 /* The last one that had ended before the frame; NULL: none. */
-static const smcr_link_group_entry_t *
+static const smcr_entry_link_group_t *
 ended_before(const smcr_finder_t *finder, uint32_t frame)
 {
-    const smcr_list_t *groups = &finder->report->link_groups;
-    const smcr_link_group_entry_t *last = NULL;
+    const smcr_figure_list_t *groups = &finder->report->link_groups;
+    const smcr_entry_link_group_t *last = NULL;
 
     for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_link_group_entry_t *group = groups->entries[i];
+        const smcr_entry_link_group_t *group = groups->entries[i];
         uint32_t ended = group->ended_frame.frame;
         if (ended && ended <= frame && (!last || ended > last->ended_frame.frame))
             last = group;
@@ -194,10 +199,10 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
 }
 
 static const char *
-reason_of_end(const smcr_finder_t *finder, const smcr_link_group_entry_t *group)
+reason_of_end(const smcr_finder_t *finder, const smcr_entry_link_group_t *group)
 {
     for (uint32_t i = 0; i < group->links.length; i++) {
-        const smcr_link_entry_t *link = group->links.entries[i];
+        const smcr_entry_link_t *link = group->links.entries[i];
         if (link->delete_reason)
             return smcr_finder_text(finder, " (%s)", link->delete_reason);
     }
@@ -208,13 +213,13 @@ reason_of_end(const smcr_finder_t *finder, const smcr_link_group_entry_t *group)
 static void
 find_group_end(smcr_finder_t *finder)
 {
-    smcr_notice_t again = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
-    const smcr_link_group_entry_t *group = ended_before(finder, again.first.frame);
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t again = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
+    const smcr_entry_link_group_t *group = ended_before(finder, again.first.frame);
+    smcr_entry_finding_t *finding;
 
     if (!again.count || !group)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_LINK_GROUP_ENDED, again.count,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_GROUP_ENDED, again.count,
                               group->ended_frame);
     finding->text = smcr_finder_text(
         finder,
@@ -229,15 +234,15 @@ find_group_end(smcr_finder_t *finder)
 /* ---- a peer that stopped answering ---- */
 
 /* The flow to which nothing has come back for the longest time; NULL: not known. */
-static const smcr_rdma_entry_t *
+static const smcr_entry_rdma_t *
 silent_flow(const smcr_finder_t *finder, uint64_t *silence)
 {
-    const smcr_list_t *flows = &finder->report->rdma_flows;
-    const smcr_rdma_entry_t *silent = NULL;
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    const smcr_entry_rdma_t *silent = NULL;
 
     for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_rdma_entry_t *flow = flows->entries[i];
-        uint64_t time = smcr_flow_unanswered(finder, flow);
+        const smcr_entry_rdma_t *flow = flows->entries[i];
+        uint64_t time = smcr_finding_flow_unanswered(finder, flow);
         if (time > *silence) {
             *silence = time;
             silent = flow;
@@ -247,22 +252,22 @@ silent_flow(const smcr_finder_t *finder, uint64_t *silence)
 }
 
 /* What a host that has reset its connections does is no cause of that. */
-static smcr_finding_kind_t
+static smcr_finding_finding_kind_t
 kind_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
 {
     smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
 
-    return reset.frame && reset.frame < silent.frame ? SMCR_FOUND_DEAD_AFTER
-                                                       : SMCR_FOUND_DEAD_PEER;
+    return reset.frame && reset.frame < silent.frame ? SMCR_FINDING_FOUND_DEAD_AFTER
+                                                       : SMCR_FINDING_FOUND_DEAD_PEER;
 }
 
 static void
 find_dead_peer(smcr_finder_t *finder)
 {
-    smcr_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
     uint64_t silence = 0;
-    const smcr_rdma_entry_t *flow = silent_flow(finder, &silence);
-    smcr_finding_entry_t *finding;
+    const smcr_entry_rdma_t *flow = silent_flow(finder, &silence);
+    smcr_entry_finding_t *finding;
 
     if (!notice.count || smcr_finder_is_filtered(finder))
         return;
@@ -280,14 +285,14 @@ find_dead_peer(smcr_finder_t *finder)
 }
 
 void
-smcr_find_on_links(smcr_finder_t *finder)
+smcr_finding_on_links(smcr_finder_t *finder)
 {
-    const smcr_list_t *groups = &finder->report->link_groups;
+    const smcr_figure_list_t *groups = &finder->report->link_groups;
 
     for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_link_group_entry_t *group = groups->entries[i];
+        const smcr_entry_link_group_t *group = groups->entries[i];
         for (uint32_t j = 0; j < group->links.length; j++)
-            find_on_link(&(place_t){finder, group, group->links.entries[j]});
+            find_on_link(&(link_place_t){finder, group, group->links.entries[j]});
     }
     find_group_lost(finder);
     find_group_end(finder);

@@ -20,132 +20,133 @@
 
 #define PREFIX "smcr."
 
-/* The item says what another finding says, or follows from it. SMCR_PLACES: figures say it. */
+/* The item says what another finding says, or follows from it. SMCR_FINDING_RANKS: figures say
+ * it. */
 static const struct {
     const char *filter;
-    smcr_finding_place_t cause;
+    smcr_finding_rank_t cause;
 } consequences[] = {
     /* what figures say, if it is worth a finding */
-    {"smcr.icrc.bad", SMCR_PLACES},
-    {"smcr.nak", SMCR_PLACES},
-    {"smcr.rnr_nak", SMCR_PLACES},
-    {"smcr.congestion", SMCR_PLACES},
-    {"smcr.packet_retransmitted", SMCR_PLACES},
-    {"smcr.packet_copied", SMCR_PLACES},
-    {"smcr.peer_silent", SMCR_PLACES},
-    {"smcr.cm.rejected", SMCR_PLACES},
-    {"smcr.cm.repeat", SMCR_PLACES},
-    {"smcr.window.writer_blocked", SMCR_PLACES},
-    {"smcr.window.full", SMCR_PLACES},
-    {"smcr.fallback", SMCR_PLACES},
-    {"smcr.conn.aborted", SMCR_PLACES},
-    {"smcr.lgr.connections_lost", SMCR_PLACES},
-    {"smcr.no_roce", SMCR_PLACES},
-    {"smcr.cut_short", SMCR_PLACES},
-    {"smcr.conn.began_before", SMCR_BY_LATE_START},
-    {"smcr.window.late_update", SMCR_BY_SLOW_READER},
-    {"smcr.window.late_update", SMCR_BY_LOSS},
-    {"smcr.window.small_update", SMCR_BY_SLOW_READER},
-    {"smcr.window.small_write", SMCR_BY_SLOW_READER},
+    {"smcr.icrc.bad", SMCR_FINDING_RANKS},
+    {"smcr.nak", SMCR_FINDING_RANKS},
+    {"smcr.rnr_nak", SMCR_FINDING_RANKS},
+    {"smcr.congestion", SMCR_FINDING_RANKS},
+    {"smcr.packet_retransmitted", SMCR_FINDING_RANKS},
+    {"smcr.packet_copied", SMCR_FINDING_RANKS},
+    {"smcr.peer_silent", SMCR_FINDING_RANKS},
+    {"smcr.cm.rejected", SMCR_FINDING_RANKS},
+    {"smcr.cm.repeat", SMCR_FINDING_RANKS},
+    {"smcr.window.writer_blocked", SMCR_FINDING_RANKS},
+    {"smcr.window.full", SMCR_FINDING_RANKS},
+    {"smcr.fallback", SMCR_FINDING_RANKS},
+    {"smcr.conn.aborted", SMCR_FINDING_RANKS},
+    {"smcr.lgr.connections_lost", SMCR_FINDING_RANKS},
+    {"smcr.no_roce", SMCR_FINDING_RANKS},
+    {"smcr.cut_short", SMCR_FINDING_RANKS},
+    {"smcr.conn.began_before", SMCR_FINDING_BY_LATE_START},
+    {"smcr.window.late_update", SMCR_FINDING_BY_SLOW_READER},
+    {"smcr.window.late_update", SMCR_FINDING_BY_LOSS},
+    {"smcr.window.small_update", SMCR_FINDING_BY_SLOW_READER},
+    {"smcr.window.small_write", SMCR_FINDING_BY_SLOW_READER},
     /* a lost link */
-    {"smcr.link.lost", SMCR_BY_LINK_LOST},
-    {"smcr.link.deleted", SMCR_BY_LINK_LOST},
-    {"smcr.link.delete_asked", SMCR_BY_LINK_LOST},
-    {"smcr.conn.moved", SMCR_BY_LINK_LOST},
-    {"smcr.llc.collision", SMCR_BY_LINK_LOST},
-    {"smcr.no_response", SMCR_BY_LINK_LOST},
+    {"smcr.link.lost", SMCR_FINDING_BY_LINK_LOST},
+    {"smcr.link.deleted", SMCR_FINDING_BY_LINK_LOST},
+    {"smcr.link.delete_asked", SMCR_FINDING_BY_LINK_LOST},
+    {"smcr.conn.moved", SMCR_FINDING_BY_LINK_LOST},
+    {"smcr.llc.collision", SMCR_FINDING_BY_LINK_LOST},
+    {"smcr.no_response", SMCR_FINDING_BY_LINK_LOST},
     /* a link that never came up */
-    {"smcr.link.deleted", SMCR_BY_LINK_FAILED},
-    {"smcr.link.delete_asked", SMCR_BY_LINK_FAILED},
-    {"smcr.llc.second_answer", SMCR_BY_LINK_FAILED},
-    {"smcr.llc.collision", SMCR_BY_LINK_FAILED},
-    {"smcr.link.number_unknown", SMCR_BY_LINK_FAILED},
-    {"smcr.no_response", SMCR_BY_LINK_FAILED},
+    {"smcr.link.deleted", SMCR_FINDING_BY_LINK_FAILED},
+    {"smcr.link.delete_asked", SMCR_FINDING_BY_LINK_FAILED},
+    {"smcr.llc.second_answer", SMCR_FINDING_BY_LINK_FAILED},
+    {"smcr.llc.collision", SMCR_FINDING_BY_LINK_FAILED},
+    {"smcr.link.number_unknown", SMCR_FINDING_BY_LINK_FAILED},
+    {"smcr.no_response", SMCR_FINDING_BY_LINK_FAILED},
     /* a peer that is gone */
-    {"smcr.no_response", SMCR_BY_DEAD_PEER},
-    {"smcr.tcp_reset_before", SMCR_BY_DEAD_PEER},
-    {"smcr.tcp_reset_before", SMCR_BY_RESET},
+    {"smcr.no_response", SMCR_FINDING_BY_DEAD_PEER},
+    {"smcr.tcp_reset_before", SMCR_FINDING_BY_DEAD_PEER},
+    {"smcr.tcp_reset_before", SMCR_FINDING_BY_RESET},
     /* a fallback */
-    {"smcr.clc.declined", SMCR_BY_FALLBACK},
-    {"smcr.clc.out_of_sync_decline", SMCR_BY_FALLBACK},
-    {"smcr.no_response", SMCR_BY_FALLBACK},
-    {"smcr.no_roce", SMCR_BY_FALLBACK},
+    {"smcr.clc.declined", SMCR_FINDING_BY_FALLBACK},
+    {"smcr.clc.out_of_sync_decline", SMCR_FINDING_BY_FALLBACK},
+    {"smcr.no_response", SMCR_FINDING_BY_FALLBACK},
+    {"smcr.no_roce", SMCR_FINDING_BY_FALLBACK},
     /* lost packets */
-    {"smcr.packet_ahead", SMCR_BY_LOSS},
-    {"smcr.write.no_start", SMCR_BY_LOSS},
-    {"smcr.cdc.sequence_gap", SMCR_BY_LOSS},
-    {"smcr.cdc.unseen_data", SMCR_BY_LOSS},
-    {"smcr.cdc.read_too_far", SMCR_BY_LOSS},
-    {"smcr.no_response", SMCR_BY_LOSS},
-    {"smcr.llc.late_response", SMCR_BY_LOSS},
-    {"smcr.cdc.unseen_data", SMCR_BY_ICRC},
-    {"smcr.cdc.sequence_gap", SMCR_BY_ICRC},
-    {"smcr.packet_ahead", SMCR_BY_ICRC},
+    {"smcr.packet_ahead", SMCR_FINDING_BY_LOSS},
+    {"smcr.write.no_start", SMCR_FINDING_BY_LOSS},
+    {"smcr.cdc.sequence_gap", SMCR_FINDING_BY_LOSS},
+    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_LOSS},
+    {"smcr.cdc.read_too_far", SMCR_FINDING_BY_LOSS},
+    {"smcr.no_response", SMCR_FINDING_BY_LOSS},
+    {"smcr.llc.late_response", SMCR_FINDING_BY_LOSS},
+    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_ICRC},
+    {"smcr.cdc.sequence_gap", SMCR_FINDING_BY_ICRC},
+    {"smcr.packet_ahead", SMCR_FINDING_BY_ICRC},
     /* a capture that lacks packets */
-    {"smcr.packet_ahead", SMCR_BY_LACK},
-    {"smcr.write.no_start", SMCR_BY_LACK},
-    {"smcr.cdc.sequence_gap", SMCR_BY_LACK},
-    {"smcr.cdc.unseen_data", SMCR_BY_LACK},
-    {"smcr.cdc.read_too_far", SMCR_BY_LACK},
-    {"smcr.cdc.token_unknown", SMCR_BY_LACK},
-    {"smcr.llc.no_request", SMCR_BY_LACK},
-    {"smcr.no_response", SMCR_BY_LACK},
-    {"smcr.cm.unexpected", SMCR_BY_LACK},
+    {"smcr.packet_ahead", SMCR_FINDING_BY_LACK},
+    {"smcr.write.no_start", SMCR_FINDING_BY_LACK},
+    {"smcr.cdc.sequence_gap", SMCR_FINDING_BY_LACK},
+    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_LACK},
+    {"smcr.cdc.read_too_far", SMCR_FINDING_BY_LACK},
+    {"smcr.cdc.token_unknown", SMCR_FINDING_BY_LACK},
+    {"smcr.llc.no_request", SMCR_FINDING_BY_LACK},
+    {"smcr.no_response", SMCR_FINDING_BY_LACK},
+    {"smcr.cm.unexpected", SMCR_FINDING_BY_LACK},
     /* a capture that begins late */
-    {"smcr.cdc.token_unknown", SMCR_BY_LATE_START},
-    {"smcr.write.no_start", SMCR_BY_LATE_START},
-    {"smcr.cdc.unseen_data", SMCR_BY_LATE_START},
-    {"smcr.cdc.read_too_far", SMCR_BY_LATE_START},
-    {"smcr.llc.no_request", SMCR_BY_LATE_START},
-    {"smcr.cm.unexpected", SMCR_BY_LATE_START},
-    {"smcr.clc.confirm_without_accept", SMCR_BY_LATE_START},
+    {"smcr.cdc.token_unknown", SMCR_FINDING_BY_LATE_START},
+    {"smcr.write.no_start", SMCR_FINDING_BY_LATE_START},
+    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_LATE_START},
+    {"smcr.cdc.read_too_far", SMCR_FINDING_BY_LATE_START},
+    {"smcr.llc.no_request", SMCR_FINDING_BY_LATE_START},
+    {"smcr.cm.unexpected", SMCR_FINDING_BY_LATE_START},
+    {"smcr.clc.confirm_without_accept", SMCR_FINDING_BY_LATE_START},
 };
 
 static bool
-is_explained(const smcr_finder_t *finder, const smcr_notice_t *notice)
+is_explained(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(consequences); i++) {
-        smcr_finding_place_t cause = consequences[i].cause;
+        smcr_finding_rank_t cause = consequences[i].cause;
         if (strcmp(consequences[i].filter, notice->filter) != 0)
             continue;
-        if (cause == SMCR_PLACES || finder->has[cause])
+        if (cause == SMCR_FINDING_RANKS || finder->has[cause])
             return true;
     }
     return false;
 }
 
-static smcr_severity_t
-severity_of(const smcr_notice_t *notice)
+static smcr_figure_severity_t
+severity_of(const smcr_figure_notice_t *notice)
 {
     switch (notice->severity & SEVERITY_MASK) {
     case ERROR_ITEM:
-        return SMCR_ERROR;
+        return SMCR_FIGURE_ERROR;
     case WARN_ITEM:
-        return SMCR_WARN;
+        return SMCR_FIGURE_WARN;
     case NOTE_ITEM:
-        return SMCR_NOTE;
+        return SMCR_FIGURE_NOTE;
     default:
-        return SMCR_CHAT;
+        return SMCR_FIGURE_CHAT;
     }
 }
 
-static smcr_finding_place_t
-place_of(const smcr_notice_t *notice)
+static smcr_finding_rank_t
+place_of(const smcr_figure_notice_t *notice)
 {
     if (strcmp(notice->filter, "smcr.window.overwritten") == 0)
-        return SMCR_BY_OVERWRITTEN;
+        return SMCR_FINDING_BY_OVERWRITTEN;
     if (strcmp(notice->filter, "smcr.icrc.doubted") == 0)
-        return SMCR_BY_ICRC_DOUBTED;
-    if (severity_of(notice) < SMCR_WARN)
-        return SMCR_BY_NOTICE;
+        return SMCR_FINDING_BY_ICRC_DOUBTED;
+    if (severity_of(notice) < SMCR_FIGURE_WARN)
+        return SMCR_FINDING_BY_NOTICE;
     if (notice->group == MALFORMED_GROUP)
-        return SMCR_BY_FORMAT;
-    return notice->group == PROTOCOL_GROUP ? SMCR_BY_RULE : SMCR_BY_NOTICE;
+        return SMCR_FINDING_BY_FORMAT;
+    return notice->group == PROTOCOL_GROUP ? SMCR_FINDING_BY_RULE : SMCR_FINDING_BY_NOTICE;
 }
 
 /* The name of the item, as a word: "smcr.cdc.after_close" is "cdc_after_close". */
 static const char *
-kind_of(const smcr_finder_t *finder, const smcr_notice_t *notice)
+kind_of(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     bool ours = strncmp(notice->filter, PREFIX, strlen(PREFIX)) == 0;
     char *kind = wmem_strdup(finder->scope, notice->filter + (ours ? strlen(PREFIX) : 0));
@@ -154,23 +155,23 @@ kind_of(const smcr_finder_t *finder, const smcr_notice_t *notice)
 }
 
 static const char *
-sender(const smcr_finder_t *finder, const smcr_notice_t *notice)
+sender(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     bool rule = notice->group == MALFORMED_GROUP || notice->group == PROTOCOL_GROUP;
 
-    if (!rule || severity_of(notice) < SMCR_WARN)
+    if (!rule || severity_of(notice) < SMCR_FIGURE_WARN)
         return "";
     return smcr_finder_text(finder,
                             "Broken %s%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
                             notice->by ? ", by the " : "",
-                            notice->by ? smcr_role_words[notice->by] : "");
+                            notice->by ? smcr_figure_role_words[notice->by] : "");
 }
 
 static void
-find_notice(smcr_finder_t *finder, const smcr_notice_t *notice)
+find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
-    smcr_notice_t sum = smcr_finder_notice(finder, notice->filter);
-    smcr_finding_entry_t *finding = smcr_finder_add_item(
+    smcr_figure_notice_t sum = smcr_finder_notice(finder, notice->filter);
+    smcr_entry_finding_t *finding = smcr_finder_add_item(
         finder, severity_of(notice), place_of(notice), kind_of(finder, notice), sum.count,
         sum.first);
 
@@ -193,11 +194,11 @@ is_second(const smcr_finder_t *finder, uint32_t index)
 }
 
 void
-smcr_find_on_notices(smcr_finder_t *finder)
+smcr_finding_on_notices(smcr_finder_t *finder)
 {
     for (uint32_t i = 0; i < finder->notice_count; i++) {
-        const smcr_notice_t *notice = &finder->notices[i];
-        if (severity_of(notice) > SMCR_CHAT && !is_explained(finder, notice) &&
+        const smcr_figure_notice_t *notice = &finder->notices[i];
+        if (severity_of(notice) > SMCR_FIGURE_CHAT && !is_explained(finder, notice) &&
             !is_second(finder, i))
             find_notice(finder, notice);
     }

@@ -16,22 +16,24 @@
 
 /* One direction of a connection, and how long its writer waited. */
 typedef struct {
-    const smcr_connection_entry_t *conn;
+    const smcr_entry_connection_t *conn;
     bool to_server;
     uint64_t waited; /* nanoseconds */
     uint64_t whole;  /* of the connection, nanoseconds */
 } wait_t;
 
 static wait_t
-wait_of(const smcr_connection_entry_t *conn, bool to_server)
+wait_of(const smcr_entry_connection_t *conn, bool to_server)
 {
-    const smcr_conn_way_entry_t *way =
+    const smcr_entry_conn_direction_t *direction =
         to_server ? &conn->client_to_server : &conn->server_to_client;
     wait_t wait = {.conn = conn, .to_server = to_server};
 
-    if (smcr_known(way->blocked_count) || smcr_known(way->window_full_count))
-        wait.waited = MAX(smcr_known(way->blocked_s), smcr_known(way->window_full_s));
-    wait.whole = smcr_known(smcr_time_between(conn->first_frame, conn->last_frame));
+    if (smcr_figure_known(direction->blocked_count) ||
+        smcr_figure_known(direction->window_full_count))
+        wait.waited = MAX(smcr_figure_known(direction->blocked_s),
+                          smcr_figure_known(direction->window_full_s));
+    wait.whole = smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
     return wait;
 }
 
@@ -55,7 +57,7 @@ add_wait(const wait_t *wait, wait_t *worst, uint32_t *count)
 static wait_t
 longest(const smcr_finder_t *finder, uint32_t *count)
 {
-    const smcr_list_t *conns = &finder->report->connections;
+    const smcr_figure_list_t *conns = &finder->report->connections;
     wait_t worst = {0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
@@ -68,17 +70,18 @@ longest(const smcr_finder_t *finder, uint32_t *count)
 }
 
 static bool
-is_lossy(const smcr_connection_entry_t *conn)
+is_lossy(const smcr_entry_connection_t *conn)
 {
-    return smcr_known(conn->client_to_server.repeated_packets) ||
-           smcr_known(conn->server_to_client.repeated_packets);
+    return smcr_figure_known(conn->client_to_server.repeated_packets) ||
+           smcr_figure_known(conn->server_to_client.repeated_packets);
 }
 
 /* Where packets of the connection were sent again, the network may be what made it wait. */
-static smcr_severity_t
+static smcr_figure_severity_t
 severity_of(const wait_t *wait)
 {
-    return !is_lossy(wait->conn) && wait->waited * 2 >= wait->whole ? SMCR_WARN : SMCR_NOTE;
+    return !is_lossy(wait->conn) && wait->waited * 2 >= wait->whole ? SMCR_FIGURE_WARN
+                                                                    : SMCR_FIGURE_NOTE;
 }
 
 static const char *
@@ -96,7 +99,7 @@ order(const smcr_finder_t *finder, const wait_t *wait, smcr_when_t when)
 {
     smcr_when_t nak = smcr_finder_notice(finder, "smcr.nak").first;
     smcr_when_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted").first;
-    smcr_when_t loss = smcr_when_earlier(nak, repeat);
+    smcr_when_t loss = smcr_figure_when_earlier(nak, repeat);
 
     if (!is_lossy(wait->conn) || !when.frame || !loss.frame || when.frame >= loss.frame)
         return "";
@@ -104,25 +107,25 @@ order(const smcr_finder_t *finder, const wait_t *wait, smcr_when_t when)
 }
 
 void
-smcr_find_on_readers(smcr_finder_t *finder)
+smcr_finding_on_readers(smcr_finder_t *finder)
 {
     uint32_t count = 0;
     wait_t wait = longest(finder, &count);
     smcr_when_t when =
-        smcr_when_earlier(smcr_finder_notice(finder, "smcr.window.writer_blocked").first,
-                          smcr_finder_notice(finder, "smcr.window.full").first);
-    smcr_finding_entry_t *finding;
+        smcr_figure_when_earlier(smcr_finder_notice(finder, "smcr.window.writer_blocked").first,
+                                 smcr_finder_notice(finder, "smcr.window.full").first);
+    smcr_entry_finding_t *finding;
 
     if (!count)
         return;
-    finding = smcr_finder_add_as(finder, SMCR_FOUND_SLOW_READER, severity_of(&wait), count,
+    finding = smcr_finder_add_as(finder, SMCR_FINDING_FOUND_SLOW_READER, severity_of(&wait), count,
                               when);
     finding->text = smcr_finder_text(
         finder, "%s: %s waited %s for space%s%s%s",
         is_lossy(wait.conn) ? "Loss or a slow reader"
         : wait.to_server    ? "The server reads slowly"
                             : "The client reads slowly",
-        smcr_words_way(finder->scope, wait.conn, wait.to_server),
+        smcr_words_direction(finder->scope, wait.conn, wait.to_server),
         smcr_words_duration(finder->scope, wait.waited), share(finder, &wait),
         count > 1 ? smcr_finder_text(finder, "; others waited, too: %s in all",
                                      smcr_words_things(finder->scope, count, "direction"))

@@ -14,30 +14,30 @@
 typedef struct {
     uint64_t all, segments, again, marked, echoed; /* `segments`: with data */
     unsigned flows; /* with congestion */
-    const smcr_tcp_entry_t *first;
+    const smcr_entry_tcp_t *first;
 } tcp_sum_t;
 
 static void
-add_way(tcp_sum_t *sum, const smcr_tcp_way_entry_t *way)
+add_direction(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {
-    sum->all += smcr_known(way->segments);
-    sum->segments += smcr_known(way->data_segments);
-    sum->again += smcr_known(way->repeated_segments);
-    sum->marked += smcr_known(way->ce);
-    sum->echoed += smcr_known(way->ece);
+    sum->all += smcr_figure_known(direction->segments);
+    sum->segments += smcr_figure_known(direction->data_segments);
+    sum->again += smcr_figure_known(direction->repeated_segments);
+    sum->marked += smcr_figure_known(direction->ce);
+    sum->echoed += smcr_figure_known(direction->ece);
 }
 
 static tcp_sum_t
 sum_up(const smcr_finder_t *finder)
 {
-    const smcr_list_t *flows = &finder->report->tcp_flows;
+    const smcr_figure_list_t *flows = &finder->report->tcp_flows;
     tcp_sum_t sum = {0};
 
     for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_tcp_entry_t *flow = flows->entries[i];
+        const smcr_entry_tcp_t *flow = flows->entries[i];
         uint64_t before = sum.marked + sum.echoed;
-        add_way(&sum, &flow->up);
-        add_way(&sum, &flow->down);
+        add_direction(&sum, &flow->up);
+        add_direction(&sum, &flow->down);
         if (sum.marked + sum.echoed == before)
             continue;
         sum.flows++;
@@ -50,12 +50,12 @@ sum_up(const smcr_finder_t *finder)
 static void
 find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    smcr_notice_t notice = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp");
-    smcr_finding_entry_t *finding;
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp");
+    smcr_entry_finding_t *finding;
 
     if (!sum->marked && !sum->echoed)
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_TCP_CONGESTION,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_TCP_CONGESTION,
                               sum->marked + sum->echoed, notice.first);
     finding->text =
         smcr_finder_text(finder, "Congestion on %s with %s: %s marked CE, %s with its echo (ECE)",
@@ -70,11 +70,11 @@ find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 static void
 find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    smcr_finding_entry_t *finding;
+    smcr_entry_finding_t *finding;
 
     if (!sum->again || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
         return;
-    finding = smcr_finder_add(finder, SMCR_FOUND_TCP_LOSS, sum->again,
+    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_TCP_LOSS, sum->again,
                               smcr_finder_notice(finder, "tcp.analysis.retransmission").first);
     finding->text = smcr_finder_text(finder, "TCP sent %s of %s again",
                                      smcr_words_number(finder->scope, sum->again),
@@ -84,7 +84,7 @@ find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 }
 
 void
-smcr_find_on_tcp(smcr_finder_t *finder)
+smcr_finding_on_tcp(smcr_finder_t *finder)
 {
     tcp_sum_t sum = sum_up(finder);
 

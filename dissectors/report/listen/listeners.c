@@ -41,7 +41,7 @@ struct smcr_listeners {
     selection_t *selection; /* NULL: all frames that pass `filter` */
     smcr_collection_t *collection;
     char *filter; /* NULL: none */
-    smcr_draw_t *draw;
+    smcr_listeners_draw_t *draw;
     void *context;
 };
 
@@ -56,10 +56,10 @@ static void
 draw_report(smcr_listeners_t *listeners)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
-    smcr_report_entry_t *report =
+    smcr_entry_report_t *report =
         smcr_collection_report(listeners->collection, listeners->filter, scope);
     uint32_t count;
-    const smcr_notice_t *notices =
+    const smcr_figure_notice_t *notices =
         smcr_collection_notices(listeners->collection, report, scope, &count);
 
     smcr_findings_find(report, notices, count, scope);
@@ -79,7 +79,7 @@ draw_selected(void *listener)
 {
     smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
 
-    if (listeners->selection->selected && !smcr_windows_last_frame())
+    if (listeners->selection->selected && !smcr_host_windows_last_frame())
         draw_report(listeners);
 }
 
@@ -118,7 +118,7 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
         collect(listeners, brought->tap, pinfo, edt, brought->data);
     }
     g_array_set_size(selection->waiting, 0);
-    if (selection->selected && pinfo->num == smcr_windows_last_frame())
+    if (selection->selected && pinfo->num == smcr_host_windows_last_frame())
         draw_report(listeners);
 }
 
@@ -219,8 +219,8 @@ listen(smcr_listeners_t *listeners, unsigned which, char **error)
 
 /* Returns NULL where `filter` is none; `*error` then says why. */
 static smcr_listeners_t *
-begin(const char *filter, selection_t *selection, smcr_draw_t *draw_entries, void *context,
-      char **error)
+begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_entries,
+      void *context, char **error)
 {
     smcr_listeners_t *listeners = g_new0(smcr_listeners_t, 1);
 
@@ -239,13 +239,14 @@ begin(const char *filter, selection_t *selection, smcr_draw_t *draw_entries, voi
 }
 
 smcr_listeners_t *
-smcr_listeners_new(const char *filter, smcr_draw_t *draw_entries, void *context, char **error)
+smcr_listeners_new(const char *filter, smcr_listeners_draw_t *draw_entries, void *context,
+                   char **error)
 {
     return begin(filter, NULL, draw_entries, context, error);
 }
 
 smcr_listeners_t *
-smcr_listeners_of_selected(smcr_draw_t *draw_entries, void *context)
+smcr_listeners_of_selected(smcr_listeners_draw_t *draw_entries, void *context)
 {
     selection_t *selection = g_new0(selection_t, 1);
     char *error = NULL; /* without a filter there is none */

@@ -27,7 +27,7 @@ shown_table(const smcr_table_t *table)
 }
 
 static void
-draw(const smcr_report_entry_t *report, void *context)
+draw(const smcr_entry_report_t *report, void *context)
 {
     const smcr_table_t *table = context;
     stat_tap_table *shown = shown_table(table);
@@ -35,7 +35,7 @@ draw(const smcr_report_entry_t *report, void *context)
     if (!shown || shown->num_elements)
         return; /* nobody asks for it, or it has been drawn */
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
-    smcr_rows_t rows = {.table = shown, .columns = table->kind->columns, .scope = scope};
+    smcr_table_rows_t rows = {.table = shown, .columns = table->kind->columns, .scope = scope};
 
     table->kind->fill(&rows, report);
     wmem_destroy_allocator(scope);
@@ -138,11 +138,11 @@ free_cell(stat_tap_table *shown, guint row, guint column, stat_tap_table_item_ty
 /* ---- registration ---- */
 
 static stat_tap_table_item
-field_of(const smcr_column_t *column)
+field_of(const smcr_table_column_t *column)
 {
     return (stat_tap_table_item){
         TABLE_ITEM_STRING, column->is_figure ? TAP_ALIGN_RIGHT : TAP_ALIGN_LEFT, column->name,
-        column->is_figure ? "%s" : g_strdup_printf("%%-%us", smcr_column_width(column))};
+        column->is_figure ? "%s" : g_strdup_printf("%%-%us", smcr_table_column_width(column))};
 }
 
 void

@@ -16,9 +16,9 @@
 typedef struct {
     const char *name;  /* of the command line: "smcr,connections" */
     const char *title; /* in the menu */
-    const smcr_column_t *columns;
+    const smcr_table_column_t *columns;
     unsigned column_count;
-    void (*fill)(smcr_rows_t *rows, const smcr_report_entry_t *report);
+    void (*fill)(smcr_table_rows_t *rows, const smcr_entry_report_t *report);
 } smcr_table_kind_t;
 
 /* A table, as Wireshark has it. Lives until the program ends. */

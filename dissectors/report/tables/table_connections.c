@@ -10,29 +10,30 @@
 
 /* "SMCR", "TCP 0x03030002": of TCP, the code of the Decline. */
 static const char *
-mode_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+mode_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
-    if (conn->outcome == SMCR_OUTCOME_SMCR)
+    if (conn->outcome == SMCR_FIGURE_OUTCOME_SMCR)
         return "SMCR";
-    if (conn->outcome == SMCR_OUTCOME_SMCD)
+    if (conn->outcome == SMCR_FIGURE_OUTCOME_SMCD)
         return "SMCD";
-    if (conn->outcome == SMCR_OUTCOME_UNKNOWN)
+    if (conn->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN)
         return NULL;
-    if (!conn->fallback || conn->fallback->code == SMCR_UNKNOWN)
+    if (!conn->fallback || conn->fallback->code == SMCR_FIGURE_UNKNOWN)
         return "TCP";
-    return wmem_strdup_printf(scope, "TCP %s", smcr_hex_text(scope, conn->fallback->code, 4));
+    return wmem_strdup_printf(scope, "TCP %s",
+                              smcr_figure_hex_text(scope, conn->fallback->code, 4));
 }
 
 /* "1", "1,2": the numbers of its links, in the order of their use. */
 static const char *
-links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
 
     for (uint32_t i = 0; i < conn->links.length; i++) {
-        const smcr_conn_link_entry_t *link = conn->links.entries[i];
+        const smcr_entry_conn_link_t *link = conn->links.entries[i];
         const char *comma = i ? "," : "";
-        if (link->number == SMCR_UNKNOWN)
+        if (link->number == SMCR_FIGURE_UNKNOWN)
             wmem_strbuf_append_printf(text, "%s?", comma);
         else
             wmem_strbuf_append_printf(text, "%s%" PRIu64, comma, link->number);
@@ -45,11 +46,11 @@ links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
     TEXT("Client Address", 21, smcr_words_endpoint(rows->scope, &conn->client)) \
     TEXT("Server Address", 21, smcr_words_endpoint(rows->scope, &conn->server)) \
     TEXT("Mode", 14, mode_of(rows->scope, conn)) \
-    TEXT("Version", 9, smcr_version_words[conn->version]) \
+    TEXT("Version", 9, smcr_figure_version_words[conn->version]) \
     NUMBER("LG-ID", 0, conn->link_group) \
     TEXT("Linkid", 0, links_of(rows->scope, conn)) \
     SECONDS("Setup (s)", 9, conn->setup_s) \
-    SECONDS("Time (s)", 12, smcr_time_between(conn->first_frame, conn->last_frame)) \
+    SECONDS("Time (s)", 12, smcr_figure_time_between(conn->first_frame, conn->last_frame)) \
     NUMBER("Bytes →", 12, conn->client_to_server.bytes) \
     NUMBER("Bytes ←", 12, conn->server_to_client.bytes) \
     NUMBER("WRITEs →", 0, conn->client_to_server.writes) \
@@ -68,19 +69,19 @@ links_of(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
     SECONDS("Window full ← (s)", 0, conn->server_to_client.window_full_s) \
     NUMBER("Unread →", 0, conn->client_to_server.unread_bytes) \
     NUMBER("Unread ←", 0, conn->server_to_client.unread_bytes) \
-    TEXT("Close", 7, smcr_close_words[conn->close])
+    TEXT("Close", 7, smcr_figure_close_words[conn->close])
 
 static void
-fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
     for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_connection_entry_t *conn = report->connections.entries[i];
-        SMCR_CELLS(COLUMNS)
-        smcr_row_end(rows);
+        const smcr_entry_connection_t *conn = report->connections.entries[i];
+        SMCR_TABLE_CELLS(COLUMNS)
+        smcr_table_row_end(rows);
     }
 }
 
-static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
 
 const smcr_table_kind_t smcr_table_of_connections = {"smcr,connections", "SMC-R Connections",
                                                      columns, G_N_ELEMENTS(columns), fill};

@@ -10,14 +10,14 @@
 
 /* The link whose direction a flow is; NULL: none is known. */
 typedef struct {
-    const smcr_link_group_entry_t *group;
-    const smcr_link_entry_t *link;
+    const smcr_entry_link_group_t *group;
+    const smcr_entry_link_t *link;
 } owner_t;
 
 static void
 own_flows(owner_t *owners, uint32_t count, owner_t owner)
 {
-    const smcr_numbers_t *flows = &owner.link->flows;
+    const smcr_figure_numbers_t *flows = &owner.link->flows;
 
     for (uint32_t i = 0; i < flows->length; i++)
         if (flows->numbers[i] < count)
@@ -26,13 +26,13 @@ own_flows(owner_t *owners, uint32_t count, owner_t owner)
 
 /* By flow: the index of each is its place in the list of the report. */
 static const owner_t *
-find_owners(wmem_allocator_t *scope, const smcr_report_entry_t *report)
+find_owners(wmem_allocator_t *scope, const smcr_entry_report_t *report)
 {
     uint32_t count = report->rdma_flows.length;
     owner_t *owners = wmem_alloc0_array(scope, owner_t, count + 1);
 
     for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        const smcr_link_group_entry_t *group = report->link_groups.entries[i];
+        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
         for (uint32_t n = 0; n < group->links.length; n++)
             own_flows(owners, count, (owner_t){group, group->links.entries[n]});
     }
@@ -42,26 +42,26 @@ find_owners(wmem_allocator_t *scope, const smcr_report_entry_t *report)
 static uint64_t
 mean_of(const smcr_distribution_t *times)
 {
-    return times->count ? (uint64_t)times->sum / times->count : SMCR_UNKNOWN;
+    return times->count ? (uint64_t)times->sum / times->count : SMCR_FIGURE_UNKNOWN;
 }
 
 static uint64_t
 longest_of(const smcr_distribution_t *times)
 {
-    return times->count ? times->max : SMCR_UNKNOWN;
+    return times->count ? times->max : SMCR_FIGURE_UNKNOWN;
 }
 
 static uint64_t
-bad_icrcs_of(const smcr_rdma_entry_t *flow)
+bad_icrcs_of(const smcr_entry_rdma_t *flow)
 {
-    return flow->icrc ? flow->icrc->bad : SMCR_UNKNOWN;
+    return flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN;
 }
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("Flow", 0, flow->index) \
-    NUMBER("LG-ID", 0, owner.group ? owner.group->index : SMCR_UNKNOWN) \
-    NUMBER("Linkid", 0, owner.link ? owner.link->number : SMCR_UNKNOWN) \
-    TEXT("Kind", 5, smcr_flow_kind_words[flow->kind]) \
+    NUMBER("LG-ID", 0, owner.group ? owner.group->index : SMCR_FIGURE_UNKNOWN) \
+    NUMBER("Linkid", 0, owner.link ? owner.link->number : SMCR_FIGURE_UNKNOWN) \
+    TEXT("Kind", 5, smcr_figure_flow_kind_words[flow->kind]) \
     TEXT("Source", 22, flow->src) \
     QPN("Source QP", 0, flow->src_qpn) \
     TEXT("Destination", 22, flow->dst) \
@@ -74,7 +74,7 @@ bad_icrcs_of(const smcr_rdma_entry_t *flow)
     NUMBER("Copies", 0, flow->copies) \
     NUMBER("Gaps", 0, flow->gaps) \
     NUMBER("Missing", 0, flow->missing) \
-    NUMBER("NAKs", 0, smcr_naks_count(&flow->nak)) \
+    NUMBER("NAKs", 0, smcr_figure_naks_count(&flow->nak)) \
     NUMBER("RNR NAKs", 0, flow->rnr_nak) \
     NUMBER("CE", 5, flow->ecn.ce) \
     NUMBER("CNPs", 5, flow->cnp) \
@@ -85,19 +85,19 @@ bad_icrcs_of(const smcr_rdma_entry_t *flow)
     NUMBER("Wrong ICRC", 0, bad_icrcs_of(flow))
 
 static void
-fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
     const owner_t *owners = find_owners(rows->scope, report);
 
     for (uint32_t i = 0; i < report->rdma_flows.length; i++) {
-        const smcr_rdma_entry_t *flow = report->rdma_flows.entries[i];
+        const smcr_entry_rdma_t *flow = report->rdma_flows.entries[i];
         owner_t owner = owners[i];
-        SMCR_CELLS(COLUMNS)
-        smcr_row_end(rows);
+        SMCR_TABLE_CELLS(COLUMNS)
+        smcr_table_row_end(rows);
     }
 }
 
-static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
 
 const smcr_table_kind_t smcr_table_of_fabric = {"smcr,fabric", "SMC-R Fabric", columns,
                                                 G_N_ELEMENTS(columns), fill};

@@ -7,30 +7,30 @@
 #include "table_kinds.h"
 
 static const char *
-code_of(wmem_allocator_t *scope, const smcr_fallback_entry_t *fallback)
+code_of(wmem_allocator_t *scope, const smcr_entry_fallback_t *fallback)
 {
-    if (fallback->code == SMCR_UNKNOWN)
+    if (fallback->code == SMCR_FIGURE_UNKNOWN)
         return NULL;
-    return smcr_hex_text(scope, fallback->code, 4);
+    return smcr_figure_hex_text(scope, fallback->code, 4);
 }
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     TEXT("Code", 10, code_of(rows->scope, fallback)) \
-    TEXT("By", 6, smcr_role_words[fallback->by]) \
+    TEXT("By", 6, smcr_figure_role_words[fallback->by]) \
     NUMBER("Count", 0, fallback->count) \
     TEXT("Reason", 0, fallback->reason)
 
 static void
-fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
     for (uint32_t i = 0; i < report->fallbacks.length; i++) {
-        const smcr_fallback_entry_t *fallback = report->fallbacks.entries[i];
-        SMCR_CELLS(COLUMNS)
-        smcr_row_end(rows);
+        const smcr_entry_fallback_t *fallback = report->fallbacks.entries[i];
+        SMCR_TABLE_CELLS(COLUMNS)
+        smcr_table_row_end(rows);
     }
 }
 
-static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
 
 const smcr_table_kind_t smcr_table_of_fallbacks = {"smcr,fallbacks", "SMC-R Fallbacks", columns,
                                                    G_N_ELEMENTS(columns), fill};

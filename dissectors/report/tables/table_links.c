@@ -12,28 +12,28 @@
 /* In the words of smc-tools. These show what a host has now: only we know of links that are gone,
  * or were refused. */
 static const char *const types[] = {
-    [SMCR_GROUP_NONE] = "NONE",
-    [SMCR_GROUP_SINGLE] = "SINGLE",
-    [SMCR_GROUP_SYMMETRIC] = "SYM",
-    [SMCR_GROUP_ASYMMETRIC_PEER] = "ASYMP",
-    [SMCR_GROUP_ASYMMETRIC_LOCAL] = "ASYML",
+    [SMCR_FIGURE_GROUP_NONE] = "NONE",
+    [SMCR_FIGURE_GROUP_SINGLE] = "SINGLE",
+    [SMCR_FIGURE_GROUP_SYMMETRIC] = "SYM",
+    [SMCR_FIGURE_GROUP_ASYMMETRIC_PEER] = "ASYMP",
+    [SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL] = "ASYML",
 };
 
 static const char *const states[] = {
-    [SMCR_STATUS_UNCONFIRMED] = "LINK_ACTIVATING",
-    [SMCR_STATUS_ACTIVE] = "LINK_ACTIVE",
-    [SMCR_STATUS_REJECTED] = "rejected",
-    [SMCR_STATUS_DELETED] = "deleted",
+    [SMCR_FIGURE_STATUS_UNCONFIRMED] = "LINK_ACTIVATING",
+    [SMCR_FIGURE_STATUS_ACTIVE] = "LINK_ACTIVE",
+    [SMCR_FIGURE_STATUS_REJECTED] = "rejected",
+    [SMCR_FIGURE_STATUS_DELETED] = "deleted",
 };
 
 /* Connections by the index of their link group: numbers by numbers. */
 static wmem_map_t *
-count_conns(wmem_allocator_t *scope, const smcr_report_entry_t *report)
+count_conns(wmem_allocator_t *scope, const smcr_entry_report_t *report)
 {
     wmem_map_t *counts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
 
     for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_connection_entry_t *conn = report->connections.entries[i];
+        const smcr_entry_connection_t *conn = report->connections.entries[i];
         void *group = GSIZE_TO_POINTER(conn->link_group);
         size_t count = GPOINTER_TO_SIZE(wmem_map_lookup(counts, group));
         wmem_map_insert(counts, group, GSIZE_TO_POINTER(count + 1));
@@ -43,13 +43,13 @@ count_conns(wmem_allocator_t *scope, const smcr_report_entry_t *report)
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("LG-ID", 0, group->index) \
-    TEXT("Version", 9, smcr_version_words[group->version]) \
+    TEXT("Version", 9, smcr_figure_version_words[group->version]) \
     TEXT("LG-Type", 0, types[group->type]) \
     NUMBER("VLAN", 0, group->vlan) \
     TEXT("EID", 10, group->eid) \
     NUMBER("#Conns", 0, conns) \
     NUMBER("Linkid", 0, link->number) \
-    TEXT("Link-State", 15, link->index == SMCR_UNKNOWN ? NULL : states[link->state]) \
+    TEXT("Link-State", 15, link->index == SMCR_FIGURE_UNKNOWN ? NULL : states[link->state]) \
     TEXT("Client-GID", 22, link->client.gid) \
     QPN("Client-QP", 0, link->client.qpn) \
     TEXT("Server-GID", 22, link->server.gid) \
@@ -62,23 +62,23 @@ count_conns(wmem_allocator_t *scope, const smcr_report_entry_t *report)
     NUMBER("Moved to", 0, link->moved_to)
 
 static void
-add_row(smcr_rows_t *rows, const smcr_link_group_entry_t *group, uint64_t conns,
-        const smcr_link_entry_t *link)
+add_row(smcr_table_rows_t *rows, const smcr_entry_link_group_t *group, uint64_t conns,
+        const smcr_entry_link_t *link)
 {
-    SMCR_CELLS(COLUMNS)
-    smcr_row_end(rows);
+    SMCR_TABLE_CELLS(COLUMNS)
+    smcr_table_row_end(rows);
 }
 
 static void
-fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
     wmem_map_t *counts = count_conns(rows->scope, report);
-    smcr_link_entry_t none;
+    smcr_entry_link_t none;
 
-    smcr_entry_clear(&none, &smcr_link_description);
-    none.moved_from = none.moved_to = SMCR_UNKNOWN;
+    smcr_entry_clear(&none, &smcr_entry_link_description);
+    none.moved_from = none.moved_to = SMCR_FIGURE_UNKNOWN;
     for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        const smcr_link_group_entry_t *group = report->link_groups.entries[i];
+        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
         uint64_t conns =
             GPOINTER_TO_SIZE(wmem_map_lookup(counts, GSIZE_TO_POINTER(group->index)));
         for (uint32_t n = 0; n < group->links.length; n++)
@@ -88,7 +88,7 @@ fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
     }
 }
 
-static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
 
 const smcr_table_kind_t smcr_table_of_links = {"smcr,links", "SMC-R Links", columns,
                                                G_N_ELEMENTS(columns), fill};

@@ -8,14 +8,14 @@
 
 /* "1:0x00232a55 2:0x00232a6a": link and RKey. */
 static const char *
-rkeys_of(wmem_allocator_t *scope, const smcr_rmb_entry_t *rmb)
+rkeys_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
 
     for (uint32_t i = 0; i < rmb->rkeys.length; i++) {
-        const smcr_rmb_rkey_entry_t *rkey = rmb->rkeys.entries[i];
+        const smcr_entry_rmb_rkey_t *rkey = rmb->rkeys.entries[i];
         wmem_strbuf_append(text, i ? " " : "");
-        if (rkey->link != SMCR_UNKNOWN)
+        if (rkey->link != SMCR_FIGURE_UNKNOWN)
             wmem_strbuf_append_printf(text, "%" PRIu64 ":", rkey->link);
         wmem_strbuf_append(text, rkey->rkey);
     }
@@ -24,7 +24,7 @@ rkeys_of(wmem_allocator_t *scope, const smcr_rmb_entry_t *rmb)
 
 /* "0,3,4": numbers of connections. */
 static const char *
-streams_of(wmem_allocator_t *scope, const smcr_rmb_entry_t *rmb)
+streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
 
@@ -35,7 +35,7 @@ streams_of(wmem_allocator_t *scope, const smcr_rmb_entry_t *rmb)
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("LG-ID", 0, group->index) \
-    TEXT("Owner", 6, smcr_role_words[rmb->owner]) \
+    TEXT("Owner", 6, smcr_figure_role_words[rmb->owner]) \
     NUMBER("Size", 7, rmb->size_bytes) \
     TEXT("VA", 18, rmb->va) \
     TEXT("RKeys", 12, rkeys_of(rows->scope, rmb)) \
@@ -45,19 +45,19 @@ streams_of(wmem_allocator_t *scope, const smcr_rmb_entry_t *rmb)
     TEXT("Streams", 0, streams_of(rows->scope, rmb))
 
 static void
-fill(smcr_rows_t *rows, const smcr_report_entry_t *report)
+fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
     for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        const smcr_link_group_entry_t *group = report->link_groups.entries[i];
+        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
         for (uint32_t n = 0; n < group->rmbs.length; n++) {
-            const smcr_rmb_entry_t *rmb = group->rmbs.entries[n];
-            SMCR_CELLS(COLUMNS)
-            smcr_row_end(rows);
+            const smcr_entry_rmb_t *rmb = group->rmbs.entries[n];
+            SMCR_TABLE_CELLS(COLUMNS)
+            smcr_table_row_end(rows);
         }
     }
 }
 
-static const smcr_column_t columns[] = {SMCR_COLUMNS(COLUMNS)};
+static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
 
 const smcr_table_kind_t smcr_table_of_rmbs = {"smcr,rmbs", "SMC-R RMBs", columns,
                                               G_N_ELEMENTS(columns), fill};

@@ -12,37 +12,37 @@
 #include "units.h"
 
 bool
-smcr_link_is_lost(const smcr_link_entry_t *link)
+smcr_words_link_is_lost(const smcr_entry_link_t *link)
 {
     return link->delete_reason && strstr(link->delete_reason, "lost path");
 }
 
 bool
-smcr_link_is_left(const smcr_link_entry_t *link)
+smcr_words_link_is_left(const smcr_entry_link_t *link)
 {
-    return link->moved_from && link->moved_from != SMCR_UNKNOWN;
+    return link->moved_from && link->moved_from != SMCR_FIGURE_UNKNOWN;
 }
 
 bool
-smcr_link_is_unused(const smcr_link_entry_t *link)
+smcr_words_link_is_unused(const smcr_entry_link_t *link)
 {
-    return !link->flows.length && !smcr_link_is_left(link);
+    return !link->flows.length && !smcr_words_link_is_left(link);
 }
 
-static const smcr_rdma_entry_t *
-flow_of(const smcr_report_entry_t *report, uint64_t index)
+static const smcr_entry_rdma_t *
+flow_of(const smcr_entry_report_t *report, uint64_t index)
 {
     return index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
 }
 
 /* When the link has last carried packets in both directions; 0: not known. */
 static uint64_t
-last_time(const smcr_report_entry_t *report, const smcr_link_entry_t *link)
+last_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
     uint64_t last = 0;
 
     for (uint32_t i = 0; i < link->flows.length; i++) {
-        const smcr_rdma_entry_t *flow = flow_of(report, link->flows.numbers[i]);
+        const smcr_entry_rdma_t *flow = flow_of(report, link->flows.numbers[i]);
         if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
             last = flow->last_frame.time;
     }
@@ -51,11 +51,12 @@ last_time(const smcr_report_entry_t *report, const smcr_link_entry_t *link)
 
 /* Adds a connection that has gone on to another link; `last`: when the old one was alive. */
 static void
-add_move(smcr_failover_t *failover, const smcr_conn_link_entry_t *next, uint64_t last)
+add_move(smcr_words_failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
 {
     bool first = !failover->first_move.frame || next->from_frame.frame < failover->first_move.frame;
 
-    failover->to = !failover->moved || failover->to == next->number ? next->number : SMCR_UNKNOWN;
+    failover->to =
+        !failover->moved || failover->to == next->number ? next->number : SMCR_FIGURE_UNKNOWN;
     failover->moved++;
     if (next->from_frame.frame && first)
         failover->first_move = next->from_frame;
@@ -63,20 +64,20 @@ add_move(smcr_failover_t *failover, const smcr_conn_link_entry_t *next, uint64_t
         failover->still = MAX(failover->still, next->from_frame.time - last);
 }
 
-smcr_failover_t
-smcr_failover_of(const smcr_report_entry_t *report, const smcr_link_group_entry_t *group,
-                 const smcr_link_entry_t *link)
+smcr_words_failover_t
+smcr_words_failover_of(const smcr_entry_report_t *report, const smcr_entry_link_group_t *group,
+                       const smcr_entry_link_t *link)
 {
-    smcr_failover_t failover = {.to = SMCR_UNKNOWN};
+    smcr_words_failover_t failover = {.to = SMCR_FIGURE_UNKNOWN};
     uint64_t last = last_time(report, link);
 
     for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_connection_entry_t *conn = report->connections.entries[i];
+        const smcr_entry_connection_t *conn = report->connections.entries[i];
         if (conn->link_group != group->index)
             continue;
         uint32_t before = failover.moved;
         for (uint32_t j = 0; j + 1 < conn->links.length; j++) {
-            const smcr_conn_link_entry_t *from = conn->links.entries[j];
+            const smcr_entry_conn_link_t *from = conn->links.entries[j];
             if (from->number == link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
@@ -86,7 +87,7 @@ smcr_failover_of(const smcr_report_entry_t *report, const smcr_link_group_entry_
 }
 
 const char *
-smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover)
+smcr_words_failover(wmem_allocator_t *scope, const smcr_words_failover_t *failover)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
 
@@ -94,7 +95,7 @@ smcr_words_failover(wmem_allocator_t *scope, const smcr_failover_t *failover)
         return "";
     wmem_strbuf_append_printf(text, "%s moved",
                               smcr_words_things(scope, failover->moved, "connection"));
-    if (failover->to != SMCR_UNKNOWN)
+    if (failover->to != SMCR_FIGURE_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->still)
         wmem_strbuf_append_printf(text, ", %s after the last message on it",

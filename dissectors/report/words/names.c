@@ -24,62 +24,62 @@ smcr_words_clean(wmem_allocator_t *scope, const char *text)
 }
 
 const char *
-smcr_words_endpoint(wmem_allocator_t *scope, const smcr_endpoint_entry_t *endpoint)
+smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoint)
 {
     const char *addr = endpoint->addr ? endpoint->addr : "?";
     bool colons = strchr(addr, ':') != NULL;
 
-    if (endpoint->port == SMCR_UNKNOWN)
+    if (endpoint->port == SMCR_FIGURE_UNKNOWN)
         return addr;
     return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr, colons ? "]" : "",
                               endpoint->port);
 }
 
 const char *
-smcr_words_way(wmem_allocator_t *scope, const smcr_connection_entry_t *conn, bool to_server)
+smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
 {
-    const smcr_endpoint_entry_t *from = to_server ? &conn->client : &conn->server;
-    const smcr_endpoint_entry_t *to = to_server ? &conn->server : &conn->client;
+    const smcr_entry_endpoint_t *from = to_server ? &conn->client : &conn->server;
+    const smcr_entry_endpoint_t *to = to_server ? &conn->server : &conn->client;
 
     if (from->addr || to->addr)
         return wmem_strdup_printf(scope, "%s → %s", smcr_words_endpoint(scope, from),
                                   smcr_words_endpoint(scope, to));
-    if (conn->stream != SMCR_UNKNOWN)
+    if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "connection %" PRIu64 " to the %s", conn->stream,
                                   to_server ? "server" : "client");
     return "a connection";
 }
 
 const char *
-smcr_words_connection(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
     if (conn->client.addr || conn->server.addr)
         return wmem_strdup_printf(scope, "%s → %s", smcr_words_endpoint(scope, &conn->client),
                                   smcr_words_endpoint(scope, &conn->server));
-    if (conn->stream != SMCR_UNKNOWN)
+    if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "connection %" PRIu64, conn->stream);
     return "a connection";
 }
 
 const char *
-smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_connection_entry_t *conn)
+smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
-    if (conn->stream != SMCR_UNKNOWN)
+    if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "smcr.stream == %" PRIu64, conn->stream);
-    if (conn->tcp_stream != SMCR_UNKNOWN)
+    if (conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
     return "smcr";
 }
 
 const char *
-smcr_words_link(wmem_allocator_t *scope, const smcr_link_group_entry_t *group,
-                const smcr_link_entry_t *link)
+smcr_words_link(wmem_allocator_t *scope, const smcr_entry_link_group_t *group,
+                const smcr_entry_link_t *link)
 {
     const char *name = "a link";
 
-    if (link->number != SMCR_UNKNOWN)
+    if (link->number != SMCR_FIGURE_UNKNOWN)
         name = wmem_strdup_printf(scope, "link %" PRIu64, link->number);
-    if (group->index == SMCR_UNKNOWN)
+    if (group->index == SMCR_FIGURE_UNKNOWN)
         return name;
     return wmem_strdup_printf(scope, "%s of link group %" PRIu64, name, group->index);
 }

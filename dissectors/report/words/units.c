@@ -11,7 +11,7 @@
 
 #include "wire/wire.h"
 
-#define MINUTE (60 * SMCR_SECOND)
+#define MINUTE (60 * SMCR_TIME_SECOND)
 #define HOUR (60 * MINUTE)
 
 const char *
@@ -85,7 +85,7 @@ smcr_words_size(wmem_allocator_t *scope, uint64_t bytes)
 static const char *
 long_duration(wmem_allocator_t *scope, uint64_t time)
 {
-    uint64_t seconds = (time + SMCR_SECOND / 2) / SMCR_SECOND;
+    uint64_t seconds = (time + SMCR_TIME_SECOND / 2) / SMCR_TIME_SECOND;
 
     if (time < HOUR)
         return wmem_strdup_printf(scope, "%" PRIu64 " min %" PRIu64 " s", seconds / 60,
@@ -104,17 +104,17 @@ decimals_of(uint64_t time, uint64_t unit)
 const char *
 smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
 {
-    if (time < SMCR_MILLISECOND)
-        return with_unit(scope, quotient(scope, (double)time, SMCR_MICROSECOND, 0), "µs");
-    if (time < SMCR_SECOND)
+    if (time < SMCR_TIME_MILLISECOND)
+        return with_unit(scope, quotient(scope, (double)time, SMCR_TIME_MICROSECOND, 0), "µs");
+    if (time < SMCR_TIME_SECOND)
         return with_unit(scope,
-                         quotient(scope, (double)time, SMCR_MILLISECOND,
-                                  decimals_of(time, SMCR_MILLISECOND)),
+                         quotient(scope, (double)time, SMCR_TIME_MILLISECOND,
+                                  decimals_of(time, SMCR_TIME_MILLISECOND)),
                          "ms");
     if (time < 2 * MINUTE)
         return with_unit(scope,
-                         quotient(scope, (double)time, SMCR_SECOND,
-                                  decimals_of(time, SMCR_SECOND) + 1),
+                         quotient(scope, (double)time, SMCR_TIME_SECOND,
+                                  decimals_of(time, SMCR_TIME_SECOND) + 1),
                          "s");
     return long_duration(scope, time);
 }
@@ -122,16 +122,16 @@ smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
 const char *
 smcr_words_moment(wmem_allocator_t *scope, uint64_t time)
 {
-    GDateTime *moment = g_date_time_new_from_unix_utc((gint64)(time / SMCR_SECOND));
+    GDateTime *moment = g_date_time_new_from_unix_utc((gint64)(time / SMCR_TIME_SECOND));
     const char *text;
 
     if (!moment)
-        return wmem_strdup_printf(scope, "%" PRIu64 " s after 1970", time / SMCR_SECOND);
+        return wmem_strdup_printf(scope, "%" PRIu64 " s after 1970", time / SMCR_TIME_SECOND);
     text = wmem_strdup_printf(scope, "%04d-%02d-%02d %02d:%02d:%02d.%06" PRIu64 " UTC",
                               g_date_time_get_year(moment), g_date_time_get_month(moment),
                               g_date_time_get_day_of_month(moment), g_date_time_get_hour(moment),
                               g_date_time_get_minute(moment), g_date_time_get_second(moment),
-                              time % SMCR_SECOND / 1000);
+                              time % SMCR_TIME_SECOND / 1000);
     g_date_time_unref(moment);
     return text;
 }

@@ -20,7 +20,7 @@ typedef struct {
 } writer_t;
 
 static void write_entry(writer_t *writer, const void *entry,
-                        const smcr_description_t *description);
+                        const smcr_figure_description_t *description);
 
 /* ---- values ---- */
 
@@ -39,7 +39,7 @@ write_null(writer_t *writer)
 static void
 write_number(writer_t *writer, uint64_t number)
 {
-    if (number == SMCR_UNKNOWN)
+    if (number == SMCR_FIGURE_UNKNOWN)
         write_null(writer);
     else
         json_dumper_value_anyf(&writer->dumper, "%" PRIu64, number);
@@ -48,11 +48,11 @@ write_number(writer_t *writer, uint64_t number)
 static void
 write_seconds(writer_t *writer, uint64_t time)
 {
-    if (time == SMCR_UNKNOWN)
+    if (time == SMCR_FIGURE_UNKNOWN)
         write_null(writer);
     else
-        json_dumper_value_anyf(&writer->dumper, "%" PRIu64 ".%09" PRIu64, time / SMCR_SECOND,
-                               time % SMCR_SECOND);
+        json_dumper_value_anyf(&writer->dumper, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
+                               time % SMCR_TIME_SECOND);
 }
 
 static void
@@ -68,11 +68,11 @@ write_text(writer_t *writer, const char *text)
 static void
 write_time(writer_t *writer, uint64_t time)
 {
-    if (time == SMCR_UNKNOWN)
+    if (time == SMCR_FIGURE_UNKNOWN)
         write_null(writer);
     else
-        json_dumper_value_anyf(&writer->dumper, "\"%" PRIu64 ".%09" PRIu64 "\"", time / SMCR_SECOND,
-                               time % SMCR_SECOND);
+        json_dumper_value_anyf(&writer->dumper, "\"%" PRIu64 ".%09" PRIu64 "\"",
+                               time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND);
 }
 
 /* The member is `name`, "frame" or "..._frame"; its time stands beside it. */
@@ -81,18 +81,18 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
 {
     char time_name[32];
 
-    write_number(writer, when->frame ? when->frame : SMCR_UNKNOWN);
+    write_number(writer, when->frame ? when->frame : SMCR_FIGURE_UNKNOWN);
     g_snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")),
                name);
     write_name(writer, time_name);
-    write_time(writer, when->frame ? when->time : SMCR_UNKNOWN);
+    write_time(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN);
 }
 
 static void
-write_bool(writer_t *writer, smcr_maybe_t value)
+write_bool(writer_t *writer, smcr_figure_maybe_t value)
 {
     static const char *const words[] = {
-        [SMCR_MAYBE] = "null", [SMCR_NO] = "false", [SMCR_YES] = "true"};
+        [SMCR_FIGURE_MAYBE] = "null", [SMCR_FIGURE_NO] = "false", [SMCR_FIGURE_YES] = "true"};
 
     json_dumper_value_anyf(&writer->dumper, "%s", words[value]);
 }
@@ -118,25 +118,25 @@ write_spread(writer_t *writer, const smcr_distribution_t *spread, uint64_t unit)
     write_name(writer, "sum_of_squares");
     write_ratio(writer, spread->sum_of_squares / ((double)unit * (double)unit));
     write_name(writer, "min");
-    write(writer, any ? spread->min : SMCR_UNKNOWN);
+    write(writer, any ? spread->min : SMCR_FIGURE_UNKNOWN);
     write_name(writer, "max");
-    write(writer, any ? spread->max : SMCR_UNKNOWN);
+    write(writer, any ? spread->max : SMCR_FIGURE_UNKNOWN);
     json_dumper_end_object(&writer->dumper);
 }
 
 static void
-write_opcodes(writer_t *writer, const smcr_opcodes_t *opcodes)
+write_opcodes(writer_t *writer, const smcr_figure_opcodes_t *opcodes)
 {
     json_dumper_begin_object(&writer->dumper);
     for (unsigned i = 0; i < opcodes->length; i++) {
-        write_name(writer, smcr_opcode_name(writer->scope, opcodes->counts[i].opcode));
+        write_name(writer, smcr_text_opcode_name(writer->scope, opcodes->counts[i].opcode));
         write_number(writer, opcodes->counts[i].count);
     }
     json_dumper_end_object(&writer->dumper);
 }
 
 static void
-write_numbers(writer_t *writer, const smcr_numbers_t *numbers)
+write_numbers(writer_t *writer, const smcr_figure_numbers_t *numbers)
 {
     json_dumper_begin_array(&writer->dumper);
     for (uint32_t i = 0; i < numbers->length; i++)
@@ -145,7 +145,7 @@ write_numbers(writer_t *writer, const smcr_numbers_t *numbers)
 }
 
 static void
-write_maybe(writer_t *writer, void *const *entry, const smcr_description_t *description)
+write_maybe(writer_t *writer, void *const *entry, const smcr_figure_description_t *description)
 {
     if (*entry)
         write_entry(writer, *entry, description);
@@ -154,7 +154,8 @@ write_maybe(writer_t *writer, void *const *entry, const smcr_description_t *desc
 }
 
 static void
-write_list(writer_t *writer, const smcr_list_t *list, const smcr_description_t *description)
+write_list(writer_t *writer, const smcr_figure_list_t *list,
+           const smcr_figure_description_t *description)
 {
     json_dumper_begin_array(&writer->dumper);
     for (uint32_t i = 0; i < list->length; i++)
@@ -165,15 +166,15 @@ write_list(writer_t *writer, const smcr_list_t *list, const smcr_description_t *
 /* ---- the summary ---- */
 
 static bool
-is_added_up(smcr_member_kind_t kind)
+is_added_up(smcr_figure_member_kind_t kind)
 {
     switch (kind) {
-    case SMCR_KIND_COUNT:
-    case SMCR_KIND_SECONDS:
-    case SMCR_KIND_SAMPLE:
-    case SMCR_KIND_SPREAD:
-    case SMCR_KIND_LENGTHS:
-    case SMCR_KIND_OPCODES:
+    case SMCR_FIGURE_KIND_COUNT:
+    case SMCR_FIGURE_KIND_SECONDS:
+    case SMCR_FIGURE_KIND_SAMPLE:
+    case SMCR_FIGURE_KIND_SPREAD:
+    case SMCR_FIGURE_KIND_LENGTHS:
+    case SMCR_FIGURE_KIND_OPCODES:
         return true;
     default:
         return false;
@@ -181,11 +182,12 @@ is_added_up(smcr_member_kind_t kind)
 }
 
 static bool
-has_sums(const smcr_description_t *description)
+has_sums(const smcr_figure_description_t *description)
 {
     for (unsigned i = 0; i < description->count; i++) {
-        const smcr_member_t *member = &description->members[i];
-        bool within = member->kind == SMCR_KIND_OBJECT || member->kind == SMCR_KIND_MAYBE;
+        const smcr_figure_member_t *member = &description->members[i];
+        bool within =
+            member->kind == SMCR_FIGURE_KIND_OBJECT || member->kind == SMCR_FIGURE_KIND_MAYBE;
 
         if (is_added_up(member->kind) || (within && has_sums(member->of)))
             return true;
@@ -195,13 +197,13 @@ has_sums(const smcr_description_t *description)
 
 /* How the values at `offset` of the entries are spread. */
 static smcr_distribution_t
-spread_of(const smcr_list_t *list, size_t offset)
+spread_of(const smcr_figure_list_t *list, size_t offset)
 {
     smcr_distribution_t spread = {0};
 
     for (uint32_t i = 0; i < list->length; i++) {
         uint64_t value = *(const uint64_t *)((const uint8_t *)list->entries[i] + offset);
-        if (value != SMCR_UNKNOWN)
+        if (value != SMCR_FIGURE_UNKNOWN)
             smcr_distribution_add(&spread, value);
     }
     return spread;
@@ -209,24 +211,25 @@ spread_of(const smcr_list_t *list, size_t offset)
 
 /* The sum of the values at `offset`; 0 where there are no entries, unknown where none is known. */
 static uint64_t
-sum_of(const smcr_list_t *list, size_t offset)
+sum_of(const smcr_figure_list_t *list, size_t offset)
 {
-    uint64_t sum = list->length ? SMCR_UNKNOWN : 0;
+    uint64_t sum = list->length ? SMCR_FIGURE_UNKNOWN : 0;
 
     for (uint32_t i = 0; i < list->length; i++)
-        sum = smcr_sum(sum, *(const uint64_t *)((const uint8_t *)list->entries[i] + offset));
+        sum = smcr_figure_sum(sum, *(const uint64_t *)((const uint8_t *)list->entries[i] + offset));
     return sum;
 }
 
 /* The entries within others at `offset`, as a list; those that are absent are left out. */
-static smcr_list_t
-entries_within(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member)
+static smcr_figure_list_t
+entries_within(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_member_t *member)
 {
-    smcr_list_t within = {.entries = wmem_alloc_array(writer->scope, void *, list->length + 1)};
+    smcr_figure_list_t within = {.entries =
+                                     wmem_alloc_array(writer->scope, void *, list->length + 1)};
 
     for (uint32_t i = 0; i < list->length; i++) {
         uint8_t *place = (uint8_t *)list->entries[i] + member->offset;
-        void *entry = member->kind == SMCR_KIND_MAYBE ? *(void **)(void *)place : place;
+        void *entry = member->kind == SMCR_FIGURE_KIND_MAYBE ? *(void **)(void *)place : place;
         if (entry)
             within.entries[within.length++] = entry;
     }
@@ -234,7 +237,7 @@ entries_within(writer_t *writer, const smcr_list_t *list, const smcr_member_t *m
 }
 
 static smcr_distribution_t
-joined_spread(const smcr_list_t *list, size_t offset)
+joined_spread(const smcr_figure_list_t *list, size_t offset)
 {
     smcr_distribution_t spread = {0};
 
@@ -244,38 +247,40 @@ joined_spread(const smcr_list_t *list, size_t offset)
 }
 
 static void
-write_opcode_sums(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member)
+write_opcode_sums(writer_t *writer, const smcr_figure_list_t *list,
+                  const smcr_figure_member_t *member)
 {
-    smcr_rdma_entry_t sum = {.opcodes = {0}};
+    smcr_entry_rdma_t sum = {.opcodes = {0}};
 
     for (uint32_t i = 0; i < list->length; i++)
-        smcr_opcodes_join(&sum.opcodes,
-                          (const void *)((const uint8_t *)list->entries[i] + member->offset),
-                          writer->scope);
+        smcr_figure_opcodes_join(&sum.opcodes,
+                                 (const void *)((const uint8_t *)list->entries[i] + member->offset),
+                                 writer->scope);
     write_opcodes(writer, &sum.opcodes);
 }
 
 static void
-write_sum(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member)
+write_sum(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_member_t *member)
 {
     smcr_distribution_t spread;
 
     write_name(writer, member->name);
     switch (member->kind) {
-    case SMCR_KIND_COUNT:
+    case SMCR_FIGURE_KIND_COUNT:
         write_number(writer, sum_of(list, member->offset));
         break;
-    case SMCR_KIND_SECONDS:
+    case SMCR_FIGURE_KIND_SECONDS:
         write_seconds(writer, sum_of(list, member->offset));
         break;
-    case SMCR_KIND_SAMPLE:
+    case SMCR_FIGURE_KIND_SAMPLE:
         spread = spread_of(list, member->offset);
-        write_spread(writer, &spread, SMCR_SECOND);
+        write_spread(writer, &spread, SMCR_TIME_SECOND);
         break;
-    case SMCR_KIND_SPREAD:
-    case SMCR_KIND_LENGTHS:
+    case SMCR_FIGURE_KIND_SPREAD:
+    case SMCR_FIGURE_KIND_LENGTHS:
         spread = joined_spread(list, member->offset);
-        write_spread(writer, &spread, member->kind == SMCR_KIND_SPREAD ? SMCR_SECOND : 1);
+        write_spread(writer, &spread,
+                     member->kind == SMCR_FIGURE_KIND_SPREAD ? SMCR_TIME_SECOND : 1);
         break;
     default:
         write_opcode_sums(writer, list, member);
@@ -284,19 +289,21 @@ write_sum(writer_t *writer, const smcr_list_t *list, const smcr_member_t *member
 }
 
 static void
-write_sums(writer_t *writer, const smcr_list_t *list, const smcr_description_t *description)
+write_sums(writer_t *writer, const smcr_figure_list_t *list,
+           const smcr_figure_description_t *description)
 {
     for (unsigned i = 0; i < description->count; i++) {
-        const smcr_member_t *member = &description->members[i];
-        bool within = member->kind == SMCR_KIND_OBJECT || member->kind == SMCR_KIND_MAYBE;
+        const smcr_figure_member_t *member = &description->members[i];
+        bool within =
+            member->kind == SMCR_FIGURE_KIND_OBJECT || member->kind == SMCR_FIGURE_KIND_MAYBE;
 
         if (is_added_up(member->kind))
             write_sum(writer, list, member);
         if (!within || !has_sums(member->of))
             continue;
-        smcr_list_t inner = entries_within(writer, list, member);
+        smcr_figure_list_t inner = entries_within(writer, list, member);
         write_name(writer, member->name);
-        if (member->kind == SMCR_KIND_MAYBE && !inner.length) {
+        if (member->kind == SMCR_FIGURE_KIND_MAYBE && !inner.length) {
             write_null(writer);
             continue;
         }
@@ -308,26 +315,26 @@ write_sums(writer_t *writer, const smcr_list_t *list, const smcr_description_t *
 
 /* Whether the entries have a count of their own: their sum says more than their number. */
 static bool
-counts_itself(const smcr_description_t *description)
+counts_itself(const smcr_figure_description_t *description)
 {
     for (unsigned i = 0; i < description->count; i++)
-        if (description->members[i].kind == SMCR_KIND_COUNT &&
+        if (description->members[i].kind == SMCR_FIGURE_KIND_COUNT &&
             strcmp(description->members[i].name, "count") == 0)
             return true;
     return false;
 }
 
 static void
-write_summary(writer_t *writer, const void *entry, const smcr_description_t *description)
+write_summary(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
 {
     json_dumper_begin_object(&writer->dumper);
     for (unsigned i = 0; i < description->count; i++) {
-        const smcr_member_t *member = &description->members[i];
-        const smcr_list_t *list = (const void *)((const uint8_t *)entry + member->offset);
+        const smcr_figure_member_t *member = &description->members[i];
+        const smcr_figure_list_t *list = (const void *)((const uint8_t *)entry + member->offset);
 
-        if (member->kind != SMCR_KIND_LIST)
+        if (member->kind != SMCR_FIGURE_KIND_LIST)
             continue;
-        smcr_list_t all = {.entries = list->entries, .length = list->length + list->rest};
+        smcr_figure_list_t all = {.entries = list->entries, .length = list->length + list->rest};
         write_name(writer, member->name);
         json_dumper_begin_object(&writer->dumper);
         if (!counts_itself(member->of)) {
@@ -343,30 +350,30 @@ write_summary(writer_t *writer, const void *entry, const smcr_description_t *des
 /* ---- entries ---- */
 
 static void
-write_plain(writer_t *writer, const smcr_member_t *member, const void *value)
+write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
     switch (member->kind) {
-    case SMCR_KIND_COUNT:
-    case SMCR_KIND_NUMBER:
+    case SMCR_FIGURE_KIND_COUNT:
+    case SMCR_FIGURE_KIND_NUMBER:
         write_number(writer, *(const uint64_t *)value);
         break;
-    case SMCR_KIND_SECONDS:
-    case SMCR_KIND_SAMPLE:
+    case SMCR_FIGURE_KIND_SECONDS:
+    case SMCR_FIGURE_KIND_SAMPLE:
         write_seconds(writer, *(const uint64_t *)value);
         break;
-    case SMCR_KIND_TEXT:
+    case SMCR_FIGURE_KIND_TEXT:
         write_text(writer, *(const char *const *)value);
         break;
-    case SMCR_KIND_CHOICE:
+    case SMCR_FIGURE_KIND_CHOICE:
         write_text(writer, member->words[*(const unsigned *)value]);
         break;
-    case SMCR_KIND_BOOL:
-        write_bool(writer, *(const smcr_maybe_t *)value);
+    case SMCR_FIGURE_KIND_BOOL:
+        write_bool(writer, *(const smcr_figure_maybe_t *)value);
         break;
-    case SMCR_KIND_WHEN:
+    case SMCR_FIGURE_KIND_WHEN:
         write_when(writer, value, member->name);
         break;
-    case SMCR_KIND_TIME:
+    case SMCR_FIGURE_KIND_TIME:
         write_time(writer, *(const uint64_t *)value);
         break;
     default:
@@ -376,28 +383,28 @@ write_plain(writer_t *writer, const smcr_member_t *member, const void *value)
 }
 
 static void
-write_member(writer_t *writer, const smcr_member_t *member, const void *value)
+write_member(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
     switch (member->kind) {
-    case SMCR_KIND_SPREAD:
-        write_spread(writer, value, SMCR_SECOND);
+    case SMCR_FIGURE_KIND_SPREAD:
+        write_spread(writer, value, SMCR_TIME_SECOND);
         break;
-    case SMCR_KIND_LENGTHS:
+    case SMCR_FIGURE_KIND_LENGTHS:
         write_spread(writer, value, 1);
         break;
-    case SMCR_KIND_OPCODES:
+    case SMCR_FIGURE_KIND_OPCODES:
         write_opcodes(writer, value);
         break;
-    case SMCR_KIND_NUMBERS:
+    case SMCR_FIGURE_KIND_NUMBERS:
         write_numbers(writer, value);
         break;
-    case SMCR_KIND_OBJECT:
+    case SMCR_FIGURE_KIND_OBJECT:
         write_entry(writer, value, member->of);
         break;
-    case SMCR_KIND_MAYBE:
+    case SMCR_FIGURE_KIND_MAYBE:
         write_maybe(writer, value, member->of);
         break;
-    case SMCR_KIND_LIST:
+    case SMCR_FIGURE_KIND_LIST:
         write_list(writer, value, member->of);
         break;
     default:
@@ -407,14 +414,14 @@ write_member(writer_t *writer, const smcr_member_t *member, const void *value)
 }
 
 static void
-write_entry(writer_t *writer, const void *entry, const smcr_description_t *description)
+write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
 {
     json_dumper_begin_object(&writer->dumper);
     for (unsigned i = 0; i < description->count; i++) {
-        const smcr_member_t *member = &description->members[i];
+        const smcr_figure_member_t *member = &description->members[i];
 
         write_name(writer, member->name);
-        if (member->kind == SMCR_KIND_SUMMARY)
+        if (member->kind == SMCR_FIGURE_KIND_SUMMARY)
             write_summary(writer, entry, description);
         else
             write_member(writer, member, (const uint8_t *)entry + member->offset);
@@ -423,14 +430,14 @@ write_entry(writer_t *writer, const void *entry, const smcr_description_t *descr
 }
 
 void
-smcr_json_write(FILE *file, const smcr_report_entry_t *report)
+smcr_json_write(FILE *file, const smcr_entry_report_t *report)
 {
     writer_t writer = {
         .dumper = {.output_file = file, .flags = JSON_DUMPER_FLAGS_PRETTY_PRINT},
         .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK),
     };
 
-    write_entry(&writer, report, &smcr_report_description);
+    write_entry(&writer, report, &smcr_entry_report_description);
     json_dumper_finish(&writer.dumper); /* with a newline */
     wmem_destroy_allocator(writer.scope);
 }

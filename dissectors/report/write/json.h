@@ -12,6 +12,6 @@
 #include "report/figures/figures.h"
 
 /* Writes the report, and a newline. Strings become valid UTF-8, whatever the capture holds. */
-void smcr_json_write(FILE *file, const smcr_report_entry_t *report);
+void smcr_json_write(FILE *file, const smcr_entry_report_t *report);
 
 #endif /* SMCR_REPORT_WRITE_JSON_H */

@@ -11,7 +11,7 @@
 static const char *
 service_name(uint8_t opcode)
 {
-    switch (smcr_bits(opcode, SMCR_MASK_SERVICE) << 5) {
+    switch (smcr_wire_bits(opcode, SMCR_MASK_SERVICE) << 5) {
     case SMCR_RC:
         return "RC";
     case SMCR_UC:
@@ -54,12 +54,12 @@ static const char *const operations[SMCR_RC_OPCODES] = {
 };
 
 const char *
-smcr_opcode_name(wmem_allocator_t *scope, uint8_t opcode)
+smcr_text_opcode_name(wmem_allocator_t *scope, uint8_t opcode)
 {
     const char *service = service_name(opcode);
     const char *operation = operations[opcode % SMCR_RC_OPCODES];
 
-    if (opcode == SMCR_ROCE_CNP)
+    if (opcode == SMCR_IB_CNP)
         return "CNP";
     return service && operation ? wmem_strdup_printf(scope, "%s_%s", service, operation)
                                 : wmem_strdup_printf(scope, "0x%02x", opcode);

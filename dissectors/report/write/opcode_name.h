@@ -14,6 +14,6 @@
 
 /* The service and the operation, such as RC_WRITE_FIRST; of an opcode that nobody defines, its
  * number, such as 0x95. */
-const char *smcr_opcode_name(wmem_allocator_t *scope, uint8_t opcode);
+const char *smcr_text_opcode_name(wmem_allocator_t *scope, uint8_t opcode);
 
 #endif /* SMCR_REPORT_WRITE_OPCODE_NAME_H */

@@ -9,7 +9,7 @@
 #include "text_page.h"
 
 void
-smcr_text_write(GString *text, const smcr_report_entry_t *report)
+smcr_text_write(GString *text, const smcr_entry_report_t *report)
 {
     smcr_page_t page = {
         .text = text, .report = report, .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK)};

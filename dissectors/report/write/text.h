@@ -13,6 +13,6 @@
 
 /* Appends the page: lines of at most 100 columns in UTF-8, whatever the capture holds. Times are
  * UTC, and nothing depends on the locale. */
-void smcr_text_write(GString *text, const smcr_report_entry_t *report);
+void smcr_text_write(GString *text, const smcr_entry_report_t *report);
 
 #endif /* SMCR_REPORT_WRITE_TEXT_H */

@@ -8,11 +8,11 @@
 #include "text_page.h"
 
 static void
-write_span(const smcr_page_t *page, const smcr_capture_entry_t *capture)
+write_span(const smcr_page_t *page, const smcr_entry_capture_t *capture)
 {
     uint64_t first = capture->first_time, last = capture->last_time;
 
-    if (first == SMCR_UNKNOWN || last == SMCR_UNKNOWN)
+    if (first == SMCR_FIGURE_UNKNOWN || last == SMCR_FIGURE_UNKNOWN)
         return;
     smcr_page_line(page, 2, "from %s to %s, %s", smcr_words_moment(page->scope, first),
                    smcr_words_moment(page->scope, last),
@@ -20,15 +20,15 @@ write_span(const smcr_page_t *page, const smcr_capture_entry_t *capture)
 }
 
 static void
-write_limits(const smcr_page_t *page, const smcr_capture_entry_t *capture)
+write_limits(const smcr_page_t *page, const smcr_entry_capture_t *capture)
 {
     if (capture->filter)
         smcr_page_line(page, 2, "only frames that match: %s",
                        smcr_words_clean(page->scope, capture->filter));
-    if (smcr_known(capture->cut_frames))
+    if (smcr_figure_known(capture->cut_frames))
         smcr_page_line(page, 2, "%s cut: the capture has only their beginnings",
                        smcr_words_things(page->scope, capture->cut_frames, "frame"));
-    if (smcr_known(page->report->dropped))
+    if (smcr_figure_known(page->report->dropped))
         smcr_page_line(page, 2, "%s dropped while capturing",
                        smcr_words_things(page->scope, page->report->dropped, "packet"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
@@ -38,7 +38,7 @@ write_limits(const smcr_page_t *page, const smcr_capture_entry_t *capture)
 void
 smcr_text_capture(const smcr_page_t *page)
 {
-    const smcr_capture_entry_t *capture = &page->report->capture;
+    const smcr_entry_capture_t *capture = &page->report->capture;
 
     g_string_append(page->text, "Capture\n");
     smcr_page_line(page, 2, "%s, %s", smcr_words_things(page->scope, capture->frames, "frame"),

@@ -12,22 +12,22 @@
 
 /* How many connections came out how. */
 typedef struct {
-    uint64_t outcomes[SMCR_OUTCOME_FALLBACK + 1], closes[SMCR_CLOSE_ABORT + 1];
-    uint64_t versions[SMCR_IS_SMCR_V2_1 + 1]; /* of those that went over RDMA */
+    uint64_t outcomes[SMCR_FIGURE_OUTCOME_FALLBACK + 1], closes[SMCR_FIGURE_CLOSE_ABORT + 1];
+    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_1 + 1]; /* of those that went over RDMA */
     uint64_t plain; /* on TCP without a fallback: nobody tried */
 } counts_t;
 
 static counts_t
-count(const smcr_list_t *conns)
+count(const smcr_figure_list_t *conns)
 {
     counts_t counts = {0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *entry = conns->entries[i];
+        const smcr_entry_connection_t *entry = conns->entries[i];
         counts.outcomes[entry->outcome]++;
         counts.closes[entry->close]++;
-        counts.versions[entry->version] += entry->outcome == SMCR_OUTCOME_SMCR;
-        counts.plain += entry->outcome == SMCR_OUTCOME_TCP && !entry->fallback;
+        counts.versions[entry->version] += entry->outcome == SMCR_FIGURE_OUTCOME_SMCR;
+        counts.plain += entry->outcome == SMCR_FIGURE_OUTCOME_TCP && !entry->fallback;
     }
     return counts;
 }
@@ -42,34 +42,34 @@ write_outcomes(const smcr_page_t *page, const counts_t *counts)
         page, 2, "%s: %s",
         smcr_words_things(page->scope, page->report->connections.length, "connection"),
         smcr_page_list(
-            page, ", ", smcr_page_count(page, versions[SMCR_IS_SMCR_V1], "SMC-R"),
-            smcr_page_count(page, versions[SMCR_IS_SMCR_V2], "SMC-Rv2"),
-            smcr_page_count(page, versions[SMCR_IS_SMCR_V2_1], "SMC-Rv2.1"),
-            smcr_page_count(page, versions[SMCR_IS_OF_NO_VERSION], "SMC-R of unknown version"),
-            smcr_page_count(page, outcomes[SMCR_OUTCOME_SMCD], "SMC-D"),
-            smcr_page_count(page, outcomes[SMCR_OUTCOME_FALLBACK], "fell back to TCP"),
-            smcr_page_count(page, outcomes[SMCR_OUTCOME_TCP], "stayed on TCP"),
-            smcr_page_count(page, outcomes[SMCR_OUTCOME_UNKNOWN],
+            page, ", ", smcr_page_count(page, versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-R"),
+            smcr_page_count(page, versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"),
+            smcr_page_count(page, versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"),
+            smcr_page_count(page, versions[SMCR_FIGURE_IS_OF_NO_VERSION],
+                            "SMC-R of unknown version"),
+            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"),
+            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"),
+            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"),
+            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN],
                             "without an end of the handshake"),
             NULL));
     smcr_page_line(
         page, 2, "%s",
-        smcr_page_list(page, ", ",
-                       smcr_page_count(page, closes[SMCR_CLOSE_NORMAL], "closed normally"),
-                       smcr_page_count(page, closes[SMCR_CLOSE_ABORT], "aborted"),
-                       smcr_page_count(page, closes[SMCR_CLOSE_RESET], "reset"),
-                       smcr_page_count(page, closes[SMCR_CLOSE_OPEN], "still open at the end"),
-                       smcr_page_count(page, closes[SMCR_CLOSE_UNKNOWN], "with unknown end"),
-                       NULL));
+        smcr_page_list(
+            page, ", ", smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"),
+            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"),
+            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_RESET], "reset"),
+            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"),
+            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_UNKNOWN], "with unknown end"), NULL));
 }
 
 static void
 write_fallbacks(const smcr_page_t *page, uint64_t plain)
 {
-    const smcr_list_t *fallbacks = &page->report->fallbacks;
+    const smcr_figure_list_t *fallbacks = &page->report->fallbacks;
 
     for (uint32_t i = 0; i < fallbacks->length && i < SMCR_PAGE_MOST; i++) {
-        const smcr_fallback_entry_t *fallback = fallbacks->entries[i];
+        const smcr_entry_fallback_t *fallback = fallbacks->entries[i];
         smcr_page_item(
             page,
             smcr_page_text(page, "  %s on TCP: ", smcr_words_number(page->scope, fallback->count)),
@@ -84,89 +84,95 @@ write_fallbacks(const smcr_page_t *page, uint64_t plain)
 /* ---- the busiest ---- */
 
 static uint64_t
-bytes_of(const smcr_connection_entry_t *conn)
+bytes_of(const smcr_entry_connection_t *conn)
 {
-    return smcr_known(conn->client_to_server.bytes) +
-           smcr_known(conn->server_to_client.bytes);
+    return smcr_figure_known(conn->client_to_server.bytes) +
+           smcr_figure_known(conn->server_to_client.bytes);
 }
 
 static uint64_t
-time_of(const smcr_connection_entry_t *conn)
+time_of(const smcr_entry_connection_t *conn)
 {
-    return smcr_known(smcr_time_between(conn->first_frame, conn->last_frame));
+    return smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
 }
 
 static const char *
-size_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way)
+size_of(const smcr_page_t *page, const smcr_entry_conn_direction_t *direction)
 {
-    return way->bytes == SMCR_UNKNOWN ? "?" : smcr_words_size(page->scope, way->bytes);
+    return direction->bytes == SMCR_FIGURE_UNKNOWN ? "?"
+                                                   : smcr_words_size(page->scope, direction->bytes);
 }
 
-static const smcr_conn_way_entry_t *
-way_of(const smcr_connection_entry_t *conn, bool to_server)
+static const smcr_entry_conn_direction_t *
+direction_of(const smcr_entry_connection_t *conn, bool to_server)
 {
     return to_server ? &conn->client_to_server : &conn->server_to_client;
 }
 
 /* Where some are not known, it is a sum of the others. */
 static const char *
-size_of_all(const smcr_page_t *page, const smcr_connection_entry_t *sum, bool to_server)
+size_of_all(const smcr_page_t *page, const smcr_entry_connection_t *sum, bool to_server)
 {
-    const smcr_list_t *conns = &page->report->connections;
-    const smcr_conn_way_entry_t *way = way_of(sum, to_server);
+    const smcr_figure_list_t *conns = &page->report->connections;
+    const smcr_entry_conn_direction_t *direction = direction_of(sum, to_server);
     bool known = true;
 
     for (uint32_t i = 0; i < conns->length; i++)
-        known = known && way_of(conns->entries[i], to_server)->bytes != SMCR_UNKNOWN;
+        known = known && direction_of(conns->entries[i], to_server)->bytes != SMCR_FIGURE_UNKNOWN;
     if (known)
-        return size_of(page, way);
-    return smcr_known(way->bytes) ? smcr_page_text(page, "≥ %s", size_of(page, way)) : "?";
+        return size_of(page, direction);
+    return smcr_figure_known(direction->bytes)
+               ? smcr_page_text(page, "≥ %s", size_of(page, direction))
+               : "?";
 }
 
 /* Little data has no rate worth the name. */
 static const char *
-rate_of(const smcr_page_t *page, const smcr_conn_way_entry_t *way, uint64_t time)
+rate_of(const smcr_page_t *page, const smcr_entry_conn_direction_t *direction, uint64_t time)
 {
-    return smcr_known(way->bytes) ? smcr_words_rate(page->scope, way->bytes, time) : "";
+    return smcr_figure_known(direction->bytes)
+               ? smcr_words_rate(page->scope, direction->bytes, time)
+               : "";
 }
 
 /* How it was closed, and over what it went where that is not RDMA. */
 static const char *
-end_of(const smcr_page_t *page, const smcr_connection_entry_t *conn)
+end_of(const smcr_page_t *page, const smcr_entry_connection_t *conn)
 {
-    smcr_outcome_t over = conn->outcome == SMCR_OUTCOME_FALLBACK ? SMCR_OUTCOME_TCP : conn->outcome;
+    smcr_figure_outcome_t over =
+        conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK ? SMCR_FIGURE_OUTCOME_TCP : conn->outcome;
 
     return smcr_page_list(page, ", ",
-                          over == SMCR_OUTCOME_SMCR ? "" : smcr_outcome_words[over],
-                          smcr_close_words[conn->close], NULL);
+                          over == SMCR_FIGURE_OUTCOME_SMCR ? "" : smcr_figure_outcome_words[over],
+                          smcr_figure_close_words[conn->close], NULL);
 }
 
 static void
-add_connection(smcr_text_table_t *table, const smcr_connection_entry_t *conn)
+add_connection(smcr_text_table_t *table, const smcr_entry_connection_t *conn)
 {
     const smcr_page_t *page = table->page;
     uint64_t time = time_of(conn);
 
-    smcr_table_cell(table, smcr_words_connection(page->scope, conn));
-    smcr_table_cell(table, size_of(page, &conn->client_to_server));
-    smcr_table_cell(table, size_of(page, &conn->server_to_client));
-    smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
-    smcr_table_cell(table, rate_of(page, &conn->client_to_server, time));
-    smcr_table_cell(table, rate_of(page, &conn->server_to_client, time));
-    smcr_table_cell(table, end_of(page, conn));
+    smcr_text_table_cell(table, smcr_words_connection(page->scope, conn));
+    smcr_text_table_cell(table, size_of(page, &conn->client_to_server));
+    smcr_text_table_cell(table, size_of(page, &conn->server_to_client));
+    smcr_text_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
+    smcr_text_table_cell(table, rate_of(page, &conn->client_to_server, time));
+    smcr_text_table_cell(table, rate_of(page, &conn->server_to_client, time));
+    smcr_text_table_cell(table, end_of(page, conn));
 }
 
 /* All of them: their bytes, from the first frame to the last one. */
-static smcr_connection_entry_t
+static smcr_entry_connection_t
 add_up(const smcr_page_t *page)
 {
-    const smcr_list_t *conns = &page->report->connections;
-    smcr_connection_entry_t sum;
+    const smcr_figure_list_t *conns = &page->report->connections;
+    smcr_entry_connection_t sum;
 
-    smcr_entry_clear(&sum, &smcr_connection_description);
+    smcr_entry_clear(&sum, &smcr_entry_connection_description);
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        smcr_entry_join(&sum, conn, &smcr_connection_description, page->scope);
+        const smcr_entry_connection_t *conn = conns->entries[i];
+        smcr_entry_join(&sum, conn, &smcr_entry_connection_description, page->scope);
         if (!sum.first_frame.frame || conn->first_frame.frame < sum.first_frame.frame)
             sum.first_frame = conn->first_frame;
         if (conn->last_frame.frame > sum.last_frame.frame)
@@ -179,18 +185,18 @@ static void
 add_sum(smcr_text_table_t *table)
 {
     const smcr_page_t *page = table->page;
-    smcr_connection_entry_t sum = add_up(page);
+    smcr_entry_connection_t sum = add_up(page);
     uint64_t time = time_of(&sum);
 
-    smcr_table_cell(
+    smcr_text_table_cell(
         table, smcr_page_text(page, "all %s",
                               smcr_words_number(page->scope, page->report->connections.length)));
-    smcr_table_cell(table, size_of_all(page, &sum, true));
-    smcr_table_cell(table, size_of_all(page, &sum, false));
-    smcr_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
-    smcr_table_cell(table, rate_of(page, &sum.client_to_server, time));
-    smcr_table_cell(table, rate_of(page, &sum.server_to_client, time));
-    smcr_table_cell(table, "");
+    smcr_text_table_cell(table, size_of_all(page, &sum, true));
+    smcr_text_table_cell(table, size_of_all(page, &sum, false));
+    smcr_text_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
+    smcr_text_table_cell(table, rate_of(page, &sum.client_to_server, time));
+    smcr_text_table_cell(table, rate_of(page, &sum.server_to_client, time));
+    smcr_text_table_cell(table, "");
 }
 
 static void
@@ -198,29 +204,29 @@ write_busiest(const smcr_page_t *page)
 {
     static const char *const headings[] = {"client → server", "sent",   "received", "time",
                                            "rate →",          "rate ←", "end"};
-    const smcr_list_t *conns = &page->report->connections;
-    smcr_few_t busiest = {.count = 0};
-    smcr_text_table_t table = smcr_table_new(page, "lrrrrrl");
+    const smcr_figure_list_t *conns = &page->report->connections;
+    smcr_page_few_t busiest = {.count = 0};
+    smcr_text_table_t table = smcr_text_table_new(page, "lrrrrrl");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
-        smcr_table_cell(&table, headings[i]);
+        smcr_text_table_cell(&table, headings[i]);
     if (conns->length > 1)
         add_sum(&table);
     for (uint32_t i = 0; i < conns->length; i++)
-        smcr_few_add(&busiest, conns->entries[i], bytes_of(conns->entries[i]));
+        smcr_page_few_add(&busiest, conns->entries[i], bytes_of(conns->entries[i]));
     for (uint32_t i = 0; i < busiest.length; i++)
         add_connection(&table, busiest.entries[i]);
-    smcr_table_write(&table);
+    smcr_text_table_write(&table);
     smcr_page_more(page, busiest.count,
                    busiest.length && busiest.weights[busiest.length - 1] ? " with less data" : "");
 }
 
 /* Each SYN is in the capture, and none has the option. */
 static bool
-has_all_syns(const smcr_list_t *flows)
+has_all_syns(const smcr_figure_list_t *flows)
 {
     for (uint32_t i = 0; i < flows->length; i++)
-        if (((const smcr_tcp_entry_t *)flows->entries[i])->ecn_initiated == SMCR_MAYBE)
+        if (((const smcr_entry_tcp_t *)flows->entries[i])->ecn_initiated == SMCR_FIGURE_MAYBE)
             return false;
     return flows->length != 0;
 }
@@ -228,7 +234,7 @@ has_all_syns(const smcr_list_t *flows)
 static void
 write_plain(const smcr_page_t *page)
 {
-    const smcr_list_t *flows = &page->report->tcp_flows;
+    const smcr_figure_list_t *flows = &page->report->tcp_flows;
 
     smcr_page_line(page, 2, "%s%s",
                    smcr_page_list(page, "; ", "none with SMC-R",

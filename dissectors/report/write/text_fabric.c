@@ -19,7 +19,7 @@ row(const smcr_page_t *page, const char *name, const char *text)
 }
 
 static const char *
-traffic(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+traffic(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
     return smcr_page_text(page, "%s, %s; payload %s, each byte once %s",
                           smcr_words_things(page->scope, sum->packets, "packet"),
@@ -32,10 +32,10 @@ traffic(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 static const char *
 repeated_by_cm(const smcr_page_t *page)
 {
-    const smcr_list_t *findings = &page->report->findings;
+    const smcr_figure_list_t *findings = &page->report->findings;
 
     for (uint32_t i = 0; i < findings->length; i++) {
-        const smcr_finding_entry_t *finding = findings->entries[i];
+        const smcr_entry_finding_t *finding = findings->entries[i];
         if (strcmp(finding->kind, "cm_repeat") == 0)
             return smcr_page_text(page, "none by RDMA; by RDMA-CM %s",
                                   smcr_words_things(page->scope, finding->count, "message"));
@@ -44,9 +44,9 @@ repeated_by_cm(const smcr_page_t *page)
 }
 
 static const char *
-repeats(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+repeats(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
-    const smcr_causes_entry_t *causes = &sum->repeated_after;
+    const smcr_entry_causes_t *causes = &sum->repeated_after;
 
     if (!sum->repeated)
         return repeated_by_cm(page);
@@ -61,9 +61,9 @@ repeats(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 }
 
 static const char *
-refusals(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+refusals(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
-    const smcr_naks_entry_t *nak = &sum->nak;
+    const smcr_entry_naks_t *nak = &sum->nak;
 
     return smcr_page_list(
         page, ", ", smcr_page_count(page, nak->psn_sequence, "for a PSN sequence error"),
@@ -74,9 +74,9 @@ refusals(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 }
 
 static const char *
-absent(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+absent(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
-    if (!smcr_known(sum->missing))
+    if (!smcr_figure_known(sum->missing))
         return "";
     return smcr_page_text(page, "%s in %s, at first",
                           smcr_words_things(page->scope, sum->missing, "packet"),
@@ -84,9 +84,9 @@ absent(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 }
 
 static const char *
-congestion(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+congestion(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
-    const smcr_codepoints_entry_t *ecn = &sum->ecn;
+    const smcr_entry_codepoints_t *ecn = &sum->ecn;
 
     if (!ecn->ce && !sum->cnp)
         return "";
@@ -106,9 +106,9 @@ congestion(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
 }
 
 static const char *
-checks(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
+checks(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
-    if (page->report->capture.check_icrc != SMCR_YES)
+    if (page->report->capture.check_icrc != SMCR_FIGURE_YES)
         return "not checked (-o smcr.check_icrc:TRUE)";
     if (!sum->icrc)
         return "";
@@ -117,14 +117,14 @@ checks(const smcr_page_t *page, const smcr_rdma_entry_t *sum)
                           smcr_page_count(page, sum->icrc->unverified, "not verified"), NULL);
 }
 
-static smcr_rdma_entry_t
+static smcr_entry_rdma_t
 add_up(const smcr_page_t *page)
 {
-    const smcr_list_t *flows = &page->report->rdma_flows;
-    smcr_rdma_entry_t sum = {0};
+    const smcr_figure_list_t *flows = &page->report->rdma_flows;
+    smcr_entry_rdma_t sum = {0};
 
     for (uint32_t i = 0; i < flows->length + flows->rest; i++)
-        smcr_entry_join(&sum, flows->entries[i], &smcr_rdma_description, page->scope);
+        smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, page->scope);
     return sum;
 }
 
@@ -135,59 +135,59 @@ queue_pair(const smcr_page_t *page, const char *address, uint64_t qpn)
 {
     const char *name = address ? address : "?";
 
-    return qpn == SMCR_UNKNOWN ? name : smcr_page_text(page, "%s QP %" PRIu64, name, qpn);
+    return qpn == SMCR_FIGURE_UNKNOWN ? name : smcr_page_text(page, "%s QP %" PRIu64, name, qpn);
 }
 
 static const char *
 number(const smcr_page_t *page, uint64_t value)
 {
-    return smcr_known(value) ? smcr_words_number(page->scope, value) : "";
+    return smcr_figure_known(value) ? smcr_words_number(page->scope, value) : "";
 }
 
 /* The states of a healthy connection say nothing. */
 static const char *
-state_of(const smcr_flow_cm_entry_t *cm)
+state_of(const smcr_entry_flow_cm_t *cm)
 {
-    smcr_cm_state_t state = cm->client_state;
+    smcr_figure_cm_state_t state = cm->client_state;
 
-    if (!state || state == SMCR_CM_STATE_KNOWN(SMCR_CM_STATE_ESTABLISHED) ||
-        state == SMCR_CM_STATE_KNOWN(SMCR_CM_STATE_TIMEWAIT))
+    if (!state || state == SMCR_FIGURE_CM_STATE_KNOWN(SMCR_IB_CM_STATE_ESTABLISHED) ||
+        state == SMCR_FIGURE_CM_STATE_KNOWN(SMCR_IB_CM_STATE_TIMEWAIT))
         return "";
-    return smcr_cm_state_words[state];
+    return smcr_figure_cm_state_words[state];
 }
 
 /* Which port of RDMA-CM it went to; RDMA-CM itself has queue pair 1. */
 static const char *
-service_of(const smcr_page_t *page, const smcr_rdma_entry_t *flow)
+service_of(const smcr_page_t *page, const smcr_entry_rdma_t *flow)
 {
-    const smcr_flow_cm_entry_t *cm = flow->cm;
+    const smcr_entry_flow_cm_t *cm = flow->cm;
 
-    if (flow->dst_qpn == SMCR_GSI_QPN)
+    if (flow->dst_qpn == SMCR_IB_GSI_QPN)
         return "RDMA-CM";
     if (!cm)
         return "";
     return smcr_page_list(page, ", ",
-                          cm->port == SMCR_UNKNOWN
+                          cm->port == SMCR_FIGURE_UNKNOWN
                               ? ""
                               : smcr_page_text(page, "port %" PRIu64, cm->port),
                           state_of(cm), NULL);
 }
 
 static void
-add_flow(smcr_text_table_t *table, const smcr_rdma_entry_t *flow)
+add_flow(smcr_text_table_t *table, const smcr_entry_rdma_t *flow)
 {
     const smcr_page_t *page = table->page;
 
-    smcr_table_cell(table,
-                    smcr_page_text(page, "%s → %s", queue_pair(page, flow->src, flow->src_qpn),
-                                   queue_pair(page, flow->dst, flow->dst_qpn)));
-    smcr_table_cell(table, smcr_words_number(page->scope, flow->packets));
-    smcr_table_cell(table, smcr_words_size(page->scope, flow->payload_bytes));
-    smcr_table_cell(table, number(page, flow->repeated));
-    smcr_table_cell(table, number(page, smcr_naks_count(&flow->nak)));
-    smcr_table_cell(table, number(page, flow->rnr_nak));
-    smcr_table_cell(table, number(page, flow->ecn.ce));
-    smcr_table_cell(table, service_of(page, flow));
+    smcr_text_table_cell(table,
+                         smcr_page_text(page, "%s → %s", queue_pair(page, flow->src, flow->src_qpn),
+                                        queue_pair(page, flow->dst, flow->dst_qpn)));
+    smcr_text_table_cell(table, smcr_words_number(page->scope, flow->packets));
+    smcr_text_table_cell(table, smcr_words_size(page->scope, flow->payload_bytes));
+    smcr_text_table_cell(table, number(page, flow->repeated));
+    smcr_text_table_cell(table, number(page, smcr_figure_naks_count(&flow->nak)));
+    smcr_text_table_cell(table, number(page, flow->rnr_nak));
+    smcr_text_table_cell(table, number(page, flow->ecn.ce));
+    smcr_text_table_cell(table, service_of(page, flow));
 }
 
 static void
@@ -196,31 +196,31 @@ write_others(const smcr_page_t *page)
     static const char *const headings[] = {
         "flow of another program", "packets", "payload", "again", "NAKs", "RNR NAKs", "CE",
         "service"};
-    const smcr_list_t *flows = &page->report->rdma_flows;
-    smcr_text_table_t table = smcr_table_new(page, "lrrrrrrl");
-    smcr_few_t busiest = {.count = 0};
+    const smcr_figure_list_t *flows = &page->report->rdma_flows;
+    smcr_text_table_t table = smcr_text_table_new(page, "lrrrrrrl");
+    smcr_page_few_t busiest = {.count = 0};
 
     for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_rdma_entry_t *flow = flows->entries[i];
-        if (flow->kind != SMCR_FLOW_SMCR)
-            smcr_few_add(&busiest, flow, smcr_known(flow->packets));
+        const smcr_entry_rdma_t *flow = flows->entries[i];
+        if (flow->kind != SMCR_FIGURE_FLOW_SMCR)
+            smcr_page_few_add(&busiest, flow, smcr_figure_known(flow->packets));
     }
     if (!busiest.count)
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
-        smcr_table_cell(&table, headings[i]);
+        smcr_text_table_cell(&table, headings[i]);
     for (uint32_t i = 0; i < busiest.length; i++)
         add_flow(&table, busiest.entries[i]);
-    smcr_table_write(&table);
+    smcr_text_table_write(&table);
     smcr_page_more(page, busiest.count, " flows with fewer packets");
 }
 
 void
 smcr_text_fabric(const smcr_page_t *page)
 {
-    smcr_rdma_entry_t sum = add_up(page);
+    smcr_entry_rdma_t sum = add_up(page);
 
-    if (!page->report->rdma_flows.length && page->report->capture.smcr_roce == SMCR_YES)
+    if (!page->report->rdma_flows.length && page->report->capture.smcr_roce == SMCR_FIGURE_YES)
         return;
     smcr_page_heading(page, "RDMA on the wire");
     if (!page->report->rdma_flows.length) {

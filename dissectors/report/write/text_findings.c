@@ -14,41 +14,41 @@
 static void
 write_breaches(const smcr_page_t *page)
 {
-    const smcr_list_t *breaches = &page->report->breaches;
-    smcr_text_table_t table = smcr_table_new(page, "rlll");
+    const smcr_figure_list_t *breaches = &page->report->breaches;
+    smcr_text_table_t table = smcr_text_table_new(page, "rlll");
 
     if (!breaches->length)
         return;
     smcr_page_heading(page, "Breaches of RFC 7609 and of formats");
     for (uint32_t i = 0; i < breaches->length && i < SMCR_PAGE_MOST; i++) {
-        const smcr_breach_entry_t *breach = breaches->entries[i];
-        smcr_table_cell(&table, smcr_words_number(page->scope, breach->count));
-        smcr_table_cell(&table, smcr_page_text(page, "smcr.%s", breach->kind));
-        smcr_table_cell(&table, breach->by ? smcr_page_text(page, "by the %s",
-                                                           smcr_role_words[breach->by])
-                                           : "");
-        smcr_table_cell(&table, smcr_page_when(page, &breach->frame));
+        const smcr_entry_breach_t *breach = breaches->entries[i];
+        smcr_text_table_cell(&table, smcr_words_number(page->scope, breach->count));
+        smcr_text_table_cell(&table, smcr_page_text(page, "smcr.%s", breach->kind));
+        smcr_text_table_cell(&table, breach->by ? smcr_page_text(page, "by the %s",
+                                                                smcr_figure_role_words[breach->by])
+                                                : "");
+        smcr_text_table_cell(&table, smcr_page_when(page, &breach->frame));
     }
-    smcr_table_write(&table);
+    smcr_text_table_write(&table);
     smcr_page_more(page, breaches->length, " kinds: Analyze > Expert Information");
 }
 
 static bool
-is_healthy(const smcr_list_t *findings)
+is_healthy(const smcr_figure_list_t *findings)
 {
     for (uint32_t i = 0; i < findings->length; i++) {
-        const smcr_finding_entry_t *finding = findings->entries[i];
-        if (finding->severity != SMCR_CHAT)
+        const smcr_entry_finding_t *finding = findings->entries[i];
+        if (finding->severity != SMCR_FIGURE_CHAT)
             return false;
     }
     return true;
 }
 
 static void
-write_finding(const smcr_page_t *page, uint32_t number, const smcr_finding_entry_t *finding)
+write_finding(const smcr_page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
     const char *mark = smcr_page_text(page, "%2" PRIu32 ". %-5s ", number,
-                                      smcr_severity_words[finding->severity]);
+                                      smcr_figure_severity_words[finding->severity]);
     const char *when = smcr_page_when(page, &finding->frame);
     const char *filter = finding->filter ? smcr_page_text(page, "-Y '%s'", finding->filter) : "";
     const char *both = smcr_page_list(page, "  ", when, filter, NULL);
@@ -66,12 +66,12 @@ write_finding(const smcr_page_t *page, uint32_t number, const smcr_finding_entry
 static void
 write_health(const smcr_page_t *page)
 {
-    const smcr_list_t *findings = &page->report->findings;
-    const smcr_capture_entry_t *capture = &page->report->capture;
+    const smcr_figure_list_t *findings = &page->report->findings;
+    const smcr_entry_capture_t *capture = &page->report->capture;
 
     if (capture->frames && is_healthy(findings))
         smcr_page_line(page, 2, "Nothing is wrong%s, as far as %s.%s",
-                       capture->smcr_roce == SMCR_YES ? "" : " with SMC-R and TCP",
+                       capture->smcr_roce == SMCR_FIGURE_YES ? "" : " with SMC-R and TCP",
                        capture->filter ? "these frames show" : "this capture shows",
                        findings->length ? " But:" : "");
 }
@@ -79,8 +79,8 @@ write_health(const smcr_page_t *page)
 void
 smcr_text_findings(const smcr_page_t *page)
 {
-    const smcr_list_t *findings = &page->report->findings;
-    const smcr_capture_entry_t *capture = &page->report->capture;
+    const smcr_figure_list_t *findings = &page->report->findings;
+    const smcr_entry_capture_t *capture = &page->report->capture;
 
     write_breaches(page);
     smcr_page_heading(page, "Look at");

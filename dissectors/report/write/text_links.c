@@ -14,11 +14,11 @@
 static const char *
 number(const smcr_page_t *page, const char *before, uint64_t value)
 {
-    return value == SMCR_UNKNOWN ? "" : smcr_page_text(page, "%s%" PRIu64, before, value);
+    return value == SMCR_FIGURE_UNKNOWN ? "" : smcr_page_text(page, "%s%" PRIu64, before, value);
 }
 
 static const char *
-peer(const smcr_page_t *page, const char *role, const smcr_peer_entry_t *entry)
+peer(const smcr_page_t *page, const char *role, const smcr_entry_peer_t *entry)
 {
     if (!entry->host_name)
         return "";
@@ -27,7 +27,7 @@ peer(const smcr_page_t *page, const char *role, const smcr_peer_entry_t *entry)
 }
 
 static const char *
-end(const smcr_page_t *page, const smcr_link_group_entry_t *group)
+end(const smcr_page_t *page, const smcr_entry_link_group_t *group)
 {
     if (!group->ended_frame.frame)
         return "";
@@ -35,12 +35,12 @@ end(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 }
 
 static void
-write_group(const smcr_page_t *page, const smcr_link_group_entry_t *group)
+write_group(const smcr_page_t *page, const smcr_entry_link_group_t *group)
 {
     smcr_page_item(page, smcr_page_text(page, "  %-3" PRIu64 " ", group->index),
                    smcr_page_list(page, ", ",
-                                  group->version ? smcr_version_words[group->version] : "",
-                                  group->type ? smcr_group_type_words[group->type]
+                                  group->version ? smcr_figure_version_words[group->version] : "",
+                                  group->type ? smcr_figure_group_type_words[group->type]
                                               : "no active link",
                                   number(page, "VLAN ", group->vlan),
                                   group->eid ? smcr_page_text(page, "EID %s", group->eid) : "",
@@ -51,7 +51,7 @@ write_group(const smcr_page_t *page, const smcr_link_group_entry_t *group)
 }
 
 static const char *
-queue_pair(const smcr_page_t *page, const smcr_queue_pair_entry_t *entry)
+queue_pair(const smcr_page_t *page, const smcr_entry_queue_pair_t *entry)
 {
     return smcr_page_text(page, "%s%s", entry->gid ? entry->gid : "?",
                           number(page, " QP ", entry->qpn));
@@ -59,55 +59,55 @@ queue_pair(const smcr_page_t *page, const smcr_queue_pair_entry_t *entry)
 
 /* One link works, and another one was tried alone: a host has no second device. */
 static bool
-is_single(const smcr_link_group_entry_t *group)
+is_single(const smcr_entry_link_group_t *group)
 {
-    return group->type == SMCR_GROUP_SINGLE && group->links.length == 2;
+    return group->type == SMCR_FIGURE_GROUP_SINGLE && group->links.length == 2;
 }
 
 static const char *
-fate(const smcr_page_t *page, const smcr_link_group_entry_t *group, const smcr_link_entry_t *link)
+fate(const smcr_page_t *page, const smcr_entry_link_group_t *group, const smcr_entry_link_t *link)
 {
     const char *when = "";
 
     if (link->deleted_frame.frame)
         when = smcr_page_text(page, "frame %" PRIu32, link->deleted_frame.frame);
-    if (link->state == SMCR_STATUS_REJECTED && smcr_link_is_unused(link) &&
+    if (link->state == SMCR_FIGURE_STATUS_REJECTED && smcr_words_link_is_unused(link) &&
         is_single(group))
         return "rejected: normal with one device";
-    return smcr_page_list(page, ", ", smcr_link_status_words[link->state],
+    return smcr_page_list(page, ", ", smcr_figure_link_status_words[link->state],
                           link->delete_reason ? link->delete_reason : "", when, NULL);
 }
 
 static void
-add_link(smcr_text_table_t *table, const smcr_link_group_entry_t *group,
-         const smcr_link_entry_t *link)
+add_link(smcr_text_table_t *table, const smcr_entry_link_group_t *group,
+         const smcr_entry_link_t *link)
 {
     const smcr_page_t *page = table->page;
 
-    smcr_table_cell(table, number(page, "link ", link->number));
-    smcr_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, &link->client),
-                                          queue_pair(page, &link->server)));
-    smcr_table_cell(table, number(page, "MTU ", link->mtu_bytes));
-    smcr_table_cell(table, fate(page, group, link));
+    smcr_text_table_cell(table, number(page, "link ", link->number));
+    smcr_text_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, &link->client),
+                                               queue_pair(page, &link->server)));
+    smcr_text_table_cell(table, number(page, "MTU ", link->mtu_bytes));
+    smcr_text_table_cell(table, fate(page, group, link));
 }
 
 static void
-write_links(const smcr_page_t *page, const smcr_link_group_entry_t *group)
+write_links(const smcr_page_t *page, const smcr_entry_link_group_t *group)
 {
-    smcr_text_table_t table = smcr_table_new(page, "llll");
+    smcr_text_table_t table = smcr_text_table_new(page, "llll");
 
     table.indent = LINK_INDENT;
     for (uint32_t i = 0; i < group->links.length && i < SMCR_PAGE_MOST; i++)
         add_link(&table, group, group->links.entries[i]);
-    smcr_table_write(&table);
+    smcr_text_table_write(&table);
     smcr_page_more(page, group->links.length, " links");
 }
 
 static void
-write_failover(const smcr_page_t *page, const smcr_link_group_entry_t *group,
-               const smcr_link_entry_t *link)
+write_failover(const smcr_page_t *page, const smcr_entry_link_group_t *group,
+               const smcr_entry_link_t *link)
 {
-    smcr_failover_t failover = smcr_failover_of(page->report, group, link);
+    smcr_words_failover_t failover = smcr_words_failover_of(page->report, group, link);
 
     smcr_page_line(page, 2, "%s: %s", smcr_words_link(page->scope, group, link),
                    smcr_page_list(page, "; ",
@@ -118,23 +118,23 @@ write_failover(const smcr_page_t *page, const smcr_link_group_entry_t *group,
 
 /* With a filter, that no connection moved means nothing. */
 static bool
-is_failover(const smcr_page_t *page, const smcr_link_entry_t *link)
+is_failover(const smcr_page_t *page, const smcr_entry_link_t *link)
 {
-    bool lost = smcr_link_is_lost(link) && !smcr_link_is_unused(link);
+    bool lost = smcr_words_link_is_lost(link) && !smcr_words_link_is_unused(link);
 
-    return smcr_link_is_left(link) || (lost && !page->report->capture.filter);
+    return smcr_words_link_is_left(link) || (lost && !page->report->capture.filter);
 }
 
 static void
 write_failovers(const smcr_page_t *page)
 {
-    const smcr_list_t *groups = &page->report->link_groups;
+    const smcr_figure_list_t *groups = &page->report->link_groups;
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_link_group_entry_t *group = groups->entries[i];
+        const smcr_entry_link_group_t *group = groups->entries[i];
         for (uint32_t j = 0; j < group->links.length; j++) {
-            const smcr_link_entry_t *link = group->links.entries[j];
+            const smcr_entry_link_t *link = group->links.entries[j];
             if (!is_failover(page, link))
                 continue;
             if (!count)
@@ -149,7 +149,7 @@ write_failovers(const smcr_page_t *page)
 void
 smcr_text_links(const smcr_page_t *page)
 {
-    const smcr_list_t *groups = &page->report->link_groups;
+    const smcr_figure_list_t *groups = &page->report->link_groups;
 
     if (!groups->length)
         return;

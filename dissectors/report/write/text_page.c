@@ -91,7 +91,7 @@ smcr_page_more(const smcr_page_t *page, uint32_t count, const char *hint)
 /* ---- the few that weigh most ---- */
 
 void
-smcr_few_add(smcr_few_t *few, const void *entry, uint64_t weight)
+smcr_page_few_add(smcr_page_few_t *few, const void *entry, uint64_t weight)
 {
     uint32_t place = few->length;
 
@@ -112,7 +112,7 @@ smcr_few_add(smcr_few_t *few, const void *entry, uint64_t weight)
 /* ---- tables ---- */
 
 smcr_text_table_t
-smcr_table_new(const smcr_page_t *page, const char *alignment)
+smcr_text_table_new(const smcr_page_t *page, const char *alignment)
 {
     return (smcr_text_table_t){.page = page,
                           .cells = wmem_array_new(page->scope, sizeof(const char *)),
@@ -122,7 +122,7 @@ smcr_table_new(const smcr_page_t *page, const char *alignment)
 }
 
 void
-smcr_table_cell(smcr_text_table_t *table, const char *cell)
+smcr_text_table_cell(smcr_text_table_t *table, const char *cell)
 {
     const char *text = cell ? cell : "";
 
@@ -239,7 +239,7 @@ widest_of(const smcr_text_table_t *table, const glong *widths)
 }
 
 void
-smcr_table_write(const smcr_text_table_t *table)
+smcr_text_table_write(const smcr_text_table_t *table)
 {
     glong *widths = wmem_alloc_array(table->page->scope, glong, table->columns);
     glong excess = measure(table, widths);
@@ -283,7 +283,7 @@ smcr_page_text(const smcr_page_t *page, const char *format, ...)
 const char *
 smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what)
 {
-    if (!smcr_known(number))
+    if (!smcr_figure_known(number))
         return "";
     return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
 }
@@ -291,7 +291,7 @@ smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what)
 const char *
 smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing)
 {
-    return smcr_known(number) ? smcr_words_things(page->scope, number, thing) : "";
+    return smcr_figure_known(number) ? smcr_words_things(page->scope, number, thing) : "";
 }
 
 const char *
@@ -312,7 +312,7 @@ smcr_page_when(const smcr_page_t *page, const smcr_when_t *when)
 
     if (!when->frame)
         return "";
-    if (first == SMCR_UNKNOWN || when->time < first)
+    if (first == SMCR_FIGURE_UNKNOWN || when->time < first)
         return smcr_page_text(page, "frame %" PRIu32, when->frame);
     time = (when->time - first) / 1000;
     return smcr_page_text(page, "frame %" PRIu32 ", %" PRIu64 ".%06" PRIu64 " s", when->frame,

@@ -16,7 +16,7 @@
 
 typedef struct {
     GString *text;
-    const smcr_report_entry_t *report;
+    const smcr_entry_report_t *report;
     wmem_allocator_t *scope; /* of the page */
 } smcr_page_t;
 
@@ -45,14 +45,14 @@ typedef struct {
 } smcr_text_table_t;
 
 /* A table; each letter of `alignment` is a column, to the left (l) or to the right (r). */
-smcr_text_table_t smcr_table_new(const smcr_page_t *page, const char *alignment);
+smcr_text_table_t smcr_text_table_new(const smcr_page_t *page, const char *alignment);
 
 /* One cell more; the rows are filled from left to right. NULL and "": empty. */
-void smcr_table_cell(smcr_text_table_t *table, const char *cell);
+void smcr_text_table_cell(smcr_text_table_t *table, const char *cell);
 
 /* Writes the rows. Where a row would be too long, the cells of the widest columns go on in further
  * lines. */
-void smcr_table_write(const smcr_text_table_t *table);
+void smcr_text_table_write(const smcr_text_table_t *table);
 
 /* ---- parts of lines ---- */
 
@@ -66,9 +66,9 @@ typedef struct {
     uint64_t weights[SMCR_PAGE_MOST];
     uint32_t length; /* of the arrays */
     uint32_t count;  /* that have been added */
-} smcr_few_t;
+} smcr_page_few_t;
 
-void smcr_few_add(smcr_few_t *few, const void *entry, uint64_t weight);
+void smcr_page_few_add(smcr_page_few_t *few, const void *entry, uint64_t weight);
 
 /* A text of the page. */
 const char *smcr_page_text(const smcr_page_t *page, const char *format, ...) G_GNUC_PRINTF(2, 3);

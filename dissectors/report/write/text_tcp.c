@@ -8,30 +8,30 @@
 #include "text_page.h"
 
 static bool
-uses_ecn(const smcr_tcp_entry_t *flow)
+uses_ecn(const smcr_entry_tcp_t *flow)
 {
-    bool agreed = flow->ecn_initiated == SMCR_YES && flow->ecn_accepted == SMCR_YES;
+    bool agreed = flow->ecn_initiated == SMCR_FIGURE_YES && flow->ecn_accepted == SMCR_FIGURE_YES;
 
     return agreed || flow->up.ce || flow->down.ce || flow->up.sce || flow->down.sce;
 }
 
 static void
-add_up(const smcr_page_t *page, smcr_tcp_way_entry_t *sum, uint32_t *users)
+add_up(const smcr_page_t *page, smcr_entry_tcp_direction_t *sum, uint32_t *users)
 {
-    const smcr_list_t *flows = &page->report->tcp_flows;
+    const smcr_figure_list_t *flows = &page->report->tcp_flows;
 
     for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_tcp_entry_t *flow = flows->entries[i];
+        const smcr_entry_tcp_t *flow = flows->entries[i];
         if (!uses_ecn(flow))
             continue;
         (*users)++;
-        smcr_entry_join(sum, &flow->up, &smcr_tcp_way_description, page->scope);
-        smcr_entry_join(sum, &flow->down, &smcr_tcp_way_description, page->scope);
+        smcr_entry_join(sum, &flow->up, &smcr_entry_tcp_direction_description, page->scope);
+        smcr_entry_join(sum, &flow->down, &smcr_entry_tcp_direction_description, page->scope);
     }
 }
 
 static void
-write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
+write_marks(const smcr_page_t *page, const smcr_entry_tcp_direction_t *sum)
 {
     smcr_page_line(
         page, 2, "%s; %s", smcr_words_things(page->scope, sum->data_segments, "data segment"),
@@ -46,7 +46,7 @@ write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
             : "no marks");
     if (sum->rtt_s.count)
         smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));
-    if (smcr_known(sum->repeated_segments))
+    if (smcr_figure_known(sum->repeated_segments))
         smcr_page_line(page, 2, "sent again: %s",
                        smcr_words_things(page->scope, sum->repeated_segments, "segment"));
 }
@@ -54,7 +54,7 @@ write_marks(const smcr_page_t *page, const smcr_tcp_way_entry_t *sum)
 void
 smcr_text_tcp(const smcr_page_t *page)
 {
-    smcr_tcp_way_entry_t sum = {0};
+    smcr_entry_tcp_direction_t sum = {0};
     uint32_t users = 0;
 
     add_up(page, &sum, &users);

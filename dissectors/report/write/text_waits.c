@@ -10,40 +10,43 @@
 #include "text_page.h"
 
 typedef struct {
-    const smcr_connection_entry_t *conn;
-    const smcr_conn_way_entry_t *way;
+    const smcr_entry_connection_t *conn;
+    const smcr_entry_conn_direction_t *direction;
     bool to_server;
     uint64_t waited; /* nanoseconds */
-} way_t;
+} direction_t;
 
-static way_t
-way_of(const smcr_connection_entry_t *conn, bool to_server)
+static direction_t
+direction_of(const smcr_entry_connection_t *conn, bool to_server)
 {
-    const smcr_conn_way_entry_t *way =
+    const smcr_entry_conn_direction_t *direction =
         to_server ? &conn->client_to_server : &conn->server_to_client;
 
-    return (way_t){conn, way, to_server,
-                   MAX(smcr_known(way->blocked_s), smcr_known(way->window_full_s))};
+    return (direction_t){
+        conn, direction, to_server,
+        MAX(smcr_figure_known(direction->blocked_s), smcr_figure_known(direction->window_full_s))};
 }
 
 static bool
-has_waited(const way_t *way)
+has_waited(const direction_t *direction)
 {
-    return smcr_known(way->way->blocked_count) || smcr_known(way->way->window_full_count);
+    return smcr_figure_known(direction->direction->blocked_count) ||
+           smcr_figure_known(direction->direction->window_full_count);
 }
 
 /* The directions that waited longest. */
-static smcr_few_t
+static smcr_page_few_t
 find_worst(const smcr_page_t *page)
 {
-    const smcr_list_t *conns = &page->report->connections;
-    smcr_few_t worst = {.count = 0};
+    const smcr_figure_list_t *conns = &page->report->connections;
+    smcr_page_few_t worst = {.count = 0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
-            way_t way = way_of(conns->entries[i], to_server);
-            if (has_waited(&way))
-                smcr_few_add(&worst, wmem_memdup(page->scope, &way, sizeof way), way.waited);
+            direction_t direction = direction_of(conns->entries[i], to_server);
+            if (has_waited(&direction))
+                smcr_page_few_add(&worst, wmem_memdup(page->scope, &direction, sizeof direction),
+                                  direction.waited);
         }
     }
     return worst;
@@ -52,24 +55,27 @@ find_worst(const smcr_page_t *page)
 static const char *
 time_and_count(const smcr_page_t *page, uint64_t count, uint64_t time)
 {
-    if (!smcr_known(count))
+    if (!smcr_figure_known(count))
         return "-";
-    if (!smcr_known(time)) /* the end of none is known */
+    if (!smcr_figure_known(time)) /* the end of none is known */
         return smcr_page_text(page, "(%s×)", smcr_words_number(page->scope, count));
-    return smcr_page_text(page, "%s (%s×)", smcr_words_duration(page->scope, smcr_known(time)),
+    return smcr_page_text(page, "%s (%s×)",
+                          smcr_words_duration(page->scope, smcr_figure_known(time)),
                           smcr_words_number(page->scope, count));
 }
 
 static void
-add_way(smcr_text_table_t *table, const way_t *way)
+add_direction(smcr_text_table_t *table, const direction_t *direction)
 {
     const smcr_page_t *page = table->page;
 
-    smcr_table_cell(table, smcr_words_way(page->scope, way->conn, way->to_server));
-    smcr_table_cell(table, time_and_count(page, way->way->blocked_count, way->way->blocked_s));
-    smcr_table_cell(table,
-                    time_and_count(page, way->way->window_full_count, way->way->window_full_s));
-    smcr_table_cell(table, smcr_page_spread(page, &way->way->read_time_s));
+    smcr_text_table_cell(table,
+                         smcr_words_direction(page->scope, direction->conn, direction->to_server));
+    smcr_text_table_cell(table, time_and_count(page, direction->direction->blocked_count,
+                                               direction->direction->blocked_s));
+    smcr_text_table_cell(table, time_and_count(page, direction->direction->window_full_count,
+                                               direction->direction->window_full_s));
+    smcr_text_table_cell(table, smcr_page_spread(page, &direction->direction->read_time_s));
 }
 
 static void
@@ -77,29 +83,31 @@ write_worst(const smcr_page_t *page)
 {
     static const char *const headings[] = {"writer → reader", "writer blocked", "window full",
                                            "data read after"};
-    smcr_few_t worst = find_worst(page);
-    smcr_text_table_t table = smcr_table_new(page, "lrrl");
+    smcr_page_few_t worst = find_worst(page);
+    smcr_text_table_t table = smcr_text_table_new(page, "lrrl");
 
     if (!worst.count)
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
-        smcr_table_cell(&table, headings[i]);
+        smcr_text_table_cell(&table, headings[i]);
     for (uint32_t i = 0; i < worst.length; i++)
-        add_way(&table, worst.entries[i]);
-    smcr_table_write(&table);
+        add_direction(&table, worst.entries[i]);
+    smcr_text_table_write(&table);
     smcr_page_more(page, worst.count, " directions that waited less");
 }
 
 static void
-join(const smcr_page_t *page, smcr_conn_way_entry_t *sum)
+join(const smcr_page_t *page, smcr_entry_conn_direction_t *sum)
 {
-    const smcr_list_t *conns = &page->report->connections;
+    const smcr_figure_list_t *conns = &page->report->connections;
 
     memset(sum, 0, sizeof *sum);
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
-        smcr_entry_join(sum, &conn->client_to_server, &smcr_conn_way_description, page->scope);
-        smcr_entry_join(sum, &conn->server_to_client, &smcr_conn_way_description, page->scope);
+        const smcr_entry_connection_t *conn = conns->entries[i];
+        smcr_entry_join(sum, &conn->client_to_server, &smcr_entry_conn_direction_description,
+                        page->scope);
+        smcr_entry_join(sum, &conn->server_to_client, &smcr_entry_conn_direction_description,
+                        page->scope);
     }
 }
 
@@ -107,11 +115,11 @@ join(const smcr_page_t *page, smcr_conn_way_entry_t *sum)
 static uint64_t
 count_read(const smcr_page_t *page)
 {
-    const smcr_list_t *conns = &page->report->connections;
+    const smcr_figure_list_t *conns = &page->report->connections;
     uint64_t count = 0;
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_connection_entry_t *conn = conns->entries[i];
+        const smcr_entry_connection_t *conn = conns->entries[i];
         count += conn->client_to_server.read_time_s.count != 0;
         count += conn->server_to_client.read_time_s.count != 0;
     }
@@ -120,11 +128,11 @@ count_read(const smcr_page_t *page)
 
 /* Nobody knows which transmission of a WRITE it is that an acknowledgement answers. */
 static const char *
-of_how_many(const smcr_page_t *page, const smcr_conn_way_entry_t *sum)
+of_how_many(const smcr_page_t *page, const smcr_entry_conn_direction_t *sum)
 {
-    uint64_t measured = sum->ack_time_s.count, writes = smcr_known(sum->writes);
+    uint64_t measured = sum->ack_time_s.count, writes = smcr_figure_known(sum->writes);
 
-    if (measured >= writes || !smcr_known(sum->repeated_packets))
+    if (measured >= writes || !smcr_figure_known(sum->repeated_packets))
         return "";
     return smcr_page_text(page, " (%s of %s; without those sent again)",
                           smcr_words_number(page->scope, measured),
@@ -134,14 +142,14 @@ of_how_many(const smcr_page_t *page, const smcr_conn_way_entry_t *sum)
 void
 smcr_text_waits(const smcr_page_t *page)
 {
-    smcr_conn_way_entry_t sum;
+    smcr_entry_conn_direction_t sum;
     const char *acks, *reads;
     bool waited;
 
     join(page, &sum);
     acks = smcr_page_spread(page, &sum.ack_time_s);
     reads = smcr_page_spread(page, &sum.read_time_s);
-    waited = smcr_known(sum.blocked_count) || smcr_known(sum.window_full_count);
+    waited = smcr_figure_known(sum.blocked_count) || smcr_figure_known(sum.window_full_count);
     if (!*acks && !*reads && !waited)
         return;
     smcr_page_heading(page, "Who waited for whom");

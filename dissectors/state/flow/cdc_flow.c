@@ -91,14 +91,14 @@ learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     if (!write->late || after != arrival->psn || cdc->prod.count < write->length)
         return;
     uint64_t base = write->va - (cdc->prod.count - write->length);
-    if (base & SMCR_PAGE_MASK)
+    if (base & SMCR_WIRE_PAGE_MASK)
         return;
     side->rmb = smcr_rmb_renew(state, qp, write->rkey, base);
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     write->late->conn = conn;
-    smcr_conn_see(conn, qp->side, cdc->prod.count);
-    smcr_conn_see(conn, !qp->side, cdc->cons.count);
+    smcr_conn_learn_eyecatcher_base(conn, qp->side, cdc->prod.count);
+    smcr_conn_learn_eyecatcher_base(conn, !qp->side, cdc->cons.count);
     if (cdc->prod.wrap != 0 || side->in.known || !smcr_conn_has_base(conn, qp->side))
         return; /* how often it has wrapped before is not known for sure */
     uint32_t data = conn->lgr->base[qp->side];
@@ -146,13 +146,13 @@ conn_of_old(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 }
 
 smcr_conn_t *
-smcr_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, cdc->token);
-    smcr_fate_t fate = arrival->record->fate;
+    smcr_flow_fate_t fate = arrival->record->fate;
 
-    if (fate == SMCR_FATE_DROP || fate == SMCR_FATE_TOO_LATE)
+    if (fate == SMCR_FLOW_FATE_DROP || fate == SMCR_FLOW_FATE_TOO_LATE)
         return conn_of_old(arrival, conn);
     return conn && !is_over(arrival, conn, cdc) ? conn : late_conn(arrival, cdc);
 }
@@ -211,16 +211,17 @@ take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
 }
 
 /* Starts to track when the message is acknowledged. */
-static smcr_told_t *
+static smcr_link_sent_message_t *
 tell(const smcr_arrival_t *arrival)
 {
-    smcr_told_t *told = smcr_state_alloc0(arrival->state, sizeof *told);
+    smcr_link_sent_message_t *sent_message =
+        smcr_state_alloc0(arrival->state, sizeof *sent_message);
 
-    told->sent = arrival->when.time;
+    sent_message->sent = arrival->when.time;
     if (arrival->roce)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                         &told->acked);
-    return told;
+                         &sent_message->acked);
+    return sent_message;
 }
 
 static void
@@ -245,7 +246,7 @@ check_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_strea
 {
     if (!in || !in->announced || in->consumed <= in->announced)
         return;
-    const smcr_goal_t *goal = smcr_window_goal(arrival, in, true, in->consumed);
+    const smcr_stream_cursor_deadline_t *goal = smcr_window_goal(arrival, in, true, in->consumed);
     if (!smcr_rules_consumer(arrival, conn, goal))
         smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
 }
@@ -255,7 +256,7 @@ static bool
 all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
 {
     if (!reader->cdc_frame) /* nothing but an eyecatcher has been written */
-        return writer->prod.wrap == 0 && writer->prod.count <= SMCR_EYECATCHER_LENGTH;
+        return writer->prod.wrap == 0 && writer->prod.count <= SMCR_WIRE_EYECATCHER_LENGTH;
     return writer->prod.wrap == reader->cons.wrap && writer->prod.count == reader->cons.count;
 }
 
@@ -266,13 +267,13 @@ take_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_s
             const smcr_cdc_t *cdc)
 {
     if (peer->update) {
-        smcr_exchange_close(arrival, peer->update);
+        smcr_state_exchange_close(arrival, peer->update);
         peer->update = NULL;
     }
     if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || all_read(sender, peer))
         return;
     if (!sender->update)
-        sender->update = smcr_exchange_open(arrival);
+        sender->update = smcr_state_exchange_open(arrival);
     arrival->record->asks = sender->update;
 }
 
@@ -306,9 +307,9 @@ typedef struct {
     bool follows; /* the capture has the message before this one */
     bool current; /* it has all of the peer's so far */
     bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
-} known_t;
+} cursor_basis_t;
 
-static known_t
+static cursor_basis_t
 what_is_known(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
@@ -316,7 +317,7 @@ what_is_known(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr
     const smcr_point_t *last = receiver->heard.qp ? &receiver->heard : &receiver->since;
     bool first = cdc->seq == 1 && conn->side[arrival->qp->side].since.qp && sender->announced.qp;
 
-    return (known_t){
+    return (cursor_basis_t){
         .follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first,
         .current = smcr_conn_is_current(conn, !arrival->qp->side),
         .placed = last->qp == arrival->qp && arrival->qp->unplaced_psn <= last->psn,
@@ -326,9 +327,9 @@ what_is_known(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr
 /* What was written is announced: the numbers begin the view of the message. */
 static void
 announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
-         int64_t len, int64_t read, known_t known)
+         int64_t len, int64_t read, cursor_basis_t known)
 {
-    smcr_cdc_view_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
+    smcr_record_cdc_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
 
     arrival->record->view = view;
     view->has_len = known.follows;
@@ -343,13 +344,13 @@ announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc
 
 /* Completes the view with how the streams are now. */
 static void
-summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_cdc_view_t *view)
+summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {
     const smcr_stream_t *out = streams->out, *in = streams->in;
 
     view->offered = view->has_unread && in && smcr_ring_room(&in->ring)
                         ? (uint32_t)smcr_stream_free(in)
-                        : SMCR_NOT_KNOWN;
+                        : SMCR_RECORD_NOT_KNOWN;
     view->announced = out->announced;
     view->has_consumed = in != NULL;
     view->consumed = in ? in->consumed : 0;
@@ -380,12 +381,13 @@ note_located(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 
 /* Bytes announced and read. */
 static void
-take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc, known_t known)
+take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+             cursor_basis_t known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     streams_t streams = streams_of(arrival, conn, cdc);
     smcr_stream_t *out = streams.out, *in = streams.in;
-    smcr_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false};
+    smcr_window_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false};
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
@@ -417,7 +419,7 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
 /* ---- the message ---- */
 
 void
-smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[!qp->side];
@@ -430,7 +432,7 @@ smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_
     take_link(arrival, conn, validation);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
     smcr_orphan_confirm(arrival, conn);
-    known_t known = what_is_known(arrival, conn, cdc);
+    cursor_basis_t known = what_is_known(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
     smcr_rules_cdc(arrival, conn, cdc);

@@ -10,9 +10,9 @@
 #include "state/model/record.h"
 
 /* The connection that the message names by its token; a new one where none is known. */
-smcr_conn_t *smcr_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+smcr_conn_t *smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
 /* The receiver has taken the message in. */
-void smcr_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
+void smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
 
 #endif /* SMCR_STATE_FLOW_CDC_FLOW_H */

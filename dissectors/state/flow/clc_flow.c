@@ -17,10 +17,10 @@
 #include "wire/wire.h"
 
 
-static smcr_qp_key_t
+static smcr_ib_qp_key_t
 key_from(const smcr_clc_accept_t *accept)
 {
-    smcr_qp_key_t key;
+    smcr_ib_qp_key_t key;
 
     memset(&key, 0, sizeof key); /* it is compared as a whole nowhere, but copied */
     memcpy(key.gid, accept->gid, SMCR_GID_LENGTH);
@@ -30,7 +30,7 @@ key_from(const smcr_clc_accept_t *accept)
 
 /* A link group with one link; the queue pair of `side` is known. */
 static smcr_qp_t *
-new_group(smcr_state_t *state, const smcr_qp_key_t *key, int side)
+new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
 {
     smcr_lgr_t *lgr = smcr_lgr_new(state);
     smcr_link_t *link = smcr_link_new(state, lgr);
@@ -67,17 +67,17 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     smcr_rules_announced(arrival, conn, qp, accept);
     smcr_rules_vlan(arrival, qp);
     smcr_conn_join(conn, lgr);
-    memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_PEER_ID_LENGTH);
+    memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     if (conn->first_contact) {
-        lgr->release = (uint8_t)smcr_bits(accept->os_release, SMCR_MASK_RELEASE);
-        lgr->version = (uint8_t)smcr_bits(conn->accept_flags, SMCR_MASK_VERSION);
+        lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
+        lgr->version = (uint8_t)smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
         lgr->terms = conn->terms;
     }
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
-        qp->mtu = smcr_bits(accept->sizes, SMCR_MASK_MTU);
+        qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
     if (conn->first_contact)
         smcr_qp_set_mac(qp, accept->mac);
-    side->size = smcr_buffer_size_bytes(smcr_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;
     side->since = side->sure = side->located = smcr_point_now(qp);
     side->announced = smcr_point_now(smcr_qp_peer(qp));
@@ -99,14 +99,14 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
 /* The queue pair, of a link whose server (or client) it is. A queue pair of a link that is
  * gone, or of the other role, has been set up again and the capture lacks how: NULL. */
 static smcr_qp_t *
-qp_of_role(const smcr_state_t *state, const smcr_qp_key_t *key, bool server)
+qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server)
 {
     smcr_qp_t *qp = smcr_qp_find(state, key);
 
     if (!qp || qp->link->state == SMCR_LINK_DELETED || qp->link->state == SMCR_LINK_REJECTED)
         return NULL;
     int known = qp->link->lgr->server;
-    return known == SMCR_SIDE_UNKNOWN || (known == qp->side) == server ? qp : NULL;
+    return known == SMCR_LGR_SIDE_UNKNOWN || (known == qp->side) == server ? qp : NULL;
 }
 
 static bool
@@ -127,7 +127,7 @@ learn_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 static smcr_qp_t *
 server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    smcr_qp_key_t key = key_from(&clc->u.accept);
+    smcr_ib_qp_key_t key = key_from(&clc->u.accept);
     smcr_qp_t *qp = qp_of_role(arrival->state, &key, true);
 
     if (conn->first_contact || !qp)
@@ -155,7 +155,7 @@ take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *
     smcr_rules_subnet(arrival, conn, clc);
     smcr_qp_t *qp = server_qp(arrival, conn, clc);
     smcr_lgr_t *lgr = qp->link->lgr;
-    if (lgr->server == SMCR_SIDE_UNKNOWN)
+    if (lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         lgr->server = qp->side;
     smcr_lgr_prove(arrival->state, lgr);
     smcr_rules_joined(arrival, lgr);
@@ -170,7 +170,7 @@ static smcr_qp_t *
 client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 {
     smcr_state_t *state = arrival->state;
-    smcr_qp_key_t key = key_from(&clc->u.accept);
+    smcr_ib_qp_key_t key = key_from(&clc->u.accept);
     smcr_qp_t *qp = qp_of_role(state, &key, false);
 
     if (!qp || (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT))
@@ -183,7 +183,7 @@ client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 static smcr_qp_t *
 client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    smcr_qp_key_t from = key_from(&clc->u.accept), *key = &from;
+    smcr_ib_qp_key_t from = key_from(&clc->u.accept), *key = &from;
     smcr_state_t *state = arrival->state;
 
     if (!conn->accept_frame) {
@@ -216,7 +216,7 @@ take_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
     if (!qp)
         return;
     smcr_lgr_t *lgr = qp->link->lgr;
-    if (lgr->server == SMCR_SIDE_UNKNOWN)
+    if (lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         lgr->server = !qp->side;
     smcr_lgr_prove(arrival->state, lgr);
     learn_side(arrival, conn, qp, &clc->u.accept);
@@ -232,7 +232,7 @@ take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t
 
     conn->proposal_frame = arrival->when.frame;
     if (clc->complete)
-        memcpy(conn->proposed_id, proposal->peer_id, SMCR_PEER_ID_LENGTH);
+        memcpy(conn->proposed_id, proposal->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     conn->has_subnet = clc->complete && proposal->has_ip_area;
     memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
     conn->subnet_length = proposal->subnet_length;
@@ -248,7 +248,7 @@ take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);
-    smcr_fallback_declined(arrival, conn, clc);
+    smcr_state_declined(arrival, conn, clc);
 }
 
 /* Whether a message of this type is the next step after one of type `asked`. */
@@ -271,12 +271,12 @@ take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
         return;
     if (conn->clc_step && conn->clc_from_server != from_server &&
         is_next_step(type, conn->clc_asked)) {
-        smcr_exchange_close(arrival, conn->clc_step);
-        conn->clc_step->step = smcr_clc_step(conn->clc_asked, type);
+        smcr_state_exchange_close(arrival, conn->clc_step);
+        conn->clc_step->step = smcr_wire_clc_step(conn->clc_asked, type);
     }
     conn->clc_step = NULL;
     if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
-        conn->clc_step = arrival->record->asks = smcr_exchange_open(arrival);
+        conn->clc_step = arrival->record->asks = smcr_state_exchange_open(arrival);
     conn->clc_asked = type;
     conn->clc_from_server = from_server;
 }

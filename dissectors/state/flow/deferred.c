@@ -33,7 +33,7 @@ insert(wmem_list_t *list, smcr_deferred_t *deferred)
 static void
 copy_message(wmem_allocator_t *scope, smcr_deferred_t *deferred)
 {
-    smcr_content_t *content = &deferred->content;
+    smcr_deferred_content_t *content = &deferred->content;
 
     if (content->cdc) {
         deferred->copy.cdc = *content->cdc;
@@ -48,7 +48,7 @@ copy_message(wmem_allocator_t *scope, smcr_deferred_t *deferred)
 }
 
 void
-smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_content_t *content)
+smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
 {
     wmem_allocator_t *scope = arrival->state->scope;
     smcr_qp_t *qp = arrival->qp;

@@ -17,11 +17,11 @@ typedef struct {
     smcr_place_t *place;
     smcr_conn_t *conn; /* of `cdc` or `place` */
     bool requested;    /* `llc` is a response, and the capture has its request */
-} smcr_content_t;
+} smcr_deferred_content_t;
 
 /* That, and with which packet it came. */
 typedef struct {
-    smcr_content_t content; /* its message is the copy below */
+    smcr_deferred_content_t content; /* its message is the copy below */
     smcr_psn_t psn;
     smcr_when_t when, sent; /* as in smcr_arrival_t */
     union {
@@ -31,7 +31,7 @@ typedef struct {
 } smcr_deferred_t;
 
 /* Keeps what arrives behind a gap. */
-void smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_content_t *content);
+void smcr_deferred_add(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content);
 
 /* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
  * when there is none. The caller frees it. */

@@ -14,7 +14,7 @@
 #define WAIT 5 /* seconds: the longest time that Linux waits (smc_llc.h) */
 
 smcr_exchange_t *
-smcr_exchange_open(const smcr_arrival_t *arrival)
+smcr_state_exchange_open(const smcr_arrival_t *arrival)
 {
     smcr_exchange_t *exchange = smcr_state_alloc0(arrival->state, sizeof(smcr_exchange_t));
 
@@ -24,7 +24,7 @@ smcr_exchange_open(const smcr_arrival_t *arrival)
 }
 
 void
-smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange)
+smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange)
 {
     exchange->response_frame = arrival->when.frame;
     exchange->response_time = arrival->when.time;
@@ -34,7 +34,7 @@ smcr_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange)
 /* Whether what arrives can be nothing but the answer to the request: no packet of its sender is
  * absent since, so the capture has its first answer. */
 static bool
-is_first_answer(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
+is_first_answer(const smcr_arrival_t *arrival, const smcr_rules_request_t *request)
 {
     const smcr_qp_t *qp = arrival->qp;
 
@@ -50,7 +50,7 @@ is_first_answer(const smcr_arrival_t *arrival, const smcr_llc_request_t *request
 static bool
 is_given_up(uint64_t now, uint64_t time)
 {
-    return now > time + WAIT * SMCR_SECOND;
+    return now > time + WAIT * SMCR_TIME_SECOND;
 }
 
 typedef struct {
@@ -62,7 +62,7 @@ typedef struct {
 } wanted_t;
 
 static bool
-fits(const smcr_llc_request_t *request, const wanted_t *wanted)
+fits(const smcr_rules_request_t *request, const wanted_t *wanted)
 {
     return request->type == wanted->type && request->requester == wanted->requester &&
            (!wanted->key || request->key == *wanted->key) &&
@@ -71,14 +71,14 @@ fits(const smcr_llc_request_t *request, const wanted_t *wanted)
 }
 
 /* The last open exchange that is wanted, NULL: there is none. `*count` is how many there are. */
-static smcr_llc_request_t *
+static smcr_rules_request_t *
 find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
 {
-    smcr_llc_request_t *found = NULL;
+    smcr_rules_request_t *found = NULL;
 
     *count = 0;
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at; at = wmem_list_frame_prev(at)) {
-        smcr_llc_request_t *request = wmem_list_frame_data(at);
+        smcr_rules_request_t *request = wmem_list_frame_data(at);
         if (!fits(request, wanted))
             continue;
         found = found ? found : request;
@@ -90,14 +90,14 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
 /* What the message answers; NULL when that is not known for sure. A host begins no exchange before
  * the one before it is over. So requests that are open side by side are told apart by their link;
  * but where they have waited for too long, the last one counts. */
-static smcr_llc_request_t *
-find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t type,
+static smcr_rules_request_t *
+find_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, uint8_t type,
               const uint32_t *key, bool same_link)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     wanted_t wanted = {type, !topic->side, key, arrival->qp, arrival->when.time};
     unsigned count;
-    smcr_llc_request_t *request = find(lgr, &wanted, &count);
+    smcr_rules_request_t *request = find(lgr, &wanted, &count);
 
     if (count == 0 && !same_link) {
         wanted.qp = NULL;
@@ -112,7 +112,7 @@ find_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic, uint8_t 
 }
 
 static void
-keep_last(wmem_list_t *list, smcr_llc_request_t *request, unsigned count)
+keep_last(wmem_list_t *list, smcr_rules_request_t *request, unsigned count)
 {
     wmem_list_append(list, request);
     if (wmem_list_count(list) > count)
@@ -120,13 +120,13 @@ keep_last(wmem_list_t *list, smcr_llc_request_t *request, unsigned count)
 }
 
 static void
-answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, smcr_llc_request_t *request,
-       bool by_response)
+answer(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+       smcr_rules_request_t *request, bool by_response)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
 
-    smcr_exchange_close(arrival, &request->exchange);
-    request->exchange.step = smcr_llc_step(request->exchange.llc_type, by_response);
+    smcr_state_exchange_close(arrival, &request->exchange);
+    request->exchange.step = smcr_wire_llc_step(request->exchange.llc_type, by_response);
     request->rejected = topic->rejects;
     if (request->type != SMCR_LLC_ADD_LINK || request->rejected)
         smcr_rules_ended(arrival, request);
@@ -137,10 +137,10 @@ answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic, smcr_llc_reques
 /* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
  * the exchange itself. */
 static void
-answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+answer_client(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_llc_request_t *asked = NULL;
+    smcr_rules_request_t *asked = NULL;
 
     if (lgr->server != topic->side)
         return;
@@ -160,7 +160,7 @@ answer_client(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 /* Whether the message that arrives crosses the open request: its sender had not seen that when it
  * sent. */
 static bool
-crosses(const smcr_arrival_t *arrival, const smcr_llc_request_t *open)
+crosses(const smcr_arrival_t *arrival, const smcr_rules_request_t *open)
 {
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind != 0;
 }
@@ -168,7 +168,7 @@ crosses(const smcr_arrival_t *arrival, const smcr_llc_request_t *open)
 /* A client's wish that crosses with the server's request for the very same thing: the request is
  * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
 static bool
-crosses_server(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+crosses_server(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool wants_link = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_REQ_ADD_LINK;
@@ -180,7 +180,7 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
         .requester = lgr->server,
     };
     unsigned count;
-    const smcr_llc_request_t *open = find(lgr, &wanted, &count);
+    const smcr_rules_request_t *open = find(lgr, &wanted, &count);
     if (!open || !crosses(arrival, open))
         return false;
     smcr_event_add(arrival, SMCR_EVENT_COLLISION,
@@ -203,13 +203,13 @@ changes_rkeys(uint8_t type)
 
 /* RKeys must not change while links do, nor the other way round (3.5.5.3). */
 static void
-note_collision(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+note_collision(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
          at = wmem_list_frame_next(at)) {
-        const smcr_llc_request_t *open = wmem_list_frame_data(at);
+        const smcr_rules_request_t *open = wmem_list_frame_data(at);
         bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
                        (changes_rkeys(topic->type) && changes_links(open->type));
         bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
@@ -224,11 +224,11 @@ note_collision(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* Linux answers a server's DELETE LINK for all links with one of its own, not with a response. */
 static bool
-answers_deletion(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+answers_deletion(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool client = lgr->server == !topic->side;
-    smcr_llc_request_t *asked = client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
+    smcr_rules_request_t *asked = client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
                            ? find_answered(arrival, topic, topic->type, &topic->key, false)
                            : NULL;
 
@@ -241,12 +241,13 @@ answers_deletion(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* `link` has to carry the request; NULL: any may. Returns what tells whether it has come. */
 static const bool *
-note_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smcr_link_t *link)
+note_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+             const smcr_link_t *link)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
     bool *came = smcr_state_alloc0(arrival->state, sizeof *came);
 
-    lgr->unasked[lgr->unasked_count++ % G_N_ELEMENTS(lgr->unasked)] = (smcr_unasked_t){
+    lgr->unasked[lgr->unasked_count++ % G_N_ELEMENTS(lgr->unasked)] = (smcr_lgr_unasked_t){
         .is_open = true,
         .time = arrival->when.time,
         .type = topic->type,
@@ -261,22 +262,22 @@ note_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smc
 /* The request comes right behind the response: the capture may have the two in the wrong order, and
  * the response not repeat what it should. */
 static void
-note_disorder(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-              const smcr_unasked_t *unasked)
+note_disorder(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+              const smcr_lgr_unasked_t *unasked)
 {
     if (unasked->came && unasked->type == topic->type && unasked->requester == topic->side &&
-        arrival->when.time < unasked->time + SMCR_SECOND / 1000)
+        arrival->when.time < unasked->time + SMCR_TIME_SECOND / 1000)
         *unasked->came = true;
 }
 
 /* Whether the response may have come before the request, in the capture. */
 static bool
-came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+came_before(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
-        smcr_unasked_t *unasked = &lgr->unasked[i];
+        smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
         bool stale = is_given_up(arrival->when.time, unasked->time);
         note_disorder(arrival, topic, unasked);
         if (!unasked->is_open || stale || unasked->type != topic->type ||
@@ -297,7 +298,7 @@ came_before(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 /* Nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
  * server to do what the client asks for, a link (3.5.4, 3.5.5.3). */
 static bool
-needs_no_response(const smcr_topic_t *topic)
+needs_no_response(const smcr_rules_topic_t *topic)
 {
     bool by_client = topic->link->lgr->server == !topic->side;
 
@@ -306,16 +307,16 @@ needs_no_response(const smcr_topic_t *topic)
 }
 
 void
-smcr_exchange_end(const smcr_lgr_t *lgr)
+smcr_state_exchange_end(const smcr_lgr_t *lgr)
 {
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
-        smcr_llc_request_t *request = wmem_list_frame_data(at);
+        smcr_rules_request_t *request = wmem_list_frame_data(at);
         request->exchange.is_optional = true;
     }
 }
 
 void
-smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     if (crosses_server(arrival, topic) || came_before(arrival, topic) ||
         answers_deletion(arrival, topic))
@@ -324,8 +325,8 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     note_collision(arrival, topic);
     smcr_rules_overlap(arrival, topic);
 
-    smcr_llc_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
-    *request = (smcr_llc_request_t){
+    smcr_rules_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
+    *request = (smcr_rules_request_t){
         .exchange = {.request_frame = arrival->when.frame,
                      .request_time = arrival->when.time,
                      .llc_type = topic->llc_type},
@@ -337,7 +338,7 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     };
     request->exchange.is_optional = needs_no_response(topic);
     arrival->record->asks = &request->exchange;
-    if (arrival->record->fate == SMCR_FATE_TAKE)
+    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
     keep_last(topic->link->lgr->pending, request, PENDING_MAX);
@@ -348,14 +349,14 @@ smcr_exchange_request(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* The last request whose answer the message repeats; NULL: there is none, or the capture
  * lacks a packet of the requester since, which may be another request. */
-static const smcr_llc_request_t *
-find_answered_before(const smcr_topic_t *topic)
+static const smcr_rules_request_t *
+find_answered_before(const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
 
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->answered); at; at = wmem_list_frame_prev(at)) {
-        const smcr_llc_request_t *request = wmem_list_frame_data(at);
+        const smcr_rules_request_t *request = wmem_list_frame_data(at);
         if (fits(request, &wanted))
             return smcr_point_holds(&request->asked) ? request : NULL;
     }
@@ -365,9 +366,9 @@ find_answered_before(const smcr_topic_t *topic)
 /* A peer that has accepted ADD LINK, and then rejects it, takes that back. Of other messages nobody
  * knows whether they answer again, or answer a request that the capture lacks. */
 static bool
-is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+is_second_answer(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
-    const smcr_llc_request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
+    const smcr_rules_request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
 
     if (!before || before->rejected)
         return false;
@@ -375,8 +376,8 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
     again->request_frame = before->exchange.request_frame;
     again->request_time = before->exchange.request_time;
     again->llc_type = before->exchange.llc_type;
-    again->step = smcr_llc_step(again->llc_type, true);
-    smcr_exchange_close(arrival, again);
+    again->step = smcr_wire_llc_step(again->llc_type, true);
+    smcr_state_exchange_close(arrival, again);
     smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
                    "Second answer to frame %u: takes back the acceptance in frame %u",
                    before->exchange.request_frame, before->exchange.response_frame);
@@ -387,13 +388,13 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* The response may be that of any of these: nobody will know. */
 static void
-give_up(const smcr_topic_t *topic)
+give_up(const smcr_rules_topic_t *topic)
 {
     wmem_list_t *pending = topic->link->lgr->pending;
     wanted_t wanted = {.type = topic->type, .requester = !topic->side};
 
     for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
-        smcr_llc_request_t *request = wmem_list_frame_data(at);
+        smcr_rules_request_t *request = wmem_list_frame_data(at);
         next = wmem_list_frame_next(at);
         if (!fits(request, &wanted))
             continue;
@@ -406,12 +407,12 @@ give_up(const smcr_topic_t *topic)
 /* Whether another response of this kind, whose request is not known, has come just now: the two
  * may be mixed up. */
 static bool
-is_another_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+is_another_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
-        const smcr_unasked_t *unasked = &lgr->unasked[i];
+        const smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
         bool recent = unasked->came && !is_given_up(arrival->when.time, unasked->time);
         if (recent && !unasked->link && unasked->type == topic->type &&
             unasked->requester == !topic->side)
@@ -422,7 +423,7 @@ is_another_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* The capture has no request that the response may answer, unless one is open that it may. */
 static void
-take_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, bool open)
+take_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, bool open)
 {
     bool another = is_another_unasked(arrival, topic);
 
@@ -433,9 +434,9 @@ take_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, bool open
 }
 
 bool
-smcr_exchange_response(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+smcr_state_exchange_response(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
-    smcr_llc_request_t *request = find_answered(arrival, topic, topic->type, &topic->key, false);
+    smcr_rules_request_t *request = find_answered(arrival, topic, topic->type, &topic->key, false);
     wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
     unsigned count;
     bool open = find(topic->link->lgr, &wanted, &count) != NULL;

@@ -6,7 +6,7 @@
 
 #include "foreign.h"
 
-#include "fare.h"
+#include "outcome.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -15,13 +15,13 @@ rdma_of(smcr_state_t *state)
 {
     if (!state->rdma) {
         state->rdma = smcr_rdma_new(state->scope);
-        state->cm_notes = wmem_array_new(state->scope, sizeof(const smcr_cm_note_t *));
+        state->cm_notes = wmem_array_new(state->scope, sizeof(const smcr_record_cm_t *));
     }
     return state->rdma;
 }
 
 void
-smcr_foreign_end(smcr_state_t *state)
+smcr_state_foreign_end(smcr_state_t *state)
 {
     if (state->rdma)
         smcr_rdma_free(state->rdma);
@@ -41,10 +41,10 @@ note_message(const smcr_arrival_t *arrival, const smcr_cm_verdict_t *verdict)
 }
 
 /* The last note of a connection. Returns where its place is. */
-static const smcr_cm_note_t **
+static const smcr_record_cm_t **
 note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
 {
-    const smcr_cm_note_t *none = NULL;
+    const smcr_record_cm_t *none = NULL;
 
     while (wmem_array_get_count(state->cm_notes) <= conn->index)
         wmem_array_append_one(state->cm_notes, none);
@@ -63,11 +63,11 @@ take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     };
     smcr_cm_verdict_t verdict = smcr_rdma_manage(rdma_of(arrival->state), &packet);
 
-    arrival->record->kind = SMCR_PACKET_CM;
+    arrival->record->kind = SMCR_RECORD_CM;
     if (!verdict.conn)
         return;
-    smcr_cm_note_t *note = smcr_state_alloc0(arrival->state, sizeof *note);
-    *note = (smcr_cm_note_t){
+    smcr_record_cm_t *note = smcr_state_alloc0(arrival->state, sizeof *note);
+    *note = (smcr_record_cm_t){
         .conn = verdict.conn,
         .attribute = message->attribute,
         .sender = verdict.sender,
@@ -86,9 +86,10 @@ take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 static void
 judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {
-    smcr_verdict_t verdict = smcr_fare_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
+    smcr_flow_verdict_t verdict =
+        smcr_outcome_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
 
-    if (verdict.order == SMCR_PACKET_IS_REPEAT && !smcr_is_response(arrival->roce->opcode))
+    if (verdict.order == SMCR_FLOW_IS_REPEAT && !smcr_ib_is_response(arrival->roce->opcode))
         smcr_event_add(arrival, SMCR_EVENT_RETRANSMISSION, NULL);
     if (verdict.silent)
         smcr_event_add(arrival, SMCR_EVENT_SILENT, NULL);
@@ -98,9 +99,9 @@ judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 static void
 take_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {
-    if (smcr_is_response(arrival->roce->opcode)) {
-        arrival->record->kind = SMCR_PACKET_ACK;
-        smcr_fare_answer(arrival, smcr_rdma_reverse(flow));
+    if (smcr_ib_is_response(arrival->roce->opcode)) {
+        arrival->record->kind = SMCR_RECORD_ACK;
+        smcr_outcome_answer(arrival, smcr_rdma_reverse(flow));
     }
     if (flow->traffic)
         judge(arrival, flow);
@@ -109,15 +110,15 @@ take_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 static smcr_rdma_flow_t *
 take_flow(const smcr_arrival_t *arrival)
 {
-    const smcr_roce_t *roce = arrival->roce;
-    smcr_sent_t sent = smcr_fare_sent(arrival);
+    const smcr_ib_headers_t *roce = arrival->roce;
+    smcr_sent_t sent = smcr_outcome_sent(arrival);
     smcr_rdma_headers_t headers = {
         .source = roce->source,
         .target = &roce->target,
         .src_qpn = roce->src_qpn,
         .has_src_qpn = roce->has_src_qpn,
         .port = roce->port,
-        .is_marked = roce->ecn == SMCR_ECN_CE || roce->opcode == SMCR_ROCE_CNP,
+        .is_marked = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP,
     };
 
     return smcr_rdma_take(rdma_of(arrival->state), &headers, &sent);
@@ -127,12 +128,12 @@ take_flow(const smcr_arrival_t *arrival)
 static void
 take_corrupt(smcr_arrival_t *arrival)
 {
-    const smcr_roce_t *roce = arrival->roce;
+    const smcr_ib_headers_t *roce = arrival->roce;
     smcr_rdma_flow_t *flow = smcr_rdma_find(rdma_of(arrival->state), roce->source, &roce->target);
 
     if (!flow)
         return;
-    arrival->record->kind = SMCR_PACKET_CORRUPT;
+    arrival->record->kind = SMCR_RECORD_CORRUPT;
     arrival->record->rdma = flow;
     smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
     if (flow->traffic && roce->opcode < SMCR_RD)
@@ -154,12 +155,12 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     arrival->record->rdma = flow;
     if (flow->conn && !arrival->record->cm)
         arrival->record->cm = *note_of(arrival->state, flow->conn);
-    if (arrival->roce->opcode == SMCR_ROCE_CNP) {
-        smcr_fare_cnp(arrival, flow->traffic, smcr_rdma_reverse(flow));
+    if (arrival->roce->opcode == SMCR_IB_CNP) {
+        smcr_outcome_cnp(arrival, flow->traffic, smcr_rdma_reverse(flow));
         return;
     }
     if (flow->traffic)
-        smcr_fare_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
+        smcr_outcome_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
     if (arrival->roce->opcode < SMCR_RD)
         take_packet(arrival, flow);
 }

@@ -14,6 +14,6 @@
 void smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message);
 
 /* Frees what the scope does not own; before the scope goes. */
-void smcr_foreign_end(smcr_state_t *state);
+void smcr_state_foreign_end(smcr_state_t *state);
 
 #endif /* SMCR_STATE_FLOW_FOREIGN_H */

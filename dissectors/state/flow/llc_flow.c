@@ -25,7 +25,7 @@ typedef struct {
     smcr_lgr_t *lgr;
     bool response;
     bool requested; /* a response: the capture has its request */
-} flow_t;
+} llc_context_t;
 
 /* ---- what a response repeats of its request, as a number ---- */
 
@@ -101,12 +101,12 @@ key_of(const smcr_llc_t *llc)
 }
 
 /* What the message to the queue pair is about. */
-static smcr_topic_t
+static smcr_rules_topic_t
 topic_of(const smcr_qp_t *qp, const smcr_llc_t *llc)
 {
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2; /* both versions share the exchanges */
 
-    return (smcr_topic_t){
+    return (smcr_rules_topic_t){
         .type = type,
         .llc_type = llc->type,
         .side = !qp->side,
@@ -121,95 +121,96 @@ topic_of(const smcr_qp_t *qp, const smcr_llc_t *llc)
 /* ---- links ---- */
 
 static void
-note_type(const flow_t *flow)
+note_type(const llc_context_t *context)
 {
     static const char *const names[] = {"SINGLE", "SYMMETRIC", "ASYMMETRIC"};
-    const smcr_lgr_t *lgr = flow->lgr;
+    const smcr_lgr_t *lgr = context->lgr;
     const char *single = lgr->type != SMCR_LGR_ASYMMETRIC ? ""
                          : lgr->single_side == lgr->server
                              ? ", the server has a single device"
                              : ", the client has a single device";
 
-    smcr_event_add(flow->arrival, SMCR_EVENT_LGR_TYPE,
+    smcr_event_add(context->arrival, SMCR_EVENT_LGR_TYPE,
                    "The link group is of type %s now%s", names[lgr->type],
-                   lgr->server == SMCR_SIDE_UNKNOWN ? "" : single);
+                   lgr->server == SMCR_LGR_SIDE_UNKNOWN ? "" : single);
 }
 
 static void
-activate(const flow_t *flow, smcr_link_t *link)
+activate(const llc_context_t *context, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
     bool changed = smcr_link_activate(link);
 
     if (!before && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_ACTIVE, NULL);
+        smcr_event_add(context->arrival, SMCR_EVENT_LINK_ACTIVE, NULL);
     if (changed)
-        note_type(flow);
+        note_type(context);
 }
 
 /* A side says for the first time that the link has failed. */
 static void
-note_lost(const flow_t *flow, smcr_link_t *link)
+note_lost(const llc_context_t *context, smcr_link_t *link)
 {
-    bool lost = flow->llc->u.delete_link.reason == SMCR_DELETE_LOST_PATH;
+    bool lost = context->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
 
     if (lost && !link->lost && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
+        smcr_event_add(context->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
     link->lost |= lost;
-    link->delete_reason = flow->llc->u.delete_link.reason;
+    link->delete_reason = context->llc->u.delete_link.reason;
 }
 
 static void
-delete(const flow_t *flow, smcr_link_t *link)
+delete(const llc_context_t *context, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
     /* else a link may live on, or a connection may have ended */
-    bool certain = !smcr_doubt_group(flow->arrival, flow->lgr).kind;
-    bool changed = smcr_link_delete(link, flow->arrival->when.frame);
+    bool certain = !smcr_doubt_group(context->arrival, context->lgr).kind;
+    bool changed = smcr_link_delete(link, context->arrival->when.frame);
 
     if (before)
-        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted", link->number);
+        smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted",
+                       link->number);
     if (changed)
-        note_type(flow);
-    if (flow->lgr->ended_frame == flow->arrival->when.frame && certain)
-        smcr_cost_tell_end(flow->arrival, flow->lgr);
+        note_type(context);
+    if (context->lgr->ended_frame == context->arrival->when.frame && certain)
+        smcr_cost_tell_end(context->arrival, context->lgr);
 }
 
 /* The message of its sender names the queue pair from which it comes. */
 static void
-take_confirm_link(const flow_t *flow)
+take_confirm_link(const llc_context_t *context)
 {
-    const smcr_llc_confirm_link_t *confirm = &flow->llc->u.confirm_link;
-    smcr_qp_key_t key = {.qpn = confirm->qpn};
-    smcr_qp_t *from = flow->from;
+    const smcr_llc_confirm_link_t *confirm = &context->llc->u.confirm_link;
+    smcr_ib_qp_key_t key = {.qpn = confirm->qpn};
+    smcr_qp_t *from = context->from;
 
     memcpy(key.gid, confirm->gid, SMCR_GID_LENGTH);
     bool same_device = !from->gid_known || memcmp(key.gid, from->key.gid, SMCR_GID_LENGTH) == 0;
     if (!from->known && same_device)
-        smcr_qp_set(flow->arrival->state, flow->link, from->side, &key, SMCR_GROUND_LLC);
+        smcr_qp_set(context->arrival->state, context->link, from->side, &key, SMCR_GROUND_LLC);
     else if (!same_device || key.qpn != from->key.qpn)
-        smcr_event_add(flow->arrival, SMCR_EVENT_WRONG_LINK,
+        smcr_event_add(context->arrival, SMCR_EVENT_WRONG_LINK,
                        "The message names another queue pair than the link has at this end");
-    bool eyecatcher =
-        smcr_bits(flow->llc->flags, SMCR_MASK_NO_EYECATCHER) != SMCR_EYECATCHER_NOT_IN_RMB;
-    flow->lgr->base[from->side] = eyecatcher ? SMCR_EYECATCHER_LENGTH : 0;
-    flow->lgr->base_known[from->side] = true;
-    if (!flow->link->has_number)
-        flow->link->number = confirm->link;
-    flow->link->has_number = true;
-    if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
-        flow->lgr->server = flow->response ? flow->to->side : from->side;
-    if (!flow->response && !flow->link->confirm_frame)
-        flow->link->confirm_frame = flow->arrival->when.frame;
-    if (flow->response)
-        activate(flow, flow->link);
+    bool eyecatcher = smcr_wire_bits(context->llc->flags, SMCR_MASK_NO_EYECATCHER) !=
+                      SMCR_LLC_EYECATCHER_NOT_IN_RMB;
+    context->lgr->base[from->side] = eyecatcher ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
+    context->lgr->base_known[from->side] = true;
+    if (!context->link->has_number)
+        context->link->number = confirm->link;
+    context->link->has_number = true;
+    if (context->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        context->lgr->server = context->response ? context->to->side : from->side;
+    if (!context->response && !context->link->confirm_frame)
+        context->link->confirm_frame = context->arrival->when.frame;
+    if (context->response)
+        activate(context, context->link);
 }
 
 static void
-note_unknown_rkeys(const flow_t *flow, unsigned unknown)
+note_unknown_rkeys(const llc_context_t *context, unsigned unknown)
 {
-    if (unknown && flow->lgr->from_start)
-        smcr_event_add(flow->arrival, SMCR_EVENT_RKEY_UNKNOWN,
+    if (unknown && context->lgr->from_start)
+        smcr_event_add(context->arrival, SMCR_EVENT_RKEY_UNKNOWN,
                        "As far as the capture tells, RKeys that name no RMB of the sender on this "
                        "link: %u",
                        unknown);
@@ -217,30 +218,31 @@ note_unknown_rkeys(const flow_t *flow, unsigned unknown)
 
 /* RTokens of the sender's RMBs on `link`, which is being added. */
 static void
-take_new_rtokens(const flow_t *flow, smcr_link_t *link)
+take_new_rtokens(const llc_context_t *context, smcr_link_t *link)
 {
-    smcr_qp_t *owner = &link->qp[flow->from->side];
+    smcr_qp_t *owner = &link->qp[context->from->side];
     unsigned unknown = 0;
 
-    for (unsigned i = 0; i < flow->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
-        smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, flow->from,
-                                                   rtoken->ref_rkey);
+    for (unsigned i = 0; i < context->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &context->llc->rtokens[i];
+        smcr_rmb_rtoken_t *entry = smcr_rmb_find(context->arrival->state, context->from,
+                                                 rtoken->ref_rkey);
         if (entry)
-            smcr_rmb_add_rtoken(flow->arrival->state, entry->rmb, owner, rtoken->rkey, rtoken->va);
+            smcr_rmb_add_rtoken(context->arrival->state, entry->rmb, owner, rtoken->rkey,
+                                rtoken->va);
         else
             unknown++;
     }
-    note_unknown_rkeys(flow, unknown);
+    note_unknown_rkeys(context, unknown);
 }
 
 /* The link that ADD LINK is about: a new one, unless the other side has announced it. */
 static smcr_link_t *
-announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
+announce_link(const llc_context_t *context, const smcr_llc_add_link_t *add)
 {
-    smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
+    smcr_link_t *link = smcr_lgr_link(context->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
-    const smcr_qp_t *qp = announced ? &link->qp[flow->from->side] : NULL;
+    const smcr_qp_t *qp = announced ? &link->qp[context->from->side] : NULL;
 
     if (qp && qp->known &&
         (qp->key.qpn != add->qpn || memcmp(qp->key.gid, add->gid, SMCR_GID_LENGTH) != 0)) {
@@ -249,7 +251,7 @@ announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
         announced = false;
     }
     if (!announced) {
-        link = smcr_link_new(flow->arrival->state, flow->lgr);
+        link = smcr_link_new(context->arrival->state, context->lgr);
         link->number = add->link;
         link->has_number = true;
     }
@@ -257,100 +259,101 @@ announce_link(const flow_t *flow, const smcr_llc_add_link_t *add)
 }
 
 static void
-take_new_qp(const flow_t *flow, smcr_link_t *link, const smcr_llc_add_link_t *add)
+take_new_qp(const llc_context_t *context, smcr_link_t *link, const smcr_llc_add_link_t *add)
 {
-    smcr_qp_t *qp = &link->qp[flow->from->side];
-    smcr_qp_key_t key = {.qpn = add->qpn};
+    smcr_qp_t *qp = &link->qp[context->from->side];
+    smcr_ib_qp_key_t key = {.qpn = add->qpn};
 
     memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
-    if (smcr_qp_find(flow->arrival->state, &key) != flow->from) /* it lives: it has sent this */
-        smcr_qp_set(flow->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
-    qp->mtu = smcr_bits(add->mtu, SMCR_MASK_MTU);
+    if (smcr_qp_find(context->arrival->state, &key) != context->from) /* it lives: it has sent
+                                                                         this */
+        smcr_qp_set(context->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
+    qp->mtu = smcr_wire_bits(add->mtu, SMCR_MASK_MTU);
     smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
-    take_new_rtokens(flow, link);
+    take_new_rtokens(context, link);
 }
 
 static void
-take_add_link(const flow_t *flow)
+take_add_link(const llc_context_t *context)
 {
-    const smcr_llc_add_link_t *add = &flow->llc->u.add_link;
-    bool rejected = flow->response && (flow->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
-    int server = flow->response ? flow->to->side : flow->from->side;
+    const smcr_llc_add_link_t *add = &context->llc->u.add_link;
+    bool rejected = context->response && (context->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
+    int server = context->response ? context->to->side : context->from->side;
 
-    if (!flow->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
+    if (!context->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
         return;
-    if (flow->lgr->server == SMCR_SIDE_UNKNOWN && !rejected)
-        flow->lgr->server = server;
-    if (flow->lgr->server == !server) /* only servers offer links */
+    if (context->lgr->server == SMCR_LGR_SIDE_UNKNOWN && !rejected)
+        context->lgr->server = server;
+    if (context->lgr->server == !server) /* only servers offer links */
         return;
-    smcr_link_t *link = smcr_lgr_link(flow->lgr, add->link);
+    smcr_link_t *link = smcr_lgr_link(context->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
     if (rejected) {
         if (announced) /* shows the requester's data (wire echo): nothing to learn */
             link->state = SMCR_LINK_REJECTED;
         return;
     }
-    if (flow->response && !announced && flow->lgr->from_start)
-        smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
-    link = announce_link(flow, add);
-    take_new_qp(flow, link, add);
+    if (context->response && !announced && context->lgr->from_start)
+        smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+    link = announce_link(context, add);
+    take_new_qp(context, link, add);
 }
 
 static void
-take_add_link_cont(const flow_t *flow)
+take_add_link_cont(const llc_context_t *context)
 {
-    smcr_link_t *link = smcr_lgr_link(flow->lgr, flow->llc->u.add_link_cont.link);
+    smcr_link_t *link = smcr_lgr_link(context->lgr, context->llc->u.add_link_cont.link);
 
     if (link)
-        take_new_rtokens(flow, link);
-    else if (flow->lgr->from_start)
-        smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        take_new_rtokens(context, link);
+    else if (context->lgr->from_start)
+        smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
 }
 
 /* Who sent the message and who takes it in use the link no more: certain where it is no client's
  * wish. */
 static void
-let_go(const flow_t *flow, smcr_link_t *link)
+let_go(const llc_context_t *context, smcr_link_t *link)
 {
-    const smcr_arrival_t *arrival = flow->arrival;
+    const smcr_arrival_t *arrival = context->arrival;
 
-    if (flow->lgr->server == SMCR_SIDE_UNKNOWN)
+    if (context->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
-    link->gone = (smcr_told_t){arrival->when.time, NULL};
-    smcr_unacked_add(&flow->to->unacked, arrival->state->scope, arrival->psn, &link->gone.acked);
+    link->gone = (smcr_link_sent_message_t){arrival->when.time, NULL};
+    smcr_unacked_add(&context->to->unacked, arrival->state->scope, arrival->psn, &link->gone.acked);
 }
 
 static void
-end_group(const flow_t *flow)
+end_group(const llc_context_t *context)
 {
-    smcr_lgr_t *lgr = flow->lgr;
-    bool certain = !smcr_doubt_group(flow->arrival, lgr).kind, alive = !lgr->ended_frame;
+    smcr_lgr_t *lgr = context->lgr;
+    bool certain = !smcr_doubt_group(context->arrival, lgr).kind, alive = !lgr->ended_frame;
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
         smcr_link_t *link = wmem_list_frame_data(at);
         next = wmem_list_frame_next(at);
-        link->delete_reason = flow->llc->u.delete_link.reason;
-        smcr_link_delete(link, flow->arrival->when.frame);
-        let_go(flow, link);
+        link->delete_reason = context->llc->u.delete_link.reason;
+        smcr_link_delete(link, context->arrival->when.frame);
+        let_go(context, link);
     }
-    lgr->ended_frame = flow->arrival->when.frame;
-    smcr_exchange_end(lgr);
+    lgr->ended_frame = context->arrival->when.frame;
+    smcr_state_exchange_end(lgr);
     if (!alive)
         return;
-    smcr_event_add(flow->arrival, SMCR_EVENT_LGR_ENDED, NULL);
+    smcr_event_add(context->arrival, SMCR_EVENT_LGR_ENDED, NULL);
     if (certain)
-        smcr_cost_tell_end(flow->arrival, flow->lgr);
+        smcr_cost_tell_end(context->arrival, context->lgr);
 }
 
 /* Both sides may use the link until the response (3.5.5.1.3). */
 static void
-take_delete_link_response(const flow_t *flow)
+take_delete_link_response(const llc_context_t *context)
 {
-    uint8_t number = flow->llc->u.delete_link.link;
+    uint8_t number = context->llc->u.delete_link.link;
 
-    for (smcr_link_t *link = flow->lgr->all_links; link; link = smcr_link_older(link))
+    for (smcr_link_t *link = context->lgr->all_links; link; link = smcr_link_older(link))
         if (link->deleted_frame && link->number == number && !link->gone.sent) {
-            let_go(flow, link);
+            let_go(context, link);
             return;
         }
 }
@@ -358,51 +361,51 @@ take_delete_link_response(const flow_t *flow)
 /* The server deletes links, and ends the group; a client's request tells it that a link has failed,
  * or asks it to (3.5.4, A.3.4). */
 static void
-take_delete_link(const flow_t *flow)
+take_delete_link(const llc_context_t *context)
 {
-    const smcr_llc_delete_link_t *message = &flow->llc->u.delete_link;
-    bool by_client = flow->lgr->server == flow->to->side;
+    const smcr_llc_delete_link_t *message = &context->llc->u.delete_link;
+    bool by_client = context->lgr->server == context->to->side;
 
-    if (message->reason >= SMCR_DELETE_UNKNOWN_LINK)
+    if (message->reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
         return;
-    if (flow->response) {
-        take_delete_link_response(flow);
+    if (context->response) {
+        take_delete_link_response(context);
         return;
     }
-    if (flow->llc->flags & SMCR_LLC_FLAG_ALL) {
+    if (context->llc->flags & SMCR_LLC_FLAG_ALL) {
         if (!by_client)
-            end_group(flow);
-        else if (!flow->lgr->ended_frame)
-            smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
+            end_group(context);
+        else if (!context->lgr->ended_frame)
+            smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
                            "The client asks the server to delete all links");
         return;
     }
-    smcr_link_t *link = smcr_lgr_link(flow->lgr, message->link);
+    smcr_link_t *link = smcr_lgr_link(context->lgr, message->link);
     if (link)
-        note_lost(flow, link);
+        note_lost(context, link);
     if (!link) {
-        if (flow->lgr->from_start && !by_client)
-            smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        if (context->lgr->from_start && !by_client)
+            smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
     } else if (by_client) {
-        smcr_event_add(flow->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
+        smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
     } else {
-        delete(flow, link);
+        delete(context, link);
     }
 }
 
 /* ---- RMBs ---- */
 
 static void
-take_other_rtokens(const flow_t *flow, smcr_rmb_t *rmb)
+take_other_rtokens(const llc_context_t *context, smcr_rmb_t *rmb)
 {
-    for (unsigned i = 0; rmb && i < flow->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &flow->llc->rtokens[i];
-        smcr_link_t *link = smcr_lgr_link(flow->lgr, rtoken->link);
+    for (unsigned i = 0; rmb && i < context->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &context->llc->rtokens[i];
+        smcr_link_t *link = smcr_lgr_link(context->lgr, rtoken->link);
         if (link)
-            smcr_rmb_add_rtoken(flow->arrival->state, rmb, &link->qp[rmb->side], rtoken->rkey,
+            smcr_rmb_add_rtoken(context->arrival->state, rmb, &link->qp[rmb->side], rtoken->rkey,
                                 rtoken->va);
-        else if (flow->lgr->from_start)
-            smcr_event_add(flow->arrival, SMCR_EVENT_UNKNOWN_LINK,
+        else if (context->lgr->from_start)
+            smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK,
                            "As far as the capture tells, the link group has no link with number "
                            "%u", rtoken->link);
     }
@@ -412,9 +415,9 @@ take_other_rtokens(const flow_t *flow, smcr_rmb_t *rmb)
 static bool
 has_used(const smcr_conn_t *conn, const void *data)
 {
-    const flow_t *flow = data;
-    const smcr_arrival_t *arrival = flow->arrival;
-    const smcr_point_t *announced = &conn->side[flow->from->side].announced;
+    const llc_context_t *context = data;
+    const smcr_arrival_t *arrival = context->arrival;
+    const smcr_point_t *announced = &conn->side[context->from->side].announced;
 
     return conn->side[0].cdc_frame || conn->side[1].cdc_frame || conn->side[0].in.written ||
            conn->side[1].in.written ||
@@ -424,42 +427,42 @@ has_used(const smcr_conn_t *conn, const void *data)
 /* The owner announces an RMB: a new one, although it may have the key and the address of one
  * before. CLC names it after that; only where the capture has mixed up the two it is the same. */
 static void
-take_confirm_rkey(const flow_t *flow)
+take_confirm_rkey(const llc_context_t *context)
 {
-    const smcr_llc_confirm_rkey_t *confirm = &flow->llc->u.confirm_rkey;
-    smcr_state_t *state = flow->arrival->state;
-    smcr_qp_t *owner = flow->response ? flow->to : flow->from;
+    const smcr_llc_confirm_rkey_t *confirm = &context->llc->u.confirm_rkey;
+    smcr_state_t *state = context->arrival->state;
+    smcr_qp_t *owner = context->response ? context->to : context->from;
 
-    if (flow->response && (flow->requested || flow->llc->flags & SMCR_LLC_FLAG_NEGATIVE))
+    if (context->response && (context->requested || context->llc->flags & SMCR_LLC_FLAG_NEGATIVE))
         return;
-    const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, confirm->rkey);
-    bool used = entry && (flow->response || smcr_rmb_any(entry->rmb, has_used, flow));
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, confirm->rkey);
+    bool used = entry && (context->response || smcr_rmb_any(entry->rmb, has_used, context));
     smcr_rmb_t *rmb = used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
                            : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
-    flow->lgr->confirmed[owner->side] = rmb;
+    context->lgr->confirmed[owner->side] = rmb;
     rmb->confirmed = true;
-    if (!flow->response && !rmb->first->confirm_frame)
-        rmb->first->confirm_frame = flow->arrival->when.frame;
-    take_other_rtokens(flow, rmb);
+    if (!context->response && !rmb->first->confirm_frame)
+        rmb->first->confirm_frame = context->arrival->when.frame;
+    take_other_rtokens(context, rmb);
 }
 
 /* The RMBs of `owner` that the message names. Returns how many of them are not known, or withdrawn
  * already. */
 static unsigned
-name_rmbs(const flow_t *flow, const smcr_qp_t *owner, smcr_withdrawal_t *named)
+name_rmbs(const llc_context_t *context, const smcr_qp_t *owner, smcr_lgr_withdrawal_t *named)
 {
     unsigned unknown = 0;
 
-    named->count = flow->llc->rtoken_count;
-    named->rmbs = smcr_state_alloc0(flow->arrival->state, named->count * sizeof *named->rmbs);
+    named->count = context->llc->rtoken_count;
+    named->rmbs = smcr_state_alloc0(context->arrival->state, named->count * sizeof *named->rmbs);
     for (unsigned i = 0; i < named->count; i++) {
-        uint32_t rkey = flow->llc->rtokens[i].rkey;
-        const smcr_rtoken_entry_t *entry = smcr_rmb_find(flow->arrival->state, owner, rkey);
+        uint32_t rkey = context->llc->rtokens[i].rkey;
+        const smcr_rmb_rtoken_t *entry = smcr_rmb_find(context->arrival->state, owner, rkey);
         named->rmbs[i] = entry && !entry->rmb->deleted_frame ? entry->rmb : NULL;
         if (!named->rmbs[i])
             unknown++;
-        else if (!flow->response && !entry->rmb->first->delete_frame)
-            entry->rmb->first->delete_frame = flow->arrival->when.frame;
+        else if (!context->response && !entry->rmb->first->delete_frame)
+            entry->rmb->first->delete_frame = context->arrival->when.frame;
     }
     return unknown;
 }
@@ -467,9 +470,9 @@ name_rmbs(const flow_t *flow, const smcr_qp_t *owner, smcr_withdrawal_t *named)
 /* Whether the response refuses to withdraw the RKey in this place. In version 2 it tells only how
  * many it refuses (A.3.7, smc_llc_rmt_delete_rkey()). */
 static bool
-is_refused(const flow_t *flow, unsigned place)
+is_refused(const llc_context_t *context, unsigned place)
 {
-    const smcr_llc_t *llc = flow->llc;
+    const smcr_llc_t *llc = context->llc;
 
     return llc->flags & SMCR_LLC_FLAG_NEGATIVE &&
            (llc->type & SMCR_LLC_TYPE_V2 || place >= 8 ||
@@ -479,99 +482,99 @@ is_refused(const flow_t *flow, unsigned place)
 /* The peer of the owner has let go of the RMBs. A response repeats its request, which the capture
  * may lack: then an RMB may have been announced again since. */
 static void
-withdraw(const flow_t *flow, const smcr_withdrawal_t *named)
+withdraw(const llc_context_t *context, const smcr_lgr_withdrawal_t *named)
 {
     for (unsigned i = 0; i < named->count; i++) {
         smcr_rmb_t *rmb = named->rmbs[i];
         if (!rmb)
             continue;
-        if (is_refused(flow, i)) {
+        if (is_refused(context, i)) {
             rmb->first->delete_frame = 0;
             continue;
         }
-        smcr_rmb_delete(rmb, flow->arrival->when.frame);
-        if (flow->requested)
-            smcr_rmb_more(flow->arrival->state, rmb)->deleted = smcr_point_now(flow->from);
+        smcr_rmb_delete(rmb, context->arrival->when.frame);
+        if (context->requested)
+            smcr_rmb_rare(context->arrival->state, rmb)->deleted = smcr_point_now(context->from);
     }
 }
 
 /* The owner withdraws RMBs; its peer may write to them until its response (3.5.5.2.2). */
 static void
-take_delete_rkey(const flow_t *flow)
+take_delete_rkey(const llc_context_t *context)
 {
-    smcr_withdrawal_t *asked = &flow->lgr->withdrawn[flow->response ? flow->to->side
-                                                                    : flow->from->side];
-    smcr_withdrawal_t named;
+    smcr_lgr_withdrawal_t *asked =
+        &context->lgr->withdrawn[context->response ? context->to->side : context->from->side];
+    smcr_lgr_withdrawal_t named;
 
-    if (!flow->response) {
-        note_unknown_rkeys(flow, name_rmbs(flow, flow->from, asked));
-    } else if (flow->requested && flow->llc->u.delete_rkey.count == asked->count) {
-        withdraw(flow, asked);
-    } else if (!flow->requested) {
-        name_rmbs(flow, flow->to, &named);
-        withdraw(flow, &named);
+    if (!context->response) {
+        note_unknown_rkeys(context, name_rmbs(context, context->from, asked));
+    } else if (context->requested && context->llc->u.delete_rkey.count == asked->count) {
+        withdraw(context, asked);
+    } else if (!context->requested) {
+        name_rmbs(context, context->to, &named);
+        withdraw(context, &named);
     }
 }
 
 static void
-take_confirm_rkey_cont(const flow_t *flow)
+take_confirm_rkey_cont(const llc_context_t *context)
 {
-    if (!flow->response)
-        take_other_rtokens(flow, flow->lgr->confirmed[flow->from->side]);
+    if (!context->response)
+        take_other_rtokens(context, context->lgr->confirmed[context->from->side]);
 }
 
 /* ---- all messages ---- */
 
 /* A message that changes nothing but the exchanges. */
 static void
-take_nothing(const flow_t *flow)
+take_nothing(const llc_context_t *context)
 {
-    (void)flow;
+    (void)context;
 }
 
 /* What becomes of a message of one type. */
 typedef struct {
     uint8_t type;
-    void (*take)(const flow_t *flow);
-} rule_t;
+    void (*take)(const llc_context_t *context);
+} handler_t;
 
-static const rule_t rules[] = {
+static const handler_t handlers[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, ...) \
     {SMCR_LLC_##name, take_##handler},
 #include "wire/llc.def"
 };
 
-static const rule_t *
+static const handler_t *
 rule_of(uint8_t type)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(rules); i++)
-        if (rules[i].type == type)
-            return &rules[i];
+    for (unsigned i = 0; i < G_N_ELEMENTS(handlers); i++)
+        if (handlers[i].type == type)
+            return &handlers[i];
     return NULL;
 }
 
 bool
-smcr_llc_is_known(uint8_t type)
+smcr_state_llc_is_known(uint8_t type)
 {
     return rule_of(type) != NULL;
 }
 
 bool
-smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
-    smcr_topic_t topic = topic_of(arrival->qp, llc);
+    smcr_rules_topic_t topic = topic_of(arrival->qp, llc);
 
     if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
-        return smcr_exchange_response(arrival, &topic);
-    smcr_exchange_request(arrival, &topic);
+        return smcr_state_exchange_response(arrival, &topic);
+    smcr_state_exchange_request(arrival, &topic);
     return false;
 }
 
 void
-smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
+smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
 {
     smcr_qp_t *qp = arrival->qp;
-    flow_t flow = {
+    llc_context_t context = {
         .arrival = arrival,
         .llc = llc,
         .from = smcr_qp_peer(qp),
@@ -582,5 +585,5 @@ smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool reques
         .requested = requested,
     };
 
-    rule_of(llc->type)->take(&flow);
+    rule_of(llc->type)->take(&context);
 }

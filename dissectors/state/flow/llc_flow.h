@@ -10,13 +10,13 @@
 #include "state/model/record.h"
 
 /* Whether the state can learn something from messages of a type. */
-bool smcr_llc_is_known(uint8_t type);
+bool smcr_state_llc_is_known(uint8_t type);
 
 /* The message is sent for the first time: a request, or a response. Returns whether the capture has
  * the request of a response. */
-bool smcr_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
 /* The receiver has taken the message in. `requested`: as returned above. */
-void smcr_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);
+void smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);
 
 #endif /* SMCR_STATE_FLOW_LLC_FLOW_H */

@@ -11,19 +11,19 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define STRANGERS_MAX 1024        /* queue pairs */
-#define STRANGER_PACKETS_MAX 64   /* of one of them */
+#define UNKNOWN_QPS_MAX 1024      /* queue pairs */
+#define UNKNOWN_QP_PACKETS_MAX 64 /* of one of them */
 #define ORPHANS_MAX 256           /* of one known queue pair */
 
 typedef struct {
-    smcr_qp_key_t key;
+    smcr_ib_qp_key_t key;
     wmem_list_t *packets; /* smcr_orphan_t */
-} stranger_t;
+} unknown_qp_t;
 
 void
 smcr_orphan_start(smcr_state_t *state)
 {
-    state->strangers = smcr_qp_map_new(state->scope);
+    state->unknown_qps = smcr_qp_map_new(state->scope);
 }
 
 static smcr_orphan_t *
@@ -35,22 +35,22 @@ new_orphan(const smcr_arrival_t *arrival)
     return orphan;
 }
 
-static stranger_t *
-stranger_of(smcr_state_t *state, const smcr_qp_key_t *key)
+static unknown_qp_t *
+unknown_qp_of(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
-    stranger_t *stranger = wmem_map_lookup(state->strangers, key);
+    unknown_qp_t *unknown_qp = wmem_map_lookup(state->unknown_qps, key);
 
-    if (stranger || wmem_map_size(state->strangers) >= STRANGERS_MAX)
-        return stranger;
-    stranger = wmem_new(state->scope, stranger_t);
-    stranger->key = *key;
-    stranger->packets = wmem_list_new(state->scope);
-    wmem_map_insert(state->strangers, &stranger->key, stranger);
-    return stranger;
+    if (unknown_qp || wmem_map_size(state->unknown_qps) >= UNKNOWN_QPS_MAX)
+        return unknown_qp;
+    unknown_qp = wmem_new(state->scope, unknown_qp_t);
+    unknown_qp->key = *key;
+    unknown_qp->packets = wmem_list_new(state->scope);
+    wmem_map_insert(state->unknown_qps, &unknown_qp->key, unknown_qp);
+    return unknown_qp;
 }
 
 uint64_t
-smcr_target(const uint8_t address[4], uint32_t qpn)
+smcr_orphan_target(const uint8_t address[4], uint32_t qpn)
 {
     uint32_t tail;
 
@@ -58,50 +58,52 @@ smcr_target(const uint8_t address[4], uint32_t qpn)
     return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
 }
 
-/* Index in `full_strangers`. */
+/* Index in `full_unknown_qps`. */
 static unsigned
 full_slot(uint64_t target)
 {
-    return (target ^ target >> 56) % SMCR_FULL_STRANGERS;
+    return (target ^ target >> 56) % SMCR_STATE_FULL_UNKNOWN_QPS;
 }
 
 bool
 smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, uint64_t target)
 {
     return wmem_map_size(state->qps) == 0 &&
-           (!smcr_is_write(opcode) || state->full_strangers[full_slot(target)] == target);
+           (!smcr_ib_is_write(opcode) || state->full_unknown_qps[full_slot(target)] == target);
 }
 
 bool
-smcr_state_stranger(const smcr_arrival_t *arrival)
+smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
 {
     smcr_state_t *state = arrival->state;
-    const smcr_roce_t *roce = arrival->roce;
+    const smcr_ib_headers_t *roce = arrival->roce;
     smcr_record_t *record = arrival->record;
 
-    if (!smcr_is_write(roce->opcode))
+    if (!smcr_ib_is_write(roce->opcode))
         return false;
-    stranger_t *stranger = stranger_of(state, &roce->target);
-    if (!stranger || wmem_list_count(stranger->packets) >= STRANGER_PACKETS_MAX) {
-        uint64_t target = smcr_target(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
-        state->full_strangers[full_slot(target)] = target;
+    unknown_qp_t *unknown_qp = unknown_qp_of(state, &roce->target);
+    if (!unknown_qp || wmem_list_count(unknown_qp->packets) >= UNKNOWN_QP_PACKETS_MAX) {
+        uint64_t target =
+            smcr_orphan_target(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
+        state->full_unknown_qps[full_slot(target)] = target;
         return false;
     }
 
-    record->kind = SMCR_PACKET_WRITE;
+    record->kind = SMCR_RECORD_WRITE;
     record->place = smcr_state_alloc0(state, sizeof *record->place);
     record->place->length = (uint32_t)roce->payload_length & SMCR_PLACE_LENGTH_MASK;
-    smcr_place_more(state, record->place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
-    wmem_list_append(stranger->packets, new_orphan(arrival));
+    smcr_place_make_rare(state, record->place)->late =
+        smcr_state_alloc0(state, sizeof(smcr_place_late_t));
+    wmem_list_append(unknown_qp->packets, new_orphan(arrival));
     return true;
 }
 
 wmem_list_t *
-smcr_orphan_take_strangers(smcr_state_t *state, const smcr_qp_key_t *key)
+smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
-    const stranger_t *stranger = wmem_map_remove(state->strangers, key);
+    const unknown_qp_t *unknown_qp = wmem_map_remove(state->unknown_qps, key);
 
-    return stranger ? stranger->packets : NULL;
+    return unknown_qp ? unknown_qp->packets : NULL;
 }
 
 void
@@ -116,7 +118,8 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
     if (wmem_list_count(qp->orphans) >= ORPHANS_MAX)
         wmem_list_remove_frame(qp->orphans, wmem_list_head(qp->orphans));
     if (!smcr_place_late(place))
-        smcr_place_more(state, place)->late = smcr_state_alloc0(state, sizeof(smcr_late_t));
+        smcr_place_make_rare(state, place)->late =
+            smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     wmem_list_append(qp->orphans, new_orphan(arrival));
 }
 
@@ -184,7 +187,7 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_co
     smcr_place_t *place = orphan->place;
     smcr_record_t gone = smcr_record_new();
 
-    gone.kind = SMCR_PACKET_WRITE;
+    gone.kind = SMCR_RECORD_WRITE;
     gone.place = place;
     place->index = conn->side[arrival->qp->side].rmb_index;
     place->offset = stream->ring.base + (uint32_t)(position % smcr_ring_room(&stream->ring));

@@ -13,7 +13,7 @@
 
 /* What tells queue pairs apart for smcr_state_ignores(): `address` are the last four bytes of the
  * address or GID. */
-uint64_t smcr_target(const uint8_t address[4], uint32_t qpn);
+uint64_t smcr_orphan_target(const uint8_t address[4], uint32_t qpn);
 
 /* Whether a packet that is no SEND can tell nothing, so that there is no need to read it: no queue
  * pair of SMC-R is known yet, and it is no WRITE to keep until one is. */
@@ -24,11 +24,11 @@ bool smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, uint64_t targ
  * queue pair turns out to carry SMC-R. Returns false when it is no WRITE, or when this queue pair
  * has had so many packets that it will hardly be SMC-R.
  */
-bool smcr_state_stranger(const smcr_arrival_t *arrival);
+bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 
 /* A WRITE packet that waits for its connection. */
 typedef struct {
-    smcr_roce_t roce;
+    smcr_ib_headers_t roce;
     smcr_psn_t psn; /* of a known queue pair */
     smcr_when_t when;
     smcr_place_t *place;
@@ -36,7 +36,7 @@ typedef struct {
 
 /* The queue pair `qp` has just become known: takes out the packets that came to it before. Returns
  * a list of smcr_orphan_t that the caller destroys; NULL when there are none. */
-wmem_list_t *smcr_orphan_take_strangers(smcr_state_t *state, const smcr_qp_key_t *key);
+wmem_list_t *smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
 /* A MIDDLE or LAST packet whose FIRST has not come. */
 void smcr_orphan_add(const smcr_arrival_t *arrival);

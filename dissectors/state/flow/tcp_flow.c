@@ -26,7 +26,7 @@ copy_address(smcr_conn_t *conn, unsigned role, const uint8_t *gid)
 }
 
 smcr_conn_t *
-smcr_state_tcp(smcr_state_t *state, const smcr_tcp_t *tcp)
+smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
 {
     smcr_conn_t *conn = smcr_conn_new(state);
 
@@ -92,7 +92,7 @@ fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
 }
 
 void
-smcr_fallback_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *decline)
+smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *decline)
 {
     const smcr_clc_decline_t *message = &decline->u.decline;
     smcr_fallback_t *fallback = &conn->fallback;
@@ -101,8 +101,8 @@ smcr_fallback_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
         return;
     fall_back(conn, SMCR_FALLBACK_DECLINED, arrival->when.frame);
     fallback->code = message->diagnosis;
-    fallback->os = smcr_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
-                       ? smcr_bits(message->os, SMCR_MASK_OS)
+    fallback->os = smcr_wire_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
+                       ? smcr_wire_bits(message->os, SMCR_MASK_OS)
                        : 0;
     fallback->by_server = arrival->record->direction == 1;
     fallback->other_subnet = in_other_subnet(conn);

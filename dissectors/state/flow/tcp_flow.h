@@ -17,10 +17,10 @@ typedef struct {
     bool ipv4;          /* both addresses are; `gid` has them as ::ffff:a.b.c.d */
     uint8_t gid[2][SMCR_GID_LENGTH];
     uint16_t port[2];
-} smcr_tcp_t;
+} smcr_state_tcp_t;
 
 /* A new connection, that of `tcp->conversation`. */
-smcr_conn_t *smcr_state_tcp(smcr_state_t *state, const smcr_tcp_t *tcp);
+smcr_conn_t *smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp);
 
 /* A SYN with the option, in `frame`. (A.1) */
 void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame);
@@ -42,7 +42,7 @@ void smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role
                            uint32_t frame);
 
 /* A Decline arrives. (A.2.5) */
-void smcr_fallback_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                            const smcr_clc_t *decline);
+void smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                         const smcr_clc_t *decline);
 
 #endif /* SMCR_STATE_FLOW_TCP_FLOW_H */

@@ -10,12 +10,12 @@
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 
-#define LATE (500 * SMCR_MILLISECOND) /* for a reader whose writer is blocked */
+#define LATE (500 * SMCR_TIME_MILLISECOND) /* for a reader whose writer is blocked */
 #define SMALL 10 /* what is less than this part of the element is not worth a message (4.5.1) */
 
 /* What a CDC message announced, until it is read. */
-struct smcr_announcement {
-    smcr_announcement_t *next; /* after the last one, the first */
+struct smcr_stream_announcement {
+    smcr_stream_announcement_t *next; /* after the last one, the first */
     uint64_t end;              /* position in the stream */
     smcr_when_t when;
 };
@@ -28,14 +28,14 @@ is_small(const smcr_stream_t *stream, uint64_t bytes)
     return bytes * SMALL < smcr_ring_room(&stream->ring);
 }
 
-static smcr_stalls_t
+static smcr_stream_stalls_t
 stalls_of(const smcr_stream_t *stream)
 {
-    return stream->stalls ? *stream->stalls : (smcr_stalls_t){0};
+    return stream->stalls ? *stream->stalls : (smcr_stream_stalls_t){0};
 }
 
 /* To be changed. */
-static smcr_stalls_t *
+static smcr_stream_stalls_t *
 stalls(smcr_state_t *state, smcr_stream_t *stream)
 {
     if (!stream->stalls)
@@ -45,29 +45,29 @@ stalls(smcr_state_t *state, smcr_stream_t *stream)
 
 /* How long somebody has waited since `from`, until what was sent at `to`. It is not known where the
  * capture lacks the packet that began it, or one that may have ended it before (`absent`). */
-static smcr_wait_t
+static smcr_record_wait_t
 waited(smcr_when_t from, smcr_when_t to, uint64_t absent)
 {
     if (!from.frame || !to.frame || absent || to.time < from.time)
-        return (smcr_wait_t){0};
-    return (smcr_wait_t){.frame = from.frame, .time = to.time - from.time};
+        return (smcr_record_wait_t){0};
+    return (smcr_record_wait_t){.frame = from.frame, .time = to.time - from.time};
 }
 
 /* Whether the message announces the last bytes that the element has room for. */
 static bool
-fills(const smcr_cdc_view_t *view, const smcr_stream_t *stream)
+fills(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
 {
     return view->len > 0 && view->has_unread && smcr_ring_room(&stream->ring) &&
            smcr_stream_free(stream) == 0;
 }
 
-static smcr_wait_t
+static smcr_record_wait_t
 end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    smcr_stalls_t before = stalls_of(stream);
+    smcr_stream_stalls_t before = stalls_of(stream);
 
     if (!before.is_blocked)
-        return (smcr_wait_t){0};
+        return (smcr_record_wait_t){0};
     stream->stalls->is_blocked = false;
     return waited(before.blocked, arrival->sent,
                   smcr_point_absent(&before.blocked_at, arrival->qp, arrival->psn));
@@ -77,7 +77,7 @@ end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 static bool
 overruns_urgent(const smcr_stream_t *stream, const smcr_place_t *place)
 {
-    smcr_stalls_t now = stalls_of(stream);
+    smcr_stream_stalls_t now = stalls_of(stream);
 
     return now.urgent_answer && *now.urgent_answer == 0 && place->position >= now.urgent &&
            smcr_place_piece(place).rewritten == 0;
@@ -95,13 +95,13 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
         smcr_rules_overwrite(arrival, conn, smcr_window_goal(arrival, stream, false, end - room));
     if (current && overruns_urgent(stream, place))
         smcr_rules_urgent_wait(arrival, conn, stream->stalls->urgent_answer);
-    smcr_wait_t blocked = {0};
+    smcr_record_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
         blocked = end_blocked(arrival, stream);
     if (arrival->record->place == place) { /* else its frame has gone by */
         bool goes_on = arrival->sent.frame == arrival->when.frame; /* else it did so before */
         if (blocked.frame && goes_on)
-            smcr_place_more(arrival->state, place)->blocked = blocked;
+            smcr_place_make_rare(arrival->state, place)->blocked = blocked;
         place->used = current && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
@@ -119,20 +119,20 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
 static void
 note_probe(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    smcr_probe_t *probe = stream->probe;
+    smcr_stream_probe_t *probe = stream->probe;
 
-    if (!arrival->roce || (probe && (!probe->told.acked || probe->end > stream->consumed)))
+    if (!arrival->roce || (probe && (!probe->sent_message.acked || probe->end > stream->consumed)))
         return;
     if (!probe)
         probe = stream->probe = smcr_state_alloc0(arrival->state, sizeof *probe);
-    *probe = (smcr_probe_t){stream->announced, {arrival->when.time, NULL}};
+    *probe = (smcr_stream_probe_t){stream->announced, {arrival->when.time, NULL}};
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                     &probe->told.acked);
+                     &probe->sent_message.acked);
 }
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. */
 static void
-settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_cdc_view_t *view)
+settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
 
@@ -161,11 +161,11 @@ settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_cdc_vie
 static void
 note_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    const smcr_cdc_view_t *view = arrival->record->view;
+    const smcr_record_cdc_t *view = arrival->record->view;
     bool filled = fills(view, stream);
 
     if (filled) {
-        smcr_stalls_t *now = stalls(arrival->state, stream);
+        smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
         now->full = arrival->sent;
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
@@ -184,11 +184,11 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
     bool before = stalls_of(stream).is_blocked;
 
     if (!blocked && before) {
-        smcr_wait_t wait = end_blocked(arrival, stream);
+        smcr_record_wait_t wait = end_blocked(arrival, stream);
         if (wait.frame)
-            smcr_cdc_more(arrival->state, arrival->record->view)->blocked = wait;
+            smcr_record_cdc_make_rare(arrival->state, arrival->record->view)->blocked = wait;
     } else if (blocked && !before) {
-        smcr_stalls_t *now = stalls(arrival->state, stream);
+        smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_blocked = true;
         now->blocked = arrival->sent;
         now->blocked_at = smcr_point_at(arrival->qp, arrival->psn);
@@ -214,7 +214,7 @@ void
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
                       bool placed)
 {
-    smcr_cdc_view_t *view = arrival->record->view;
+    smcr_record_cdc_t *view = arrival->record->view;
 
     settle_writes(arrival, stream, view);
     if (!placed) /* there may be more */
@@ -226,10 +226,11 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
         note_unseen(arrival, MIN(stream->announced - stream->written, view->len));
     note_probe(arrival, stream);
     note_full(arrival, stream);
-    smcr_announcement_t *last = stream->unread;
-    smcr_announcement_t *announcement = wmem_new(arrival->state->scope, smcr_announcement_t);
-    *announcement =
-        (smcr_announcement_t){last ? last->next : announcement, stream->announced, arrival->sent};
+    smcr_stream_announcement_t *last = stream->unread;
+    smcr_stream_announcement_t *announcement =
+        wmem_new(arrival->state->scope, smcr_stream_announcement_t);
+    *announcement = (smcr_stream_announcement_t){last ? last->next : announcement,
+                                                 stream->announced, arrival->sent};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -238,7 +239,7 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
 void
 smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    smcr_stalls_t *now = stalls(arrival->state, stream);
+    smcr_stream_stalls_t *now = stalls(arrival->state, stream);
 
     if (arrival->record->view->len == 0) /* the flag goes on */
         return;
@@ -259,12 +260,12 @@ smcr_window_heard(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 
 /* ---- what ought to have been ---- */
 
-const smcr_goal_t *
+const smcr_stream_cursor_deadline_t *
 smcr_window_goal(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool announced,
                  uint64_t end)
 {
-    smcr_stalls_t *now = stalls(arrival->state, stream);
-    smcr_goal_t **goal = announced ? &now->announced : &now->consumed;
+    smcr_stream_stalls_t *now = stalls(arrival->state, stream);
+    smcr_stream_cursor_deadline_t **goal = announced ? &now->announced : &now->consumed;
 
     if (!*goal || (*goal)->when) { /* else the first one will do */
         *goal = smcr_state_alloc0(arrival->state, sizeof **goal);
@@ -274,7 +275,7 @@ smcr_window_goal(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool anno
 }
 
 static void
-note_reached(const smcr_arrival_t *arrival, smcr_goal_t *goal, uint64_t position)
+note_reached(const smcr_arrival_t *arrival, smcr_stream_cursor_deadline_t *goal, uint64_t position)
 {
     if (goal && !goal->when && position >= goal->end)
         goal->when = arrival->when.time;
@@ -298,7 +299,7 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream)
     smcr_when_t last = {0};
 
     while (stream->unread) {
-        smcr_announcement_t *newest = stream->unread, *announcement = newest->next;
+        smcr_stream_announcement_t *newest = stream->unread, *announcement = newest->next;
 
         if (announcement->end > stream->consumed)
             break;
@@ -316,9 +317,9 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream)
  * (R-4.5.1-1) */
 static void
 note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
-                  const smcr_reading_t *reading)
+                  const smcr_window_reading_t *reading)
 {
-    smcr_stalls_t now = stalls_of(stream);
+    smcr_stream_stalls_t now = stalls_of(stream);
     bool urgent = now.urgent > reading->consumed_before && now.urgent <= stream->consumed + 1;
 
     if (urgent)
@@ -337,13 +338,13 @@ note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
 static void
 note_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    smcr_stalls_t before = stalls_of(stream);
-    smcr_cdc_view_t *view = arrival->record->view;
+    smcr_stream_stalls_t before = stalls_of(stream);
+    smcr_record_cdc_t *view = arrival->record->view;
     uint64_t absent = smcr_point_absent(&before.full_at, arrival->qp, arrival->psn);
-    smcr_wait_t full = waited(before.full, arrival->sent, absent);
+    smcr_record_wait_t full = waited(before.full, arrival->sent, absent);
 
     if (view && full.frame)
-        smcr_cdc_more(arrival->state, view)->full = full;
+        smcr_record_cdc_make_rare(arrival->state, view)->full = full;
     stream->stalls->is_full = false;
     smcr_event_add(arrival, SMCR_EVENT_WINDOW_OPENED, NULL);
     if (before.is_blocked && waited(before.blocked, arrival->sent, absent).time > LATE)
@@ -352,10 +353,10 @@ note_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 
 void
 smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
-                     const smcr_reading_t *reading)
+                     const smcr_window_reading_t *reading)
 {
-    smcr_cdc_view_t *view = arrival->record->view;
-    smcr_wait_t read = waited(settle_reads(arrival->state, stream), arrival->sent, 0);
+    smcr_record_cdc_t *view = arrival->record->view;
+    smcr_record_wait_t read = waited(settle_reads(arrival->state, stream), arrival->sent, 0);
 
     if (view && view->has_len && read.frame) {
         view->read_of = read.frame;

@@ -23,8 +23,9 @@ void smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream);
 
 /* What a cursor of the stream, the announced or the consumed position, ought to have reached before
  * this packet; it will say when it has. */
-const smcr_goal_t *smcr_window_goal(const smcr_arrival_t *arrival, smcr_stream_t *stream,
-                                    bool announced, uint64_t end);
+const smcr_stream_cursor_deadline_t *smcr_window_goal(const smcr_arrival_t *arrival,
+                                                      smcr_stream_t *stream, bool announced,
+                                                      uint64_t end);
 
 /* A CDC message has moved the cursors of the stream. */
 void smcr_window_moved(const smcr_arrival_t *arrival, const smcr_stream_t *stream);
@@ -37,10 +38,10 @@ typedef struct {
     uint64_t consumed_before;
     uint64_t free_before; /* space that the writer had before it */
     bool alone;           /* it tells nothing but that the reader has read on */
-} smcr_reading_t;
+} smcr_window_reading_t;
 
 /* A CDC message says that the reader has come to stream->consumed. */
 void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
-                          const smcr_reading_t *reading);
+                          const smcr_window_reading_t *reading);
 
 #endif /* SMCR_STATE_FLOW_WINDOW_H */

@@ -44,7 +44,7 @@ find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 
 /* Packets of the request that the packet with these headers begins. */
 static uint32_t
-count_packets(const smcr_roce_t *roce)
+count_packets(const smcr_ib_headers_t *roce)
 {
     uint32_t length = (uint32_t)roce->payload_length;
 
@@ -64,12 +64,12 @@ offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
 
 /* The element of the RMB that `entry` names into which the request writes, from 1; 0: none. */
 static unsigned
-element_of(const smcr_rtoken_entry_t *entry, uint64_t va)
+element_of(const smcr_rmb_rtoken_t *entry, uint64_t va)
 {
     uint64_t from = va - entry->va;
     uint32_t size = entry->rmb->element_size;
 
-    if (va < entry->va || (size && from / size >= SMCR_RMB_INDEX_MAX))
+    if (va < entry->va || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX))
         return 0;
     return size ? (unsigned)(from / size + 1) : 1;
 }
@@ -104,7 +104,7 @@ is_sure(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t o
 
 /* The connection of the request, NULL when it is not known for sure. */
 static smcr_conn_t *
-owner_of(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry, unsigned index)
+owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned index)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_t *conn = smcr_rmb_conn(entry->rmb, index);
@@ -112,7 +112,8 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry, unsign
 
     if (!conn)
         return NULL;
-    if (arrival->record->fate == SMCR_FATE_TAKE && smcr_conn_side_has_ended(&conn->side[!qp->side]))
+    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE &&
+        smcr_conn_side_has_ended(&conn->side[!qp->side]))
         return NULL; /* its writer has said so */
     return is_sure(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
@@ -134,14 +135,14 @@ unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 
 /* Where in the byte stream the request begins. */
 static void
-locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_entry_t *entry,
+locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
        smcr_conn_t *conn)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *reader = &conn->side[qp->side];
     uint32_t size = entry->rmb->element_size;
-    smcr_extent_t extent = {(uint32_t)offset_in_element(entry->rmb, write->va - entry->va),
-                            size ? MIN(write->length, size) : write->length};
+    smcr_stream_extent_t extent = {(uint32_t)offset_in_element(entry->rmb, write->va - entry->va),
+                                   size ? MIN(write->length, size) : write->length};
     smcr_stream_t *stream = smcr_conn_stream(conn, qp->side, extent.offset);
     smcr_psn_t last = write->first_psn + write->packets - 1;
 
@@ -149,7 +150,8 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
         return;
     /* On another link before any failover validation: the capture lacks that. */
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
-    if (writer->cdc_frame && writer->link != qp->link && arrival->record->fate == SMCR_FATE_TAKE)
+    if (writer->cdc_frame && writer->link != qp->link &&
+        arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_stream_move(stream);
     if (reader->located.qp == qp && last <= reader->located.psn) {
         uint64_t between = (reader->located.psn - write->first_psn + 1) * smcr_qp_mtu(qp);
@@ -157,10 +159,10 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
         return;
     }
     bool late = reader->heard.qp == qp && write->first_psn < reader->heard.psn;
-    if (late || arrival->record->fate == SMCR_FATE_TOO_LATE)
+    if (late || arrival->record->fate == SMCR_FLOW_FATE_TOO_LATE)
         return; /* nor is it known where it goes among what came before it */
-    smcr_unseen_t unseen = {unseen_bytes(&reader->located, qp, write->first_psn),
-                            !smcr_conn_is_current(conn, !qp->side)};
+    smcr_stream_unseen_t unseen = {unseen_bytes(&reader->located, qp, write->first_psn),
+                                   !smcr_conn_is_current(conn, !qp->side)};
     uint64_t end = smcr_stream_reach(stream);
     bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved &&
                    qp->unplaced_psn <= reader->located.psn && write->conn;
@@ -179,7 +181,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rtoken_ent
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
-    const smcr_rtoken_entry_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
     unsigned index = entry ? element_of(entry, write->va) : 0;
 
     smcr_rules_rkey(arrival, entry, write->rkey);
@@ -188,7 +190,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
     write->conn = owner_of(arrival, entry, index);
     smcr_conn_t *before = smcr_rmb_conn(entry->rmb, index);
     bool since = smcr_point_is_before(&entry->rmb->since, arrival->qp, arrival->psn);
-    if (write->conn || (!before && (since || arrival->record->fate == SMCR_FATE_TAKE))) {
+    if (write->conn || (!before && (since || arrival->record->fate == SMCR_FLOW_FATE_TAKE))) {
         write->rmb = entry->rmb;
         write->rmb_va = entry->va;
     } else if (before && !smcr_conn_side_has_ended(&before->side[!arrival->qp->side])) {
@@ -207,11 +209,11 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
 
 /* `late` is that of the request's first packet, NULL when it has none yet. */
 static smcr_write_t *
-new_write(const smcr_arrival_t *arrival, smcr_late_t *late)
+new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late)
 {
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
-    const smcr_roce_t *roce = arrival->roce;
+    const smcr_ib_headers_t *roce = arrival->roce;
 
     if (!qp->writes)
         qp->writes = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_KEPT);
@@ -227,14 +229,14 @@ new_write(const smcr_arrival_t *arrival, smcr_late_t *late)
     };
     find_owner(arrival, write);
     bool known = write->rmb && write->placed;
-    write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_late_t));
+    write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     return write;
 }
 
 smcr_write_t *
 smcr_write_of(const smcr_arrival_t *arrival, bool *begun)
 {
-    const smcr_roce_t *roce = arrival->roce;
+    const smcr_ib_headers_t *roce = arrival->roce;
     smcr_write_t *write = find_write(arrival->qp, arrival->psn);
 
     *begun = roce->has_reth && (!write || write->first_psn != arrival->psn ||
@@ -256,7 +258,7 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
     uint64_t from = va - write->rmb_va;
     uint32_t size = rmb->element_size;
 
-    if (va < write->rmb_va || (size && from / size >= SMCR_RMB_INDEX_MAX)) {
+    if (va < write->rmb_va || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX)) {
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
         return;
     }
@@ -284,7 +286,7 @@ smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
     uint32_t within = offset_in(write, arrival->psn);
 
     if (!write->rmb) {
-        smcr_place_more_t *more = smcr_place_more(arrival->state, place);
+        smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
         more->late = write->late;
         more->within = within;
         return false;
@@ -293,7 +295,7 @@ smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
     if (!place->index)
         return false;
     if (!write->placed) { /* the next CDC message may tell */
-        smcr_place_more_t *more = smcr_place_more(arrival->state, place);
+        smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
         more->late = write->late;
         more->within = within;
         return false;
@@ -308,10 +310,10 @@ void
 smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write,
                       smcr_psn_t psn, smcr_place_t *place)
 {
-    smcr_late_t *late = smcr_place_late(place);
+    smcr_place_late_t *late = smcr_place_late(place);
     smcr_record_t gone = smcr_record_new();
 
-    gone.kind = SMCR_PACKET_WRITE;
+    gone.kind = SMCR_RECORD_WRITE;
     gone.place = place;
     smcr_write_place(&(smcr_arrival_t){.state = state, .qp = qp, .psn = psn, .record = &gone},
                      write);
@@ -377,17 +379,17 @@ is_gap_seen(const smcr_arrival_t *arrival)
     const smcr_qp_t *qp = arrival->qp;
 
     return qp->unplaced_psn && arrival->psn > qp->unplaced_from &&
-           arrival->psn < qp->unplaced_psn + SMCR_UNPLACED_NEAR &&
+           arrival->psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR &&
            smcr_qp_peer(arrival->qp)->traffic.flow.carried > 0;
 }
 
 void
 smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
-    smcr_piece_t piece = smcr_stream_write(stream, place->position, place->length);
+    smcr_stream_piece_t piece = smcr_stream_write(stream, place->position, place->length);
 
     if (piece.rewritten || piece.gap) {
-        smcr_place_more_t *more = smcr_place_more(arrival->state, place);
+        smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
         more->rewritten = piece.rewritten;
         more->gap = piece.gap;
         more->gap_is_seen = piece.gap && is_gap_seen(arrival);

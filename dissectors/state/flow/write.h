@@ -26,7 +26,7 @@ struct smcr_write {
     smcr_rmb_t *likely_rmb;  /* that the RKey named last, if nothing says that it has begun a new
                                 life since; NULL: none */
     smcr_conn_t *likely;     /* that used it */
-    smcr_late_t *late;       /* NULL when the RMB is known */
+    smcr_place_late_t *late; /* NULL when the RMB is known */
 };
 
 /* The request that `qp` received `back` requests ago: 1 is the last one. NULL when it has received
@@ -58,6 +58,6 @@ void smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 void smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
 /* Packets without a place that are further apart have nothing to do with each other. */
-#define SMCR_UNPLACED_NEAR 1024
+#define SMCR_WRITE_UNPLACED_NEAR 1024
 
 #endif /* SMCR_STATE_FLOW_WRITE_H */

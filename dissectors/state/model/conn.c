@@ -158,7 +158,7 @@ smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most)
 int
 smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 {
-    return lgr->server == SMCR_SIDE_UNKNOWN ? SMCR_SIDE_UNKNOWN : side == lgr->server;
+    return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
 }
 
 bool
@@ -238,17 +238,17 @@ smcr_conn_is_current(const smcr_conn_t *conn, int side)
 static void
 learn_base(smcr_lgr_t *lgr, int side, uint32_t offset, bool first)
 {
-    if (lgr->base_known[side] || offset > SMCR_EYECATCHER_LENGTH)
+    if (lgr->base_known[side] || offset > SMCR_WIRE_EYECATCHER_LENGTH)
         return;
-    lgr->base_known[side] = offset < SMCR_EYECATCHER_LENGTH || first;
-    lgr->base[side] = lgr->base_known[side] && offset == SMCR_EYECATCHER_LENGTH
-                          ? SMCR_EYECATCHER_LENGTH
+    lgr->base_known[side] = offset < SMCR_WIRE_EYECATCHER_LENGTH || first;
+    lgr->base[side] = lgr->base_known[side] && offset == SMCR_WIRE_EYECATCHER_LENGTH
+                          ? SMCR_WIRE_EYECATCHER_LENGTH
                           : 0;
     *lgr->base_doubtful |= !lgr->base_known[side];
 }
 
 void
-smcr_conn_see(smcr_conn_t *conn, int side, uint32_t offset)
+smcr_conn_learn_eyecatcher_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
     const smcr_conn_side_t *receiver = &conn->side[side];
     bool from_start = receiver->size && smcr_point_holds(&receiver->since);
@@ -270,7 +270,7 @@ smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
     smcr_conn_side_t *receiver = &conn->side[side];
 
-    smcr_conn_see(conn, side, offset);
+    smcr_conn_learn_eyecatcher_base(conn, side, offset);
     if (!receiver->in.known && receiver->size && smcr_conn_has_base(conn, side)) {
         smcr_stream_start(&receiver->in, receiver->size, conn->lgr->base[side]);
         receiver->located = receiver->since;

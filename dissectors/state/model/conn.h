@@ -19,10 +19,10 @@ typedef struct smcr_exchange smcr_exchange_t;
 typedef struct {
     const smcr_link_t *from; /* the link that the connection has left */
     smcr_point_t at;         /* of the message, in the flow to its receiver */
-    smcr_told_t told;
+    smcr_link_sent_message_t sent_message;
     uint32_t frame;
     uint16_t seq;            /* that it has */
-} smcr_move_t;
+} smcr_conn_move_t;
 
 /* What one side announced in its Accept or Confirm, and what it sent since. */
 typedef struct {
@@ -37,8 +37,8 @@ typedef struct {
     smcr_point_t announced; /* when CLC announced this side's element */
     smcr_link_t *link;   /* on which this side sent last */
     smcr_exchange_t *update; /* its open request for a cursor update; NULL: none */
-    smcr_told_t *closed; /* the message with the closed flag; NULL: not yet */
-    smcr_move_t *move;   /* the last failover validation that moved this direction; NULL: none */
+    smcr_link_sent_message_t *closed; /* the message with the closed flag; NULL: not yet */
+    smcr_conn_move_t *move; /* the last failover validation that moved this direction; NULL: none */
     uint8_t rmb_index;   /* element, from 1 */
     bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */
@@ -69,7 +69,7 @@ typedef struct {
     uint32_t frame;  /* that proves it */
     uint32_t code;   /* of the Decline: its diagnosis */
     uint8_t kind;    /* smcr_fallback_kind_t */
-    uint8_t os;      /* of the Decline: the sender's operating system (smcr_os_type) */
+    uint8_t os;      /* of the Decline: the sender's operating system (smcr_clc_os_type) */
     uint8_t step;    /* CLC type of the last step before, 0: there was none */
     bool by_server : 1;     /* sent the Decline */
     bool both_options : 1;  /* SYN and SYN-ACK have the option */
@@ -83,7 +83,7 @@ typedef struct {
     uint64_t time; /* nanoseconds since the epoch */
     uint8_t side;  /* whose it is */
     bool token;    /* its alert token; else its RMB element */
-} smcr_reuse_t;
+} smcr_conn_reuse_t;
 
 struct smcr_conn {
     void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
@@ -100,15 +100,15 @@ struct smcr_conn {
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
-    uint8_t proposed_id[SMCR_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: it has none */
+    uint8_t proposed_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: it has none */
     uint32_t eid;            /* sum of the EID in the Accept; 0: it has none */
     uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
     uint8_t subnet_length;   /* bits */
     uint8_t clc_asked;       /* CLC type of `clc_step` */
     uint8_t proposal_flags, accept_flags; /* byte 7 of Proposal and Accept */
-    smcr_terms_t terms;      /* of the Accept, if it `has_terms` */
+    smcr_lgr_terms_t terms;  /* of the Accept, if it `has_terms` */
     const smcr_clc_proposal_t *offer; /* the Proposal, if it has an SMCv2 extension */
-    smcr_reuse_t *reused;    /* NULL: nobody has been given what this one uses */
+    smcr_conn_reuse_t *reused; /* NULL: nobody has been given what this one uses */
     bool outside : 1;        /* the server is in no subnet or prefix of the Proposal */
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far */
@@ -190,7 +190,7 @@ void smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 bool smcr_conn_is_current(const smcr_conn_t *conn, int side);
 
 /* Data goes to `offset` in the element of `side`, or comes from there. */
-void smcr_conn_see(smcr_conn_t *conn, int side, uint32_t offset);
+void smcr_conn_learn_eyecatcher_base(smcr_conn_t *conn, int side, uint32_t offset);
 
 /* Whether it is known where data begins in the elements of `side`. */
 bool smcr_conn_has_base(const smcr_conn_t *conn, int side);

@@ -13,14 +13,14 @@
 #define LGRS_MAX 256  /* that are searched by peer */
 #define LINKS_MAX 32 /* that a group keeps: four times as many as it may have at a time (A.3.5) */
 #define HALF_KNOWN_MAX 256 /* links that wait for their second queue pair */
-#define ACK_TIME SMCR_SECOND /* that an acknowledgement may take */
+#define ACK_TIME SMCR_TIME_SECOND /* that an acknowledgement may take */
 
 /* ---- queue pairs ---- */
 
 static unsigned
 hash_qp(const void *data)
 {
-    const smcr_qp_key_t *key = data;
+    const smcr_ib_qp_key_t *key = data;
 
     return (unsigned)smcr_gid_mix(key->qpn, key->gid);
 }
@@ -28,8 +28,8 @@ hash_qp(const void *data)
 static gboolean
 equal_qps(const void *one, const void *other)
 {
-    const smcr_qp_key_t *a = one;
-    const smcr_qp_key_t *b = other;
+    const smcr_ib_qp_key_t *a = one;
+    const smcr_ib_qp_key_t *b = other;
 
     return a->qpn == b->qpn && memcmp(a->gid, b->gid, SMCR_GID_LENGTH) == 0;
 }
@@ -49,7 +49,7 @@ smcr_link_start(smcr_state_t *state)
 }
 
 smcr_qp_t *
-smcr_qp_find(const smcr_state_t *state, const smcr_qp_key_t *key)
+smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
     return wmem_map_lookup(state->qps, key);
 }
@@ -77,9 +77,9 @@ smcr_lgr_new(smcr_state_t *state)
 {
     smcr_lgr_t *lgr = smcr_state_alloc0(state, sizeof *lgr);
 
-    lgr->index = SMCR_NO_INDEX;
-    lgr->server = SMCR_SIDE_UNKNOWN;
-    lgr->single_side = SMCR_SIDE_UNKNOWN;
+    lgr->index = SMCR_LGR_NO_INDEX;
+    lgr->server = SMCR_LGR_SIDE_UNKNOWN;
+    lgr->single_side = SMCR_LGR_SIDE_UNKNOWN;
     lgr->links = wmem_list_new(state->scope);
     lgr->pending = wmem_list_new(state->scope);
     lgr->answered = wmem_list_new(state->scope);
@@ -97,7 +97,7 @@ smcr_lgr_count(const smcr_state_t *state)
 void
 smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
 {
-    if (lgr->index == SMCR_NO_INDEX) {
+    if (lgr->index == SMCR_LGR_NO_INDEX) {
         lgr->index = state->lgr_count++;
         wmem_list_append(state->lgrs, lgr);
         if (wmem_list_count(state->lgrs) > LGRS_MAX)
@@ -108,7 +108,7 @@ smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
 int
 smcr_lgr_client_side(const smcr_lgr_t *lgr)
 {
-    return lgr && lgr->server != SMCR_SIDE_UNKNOWN ? !lgr->server : 0;
+    return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN ? !lgr->server : 0;
 }
 
 /* Behind so many links their numbers begin anew. Nobody is blamed for what may have to do with
@@ -164,7 +164,7 @@ miss_answers(smcr_qp_t *qp)
 }
 
 void
-smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key,
+smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
             enum smcr_ground ground)
 {
     smcr_qp_t *qp = &link->qp[side];
@@ -186,7 +186,7 @@ void
 smcr_qp_set_mac(smcr_qp_t *qp, const uint8_t *mac)
 {
     qp->has_mac = true;
-    memcpy(qp->mac, mac, SMCR_MAC_LENGTH);
+    memcpy(qp->mac, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
 void
@@ -268,7 +268,7 @@ lgr_type(smcr_lgr_t *lgr)
 {
     const smcr_link_t *first = NULL;
 
-    lgr->single_side = SMCR_SIDE_UNKNOWN;
+    lgr->single_side = SMCR_LGR_SIDE_UNKNOWN;
     for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
         const smcr_link_t *link = wmem_list_frame_data(at);
         if (link->state != SMCR_LINK_ACTIVE)
@@ -281,7 +281,7 @@ lgr_type(smcr_lgr_t *lgr)
     }
     if (lgr->active_links < 2)
         return SMCR_LGR_SINGLE;
-    return lgr->single_side == SMCR_SIDE_UNKNOWN ? SMCR_LGR_SYMMETRIC : SMCR_LGR_ASYMMETRIC;
+    return lgr->single_side == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SYMMETRIC : SMCR_LGR_ASYMMETRIC;
 }
 
 static bool
@@ -322,7 +322,7 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
 /* ---- links whose beginning the capture lacks ---- */
 
 smcr_qp_t *
-smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce)
+smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce)
 {
     smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state));
     smcr_qp_t *sender = &link->qp[0];
@@ -346,7 +346,7 @@ known_qp(smcr_link_t *link)
 /* Whether the acknowledgement answers what was sent just now on the half-known link to its known
  * end. */
 static bool
-acknowledges(smcr_link_t *link, const smcr_roce_t *roce, smcr_when_t when)
+acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
 {
     smcr_qp_t *known = known_qp(link);
     const smcr_qp_t *missing = smcr_qp_peer(known);
@@ -360,7 +360,7 @@ acknowledges(smcr_link_t *link, const smcr_roce_t *roce, smcr_when_t when)
 }
 
 smcr_qp_t *
-smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when)
+smcr_link_of_ack(smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t when)
 {
     smcr_link_t *found = NULL;
 

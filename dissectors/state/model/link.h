@@ -22,10 +22,10 @@ typedef struct smcr_lgr smcr_lgr_t;
 typedef struct smcr_rmb smcr_rmb_t;
 typedef struct smcr_conn smcr_conn_t;
 typedef struct smcr_write smcr_write_t;
-typedef struct smcr_llc_request smcr_llc_request_t;
+typedef struct smcr_rules_request smcr_rules_request_t;
 
-#define SMCR_SIDE_UNKNOWN (-1)
-#define SMCR_NO_INDEX UINT32_MAX
+#define SMCR_LGR_SIDE_UNKNOWN (-1)
+#define SMCR_LGR_NO_INDEX UINT32_MAX
 
 /* A queue pair; a link has one on each side. */
 typedef struct {
@@ -33,11 +33,11 @@ typedef struct {
     int side;
     bool known;            /* `qp` is; before, its GID may be */
     bool gid_known;
-    smcr_qp_key_t key;
+    smcr_ib_qp_key_t key;
     uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
     bool has_mac;          /* CLC or ADD LINK has told `mac` */
-    uint8_t mac[SMCR_MAC_LENGTH];
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
     uint32_t user_id;      /* of the link, as its CONFIRM LINK says; 0: not known */
     smcr_traffic_t traffic; /* that it receives */
     smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
@@ -65,7 +65,7 @@ typedef enum {
 typedef struct {
     uint64_t sent;            /* nanoseconds since the epoch */
     const smcr_when_t *acked; /* NULL: there is none, or it has not been acknowledged */
-} smcr_told_t;
+} smcr_link_sent_message_t;
 
 /* Faults in ADD LINK or CONFIRM LINK that the receiver must refuse. */
 typedef enum {
@@ -75,10 +75,10 @@ typedef enum {
 
 /* Messages that make a link group. */
 enum {
-    SMCR_SET_UP_CONFIRMED, /* response to the first CONFIRM LINK */
-    SMCR_SET_UP_OFFERED,   /* first ADD LINK behind it: request */
-    SMCR_SET_UP_ANSWERED,  /* and response */
-    SMCR_SET_UP_STEPS
+    SMCR_LGR_SET_UP_CONFIRMED, /* response to the first CONFIRM LINK */
+    SMCR_LGR_SET_UP_OFFERED, /* first ADD LINK behind it: request */
+    SMCR_LGR_SET_UP_ANSWERED, /* and response */
+    SMCR_LGR_SET_UP_STEPS
 };
 
 struct smcr_link {
@@ -94,10 +94,11 @@ struct smcr_link {
     uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
     uint32_t delete_reason;   /* of that; 0: none has been told */
-    smcr_told_t gone;         /* with this message its last user has let go of it */
+    smcr_link_sent_message_t gone; /* with this message its last user has let go of it */
     bool was_active;          /* when it was deleted */
     uint64_t unwanted;        /* the client has asked to delete it: nanoseconds; 0: it has not */
-    smcr_llc_request_t *waits[2]; /* by side: the first request over the link that has no answer */
+    smcr_rules_request_t *waits[2]; /* by side: the first request over the link that has no
+                                       answer */
     uint64_t confirmed;       /* when its CONFIRM LINK response came, nanoseconds; 0: not yet */
     uint8_t faults;           /* of what was told of it: bits of smcr_link_fault_t */
     bool named;               /* an RMB was announced for it: it is in use */
@@ -118,13 +119,13 @@ uint32_t smcr_point_unplaced(const smcr_point_t *point);
 /* A response whose request the capture lacks so far. */
 typedef struct {
     bool is_open;  /* it may still come; else there is no response */
-    uint8_t type;  /* as in smcr_topic_t */
+    uint8_t type;  /* as in smcr_rules_topic_t */
     uint64_t time; /* nanoseconds since the epoch */
     int requester; /* side */
     uint32_t key;
     const smcr_link_t *link; /* that has to carry the request; NULL: any */
     bool *came;    /* the request has; NULL: there was no such response */
-} smcr_unasked_t;
+} smcr_lgr_unasked_t;
 
 /* The RMBs that a DELETE RKEY request names, in its order; NULL: one that is not known. */
 typedef struct {
@@ -132,7 +133,7 @@ typedef struct {
     smcr_rmb_t **rmbs;
     uint32_t unknown; /* the last RKey of them that nobody has announced */
     bool has_unknown;
-} smcr_withdrawal_t;
+} smcr_lgr_withdrawal_t;
 
 /* What peers of SMC version 2 agree on in a first contact. */
 typedef struct {
@@ -140,39 +141,39 @@ typedef struct {
     uint8_t max_conns, max_links; /* of release 1 */
     bool direct;                  /* the sender has a route without a gateway */
     uint16_t features;
-} smcr_terms_t;
+} smcr_lgr_terms_t;
 
 /* Byte orders of lengths in LLC messages of version 2. */
-enum smcr_order { SMCR_ORDER_LITTLE = 1, SMCR_ORDER_BIG };
+enum smcr_lgr_order { SMCR_LGR_ORDER_LITTLE = 1, SMCR_LGR_ORDER_BIG };
 
 /* How far a side is in telling RTokens that need several messages. */
 typedef struct {
     smcr_point_t last; /* message so far; none: it has sent none */
     uint8_t left;      /* RTokens that were left then, those of that message included */
     bool continues;    /* that was a continuation */
-} smcr_countdown_t;
+} smcr_lgr_countdown_t;
 
 /* What the server is changing in the group. */
 typedef struct {
     uint64_t adds, deletes; /* its open request, nanoseconds since the epoch; 0: there is none */
     smcr_link_t *on; /* that carries ADD LINK; NULL: it adds none */
     uint8_t number;  /* of the new link */
-    smcr_countdown_t told[2]; /* by side: ADD LINK CONTINUATION */
-} smcr_change_t;
+    smcr_lgr_countdown_t countdown[2]; /* by side: ADD LINK CONTINUATION */
+} smcr_lgr_change_t;
 
 typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
 
 struct smcr_lgr {
-    uint32_t index;       /* within the capture, from 0; SMCR_NO_INDEX while not proven */
-    int server;           /* side, or SMCR_SIDE_UNKNOWN */
+    uint32_t index;       /* within the capture, from 0; SMCR_LGR_NO_INDEX while not proven */
+    int server;           /* side, or SMCR_LGR_SIDE_UNKNOWN */
     bool from_start;      /* the capture has its first contact */
     uint8_t release;      /* of SMC version 2, as its first contact says; 0: not known */
     uint8_t version;      /* of SMC, as its first contact says; 0: not known */
-    uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_order; 0: not known */
-    smcr_terms_t terms;   /* of its first contact; zeros: version 1, or not known */
+    uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_lgr_order; 0: not known */
+    smcr_lgr_terms_t terms; /* of its first contact; zeros: version 1, or not known */
     uint32_t open_conns;  /* that have sent CDC messages, and not their end */
     struct smcr_crowd *crowd; /* since it has had too many; NULL: it has not */
-    uint8_t peer_id[2][SMCR_PEER_ID_LENGTH];
+    uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH];
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;
     wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
@@ -182,9 +183,9 @@ struct smcr_lgr {
     uint32_t link_count;  /* that are not forgotten */
     wmem_list_t *pending; /* LLC requests without response (exchange.c) */
     wmem_list_t *answered; /* the last ones that have one */
-    smcr_unasked_t unasked[4]; /* the last ones */
+    smcr_lgr_unasked_t unasked[4]; /* the last ones */
     unsigned unasked_count;
-    smcr_llc_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
+    smcr_rules_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
     smcr_conn_t *conns;   /* the last one that has joined */
     smcr_conn_t *open;    /* the same, but those that have ended are left out in time */
     uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
@@ -194,11 +195,11 @@ struct smcr_lgr {
     bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
-    smcr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
+    smcr_lgr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
     smcr_rmb_t *rmbs;      /* the last one that was announced */
     unsigned rmb_count[2]; /* by side: RMBs that are alive */
-    smcr_change_t change;
-    smcr_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */
+    smcr_lgr_change_t change;
+    smcr_lgr_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */
     uint32_t confirm_count[2];    /* by side: CONFIRM RKEY requests */
     smcr_lgr_type_t type;
     uint8_t max_links[2]; /* by side: as its CONFIRM LINK says; 0: it has said none */
@@ -207,7 +208,7 @@ struct smcr_lgr {
     smcr_link_t *second;  /* that the first ADD LINK offers; NULL: there has been none */
     uint64_t second_asked, second_over; /* when it came, and its end; nanoseconds, 0: not yet */
     uint64_t declined;    /* when the first contact was declined; nanoseconds, 0: it was not */
-    smcr_told_t set_up[SMCR_SET_UP_STEPS];
+    smcr_link_sent_message_t set_up[SMCR_LGR_SET_UP_STEPS];
     uint64_t out_of_sync_time; /* since when a side has known that the group has to end,
                                   nanoseconds since the epoch; 0: neither does */
     int out_of_sync_side;
@@ -230,11 +231,11 @@ uint64_t smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_
 /* Whether no request has been absent from the flow since the point. */
 bool smcr_point_holds(const smcr_point_t *point);
 
-/* A map with smcr_qp_key_t as keys. */
+/* A map with smcr_ib_qp_key_t as keys. */
 wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 
 /* The queue pair with this key, NULL when it is not known. */
-smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_qp_key_t *key);
+smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
 /* At least the payload of the largest packet that the queue pair receives, bytes. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
@@ -270,13 +271,13 @@ smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 /* The link's queue pair of `side` is `key`, unless it is known to be another, or `key` is its peer.
  * A queue pair that another link had has been set up anew: neither of that link's queue pairs is
  * found from now on. `ground`: how it is known. */
-void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_qp_key_t *key,
+void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
 /* The latest link of the group with that number which is not deleted, else NULL. */
 smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
 
-/* The queue pair's device has the MAC address `mac`, of SMCR_MAC_LENGTH bytes. */
+/* The queue pair's device has the MAC address `mac`, of SMCR_WIRE_MAC_LENGTH bytes. */
 void smcr_qp_set_mac(smcr_qp_t *qp, const uint8_t *mac);
 
 /* The two queue pairs of the link have been set up anew, and the capture lacks how: neither is
@@ -293,12 +294,12 @@ bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
 /* A message has proven that the queue pair `roce->target`, which nobody announced, carries SMC-R:
  * makes its link; the sender's queue pair is not known yet. Returns the target. */
-smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_roce_t *roce);
+smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce);
 
 /* The queue pair to which an acknowledgement goes, where only its peer is known of the link: the
  * acknowledgement names a PSN that one such link between the two devices has just carried. NULL:
  * there is no such link, or more than one. */
-smcr_qp_t *smcr_link_of_ack(smcr_state_t *state, const smcr_roce_t *roce, smcr_when_t when);
+smcr_qp_t *smcr_link_of_ack(smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t when);
 
 /* The tables of link.c in a new state. */
 void smcr_link_start(smcr_state_t *state);

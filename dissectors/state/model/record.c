@@ -241,7 +241,7 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
     const packed_t *packed = slot ? smcr_slab_entry(&state->records, *slot) : NULL;
 
     while (packed && layer_of(packed) != layer &&
-           (layer != SMCR_OUTERMOST || next_of(state, packed)))
+           (layer != SMCR_RECORD_OUTERMOST || next_of(state, packed)))
         packed = next_of(state, packed);
     if (packed)
         unpack(state, packed, record);
@@ -256,7 +256,7 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
     record->link = link;
     record->sender = (int8_t)sender;
     record->direction = (int8_t)smcr_conn_direction(link->lgr, sender);
-    record->lgr_proven = link->lgr->index != SMCR_NO_INDEX;
+    record->lgr_proven = link->lgr->index != SMCR_LGR_NO_INDEX;
     record->sender_known = link->qp[sender].known;
     record->receiver_known = link->qp[!sender].known;
     record->has_number = link->has_number;
@@ -265,7 +265,7 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 smcr_record_t
 smcr_record_now(const smcr_record_t *record)
 {
-    const smcr_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
+    const smcr_place_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
     smcr_record_t now = *record;
 
     if (!late)
@@ -287,12 +287,12 @@ smcr_place_set_unasked(smcr_place_t *place)
     place->is_unasked = true;
 }
 
-smcr_piece_t
+smcr_stream_piece_t
 smcr_place_piece(const smcr_place_t *place)
 {
-    const smcr_place_more_t *more = smcr_place_rare(place);
-    const smcr_late_t *late = smcr_place_late(place);
-    smcr_piece_t piece = {
+    const smcr_place_rare_t *more = smcr_place_rare(place);
+    const smcr_place_late_t *late = smcr_place_late(place);
+    smcr_stream_piece_t piece = {
         .known = place->positioned,
         .position = place->position,
         .rewritten = more ? more->rewritten : 0,
@@ -306,14 +306,14 @@ smcr_place_piece(const smcr_place_t *place)
     return piece;
 }
 
-const smcr_place_more_t *
+const smcr_place_rare_t *
 smcr_place_rare(const smcr_place_t *place)
 {
     return smcr_slab_beside(place, place->more);
 }
 
-const smcr_cdc_more_t *
-smcr_cdc_rare(const smcr_cdc_view_t *view)
+const smcr_record_cdc_rare_t *
+smcr_record_cdc_rare(const smcr_record_cdc_t *view)
 {
     return smcr_slab_beside(view, view->more);
 }
@@ -325,7 +325,7 @@ smcr_place_announced_in(const smcr_place_t *place)
 }
 
 uint32_t
-smcr_cdc_free(const smcr_cdc_view_t *view)
+smcr_record_cdc_free(const smcr_record_cdc_t *view)
 {
     return view->unread < view->size ? view->size - view->unread : 0;
 }
@@ -380,26 +380,26 @@ smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *fo
     return event;
 }
 
-smcr_place_more_t *
-smcr_place_more(smcr_state_t *state, smcr_place_t *place)
+smcr_place_rare_t *
+smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place)
 {
     if (!place->more)
-        place->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_place_more_t)));
+        place->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_place_rare_t)));
     return smcr_slab_entry(&state->entries, place->more);
 }
 
-smcr_cdc_more_t *
-smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view)
+smcr_record_cdc_rare_t *
+smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 {
     if (!view->more)
-        view->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_cdc_more_t)));
+        view->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_record_cdc_rare_t)));
     return smcr_slab_entry(&state->entries, view->more);
 }
 
-smcr_late_t *
+smcr_place_late_t *
 smcr_place_late(const smcr_place_t *place)
 {
-    const smcr_place_more_t *more = smcr_place_rare(place);
+    const smcr_place_rare_t *more = smcr_place_rare(place);
 
     return more ? more->late : NULL;
 }

@@ -16,15 +16,15 @@
 #include "fabric/peers/peers.h"
 
 typedef enum {
-    SMCR_PACKET_OTHER, /* on an SMC-R queue pair, but none of the below; or a CLC message */
-    SMCR_PACKET_LLC,
-    SMCR_PACKET_CDC,
-    SMCR_PACKET_WRITE,
-    SMCR_PACKET_ACK, /* ACK, NAK, RNR NAK */
-    SMCR_PACKET_CNP, /* congestion notification */
-    SMCR_PACKET_CM,  /* message of RDMA-CM */
-    SMCR_PACKET_CORRUPT, /* any of these, but its ICRC is wrong: it was sent, but not received */
-} smcr_packet_kind_t;
+    SMCR_RECORD_OTHER, /* on an SMC-R queue pair, but none of the below; or a CLC message */
+    SMCR_RECORD_LLC,
+    SMCR_RECORD_CDC,
+    SMCR_RECORD_WRITE,
+    SMCR_RECORD_ACK, /* ACK, NAK, RNR NAK */
+    SMCR_RECORD_CNP, /* congestion notification */
+    SMCR_RECORD_CM,  /* message of RDMA-CM */
+    SMCR_RECORD_CORRUPT, /* any of these, but its ICRC is wrong: it was sent, but not received */
+} smcr_record_kind_t;
 
 /* ---- what records lead to ---- */
 
@@ -35,7 +35,7 @@ struct smcr_exchange {
     uint32_t request_frame, response_frame; /* 0: not seen */
     bool is_doubtful; /* a response has come that may be its own */
     uint8_t llc_type; /* of the request: enum smcr_llc_type; 0: it is none of LLC */
-    uint8_t step; /* answered: enum smcr_clc_step, or smcr_llc_step() of LLC; else 0 */
+    uint8_t step; /* answered: enum smcr_clc_step, or smcr_wire_llc_step() of LLC; else 0 */
     bool is_optional; /* a correct peer may give none */
 };
 
@@ -43,10 +43,10 @@ struct smcr_exchange {
 typedef struct {
     uint32_t frame;
     bool is_ambiguous; /* of an acknowledgement: what it answers was sent more than once */
-    uint64_t time; /* nanoseconds; SMCR_NO_TIME: not known */
-} smcr_wait_t;
+    uint64_t time; /* nanoseconds; SMCR_RECORD_NO_TIME: not known */
+} smcr_record_wait_t;
 
-#define SMCR_NO_TIME UINT64_MAX
+#define SMCR_RECORD_NO_TIME UINT64_MAX
 
 /* What turns out later about a WRITE that came before anything named its connection. */
 typedef struct {
@@ -55,17 +55,17 @@ typedef struct {
     int sender;        /* side of the link */
     bool placed;       /* `position` is known */
     uint64_t position; /* of the request's first byte in the byte stream */
-} smcr_late_t;
+} smcr_place_late_t;
 
 /* Rarely set members of the place of a WRITE packet, allocated on demand. */
 typedef struct {
-    smcr_late_t *late;     /* where the capture begins late */
+    smcr_place_late_t *late; /* where the capture begins late */
     uint32_t within;       /* with `late`: offset of this packet in its request, bytes */
-    uint32_t rewritten;    /* as in smcr_piece_t */
+    uint32_t rewritten;    /* as in smcr_stream_piece_t */
     uint64_t gap;
     bool gap_is_seen;      /* its bytes are in packets whose place was not known when they came */
-    smcr_wait_t blocked;   /* the writer was, until this packet */
-} smcr_place_more_t;
+    smcr_record_wait_t blocked; /* the writer was, until this packet */
+} smcr_place_rare_t;
 
 #define SMCR_PLACE_LENGTH_MASK 0x1fffff
 
@@ -73,7 +73,7 @@ typedef struct {
 struct smcr_place {
     uint64_t position;        /* of its first byte in the byte stream */
     const smcr_when_t *acked; /* by the first acknowledgement that covers it; NULL: not known */
-    uint32_t more;            /* number of an entry: smcr_place_more_t; 0: nothing */
+    uint32_t more;            /* number of an entry: smcr_place_rare_t; 0: nothing */
     uint32_t offset;          /* in the RMB element */
     uint32_t length : 21;     /* application bytes in this packet */
     uint32_t index : 8;       /* RMB element, from 1; 0: not known */
@@ -89,13 +89,13 @@ struct smcr_place {
     };
 };
 
-#define SMCR_NOT_KNOWN UINT32_MAX
+#define SMCR_RECORD_NOT_KNOWN UINT32_MAX
 
 /* Rarely set members of the view of a CDC message, allocated on demand. */
 typedef struct {
-    smcr_wait_t blocked; /* the writer was, until this message */
-    smcr_wait_t full;    /* the window was, until this message */
-} smcr_cdc_more_t;
+    smcr_record_wait_t blocked; /* the writer was, until this message */
+    smcr_record_wait_t full; /* the window was, until this message */
+} smcr_record_cdc_rare_t;
 
 /* What a CDC message means for its connection. */
 typedef struct {
@@ -106,7 +106,7 @@ typedef struct {
     uint32_t read;      /* bytes that it says were read */
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
     uint32_t size;      /* of the element, without an eyecatcher; 0: not known */
-    uint32_t offered;   /* space that is left in the sender's own element; SMCR_NOT_KNOWN */
+    uint32_t offered;   /* space that is left in the sender's own element; SMCR_RECORD_NOT_KNOWN */
     uint32_t writes : 27; /* WRITE packets that it announces */
     bool has_len : 1;   /* the message before is known: so are `len` and `read` */
     bool has_consumed : 1; /* `consumed` is known */
@@ -115,26 +115,26 @@ typedef struct {
     bool last : 1;      /* the sender is done with sending: the stream ends at `announced` */
     uint32_t first_write, last_write; /* their frames */
     uint32_t read_of;   /* in which that was; 0: nothing was read */
-    uint32_t more;      /* number of an entry: smcr_cdc_more_t; 0: nothing */
-} smcr_cdc_view_t;
+    uint32_t more;      /* number of an entry: smcr_record_cdc_rare_t; 0: nothing */
+} smcr_record_cdc_t;
 
 /* Which part of its message a SEND packet has. */
 typedef struct {
     uint32_t message_psn; /* of the message's first packet */
     uint32_t number;      /* of this one, from 0 */
-} smcr_part_t;
+} smcr_record_part_t;
 
 /* A message of RDMA-CM, and the state of its connection after it. */
 typedef struct {
     const smcr_cm_conn_t *conn;
-    uint8_t attribute;  /* enum smcr_cm_attribute */
+    uint8_t attribute;  /* enum smcr_ib_cm_attribute */
     uint8_t sender;     /* side */
-    uint8_t states[2];  /* by side, where they are known: enum smcr_cm_state */
+    uint8_t states[2];  /* by side, where they are known: enum smcr_ib_cm_state */
     bool known[2];
-    uint16_t reason;    /* REJ: enum smcr_cm_reason */
-    uint8_t status;     /* SIDR_REP: enum smcr_cm_sidr_status */
+    uint16_t reason;    /* REJ: enum smcr_ib_cm_reason */
+    uint8_t status;     /* SIDR_REP: enum smcr_ib_cm_sidr_status */
     uint32_t repeat_of; /* frame of the first packet of the same message; 0: this is the first */
-} smcr_cm_note_t;
+} smcr_record_cm_t;
 
 typedef enum {
     SMCR_EVENT_NONE,
@@ -142,14 +142,14 @@ typedef enum {
 #include "events.def"
 } smcr_event_id_t;
 
-typedef struct smcr_claim smcr_claim_t;
+typedef struct smcr_doubt_proof smcr_doubt_proof_t;
 
 /* Something worth telling the user, with its sentence. */
 typedef struct smcr_event {
     struct smcr_event *next;
     smcr_event_id_t id;
     const char *text; /* NULL: the sentence of the expert item says all */
-    const smcr_claim_t *claim; /* that what comes later has to bear out; NULL: none */
+    const smcr_doubt_proof_t *claim; /* that what comes later has to bear out; NULL: none */
 } smcr_event_t;
 
 /* ---- the record ---- */
@@ -160,13 +160,13 @@ typedef struct smcr_event {
  * MEMBER(type, name, width, value): every record keeps it. `width` is empty or that of a bit-field.
  */
 #define SMCR_RECORD_ALWAYS(MEMBER) \
-    MEMBER(uint8_t, kind, : 3, SMCR_PACKET_OTHER)       /* smcr_packet_kind_t */ \
-    MEMBER(uint8_t, order, : 3, SMCR_PACKET_IS_NEXT)    /* smcr_order_t */ \
+    MEMBER(uint8_t, kind, : 3, SMCR_RECORD_OTHER)       /* smcr_record_kind_t */ \
+    MEMBER(uint8_t, order, : 3, SMCR_FLOW_IS_NEXT)      /* smcr_flow_order_t */ \
     MEMBER(bool, taken, : 1, false)                     /* a repeat of what was acknowledged */ \
     MEMBER(bool, refused, : 1, false)                   /* a repeat of what was discarded */ \
-    MEMBER(int8_t, sender, , SMCR_SIDE_UNKNOWN)         /* side of the link group */ \
-    MEMBER(int8_t, direction, , SMCR_SIDE_UNKNOWN)      /* 0 client to server, 1 the reverse */ \
-    MEMBER(uint8_t, fate, : 2, SMCR_FATE_TAKE)          /* smcr_fate_t */ \
+    MEMBER(int8_t, sender, , SMCR_LGR_SIDE_UNKNOWN)     /* side of the link group */ \
+    MEMBER(int8_t, direction, , SMCR_LGR_SIDE_UNKNOWN)  /* 0 client to server, 1 the reverse */ \
+    MEMBER(uint8_t, fate, : 2, SMCR_FLOW_FATE_TAKE)     /* smcr_flow_fate_t */ \
     MEMBER(bool, lgr_proven, : 1, false)                /* the link group has an index */ \
     MEMBER(bool, sender_known, : 1, false)              /* the queue pair that sent it is */ \
     MEMBER(bool, receiver_known, : 1, false)            /* the one that receives it is */ \
@@ -179,45 +179,45 @@ typedef struct smcr_event {
 #define SMCR_RECORD_ENTRIES(MEMBER) \
     MEMBER(smcr_link_t *, link) \
     MEMBER(smcr_conn_t *, conn)         /* NULL: of no single connection, or not known */ \
-    MEMBER(smcr_place_t *, place)       /* SMCR_PACKET_WRITE */ \
-    MEMBER(smcr_cdc_view_t *, view)     /* SMCR_PACKET_CDC that was taken in; NULL: not known */ \
+    MEMBER(smcr_place_t *, place)       /* SMCR_RECORD_WRITE */ \
+    MEMBER(smcr_record_cdc_t *, view)   /* SMCR_RECORD_CDC that was taken in; NULL: not known */ \
     MEMBER(smcr_exchange_t *, asks)     /* the exchange that this message begins */ \
     MEMBER(smcr_exchange_t *, answers)  /* the one that it ends; a message may do both */ \
     MEMBER(smcr_event_t *, events)      /* in order */ \
-    MEMBER(const smcr_message_t *, completes) /* response: messages that it completes */ \
-    MEMBER(const smcr_cnp_t *, cnp)     /* SMCR_PACKET_CNP */ \
-    MEMBER(const smcr_cm_note_t *, cm)  /* with `rdma`: of its connection, so far */
+    MEMBER(const smcr_completion_t *, completes) /* response: messages that it completes */ \
+    MEMBER(const smcr_ecn_cnp_t *, cnp) /* SMCR_RECORD_CNP */ \
+    MEMBER(const smcr_record_cm_t *, cm) /* with `rdma`: of its connection, so far */
 
 /* MEMBER(type, name): a record keeps it only where it is not zero. */
 #define SMCR_RECORD_SOMETIMES(MEMBER) \
     MEMBER(uint32_t, refuses)           /* NAK, RNR NAK: frame that first had its PSN */ \
     MEMBER(smcr_step_back_t *, step)    /* that the packet belongs to */ \
-    MEMBER(uint32_t *, discarded)       /* behind a gap: see smcr_verdict_t */ \
+    MEMBER(uint32_t *, discarded)       /* behind a gap: see smcr_flow_verdict_t */ \
     MEMBER(uint32_t, first_frame)       /* that had this PSN before; 0: none */ \
     MEMBER(uint32_t, missing)           /* packets that are absent before this one */ \
     MEMBER(uint32_t, gap_frame)         /* behind a gap: the first packet behind it */ \
-    MEMBER(smcr_part_t, part)           /* SEND in several packets */ \
-    MEMBER(const smcr_ce_t *, ce)       /* the packet has the ECN codepoint CE */ \
+    MEMBER(smcr_record_part_t, part)    /* SEND in several packets */ \
+    MEMBER(const smcr_ecn_ce_t *, ce)   /* the packet has the ECN codepoint CE */ \
     MEMBER(const smcr_rdma_flow_t *, rdma) /* not of a link: the flow that the packet is in */
 
-#define SMCR_DECLARE_ALWAYS(type, name, width, value) type name width;
-#define SMCR_DECLARE_SOMETIMES(type, name) type name;
+#define SMCR_RECORD_DECLARE_ALWAYS(type, name, width, value) type name width;
+#define SMCR_RECORD_DECLARE_SOMETIMES(type, name) type name;
 
 typedef struct {
-    SMCR_RECORD_ALWAYS(SMCR_DECLARE_ALWAYS)
+    SMCR_RECORD_ALWAYS(SMCR_RECORD_DECLARE_ALWAYS)
 } smcr_record_always_t;
 
 typedef struct {
     union {
         smcr_record_always_t always;
         struct {
-            SMCR_RECORD_ALWAYS(SMCR_DECLARE_ALWAYS)
+            SMCR_RECORD_ALWAYS(SMCR_RECORD_DECLARE_ALWAYS)
         };
     };
-    SMCR_RECORD_ENTRIES(SMCR_DECLARE_SOMETIMES)
-    SMCR_RECORD_SOMETIMES(SMCR_DECLARE_SOMETIMES)
-    smcr_wait_t acks; /* ACK: the packet that it answers; how long that took, unless it was
-                         acknowledged before. A record keeps of it what is not zero */
+    SMCR_RECORD_ENTRIES(SMCR_RECORD_DECLARE_SOMETIMES)
+    SMCR_RECORD_SOMETIMES(SMCR_RECORD_DECLARE_SOMETIMES)
+    smcr_record_wait_t acks; /* ACK: the packet that it answers; how long that took, unless it was
+                                acknowledged before. A record keeps of it what is not zero */
 } smcr_record_t;
 
 /* A record that knows nothing. */
@@ -235,7 +235,7 @@ uint64_t smcr_exchange_time(const smcr_exchange_t *exchange);
 void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);
 
 
-#define SMCR_OUTERMOST UINT16_MAX
+#define SMCR_RECORD_OUTERMOST UINT16_MAX
 
 /* The record that was kept, or the first one of the frame. Returns false when there is none;
  * `record` is then not changed. */
@@ -251,17 +251,17 @@ smcr_record_t smcr_record_now(const smcr_record_t *record);
 void smcr_place_set_unasked(smcr_place_t *place);
 
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
-smcr_piece_t smcr_place_piece(const smcr_place_t *place);
+smcr_stream_piece_t smcr_place_piece(const smcr_place_t *place);
 
 /* The rarely set members; NULL: none is set. */
-const smcr_place_more_t *smcr_place_rare(const smcr_place_t *place);
-const smcr_cdc_more_t *smcr_cdc_rare(const smcr_cdc_view_t *view);
+const smcr_place_rare_t *smcr_place_rare(const smcr_place_t *place);
+const smcr_record_cdc_rare_t *smcr_record_cdc_rare(const smcr_record_cdc_t *view);
 
 /* The CDC message that announces the packet; 0: not known. */
 uint32_t smcr_place_announced_in(const smcr_place_t *place);
 
 /* Space that is left in the receiver's element, if its size is known. */
-uint32_t smcr_cdc_free(const smcr_cdc_view_t *view);
+uint32_t smcr_record_cdc_free(const smcr_record_cdc_t *view);
 
 /* ---- what makes records ---- */
 
@@ -270,13 +270,14 @@ typedef struct {
     uint32_t first, end; /* of the first byte, and of the one behind the last */
     uint32_t taken;      /* the sender had taken in what is before it, of the other direction */
     bool has_syns;       /* the capture has SYN and SYN-ACK */
-} smcr_span_t;
+} smcr_arrival_span_t;
 
 /* A packet, or a message of TCP's byte stream, on its way through the state. */
 typedef struct {
     smcr_state_t *state;
-    const smcr_roce_t *roce; /* headers of the packet; NULL: of TCP, or the packet has gone by */
-    const smcr_span_t *span; /* of TCP: its bytes; NULL: not known */
+    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: of TCP, or the packet has gone
+                                      by */
+    const smcr_arrival_span_t *span; /* of TCP: its bytes; NULL: not known */
     smcr_qp_t *qp;         /* the queue pair that receives it; NULL: none that is known */
     smcr_psn_t psn;          /* with `qp` */
     smcr_when_t when;
@@ -296,10 +297,10 @@ smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
     G_GNUC_PRINTF(3, 4);
 
 /* The rarely set members, allocated when they are first asked for. */
-smcr_place_more_t *smcr_place_more(smcr_state_t *state, smcr_place_t *place);
-smcr_cdc_more_t *smcr_cdc_more(smcr_state_t *state, smcr_cdc_view_t *view);
+smcr_place_rare_t *smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place);
+smcr_record_cdc_rare_t *smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view);
 
 /* What turns out later about a packet that came too early; NULL: this one did not. */
-smcr_late_t *smcr_place_late(const smcr_place_t *place);
+smcr_place_late_t *smcr_place_late(const smcr_place_t *place);
 
 #endif /* SMCR_STATE_MODEL_RECORD_H */

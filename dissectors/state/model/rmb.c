@@ -11,7 +11,7 @@
 static unsigned
 hash_rkey(const void *data)
 {
-    const smcr_rtoken_entry_t *key = data;
+    const smcr_rmb_rtoken_t *key = data;
 
     return (key->rkey * 2654435761U) ^ g_direct_hash(key->owner);
 }
@@ -19,8 +19,8 @@ hash_rkey(const void *data)
 static gboolean
 equal_rkeys(const void *one, const void *other)
 {
-    const smcr_rtoken_entry_t *a = one;
-    const smcr_rtoken_entry_t *b = other;
+    const smcr_rmb_rtoken_t *a = one;
+    const smcr_rmb_rtoken_t *b = other;
 
     return a->owner == b->owner && a->rkey == b->rkey;
 }
@@ -37,10 +37,10 @@ smcr_rmb_end(smcr_state_t *state)
     g_hash_table_destroy(state->rkeys);
 }
 
-smcr_rtoken_entry_t *
+smcr_rmb_rtoken_t *
 smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey)
 {
-    smcr_rtoken_entry_t key = {.owner = owner, .rkey = rkey};
+    smcr_rmb_rtoken_t key = {.owner = owner, .rkey = rkey};
 
     return g_hash_table_lookup(state->rkeys, &key);
 }
@@ -49,11 +49,11 @@ void
 smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
                     uint64_t va)
 {
-    smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
+    smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, rkey);
 
     if (!entry || entry->rmb != rmb) { /* the RMB that had the key before keeps its own entry */
-        entry = smcr_state_alloc0(state, sizeof(smcr_rtoken_entry_t));
-        *entry = (smcr_rtoken_entry_t){smcr_slab_number(rmb->rtokens), rkey, owner, rmb, va};
+        entry = smcr_state_alloc0(state, sizeof(smcr_rmb_rtoken_t));
+        *entry = (smcr_rmb_rtoken_t){smcr_slab_number(rmb->rtokens), rkey, owner, rmb, va};
         rmb->rtokens = entry;
         g_hash_table_replace(state->rkeys, entry, entry);
     }
@@ -63,7 +63,7 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 smcr_rmb_t *
 smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
-    smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
+    smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, rkey);
 
     if (entry && entry->va == va && !entry->rmb->deleted_frame && !entry->rmb->over) {
         entry->rmb->first->delete_frame = 0; /* the peer has not agreed */
@@ -82,7 +82,7 @@ end_life(const smcr_rmb_t *rmb)
 smcr_rmb_t *
 smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
-    const smcr_rtoken_entry_t *entry = smcr_rmb_find(state, owner, rkey);
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, rkey);
     smcr_rmb_t *rmb = smcr_state_alloc0(state, sizeof(smcr_rmb_t));
 
     rmb->first = rmb;
@@ -102,8 +102,8 @@ smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va
     return rmb;
 }
 
-smcr_rmb_more_t *
-smcr_rmb_more(smcr_state_t *state, smcr_rmb_t *rmb)
+smcr_rmb_rare_t *
+smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb)
 {
     if (!rmb->more)
         rmb->more = smcr_state_alloc0(state, sizeof *rmb->more);
@@ -129,18 +129,18 @@ smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame)
     rmb->deleted_frame = frame;
 }
 
-const smcr_rtoken_entry_t *
+const smcr_rmb_rtoken_t *
 smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
 {
-    const smcr_rtoken_entry_t *entry = rmb->rtokens;
+    const smcr_rmb_rtoken_t *entry = rmb->rtokens;
 
     while (entry && entry->owner != owner)
-        entry = smcr_rtoken_next(entry);
+        entry = smcr_rmb_rtoken_next(entry);
     return entry;
 }
 
-const smcr_rtoken_entry_t *
-smcr_rtoken_next(const smcr_rtoken_entry_t *entry)
+const smcr_rmb_rtoken_t *
+smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry)
 {
     return smcr_slab_beside(entry, entry->next);
 }
@@ -186,7 +186,7 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
     if (!element) {
         element = smcr_state_alloc0(state, sizeof *element);
         element->index = index;
-        smcr_rmb_more_t *more = smcr_rmb_more(state, rmb);
+        smcr_rmb_rare_t *more = smcr_rmb_rare(state, rmb);
         element->next = more->elements;
         more->elements = element;
     }

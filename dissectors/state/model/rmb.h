@@ -20,7 +20,7 @@ typedef struct {
     const smcr_qp_t *owner;
     smcr_rmb_t *rmb;
     uint64_t va; /* of the RMB's first byte */
-} smcr_rtoken_entry_t;
+} smcr_rmb_rtoken_t;
 
 /* Rarely set members, allocated on demand. */
 typedef struct {
@@ -28,15 +28,15 @@ typedef struct {
     smcr_point_t refused;   /* when it was, in the flow to its owner */
     uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
     struct smcr_element *elements; /* but for the first, those that a connection uses */
-} smcr_rmb_more_t;
+} smcr_rmb_rare_t;
 
 struct smcr_rmb {
     smcr_lgr_t *lgr;
     smcr_rmb_t *older;            /* of the group */
     smcr_rmb_t *first; /* the same memory, announced before and not withdrawn since; or itself */
-    smcr_rtoken_entry_t *rtokens; /* that name it, or have done so */
+    smcr_rmb_rtoken_t *rtokens; /* that name it, or have done so */
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
-    smcr_rmb_more_t *more;  /* NULL: nothing */
+    smcr_rmb_rare_t *more;  /* NULL: nothing */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
     uint64_t agreed;        /* when its CONFIRM RKEY was answered, nanoseconds; 0: never */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
@@ -49,14 +49,14 @@ struct smcr_rmb {
 };
 
 /* To be changed. */
-smcr_rmb_more_t *smcr_rmb_more(smcr_state_t *state, smcr_rmb_t *rmb);
+smcr_rmb_rare_t *smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb);
 
 /* The negative response to its CONFIRM RKEY; 0: there is none. */
 uint32_t smcr_rmb_refused_frame(const smcr_rmb_t *rmb);
 
 /* The RMB that `rkey` names on the link of `owner`, a queue pair of its owner; NULL: none. */
-smcr_rtoken_entry_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,
-                                   uint32_t rkey);
+smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,
+                                 uint32_t rkey);
 
 /* The RMB that `rkey` names for `owner`; a new one when there is none, or when the key now stands
  * for another address or the old RMB was deleted. */
@@ -72,10 +72,10 @@ bool smcr_rmb_is_alive(const smcr_rmb_t *rmb);
 void smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame);
 
 /* Its RKey and address on the link of `owner`; NULL: none has been told. */
-const smcr_rtoken_entry_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
+const smcr_rmb_rtoken_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
 
 /* The next one that names the same RMB; NULL: there is none. */
-const smcr_rtoken_entry_t *smcr_rtoken_next(const smcr_rtoken_entry_t *entry);
+const smcr_rmb_rtoken_t *smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry);
 
 /* Calls `test` with the connections that use the RMB. Returns whether it was true of one. */
 bool smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),

@@ -17,7 +17,7 @@
 
 #include "fabric/fabric.h"
 
-#define SMCR_FULL_STRANGERS 256
+#define SMCR_STATE_FULL_UNKNOWN_QPS 256
 
 /* Tables with a member for every connection are GLib's: they take a third of wmem's memory. */
 struct smcr_state {
@@ -35,21 +35,22 @@ struct smcr_state {
     /* link.c */
     uint32_t lgr_count, link_count;
     wmem_list_t *lgrs;       /* smcr_lgr_t that have an index, the last ones */
-    wmem_map_t *qps;         /* smcr_qp_key_t -> smcr_qp_t */
+    wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t */
     bool base_doubtful;      /* in any link group */
     wmem_list_t *half_known; /* smcr_link_t: one of the two queue pairs is not known yet */
     /* rmb.c */
-    GHashTable *rkeys; /* smcr_rtoken_entry_t, by the owner's queue pair and RKey */
+    GHashTable *rkeys; /* smcr_rmb_rtoken_t, by the owner's queue pair and RKey */
     /* conn.c */
     uint32_t conn_count;
     GHashTable *tokens;        /* of connections, by link group, side and token */
     GHashTable *conversations; /* smcr_conn_t, by conversation */
     /* foreign.c */
     struct smcr_rdma *rdma;   /* NULL: nobody has asked */
-    wmem_array_t *cm_notes;   /* const smcr_cm_note_t *: of each connection the last, by index */
+    wmem_array_t *cm_notes;   /* const smcr_record_cm_t *: of each connection the last, by index */
     /* orphan.c */
-    wmem_map_t *strangers; /* smcr_qp_key_t -> WRITE packets on unknown queue pairs */
-    uint64_t full_strangers[SMCR_FULL_STRANGERS]; /* smcr_target() of some that are full */
+    wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets on unknown queue pairs */
+    uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* smcr_orphan_target() of some that are
+                                                               full */
     /* ../senders.c */
     wmem_map_t *senders; /* GID -> what its ICRCs were; NULL: none has been checked */
 };

@@ -55,8 +55,8 @@ smcr_stream_move(smcr_stream_t *stream)
 /* After a failover: the request goes on at `*position`, or it is one of those that come again, a
  * round before. False: it may be either, because the capture lacks packets. */
 static bool
-locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next,
-             smcr_unseen_t unseen, uint64_t *position)
+locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t next,
+             smcr_stream_unseen_t unseen, uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
     uint64_t forward = *position;
@@ -69,7 +69,7 @@ locate_moved(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t next,
 }
 
 bool
-smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t unseen,
+smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stream_unseen_t unseen,
                    uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
@@ -104,7 +104,7 @@ smcr_stream_catch_up(smcr_stream_t *stream)
 }
 
 bool
-smcr_stream_locate_old(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t between,
+smcr_stream_locate_old(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t between,
                        uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
@@ -121,11 +121,11 @@ smcr_stream_locate_old(const smcr_stream_t *stream, smcr_extent_t extent, uint64
     return true;
 }
 
-smcr_piece_t
+smcr_stream_piece_t
 smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
 {
     uint64_t end = position + length;
-    smcr_piece_t piece = {.known = true, .position = position};
+    smcr_stream_piece_t piece = {.known = true, .position = position};
 
     if (position > stream->written)
         piece.gap = position - stream->written;

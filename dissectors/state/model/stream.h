@@ -15,13 +15,13 @@
 #include "ring.h"
 
 typedef struct smcr_place smcr_place_t;
-typedef struct smcr_announcement smcr_announcement_t;
+typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 
 /* A position that a cursor of the stream ought to have reached before. */
 typedef struct {
     uint64_t end;
     uint64_t when; /* it has, nanoseconds since the epoch; 0: not yet */
-} smcr_goal_t;
+} smcr_stream_cursor_deadline_t;
 
 /* Rarely set members, allocated on demand. */
 typedef struct {
@@ -31,16 +31,16 @@ typedef struct {
     smcr_point_t blocked_at;  /* in the writer's flow */
     smcr_point_t full_at;     /* in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
-    smcr_goal_t *announced, *consumed; /* the last ones; NULL: there was none */
+    smcr_stream_cursor_deadline_t *announced, *consumed; /* the last ones; NULL: there was none */
     uint64_t *urgent_answer;  /* when the reader sent something after them, nanoseconds since the
                                  epoch; 0: not yet. NULL: there were none */
-} smcr_stalls_t;
+} smcr_stream_stalls_t;
 
 /* A CDC message that announced up to `end`; rules ask whether its reader has seen it. */
 typedef struct {
     uint64_t end;
-    smcr_told_t told;
-} smcr_probe_t;
+    smcr_link_sent_message_t sent_message;
+} smcr_stream_probe_t;
 
 /* Positions count bytes from the beginning of the connection. */
 typedef struct {
@@ -59,9 +59,9 @@ typedef struct {
     /* who waits for whom (window.h) */
     uint32_t unannounced;          /* tail of a circular list: WRITE packets that wait to be
                                       announced; 0: there is none */
-    smcr_announcement_t *unread;   /* tail of a circular list: announced, not read yet */
-    smcr_stalls_t *stalls;         /* NULL: there has been none, nor urgent data */
-    smcr_probe_t *probe;           /* one of those that are not read yet; NULL: none so far */
+    smcr_stream_announcement_t *unread; /* tail of a circular list: announced, not read yet */
+    smcr_stream_stalls_t *stalls;  /* NULL: there has been none, nor urgent data */
+    smcr_stream_probe_t *probe;    /* one of those that are not read yet; NULL: none so far */
 } smcr_stream_t;
 
 /* A piece of the stream that one WRITE packet carries. */
@@ -70,7 +70,7 @@ typedef struct {
     uint64_t position;  /* of its first byte */
     uint32_t rewritten; /* bytes at its beginning that had been written before */
     uint64_t gap;       /* bytes before it that the capture lacks */
-} smcr_piece_t;
+} smcr_stream_piece_t;
 
 /* The stream begins: an element of `size` bytes whose data begins at `base`. */
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
@@ -91,20 +91,20 @@ void smcr_stream_move(smcr_stream_t *stream);
 /* Where in the element a request writes. */
 typedef struct {
     uint32_t offset, length; /* bytes */
-} smcr_extent_t;
+} smcr_stream_extent_t;
 
 /* What the capture may lack since the last request that was located. */
 typedef struct {
     uint64_t bytes; /* at most so many were written; UINT64_MAX: no bound is known */
     bool reads;     /* the reader may have read more than its messages in the capture say */
-} smcr_unseen_t;
+} smcr_stream_unseen_t;
 
 /* Where in the stream a request goes. It goes on where the last one ended; else the capture lacks
  * some, or, after a failover, they are written again. Returns false when that is not known: more
  * than one round of the element may be missing, or its size is not known, and bytes are missing or
  * the writer begins another round. */
-bool smcr_stream_locate(smcr_stream_t *stream, smcr_extent_t extent, smcr_unseen_t unseen,
-                        uint64_t *position);
+bool smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent,
+                        smcr_stream_unseen_t unseen, uint64_t *position);
 
 /* Up to where it has been written, as WRITEs and the producer cursor tell. */
 uint64_t smcr_stream_reach(const smcr_stream_t *stream);
@@ -114,11 +114,11 @@ void smcr_stream_catch_up(smcr_stream_t *stream);
 
 /* The same of a request that was sent before the one that was located last, which lies at or before
  * that. `between` is at least what was sent from this one up to that. */
-bool smcr_stream_locate_old(const smcr_stream_t *stream, smcr_extent_t extent, uint64_t between,
-                            uint64_t *position);
+bool smcr_stream_locate_old(const smcr_stream_t *stream, smcr_stream_extent_t extent,
+                            uint64_t between, uint64_t *position);
 
 /* `length` bytes at `position` are written. */
-smcr_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
+smcr_stream_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
 /* A producer cursor arrives. Returns the bytes that it announces, negative when it goes back. */
 int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);

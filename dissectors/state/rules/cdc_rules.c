@@ -21,41 +21,41 @@ typedef struct {
     int16_t step;          /* of the sequence number */
     bool replayed;         /* the connection has moved since: messages may come again (4.6.2) */
     smcr_doubt_t follows;  /* whether this is the sender's next message on the same link */
-} said_t;
+} cdc_message_t;
 
 /* ---- sequence numbers ---- */
 
 /* They begin at 1. On another link than that of CLC the first ones may have failed before: Linux
  * has counted them (smc_switch_cursor()). (R-4.3-1) */
 static void
-check_first(const said_t *said)
+check_first(const cdc_message_t *message)
 {
-    smcr_lgr_t *lgr = said->conn->lgr;
+    smcr_lgr_t *lgr = message->conn->lgr;
 
-    if (said->cdc->seq == 1 || said->sender->announced.qp != said->arrival->qp ||
-        !said->receiver->announced.qp)
+    if (message->cdc->seq == 1 || message->sender->announced.qp != message->arrival->qp ||
+        !message->receiver->announced.qp)
         return;
-    smcr_breach(said->arrival, SMCR_EVENT_SEQ_FIRST, smcr_doubt_group(said->arrival, lgr),
-                "The first CDC message of its sender has sequence number %u", said->cdc->seq);
+    smcr_breach(message->arrival, SMCR_EVENT_SEQ_FIRST, smcr_doubt_group(message->arrival, lgr),
+                "The first CDC message of its sender has sequence number %u", message->cdc->seq);
 }
 
 /* They grow by one. Where requests are absent, or failed on another link, those may be the messages
  * in between. (R-4.3-2) */
 static void
-check_step(const said_t *said)
+check_step(const cdc_message_t *message)
 {
-    unsigned before = said->sender->cdc_seq, now = said->cdc->seq;
+    unsigned before = message->sender->cdc_seq, now = message->cdc->seq;
 
-    if (said->step <= 0 && !said->replayed)
-        smcr_event_add(said->arrival, SMCR_EVENT_SEQ_BACKWARDS,
+    if (message->step <= 0 && !message->replayed)
+        smcr_event_add(message->arrival, SMCR_EVENT_SEQ_BACKWARDS,
                        "Sequence number %u follows %u, which frame %u had", now, before,
-                       said->sender->cdc_frame);
-    else if (said->step > 1 && (said->follows.kind || said->replayed))
-        smcr_event_add(said->arrival, SMCR_EVENT_SEQ_GAP,
+                       message->sender->cdc_frame);
+    else if (message->step > 1 && (message->follows.kind || message->replayed))
+        smcr_event_add(message->arrival, SMCR_EVENT_SEQ_GAP,
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
-    else if (said->step > 1)
-        smcr_breach(said->arrival, SMCR_EVENT_SEQ_SKIPPED, said->follows,
+    else if (message->step > 1)
+        smcr_breach(message->arrival, SMCR_EVENT_SEQ_SKIPPED, message->follows,
                     "Sequence number %u follows %u, though no packet is missing", now, before);
 }
 
@@ -72,14 +72,14 @@ typedef struct {
 /* A cursor is within its element, behind an eyecatcher. One that has not moved may be 0.
  * (R-A.4-5, R-4.3-3) */
 static void
-check_range(const said_t *said, const cursor_t *cursor)
+check_range(const cdc_message_t *message, const cursor_t *cursor)
 {
     bool moved = cursor->now.wrap || cursor->now.count;
 
     if (!moved || !cursor->size || (cursor->now.count >= cursor->base &&
                                     cursor->now.count < cursor->size))
         return;
-    smcr_breach(said->arrival, SMCR_EVENT_CURSOR_RANGE, said->follows,
+    smcr_breach(message->arrival, SMCR_EVENT_CURSOR_RANGE, message->follows,
                 "The %s cursor is %u, but the data of the RMB element lie from %u to %u",
                 cursor->name, cursor->now.count, cursor->base, cursor->size - 1);
 }
@@ -87,13 +87,13 @@ check_range(const said_t *said, const cursor_t *cursor)
 /* The wrap count grows by one when the cursor wraps, and only then: a message moves the cursor by
  * one round at most. (R-A.4-7) */
 static void
-check_wrap(const said_t *said, const cursor_t *cursor)
+check_wrap(const cdc_message_t *message, const cursor_t *cursor)
 {
     int16_t wraps = (int16_t)(uint16_t)(cursor->now.wrap - cursor->before.wrap);
 
     if (wraps <= 0 || (wraps == 1 && cursor->now.count <= cursor->before.count))
         return;
-    smcr_breach(said->arrival, SMCR_EVENT_CURSOR_WRAP, said->follows,
+    smcr_breach(message->arrival, SMCR_EVENT_CURSOR_WRAP, message->follows,
                 "The %s cursor goes from %u:%u to %u:%u, more than one round", cursor->name,
                 cursor->before.wrap, cursor->before.count, cursor->now.wrap, cursor->now.count);
 }
@@ -101,24 +101,25 @@ check_wrap(const said_t *said, const cursor_t *cursor)
 /* No cursor goes back behind that of the message before, whatever the size of its element.
  * (R-A.4-9) */
 static void
-check_back(const said_t *said, const cursor_t *cursor)
+check_back(const cdc_message_t *message, const cursor_t *cursor)
 {
     int16_t wraps = (int16_t)(uint16_t)(cursor->now.wrap - cursor->before.wrap);
 
     if (wraps < 0 || (wraps == 0 && cursor->now.count < cursor->before.count))
-        smcr_breach(said->arrival, SMCR_EVENT_CURSOR_BACKWARDS, smcr_doubt_message(said->arrival),
+        smcr_breach(message->arrival, SMCR_EVENT_CURSOR_BACKWARDS,
+                    smcr_doubt_message(message->arrival),
                     "The %s cursor is behind that of the message before", cursor->name);
 }
 
 static void
-check_cursor(const said_t *said, const cursor_t *cursor)
+check_cursor(const cdc_message_t *message, const cursor_t *cursor)
 {
-    check_range(said, cursor);
-    if (!said->sender->cdc_frame || said->replayed)
+    check_range(message, cursor);
+    if (!message->sender->cdc_frame || message->replayed)
         return;
-    check_back(said, cursor);
-    if (said->step == 1)
-        check_wrap(said, cursor);
+    check_back(message, cursor);
+    if (message->step == 1)
+        check_wrap(message, cursor);
 }
 
 static uint32_t
@@ -128,15 +129,15 @@ base_of(const smcr_conn_t *conn, int side)
 }
 
 static void
-check_cursors(const said_t *said)
+check_cursors(const cdc_message_t *message)
 {
-    int receiver = said->arrival->qp->side;
-    const smcr_conn_t *conn = said->conn;
+    int receiver = message->arrival->qp->side;
+    const smcr_conn_t *conn = message->conn;
 
-    check_cursor(said, &(cursor_t){"producer", said->receiver->size,
-                                   base_of(conn, receiver), said->sender->prod, said->cdc->prod});
-    check_cursor(said, &(cursor_t){"consumer", said->sender->size,
-                                   base_of(conn, !receiver), said->sender->cons, said->cdc->cons});
+    check_cursor(message, &(cursor_t){"producer", message->receiver->size, base_of(conn, receiver),
+                                      message->sender->prod, message->cdc->prod});
+    check_cursor(message, &(cursor_t){"consumer", message->sender->size, base_of(conn, !receiver),
+                                      message->sender->cons, message->cdc->cons});
 }
 
 /* ---- cursors of the two sides ---- */
@@ -174,7 +175,7 @@ smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 void
 smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                    const smcr_goal_t *goal)
+                    const smcr_stream_cursor_deadline_t *goal)
 {
     smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD, smcr_doubt_other(arrival, conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
@@ -183,7 +184,7 @@ smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 /* Nobody reads what was not announced to him. (R-A.4-8) */
 bool
 smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                    const smcr_goal_t *goal)
+                    const smcr_stream_cursor_deadline_t *goal)
 {
     smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->when);
 
@@ -199,15 +200,15 @@ smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 /* With urgent data present the producer cursor has advanced to the byte behind them. The flag may
  * stay on until the next data. (R-4.7.5-4) */
 static void
-check_urgent(const said_t *said)
+check_urgent(const cdc_message_t *message)
 {
-    smcr_cursor_t before = said->sender->prod, now = said->cdc->prod;
-    bool present = (said->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
-    bool again = (said->sender->cdc_flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
+    smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
+    bool present = (message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
+    bool again = (message->sender->cdc_flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
 
-    if (present && !again && said->step == 1 && !said->replayed && before.wrap == now.wrap &&
+    if (present && !again && message->step == 1 && !message->replayed && before.wrap == now.wrap &&
         before.count == now.count)
-        smcr_breach(said->arrival, SMCR_EVENT_URGENT_FLAGS, said->follows,
+        smcr_breach(message->arrival, SMCR_EVENT_URGENT_FLAGS, message->follows,
                     "Urgent data are present, but the producer cursor is where it was before");
 }
 
@@ -224,7 +225,7 @@ smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 
 /* Whether the reader has sent something in time. */
 static bool
-urgent_answer_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+urgent_answer_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const uint64_t *answer = claim->about;
 
@@ -238,10 +239,10 @@ void
 smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                          const uint64_t *answer)
 {
-    smcr_claim_t claim = {
+    smcr_doubt_proof_t claim = {
         .has_come = urgent_answer_has_come,
         .about = answer,
-        .deadline = arrival->when.time + SMCR_SECOND,
+        .deadline = arrival->when.time + SMCR_TIME_SECOND,
     };
 
     smcr_doubt_t doubt;
@@ -259,10 +260,10 @@ static int
 same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
 {
     for (int i = 0; i < 2; i++)
-        if (memcmp(lgr->peer_id[side], other->peer_id[i], SMCR_PEER_ID_LENGTH) == 0 &&
-            memcmp(lgr->peer_id[!side], other->peer_id[!i], SMCR_PEER_ID_LENGTH) == 0)
+        if (memcmp(lgr->peer_id[side], other->peer_id[i], SMCR_WIRE_PEER_ID_LENGTH) == 0 &&
+            memcmp(lgr->peer_id[!side], other->peer_id[!i], SMCR_WIRE_PEER_ID_LENGTH) == 0)
             return i;
-    return SMCR_SIDE_UNKNOWN;
+    return SMCR_LGR_SIDE_UNKNOWN;
 }
 
 /* Whether the message goes on in that group: it is the next one of a connection that is open. */
@@ -270,7 +271,7 @@ static bool
 goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cdc_t *cdc)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    int side = other == lgr ? SMCR_SIDE_UNKNOWN : same_host(lgr, arrival->qp->side, other);
+    int side = other == lgr ? SMCR_LGR_SIDE_UNKNOWN : same_host(lgr, arrival->qp->side, other);
     const smcr_conn_t *conn =
         side < 0 ? NULL : smcr_conn_find(arrival->state, other, side, cdc->token);
     const smcr_conn_side_t *sender = conn ? &conn->side[!side] : NULL;
@@ -300,7 +301,7 @@ smcr_rules_token(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
 /* Whether the capture lacks the Confirm. */
 static bool
-confirm_is_absent(const smcr_state_t *state, const smcr_claim_t *claim)
+confirm_is_absent(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_conn_t *conn = claim->about;
 
@@ -310,17 +311,17 @@ confirm_is_absent(const smcr_state_t *state, const smcr_claim_t *claim)
 
 /* The client sends its Confirm before its data. (R-3.5.2-7) */
 static void
-check_confirmed(const said_t *said)
+check_confirmed(const cdc_message_t *message)
 {
-    const smcr_conn_t *conn = said->conn;
-    smcr_claim_t claim = {.has_come = confirm_is_absent, .about = conn};
-    int side = said->arrival->qp->side;
+    const smcr_conn_t *conn = message->conn;
+    smcr_doubt_proof_t claim = {.has_come = confirm_is_absent, .about = conn};
+    int side = message->arrival->qp->side;
 
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
         return;
-    smcr_breach(said->arrival, SMCR_EVENT_DATA_BEFORE_CONFIRM,
-                smcr_doubt_or(smcr_doubt_place(said->arrival),
-                              smcr_doubt_later(said->arrival, conn->lgr, !side, claim)),
+    smcr_breach(message->arrival, SMCR_EVENT_DATA_BEFORE_CONFIRM,
+                smcr_doubt_or(smcr_doubt_place(message->arrival),
+                              smcr_doubt_later(message->arrival, conn->lgr, !side, claim)),
                 "The client sends this before its Confirm, or TCP and RoCE were captured at two "
                 "places");
 }
@@ -331,21 +332,21 @@ check_confirmed(const said_t *said)
  * queued, whatever it has said (smc_cdc_msg_recv_action(), smc_tx_pending()). The NOTE
  * smcr.write.after_close tells of it. */
 static bool
-had_more(const said_t *said)
+had_more(const cdc_message_t *message)
 {
-    return said->receiver->in.filled;
+    return message->receiver->in.filled;
 }
 
 /* After sending done a side writes no more data, so it announces none. (R-4.8.1-1) */
 static void
-check_done(const said_t *said)
+check_done(const cdc_message_t *message)
 {
-    const smcr_stream_t *in = &said->receiver->in;
-    uint32_t done = said->sender->sending_done_frame;
+    const smcr_stream_t *in = &message->receiver->in;
+    uint32_t done = message->sender->sending_done_frame;
 
-    if (done && !had_more(said) && in->known &&
-        smcr_ring_distance(&in->ring, said->sender->prod, said->cdc->prod) > 0)
-        smcr_breach(said->arrival, SMCR_EVENT_AFTER_DONE, said->follows,
+    if (done && !had_more(message) && in->known &&
+        smcr_ring_distance(&in->ring, message->sender->prod, message->cdc->prod) > 0)
+        smcr_breach(message->arrival, SMCR_EVENT_AFTER_DONE, message->follows,
                     "The message announces data, though its sender was done in frame %u, as Linux "
                     "may do (smc_tx_pending())",
                     done);
@@ -354,64 +355,64 @@ check_done(const said_t *said)
 /* After connection closed a side sends nothing more but an abort; after that, nothing at all.
  * (R-4.8.1-2, R-4.8.2-3) */
 static void
-check_end(const said_t *said)
+check_end(const cdc_message_t *message)
 {
-    const smcr_conn_side_t *sender = said->sender;
-    bool aborts = (said->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
+    const smcr_conn_side_t *sender = message->sender;
+    bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
 
     if (sender->abort_frame)
-        smcr_breach(said->arrival, SMCR_EVENT_AFTER_ABORT, said->follows,
+        smcr_breach(message->arrival, SMCR_EVENT_AFTER_ABORT, message->follows,
                     "The sender aborted the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())",
                     sender->abort_frame);
-    else if (sender->closed_frame && !aborts && !had_more(said))
-        smcr_breach(said->arrival, SMCR_EVENT_AFTER_CLOSE, said->follows,
+    else if (sender->closed_frame && !aborts && !had_more(message))
+        smcr_breach(message->arrival, SMCR_EVENT_AFTER_CLOSE, message->follows,
                     "The sender closed the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())",
                     sender->closed_frame);
     else
-        check_done(said);
+        check_done(message);
 }
 
 /* A side does not take back that it is done with sending. (R-4.8.1-7) */
 static void
-check_flags(const said_t *said)
+check_flags(const cdc_message_t *message)
 {
     const uint8_t ended =
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
 
-    if (said->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(said->cdc->state & ended))
-        smcr_breach(said->arrival, SMCR_EVENT_FLAG_WITHDRAWN, said->follows,
+    if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
+        smcr_breach(message->arrival, SMCR_EVENT_FLAG_WITHDRAWN, message->follows,
                     "The sender takes back that it is done with sending, which frame %u said",
-                    said->sender->cdc_frame);
+                    message->sender->cdc_frame);
 }
 
 /* Who is offered an element in use aborts the connection that had it. That its sender knows of the
  * offer is proven by what it has sent on the next connection of the element. (R-4.4.2-2) */
 static void
-check_reused(const said_t *said)
+check_reused(const cdc_message_t *message)
 {
-    const smcr_conn_side_t *receiver = said->receiver;
+    const smcr_conn_side_t *receiver = message->receiver;
     const smcr_conn_t *next =
         receiver->rmb ? smcr_rmb_conn(receiver->rmb, receiver->rmb_index) : NULL;
-    int writer = !said->arrival->qp->side;
+    int writer = !message->arrival->qp->side;
 
-    if (!next || next == said->conn || !next->confirm_frame || !next->side[writer].cdc_frame ||
-        said->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT))
+    if (!next || next == message->conn || !next->confirm_frame || !next->side[writer].cdc_frame ||
+        message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT))
         return;
-    smcr_breach(said->arrival, SMCR_EVENT_AFTER_REUSE,
-                smcr_doubt_conn(said->arrival, said->conn),
+    smcr_breach(message->arrival, SMCR_EVENT_AFTER_REUSE,
+                smcr_doubt_conn(message->arrival, message->conn),
                 "The RMB element belongs to connection %u by now, but the sender does not abort, "
                 "as Linux, which does not look (smc_connect_rdma())",
                 next->index);
 }
 
 static void
-check_all_ends(const said_t *said)
+check_all_ends(const cdc_message_t *message)
 {
-    check_end(said);
-    check_flags(said);
-    check_reused(said);
+    check_end(message);
+    check_flags(message);
+    check_reused(message);
 }
 
 /* ---- all messages ---- */
@@ -424,7 +425,7 @@ smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
     bool first = !sender->cdc_frame;
     const smcr_point_t *before = first ? &receiver->since : &receiver->heard;
     smcr_point_t other_link = {0};
-    said_t said = {
+    cdc_message_t message = {
         .arrival = arrival,
         .conn = conn,
         .sender = sender,
@@ -435,15 +436,15 @@ smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
         .follows = smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link),
     };
 
-    check_cursors(&said);
-    check_confirmed(&said);
-    check_urgent(&said);
+    check_cursors(&message);
+    check_confirmed(&message);
+    check_urgent(&message);
     if (first) {
-        check_first(&said);
+        check_first(&message);
         return;
     }
-    if (said.step != 1)
-        check_step(&said);
-    if (said.step > 0 && !sender->moved_frame) /* else it may come again */
-        check_all_ends(&said);
+    if (message.step != 1)
+        check_step(&message);
+    if (message.step > 0 && !sender->moved_frame) /* else it may come again */
+        check_all_ends(&message);
 }

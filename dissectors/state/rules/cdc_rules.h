@@ -24,12 +24,12 @@ bool smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *
 /* It has, and the capture has all messages of the reader so far; `goal` is what the reader ought to
  * have consumed. */
 void smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                         const smcr_goal_t *goal);
+                         const smcr_stream_cursor_deadline_t *goal);
 
 /* A CDC message says that more was read than was announced; `goal` is that. Returns whether the
  * capture proves it. */
 bool smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                         const smcr_goal_t *goal);
+                         const smcr_stream_cursor_deadline_t *goal);
 
 /* An RDMA WRITE of the connection goes behind urgent data, and their reader has sent nothing since;
  * `*answer` is as below. */

@@ -58,17 +58,17 @@ smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second)
 smcr_doubt_t
 smcr_doubt_message(const smcr_arrival_t *arrival)
 {
-    return doubt_unless(arrival->record->fate == SMCR_FATE_TAKE, SMCR_DOUBT_FATE);
+    return doubt_unless(arrival->record->fate == SMCR_FLOW_FATE_TAKE, SMCR_DOUBT_FATE);
 }
 
 bool
-smcr_is_in_time(const smcr_arrival_t *arrival)
+smcr_doubt_is_in_time(const smcr_arrival_t *arrival)
 {
-    return arrival->record->order == SMCR_PACKET_IS_NEXT;
+    return arrival->record->order == SMCR_FLOW_IS_NEXT;
 }
 
 bool
-smcr_is_new(const smcr_arrival_t *arrival)
+smcr_doubt_is_new(const smcr_arrival_t *arrival)
 {
     return arrival->qp && arrival->sent.frame == arrival->when.frame &&
            arrival->psn == arrival->qp->traffic.flow.highest;
@@ -127,16 +127,16 @@ smcr_doubt_t
 smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t *acked)
 {
     uint64_t round_trip = acked && acked->time > sent ? acked->time - sent : 0;
-    bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, SMCR_MILLISECOND);
+    bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, SMCR_TIME_MILLISECOND);
 
     return doubt_unless(seen, SMCR_DOUBT_UNSEEN);
 }
 
 smcr_doubt_t
-smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
+smcr_doubt_seen_new(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *message)
 {
-    return smcr_doubt_or(doubt_unless(smcr_is_new(arrival), SMCR_DOUBT_UNSEEN),
-                         smcr_doubt_seen(arrival, told->sent, told->acked));
+    return smcr_doubt_or(doubt_unless(smcr_doubt_is_new(arrival), SMCR_DOUBT_UNSEEN),
+                         smcr_doubt_seen(arrival, message->sent, message->acked));
 }
 
 /* ---- connections ---- */
@@ -151,15 +151,15 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 bool
-smcr_lgr_has_conns(const smcr_lgr_t *lgr)
+smcr_doubt_lgr_has_conns(const smcr_lgr_t *lgr)
 {
     return lgr->lacking_clc == 0;
 }
 
 bool
-smcr_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_span_t *span = arrival->span;
+    const smcr_arrival_span_t *span = arrival->span;
     unsigned role = arrival->record->direction == 1;
 
     return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
@@ -179,7 +179,7 @@ has_lost_link(const smcr_conn_t *conn, int side)
 }
 
 bool
-smcr_conn_is_open(const smcr_conn_t *conn, int side)
+smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side)
 {
     return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
            !conn->fallback.kind && !smcr_conn_has_closed(conn) && !has_lost_link(conn, side);
@@ -204,12 +204,13 @@ count_links(const smcr_lgr_t *lgr)
 }
 
 /* A copy that lives as long as the capture, with room for points; NULL: nobody will be told. */
-static smcr_claim_t *
-keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_claim_t claim, unsigned points)
+static smcr_doubt_proof_t *
+keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t claim,
+           unsigned points)
 {
     if (doubt.kind && (doubt.kind != SMCR_DOUBT_ABSENT || !claim.has_come))
         return NULL;
-    smcr_claim_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+    smcr_doubt_proof_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
     *kept = claim;
     if (points && !doubt.kind)
         kept->points = smcr_state_alloc0(arrival->state, points * sizeof *kept->points);
@@ -220,9 +221,9 @@ keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_claim_t claim
  * `but`. Where something is absent, it asks no flow. */
 static smcr_doubt_t
 claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, unsigned sides,
-            const smcr_link_t *but, smcr_claim_t claim)
+            const smcr_link_t *but, smcr_doubt_proof_t claim)
 {
-    smcr_claim_t *kept = keep_claim(arrival, doubt, claim, 2 * count_links(lgr));
+    smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 2 * count_links(lgr));
 
     doubt.claim = kept;
     for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
@@ -233,28 +234,29 @@ claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, 
 }
 
 smcr_doubt_t
-smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, smcr_claim_t claim)
+smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
+                 smcr_doubt_proof_t claim)
 {
     return claim_flows(arrival, smcr_doubt_group(arrival, lgr), lgr, 1u << !sender, NULL, claim);
 }
 
 smcr_doubt_t
 smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *but,
-                         smcr_claim_t claim)
+                         smcr_doubt_proof_t claim)
 {
     return claim_flows(arrival, smcr_doubt_group(arrival, lgr), lgr, 3, but, claim);
 }
 
 smcr_doubt_t
 smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added,
-                smcr_claim_t claim)
+                smcr_doubt_proof_t claim)
 {
     return claim_flows(arrival, doubt_links(arrival, lgr, added), lgr, 3, added, claim);
 }
 
 bool
 smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
-                  smcr_claim_t claim, smcr_doubt_t *doubt)
+                  smcr_doubt_proof_t claim, smcr_doubt_t *doubt)
 {
     *doubt = smcr_doubt_conn(arrival, conn);
     if (!doubt->kind)
@@ -264,9 +266,10 @@ smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int se
 
 /* The claim asks the flow to one queue pair. */
 static smcr_doubt_t
-claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp, smcr_claim_t claim)
+claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp,
+           smcr_doubt_proof_t claim)
 {
-    smcr_claim_t *kept = keep_claim(arrival, doubt, claim, 1);
+    smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 1);
 
     doubt.claim = kept;
     if (!doubt.kind)
@@ -276,14 +279,14 @@ claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp, smc
 
 smcr_doubt_t
 smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
-                    smcr_claim_t claim)
+                    smcr_doubt_proof_t claim)
 {
     return claim_flow(arrival, smcr_doubt_link(arrival, link), &link->qp[!sender], claim);
 }
 
 /* And what the claim names has not come by then. */
 static smcr_doubt_t
-next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_claim_t claim)
+next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_doubt_proof_t claim)
 {
     return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
 }
@@ -291,7 +294,7 @@ next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_claim
 smcr_doubt_t
 smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
 {
-    return next_unless(arrival, point, (smcr_claim_t){0});
+    return next_unless(arrival, point, (smcr_doubt_proof_t){0});
 }
 
 /* What ought to have happened before, and when it has. */
@@ -301,7 +304,7 @@ typedef struct {
 } disorder_t;
 
 static bool
-is_disorder(const smcr_state_t *state, const smcr_claim_t *claim)
+is_disorder(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const disorder_t *disorder = claim->about;
 
@@ -315,13 +318,13 @@ smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const u
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     disorder_t *disorder = smcr_state_alloc0(arrival->state, sizeof *disorder);
 
-    *disorder = (disorder_t){when, arrival->when.time + SMCR_DISORDER};
+    *disorder = (disorder_t){when, arrival->when.time + SMCR_DOUBT_DISORDER};
     return next_unless(arrival, sender->heard.qp ? &sender->heard : &sender->since,
-                       (smcr_claim_t){.has_come = is_disorder, .about = disorder});
+                       (smcr_doubt_proof_t){.has_come = is_disorder, .about = disorder});
 }
 
 smcr_doubt_t
-smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim)
+smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim)
 {
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
@@ -341,7 +344,7 @@ goes_on(const smcr_point_t *point, bool all_of_it)
 }
 
 bool
-smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim)
+smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     if (claim->deadline && state->last_time <= claim->deadline)
         return false;
@@ -364,10 +367,10 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
     va_start(arguments, format);
     char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    smcr_event_t *told =
+    smcr_event_t *kept =
         doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_DOUBTFUL,
                                     "%s; but the capture lacks packets that may explain it", text)
                    : smcr_event_add(arrival, event, "%s", text);
-    told->claim = doubt.claim;
+    kept->claim = doubt.claim;
     g_free(text);
 }

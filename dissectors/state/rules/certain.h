@@ -12,7 +12,7 @@
 #include "state/model/record.h"
 
 /* By how much a capture may have packets of two hosts out of order, nanoseconds. */
-#define SMCR_DISORDER UINT64_C(100000000)
+#define SMCR_DOUBT_DISORDER UINT64_C(100000000)
 
 typedef enum {
     SMCR_DOUBT_NONE,   /* the capture proves it */
@@ -25,9 +25,9 @@ typedef enum {
 
 /* Something that has not come, though it may be on its way: what each flow of a group had carried
  * by then. That the capture lacks it shows only when the flow goes on. */
-struct smcr_claim {
+struct smcr_doubt_proof {
     /* by now; NULL: it cannot have */
-    bool (*has_come)(const smcr_state_t *state, const struct smcr_claim *claim);
+    bool (*has_come)(const smcr_state_t *state, const struct smcr_doubt_proof *claim);
     const void *about; /* for `has_come` */
     uint32_t key;      /* for `has_come` */
     uint64_t deadline; /* by which it had to come, nanoseconds since the epoch; 0: before now */
@@ -37,7 +37,7 @@ struct smcr_claim {
 
 typedef struct {
     smcr_doubt_kind_t kind;
-    const smcr_claim_t *claim; /* NULL: nothing that comes later tells more */
+    const smcr_doubt_proof_t *claim; /* NULL: nothing that comes later tells more */
 } smcr_doubt_t;
 
 /* ---- one packet ---- */
@@ -47,11 +47,11 @@ smcr_doubt_t smcr_doubt_message(const smcr_arrival_t *arrival);
 
 /* Whether the packet was not sent before: a repeat may have been taken in earlier than it was
  * captured. */
-bool smcr_is_in_time(const smcr_arrival_t *arrival);
+bool smcr_doubt_is_in_time(const smcr_arrival_t *arrival);
 
 /* Whether the request is sent for the first time, as far as the capture shows: none behind it has
  * been there before. What is sent again may be older than what came in between. */
-bool smcr_is_new(const smcr_arrival_t *arrival);
+bool smcr_doubt_is_new(const smcr_arrival_t *arrival);
 
 /* ---- flows ---- */
 
@@ -78,7 +78,8 @@ smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
                              const smcr_when_t *acked);
 
 /* As smcr_doubt_seen(), for a request: it must be new, too. */
-smcr_doubt_t smcr_doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
+smcr_doubt_t smcr_doubt_seen_new(const smcr_arrival_t *arrival,
+                                 const smcr_link_sent_message_t *message);
 
 /* ---- connections ---- */
 
@@ -87,16 +88,16 @@ smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *c
 
 /* conn: whether the capture has Accept and Confirm of all connections of the group that have shown
  * themselves so far. */
-bool smcr_lgr_has_conns(const smcr_lgr_t *lgr);
+bool smcr_doubt_lgr_has_conns(const smcr_lgr_t *lgr);
 
 /* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message or
  * data by its sender; and it comes for the first time. */
-bool smcr_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+bool smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the connection is open for sure, and `side` may be held to that: the capture has both
  * messages that began it and no end of it. What the loss of a link has done to it is known only
  * when that side has sent a CDC message since. */
-bool smcr_conn_is_open(const smcr_conn_t *conn, int side);
+bool smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side);
 
 /* place: TCP and RoCE were captured at one place, so that what comes first was sent first. */
 smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
@@ -109,28 +110,28 @@ smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
  * With a `deadline` nothing may be absent from those flows at all, and the capture goes on after
  * the deadline. */
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
-                              smcr_claim_t claim);
+                              smcr_doubt_proof_t claim);
 
 /* The same where either side may have sent it: each flow goes on, but for those of the link `but`,
  * which carries nothing any more; NULL: none. */
 smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
-                                      const smcr_link_t *but, smcr_claim_t claim);
+                                      const smcr_link_t *but, smcr_doubt_proof_t claim);
 
 /* As smcr_doubt_later_of_both(), but ignores `added`, a link being added that has no traffic yet;
  * NULL: none. */
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
-                                     const smcr_link_t *added, smcr_claim_t claim);
+                                     const smcr_link_t *added, smcr_doubt_proof_t claim);
 
 /* later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this
  * link before. The capture has all requests on the link, and the sender's flow goes on. `claim` as
  * in smcr_doubt_later(). */
 smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
-                                 smcr_claim_t claim);
+                                 smcr_doubt_proof_t claim);
 
 /* An answer of `sender`, a side, that is due at the deadline of the claim: conn, and later. Where
  * something is absent, that may be the answer: then nothing is to be said. */
 bool smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
-                       smcr_claim_t claim, smcr_doubt_t *doubt);
+                       smcr_doubt_proof_t claim, smcr_doubt_t *doubt);
 
 /* later, on the flow of the point: nothing is absent behind the point, nor right before the next
  * request of that flow. */
@@ -143,10 +144,10 @@ smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *
                               const uint64_t *when);
 
 /* message: and `has_come` stays false until the deadline of the claim; asks no flow. */
-smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_claim_t claim);
+smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);
 
 /* Whether what has come since bears the claim out, as far as is known now. */
-bool smcr_claim_holds(const smcr_state_t *state, const smcr_claim_t *claim);
+bool smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *claim);
 
 /* ---- telling ---- */
 

@@ -12,21 +12,21 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define QUEUED SMCR_SECOND /* no adapter holds a message back for longer */
+#define QUEUED SMCR_TIME_SECOND /* no adapter holds a message back for longer */
 
 /* ---- queue pairs of a group ---- */
 
 /* Of a link group. */
 typedef struct {
     const smcr_lgr_t *lgr;
-    smcr_qp_key_t key;
-} announced_t;
+    smcr_ib_qp_key_t key;
+} announced_qp_t;
 
 /* Whether somebody has announced the queue pair by now. */
 static bool
-qp_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+qp_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
-    const announced_t *awaited = claim->about;
+    const announced_qp_t *awaited = claim->about;
     const smcr_qp_t *qp = smcr_qp_find(state, &awaited->key);
 
     return qp && qp->link->lgr == awaited->lgr;
@@ -34,13 +34,13 @@ qp_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
 
 /* `sender`, a side, has not announced the queue pair in the group. */
 static smcr_doubt_t
-doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_qp_key_t *key)
+doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_ib_qp_key_t *key)
 {
-    announced_t *awaited = smcr_state_alloc0(arrival->state, sizeof *awaited);
+    announced_qp_t *awaited = smcr_state_alloc0(arrival->state, sizeof *awaited);
 
-    *awaited = (announced_t){lgr, *key};
+    *awaited = (announced_qp_t){lgr, *key};
     return smcr_doubt_later(arrival, lgr, sender,
-                            (smcr_claim_t){.has_come = qp_has_come, .about = awaited});
+                            (smcr_doubt_proof_t){.has_come = qp_has_come, .about = awaited});
 }
 
 /* The one living group with this server whose beginning is captured; NULL: there are several, or
@@ -52,8 +52,8 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 
     for (wmem_list_frame_t *at = wmem_list_head(state->lgrs); at; at = wmem_list_frame_next(at)) {
         smcr_lgr_t *lgr = wmem_list_frame_data(at);
-        if (lgr->ended_frame || lgr->server == SMCR_SIDE_UNKNOWN ||
-            memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_PEER_ID_LENGTH) != 0)
+        if (lgr->ended_frame || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
+            memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) != 0)
             continue;
         if (found)
             return NULL;
@@ -70,7 +70,7 @@ void
 smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
 {
     smcr_lgr_t *lgr = only_group_with(arrival->state, accept->peer_id);
-    smcr_qp_key_t key = {.qpn = accept->qpn};
+    smcr_ib_qp_key_t key = {.qpn = accept->qpn};
 
     memcpy(key.gid, accept->gid, SMCR_GID_LENGTH);
     if (lgr)
@@ -85,7 +85,7 @@ smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t
  * Accept names; in a first contact there is but one. (R-3.5.2-5) */
 void
 smcr_rules_unknown_client(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                          const smcr_qp_key_t *key)
+                          const smcr_ib_qp_key_t *key)
 {
     smcr_lgr_t *lgr = conn->lgr;
     smcr_doubt_t doubt = conn->first_contact ? smcr_doubt_message(arrival)
@@ -189,7 +189,7 @@ void
 smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     if (conn->first_contact && conn->outside &&
-        smcr_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
+        smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
         smcr_breach(arrival, SMCR_EVENT_OTHER_SUBNET, smcr_doubt_message(arrival),
                     "The server accepts, but the address that the client has reached is in no "
                     "subnet or prefix of the Proposal");
@@ -199,7 +199,7 @@ smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const 
 
 /* Whether the RMB has been withdrawn by now. */
 static bool
-rmb_has_gone(const smcr_state_t *state, const smcr_claim_t *claim)
+rmb_has_gone(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
@@ -212,7 +212,7 @@ void
 smcr_rules_element_size(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const smcr_rmb_t *rmb,
                         uint32_t size)
 {
-    smcr_claim_t claim = {.has_come = rmb_has_gone, .about = rmb};
+    smcr_doubt_proof_t claim = {.has_come = rmb_has_gone, .about = rmb};
 
     if (!rmb->element_size || rmb->element_size == size)
         return;
@@ -228,7 +228,7 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
     if (!before || before == conn || before->reused)
         return;
     before->reused = smcr_state_alloc0(arrival->state, sizeof *before->reused);
-    *before->reused = (smcr_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
+    *before->reused = (smcr_conn_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
 }
 
 /* An owner hands out an element, or an alert token, when its last connection is over. It was not,
@@ -239,7 +239,7 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
 void
 smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
-    const smcr_reuse_t *reused = conn->reused;
+    const smcr_conn_reuse_t *reused = conn->reused;
     const smcr_conn_t *other = reused ? reused->by : NULL;
     int owner = !arrival->qp->side;
     bool next = cdc->seq == (uint16_t)(conn->side[owner].cdc_seq + 1);
@@ -263,15 +263,15 @@ smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const
 static bool
 is_set(const uint8_t *peer_id)
 {
-    static const uint8_t none[SMCR_PEER_ID_LENGTH] = {0};
+    static const uint8_t none[SMCR_WIRE_PEER_ID_LENGTH] = {0};
 
-    return memcmp(peer_id, none, SMCR_PEER_ID_LENGTH) != 0;
+    return memcmp(peer_id, none, SMCR_WIRE_PEER_ID_LENGTH) != 0;
 }
 
 static bool
 differ(const uint8_t *one, const uint8_t *other)
 {
-    return is_set(one) && is_set(other) && memcmp(one, other, SMCR_PEER_ID_LENGTH) != 0;
+    return is_set(one) && is_set(other) && memcmp(one, other, SMCR_WIRE_PEER_ID_LENGTH) != 0;
 }
 
 /* The client's Confirm repeats the peer ID of its Proposal; a later contact has those of its group.
@@ -290,7 +290,7 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp
                     "The peer ID is not that of its Proposal");
     else if (later && differ(lgr->peer_id[qp->side], accept->peer_id))
         smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED,
-                    smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_claim_t){0}),
+                    smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_doubt_proof_t){0}),
                     "The peer ID is not that of its link group");
 }
 
@@ -299,7 +299,7 @@ static void
 check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
           const smcr_clc_accept_t *accept)
 {
-    uint32_t eid = smcr_eid_sum(accept->eid);
+    uint32_t eid = smcr_wire_eid_sum(accept->eid);
 
     if (qp->side == qp->link->lgr->server)
         conn->eid = eid;
@@ -316,11 +316,11 @@ check_mac(const smcr_arrival_t *arrival, smcr_qp_t *qp, const smcr_clc_accept_t 
                 memcmp(accept->gid, qp->key.gid, SMCR_GID_LENGTH) == 0;
 
     if (same && qp->has_mac && qp->link->lgr->from_start &&
-        memcmp(accept->mac, qp->mac, SMCR_MAC_LENGTH) != 0)
+        memcmp(accept->mac, qp->mac, SMCR_WIRE_MAC_LENGTH) != 0)
         smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
                     "The MAC is not that of the queue pair");
     if (same && !qp->has_mac)
-        memcpy(qp->mac, accept->mac, SMCR_MAC_LENGTH);
+        memcpy(qp->mac, accept->mac, SMCR_WIRE_MAC_LENGTH);
     qp->has_mac |= same;
 }
 

@@ -19,7 +19,7 @@ void smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_acc
 /* A Confirm names the queue pair `key`, which is not known as the client's end of an active link of
  * the connection's group. */
 void smcr_rules_unknown_client(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                               const smcr_qp_key_t *key);
+                               const smcr_ib_qp_key_t *key);
 
 /* An Accept names the queue pair, for a first contact or for one of the other role; `qp` is it as
  * it was known, NULL: it was not. */

@@ -18,14 +18,14 @@ static void
 check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_stream_t *in = &conn->side[!arrival->qp->side].in;
-    const smcr_probe_t *probe = in->probe;
+    const smcr_stream_probe_t *probe = in->probe;
     bool urgent = in->stalls && in->stalls->urgent;
 
     if (!in->known || urgent || !probe || probe->end <= in->consumed)
         return;
     smcr_breach(arrival, SMCR_EVENT_CLOSED_UNREAD,
                 smcr_doubt_or(smcr_doubt_conn(arrival, conn),
-                              smcr_doubt_told(arrival, &probe->told)),
+                              smcr_doubt_seen_new(arrival, &probe->sent_message)),
                 "The sender closes the connection, but has not read %" G_GUINT64_FORMAT
                 " bytes; Linux may have them in a pipe (smc_rx_splice())",
                 probe->end - in->consumed);
@@ -49,7 +49,7 @@ check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* Whether the side has ended the connection as well. */
 static bool
-end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+end_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_conn_t *conn = claim->about;
 
@@ -62,11 +62,11 @@ end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
 static void
 check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    smcr_claim_t claim = {
+    smcr_doubt_proof_t claim = {
         .has_come = end_has_come,
         .about = conn,
         .key = (uint32_t)arrival->qp->side,
-        .deadline = arrival->when.time + 2 * SMCR_SECOND,
+        .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND,
     };
 
     smcr_doubt_t doubt;
@@ -100,14 +100,14 @@ smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
 
 /* Whether the element has another connection by now, or the capture lacks the beginning of one. */
 static bool
-next_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+next_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_conn_t *conn = claim->about;
     const smcr_conn_side_t *reader = &conn->side[claim->key];
 
     (void)state;
     return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn ||
-           !smcr_lgr_has_conns(conn->lgr);
+           !smcr_doubt_lgr_has_conns(conn->lgr);
 }
 
 /* Nothing is absent since the last message of the writer, and for a second nothing tells of another
@@ -116,11 +116,11 @@ static smcr_doubt_t
 doubt_whose(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_qp_t *qp = arrival->qp;
-    smcr_claim_t claim = {
+    smcr_doubt_proof_t claim = {
         .has_come = next_has_come,
         .about = conn,
         .key = (uint32_t)qp->side,
-        .deadline = arrival->when.time + SMCR_SECOND,
+        .deadline = arrival->when.time + SMCR_TIME_SECOND,
     };
 
     return smcr_doubt_later(arrival, conn->lgr, !qp->side, claim);
@@ -164,7 +164,7 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
 
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE,
-                smcr_doubt_or(smcr_doubt_told(arrival, reader->closed),
+                smcr_doubt_or(smcr_doubt_seen_new(arrival, reader->closed),
                               doubt_whose(arrival, conn)),
                 "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
                 "does with what it has left (smc_tx_pending())",

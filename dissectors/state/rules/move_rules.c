@@ -17,7 +17,7 @@
 
 /* Whether the receiver has said by now that it closes the connection. */
 static bool
-end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+end_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     (void)state;
     return smcr_conn_side_has_ended(claim->about);
@@ -32,7 +32,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
-    smcr_claim_t claim = {.has_come = end_has_come, .about = receiver};
+    smcr_doubt_proof_t claim = {.has_come = end_has_come, .about = receiver};
 
     if (sender->moved_frame || sender->strayed_frame || smcr_conn_side_has_ended(sender) ||
         smcr_conn_side_has_ended(receiver))
@@ -49,20 +49,21 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* What was written on the old link is complete before the validation. Its sender has seen that this
  * was acknowledged. (R-2.3-6) */
 static void
-check_old_link(const smcr_arrival_t *arrival, const smcr_move_t *move)
+check_old_link(const smcr_arrival_t *arrival, const smcr_conn_move_t *move)
 {
-    smcr_breach(arrival, SMCR_EVENT_MOVE_OLD_LINK,
-                smcr_doubt_or(smcr_doubt_message(arrival),
-                              smcr_doubt_seen(arrival, move->told.sent, move->told.acked)),
-                "The connection left link %u in frame %u, and still sends on it, as Linux may do "
-                "(smc_switch_conns())",
-                move->from->number, move->frame);
+    smcr_breach(
+        arrival, SMCR_EVENT_MOVE_OLD_LINK,
+        smcr_doubt_or(smcr_doubt_message(arrival),
+                      smcr_doubt_seen(arrival, move->sent_message.sent, move->sent_message.acked)),
+        "The connection left link %u in frame %u, and still sends on it, as Linux may do "
+        "(smc_switch_conns())",
+        move->from->number, move->frame);
 }
 
 /* The validation has the number of a message that was sent, and takes none: what comes behind it,
  * new or again, has a higher one. (R-4.6.1-2, R-4.6.2-1) */
 static void
-check_number(const smcr_arrival_t *arrival, const smcr_move_t *move, const smcr_cdc_t *cdc)
+check_number(const smcr_arrival_t *arrival, const smcr_conn_move_t *move, const smcr_cdc_t *cdc)
 {
     int16_t step = (int16_t)(uint16_t)(cdc->seq - move->seq);
 
@@ -81,15 +82,15 @@ keep(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, uint16_t seq)
 
     if (!sender->move)
         sender->move = smcr_state_alloc0(arrival->state, sizeof *sender->move);
-    *sender->move = (smcr_move_t){
+    *sender->move = (smcr_conn_move_t){
         .from = sender->link != link ? sender->link : NULL,
         .at = smcr_point_at(arrival->qp, arrival->psn),
-        .told = {arrival->when.time, NULL},
+        .sent_message = {arrival->when.time, NULL},
         .frame = arrival->when.frame,
         .seq = seq,
     };
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                     &sender->move->told.acked);
+                     &sender->move->sent_message.acked);
 }
 
 /* ---- all messages ---- */

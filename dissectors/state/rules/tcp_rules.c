@@ -14,9 +14,9 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-#define PATIENCE (6 * SMCR_SECOND) /* Linux, CLC_WAIT_TIME */
-#define CLEAN_UP SMCR_SECOND       /* far more than a host needs to end a link group */
-#define ADD_LINK_WAIT (2 * SMCR_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
+#define PATIENCE (6 * SMCR_TIME_SECOND) /* Linux, CLC_WAIT_TIME */
+#define CLEAN_UP SMCR_TIME_SECOND  /* far more than a host needs to end a link group */
+#define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
 
 /* ---- how far TCP has come ---- */
 
@@ -40,7 +40,7 @@ sender_of(const smcr_arrival_t *arrival)
 static void
 move_on(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
-    const smcr_span_t *span = arrival->span;
+    const smcr_arrival_span_t *span = arrival->span;
     unsigned role = sender_of(arrival);
 
     if (span && span->first == conn->clc_next[role])
@@ -78,7 +78,8 @@ check_order(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned typ
 {
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
-    if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM || !smcr_conn_has_clc(arrival, conn))
+    if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM ||
+        !smcr_doubt_conn_has_clc(arrival, conn))
         return;
     if (has_come(conn, type))
         smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "The message came before");
@@ -122,8 +123,8 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         smcr_breach(arrival, SMCR_EVENT_CLC_LATE, smcr_doubt_message(arrival),
                     "The connection goes on %u.%u seconds after the message in frame %u; Linux "
                     "ends it after 6",
-                    (unsigned)(time / SMCR_SECOND),
-                    (unsigned)(time % SMCR_SECOND / (SMCR_SECOND / 10)),
+                    (unsigned)(time / SMCR_TIME_SECOND),
+                    (unsigned)(time % SMCR_TIME_SECOND / (SMCR_TIME_SECOND / 10)),
                     conn->clc_step->request_frame);
 }
 
@@ -134,7 +135,7 @@ static void
 check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     if (conn->malformed_frame && conn->malformed_by_server != sender_of(arrival) &&
-        smcr_conn_has_clc(arrival, conn))
+        smcr_doubt_conn_has_clc(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The message in frame %u is malformed, but its receiver goes on",
                     conn->malformed_frame);
@@ -144,7 +145,7 @@ static bool
 has_reserved_mtu(const smcr_clc_t *clc)
 {
     return clc->complete && !clc->smcd && clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT &&
-           smcr_mtu_bytes(smcr_bits(clc->u.accept.sizes, SMCR_MASK_MTU)) == 0;
+           smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU)) == 0;
 }
 
 /* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
@@ -181,7 +182,7 @@ check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     bool known = !sender_of(arrival) || conn->accept_frame; /* whether it is a first contact */
 
     if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
-        conn->clc_last_by_server == sender_of(arrival) && smcr_conn_has_clc(arrival, conn))
+        conn->clc_last_by_server == sender_of(arrival) && smcr_doubt_conn_has_clc(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
 }
@@ -194,23 +195,25 @@ smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
     bool confirms = type == SMCR_LLC_CONFIRM_LINK && response;
     bool wish = !response && lgr->server == arrival->qp->side; /* of the client: it binds nobody */
-    bool offers = type == SMCR_LLC_ADD_LINK && !wish && lgr->set_up[SMCR_SET_UP_CONFIRMED].sent;
-    smcr_told_t *told = &lgr->set_up[confirms   ? SMCR_SET_UP_CONFIRMED
-                                     : response ? SMCR_SET_UP_ANSWERED
-                                                : SMCR_SET_UP_OFFERED];
+    bool offers = type == SMCR_LLC_ADD_LINK && !wish && lgr->set_up[SMCR_LGR_SET_UP_CONFIRMED].sent;
+    smcr_link_sent_message_t *sent_message = &lgr->set_up[confirms ? SMCR_LGR_SET_UP_CONFIRMED
+                                                          : response ? SMCR_LGR_SET_UP_ANSWERED
+                                                                     : SMCR_LGR_SET_UP_OFFERED];
 
-    if (!lgr->from_start || (!confirms && !offers) || told->sent)
+    if (!lgr->from_start || (!confirms && !offers) || sent_message->sent)
         return;
-    told->sent = arrival->when.time;
-    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &told->acked);
+    sent_message->sent = arrival->when.time;
+    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
+                     &sent_message->acked);
 }
 
 /* Whether the message was certainly sent before the Decline. */
 static smcr_doubt_t
-doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
+doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_message)
 {
-    smcr_doubt_t seen = told->sent ? smcr_doubt_seen(arrival, told->sent, told->acked)
-                                   : (smcr_doubt_t){SMCR_DOUBT_UNSEEN, NULL};
+    smcr_doubt_t seen = sent_message->sent
+                            ? smcr_doubt_seen(arrival, sent_message->sent, sent_message->acked)
+                            : (smcr_doubt_t){SMCR_DOUBT_UNSEEN, NULL};
 
     return smcr_doubt_or(smcr_doubt_or(smcr_doubt_message(arrival), smcr_doubt_place(arrival)),
                          seen);
@@ -220,10 +223,10 @@ doubt_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
 static bool
 gave_up_second(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_told_t *told = conn->lgr->set_up;
+    const smcr_link_sent_message_t *sent_message = conn->lgr->set_up;
 
-    return sender_of(arrival) && !told[SMCR_SET_UP_ANSWERED].sent &&
-           arrival->when.time >= told[SMCR_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
+    return sender_of(arrival) && !sent_message[SMCR_LGR_SET_UP_ANSWERED].sent &&
+           arrival->when.time >= sent_message[SMCR_LGR_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
 }
 
 /*
@@ -235,9 +238,9 @@ static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     bool by_server = sender_of(arrival);
-    const smcr_told_t *told = conn->lgr->set_up;
-    const smcr_told_t *last =
-        &told[by_server ? SMCR_SET_UP_OFFERED : SMCR_SET_UP_ANSWERED];
+    const smcr_link_sent_message_t *sent_message = conn->lgr->set_up;
+    const smcr_link_sent_message_t *last =
+        &sent_message[by_server ? SMCR_LGR_SET_UP_OFFERED : SMCR_LGR_SET_UP_ANSWERED];
 
     if (!doubt_told(arrival, last).kind && gave_up_second(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_message(arrival),
@@ -249,7 +252,7 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     by_server ? "ADD LINK request" : "ADD LINK response");
     else
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CONFIRMED,
-                    doubt_told(arrival, &told[SMCR_SET_UP_CONFIRMED]),
+                    doubt_told(arrival, &sent_message[SMCR_LGR_SET_UP_CONFIRMED]),
                     "CONFIRM LINK has completed before");
 }
 
@@ -270,7 +273,7 @@ check_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static bool
 is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_span_t *span = arrival->span;
+    const smcr_arrival_span_t *span = arrival->span;
 
     return span && (int32_t)(conn->clc_next[!sender_of(arrival)] - span->taken) > 0;
 }
@@ -297,7 +300,7 @@ bool
 smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     uint8_t type = clc->header.type;
-    const smcr_span_t *span = arrival->span;
+    const smcr_arrival_span_t *span = arrival->span;
 
     if (check_sender(arrival, conn, type)) {
         move_on(arrival, conn);
@@ -307,7 +310,7 @@ smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     check_option(arrival, conn, clc);
     check_error(arrival, conn);
     check_reserved(arrival, conn, type);
-    if (smcr_conn_has_clc(arrival, conn))
+    if (smcr_doubt_conn_has_clc(arrival, conn))
         check_time(arrival, conn);
     if (type == SMCR_CLC_DECLINE)
         check_decline(arrival, conn);
@@ -355,7 +358,7 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     smcr_lgr_t *lgr = conn->lgr;
 
-    if (!smcr_conn_has_clc(arrival, conn))
+    if (!smcr_doubt_conn_has_clc(arrival, conn))
         return;
     if (conn->out_of_sync && lgr && conn->fallback.by_server != sender_of(arrival) &&
         !lgr->out_of_sync_time) {

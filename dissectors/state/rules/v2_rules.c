@@ -16,7 +16,7 @@
 static unsigned
 version_in(uint8_t flags)
 {
-    return smcr_bits(flags, SMCR_MASK_VERSION);
+    return smcr_wire_bits(flags, SMCR_MASK_VERSION);
 }
 
 /* Whether the Proposal offers SMC-R, or SMC-D, in the version of the Accept. */
@@ -24,9 +24,9 @@ static bool
 is_offered(uint8_t proposal, uint8_t accept, bool smcd)
 {
     bool v2 = version_in(accept) == 2;
-    unsigned offered = smcr_bits(proposal, v2 ? SMCR_MASK_TYPE_V2 : SMCR_MASK_TYPE_V1);
+    unsigned offered = smcr_wire_bits(proposal, v2 ? SMCR_MASK_TYPE_V2 : SMCR_MASK_TYPE_V1);
 
-    return offered == SMCR_TYPE_BOTH || offered == (smcd ? SMCR_TYPE_D : SMCR_TYPE_R);
+    return offered == SMCR_CLC_TYPE_BOTH || offered == (smcd ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R);
 }
 
 /* The Accept has a version that the client speaks, and takes a path of the Proposal; the Confirm
@@ -83,8 +83,8 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
 /* Release, connections and links of an Accept do not exceed the Proposal's, and the Confirm repeats
  * them. Nobody adds a feature. (R-V2ACC-8, R-V2ACC-9, R-V2ACC-10, R-V2ACC-11) */
 static void
-check_terms(const smcr_arrival_t *arrival, const smcr_terms_t *before, const smcr_terms_t *now,
-            bool repeats)
+check_terms(const smcr_arrival_t *arrival, const smcr_lgr_terms_t *before,
+            const smcr_lgr_terms_t *now, bool repeats)
 {
     check_value(arrival, "release", before->release, now->release, repeats);
     if (!before->release || !now->release) /* the others are of release 1 */
@@ -100,7 +100,8 @@ check_terms(const smcr_arrival_t *arrival, const smcr_terms_t *before, const smc
 /* Both sides have a direct route to each other, or neither has. Linux declines where it sees a
  * difference (smc_connect_rdma_v2_prepare()). (R-V2ACC-16) */
 static void
-check_direct(const smcr_arrival_t *arrival, const smcr_terms_t *accept, const smcr_terms_t *confirm)
+check_direct(const smcr_arrival_t *arrival, const smcr_lgr_terms_t *accept,
+             const smcr_lgr_terms_t *confirm)
 {
     if (accept->direct != confirm->direct)
         smcr_breach(arrival, SMCR_EVENT_DIRECT_DIFFERS, smcr_doubt_message(arrival),
@@ -109,11 +110,11 @@ check_direct(const smcr_arrival_t *arrival, const smcr_terms_t *accept, const sm
 }
 
 /* What the first contact extension of an Accept or Confirm says. */
-static smcr_terms_t
+static smcr_lgr_terms_t
 terms_of(const smcr_clc_accept_t *accept)
 {
-    return (smcr_terms_t){
-        .release = (uint8_t)smcr_bits(accept->os_release, SMCR_MASK_RELEASE),
+    return (smcr_lgr_terms_t){
+        .release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE),
         .max_conns = accept->max_conns,
         .max_links = accept->max_links,
         .features = accept->features,
@@ -141,17 +142,17 @@ check_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_ac
              bool has_terms)
 {
     const smcr_clc_proposal_t *offer = conn->offer;
-    smcr_terms_t now = terms_of(accept);
+    smcr_lgr_terms_t now = terms_of(accept);
 
     if (offer)
-        check_eid(arrival, offer, smcr_eid_sum(accept->eid));
+        check_eid(arrival, offer, smcr_wire_eid_sum(accept->eid));
     if (offer && has_terms)
         check_terms(arrival,
-                    &(smcr_terms_t){.release = (uint8_t)smcr_bits(offer->v2_flags,
-                                                                  SMCR_MASK_V2_RELEASE),
-                                    .max_conns = offer->max_conns,
-                                    .max_links = offer->max_links,
-                                    .features = offer->features},
+                    &(smcr_lgr_terms_t){.release = (uint8_t)smcr_wire_bits(offer->v2_flags,
+                                                                           SMCR_MASK_V2_RELEASE),
+                                        .max_conns = offer->max_conns,
+                                        .max_links = offer->max_links,
+                                        .features = offer->features},
                     &now, false);
     conn->has_terms = has_terms;
     conn->terms = now;
@@ -161,7 +162,7 @@ static void
 check_confirm(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
               const smcr_clc_accept_t *accept, bool has_terms)
 {
-    smcr_terms_t now = terms_of(accept);
+    smcr_lgr_terms_t now = terms_of(accept);
 
     if (!has_terms || !conn->has_terms)
         return;
@@ -176,7 +177,7 @@ smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cl
 
     if (type == SMCR_CLC_PROPOSAL)
         keep_offer(arrival, conn, clc);
-    if (!smcr_clc_agrees(type))
+    if (!smcr_wire_clc_agrees(type))
         return;
     check_path(arrival, conn, clc);
     if (type == SMCR_CLC_ACCEPT)
@@ -201,13 +202,13 @@ typedef struct smcr_crowd {
 
 /* Whether a connection has ended at about that time, or the capture lacks the beginning of one. */
 static bool
-has_ended(const smcr_state_t *state, const smcr_claim_t *claim)
+has_ended(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_crowd_t *crowd = claim->about;
 
     (void)state;
-    return (crowd->end && crowd->end <= crowd->since + SMCR_SECOND) ||
-           !smcr_lgr_has_conns(crowd->lgr);
+    return (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
+           !smcr_doubt_lgr_has_conns(crowd->lgr);
 }
 
 /* No more connections are in a group than both sides have agreed on. One that has sent CDC messages
@@ -222,8 +223,8 @@ smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
         return;
     lgr->crowd = smcr_state_alloc0(arrival->state, sizeof *lgr->crowd);
     *lgr->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
-    smcr_claim_t claim = {
-        .has_come = has_ended, .about = lgr->crowd, .deadline = now + SMCR_SECOND};
+    smcr_doubt_proof_t claim = {
+        .has_come = has_ended, .about = lgr->crowd, .deadline = now + SMCR_TIME_SECOND};
     smcr_breach(arrival, SMCR_EVENT_TOO_MANY_CONNS,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The link group has %u connections already, of %u that it may have",
@@ -278,12 +279,14 @@ static void
 check_order(const smcr_arrival_t *arrival, const smcr_llc_t *llc, smcr_lgr_t *lgr)
 {
     uint8_t *before = &lgr->order[!arrival->qp->side];
-    uint8_t now = llc->little_endian ? SMCR_ORDER_LITTLE : llc->big_endian ? SMCR_ORDER_BIG : 0;
+    uint8_t now = llc->little_endian ? SMCR_LGR_ORDER_LITTLE
+                  : llc->big_endian  ? SMCR_LGR_ORDER_BIG
+                                     : 0;
 
     if (now && *before && now != *before)
         smcr_breach(arrival, SMCR_EVENT_BYTE_ORDER, smcr_doubt_message(arrival),
                     "The length is %s-endian, unlike that of the sender's messages before",
-                    now == SMCR_ORDER_LITTLE ? "little" : "big");
+                    now == SMCR_LGR_ORDER_LITTLE ? "little" : "big");
     if (now)
         *before = now;
 }

@@ -38,7 +38,7 @@ smcr_rules_operation(const smcr_arrival_t *arrival)
 {
     uint8_t opcode = arrival->roce->opcode;
     const smcr_link_t *link = arrival->qp->link;
-    bool fetches = smcr_is_fetch(opcode);
+    bool fetches = smcr_ib_is_fetch(opcode);
 
     if ((!fetches && !has_immediate(opcode)) || !link->lgr->from_start || link->deleted_frame)
         return; /* the last two: its queue pairs may be somebody else's */
@@ -56,11 +56,11 @@ smcr_rules_operation(const smcr_arrival_t *arrival)
 
 /* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
 static bool
-rkey_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+rkey_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_qp_t *owner = claim->about;
 
-    return smcr_rmb_find(state, owner, claim->key) || !smcr_lgr_has_conns(owner->link->lgr);
+    return smcr_rmb_find(state, owner, claim->key) || !smcr_doubt_lgr_has_conns(owner->link->lgr);
 }
 
 /* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry
@@ -69,7 +69,7 @@ static void
 check_announced(const smcr_arrival_t *arrival, uint32_t rkey)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    smcr_claim_t claim = {.has_come = rkey_has_come, .about = arrival->qp, .key = rkey};
+    smcr_doubt_proof_t claim = {.has_come = rkey_has_come, .about = arrival->qp, .key = rkey};
 
     smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY,
                 smcr_doubt_later(arrival, lgr, arrival->qp->side, claim),
@@ -90,7 +90,7 @@ check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 
 /* Whether the owner has announced the RMB again by now. */
 static bool
-has_come_again(const smcr_state_t *state, const smcr_claim_t *claim)
+has_come_again(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
@@ -102,7 +102,7 @@ has_come_again(const smcr_state_t *state, const smcr_claim_t *claim)
 static void
 check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    smcr_claim_t claim = {.has_come = has_come_again, .about = rmb};
+    smcr_doubt_proof_t claim = {.has_come = has_come_again, .about = rmb};
 
     if (smcr_point_is_before(&rmb->more->refused, arrival->qp, arrival->psn))
         smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY,
@@ -112,7 +112,7 @@ check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 }
 
 void
-smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry, uint32_t rkey)
+smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, uint32_t rkey)
 {
     if (!entry)
         check_announced(arrival, rkey);
@@ -126,19 +126,19 @@ smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
 
 /* Whether the element has a connection by now, or the capture lacks the beginning of one. */
 static bool
-conn_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+conn_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
     (void)state;
-    return smcr_rmb_conn(rmb, claim->key) || !smcr_lgr_has_conns(rmb->lgr);
+    return smcr_rmb_conn(rmb, claim->key) || !smcr_doubt_lgr_has_conns(rmb->lgr);
 }
 
 /* A WRITE goes to an element that a connection uses. (R-4.1-1) */
 void
 smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigned index)
 {
-    smcr_claim_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
+    smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
 
     smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE,
                 smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
@@ -165,7 +165,7 @@ typedef struct {
 
 /* Whether nothing has announced the bytes so far: the element may have a new user. */
 static bool
-is_unannounced(const smcr_state_t *state, const smcr_claim_t *claim)
+is_unannounced(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const hole_t *hole = claim->about;
 
@@ -191,7 +191,7 @@ smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t
         return;
     hole_t *hole = smcr_state_alloc0(arrival->state, sizeof *hole);
     *hole = (hole_t){in, position + length};
-    smcr_claim_t announced = {.has_come = is_unannounced, .about = hole};
+    smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = hole};
     smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE,
                 smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
                               smcr_doubt_until(arrival, announced)),
@@ -205,7 +205,7 @@ smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t
  * one that the capture lacks, or has later: its next one tells. (R-2.1-6) */
 void
 smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                     const smcr_goal_t *goal)
+                     const smcr_stream_cursor_deadline_t *goal)
 {
     smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_other(arrival, conn, &goal->when),
                 "The RDMA WRITE overwrites data that was not read");

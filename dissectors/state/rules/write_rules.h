@@ -10,7 +10,7 @@
 #include "state/model/record.h"
 
 /* A WRITE request begins, with `rkey`. `entry`: what that names on the link; NULL: nothing. */
-void smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
+void smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                      uint32_t rkey);
 
 /* A WRITE goes to element `index` of the RMB, which no connection uses. */
@@ -30,6 +30,6 @@ void smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uin
 /* A WRITE of the connection ends behind the space that its reader has freed so far; `goal` is what
  * the reader ought to have consumed. */
 void smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                          const smcr_goal_t *goal);
+                          const smcr_stream_cursor_deadline_t *goal);
 
 #endif /* SMCR_STATE_RULES_WRITE_RULES_H */

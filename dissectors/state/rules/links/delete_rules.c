@@ -25,9 +25,9 @@ check_kind(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     bool by_client = arrival->qp->link->lgr->server == arrival->qp->side;
     const char *what = NULL;
 
-    if (reason == SMCR_DELETE_UNKNOWN_LINK || reason == SMCR_DELETE_UNKNOWN_GROUP)
+    if (reason == SMCR_LLC_DELETE_UNKNOWN_LINK || reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         what = "This is a reason for a response";
-    else if (by_client && !(llc->flags & SMCR_LLC_FLAG_ALL) && reason == SMCR_DELETE_PROGRAM)
+    else if (by_client && !(llc->flags & SMCR_LLC_FLAG_ALL) && reason == SMCR_LLC_DELETE_PROGRAM)
         what = "A client does not delete a link because nobody uses it";
     if (what)
         smcr_breach(arrival, SMCR_EVENT_DELETE_REASON_KIND, smcr_doubt_message(arrival), "%s",
@@ -73,13 +73,13 @@ check_asymmetric(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     unsigned sharing;
 
     if (!link || link->state != SMCR_LINK_ACTIVE ||
-        llc->u.delete_link.reason != SMCR_DELETE_ASYMMETRIC)
+        llc->u.delete_link.reason != SMCR_LLC_DELETE_ASYMMETRIC)
         return;
     unsigned others = count_others(link, &sharing);
     if (others >= 2 && (sharing || llc->type & SMCR_LLC_TYPE_V2))
         return;
     smcr_breach(arrival, SMCR_EVENT_DELETE_REASON,
-                smcr_doubt_later_of_both(arrival, lgr, link, (smcr_claim_t){0}),
+                smcr_doubt_later_of_both(arrival, lgr, link, (smcr_doubt_proof_t){0}),
                 others < 2 ? "No symmetric link replaces link %u"
                            : "Link %u is no asymmetric one",
                 link->number);
@@ -142,7 +142,7 @@ check_response(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     if (llc->flags & SMCR_LLC_FLAG_ALL || arrival->qp->link->lgr->server != arrival->qp->side)
         return;
-    if (message->reason == SMCR_DELETE_UNKNOWN_LINK)
+    if (message->reason == SMCR_LLC_DELETE_UNKNOWN_LINK)
         check_refusal(arrival, message->link);
     else
         check_consent(arrival, message->link);

@@ -12,9 +12,11 @@
 
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
 #define LONG_WAIT 5 /* for a CONFIRM LINK response of a further link */
-#define GIVEN_UP (500 * SMCR_MILLISECOND) /* nobody gives up before what the peer has taken in */
-#define SEEN (100 * SMCR_MILLISECOND) /* software has seen by then what its adapter has taken in */
-#define ORDER SMCR_MILLISECOND            /* a capture mixes up no frames that lie further apart */
+#define GIVEN_UP \
+    (500 * SMCR_TIME_MILLISECOND) /* nobody gives up before what the peer has taken in */
+#define SEEN \
+    (100 * SMCR_TIME_MILLISECOND) /* software has seen by then what its adapter has taken in */
+#define ORDER SMCR_TIME_MILLISECOND       /* a capture mixes up no frames that lie further apart */
 
 /* ---- exchanges that change the link group ---- */
 
@@ -36,7 +38,7 @@ changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
 
 /* Whether the sender has known of the exchange, which is not over. */
 static bool
-is_known(const smcr_arrival_t *arrival, const smcr_llc_request_t *open, int side)
+is_known(const smcr_arrival_t *arrival, const smcr_rules_request_t *open, int side)
 {
     uint64_t now = arrival->when.time;
 
@@ -49,7 +51,7 @@ is_known(const smcr_arrival_t *arrival, const smcr_llc_request_t *open, int side
  * the same request again is no other exchange. Linux before 5.8 begins CONFIRM RKEY beside its own
  * DELETE RKEY, and the reverse: each has a lock of its own (smc_llc_do_delete_rkey()). */
 static bool
-may_run_beside(const smcr_topic_t *topic, const smcr_llc_request_t *open)
+may_run_beside(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open)
 {
     bool own = open->requester == topic->side;
 
@@ -61,26 +63,26 @@ may_run_beside(const smcr_topic_t *topic, const smcr_llc_request_t *open)
 /* Whether DELETE LINK ends the open exchange: it is about the link that is being added, or that
  * carries the exchange, or about a link that has failed. */
 static bool
-ends_it(const smcr_topic_t *topic, const smcr_llc_request_t *open)
+ends_it(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open)
 {
     const smcr_link_t *carrier = open->asked.qp->link;
     bool added = open->type == SMCR_LLC_ADD_LINK && open->key == topic->key;
 
     return topic->type == SMCR_LLC_DELETE_LINK &&
            (topic->all_links || added || carrier->number == topic->key ||
-            topic->llc->u.delete_link.reason == SMCR_DELETE_LOST_PATH);
+            topic->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH);
 }
 
 /* An exchange, and when another one began. */
 typedef struct {
-    const smcr_llc_request_t *open;
+    const smcr_rules_request_t *open;
     uint64_t time;
 } overlap_t;
 
 /* Whether the capture lacks the proof that the exchange was open then: that it has ended since. The
  * capture may mix up frames that lie close together. */
 static bool
-may_be_over(const smcr_state_t *state, const smcr_claim_t *claim)
+may_be_over(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const overlap_t *overlap = claim->about;
 
@@ -89,7 +91,8 @@ may_be_over(const smcr_state_t *state, const smcr_claim_t *claim)
 }
 
 static void
-check_open(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smcr_llc_request_t *open)
+check_open(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+           const smcr_rules_request_t *open)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
@@ -98,7 +101,7 @@ check_open(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smcr_
         return;
     overlap_t *overlap = smcr_state_alloc0(arrival->state, sizeof *overlap);
     *overlap = (overlap_t){open, arrival->when.time};
-    smcr_claim_t claim = {.has_come = may_be_over, .about = overlap};
+    smcr_doubt_proof_t claim = {.has_come = may_be_over, .about = overlap};
     smcr_breach(arrival, SMCR_EVENT_LLC_OVERLAP,
                 smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
                               smcr_doubt_until(arrival, claim)),
@@ -112,14 +115,14 @@ check_open(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const smcr_
  * host may have given up an exchange, or have begun its own before it saw the other. (R-3.5.5.3-1)
  */
 void
-smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
-    if (lgr->server == SMCR_SIDE_UNKNOWN || !changes_group(lgr, topic->type, topic->side))
+    if (lgr->server == SMCR_LGR_SIDE_UNKNOWN || !changes_group(lgr, topic->type, topic->side))
         return;
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
-        const smcr_llc_request_t *open = wmem_list_frame_data(at);
+        const smcr_rules_request_t *open = wmem_list_frame_data(at);
         if (open != lgr->adding)
             check_open(arrival, topic, open);
     }
@@ -128,15 +131,15 @@ smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 }
 
 void
-smcr_rules_ended(const smcr_arrival_t *arrival, smcr_llc_request_t *request)
+smcr_rules_ended(const smcr_arrival_t *arrival, smcr_rules_request_t *request)
 {
-    if (smcr_is_in_time(arrival))
+    if (smcr_doubt_is_in_time(arrival))
         request->over = arrival->when.time;
 }
 
 /* ADD LINK goes on until the new link is confirmed or rejected. */
 void
-smcr_rules_added_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
+smcr_rules_added_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
     bool confirms = lgr->adding && topic->type == SMCR_LLC_CONFIRM_LINK &&
@@ -150,7 +153,7 @@ smcr_rules_added_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic)
 
 /* Where DELETE LINK ends ADD LINK, the capture may lack that it was over before. */
 static void
-note_adding(const smcr_topic_t *topic, smcr_llc_request_t *request)
+note_adding(const smcr_rules_topic_t *topic, smcr_rules_request_t *request)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
 
@@ -167,7 +170,7 @@ note_adding(const smcr_topic_t *topic, smcr_llc_request_t *request)
 
 /* Whether the request that the claim is about has come, too late in the capture. */
 static bool
-request_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+request_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const bool *came = claim->about;
 
@@ -177,12 +180,12 @@ request_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
 
 /* Whether the requester waits for another response of this type, which this one may be. */
 static bool
-waits_for_any(const smcr_topic_t *topic)
+waits_for_any(const smcr_rules_topic_t *topic)
 {
     const wmem_list_frame_t *at = wmem_list_head(topic->link->lgr->pending);
 
     for (; at; at = wmem_list_frame_next(at)) {
-        const smcr_llc_request_t *open = wmem_list_frame_data(at);
+        const smcr_rules_request_t *open = wmem_list_frame_data(at);
         if (open->type == topic->type && open->requester != topic->side)
             return true;
     }
@@ -192,7 +195,7 @@ waits_for_any(const smcr_topic_t *topic)
 /* Whether the server may say so without a request of its peer: that it has dropped, or does not
  * know, what the client asks for (C.7.1). And a group that has ended has no exchanges. */
 static bool
-needs_no_request(const smcr_topic_t *topic)
+needs_no_request(const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool of_links = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_DELETE_LINK ||
@@ -203,10 +206,10 @@ needs_no_request(const smcr_topic_t *topic)
 
 /* A response has a request before it. (R-3.3-4) */
 void
-smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, const bool *came)
+smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, const bool *came)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_claim_t claim = {.has_come = request_has_come, .about = came};
+    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = came};
 
     if (!lgr->from_start)
         return;
@@ -224,11 +227,11 @@ smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic, con
  * (R-3.3-7)
  */
 static void
-check_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-           const smcr_llc_request_t *request, const bool *came)
+check_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+           const smcr_rules_request_t *request, const bool *came)
 {
     const smcr_link_t *link = request->asked.qp->link;
-    smcr_claim_t claim = {.has_come = request_has_come, .about = came};
+    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = came};
     uint64_t now = arrival->when.time;
 
     if (request->acked && now < request->exchange.request_time + GIVEN_UP && !link->lost &&
@@ -242,8 +245,8 @@ check_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
 /* A client that asks to delete a link ignores what the server asks for over that link. It does no
  * harm. (R-C.7-10) */
 static void
-check_unwanted(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-               const smcr_llc_request_t *request)
+check_unwanted(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+               const smcr_rules_request_t *request)
 {
     const smcr_link_t *link = topic->link;
 
@@ -256,12 +259,12 @@ check_unwanted(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
 
 /* Later than Linux waits, which is 5 seconds for further links, 2 for all else. (R-C.7-1) */
 static void
-check_time(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
+check_time(const smcr_arrival_t *arrival, const smcr_rules_request_t *request)
 {
     bool further = request->asked.qp->link->next_of_group != NULL;
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
-    if (smcr_exchange_time(&request->exchange) > limit * SMCR_SECOND)
+    if (smcr_exchange_time(&request->exchange) > limit * SMCR_TIME_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
@@ -269,8 +272,8 @@ check_time(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
 /* A response repeats what its request says: the number of the link, the RKeys, the user data.
  * Another request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
 static void
-check_echo(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-           const smcr_llc_request_t *request)
+check_echo(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+           const smcr_rules_request_t *request)
 {
     if (request->key != topic->key)
         smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED, smcr_doubt_link(arrival, topic->link),
@@ -279,8 +282,8 @@ check_echo(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
 }
 
 void
-smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-                    const smcr_llc_request_t *request, const bool *came)
+smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+                    const smcr_rules_request_t *request, const bool *came)
 {
     check_echo(arrival, topic, request);
     if (came)
@@ -291,10 +294,10 @@ smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
 
 /* The server deletes at once a link that the client calls lost. (R-3.5.5.1.4-2) */
 void
-smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_llc_request_t *request)
+smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_rules_request_t *request)
 {
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
-        smcr_exchange_time(&request->exchange) > WAIT * SMCR_SECOND)
+        smcr_exchange_time(&request->exchange) > WAIT * SMCR_TIME_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
                        "More than %u seconds after the client has asked for it", WAIT);
 }
@@ -303,7 +306,7 @@ smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_llc_request_t *reque
 
 /* Whether a request without response says that its link has failed. */
 static bool
-tests_link(const smcr_topic_t *topic)
+tests_link(const smcr_rules_topic_t *topic)
 {
     uint8_t type = topic->type;
     bool by_server = topic->side == topic->link->lgr->server;
@@ -314,7 +317,7 @@ tests_link(const smcr_topic_t *topic)
 }
 
 static bool
-is_unanswered(const smcr_llc_request_t *request)
+is_unanswered(const smcr_rules_request_t *request)
 {
     const smcr_exchange_t *exchange = &request->exchange;
 
@@ -323,7 +326,7 @@ is_unanswered(const smcr_llc_request_t *request)
 
 /* Whether the group lacks a second link. */
 static bool
-lacks_link(const smcr_topic_t *topic)
+lacks_link(const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool asks = topic->type == SMCR_LLC_REQ_ADD_LINK ||
@@ -334,9 +337,9 @@ lacks_link(const smcr_topic_t *topic)
 
 /* Whether the server has answered by now, or has added a link since. */
 static bool
-is_answered(const smcr_state_t *state, const smcr_claim_t *claim)
+is_answered(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
-    const smcr_llc_request_t *request = claim->about;
+    const smcr_rules_request_t *request = claim->about;
     const smcr_link_t *newest = request->asked.qp->link->lgr->all_links;
 
     (void)state;
@@ -347,12 +350,12 @@ is_answered(const smcr_state_t *state, const smcr_claim_t *claim)
 /* A server whose group has one link adds another one when the client asks for it, if it can.
  * (R-3.5.5.1.2-2) */
 static void
-expect_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-            const smcr_llc_request_t *request)
+expect_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+            const smcr_rules_request_t *request)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_claim_t claim = {.has_come = is_answered, .about = request,
-                          .deadline = arrival->when.time + LONG_WAIT * SMCR_SECOND};
+    smcr_doubt_proof_t claim = {.has_come = is_answered, .about = request,
+                                .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
 
     smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
                 smcr_doubt_later(arrival, lgr, lgr->server, claim),
@@ -360,10 +363,10 @@ expect_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
 }
 
 void
-smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-                 smcr_llc_request_t *request)
+smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+                 smcr_rules_request_t *request)
 {
-    smcr_llc_request_t **waits = &topic->link->waits[topic->side];
+    smcr_rules_request_t **waits = &topic->link->waits[topic->side];
 
     if (topic->type == SMCR_LLC_DELETE_LINK)
         request->orderly = (topic->llc->flags & SMCR_LLC_FLAG_ORDERLY) != 0;
@@ -383,12 +386,12 @@ void
 smcr_rules_waits(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
-    smcr_llc_request_t **waits = &link->waits[!arrival->qp->side];
-    const smcr_llc_request_t *request = *waits;
+    smcr_rules_request_t **waits = &link->waits[!arrival->qp->side];
+    const smcr_rules_request_t *request = *waits;
 
     if (!request)
         return;
-    bool late = arrival->when.time > request->exchange.request_time + LONG_WAIT * SMCR_SECOND;
+    bool late = arrival->when.time > request->exchange.request_time + LONG_WAIT * SMCR_TIME_SECOND;
     if (is_unanswered(request) && !late)
         return;
     if (is_unanswered(request) && request->type != SMCR_LLC_CONFIRM_LINK)
@@ -411,7 +414,7 @@ smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         conn->decline_frame || !lgr)
         return;
     smcr_link_t *link = conn->side[lgr->server].link;
-    const smcr_llc_request_t *request = link->waits[lgr->server];
+    const smcr_rules_request_t *request = link->waits[lgr->server];
     if (request && request->type == SMCR_LLC_CONFIRM_LINK && is_unanswered(request) &&
         request->acked && arrival->when.time > request->exchange.request_time + GIVEN_UP)
         smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_link(arrival, link),

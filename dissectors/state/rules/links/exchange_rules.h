@@ -20,10 +20,10 @@ typedef struct {
     bool all_links;    /* DELETE LINK: it says so */
     bool rejects;      /* a response to ADD LINK: it does */
     const smcr_llc_t *llc; /* the message */
-} smcr_topic_t;
+} smcr_rules_topic_t;
 
 /* What an LLC response is found by. */
-struct smcr_llc_request {
+struct smcr_rules_request {
     smcr_exchange_t exchange;
     const smcr_when_t *acked; /* by the adapter of its responder; NULL: the capture has no such
                                  acknowledgement so far */
@@ -38,30 +38,30 @@ struct smcr_llc_request {
 };
 
 /* A request arrives; those before it are known. */
-void smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
+void smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic);
 
 /* It is the last one of those that wait. */
-void smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-                      smcr_llc_request_t *request);
+void smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+                      smcr_rules_request_t *request);
 
 /* The server does what the client's request has asked for. */
-void smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_llc_request_t *request);
+void smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_rules_request_t *request);
 
 /* A response arrives, whatever it answers: a link may have been added, or rejected. */
-void smcr_rules_added_link(const smcr_arrival_t *arrival, const smcr_topic_t *topic);
+void smcr_rules_added_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic);
 
 /* The exchange ends with the message, unless it is an ADD LINK. */
-void smcr_rules_ended(const smcr_arrival_t *arrival, smcr_llc_request_t *request);
+void smcr_rules_ended(const smcr_arrival_t *arrival, smcr_rules_request_t *request);
 
 /* The capture has no request that it may answer; `came` tells later whether there was one. NULL:
  * somebody may have mixed up responses before. */
-void smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
+void smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
                         const bool *came);
 
 /* It answers the request; `came`, where that flowed over another link, tells later whether there
  * was one over its own. */
-void smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_topic_t *topic,
-                         const smcr_llc_request_t *request, const bool *came);
+void smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+                         const smcr_rules_request_t *request, const bool *came);
 
 /* An RDMA WRITE or a CDC message arrives; its sender may wait for a response. */
 void smcr_rules_waits(const smcr_arrival_t *arrival);

@@ -12,7 +12,7 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define CHANGED_IN (5 * SMCR_SECOND) /* a link that is too much is deleted */
+#define CHANGED_IN (5 * SMCR_TIME_SECOND) /* a link that is too much is deleted */
 #define LINKS_KNOWN 32 /* of a group, that are counted */
 
 /* Of what a group has too many. */
@@ -32,7 +32,7 @@ share(const smcr_link_t *one, const smcr_link_t *other, int side)
     const smcr_qp_t *a = &one->qp[side], *b = &other->qp[side];
 
     return memcmp(a->key.gid, b->key.gid, SMCR_GID_LENGTH) == 0 ||
-           (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_MAC_LENGTH) == 0);
+           (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_WIRE_MAC_LENGTH) == 0);
 }
 
 /* Whether the link was active, and nobody had said by then that it goes. */
@@ -88,7 +88,7 @@ count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
 }
 
 static bool
-excess_is_gone(const smcr_state_t *state, const smcr_claim_t *claim)
+excess_is_gone(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const excess_t *excess = claim->about;
 
@@ -105,15 +105,15 @@ doubt_excess(const smcr_arrival_t *arrival, count_links_t *count, unsigned limit
 
     *excess = (excess_t){lgr, count, limit, arrival->when.time + CHANGED_IN};
     return smcr_doubt_later(arrival, lgr, lgr->server,
-                            (smcr_claim_t){.has_come = excess_is_gone,
-                                           .about = excess,
-                                           .deadline = excess->until});
+                            (smcr_doubt_proof_t){.has_come = excess_is_gone,
+                                                 .about = excess,
+                                                 .deadline = excess->until});
 }
 
 unsigned
 smcr_rules_maximum(const smcr_lgr_t *lgr)
 {
-    bool known = lgr->server != SMCR_SIDE_UNKNOWN;
+    bool known = lgr->server != SMCR_LGR_SIDE_UNKNOWN;
     uint8_t server = known ? lgr->max_links[lgr->server] : 0;
     uint8_t client = known ? lgr->max_links[!lgr->server] : 0;
 

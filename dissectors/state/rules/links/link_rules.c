@@ -64,7 +64,7 @@ static bool
 has_own_mac(const confirm_t *confirm)
 {
     return !confirm->from->has_mac ||
-           memcmp(confirm->from->mac, confirm->says->mac, SMCR_MAC_LENGTH) == 0;
+           memcmp(confirm->from->mac, confirm->says->mac, SMCR_WIRE_MAC_LENGTH) == 0;
 }
 
 static void
@@ -128,7 +128,7 @@ check_maximum(const confirm_t *confirm)
 {
     smcr_lgr_t *lgr = confirm->lgr;
     uint8_t maximum = confirm->says->max_links, *kept = &lgr->max_links[confirm->from->side];
-    uint8_t server = lgr->server == SMCR_SIDE_UNKNOWN ? 0 : lgr->max_links[lgr->server];
+    uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : lgr->max_links[lgr->server];
 
     if (confirm->response && server && maximum > server)
         smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(confirm->arrival),
@@ -223,7 +223,7 @@ confirm_link(const smcr_arrival_t *arrival)
     if (link->confirmed)
         return;
     link->confirmed = arrival->when.time;
-    if (link->lgr->server != SMCR_SIDE_UNKNOWN)
+    if (link->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
         smcr_rules_count(arrival);
 }
 
@@ -280,7 +280,7 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
                     "The client accepts the undefined MTU code %u, as Linux does above 0 "
                     "(smc_llc_cli_add_link())",
                     code);
-    else if (!v2 && reason != SMCR_REJECT_INVALID_MTU)
+    else if (!v2 && reason != SMCR_LLC_REJECT_INVALID_MTU)
         smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
                     "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
                     "Linux does (smc_llc_cli_add_link())",
@@ -310,7 +310,7 @@ check_add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
 /* Whether the link is no longer merely accepted, or is on its way out. */
 static bool
-is_settled(const smcr_state_t *state, const smcr_claim_t *claim)
+is_settled(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_link_t *link = claim->about;
 
@@ -324,9 +324,9 @@ is_settled(const smcr_state_t *state, const smcr_claim_t *claim)
 static void
 await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
-    smcr_claim_t claim = {.has_come = is_settled,
-                          .about = link,
-                          .deadline = arrival->when.time + SETTLED_IN * SMCR_SECOND};
+    smcr_doubt_proof_t claim = {.has_come = is_settled,
+                                .about = link,
+                                .deadline = arrival->when.time + SETTLED_IN * SMCR_TIME_SECOND};
 
     smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
                 smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
@@ -345,7 +345,7 @@ note_rejection(const smcr_arrival_t *arrival, uint8_t number)
         link = smcr_link_older(link);
     if (!link || link->gone.sent)
         return;
-    link->gone = (smcr_told_t){arrival->when.time, NULL};
+    link->gone = (smcr_link_sent_message_t){arrival->when.time, NULL};
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                      &link->gone.acked);
 }

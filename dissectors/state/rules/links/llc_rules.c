@@ -58,7 +58,7 @@ check_server(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     if (llc->flags & SMCR_LLC_FLAG_RESPONSE && lgr->from_start &&
         lgr->server == !arrival->qp->side &&
-        llc->u.delete_link.reason < SMCR_DELETE_UNKNOWN_LINK)
+        llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
         smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
                     "Only the client responds to DELETE LINK");
 }
@@ -86,10 +86,10 @@ doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
     const smcr_lgr_t *lgr = other->lgr;
     smcr_doubt_t doubt = doubt_deleted(arrival, lgr);
 
-    return other == arrival->qp->link || lgr->server == SMCR_SIDE_UNKNOWN
+    return other == arrival->qp->link || lgr->server == SMCR_LGR_SIDE_UNKNOWN
                ? doubt
                : smcr_doubt_or(doubt, smcr_doubt_later_on(arrival, other, lgr->server,
-                                                          (smcr_claim_t){0}));
+                                                          (smcr_doubt_proof_t){0}));
 }
 
 /* No two links of a group join the same two devices. (R-2.2.1-1) */
@@ -155,7 +155,7 @@ is_told(uint64_t time, const omission_t *omission)
 
 /* Whether the link goes at about that time: its end knows that first (smcr_link_down_cond()). */
 static bool
-is_going(const smcr_state_t *state, const smcr_claim_t *claim)
+is_going(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const omission_t *omission = claim->about;
 
@@ -179,12 +179,12 @@ check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_TWICE, smcr_doubt_message(arrival),
                     "The message names a link twice, or the link that carries it");
     const smcr_link_t *missing = find_missing(lgr, named);
-    if (!missing || lgr->server == SMCR_SIDE_UNKNOWN ||
+    if (!missing || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
         llc->u.confirm_rkey.other_links != llc->rtoken_count)
         return;
     omission_t *omission = smcr_state_alloc0(arrival->state, sizeof *omission);
     *omission = (omission_t){missing, arrival->when.time};
-    smcr_claim_t claim = {
+    smcr_doubt_proof_t claim = {
         .has_come = is_going, .about = omission, .deadline = arrival->when.time + GONE_WAIT};
     smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_MISSING,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),

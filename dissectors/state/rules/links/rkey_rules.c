@@ -11,8 +11,8 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define RETRY_WAIT (5 * SMCR_SECOND)  /* for a CONFIRM RKEY that was refused */
-#define CHANGE_WAIT (2 * SMCR_SECOND) /* after which Linux gives a change of links up */
+#define RETRY_WAIT (5 * SMCR_TIME_SECOND) /* for a CONFIRM RKEY that was refused */
+#define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* after which Linux gives a change of links up */
 
 /* ---- LLC ---- */
 
@@ -23,7 +23,7 @@ typedef struct {
     smcr_qp_t *from, *to;
     smcr_lgr_t *lgr;
     bool negative; /* a response that refuses */
-} said_t;
+} rkey_message_t;
 
 /* ---- CONFIRM RKEY ---- */
 
@@ -39,7 +39,7 @@ is_no_link(const smcr_lgr_t *lgr, uint8_t number)
 }
 
 static bool
-link_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+link_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     (void)state;
     return !is_no_link(claim->about, (uint8_t)claim->key);
@@ -48,54 +48,55 @@ link_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
 /* The list names links of the group. 0 is in places that are not used, where the count is wrong.
  * What is doubtful is a notice of the flow. (R-A.3.5-5) */
 static void
-check_number(const said_t *said, uint8_t number)
+check_number(const rkey_message_t *message, uint8_t number)
 {
-    smcr_lgr_t *lgr = said->lgr;
-    smcr_claim_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
+    smcr_lgr_t *lgr = message->lgr;
+    smcr_doubt_proof_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
 
-    if (!number || lgr->server == SMCR_SIDE_UNKNOWN || !is_no_link(lgr, number))
+    if (!number || lgr->server == SMCR_LGR_SIDE_UNKNOWN || !is_no_link(lgr, number))
         return;
-    smcr_doubt_t doubt = smcr_doubt_later(said->arrival, lgr, lgr->server, claim);
+    smcr_doubt_t doubt = smcr_doubt_later(message->arrival, lgr, lgr->server, claim);
     if (!doubt.kind)
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
                     "The link group never had a link %u", number);
 }
 
 /* The RTokens are new, too. (R-A.3.5-8) */
 static void
-check_other_links(const said_t *said, const smcr_rmb_t *rmb)
+check_other_links(const rkey_message_t *message, const smcr_rmb_t *rmb)
 {
-    smcr_lgr_t *lgr = said->lgr;
+    smcr_lgr_t *lgr = message->lgr;
 
-    for (unsigned i = 0; i < said->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &said->llc->rtokens[i];
+    for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
         const smcr_link_t *link = smcr_lgr_link(lgr, rtoken->link);
-        const smcr_rtoken_entry_t *entry =
-            link ? smcr_rmb_find(said->arrival->state, &link->qp[said->from->side], rtoken->rkey)
+        const smcr_rmb_rtoken_t *entry =
+            link ? smcr_rmb_find(message->arrival->state, &link->qp[message->from->side],
+                                 rtoken->rkey)
                  : NULL;
         if (entry && entry->rmb != rmb)
-            smcr_rules_in_use(said->arrival, entry, NULL);
+            smcr_rules_in_use(message->arrival, entry, NULL);
         if (!link)
-            check_number(said, rtoken->link);
+            check_number(message, rtoken->link);
     }
 }
 
 /* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
 static void
-ask_confirm_rkey(const said_t *said)
+ask_confirm_rkey(const rkey_message_t *message)
 {
-    const smcr_llc_confirm_rkey_t *confirm = &said->llc->u.confirm_rkey;
-    const smcr_rtoken_entry_t *entry =
-        smcr_rmb_find(said->arrival->state, said->from, confirm->rkey);
-    bool is_new = smcr_rules_rmb(said->arrival, said->from, confirm->rkey, confirm->va);
-    const smcr_conn_t *conn = is_new ? NULL : smcr_rmb_user(entry->rmb);
+    const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
+    const smcr_rmb_rtoken_t *entry =
+        smcr_rmb_find(message->arrival->state, message->from, confirm->rkey);
+    bool is_new = smcr_rules_rmb(message->arrival, message->from, confirm->rkey, confirm->va);
+    const smcr_conn_t *conn = is_new ? NULL : smcr_rules_rmb_user(entry->rmb);
 
-    said->lgr->confirm_count[said->from->side]++;
+    message->lgr->confirm_count[message->from->side]++;
     if (conn)
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_AGAIN,
-                    smcr_doubt_use(said->arrival, conn, said->from->side, NULL),
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_AGAIN,
+                    smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
                     "The RMB is announced already, and connection %u uses it", conn->index);
-    check_other_links(said, entry ? entry->rmb : NULL);
+    check_other_links(message, entry ? entry->rmb : NULL);
     if (entry && entry->rmb->more)
         entry->rmb->more->refused_frame = 0;
 }
@@ -107,7 +108,7 @@ typedef struct {
 } retry_t;
 
 static bool
-is_retried(const smcr_state_t *state, const smcr_claim_t *claim)
+is_retried(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const retry_t *retry = claim->about;
 
@@ -118,90 +119,91 @@ is_retried(const smcr_state_t *state, const smcr_claim_t *claim)
 /* After a negative response with retry flag the owner tells its RTokens anew. Linux declines the
  * connection. (R-3.5.5.3-6) */
 static void
-check_retry(const said_t *said)
+check_retry(const rkey_message_t *message)
 {
-    const smcr_arrival_t *arrival = said->arrival;
+    const smcr_arrival_t *arrival = message->arrival;
     retry_t *retry = smcr_state_alloc0(arrival->state, sizeof *retry);
-    smcr_claim_t claim = {.has_come = is_retried,
-                          .about = retry,
-                          .key = said->lgr->confirm_count[said->to->side],
-                          .deadline = arrival->when.time + RETRY_WAIT};
+    smcr_doubt_proof_t claim = {.has_come = is_retried,
+                                .about = retry,
+                                .key = message->lgr->confirm_count[message->to->side],
+                                .deadline = arrival->when.time + RETRY_WAIT};
 
-    *retry = (retry_t){said->lgr, said->to->side};
+    *retry = (retry_t){message->lgr, message->to->side};
     smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_RETRIED,
-                smcr_doubt_later(arrival, said->lgr, said->to->side, claim),
+                smcr_doubt_later(arrival, message->lgr, message->to->side, claim),
                 "No CONFIRM RKEY follows within 5 seconds, as Linux does "
                 "(smc_llc_do_confirm_rkey())");
 }
 
 /* Whether the server's request from that time is still open. */
 static bool
-is_open_still(const said_t *said, uint64_t time)
+is_open_still(const rkey_message_t *message, uint64_t time)
 {
-    return time && said->arrival->when.time < time + CHANGE_WAIT;
+    return time && message->arrival->when.time < time + CHANGE_WAIT;
 }
 
 /* The server refuses what comes while it adds or deletes a link. (R-3.5.5.3-5) */
 static void
-check_change(const said_t *said)
+check_change(const rkey_message_t *message)
 {
-    const smcr_change_t *change = &said->lgr->change;
-    bool adds = is_open_still(said, change->adds);
+    const smcr_lgr_change_t *change = &message->lgr->change;
+    bool adds = is_open_still(message, change->adds);
 
-    if (said->from->side == said->lgr->server && (adds || is_open_still(said, change->deletes)))
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_ACCEPTED_IN_CHANGE,
-                    smcr_doubt_group(said->arrival, said->lgr),
+    if (message->from->side == message->lgr->server &&
+        (adds || is_open_still(message, change->deletes)))
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_ACCEPTED_IN_CHANGE,
+                    smcr_doubt_group(message->arrival, message->lgr),
                     "The server is %s a link, but agrees, as Linux does "
                     "(smc_llc_rmt_conf_rkey())",
                     adds ? "adding" : "deleting");
 }
 
 static void
-answer_confirm_rkey(const said_t *said)
+answer_confirm_rkey(const rkey_message_t *message)
 {
-    const smcr_arrival_t *arrival = said->arrival;
-    const smcr_rtoken_entry_t *entry =
-        smcr_rmb_find(arrival->state, said->to, said->llc->u.confirm_rkey.rkey);
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_rmb_rtoken_t *entry =
+        smcr_rmb_find(arrival->state, message->to, message->llc->u.confirm_rkey.rkey);
 
-    if (entry && !said->negative && !entry->rmb->agreed)
+    if (entry && !message->negative && !entry->rmb->agreed)
         entry->rmb->agreed = arrival->when.time;
-    if (entry && said->negative && !smcr_rmb_user(entry->rmb)) {
-        smcr_rmb_more_t *more = smcr_rmb_more(arrival->state, entry->rmb);
+    if (entry && message->negative && !smcr_rules_rmb_user(entry->rmb)) {
+        smcr_rmb_rare_t *more = smcr_rmb_rare(arrival->state, entry->rmb);
         more->refused_frame = arrival->when.frame;
         more->refused = smcr_point_at(arrival->qp, arrival->psn);
     }
-    if (!said->negative)
-        check_change(said);
-    else if (said->llc->flags & SMCR_LLC_FLAG_RETRY)
-        check_retry(said);
+    if (!message->negative)
+        check_change(message);
+    else if (message->llc->flags & SMCR_LLC_FLAG_RETRY)
+        check_retry(message);
 }
 
 /* ---- DELETE RKEY ---- */
 
 /* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
 static bool
-rkey_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+rkey_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_qp_t *owner = claim->about;
 
-    return smcr_rmb_find(state, owner, claim->key) || !smcr_lgr_has_conns(owner->link->lgr);
+    return smcr_rmb_find(state, owner, claim->key) || !smcr_doubt_lgr_has_conns(owner->link->lgr);
 }
 
 static smcr_doubt_t
-doubt_unknown(const said_t *said, const smcr_qp_t *owner, uint32_t rkey)
+doubt_unknown(const rkey_message_t *message, const smcr_qp_t *owner, uint32_t rkey)
 {
-    smcr_claim_t claim = {.has_come = rkey_has_come, .about = owner, .key = rkey};
+    smcr_doubt_proof_t claim = {.has_come = rkey_has_come, .about = owner, .key = rkey};
 
-    return smcr_doubt_later(said->arrival, said->lgr, owner->side, claim);
+    return smcr_doubt_later(message->arrival, message->lgr, owner->side, claim);
 }
 
 /* The other link on which the sender has an RMB with this RKey; NULL: there is none. */
 static const smcr_link_t *
-other_link_with(const said_t *said, uint32_t rkey)
+other_link_with(const rkey_message_t *message, uint32_t rkey)
 {
-    smcr_link_t *link = said->lgr->all_links;
+    smcr_link_t *link = message->lgr->all_links;
 
-    while (link && !smcr_rmb_find(said->arrival->state, &link->qp[said->from->side], rkey))
+    while (link && !smcr_rmb_find(message->arrival->state, &link->qp[message->from->side], rkey))
         link = smcr_link_older(link);
     return link;
 }
@@ -209,50 +211,51 @@ other_link_with(const said_t *said, uint32_t rkey)
 /* DELETE RKEY names RMBs by what they have been announced with, on the link that carries it.
  * (R-3.5.5.2-2, R-3.5.5.2.2-3) */
 static void
-check_unknown(const said_t *said, uint32_t rkey)
+check_unknown(const rkey_message_t *message, uint32_t rkey)
 {
-    const smcr_link_t *other = other_link_with(said, rkey);
-    smcr_doubt_t doubt = doubt_unknown(said, said->from, rkey);
+    const smcr_link_t *other = other_link_with(message, rkey);
+    smcr_doubt_t doubt = doubt_unknown(message, message->from, rkey);
 
     if (doubt.kind) /* the flow gives a notice */
         return;
     if (other)
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
                     "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
                     "message",
                     rkey, other->number);
     else
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
                     "RKey 0x%08x was never announced on this link", rkey);
 }
 
 /* Only an RMB that no connection uses is deleted. (R-3.5.5.2.2-1) */
 static void
-check_deleted(const said_t *said, const smcr_rtoken_entry_t *entry)
+check_deleted(const rkey_message_t *message, const smcr_rmb_rtoken_t *entry)
 {
-    const smcr_conn_t *conn = smcr_rmb_user(entry->rmb);
+    const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
 
     if (conn)
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_DELETED_IN_USE,
-                    smcr_doubt_use(said->arrival, conn, said->from->side, NULL),
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_DELETED_IN_USE,
+                    smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
                     "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
 
 static void
-ask_delete_rkey(const said_t *said)
+ask_delete_rkey(const rkey_message_t *message)
 {
-    smcr_withdrawal_t *asked = &said->lgr->withdrawn[said->from->side];
+    smcr_lgr_withdrawal_t *asked = &message->lgr->withdrawn[message->from->side];
 
     asked->has_unknown = false;
-    for (unsigned i = 0; i < said->llc->rtoken_count; i++) {
-        uint32_t rkey = said->llc->rtokens[i].rkey;
-        const smcr_rtoken_entry_t *entry = smcr_rmb_find(said->arrival->state, said->from, rkey);
+    for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
+        uint32_t rkey = message->llc->rtokens[i].rkey;
+        const smcr_rmb_rtoken_t *entry =
+            smcr_rmb_find(message->arrival->state, message->from, rkey);
         if (entry) {
-            check_deleted(said, entry);
+            check_deleted(message, entry);
             continue;
         }
         if (!asked->has_unknown)
-            check_unknown(said, rkey);
+            check_unknown(message, rkey);
         asked->unknown = rkey;
         asked->has_unknown = true;
     }
@@ -260,13 +263,14 @@ ask_delete_rkey(const said_t *said)
 
 /* An unknown RKey makes the response negative. (R-A.3.7-4) */
 static void
-answer_delete_rkey(const said_t *said)
+answer_delete_rkey(const rkey_message_t *message)
 {
-    smcr_withdrawal_t *asked = &said->lgr->withdrawn[said->to->side];
+    smcr_lgr_withdrawal_t *asked = &message->lgr->withdrawn[message->to->side];
 
-    if (asked->has_unknown && !said->negative && asked->count == said->llc->u.delete_rkey.count)
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
-                    doubt_unknown(said, said->to, asked->unknown),
+    if (asked->has_unknown && !message->negative &&
+        asked->count == message->llc->u.delete_rkey.count)
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
+                    doubt_unknown(message, message->to, asked->unknown),
                     "RKey 0x%08x was never announced, but the response is positive",
                     asked->unknown);
     asked->has_unknown = false;
@@ -281,7 +285,7 @@ typedef struct {
 } lack_t;
 
 static bool
-rtoken_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+rtoken_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const lack_t *lack = claim->about;
 
@@ -301,7 +305,7 @@ find_unreachable(const smcr_link_t *link, int side)
         if (rmb && conn->side[side].cdc_frame &&
             MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame &&
             smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]) &&
-            smcr_conn_is_open(conn, side))
+            smcr_doubt_conn_is_open(conn, side))
             break;
     }
     return conn;
@@ -313,21 +317,21 @@ find_unreachable(const smcr_link_t *link, int side)
  * R-3.5.5.2.3-3)
  */
 static void
-answer_confirm_link(const said_t *said)
+answer_confirm_link(const rkey_message_t *message)
 {
-    smcr_link_t *link = said->from->link;
+    smcr_link_t *link = message->from->link;
 
     for (int side = 0; side < 2 && link->state == SMCR_LINK_ANNOUNCED; side++) {
         const smcr_conn_t *conn = find_unreachable(link, side);
         if (!conn)
             continue;
-        lack_t *lack = smcr_state_alloc0(said->arrival->state, sizeof *lack);
+        lack_t *lack = smcr_state_alloc0(message->arrival->state, sizeof *lack);
         *lack = (lack_t){conn->side[side].rmb, &link->qp[side]};
-        smcr_claim_t claim = {.has_come = rtoken_has_come, .about = lack};
-        smcr_breach(said->arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
-                    smcr_doubt_later_adding(said->arrival, said->lgr, NULL, claim),
+        smcr_doubt_proof_t claim = {.has_come = rtoken_has_come, .about = lack};
+        smcr_breach(message->arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
+                    smcr_doubt_later_adding(message->arrival, message->lgr, NULL, claim),
                     "The %s has told no RToken on link %u for its RMB of connection %u",
-                    side == said->lgr->server ? "server" : "client", link->number, conn->index);
+                    side == message->lgr->server ? "server" : "client", link->number, conn->index);
     }
 }
 
@@ -346,20 +350,21 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 
 /* Each RKey on a new link names one RMB. (R-A.3.3-6) */
 static void
-check_new_rtokens(const said_t *said, const smcr_link_t *link)
+check_new_rtokens(const rkey_message_t *message, const smcr_link_t *link)
 {
-    const smcr_state_t *state = said->arrival->state;
+    const smcr_state_t *state = message->arrival->state;
 
-    for (unsigned i = 0; link && i < said->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &said->llc->rtokens[i];
-        const smcr_rtoken_entry_t *known = smcr_rmb_find(state, said->from, rtoken->ref_rkey);
-        const smcr_rtoken_entry_t *entry =
-            smcr_rmb_find(state, &link->qp[said->from->side], rtoken->rkey);
-        if (is_given_twice(said->llc, i))
-            smcr_breach(said->arrival, SMCR_EVENT_RKEY_IN_USE, smcr_doubt_message(said->arrival),
+    for (unsigned i = 0; link && i < message->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
+        const smcr_rmb_rtoken_t *known = smcr_rmb_find(state, message->from, rtoken->ref_rkey);
+        const smcr_rmb_rtoken_t *entry =
+            smcr_rmb_find(state, &link->qp[message->from->side], rtoken->rkey);
+        if (is_given_twice(message->llc, i))
+            smcr_breach(message->arrival, SMCR_EVENT_RKEY_IN_USE,
+                        smcr_doubt_message(message->arrival),
                         "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
         else if (known && entry && entry->rmb != known->rmb)
-            smcr_rules_in_use(said->arrival, entry,
+            smcr_rules_in_use(message->arrival, entry,
                               link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
     }
 }
@@ -367,32 +372,32 @@ check_new_rtokens(const said_t *said, const smcr_link_t *link)
 /* ---- all messages ---- */
 
 static void
-take_request(const said_t *said, uint8_t type)
+take_request(const rkey_message_t *message, uint8_t type)
 {
     if (type == SMCR_LLC_CONFIRM_RKEY)
-        ask_confirm_rkey(said);
+        ask_confirm_rkey(message);
     else if (type == SMCR_LLC_CONFIRM_RKEY_CONT)
-        check_other_links(said, said->lgr->confirmed[said->from->side]);
+        check_other_links(message, message->lgr->confirmed[message->from->side]);
     else if (type == SMCR_LLC_DELETE_RKEY)
-        ask_delete_rkey(said);
+        ask_delete_rkey(message);
 }
 
 static void
-take_response(const said_t *said, uint8_t type)
+take_response(const rkey_message_t *message, uint8_t type)
 {
     if (type == SMCR_LLC_CONFIRM_RKEY)
-        answer_confirm_rkey(said);
+        answer_confirm_rkey(message);
     else if (type == SMCR_LLC_DELETE_RKEY)
-        answer_delete_rkey(said);
+        answer_delete_rkey(message);
     else if (type == SMCR_LLC_CONFIRM_LINK)
-        answer_confirm_link(said);
+        answer_confirm_link(message);
 }
 
 void
 smcr_rules_keys(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    said_t said = {
+    rkey_message_t message = {
         .arrival = arrival,
         .llc = llc,
         .from = smcr_qp_peer(arrival->qp),
@@ -403,9 +408,9 @@ smcr_rules_keys(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
 
     if (type == SMCR_LLC_ADD_LINK_CONT)
-        check_new_rtokens(&said, smcr_lgr_link(lgr, llc->u.add_link_cont.link));
+        check_new_rtokens(&message, smcr_lgr_link(lgr, llc->u.add_link_cont.link));
     else if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
-        take_response(&said, type);
+        take_response(&message, type);
     else
-        take_request(&said, type);
+        take_request(&message, type);
 }

@@ -12,21 +12,21 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define LATE (1000 * SMCR_MILLISECOND) /* RoCE may be captured later than TCP */
+#define LATE (1000 * SMCR_TIME_MILLISECOND) /* RoCE may be captured later than TCP */
 
 /* ---- RMBs in use ---- */
 
 typedef struct {
     int owner; /* side */
     const smcr_conn_t **found;
-} search_t;
+} user_search_t;
 
 /* Whether the connection is open, as its RMB's owner has shown by a CDC message. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
-    const search_t *search = data;
-    bool open = conn->side[search->owner].cdc_frame && smcr_conn_is_open(conn, search->owner);
+    const user_search_t *search = data;
+    bool open = conn->side[search->owner].cdc_frame && smcr_doubt_conn_is_open(conn, search->owner);
 
     if (open)
         *search->found = conn;
@@ -35,12 +35,12 @@ is_open(const smcr_conn_t *conn, const void *data)
 
 /* A connection that uses the RMB for sure; NULL: there is none. */
 const smcr_conn_t *
-smcr_rmb_user(const smcr_rmb_t *rmb)
+smcr_rules_rmb_user(const smcr_rmb_t *rmb)
 {
     const smcr_conn_t *found = NULL;
 
     if (smcr_rmb_is_alive(rmb))
-        smcr_rmb_any(rmb, is_open, &(search_t){rmb->side, &found});
+        smcr_rmb_any(rmb, is_open, &(user_search_t){rmb->side, &found});
     return found;
 }
 
@@ -54,7 +54,7 @@ typedef struct {
 /* Whether the connection may have ended before the message, though the capture has that behind it.
  * Only what its owner sends behind the message, on the same link, was certainly sent later. */
 static bool
-has_ended(const smcr_state_t *state, const smcr_claim_t *claim)
+has_ended(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const use_t *use = claim->about;
     const smcr_conn_side_t *owner = &use->conn->side[use->owner];
@@ -78,15 +78,15 @@ smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner
     if (arrival->qp)
         use->at = smcr_point_at(arrival->qp, arrival->psn);
     return smcr_doubt_later_adding(arrival, conn->lgr, added,
-                           (smcr_claim_t){.has_come = has_ended, .about = use});
+                           (smcr_doubt_proof_t){.has_come = has_ended, .about = use});
 }
 
 /* The RKey of an RMB in use names no other one. (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8) */
 void
-smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
+smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                   const smcr_link_t *added)
 {
-    const smcr_conn_t *conn = smcr_rmb_user(entry->rmb);
+    const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
 
     if (conn)
         smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE,
@@ -99,17 +99,17 @@ smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entr
 
 /* Whether nobody uses the RMB any more. */
 static bool
-is_free(const smcr_state_t *state, const smcr_claim_t *claim)
+is_free(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     (void)state;
-    return !smcr_rmb_user(claim->about);
+    return !smcr_rules_rmb_user(claim->about);
 }
 
 /* What the RKey stands for in the group at the device of `qp`; NULL: nothing. */
-static const smcr_rtoken_entry_t *
+static const smcr_rmb_rtoken_t *
 find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, uint32_t rkey)
 {
-    const smcr_rtoken_entry_t *found = NULL;
+    const smcr_rmb_rtoken_t *found = NULL;
 
     for (smcr_link_t *link = lgr->all_links; link && !found; link = smcr_link_older(link))
         for (int side = 0; side < 2 && !found; side++)
@@ -128,12 +128,12 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 
     for (wmem_list_frame_t *at = wmem_list_head(state->lgrs); at; at = wmem_list_frame_next(at)) {
         smcr_lgr_t *lgr = wmem_list_frame_data(at);
-        const smcr_rtoken_entry_t *entry =
+        const smcr_rmb_rtoken_t *entry =
             lgr == qp->link->lgr || lgr->ended_frame ? NULL
                                                      : find_at_device(state, lgr, qp, rkey);
-        if (!entry || entry->va != va || !smcr_rmb_user(entry->rmb))
+        if (!entry || entry->va != va || !smcr_rules_rmb_user(entry->rmb))
             continue;
-        smcr_claim_t claim = {.has_come = is_free, .about = entry->rmb};
+        smcr_doubt_proof_t claim = {.has_come = is_free, .about = entry->rmb};
         smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE,
                     smcr_doubt_later(arrival, lgr, entry->rmb->side, claim),
                     "RKey 0x%08x at this address is an RMB of link group %u as well", rkey,
@@ -149,7 +149,7 @@ check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
 {
     if (lgr->rmb_count[side] >= SMCR_RMBS_MAX)
         smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
-                    smcr_doubt_later_adding(arrival, lgr, NULL, (smcr_claim_t){0}),
+                    smcr_doubt_later_adding(arrival, lgr, NULL, (smcr_doubt_proof_t){0}),
                     "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
 }
 
@@ -157,7 +157,7 @@ check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
 bool
 smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
-    const smcr_rtoken_entry_t *entry = smcr_rmb_find(arrival->state, qp, rkey);
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, qp, rkey);
     bool known = entry && smcr_rmb_is_alive(entry->rmb);
 
     if (known && entry->va != va)
@@ -179,7 +179,7 @@ smcr_rules_rkey_named(const smcr_arrival_t *arrival, smcr_qp_t *qp,
 }
 
 static bool
-is_confirmed(const smcr_state_t *state, const smcr_claim_t *claim)
+is_confirmed(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
@@ -195,12 +195,12 @@ typedef struct {
 
 /* Whether the CONFIRM RKEY of the RMB had been answered by then, or has no answer at all. */
 static bool
-was_agreed(const smcr_state_t *state, const smcr_claim_t *claim)
+was_agreed(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const naming_t *naming = claim->about;
 
     (void)state;
-    return naming->rmb->agreed <= naming->time + SMCR_DISORDER;
+    return naming->rmb->agreed <= naming->time + SMCR_DOUBT_DISORDER;
 }
 
 /* CLC waits for the response to CONFIRM RKEY. The two are seen at two places of a host, whose
@@ -209,11 +209,11 @@ static void
 check_early(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
     naming_t *naming = smcr_state_alloc0(arrival->state, sizeof *naming);
-    smcr_claim_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
+    smcr_doubt_proof_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
     *naming = (naming_t){rmb, arrival->when.time};
-    *claim = (smcr_claim_t){.has_come = was_agreed, .about = naming};
+    *claim = (smcr_doubt_proof_t){.has_come = was_agreed, .about = naming};
     doubt.claim = claim;
     smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, doubt,
                 "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
@@ -225,7 +225,7 @@ check_early(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 static void
 check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    smcr_claim_t claim = {
+    smcr_doubt_proof_t claim = {
         .has_come = is_confirmed, .about = rmb, .deadline = arrival->when.time + LATE};
     smcr_doubt_t doubt = smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim);
 

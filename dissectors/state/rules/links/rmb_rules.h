@@ -11,7 +11,7 @@
 
 /* A connection that uses the RMB for sure, as its owner has shown by a CDC message; NULL: there is
  * none. */
-const smcr_conn_t *smcr_rmb_user(const smcr_rmb_t *rmb);
+const smcr_conn_t *smcr_rules_rmb_user(const smcr_rmb_t *rmb);
 
 /* The message that arrives breaks a rule if the connection uses the RMB of `owner`, a side, still:
  * whether the capture may lack its end. `added`: as in smcr_doubt_later_adding(). */
@@ -20,7 +20,7 @@ smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *co
 
 /* The message that arrives gives the RKey of the entry to another RMB. `added`: as in
  * smcr_doubt_later_adding(). */
-void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rtoken_entry_t *entry,
+void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                        const smcr_link_t *added);
 
 /* The owner of `qp` announces an RMB there. Returns whether it is a new one. */

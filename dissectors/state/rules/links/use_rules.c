@@ -11,7 +11,7 @@
 #include "state/rules/rules.h"
 #include "wire/wire.h"
 
-#define LINUX_WAITS (2 * SMCR_SECOND) /* for an answer in a first contact; then it goes on */
+#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for an answer in a first contact; then it goes on */
 
 /* What had to come before `until`. */
 typedef struct {
@@ -27,7 +27,7 @@ await(const smcr_arrival_t *arrival)
     awaited_t *awaited = smcr_state_alloc0(arrival->state, sizeof *awaited);
     const smcr_link_t *link = arrival->qp->link;
 
-    *awaited = (awaited_t){link, link->lgr, arrival->when.time + SMCR_DISORDER};
+    *awaited = (awaited_t){link, link->lgr, arrival->when.time + SMCR_DOUBT_DISORDER};
     return awaited;
 }
 
@@ -80,7 +80,7 @@ check_declined(const smcr_arrival_t *arrival)
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
 
-    if (lgr->declined && arrival->when.time > lgr->declined + SMCR_SECOND && lgr->conns &&
+    if (lgr->declined && arrival->when.time > lgr->declined + SMCR_TIME_SECOND && lgr->conns &&
         !lgr->conns->next_of_group)
         smcr_breach(arrival, SMCR_EVENT_REFUSED_USED, smcr_doubt_link(arrival, link),
                     "The first contact of the link group was declined in frame %u",
@@ -97,7 +97,7 @@ smcr_rules_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* ---- links that are not ready yet ---- */
 
 static bool
-confirmation_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+confirmation_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const awaited_t *awaited = claim->about;
 
@@ -114,9 +114,9 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
     int client = !link->lgr->server;
 
     if (link->state != SMCR_LINK_ANNOUNCED || link->confirmed || !link->lgr->from_start ||
-        link->lgr->server == SMCR_SIDE_UNKNOWN)
+        link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
-    smcr_claim_t claim = {.has_come = confirmation_has_come, .about = await(arrival)};
+    smcr_doubt_proof_t claim = {.has_come = confirmation_has_come, .about = await(arrival)};
     smcr_breach(arrival, SMCR_EVENT_BEFORE_CONFIRM,
                 arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
                                             : smcr_doubt_before(arrival),
@@ -152,7 +152,7 @@ smcr_rules_llc_use(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 /* ---- the second link of a first contact ---- */
 
 static bool
-offer_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+offer_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const awaited_t *awaited = claim->about;
 
@@ -161,7 +161,7 @@ offer_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
 }
 
 static bool
-end_has_come(const smcr_state_t *state, const smcr_claim_t *claim)
+end_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {
     const awaited_t *awaited = claim->about;
 
@@ -182,7 +182,7 @@ check_offered(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
-    smcr_claim_t claim = {.has_come = offer_has_come};
+    smcr_doubt_proof_t claim = {.has_come = offer_has_come};
 
     if (!link->confirmed || has_single_maximum(lgr))
         return;
@@ -215,7 +215,7 @@ check_settled(const smcr_arrival_t *arrival)
     smcr_lgr_t *lgr = link->lgr;
     const smcr_link_t *second = lgr->second;
     int client = !lgr->server;
-    smcr_claim_t claim = {.has_come = end_has_come, .about = await(arrival)};
+    smcr_doubt_proof_t claim = {.has_come = end_has_come, .about = await(arrival)};
 
     if (second->state == SMCR_LINK_DELETED)
         smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
@@ -240,7 +240,7 @@ smcr_rules_data(const smcr_arrival_t *arrival)
     if (lgr->has_data)
         return;
     lgr->has_data = true;
-    if (!lgr->from_start || lgr->server == SMCR_SIDE_UNKNOWN)
+    if (!lgr->from_start || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
     if (!lgr->second)
         check_offered(arrival);

@@ -1,4 +1,4 @@
-/* asking.c
+/* heuristic_policy.c
  * The connection counts how often the bytes of a direction were declined. What else the policy
  * needs is kept from the last of these refusals on, so that short connections have nothing of it.
  * What the first pass decides is kept with the packet.
@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "asking.h"
+#include "heuristic_policy.h"
 
 #include <epan/exported_pdu.h>
 
@@ -35,7 +35,7 @@ static struct {
 } known;
 
 void
-smcr_asking_handoff(void)
+smcr_policy_handoff(void)
 {
     known.ports = find_dissector_table("tcp.port");
     known.export_tap = find_tap_id(EXPORT_PDU_TAP_NAME_LAYER_7);
@@ -67,36 +67,36 @@ find(const smcr_conn_t *conn)
 /* Whether a message of the application may begin with these bytes, for all that is known. */
 static bool
 may_begin(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
-          smcr_stretch_t bytes)
+          smcr_policy_stretch_t bytes)
 {
     const last_t *last = &asking->last[record->direction];
     const last_t *other = &asking->last[!record->direction];
     const smcr_stream_t *stream = &record->conn->side[!record->sender].in;
 
     return bytes.begin != last->end || other->frame > last->frame ||
-           smcr_when(pinfo).time >= last->when + SMCR_ASKING_IDLE ||
-           (last->skipped >= SMCR_ASKING_ANNOUNCED && bytes.begin == stream->announced) ||
-           last->skipped >= SMCR_ASKING_SELDOM;
+           smcr_capture_when(pinfo).time >= last->when + SMCR_POLICY_IDLE ||
+           (last->skipped >= SMCR_POLICY_ANNOUNCED && bytes.begin == stream->announced) ||
+           last->skipped >= SMCR_POLICY_SELDOM;
 }
 
 static void
-note(last_t *last, const packet_info *pinfo, smcr_stretch_t bytes)
+note(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t bytes)
 {
-    last->when = smcr_when(pinfo).time;
+    last->when = smcr_capture_when(pinfo).time;
     last->end = bytes.end;
     last->frame = pinfo->num;
 }
 
 /* First pass. */
 static bool
-is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_stretch_t bytes)
+is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
     asking_t *asking = find(record->conn);
 
     if (!asking || asking->accepted)
         return true;
     last_t *last = &asking->last[record->direction];
-    if (record->conn->side[!record->sender].declined < SMCR_ASKING_REFUSALS ||
+    if (record->conn->side[!record->sender].declined < SMCR_POLICY_REFUSALS ||
         may_begin(asking, pinfo, record, bytes))
         return true;
     last->skipped++;
@@ -104,28 +104,28 @@ is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_stre
     return false;
 }
 
-smcr_ask_t
-smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record, smcr_stretch_t bytes)
+smcr_policy_ask_t
+smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
     if (is_off())
-        return SMCR_ASK_AS_TCP;
+        return SMCR_POLICY_ASK_AS_TCP;
     if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
-        return record->place->is_unasked ? SMCR_ASK_NOT : SMCR_ASK_AS_TCP;
+        return record->place->is_unasked ? SMCR_POLICY_ASK_NOT : SMCR_POLICY_ASK_AS_TCP;
     if (is_served(record->conn, pinfo->num))
-        return SMCR_ASK_AS_TCP;
+        return SMCR_POLICY_ASK_AS_TCP;
     if (is_worth_asking(pinfo, record, bytes))
-        return SMCR_ASK_NOW;
+        return SMCR_POLICY_ASK_NOW;
     smcr_place_set_unasked(record->place);
-    return SMCR_ASK_NOT;
+    return SMCR_POLICY_ASK_NOT;
 }
 
 void
-smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
-                   smcr_stretch_t bytes, bool declined)
+smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
+                   smcr_policy_stretch_t bytes, bool declined)
 {
     asking_t *asking = find(record->conn);
 
-    if (declined && !smcr_conn_decline(record->conn, !record->sender, SMCR_ASKING_REFUSALS) &&
+    if (declined && !smcr_conn_decline(record->conn, !record->sender, SMCR_POLICY_REFUSALS) &&
         !asking)
         return;
     if (!asking) {

@@ -1,12 +1,12 @@
-/* tcp_way.h
+/* tcp_direction.h
  * One direction of a TCP connection: what its segments and the acknowledgements of its data say of
  * loss, delay and congestion. The measures are those of scetrace.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_CONGESTION_TCP_WAY_H
-#define SMCR_REPORT_CONGESTION_TCP_WAY_H
+#ifndef SMCR_REPORT_CONGESTION_TCP_DIRECTION_H
+#define SMCR_REPORT_CONGESTION_TCP_DIRECTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,15 +17,15 @@
 #include "wire/wire.h"
 
 /* Flags of TCP's header (RFC 9293, 3.1; RFC 3168, 6.1; RFC 3540, 9). */
-#define SMCR_TCP_FIN 0x001
-#define SMCR_TCP_SYN 0x002
-#define SMCR_TCP_RST 0x004
-#define SMCR_TCP_ACK 0x010
-#define SMCR_TCP_ECE 0x040
-#define SMCR_TCP_CWR 0x080
-#define SMCR_TCP_NS 0x100
+#define SMCR_CONGESTION_TCP_FIN 0x001
+#define SMCR_CONGESTION_TCP_SYN 0x002
+#define SMCR_CONGESTION_TCP_RST 0x004
+#define SMCR_CONGESTION_TCP_ACK 0x010
+#define SMCR_CONGESTION_TCP_ECE 0x040
+#define SMCR_CONGESTION_TCP_CWR 0x080
+#define SMCR_CONGESTION_TCP_NS 0x100
 
-#define SMCR_TCP_SACKS 4 /* as many blocks as TCP's options can hold */
+#define SMCR_CONGESTION_TCP_SACKS 4 /* as many blocks as TCP's options can hold */
 
 /* A segment. Sequence numbers as they are on the wire, in host byte order. */
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
     uint32_t ip_bytes; /* total length of its IP packet */
     uint32_t tsval, tsecr;
     uint16_t flags;    /* SMCR_TCP_... */
-    uint8_t ecn;       /* enum smcr_ecn */
+    uint8_t ecn;       /* enum smcr_wire_ecn */
     uint8_t sacks;     /* blocks in `sack` */
     bool no_length;    /* an IP fragment: `length` is not known, and 0 */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */
@@ -43,15 +43,15 @@ typedef struct {
     bool timestamps;   /* it has the option: `tsval`, `tsecr` */
     struct {
         uint32_t left, right;
-    } sack[SMCR_TCP_SACKS];
-} smcr_tcp_segment_t;
+    } sack[SMCR_CONGESTION_TCP_SACKS];
+} smcr_congestion_tcp_segment_t;
 
 /*
  * What is known of the data of one sender. Its numbers are unwrapped sequence numbers and time
  * stamps: they never come again; 0: none yet. All zeros: nothing has been sent.
  */
 typedef struct {
-    smcr_tcp_way_entry_t counts;  /* but what smcr_tcp_way_report() adds */
+    smcr_entry_tcp_direction_t counts; /* but what smcr_congestion_tcp_direction_report() adds */
     uint64_t payload;             /* bytes of the stream, each once */
 
     uint64_t syn, fin;            /* sequence numbers of these */
@@ -61,21 +61,24 @@ typedef struct {
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
     smcr_ranges_t seen;           /* numbers whose bytes have come */
     smcr_ranges_t sacked;         /* numbers that SACK blocks have acknowledged, from `acked` on */
-    smcr_sent_times_t sent;       /* segments, by their first sequence number */
-    smcr_sent_times_t stamped;    /* segments, by TSval */
+    smcr_congestion_sent_times_t sent; /* segments, by their first sequence number */
+    smcr_congestion_sent_times_t stamped; /* segments, by TSval */
 
     uint64_t last_time, last_sce_time, first_ack_time; /* nanoseconds since the epoch */
     uint32_t sce_run;             /* the newest segments that have the mark one behind another */
     bool next_unknown;            /* a segment without known length was the last */
     bool any_ecn, any_timestamps; /* a segment told */
-} smcr_tcp_way_t;
+} smcr_congestion_tcp_direction_t;
 
-/* `way` sends a segment; `reverse` is the other direction. What is kept lives as long as
+/* `direction` sends a segment; `reverse` is the other direction. What is kept lives as long as
  * `scope`. */
-void smcr_tcp_way_take(smcr_tcp_way_t *way, smcr_tcp_way_t *reverse, wmem_allocator_t *scope,
-                       const smcr_tcp_segment_t *segment);
+void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
+                                        smcr_congestion_tcp_direction_t *reverse,
+                                        wmem_allocator_t *scope,
+                                        const smcr_congestion_tcp_segment_t *segment);
 
 /* What the report says of it, as of now. */
-void smcr_tcp_way_report(const smcr_tcp_way_t *way, smcr_tcp_way_entry_t *entry);
+void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
+                                          smcr_entry_tcp_direction_t *entry);
 
-#endif /* SMCR_REPORT_CONGESTION_TCP_WAY_H */
+#endif /* SMCR_REPORT_CONGESTION_TCP_DIRECTION_H */

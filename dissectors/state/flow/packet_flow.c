@@ -1,4 +1,4 @@
-/* intake.c
+/* packet_flow.c
  * The one way by which packets change the state. What is next in its receiver's order is applied.
  * What is behind a gap is deferred: it is applied when the receiver acknowledges it, and dropped
  * when it is sent again. What has been taken in before changes nothing.
@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "intake.h"
+#include "packet_flow.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "cdc_flow.h"
 #include "cost.h"
 #include "deferred.h"
-#include "fare.h"
+#include "outcome.h"
 #include "llc_flow.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
@@ -31,17 +31,17 @@ take_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
 {
     smcr_rules_link(arrival, llc);
     smcr_rules_llc(arrival, llc);
-    smcr_llc_apply(arrival, llc, requested);
+    smcr_state_llc_apply(arrival, llc, requested);
     smcr_rules_link_learned(arrival, llc);
 }
 
 static void
-apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
+apply(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
 {
     smcr_stream_t *stream;
 
     if (content->cdc)
-        smcr_cdc_apply(arrival, content->conn, content->cdc);
+        smcr_state_cdc_apply(arrival, content->conn, content->cdc);
     else if (content->llc)
         take_llc(arrival, content->llc, content->requested);
     else if ((stream = smcr_conn_stream(content->conn, arrival->qp->side, content->place->offset)))
@@ -49,11 +49,11 @@ apply(const smcr_arrival_t *arrival, const smcr_content_t *content)
 }
 
 static void
-take_in(const smcr_arrival_t *arrival, const smcr_content_t *content)
+take_in(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
 {
-    if (arrival->record->fate == SMCR_FATE_TAKE)
+    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         apply(arrival, content);
-    else if (arrival->record->fate == SMCR_FATE_WAIT)
+    else if (arrival->record->fate == SMCR_FLOW_FATE_WAIT)
         smcr_deferred_add(arrival, content);
 }
 
@@ -69,10 +69,10 @@ apply_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_deferred_t *deferred)
         .sent = deferred->sent,
         .record = &gone,
     };
-    smcr_content_t *content = &deferred->content;
+    smcr_deferred_content_t *content = &deferred->content;
 
     if (content->cdc) /* what was behind the gap may have ended the connection */
-        content->conn = smcr_cdc_conn(&then, content->cdc);
+        content->conn = smcr_state_cdc_conn(&then, content->cdc);
     apply(&then, content);
 }
 
@@ -107,7 +107,7 @@ note_unplaced(const smcr_arrival_t *arrival)
 
     qp->unplaced++;
     if (!qp->unplaced_psn || arrival->psn < qp->unplaced_from ||
-        arrival->psn > qp->unplaced_psn + SMCR_UNPLACED_NEAR)
+        arrival->psn > qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR)
         qp->unplaced_from = arrival->psn;
     qp->unplaced_psn = MAX(qp->unplaced_psn, arrival->psn);
 }
@@ -119,10 +119,10 @@ check_repeat(const smcr_arrival_t *arrival)
     smcr_record_t *record = arrival->record;
     smcr_record_t first;
 
-    if (record->fate == SMCR_FATE_DROP && record->order == SMCR_PACKET_IS_REPEAT &&
-        smcr_record_find(arrival->state, record->first_frame, SMCR_OUTERMOST, &first) &&
+    if (record->fate == SMCR_FLOW_FATE_DROP && record->order == SMCR_FLOW_IS_REPEAT &&
+        smcr_record_find(arrival->state, record->first_frame, SMCR_RECORD_OUTERMOST, &first) &&
         first.place && smcr_place_late(first.place))
-        record->fate = SMCR_FATE_TOO_LATE;
+        record->fate = SMCR_FLOW_FATE_TOO_LATE;
 }
 
 static void
@@ -132,7 +132,7 @@ take_write(const smcr_arrival_t *arrival)
     smcr_record_t *record = arrival->record;
     bool begun;
 
-    record->kind = SMCR_PACKET_WRITE;
+    record->kind = SMCR_RECORD_WRITE;
     smcr_rules_use(arrival);
     smcr_rules_waits(arrival);
     smcr_rules_data(arrival);
@@ -141,7 +141,7 @@ take_write(const smcr_arrival_t *arrival)
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
     record->place->length = (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;
-    if (record->fate == SMCR_FATE_TAKE)
+    if (record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn,
                          &record->place->acked);
     check_repeat(arrival);
@@ -153,7 +153,7 @@ take_write(const smcr_arrival_t *arrival)
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
     if (write && smcr_write_place(arrival, write))
-        take_in(arrival, &(smcr_content_t){.place = record->place, .conn = record->conn});
+        take_in(arrival, &(smcr_deferred_content_t){.place = record->place, .conn = record->conn});
     else
         note_unplaced(arrival);
 }
@@ -177,11 +177,11 @@ note_silence(const smcr_arrival_t *arrival)
 }
 
 static void
-note_repeat(const smcr_arrival_t *arrival, const smcr_verdict_t *verdict)
+note_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
-    if (verdict->order == SMCR_PACKET_IS_REPEAT)
+    if (verdict->order == SMCR_FLOW_IS_REPEAT)
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_SENT_TO_NOBODY : SMCR_EVENT_RETRANSMISSION,
                        NULL);
@@ -206,22 +206,22 @@ take_send_part(const smcr_arrival_t *arrival)
     uint8_t opcode = arrival->roce->opcode;
     bool first = opcode == SMCR_RC_SEND_FIRST;
 
-    if (!smcr_is_send(opcode) || smcr_is_whole_send(opcode))
+    if (!smcr_ib_is_send(opcode) || smcr_ib_is_whole_send(opcode))
         return;
-    if (record->fate == SMCR_FATE_WAIT)
+    if (record->fate == SMCR_FLOW_FATE_WAIT)
         pass_over(arrival);
-    if (record->fate != SMCR_FATE_TAKE)
+    if (record->fate != SMCR_FLOW_FATE_TAKE)
         return;
     if (first)
         qp->send_psn = arrival->psn;
     uint64_t part = arrival->psn - qp->send_psn;
     record->has_part = first || (qp->send_open && part > 0 && part < PARTS_MAX);
-    qp->send_open = record->has_part && smcr_is_full(opcode);
+    qp->send_open = record->has_part && smcr_ib_is_full(opcode);
     if (!record->has_part) {
         pass_over(arrival);
         return;
     }
-    record->part = (smcr_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
+    record->part = (smcr_record_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
 static void
@@ -259,9 +259,10 @@ static void
 take_corrupt(smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
-    smcr_verdict_t verdict = smcr_fare_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    smcr_flow_verdict_t verdict =
+        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
 
-    arrival->record->kind = SMCR_PACKET_CORRUPT;
+    arrival->record->kind = SMCR_RECORD_CORRUPT;
     smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
     note_repeat(arrival, &verdict);
 }
@@ -272,16 +273,17 @@ take_request(smcr_arrival_t *arrival)
     check_initial_psn(arrival);
     check_mtu(arrival);
     smcr_qp_t *qp = arrival->qp;
-    smcr_verdict_t verdict = smcr_fare_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    smcr_flow_verdict_t verdict =
+        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     note_repeat(arrival, &verdict);
-    if (verdict.fate == SMCR_FATE_TOO_LATE)
+    if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
         qp->too_late = MAX(qp->too_late, arrival->psn);
-    if (verdict.fate == SMCR_FATE_TAKE) {
+    if (verdict.fate == SMCR_FLOW_FATE_TAKE) {
         settle(arrival->state, arrival->qp, arrival->psn);
         drop(arrival->state, arrival->qp, arrival->psn);
     }
     smcr_rules_operation(arrival);
-    if (smcr_is_write(arrival->roce->opcode))
+    if (smcr_ib_is_write(arrival->roce->opcode))
         take_write(arrival);
     else
         take_send_part(arrival);
@@ -305,20 +307,20 @@ take_response(smcr_arrival_t *arrival)
 {
     smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
 
-    arrival->record->kind = SMCR_PACKET_ACK;
-    smcr_answer_t answer = smcr_fare_answer(arrival, &receiver->traffic);
+    arrival->record->kind = SMCR_RECORD_ACK;
+    smcr_traffic_answer_t answer = smcr_outcome_answer(arrival, &receiver->traffic);
     if (answer.taken)
         settle_unacked(arrival, receiver, answer.taken);
-    smcr_fare_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
+    smcr_outcome_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
     settle(arrival->state, receiver, receiver->traffic.flow.in_order);
 }
 
 /* Whether the packet is of another life of the queue pair than what the state knows. */
 static bool
-is_of_other_life(smcr_qp_t *qp, const smcr_roce_t *roce)
+is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
     const smcr_flow_t *requests =
-        smcr_is_response(roce->opcode) ? &smcr_qp_peer(qp)->traffic.flow : &qp->traffic.flow;
+        smcr_ib_is_response(roce->opcode) ? &smcr_qp_peer(qp)->traffic.flow : &qp->traffic.flow;
 
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
@@ -326,11 +328,11 @@ is_of_other_life(smcr_qp_t *qp, const smcr_roce_t *roce)
 bool
 smcr_state_packet(smcr_arrival_t *arrival)
 {
-    const smcr_roce_t *roce = arrival->roce;
+    const smcr_ib_headers_t *roce = arrival->roce;
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->target);
 
     smcr_state_learns(arrival->state, arrival->when.frame);
-    if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_ROCE_CNP)
+    if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_IB_CNP)
         return false;
     if (!qp && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
         qp = smcr_link_of_ack(arrival->state, roce, arrival->when);
@@ -349,12 +351,12 @@ smcr_state_packet(smcr_arrival_t *arrival)
         take_corrupt(arrival);
         return true;
     }
-    if (roce->opcode == SMCR_ROCE_CNP) {
-        smcr_fare_cnp(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    if (roce->opcode == SMCR_IB_CNP) {
+        smcr_outcome_cnp(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
         return true;
     }
-    smcr_fare_marks(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
-    if (smcr_is_response(roce->opcode))
+    smcr_outcome_marks(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    if (smcr_ib_is_response(roce->opcode))
         take_response(arrival);
     else
         take_request(arrival);
@@ -369,8 +371,8 @@ is_known(const smcr_arrival_t *arrival)
 {
     uint8_t order = arrival->record->order;
 
-    return order == SMCR_PACKET_IS_COPY ||
-           (order == SMCR_PACKET_IS_REPEAT && !arrival->replaces);
+    return order == SMCR_FLOW_IS_COPY ||
+           (order == SMCR_FLOW_IS_REPEAT && !arrival->replaces);
 }
 
 void
@@ -379,14 +381,14 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     const smcr_qp_t *qp = arrival->qp;
 
     smcr_state_learns(arrival->state, arrival->when.frame);
-    arrival->record->kind = SMCR_PACKET_LLC;
+    arrival->record->kind = SMCR_RECORD_LLC;
     if (!llc->complete)
         pass_over(arrival);
-    if (!llc->complete || !smcr_llc_is_known(llc->type))
+    if (!llc->complete || !smcr_state_llc_is_known(llc->type))
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
-    bool requested = is_known(arrival) || smcr_llc_exchange(arrival, llc);
-    take_in(arrival, &(smcr_content_t){.llc = llc, .requested = requested});
+    bool requested = is_known(arrival) || smcr_state_llc_exchange(arrival, llc);
+    take_in(arrival, &(smcr_deferred_content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
@@ -394,7 +396,7 @@ void
 smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     smcr_state_learns(arrival->state, arrival->when.frame);
-    arrival->record->kind = SMCR_PACKET_CDC;
+    arrival->record->kind = SMCR_RECORD_CDC;
     if (!cdc->complete) {
         pass_over(arrival);
         return;
@@ -402,8 +404,8 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_rules_use(arrival);
     smcr_rules_waits(arrival);
     smcr_rules_out_of_sync(arrival);
-    arrival->record->conn = smcr_cdc_conn(arrival, cdc);
-    take_in(arrival, &(smcr_content_t){.cdc = cdc, .conn = arrival->record->conn});
+    arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
+    take_in(arrival, &(smcr_deferred_content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
 void
@@ -411,7 +413,7 @@ smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     bool ends = (cdc->state & (SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED)) != 0;
 
-    if (arrival->record->fate == SMCR_FATE_TAKE && !ends)
+    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE && !ends)
         smcr_event_add(arrival, SMCR_EVENT_TCP_ENDED, NULL);
 }
 
@@ -421,7 +423,7 @@ smcr_state_tcp_closed(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_conn_side_t *sender = &arrival->record->conn->side[!arrival->qp->side];
     bool open = !cdc->state && !smcr_conn_side_has_ended(sender);
-    bool first = arrival->record->fate == SMCR_FATE_TAKE && smcr_is_new(arrival);
+    bool first = arrival->record->fate == SMCR_FLOW_FATE_TAKE && smcr_doubt_is_new(arrival);
 
     if (open && first && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) &&
         !smcr_doubt_place(arrival).kind)
@@ -432,30 +434,30 @@ smcr_state_tcp_closed(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
 /* Takes in what came to the queue pair before it was known. */
 static void
-adopt_strangers(smcr_state_t *state, smcr_qp_t *qp)
+adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp)
 {
     const smcr_qp_t *sender = smcr_qp_peer(qp);
-    wmem_list_t *strangers = smcr_orphan_take_strangers(state, &qp->key);
+    wmem_list_t *writes = smcr_orphan_take_unknown_qp(state, &qp->key);
 
-    for (wmem_list_frame_t *at = strangers ? wmem_list_head(strangers) : NULL; at;
+    for (wmem_list_frame_t *at = writes ? wmem_list_head(writes) : NULL; at;
          at = wmem_list_frame_next(at)) {
         const smcr_orphan_t *orphan = wmem_list_frame_data(at);
         if (memcmp(orphan->roce.source, sender->key.gid, SMCR_GID_LENGTH) != 0)
             continue; /* of an earlier life of this queue pair */
         smcr_record_t gone = smcr_record_new();
-        gone.kind = SMCR_PACKET_WRITE;
+        gone.kind = SMCR_RECORD_WRITE;
         gone.place = orphan->place;
         take_request(&(smcr_arrival_t){.state = state,
                                        .roce = &orphan->roce,
                                        .qp = qp,
                                        .when = orphan->when,
                                        .record = &gone});
-        smcr_late_t *late = smcr_place_late(orphan->place);
+        smcr_place_late_t *late = smcr_place_late(orphan->place);
         late->link = qp->link;
         late->sender = sender->side;
     }
-    if (strangers)
-        wmem_destroy_list(strangers);
+    if (writes)
+        wmem_destroy_list(writes);
 }
 
 void
@@ -468,14 +470,14 @@ smcr_state_prove(const smcr_arrival_t *arrival)
         before = NULL;
     }
     if (!before)
-        adopt_strangers(arrival->state, smcr_link_prove(arrival->state, arrival->roce));
+        adopt_unknown_qp_writes(arrival->state, smcr_link_prove(arrival->state, arrival->roce));
 }
 
 void
 smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {
-    const smcr_roce_t *roce = arrival->roce;
-    smcr_qp_key_t sender = {.qpn = sender_qpn};
+    const smcr_ib_headers_t *roce = arrival->roce;
+    smcr_ib_qp_key_t sender = {.qpn = sender_qpn};
 
     memcpy(sender.gid, roce->source, SMCR_GID_LENGTH);
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &sender);

@@ -1,4 +1,4 @@
-/* intake.h
+/* packet_flow.h
  * Knows what packets and messages change; the receiver's order of packets decides when a message
  * counts. Does not know how anything is shown. Called through state.h, in the order of the
  * capture, in the first pass.
@@ -6,8 +6,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_INTAKE_H
-#define SMCR_STATE_FLOW_INTAKE_H
+#ifndef SMCR_STATE_FLOW_PACKET_FLOW_H
+#define SMCR_STATE_FLOW_PACKET_FLOW_H
 
 #include "orphan.h"
 
@@ -36,4 +36,4 @@ void smcr_state_prove(const smcr_arrival_t *arrival);
  * one queue pair of a link whose other one the capture has not shown. */
 void smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn);
 
-#endif /* SMCR_STATE_FLOW_INTAKE_H */
+#endif /* SMCR_STATE_FLOW_PACKET_FLOW_H */

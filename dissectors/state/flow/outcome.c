@@ -1,18 +1,18 @@
-/* fare.c
+/* outcome.c
  * From the verdicts of fabric/ to records and events.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "fare.h"
+#include "outcome.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"
 
 smcr_sent_t
-smcr_fare_sent(const smcr_arrival_t *arrival)
+smcr_outcome_sent(const smcr_arrival_t *arrival)
 {
-    const smcr_roce_t *roce = arrival->roce;
+    const smcr_ib_headers_t *roce = arrival->roce;
 
     return (smcr_sent_t){
         .when = arrival->when,
@@ -34,39 +34,39 @@ smcr_fare_sent(const smcr_arrival_t *arrival)
 static void
 note_nak(const smcr_arrival_t *arrival)
 {
-    static const char *const reasons[SMCR_MASK_SYNDROME_CODE + 1] = {SMCR_NAK_CODES(TEXT_ROW)};
-    int kind = smcr_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
-    unsigned code = smcr_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    static const char *const reasons[SMCR_MASK_SYNDROME_CODE + 1] = {SMCR_IB_NAK_CODES(TEXT_ROW)};
+    int kind = smcr_wire_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_wire_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
     if (arrival->roce->opcode != SMCR_RC_ACK || !arrival->roce->has_aeth)
         return;
-    if (kind == SMCR_SYNDROME_NAK)
+    if (kind == SMCR_IB_SYNDROME_NAK)
         smcr_event_add(arrival, SMCR_EVENT_NAK,
-                       code == SMCR_NAK_PSN_SEQUENCE
+                       code == SMCR_IB_NAK_PSN_SEQUENCE
                            ? "NAK, %s: the receiver waits for PSN %u"
                            : "NAK, %s: the receiver refuses the packet with PSN %u",
                        reasons[code] ? reasons[code] : "unknown reason", arrival->roce->psn);
-    else if (kind == SMCR_SYNDROME_RNR_NAK)
+    else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
         smcr_event_add(arrival, SMCR_EVENT_RNR_NAK,
                        "RNR NAK: the receiver has no receive buffer for PSN %u",
                        arrival->roce->psn);
 }
 
-smcr_answer_t
-smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
+smcr_traffic_answer_t
+smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 {
     smcr_record_t *record = arrival->record;
-    smcr_sent_t sent = smcr_fare_sent(arrival);
-    smcr_answer_t answer = {.taken = 0};
+    smcr_sent_t sent = smcr_outcome_sent(arrival);
+    smcr_traffic_answer_t answer = {.taken = 0};
 
     note_nak(arrival);
     if (requests)
         answer = smcr_traffic_answer(requests, &arrival->state->entries, &sent);
     if (answer.acks.frame)
-        record->acks = (smcr_wait_t){
+        record->acks = (smcr_record_wait_t){
             .frame = answer.acks.frame,
             .is_ambiguous = answer.sent_again,
-            .time = answer.again ? SMCR_NO_TIME : arrival->when.time - answer.acks.time,
+            .time = answer.again ? SMCR_RECORD_NO_TIME : arrival->when.time - answer.acks.time,
         };
     record->refuses = answer.refuses.frame;
     record->completes = answer.completes;
@@ -75,13 +75,13 @@ smcr_fare_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 
 /* ---- order ---- */
 
-smcr_verdict_t
-smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
+smcr_flow_verdict_t
+smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
 {
     smcr_record_t *record = arrival->record;
-    smcr_sent_t sent = smcr_fare_sent(arrival);
-    smcr_verdict_t verdict = smcr_traffic_take(traffic, reverse, arrival->state->scope, &sent);
-    bool before = verdict.order == SMCR_PACKET_IS_REPEAT || verdict.order == SMCR_PACKET_IS_COPY;
+    smcr_sent_t sent = smcr_outcome_sent(arrival);
+    smcr_flow_verdict_t verdict = smcr_traffic_take(traffic, reverse, arrival->state->scope, &sent);
+    bool before = verdict.order == SMCR_FLOW_IS_REPEAT || verdict.order == SMCR_FLOW_IS_COPY;
 
     record->order = verdict.order & 0x7;
     record->fate = verdict.fate & 0x3;
@@ -95,7 +95,7 @@ smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t
     arrival->psn = verdict.psn;
     arrival->replaces = verdict.replaces;
     arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
-    if (verdict.order == SMCR_PACKET_IS_COPY)
+    if (verdict.order == SMCR_FLOW_IS_COPY)
         smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
     if (verdict.absent)
         smcr_event_add(arrival, SMCR_EVENT_ABSENT,
@@ -108,21 +108,21 @@ smcr_fare_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t
 /* ---- congestion ---- */
 
 void
-smcr_fare_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
-                const smcr_traffic_t *reverse)
+smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                   const smcr_traffic_t *reverse)
 {
-    if (arrival->roce->ecn == SMCR_ECN_CE)
-        arrival->record->ce = smcr_marks_ce(&traffic->marks, reverse ? &reverse->marks : NULL,
-                                            arrival->state->scope, arrival->when);
+    if (arrival->roce->ecn == SMCR_WIRE_ECN_CE)
+        arrival->record->ce = smcr_ecn_take_ce(&traffic->marks, reverse ? &reverse->marks : NULL,
+                                               arrival->state->scope, arrival->when);
 }
 
 void
-smcr_fare_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
+smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
 {
-    smcr_cnp_t *cnp = smcr_state_alloc0(arrival->state, sizeof *cnp);
+    smcr_ecn_cnp_t *cnp = smcr_state_alloc0(arrival->state, sizeof *cnp);
 
-    *cnp = smcr_marks_cnp(&traffic->marks, reverse ? &reverse->marks : NULL, arrival->when);
-    arrival->record->kind = SMCR_PACKET_CNP;
+    *cnp = smcr_ecn_take_cnp(&traffic->marks, reverse ? &reverse->marks : NULL, arrival->when);
+    arrival->record->kind = SMCR_RECORD_CNP;
     arrival->record->cnp = cnp;
     smcr_event_add(arrival, SMCR_EVENT_CNP, NULL);
 }

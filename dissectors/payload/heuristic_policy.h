@@ -1,58 +1,58 @@
-/* asking.h
+/* heuristic_policy.h
  * Whether the heuristics of TCP are asked about the application's bytes.
  *
  * Wireshark's TCP asks dozens of heuristics about each segment of a protocol that nobody knows, and
  * all of them decline again and again: that is half of what dissecting bulk data costs. A heuristic
  * knows its protocol by how a message begins. So a direction whose bytes were declined
- * SMCR_ASKING_REFUSALS times in a row is asked about again only where a message may begin. What a
+ * SMCR_POLICY_REFUSALS times in a row is asked about again only where a message may begin. What a
  * dissector of the port or of the conversation is for, and a connection that a heuristic has once
  * accepted, is not concerned.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_PAYLOAD_ASKING_H
-#define SMCR_PAYLOAD_ASKING_H
+#ifndef SMCR_PAYLOAD_HEURISTIC_POLICY_H
+#define SMCR_PAYLOAD_HEURISTIC_POLICY_H
 
 #include "compat.h"
 #include "state/state.h"
 
 /* Refusals in a row after which a direction counts as unknown. A protocol that greets, logs in and
  * then speaks has shown by then what it is. */
-#define SMCR_ASKING_REFUSALS 16
+#define SMCR_POLICY_REFUSALS 16
 
 /* A message begins after a pause, nanoseconds: RDMA sends what is there within a millisecond. */
-#define SMCR_ASKING_IDLE (100 * SMCR_MILLISECOND)
+#define SMCR_POLICY_IDLE (100 * SMCR_TIME_MILLISECOND)
 
 /* Without pause or answer a message may begin behind what a CDC message has announced, which is as
  * much as the program wrote at once, or the kernel took together. There the heuristics are asked
  * after so many packets that they were not asked about. */
-#define SMCR_ASKING_ANNOUNCED 16
+#define SMCR_POLICY_ANNOUNCED 16
 
 /* And about the packet after so many in any case: what goes on without an end begins somewhere. */
-#define SMCR_ASKING_SELDOM 64
+#define SMCR_POLICY_SELDOM 64
 
 typedef enum {
-    SMCR_ASK_AS_TCP, /* the policy is not concerned: TCP does as it does */
-    SMCR_ASK_NOW,    /* as TCP does, and whoever accepts the bytes counts */
-    SMCR_ASK_NOT,    /* nobody is asked: the bytes are data */
-} smcr_ask_t;
+    SMCR_POLICY_ASK_AS_TCP, /* the policy is not concerned: TCP does as it does */
+    SMCR_POLICY_ASK_NOW, /* as TCP does, and whoever accepts the bytes counts */
+    SMCR_POLICY_ASK_NOT, /* nobody is asked: the bytes are data */
+} smcr_policy_ask_t;
 
 /* Bytes of a stream: positions of the first one, and behind the last. */
 typedef struct {
     uint64_t begin, end;
-} smcr_stretch_t;
+} smcr_policy_stretch_t;
 
 /* What is done with bytes of an RDMA WRITE packet that are new in the stream. The first pass
  * decides, later ones do the same. */
-smcr_ask_t smcr_asking_decide(packet_info *pinfo, const smcr_record_t *record,
-                              smcr_stretch_t bytes);
+smcr_policy_ask_t smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record,
+                                     smcr_policy_stretch_t bytes);
 
-/* After SMCR_ASK_NOW: whether all have declined the bytes. */
-void smcr_asking_answer(const packet_info *pinfo, const smcr_record_t *record,
-                        smcr_stretch_t bytes, bool declined);
+/* After SMCR_POLICY_ASK_NOW: whether all have declined the bytes. */
+void smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
+                        smcr_policy_stretch_t bytes, bool declined);
 
 /* Looks up what this file needs of others; called once, after all protocols have registered. */
-void smcr_asking_handoff(void);
+void smcr_policy_handoff(void);
 
-#endif /* SMCR_PAYLOAD_ASKING_H */
+#endif /* SMCR_PAYLOAD_HEURISTIC_POLICY_H */
