@@ -55,7 +55,7 @@ PROPERTIES = [
      ["test_docs.py", "test_scripts.py", "desk/test_commands.py", "desk/test_guide.py", "desk/test_readme.py",
       "desk/test_ci.py"]),
     ("The house: rooms, names, codes once, style, recipes",
-     ["test_modules.py", "test_codes.py", "test_style.py", "test_unused.py", "test_recipes_made.py", "test_recipes.py"]),
+     ["test_modules.py", "test_names.py", "test_codes.py", "test_style.py", "test_unused.py", "test_recipes_made.py", "test_recipes.py"]),
     ("The source compiles for other systems", ["test_portability.py"]),
     ("The tests themselves are sound", ["test_started.py", "test_benchmarks.py", "test_mutations.py", "synth/test_synth.py"]),
     ("Tests depend on nothing that is installed, on no order and no number of processes", ["test_hermetic.py"]),
