@@ -74,9 +74,9 @@ def strangers(found):
 
 
 def tags(*arguments):
-    command = ["ctags", "--languages=C", "--language-force=C", "--sort=no", "--output-format=json", "--fields=+K", "-f", "-"]
-    lines = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True).stdout.splitlines()
-    return [tag for tag in map(json.loads, lines) if not tag["name"].startswith("__anon")]
+    printed = subprocess.run(["ctags", "--languages=C", "--language-force=C", "--sort=no", "--output-format=json", "--fields=+K",
+                              "-f", "-", *arguments], capture_output=True, text=True, check=True).stdout
+    return [tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")]
 
 
 def public(folder):
