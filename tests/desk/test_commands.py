@@ -38,7 +38,7 @@ STOOD_FOR = {
 }
 
 # Blocks that are no commands, by their first words.
-OTHER_BLOCKS = ("host A (client, ", "headers -> ", "floor ", "includes ", "udp port 4791 or ", "[Retransmission: NAK]", "(smcr.write && ")
+OTHER_BLOCKS = ("host A (client, ", "headers -> ", "floor ", "udp port 4791 or ", "[Retransmission: NAK]", "(smcr.write && ")
 
 # What a command names that is not there: words for the reader to replace, and folders of the reader's machine.
 REPLACED = {"-Y FILTER": "-Y smcr.clc", "/var/tmp/": "var/", "/usr/bin/python3 ": "python3 "}
