@@ -9,7 +9,7 @@ PROPERTIES = [
      ["facts/test_wire.py", "facts/test_vectors.py", "facts/test_option.py"]),
     ("Messages are as many as the programs sent", ["facts/test_counts.py"]),
     ("A SEND on an unknown queue pair proves itself by its bytes", ["facts/test_reserved.py"]),
-    ("No text changes unnoticed", ["golden/test_golden.py", "golden/test_report_golden.py"]),
+    ("No text changes unnoticed", ["golden/test_golden.py", "golden/test_report_golden.py", "golden/test_totals.py"]),
     ("Every frame has the right connection, direction, link and place in the stream",
      ["facts/test_state_streams.py", "facts/test_state_kernel.py", "facts/test_late_clc.py"]),
     ("Nothing gets a wrong owner, whatever a capture lacks", ["facts/test_state_altered.py"]),

@@ -30,6 +30,7 @@ OTHERS = {
     "tests/test_install.py start_as_user": "the environment is that of bed.user()",
     "tests/test_scripts.py run": "the scripts print their usage, or refuse",
     "tests/test_recipes_made.py tree": BUILDS_ONLY,
+    "tests/golden/test_totals.py test_totals": "tests/oracle, which has a bed of its own",
     "tests/test_recipes_made.py test_the_figure_is_counted": "tests/figures-doc writes documents",
     "tests/synth/test_synth.py test_committed_captures_are_up_to_date": BUILDS_ONLY,
     "tests/facts/test_fabric.py model": "a program of tests/unit",
