@@ -4,7 +4,9 @@ in one copy of the tree, and nothing else is. The plugin that is built from it s
 """
 
 import importlib.util
+import itertools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -101,9 +103,10 @@ def tree(tmp_path_factory):
 @pytest.fixture
 def tshark(tree, bed):
     """tshark with that plugin."""
-    if not (bed.root / "plugins" / "recipes").exists():
-        bed.add_plugin(tree / "build" / "smcr.so", "recipes")
-    return Tshark(bed, "recipes")
+    name = f"recipes-{os.getpid()}"  # each process of the run has a copy of its own
+    if not (bed.root / "plugins" / name).exists():
+        bed.add_plugin(tree / "build" / "smcr.so", name)
+    return Tshark(bed, name)
 
 
 @pytest.fixture
@@ -171,7 +174,8 @@ def test_the_carrier_brings_the_same(tree, tshark, scratch):
     assert found["mirror"] == found["roce"]
     values = {cell for row in found["mirror"] for cells in row for cell in cells}
     assert {"200", "/"} < values and len(found["mirror"]) == 44
-    assert [row for row in found["mirror"][-3:] if any(row)] == []
+    ours = [name.startswith("smcr.") for name in SHOWN]  # 4.6 says that an ICMP error is one
+    assert [row for row in found["mirror"][-3:] if any(itertools.compress(row, ours))] == []
 
 
 def test_the_carrier_is_a_room(tree, monkeypatch):
