@@ -132,9 +132,10 @@ def test_the_message_is_shown(tree, tshark, built):
     assert [line.partition("LLC ")[2] for line in tshark.show(capture, "-Y", echo).splitlines()] == [
         "ECHO request", "ECHO response"]
     assert "not known" not in tshark.show(capture, "-V", "-Y", echo)
-    arrows = load(tree / "tests" / "statistics" / "sharkd_tables.py").taps(tshark, capture, "seqa:smcr")[0]["flows"]
-    assert [each["c"] for each in arrows if "ECHO" in each["c"]] == [
-        "The client sends a message (ECHO)", "The server answers (ECHO)"]
+    # In 4.0 sharkd's graph has them, later ones have them in tshark's.
+    flows = load(tree / "tests" / "statistics" / "sharkd_tables.py").taps(tshark, capture, "seqa:smcr")[0]["flows"]
+    words = tshark.run("-q", "-r", capture, "-z", "flow,smcr,standard") + "".join(each["c"] for each in flows)
+    assert "The client sends a message (ECHO)" in words and "The server answers (ECHO)" in words
 
 
 def test_the_flag_is_shown(tshark, built):
