@@ -1,6 +1,8 @@
 """The rooms of dissectors/, who includes whom, and how docs/architecture.md shows it."""
 
+import json
 import re
+import subprocess
 
 from bed import TOP
 
@@ -38,6 +40,13 @@ ROOMS = {
 FIELD_TABLE, ENTRIES = "(field table)", "(entries)"  # files at the top
 DOCUMENT = TOP / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: tests/rooms-doc -->\n", "<!-- end of the rooms -->"
+
+
+def tags(*arguments):
+    """What ctags finds in files of C; what has no name is left out."""
+    printed = subprocess.run(["ctags", "--languages=C", "--language-force=C", "--sort=no", "--output-format=json", "--fields=+K",
+                              "-f", "-", *arguments], capture_output=True, text=True, check=True).stdout
+    return [tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")]
 
 
 def room_of(path):

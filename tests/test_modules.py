@@ -6,14 +6,13 @@ hide.
 
 import functools
 import graphlib
-import json
 import pathlib
 import re
 import subprocess
 
 import pytest
 from bed import BUILDS
-from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources
+from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources, tags
 
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/congestion", "report/words", "report/findings")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "experts.def"}  # THE table: for all rooms from message/ on
@@ -149,12 +148,9 @@ def test_three_thin_entries():
 
 def types(*paths):
     """(name, what it is, file) of each type that files define; what it is: a tag names it the same for all files."""
-    command = ["ctags", "--languages=C", "--language-force=C", "--kinds-C=tsug", "--output-format=json", "--fields=+K",
-               "-f", "-", *paths]
-    for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():
-        tag = json.loads(line)
+    for tag in tags("--kinds-C=tsug", *paths):
         what = tag.get("typeref") or tag["kind"]
-        if not tag["name"].startswith("__anon") and "scope" not in tag:
+        if "scope" not in tag:
             yield tag["name"], what if "__anon" not in what else f"{what} {tag['path']}", tag["path"]
 
 

@@ -3,12 +3,11 @@ One prefix, one room: what a header of dissectors/ declares begins with a word o
 knows where it lives. docs/architecture.md has the table of the words.
 """
 
-import json
 import re
 import subprocess
 
 from bed import TOP
-from rooms import DISSECTORS, ROOMS
+from rooms import DISSECTORS, ROOMS, tags
 from test_modules import twice, types
 
 # A word also stands for its plural. `clc()` is a word of functions only. A room within a room has the words of that
@@ -71,12 +70,6 @@ def strangers(found):
         if not set(best) & set(words_of(room)) and not re.fullmatch(OTHERS.get(room, ""), name):
             wrong.append((room, name))
     return wrong
-
-
-def tags(*arguments):
-    printed = subprocess.run(["ctags", "--languages=C", "--language-force=C", "--sort=no", "--output-format=json", "--fields=+K",
-                              "-f", "-", *arguments], capture_output=True, text=True, check=True).stdout
-    return [tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")]
 
 
 def public(folder):

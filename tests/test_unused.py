@@ -5,11 +5,10 @@ Members are told apart by their names only. So one that has the name of another 
 """
 
 import collections
-import json
 import re
-import subprocess
 
 from bed import TOP, wireshark_version
+from rooms import tags
 from test_modules import object_files
 
 SOURCES = sorted((TOP / "dissectors").rglob("*.[ch]"))
@@ -29,9 +28,7 @@ OTHERS_CALL = {
 
 def members(paths):
     """{(file, name)} of the members of structs and unions."""
-    command = ["ctags", "--languages=C", "--language-force=C", "--kinds-C=m", "--output-format=json", "-f", "-", *paths]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {(tag["path"], tag["name"]) for tag in map(json.loads, lines)}
+    return {(tag["path"], tag["name"]) for tag in tags("--kinds-C=m", *paths)}
 
 
 def text_of(path):
