@@ -1,9 +1,10 @@
-"""Whole processes: CPU time and peak memory as the kernel counts them, and instructions as callgrind does."""
+"""Whole processes: CPU time and peak memory as the kernel counts them, instructions as callgrind or QEMU does."""
 
 import itertools
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 from dataclasses import dataclass
@@ -20,8 +21,14 @@ def repeated(bed):
     return bed.root / "repeated.so"
 
 
-def build_repeated(bed):
-    started.build(repeated(bed), pathlib.Path(__file__).with_name("repeated.c"))
+def counted(bed):
+    """QEMU's plugin."""
+    return bed.root / "counted.so"
+
+
+def build_libraries(bed):
+    for library in repeated(bed), counted(bed):
+        started.build(library, pathlib.Path(__file__).with_name(f"{library.stem}.c"))
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class Command:
 
     def start(self, prefix=(), environment=None, **options):
         piped = callable(self.capture)
-        command = [*prefix, "tshark", "-n", "-r", "-" if piped else str(self.capture), *self.arguments]
+        command = [*prefix, shutil.which("tshark"), "-n", "-r", "-" if piped else str(self.capture), *self.arguments]
         environment = Tshark(self.bed, self.build).environment | (environment or {})
         return subprocess.Popen(command, env=environment, cwd=self.bed.root,
                                 stdin=subprocess.PIPE if piped else subprocess.DEVNULL, **as_user(), **options)
@@ -59,6 +66,15 @@ class Command:
     def peak(self):
         """Bytes of memory."""
         return self.usage().ru_maxrss * 1024
+
+    def all_instructions(self):
+        """As QEMU counts them, from the start of the process to its end: only differences of two captures tell something."""
+        process = self.start(("setarch", "-R", "qemu-x86_64", "-plugin", str(counted(self.bed)),
+                              "-E", f"LD_PRELOAD={repeated(self.bed)}"),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        text = process.stderr.read().decode()
+        self.finish(process)
+        return int(re.search(r"instructions: (\d+)", text).group(1))
 
     def instructions(self, profile):
         """As callgrind counts them, the same in each run (repeated.c); `profile` is where its output goes."""
