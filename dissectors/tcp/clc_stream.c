@@ -295,6 +295,14 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
     return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
+/* Sequence number of the first byte that TCP hands over. With what a FIN completes, TCP tells that
+ * of the FIN. */
+static uint32_t
+seq_of(tvbuff_t *tvb, const struct tcpinfo *tcp)
+{
+    return tcp->is_reassembled ? tcp->seq : tcp->nxtseq - tvb_reported_length(tvb);
+}
+
 /* Tells listeners of the application's data that TCP brings, from `offset` on. */
 static void
 tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
@@ -307,7 +315,7 @@ tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
     smcr_tap_segment(pinfo,
                      &(smcr_tap_segment_t){.conn = conn,
                                            .from_server = !smcr_handshake_from_client(pinfo, conn),
-                                           .seq = tcp->seq + (uint32_t)offset,
+                                           .seq = seq_of(tvb, tcp) + (uint32_t)offset,
                                            .length = (uint32_t)length});
 }
 
