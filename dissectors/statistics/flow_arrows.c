@@ -79,12 +79,28 @@ smcr_arrow_say(seq_analysis_item_t *arrow, const char *label, const char *senten
     arrow->comment = g_strdup(sentence);
 }
 
+/* With addresses "of any kind" Wireshark makes an arrow only of a packet that has network addresses.
+ * One of RoCEv1 has none: there those that the packet list shows take their place. */
+static seq_analysis_item_t *
+make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
+{
+    const address of_network[] = {pinfo->net_src, pinfo->net_dst};
+
+    if (of_network[0].type == AT_NONE)
+        copy_address_shallow(&pinfo->net_src, &pinfo->src);
+    if (of_network[1].type == AT_NONE)
+        copy_address_shallow(&pinfo->net_dst, &pinfo->dst);
+    seq_analysis_item_t *arrow = sequence_analysis_create_sai_with_addresses(pinfo, graph);
+    pinfo->net_src = of_network[0];
+    pinfo->net_dst = of_network[1];
+    return arrow;
+}
+
 seq_analysis_item_t *
 smcr_arrow_draw(const smcr_arrow_drawing_t *drawing, const smcr_arrow_ends_t *ends,
                 const char *label, const char *sentence)
 {
-    seq_analysis_item_t *arrow =
-        sequence_analysis_create_sai_with_addresses(drawing->pinfo, drawing->graph);
+    seq_analysis_item_t *arrow = make_arrow(drawing->pinfo, drawing->graph);
 
     if (!arrow)
         return NULL;
