@@ -4,11 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "clc_rules.h"
+#include "rules.h"
 
 #include <string.h>
 
-#include "certain.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 

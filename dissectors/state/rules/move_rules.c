@@ -5,9 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "move_rules.h"
+#include "rules.h"
 
-#include "certain.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 

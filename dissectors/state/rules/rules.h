@@ -9,13 +9,161 @@
 #ifndef SMCR_STATE_RULES_RULES_H
 #define SMCR_STATE_RULES_RULES_H
 
-#include "cdc_rules.h"
 #include "certain.h"
-#include "clc_rules.h"
-#include "close_rules.h"
-#include "move_rules.h"
-#include "tcp_rules.h"
-#include "v2_rules.h"
-#include "write_rules.h"
+
+/* ---- what comes when on TCP (RFC 7609 1, 3.2, C.1 to C.6) ---- */
+
+/* The first byte of a direction of the connection, `role` 0: the client's, has the number `first`:
+ * the capture has its SYN. */
+void smcr_rules_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
+
+/* A CLC message arrives; its direction is known, and nothing has been learned of it. Returns false
+ * when only the other side sends it: it means nothing. */
+bool smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc);
+
+/* The first bytes of the application arrive in a direction; nothing has been learned of them. */
+void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
+
+/* Notes of LLC messages, which begin the first link of a group and offer the second one, when they
+ * were sent and acknowledged. */
+void smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+
+/* An RDMA WRITE or CDC message arrives on a link. */
+void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);
+
+/* ---- what CLC messages may say (RFC 7609 3.5.2, A.2, C.4) ---- */
+
+/* An Accept or Confirm of the connection announces its sender, which has the queue pair. */
+void smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
+                          const smcr_clc_accept_t *accept);
+
+/* An Accept without first contact flag names a queue pair that the capture does not know. */
+void smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept);
+
+/* A Confirm names the queue pair `key`, which is not known as the client's end of an active link of
+ * the connection's group. */
+void smcr_rules_unknown_client(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                               const smcr_ib_qp_key_t *key);
+
+/* An Accept names the queue pair, for a first contact or for one of the other role; `qp` is it as
+ * it was known, NULL: it was not. */
+void smcr_rules_taken_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact);
+
+/* A Proposal arrives that has an IP area. */
+void smcr_rules_area(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                     const smcr_clc_proposal_t *proposal);
+
+/* An Accept arrives on the connection. */
+void smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                       const smcr_clc_t *clc);
+
+/* An Accept or Confirm gives the RMB, of the side with `qp`, elements of `size` bytes. */
+void smcr_rules_element_size(const smcr_arrival_t *arrival, const smcr_qp_t *qp,
+                             const smcr_rmb_t *rmb, uint32_t size);
+
+/* An Accept or Confirm of `conn` names an RMB element, or an alert token, of `side`. `before`: the
+ * connection that had it, NULL: none. */
+void smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before,
+                           const smcr_conn_t *conn, int side, bool token);
+
+/* A CDC message of the connection arrives, before anything is learned of it. */
+void smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                        const smcr_cdc_t *cdc);
+
+/* ---- what two peers agree on (net/smc/smc_clc.h, net/smc/smc_llc.c) ---- */
+
+/* A Proposal, Accept or Confirm of the right sender arrives: keeps what it offers or takes, which
+ * the next ones are held against. */
+void smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc);
+
+/* An Accept puts the connection into the group. */
+void smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+
+/* A CDC message of the connection arrives, before anything is learned of it. */
+void smcr_rules_open(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
+
+/* An LLC message arrives, before anything is learned of it. */
+void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+
+/* ---- where RDMA WRITEs may go (RFC 7609 4.1, 4.2, A.3.7) ---- */
+
+/* A WRITE request begins, with `rkey`. `entry`: what that names on the link; NULL: nothing. */
+void smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
+                     uint32_t rkey);
+
+/* A WRITE goes to element `index` of the RMB, which no connection uses. */
+void smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigned index);
+
+/* A request arrives. */
+void smcr_rules_operation(const smcr_arrival_t *arrival);
+
+/* A WRITE goes to `offset` in an element of the RMB. */
+void smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint32_t offset);
+
+/* A WRITE of `length` bytes was located at `position` of the connection's stream to its receiver;
+ * before, the stream went to `end`. All that came since is known. */
+void smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
+                     uint64_t position, uint32_t length);
+
+/* A WRITE of the connection ends behind the space that its reader has freed so far; `goal` is what
+ * the reader ought to have consumed. */
+void smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                          const smcr_stream_cursor_deadline_t *goal);
+
+/* ---- what CDC messages may say (RFC 7609 4.3 to 4.8, A.4) ---- */
+
+/* A CDC message of `conn` arrives, that is no failover validation. */
+void smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc);
+
+/* A CDC message, whose RDMA WRITEs all have a known place, announces `bytes` that nobody has
+ * written. Returns whether the capture proves that. */
+bool smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                                uint64_t bytes);
+
+/* Whether a CDC message has announced more than its reader has space for, and the WRITEs do not
+ * show that. */
+bool smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
+/* It has, and the capture has all messages of the reader so far; `goal` is what the reader ought to
+ * have consumed. */
+void smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         const smcr_stream_cursor_deadline_t *goal);
+
+/* A CDC message says that more was read than was announced; `goal` is that. Returns whether the
+ * capture proves it. */
+bool smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         const smcr_stream_cursor_deadline_t *goal);
+
+/* An RDMA WRITE of the connection goes behind urgent data, and their reader has sent nothing since;
+ * `*answer` is as below. */
+void smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                            const uint64_t *answer);
+
+/* A CDC message announces urgent data; `*answer` will be when their reader sends something,
+ * nanoseconds since the epoch. */
+void smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                              const uint64_t *answer);
+
+/* A CDC message has a token that nobody has announced in its link group. */
+void smcr_rules_token(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+
+/* ---- how a connection goes from one link to another (RFC 7609 2.3, 4.6) ---- */
+
+/* A CDC message of the connection arrives, before anything is learned of it. */
+void smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
+
+/* A WRITE request begins that goes to the connection's element, but its sender is not known to be
+ * on this link. */
+void smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn);
+
+/* ---- how connections end (RFC 7609 4.8) ---- */
+
+/* A CDC message of `conn` ends the connection, or its sender's data; what its cursors say is known
+ * by now, but not yet that it ends something. */
+void smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                      const smcr_cdc_t *cdc);
+
+/* An RDMA WRITE request begins that goes to the element of `conn`, one of whose sides has ended. */
+void smcr_rules_write_after(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 #endif /* SMCR_STATE_RULES_RULES_H */

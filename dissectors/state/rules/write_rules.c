@@ -5,11 +5,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "write_rules.h"
+#include "rules.h"
 
 #include <inttypes.h>
 
-#include "certain.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 

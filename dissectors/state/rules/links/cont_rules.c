@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cont_rules.h"
+#include "links.h"
 
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* RTokens of one continuation */

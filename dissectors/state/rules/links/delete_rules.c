@@ -4,11 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "delete_rules.h"
+#include "links.h"
 
 #include <string.h>
 
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* ---- reasons ---- */

@@ -4,10 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "exchange_rules.h"
+#include "links.h"
 
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */

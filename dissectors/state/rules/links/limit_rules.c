@@ -4,12 +4,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "limit_rules.h"
+#include "links.h"
 
 #include <string.h>
 
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define CHANGED_IN (5 * SMCR_TIME_SECOND) /* a link that is too much is deleted */

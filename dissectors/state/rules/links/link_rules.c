@@ -4,16 +4,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "link_rules.h"
+#include "links.h"
 
 #include <string.h>
 
-#include "limit_rules.h"
-#include "llc_rules.h"
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
-#include "use_rules.h"
 
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */

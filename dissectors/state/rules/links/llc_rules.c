@@ -4,14 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "llc_rules.h"
+#include "links.h"
 
-#include "cont_rules.h"
-#include "delete_rules.h"
-#include "rkey_rules.h"
-#include "use_rules.h"
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define NUMBERS 256 /* of links: one byte */

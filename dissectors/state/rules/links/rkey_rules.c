@@ -4,11 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rkey_rules.h"
+#include "links.h"
 
-#include "rmb_rules.h"
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define RETRY_WAIT (5 * SMCR_TIME_SECOND) /* for a CONFIRM RKEY that was refused */

@@ -4,12 +4,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rmb_rules.h"
+#include "links.h"
 
 #include <string.h>
 
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define LATE (1000 * SMCR_TIME_MILLISECOND) /* RoCE may be captured later than TCP */

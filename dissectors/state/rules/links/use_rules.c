@@ -5,10 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "use_rules.h"
+#include "links.h"
 
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for an answer in a first contact; then it goes on */
