@@ -62,9 +62,8 @@ play_letter(scene_t *scene, char letter)
 }
 
 static bool
-never(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+never(const smcr_doubt_proof_t *claim)
 {
-    (void)state;
     (void)claim;
     return false;
 }

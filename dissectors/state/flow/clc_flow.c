@@ -83,7 +83,7 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     side->announced = smcr_point_now(smcr_qp_peer(qp));
     if (!smcr_rmb_find(state, qp, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
-    bool is_new = smcr_rules_rkey_named(arrival, qp, accept);
+    bool is_new = smcr_rules_rmb(arrival, qp, accept->rkey, accept->va);
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
     smcr_rules_element_size(arrival, qp, side->rmb, side->size);
     smcr_rules_rmb_named(arrival, conn, side->rmb, is_new);

@@ -222,30 +222,17 @@ smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                     "The writer does not wait until its urgent data have been taken");
 }
 
-/* Whether the reader has sent something in time. */
-static bool
-urgent_answer_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
-{
-    const uint64_t *answer = claim->about;
-
-    (void)state;
-    return *answer && *answer <= claim->deadline;
-}
-
 /* The reader tells at once that it has urgent data, whatever space there is. Linux waits until its
  * program has read them. (R-4.7.5-3) */
 void
 smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                          const uint64_t *answer)
 {
-    smcr_doubt_proof_t claim = {
-        .has_come = urgent_answer_has_come,
-        .about = answer,
-        .deadline = arrival->when.time + SMCR_TIME_SECOND,
-    };
-
+    uint64_t deadline = arrival->when.time + SMCR_TIME_SECOND;
+    smcr_doubt_proof_t claim = smcr_doubt_not_by(answer, deadline);
     smcr_doubt_t doubt;
 
+    claim.deadline = deadline;
     if (smcr_doubt_answer(arrival, conn, arrival->qp->side, claim, &doubt))
         smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED, doubt,
                     "For a second the reader does not tell that it has the urgent data; Linux "
@@ -300,11 +287,10 @@ smcr_rules_token(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
 /* Whether the capture lacks the Confirm. */
 static bool
-confirm_is_absent(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+confirm_is_absent(const smcr_doubt_proof_t *claim)
 {
     const smcr_conn_t *conn = claim->about;
 
-    (void)state;
     return !conn->confirm_frame;
 }
 

@@ -212,6 +212,7 @@ keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t
         return NULL;
     smcr_doubt_proof_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
     *kept = claim;
+    kept->state = arrival->state;
     if (points && !doubt.kind)
         kept->points = smcr_state_alloc0(arrival->state, points * sizeof *kept->points);
     return kept;
@@ -297,30 +298,27 @@ smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
     return next_unless(arrival, point, (smcr_doubt_proof_t){0});
 }
 
-/* What ought to have happened before, and when it has. */
-typedef struct {
-    const uint64_t *when; /* nanoseconds since the epoch; 0: not yet */
-    uint64_t until;       /* till then it may be that the capture has packets out of order */
-} disorder_t;
-
 static bool
-is_disorder(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+has_happened(const smcr_doubt_proof_t *claim)
 {
-    const disorder_t *disorder = claim->about;
+    const uint64_t *when = claim->about;
 
-    (void)state;
-    return *disorder->when && *disorder->when <= disorder->until;
+    return *when && *when <= claim->bound;
+}
+
+smcr_doubt_proof_t
+smcr_doubt_not_by(const uint64_t *when, uint64_t by)
+{
+    return (smcr_doubt_proof_t){.has_come = has_happened, .about = when, .bound = by};
 }
 
 smcr_doubt_t
 smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const uint64_t *when)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    disorder_t *disorder = smcr_state_alloc0(arrival->state, sizeof *disorder);
 
-    *disorder = (disorder_t){when, arrival->when.time + SMCR_DOUBT_DISORDER};
     return next_unless(arrival, sender->heard.qp ? &sender->heard : &sender->since,
-                       (smcr_doubt_proof_t){.has_come = is_disorder, .about = disorder});
+                       smcr_doubt_not_by(when, arrival->when.time + SMCR_DOUBT_DISORDER));
 }
 
 smcr_doubt_t
@@ -351,7 +349,7 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
     for (unsigned i = 0; i < claim->count; i++)
         if (!goes_on(&claim->points[i], claim->deadline != 0))
             return false;
-    return !claim->has_come || !claim->has_come(state, claim);
+    return !claim->has_come || !claim->has_come(claim);
 }
 
 /* ---- telling ---- */

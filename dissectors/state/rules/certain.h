@@ -27,9 +27,13 @@ typedef enum {
  * by then. That the capture lacks it shows only when the flow goes on. */
 struct smcr_doubt_proof {
     /* by now; NULL: it cannot have */
-    bool (*has_come)(const smcr_state_t *state, const struct smcr_doubt_proof *claim);
-    const void *about; /* for `has_come` */
-    uint32_t key;      /* for `has_come` */
+    bool (*has_come)(const struct smcr_doubt_proof *claim);
+    /* for `has_come` */
+    const smcr_state_t *state; /* filled in where the claim is kept */
+    const void *about;
+    uint32_t key;
+    uint64_t bound; /* a time, nanoseconds since the epoch, or a position */
+    /* of the claim */
     uint64_t deadline; /* by which it had to come, nanoseconds since the epoch; 0: before now */
     unsigned count;    /* of points */
     smcr_point_t *points;
@@ -106,7 +110,7 @@ smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
 /* later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
  * The capture may lack just that: each of the sender's flows has to go on without a gap, and it
- * must not have come by then. `claim` has `has_come`, `about` and `key`. Shown in a second pass.
+ * must not have come by then. `claim` has `has_come`, and what that asks. Shown in a second pass.
  * With a `deadline` nothing may be absent from those flows at all, and the capture goes on after
  * the deadline. */
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
@@ -142,6 +146,10 @@ smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *
  * later. `*when`: when that comes, nanoseconds since the epoch; 0: not yet. */
 smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                               const uint64_t *when);
+
+/* The claim that something has not happened until `by`. `*when`: when it does; 0: not yet. Both are
+ * nanoseconds since the epoch. */
+smcr_doubt_proof_t smcr_doubt_not_by(const uint64_t *when, uint64_t by);
 
 /* message: and `has_come` stays false until the deadline of the claim; asks no flow. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);

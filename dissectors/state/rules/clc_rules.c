@@ -23,10 +23,10 @@ typedef struct {
 
 /* Whether somebody has announced the queue pair by now. */
 static bool
-qp_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+qp_has_come(const smcr_doubt_proof_t *claim)
 {
     const announced_qp_t *awaited = claim->about;
-    const smcr_qp_t *qp = smcr_qp_find(state, &awaited->key);
+    const smcr_qp_t *qp = smcr_qp_find(claim->state, &awaited->key);
 
     return qp && qp->link->lgr == awaited->lgr;
 }
@@ -198,11 +198,10 @@ smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const 
 
 /* Whether the RMB has been withdrawn by now. */
 static bool
-rmb_has_gone(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+rmb_has_gone(const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
-    (void)state;
     return rmb->deleted_frame || rmb->over;
 }
 

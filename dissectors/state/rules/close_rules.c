@@ -48,11 +48,10 @@ check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* Whether the side has ended the connection as well. */
 static bool
-end_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+end_has_come(const smcr_doubt_proof_t *claim)
 {
     const smcr_conn_t *conn = claim->about;
 
-    (void)state;
     return smcr_conn_side_has_ended(&conn->side[claim->key]);
 }
 
@@ -99,12 +98,11 @@ smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
 
 /* Whether the element has another connection by now, or the capture lacks the beginning of one. */
 static bool
-next_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+next_has_come(const smcr_doubt_proof_t *claim)
 {
     const smcr_conn_t *conn = claim->about;
     const smcr_conn_side_t *reader = &conn->side[claim->key];
 
-    (void)state;
     return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn ||
            !smcr_doubt_lgr_has_conns(conn->lgr);
 }

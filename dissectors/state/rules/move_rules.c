@@ -16,9 +16,8 @@
 
 /* Whether the receiver has said by now that it closes the connection. */
 static bool
-end_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+end_has_come(const smcr_doubt_proof_t *claim)
 {
-    (void)state;
     return smcr_conn_side_has_ended(claim->about);
 }
 

@@ -91,6 +91,10 @@ void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 void smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                      uint32_t rkey);
 
+/* Whether the capture may lack that the owner of `owner`, one of its queue pairs, has announced the
+ * RKey on that link. */
+smcr_doubt_t smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey);
+
 /* A WRITE goes to element `index` of the RMB, which no connection uses. */
 void smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigned index);
 

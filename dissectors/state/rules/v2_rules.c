@@ -201,11 +201,10 @@ typedef struct smcr_crowd {
 
 /* Whether a connection has ended at about that time, or the capture lacks the beginning of one. */
 static bool
-has_ended(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+has_ended(const smcr_doubt_proof_t *claim)
 {
     const smcr_crowd_t *crowd = claim->about;
 
-    (void)state;
     return (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
            !smcr_doubt_lgr_has_conns(crowd->lgr);
 }

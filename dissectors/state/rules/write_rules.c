@@ -55,11 +55,20 @@ smcr_rules_operation(const smcr_arrival_t *arrival)
 
 /* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
 static bool
-rkey_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+rkey_has_come(const smcr_doubt_proof_t *claim)
 {
     const smcr_qp_t *owner = claim->about;
 
-    return smcr_rmb_find(state, owner, claim->key) || !smcr_doubt_lgr_has_conns(owner->link->lgr);
+    return smcr_rmb_find(claim->state, owner, claim->key) ||
+           !smcr_doubt_lgr_has_conns(owner->link->lgr);
+}
+
+smcr_doubt_t
+smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey)
+{
+    smcr_doubt_proof_t claim = {.has_come = rkey_has_come, .about = owner, .key = rkey};
+
+    return smcr_doubt_later(arrival, owner->link->lgr, owner->side, claim);
 }
 
 /* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry
@@ -67,11 +76,7 @@ rkey_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 static void
 check_announced(const smcr_arrival_t *arrival, uint32_t rkey)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    smcr_doubt_proof_t claim = {.has_come = rkey_has_come, .about = arrival->qp, .key = rkey};
-
-    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY,
-                smcr_doubt_later(arrival, lgr, arrival->qp->side, claim),
+    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, smcr_doubt_rkey(arrival, arrival->qp, rkey),
                 "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
 }
 
@@ -89,11 +94,10 @@ check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 
 /* Whether the owner has announced the RMB again by now. */
 static bool
-has_come_again(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+has_come_again(const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
-    (void)state;
     return !smcr_rmb_refused_frame(rmb) || rmb->over;
 }
 
@@ -125,11 +129,10 @@ smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, u
 
 /* Whether the element has a connection by now, or the capture lacks the beginning of one. */
 static bool
-conn_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+conn_has_come(const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
-    (void)state;
     return smcr_rmb_conn(rmb, claim->key) || !smcr_doubt_lgr_has_conns(rmb->lgr);
 }
 
@@ -156,20 +159,13 @@ smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint
                     "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
-/* A WRITE that leaves bytes out, and where it ends. */
-typedef struct {
-    const smcr_stream_t *in;
-    uint64_t end;
-} hole_t;
-
 /* Whether nothing has announced the bytes so far: the element may have a new user. */
 static bool
-is_unannounced(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+is_unannounced(const smcr_doubt_proof_t *claim)
 {
-    const hole_t *hole = claim->about;
+    const smcr_stream_t *in = claim->about;
 
-    (void)state;
-    return hole->in->announced < hole->end;
+    return in->announced < claim->bound;
 }
 
 /* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
@@ -188,9 +184,8 @@ smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t
     if (position <= end || !fits || !told || !conn->accept_frame || !conn->confirm_frame ||
         !conn->lgr->base_known[arrival->qp->side])
         return;
-    hole_t *hole = smcr_state_alloc0(arrival->state, sizeof *hole);
-    *hole = (hole_t){in, position + length};
-    smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = hole};
+    smcr_doubt_proof_t announced = {
+        .has_come = is_unannounced, .about = in, .bound = position + length};
     smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE,
                 smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
                               smcr_doubt_until(arrival, announced)),

@@ -72,21 +72,14 @@ ends_it(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open)
             topic->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH);
 }
 
-/* An exchange, and when another one began. */
-typedef struct {
-    const smcr_rules_request_t *open;
-    uint64_t time;
-} overlap_t;
-
 /* Whether the capture lacks the proof that the exchange was open then: that it has ended since. The
  * capture may mix up frames that lie close together. */
 static bool
-may_be_over(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+may_be_over(const smcr_doubt_proof_t *claim)
 {
-    const overlap_t *overlap = claim->about;
+    const smcr_rules_request_t *open = claim->about;
 
-    (void)state;
-    return overlap->open->over < overlap->time + ORDER;
+    return open->over < claim->bound;
 }
 
 static void
@@ -98,9 +91,8 @@ check_open(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
     if (!changes_group(lgr, open->type, open->requester) || may_run_beside(topic, open) ||
         ends_it(topic, open) || !is_known(arrival, open, topic->side))
         return;
-    overlap_t *overlap = smcr_state_alloc0(arrival->state, sizeof *overlap);
-    *overlap = (overlap_t){open, arrival->when.time};
-    smcr_doubt_proof_t claim = {.has_come = may_be_over, .about = overlap};
+    smcr_doubt_proof_t claim = {
+        .has_come = may_be_over, .about = open, .bound = arrival->when.time + ORDER};
     smcr_breach(arrival, SMCR_EVENT_LLC_OVERLAP,
                 smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
                               smcr_doubt_until(arrival, claim)),
@@ -169,11 +161,10 @@ note_adding(const smcr_rules_topic_t *topic, smcr_rules_request_t *request)
 
 /* Whether the request that the claim is about has come, too late in the capture. */
 static bool
-request_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+request_has_come(const smcr_doubt_proof_t *claim)
 {
     const bool *came = claim->about;
 
-    (void)state;
     return *came;
 }
 
@@ -336,12 +327,11 @@ lacks_link(const smcr_rules_topic_t *topic)
 
 /* Whether the server has answered by now, or has added a link since. */
 static bool
-is_answered(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+is_answered(const smcr_doubt_proof_t *claim)
 {
     const smcr_rules_request_t *request = claim->about;
     const smcr_link_t *newest = request->asked.qp->link->lgr->all_links;
 
-    (void)state;
     return request->exchange.response_frame || request->exchange.is_doubtful ||
            newest->added_frame > request->exchange.request_frame;
 }

@@ -14,17 +14,6 @@
 #define CHANGED_IN (5 * SMCR_TIME_SECOND) /* a link that is too much is deleted */
 #define LINKS_KNOWN 32 /* of a group, that are counted */
 
-/* Of what a group has too many. */
-typedef unsigned count_links_t(const smcr_lgr_t *lgr, uint64_t until);
-
-/* A count that had to be below `limit` at `until`. */
-typedef struct {
-    const smcr_lgr_t *lgr;
-    count_links_t *count;
-    unsigned limit;
-    uint64_t until; /* nanoseconds since the epoch */
-} excess_t;
-
 static bool
 share(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
@@ -87,26 +76,29 @@ count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
 }
 
 static bool
-excess_is_gone(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+has_fewer_symmetric(const smcr_doubt_proof_t *claim)
 {
-    const excess_t *excess = claim->about;
-
-    (void)state;
-    return excess->count(excess->lgr, excess->until) < excess->limit;
+    return count_symmetric(claim->about, claim->deadline) < claim->key;
 }
 
-/* The server may be about to delete one of the links. */
+static bool
+has_fewer_asymmetric(const smcr_doubt_proof_t *claim)
+{
+    return count_asymmetric(claim->about, claim->deadline) < claim->key;
+}
+
+/* The server may be about to delete one of the links: then the group has fewer than `limit`. */
 static smcr_doubt_t
-doubt_excess(const smcr_arrival_t *arrival, count_links_t *count, unsigned limit)
+doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_proof_t *claim),
+             unsigned limit)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    excess_t *excess = smcr_state_alloc0(arrival->state, sizeof *excess);
 
-    *excess = (excess_t){lgr, count, limit, arrival->when.time + CHANGED_IN};
     return smcr_doubt_later(arrival, lgr, lgr->server,
-                            (smcr_doubt_proof_t){.has_come = excess_is_gone,
-                                                 .about = excess,
-                                                 .deadline = excess->until});
+                            (smcr_doubt_proof_t){.has_come = has_fewer,
+                                                 .about = lgr,
+                                                 .key = limit,
+                                                 .deadline = arrival->when.time + CHANGED_IN});
 }
 
 unsigned
@@ -136,16 +128,16 @@ smcr_rules_count(const smcr_arrival_t *arrival)
 
     if (symmetric > maximum)
         smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
-                    doubt_excess(arrival, count_symmetric, maximum + 1),
+                    doubt_excess(arrival, has_fewer_symmetric, maximum + 1),
                     "The group has %u symmetric links, but its maximum is %u", symmetric,
                     maximum);
     if (asymmetric > 1)
         smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
-                    doubt_excess(arrival, count_asymmetric, 2),
+                    doubt_excess(arrival, has_fewer_asymmetric, 2),
                     "The group has %u asymmetric links, but may have one", asymmetric);
     else if (asymmetric && symmetric > 1)
         smcr_breach(arrival, SMCR_EVENT_ASYMMETRIC_KEPT,
-                    doubt_excess(arrival, count_asymmetric, 1),
+                    doubt_excess(arrival, has_fewer_asymmetric, 1),
                     "An asymmetric link stays beside %u symmetric ones", symmetric);
 }
 
@@ -162,6 +154,6 @@ smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
             return;
     if (count_symmetric(lgr, arrival->when.time) >= maximum)
         smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
-                    doubt_excess(arrival, count_symmetric, maximum),
+                    doubt_excess(arrival, has_fewer_symmetric, maximum),
                     "The client asks for a link, but the group has the maximum of %u", maximum);
 }

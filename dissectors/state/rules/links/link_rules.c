@@ -306,11 +306,10 @@ check_add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
 /* Whether the link is no longer merely accepted, or is on its way out. */
 static bool
-is_settled(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+is_settled(const smcr_doubt_proof_t *claim)
 {
     const smcr_link_t *link = claim->about;
 
-    (void)state;
     return link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason || link->named;
 }
 

@@ -141,16 +141,12 @@ smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *co
 void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                        const smcr_link_t *added);
 
-/* The owner of `qp` announces an RMB there. Returns whether it is a new one. */
+/* The owner of `qp` announces an RMB there, or its Accept or Confirm names one, before that is
+ * learned. Returns whether it is a new one. */
 bool smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                     uint64_t va);
 
-/* Accept or Confirm names an RMB of `qp`, before that is learned. Returns whether nobody has
- * announced it so far. */
-bool smcr_rules_rkey_named(const smcr_arrival_t *arrival, smcr_qp_t *qp,
-                           const smcr_clc_accept_t *accept);
-
-/* And after: `rmb` is the one that it names. `is_new`: what the first has returned. */
+/* After an Accept or Confirm: `rmb` is the one that it names. `is_new`: as returned above. */
 void smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb,
                           bool is_new);
 

@@ -136,27 +136,19 @@ find_missing(const smcr_lgr_t *lgr, const bool named[NUMBERS])
     return link;
 }
 
-/* A link that was left out, and when. */
-typedef struct {
-    const smcr_link_t *link;
-    uint64_t time; /* nanoseconds since the epoch */
-} omission_t;
-
 static bool
-is_told(uint64_t time, const omission_t *omission)
+is_told(uint64_t time, const smcr_doubt_proof_t *claim)
 {
-    return time && time <= omission->time + GONE_WAIT;
+    return time && time <= claim->deadline;
 }
 
 /* Whether the link goes at about that time: its end knows that first (smcr_link_down_cond()). */
 static bool
-is_going(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+is_going(const smcr_doubt_proof_t *claim)
 {
-    const omission_t *omission = claim->about;
+    const smcr_link_t *link = claim->about;
 
-    (void)state;
-    return is_told(omission->link->unwanted, omission) ||
-           is_told(omission->link->gone.sent, omission);
+    return is_told(link->unwanted, claim) || is_told(link->gone.sent, claim);
 }
 
 /*
@@ -177,10 +169,8 @@ check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (!missing || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
         llc->u.confirm_rkey.other_links != llc->rtoken_count)
         return;
-    omission_t *omission = smcr_state_alloc0(arrival->state, sizeof *omission);
-    *omission = (omission_t){missing, arrival->when.time};
     smcr_doubt_proof_t claim = {
-        .has_come = is_going, .about = omission, .deadline = arrival->when.time + GONE_WAIT};
+        .has_come = is_going, .about = missing, .deadline = arrival->when.time + GONE_WAIT};
     smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_MISSING,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The message has no RToken for link %u", missing->number);

@@ -37,9 +37,8 @@ is_no_link(const smcr_lgr_t *lgr, uint8_t number)
 }
 
 static bool
-link_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+link_has_come(const smcr_doubt_proof_t *claim)
 {
-    (void)state;
     return !is_no_link(claim->about, (uint8_t)claim->key);
 }
 
@@ -99,19 +98,13 @@ ask_confirm_rkey(const rkey_message_t *message)
         entry->rmb->more->refused_frame = 0;
 }
 
-/* What a server has not agreed to. */
-typedef struct {
-    const smcr_lgr_t *lgr;
-    int owner; /* side */
-} retry_t;
-
 static bool
-is_retried(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+is_retried(const smcr_doubt_proof_t *claim)
 {
-    const retry_t *retry = claim->about;
+    const smcr_qp_t *owner = claim->about;
+    const smcr_lgr_t *lgr = owner->link->lgr;
 
-    (void)state;
-    return retry->lgr->confirm_count[retry->owner] != claim->key || retry->lgr->ended_frame;
+    return lgr->confirm_count[owner->side] != claim->key || lgr->ended_frame;
 }
 
 /* After a negative response with retry flag the owner tells its RTokens anew. Linux declines the
@@ -120,13 +113,11 @@ static void
 check_retry(const rkey_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    retry_t *retry = smcr_state_alloc0(arrival->state, sizeof *retry);
     smcr_doubt_proof_t claim = {.has_come = is_retried,
-                                .about = retry,
+                                .about = message->to,
                                 .key = message->lgr->confirm_count[message->to->side],
                                 .deadline = arrival->when.time + RETRY_WAIT};
 
-    *retry = (retry_t){message->lgr, message->to->side};
     smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_RETRIED,
                 smcr_doubt_later(arrival, message->lgr, message->to->side, claim),
                 "No CONFIRM RKEY follows within 5 seconds, as Linux does "
@@ -178,23 +169,6 @@ answer_confirm_rkey(const rkey_message_t *message)
 
 /* ---- DELETE RKEY ---- */
 
-/* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
-static bool
-rkey_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
-{
-    const smcr_qp_t *owner = claim->about;
-
-    return smcr_rmb_find(state, owner, claim->key) || !smcr_doubt_lgr_has_conns(owner->link->lgr);
-}
-
-static smcr_doubt_t
-doubt_unknown(const rkey_message_t *message, const smcr_qp_t *owner, uint32_t rkey)
-{
-    smcr_doubt_proof_t claim = {.has_come = rkey_has_come, .about = owner, .key = rkey};
-
-    return smcr_doubt_later(message->arrival, message->lgr, owner->side, claim);
-}
-
 /* The other link on which the sender has an RMB with this RKey; NULL: there is none. */
 static const smcr_link_t *
 other_link_with(const rkey_message_t *message, uint32_t rkey)
@@ -212,7 +186,7 @@ static void
 check_unknown(const rkey_message_t *message, uint32_t rkey)
 {
     const smcr_link_t *other = other_link_with(message, rkey);
-    smcr_doubt_t doubt = doubt_unknown(message, message->from, rkey);
+    smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
 
     if (doubt.kind) /* the flow gives a notice */
         return;
@@ -268,7 +242,7 @@ answer_delete_rkey(const rkey_message_t *message)
     if (asked->has_unknown && !message->negative &&
         asked->count == message->llc->u.delete_rkey.count)
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
-                    doubt_unknown(message, message->to, asked->unknown),
+                    smcr_doubt_rkey(message->arrival, message->to, asked->unknown),
                     "RKey 0x%08x was never announced, but the response is positive",
                     asked->unknown);
     asked->has_unknown = false;
@@ -283,11 +257,10 @@ typedef struct {
 } lack_t;
 
 static bool
-rtoken_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+rtoken_has_come(const smcr_doubt_proof_t *claim)
 {
     const lack_t *lack = claim->about;
 
-    (void)state;
     return smcr_rmb_rtoken(lack->rmb, lack->owner) || !smcr_rmb_is_alive(lack->rmb);
 }
 

@@ -32,7 +32,6 @@ is_open(const smcr_conn_t *conn, const void *data)
     return open;
 }
 
-/* A connection that uses the RMB for sure; NULL: there is none. */
 const smcr_conn_t *
 smcr_rules_rmb_user(const smcr_rmb_t *rmb)
 {
@@ -53,20 +52,18 @@ typedef struct {
 /* Whether the connection may have ended before the message, though the capture has that behind it.
  * Only what its owner sends behind the message, on the same link, was certainly sent later. */
 static bool
-has_ended(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+has_ended(const smcr_doubt_proof_t *claim)
 {
     const use_t *use = claim->about;
     const smcr_conn_side_t *owner = &use->conn->side[use->owner];
     const smcr_conn_side_t *peer = &use->conn->side[!use->owner];
 
-    (void)state;
     if (owner->closed_frame || owner->abort_frame)
         return !use->at.qp || !peer->heard.qp || peer->heard.qp != use->at.qp ||
                peer->heard.psn <= use->at.psn;
     return peer->closed_frame || peer->abort_frame || use->conn->decline_frame;
 }
 
-/* Whether the capture may lack the end of the connection. */
 smcr_doubt_t
 smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
                const smcr_link_t *added)
@@ -98,9 +95,8 @@ smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
 
 /* Whether nobody uses the RMB any more. */
 static bool
-is_free(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+is_free(const smcr_doubt_proof_t *claim)
 {
-    (void)state;
     return !smcr_rules_rmb_user(claim->about);
 }
 
@@ -152,7 +148,6 @@ check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
                     "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
 }
 
-/* The owner of `qp` announces an RMB there. Returns whether it is a new one. */
 bool
 smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
@@ -170,36 +165,21 @@ smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey
 
 /* ---- CLC ---- */
 
-bool
-smcr_rules_rkey_named(const smcr_arrival_t *arrival, smcr_qp_t *qp,
-                      const smcr_clc_accept_t *accept)
-{
-    return smcr_rules_rmb(arrival, qp, accept->rkey, accept->va);
-}
-
 static bool
-is_confirmed(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+is_confirmed(const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
-    (void)state;
     return rmb->over || (rmb->confirmed && !smcr_rmb_refused_frame(rmb));
 }
 
-/* That CLC has named an RMB. */
-typedef struct {
-    const smcr_rmb_t *rmb;
-    uint64_t time; /* nanoseconds since the epoch */
-} naming_t;
-
 /* Whether the CONFIRM RKEY of the RMB had been answered by then, or has no answer at all. */
 static bool
-was_agreed(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
+was_agreed(const smcr_doubt_proof_t *claim)
 {
-    const naming_t *naming = claim->about;
+    const smcr_rmb_t *rmb = claim->about;
 
-    (void)state;
-    return naming->rmb->agreed <= naming->time + SMCR_DOUBT_DISORDER;
+    return rmb->agreed <= claim->bound;
 }
 
 /* CLC waits for the response to CONFIRM RKEY. The two are seen at two places of a host, whose
@@ -207,14 +187,11 @@ was_agreed(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 static void
 check_early(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    naming_t *naming = smcr_state_alloc0(arrival->state, sizeof *naming);
-    smcr_doubt_proof_t *claim = smcr_state_alloc0(arrival->state, sizeof *claim);
-    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+    smcr_doubt_proof_t claim = {.has_come = was_agreed,
+                                .about = rmb,
+                                .bound = arrival->when.time + SMCR_DOUBT_DISORDER};
 
-    *naming = (naming_t){rmb, arrival->when.time};
-    *claim = (smcr_doubt_proof_t){.has_come = was_agreed, .about = naming};
-    doubt.claim = claim;
-    smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, doubt,
+    smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, smcr_doubt_until(arrival, claim),
                 "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
 }
 

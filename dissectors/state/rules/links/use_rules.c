@@ -12,28 +12,11 @@
 
 #define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for an answer in a first contact; then it goes on */
 
-/* What had to come before `until`. */
-typedef struct {
-    const smcr_link_t *link; /* NULL: of no single link */
-    const smcr_lgr_t *lgr;
-    uint64_t until; /* nanoseconds since the epoch */
-} awaited_t;
-
-/* What is told of the link of the arrival had to come by now, or a moment later. */
-static const awaited_t *
-await(const smcr_arrival_t *arrival)
+/* What is told at `*time` had to come by now, or a moment later. */
+static smcr_doubt_proof_t
+awaited(const smcr_arrival_t *arrival, const uint64_t *time)
 {
-    awaited_t *awaited = smcr_state_alloc0(arrival->state, sizeof *awaited);
-    const smcr_link_t *link = arrival->qp->link;
-
-    *awaited = (awaited_t){link, link->lgr, arrival->when.time + SMCR_DOUBT_DISORDER};
-    return awaited;
-}
-
-static bool
-is_in_time(uint64_t time, const awaited_t *awaited)
-{
-    return time && time <= awaited->until;
+    return smcr_doubt_not_by(time, arrival->when.time + SMCR_DOUBT_DISORDER);
 }
 
 /* ---- links that are gone ---- */
@@ -95,15 +78,6 @@ smcr_rules_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- links that are not ready yet ---- */
 
-static bool
-confirmation_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
-{
-    const awaited_t *awaited = claim->about;
-
-    (void)state;
-    return is_in_time(awaited->link->confirmed, awaited);
-}
-
 /* A link carries nothing but CONFIRM LINK before the client's response. What the client sends, it
  * sends behind its response; of what the server sends, the client's flow tells. (R-3.5.1.5-5) */
 static void
@@ -115,7 +89,7 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
     if (link->state != SMCR_LINK_ANNOUNCED || link->confirmed || !link->lgr->from_start ||
         link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
-    smcr_doubt_proof_t claim = {.has_come = confirmation_has_come, .about = await(arrival)};
+    smcr_doubt_proof_t claim = awaited(arrival, &link->confirmed);
     smcr_breach(arrival, SMCR_EVENT_BEFORE_CONFIRM,
                 arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
                                             : smcr_doubt_before(arrival),
@@ -150,30 +124,6 @@ smcr_rules_llc_use(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
 /* ---- the second link of a first contact ---- */
 
-static bool
-offer_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
-{
-    const awaited_t *awaited = claim->about;
-
-    (void)state;
-    return is_in_time(awaited->lgr->second_asked, awaited);
-}
-
-static bool
-end_has_come(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
-{
-    const awaited_t *awaited = claim->about;
-
-    (void)state;
-    return is_in_time(awaited->lgr->second_over, awaited);
-}
-
-static bool
-has_single_maximum(const smcr_lgr_t *lgr)
-{
-    return lgr->max_links[0] == 1 || lgr->max_links[1] == 1;
-}
-
 /* The server tries a second link before data flow; one of version 2.1 may do without. It does not
  * say why it does not, so this is for who asks. (R-3.5.1.6-1) */
 static void
@@ -181,14 +131,12 @@ check_offered(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
-    smcr_doubt_proof_t claim = {.has_come = offer_has_come};
 
-    if (!link->confirmed || has_single_maximum(lgr))
-        return;
-    claim.about = await(arrival);
-    smcr_breach(arrival, SMCR_EVENT_NO_SECOND,
-                smcr_doubt_later_on(arrival, link, lgr->server, claim),
-                "Data flow before the server has offered a second link");
+    if (link->confirmed && lgr->max_links[0] != 1 && lgr->max_links[1] != 1)
+        smcr_breach(arrival, SMCR_EVENT_NO_SECOND,
+                    smcr_doubt_later_on(arrival, link, lgr->server,
+                                        awaited(arrival, &lgr->second_asked)),
+                    "Data flow before the server has offered a second link");
 }
 
 /* Whether Linux waits no more by now: a server for the response to ADD LINK, a client, from its
@@ -214,7 +162,7 @@ check_settled(const smcr_arrival_t *arrival)
     smcr_lgr_t *lgr = link->lgr;
     const smcr_link_t *second = lgr->second;
     int client = !lgr->server;
-    smcr_doubt_proof_t claim = {.has_come = end_has_come, .about = await(arrival)};
+    smcr_doubt_proof_t claim = awaited(arrival, &lgr->second_over);
 
     if (second->state == SMCR_LINK_DELETED)
         smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
