@@ -17,7 +17,7 @@ ROOMS = {
     "state/model": ("store.h", "record.h"),
     "state/rules": ("rules.h",),
     "state/rules/links": ("links.h",),
-    "state/flow": ("packet_flow.h", "clc_flow.h", "cost.h", "foreign.h", "orphan.h", "tcp_flow.h"),
+    "state/flow": ("packet_flow.h", "cost.h", "orphan.h"),
     "state": ("state.h",),
     "message": ("message.h",),
     "host": ("host.h",),

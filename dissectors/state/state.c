@@ -6,7 +6,6 @@
 
 #include "state.h"
 
-#include "state/flow/foreign.h"
 #include "state/flow/orphan.h"
 #include "state/model/store.h"
 

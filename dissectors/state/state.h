@@ -9,11 +9,8 @@
 #ifndef SMCR_STATE_STATE_H
 #define SMCR_STATE_STATE_H
 
-#include "state/flow/clc_flow.h"
 #include "state/flow/cost.h"
-#include "state/flow/foreign.h"
 #include "state/flow/packet_flow.h"
-#include "state/flow/tcp_flow.h"
 #include "state/model/record.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"

@@ -10,7 +10,7 @@
 #ifndef SMCR_TESTS_TRAFFIC_H
 #define SMCR_TESTS_TRAFFIC_H
 
-#include "state/flow/exchange.h"
+#include "state/flow/message_flow.h"
 #include "wire/cdc_codes.h"
 #include "wire/clc_codes.h"
 #include "wire/llc_codes.h"

@@ -4,14 +4,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cdc_flow.h"
+#include "message_flow.h"
 
 #include "cost.h"
-#include "exchange.h"
 #include "orphan.h"
 #include "state/model/store.h"
-#include "state/rules/links/links.h"
-#include "state/rules/rules.h"
 #include "window.h"
 #include "write.h"
 #include "wire/wire.h"

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "exchange.h"
+#include "message_flow.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"

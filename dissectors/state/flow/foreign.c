@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "foreign.h"
+#include "packet_flow.h"
 
 #include "outcome.h"
 #include "state/model/store.h"

@@ -5,15 +5,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "llc_flow.h"
+#include "message_flow.h"
 
 #include <string.h>
 
 #include "cost.h"
-#include "exchange.h"
 #include "state/model/store.h"
-#include "state/rules/links/links.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* The message, and the two queue pairs of the link that carries it. */

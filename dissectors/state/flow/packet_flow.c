@@ -11,14 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cdc_flow.h"
 #include "cost.h"
 #include "deferred.h"
 #include "outcome.h"
-#include "llc_flow.h"
+#include "message_flow.h"
 #include "state/model/store.h"
-#include "state/rules/links/links.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 #define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */

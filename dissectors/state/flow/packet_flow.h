@@ -11,6 +11,8 @@
 
 #include "orphan.h"
 
+/* ---- packets of SMC-R, and their messages ---- */
+
 /* A packet of the reliable connection service, or a congestion notification. Finds its link, keeps
  * the order of PSNs, and gives an RDMA WRITE its place. Fills in `arrival->qp` and `psn`.
  *
@@ -35,5 +37,54 @@ void smcr_state_prove(const smcr_arrival_t *arrival);
 /* The same for CONFIRM LINK, which names the queue pair `sender_qpn` from which it comes: it may be
  * one queue pair of a link whose other one the capture has not shown. */
 void smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn);
+
+/* ---- CLC messages (RFC 7609 3.5.1, 3.5.2, A.2) ---- */
+
+/* A CLC message of `conn` arrives, in the order of the TCP stream. `from_server`: which side of the
+ * TCP connection sent it. */
+void smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
+                    bool from_server);
+
+/* ---- the TCP connection below SMC, and why one went back to TCP (RFC 7609 3.5, 3.6, A.1, C) ---- */
+
+/* What TCP tells of a connection; arrays are client, server. */
+typedef struct {
+    void *conversation; /* Wireshark's */
+    uint32_t stream;    /* tcp.stream */
+    bool ipv4;          /* both addresses are; `gid` has them as ::ffff:a.b.c.d */
+    uint8_t gid[2][SMCR_GID_LENGTH];
+    uint16_t port[2];
+} smcr_state_tcp_t;
+
+/* A new connection, that of `tcp->conversation`. */
+smcr_conn_t *smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp);
+
+/* A SYN with the option, in `frame`. (A.1) */
+void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame);
+
+/* A SYN-ACK, with the option or without, in `frame`. Without, it answers that of the SYN with a
+ * fallback, unless there was one with the option before. */
+void smcr_state_synack(smcr_state_t *state, smcr_conn_t *conn, bool option, uint32_t frame);
+
+/* CLC ends in `frame`, for one `direction` of Wireshark's TCP stream (0 or 1). */
+void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direction,
+                          uint32_t frame);
+
+/* Bytes of the application arrive on the TCP connection, the first ones of a direction. (3.6) */
+void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);
+
+/* The SYN or SYN-ACK in `frame`: the first byte of what `role` sends, 0 the client, has the number
+ * `first`, as Wireshark counts. */
+void smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role, uint32_t first,
+                           uint32_t frame);
+
+/* ---- packets of RDMA connections that are not SMC-R ---- */
+
+/* A packet that is no packet of a link, as far as is known. `message` is that of RDMA-CM which it
+ * carries, NULL when it carries none. Fills in the record. */
+void smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message);
+
+/* Frees what the scope does not own; before the scope goes. */
+void smcr_state_foreign_end(smcr_state_t *state);
 
 #endif /* SMCR_STATE_FLOW_PACKET_FLOW_H */

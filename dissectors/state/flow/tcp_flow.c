@@ -5,13 +5,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "tcp_flow.h"
+#include "packet_flow.h"
 
 #include <string.h>
 
+#include "message_flow.h"
 #include "state/model/store.h"
-#include "state/rules/links/links.h"
-#include "state/rules/rules.h"
 #include "wire/wire.h"
 
 /* ---- the handshake ---- */

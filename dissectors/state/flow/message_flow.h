@@ -1,0 +1,60 @@
+/* message_flow.h
+ * What packet_flow.c hands messages to, and what they have in common: exchanges.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_FLOW_MESSAGE_FLOW_H
+#define SMCR_STATE_FLOW_MESSAGE_FLOW_H
+
+#include "state/model/record.h"
+#include "state/rules/links/links.h"
+#include "state/rules/rules.h"
+
+/* ---- LLC messages (RFC 7609 3.5.1, 3.5.5, A.3) ---- */
+
+/* Whether the state can learn something from messages of a type. */
+bool smcr_state_llc_is_known(uint8_t type);
+
+/* The message is sent for the first time: a request, or a response. Returns whether the capture has
+ * the request of a response. */
+bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+
+/* The receiver has taken the message in. `requested`: as returned above. */
+void smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);
+
+/* ---- CDC messages (RFC 7609 4.5 to 4.8, A.4) ---- */
+
+/* The connection that the message names by its token; a new one where none is known. */
+smcr_conn_t *smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+
+/* The receiver has taken the message in. */
+void smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
+
+/* ---- requests and their responses: LLC, and the steps of CLC (RFC 7609 3.5, A.3) ---- */
+
+/*
+ * A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that
+ * asked for it (3.5.5.3); two exchanges that must not run at the same time are a collision.
+ */
+void smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic);
+
+/* A response: closes the exchange that it answers, where that is known for sure. Returns whether
+ * the capture has a request that it may answer. */
+bool smcr_state_exchange_response(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic);
+
+/* The link group ends, and with it what is open. */
+void smcr_state_exchange_end(const smcr_lgr_t *lgr);
+
+/* An exchange that is in no list: a step of the CLC handshake, a cursor update. The message that
+ * arrives begins it, or ends it. */
+smcr_exchange_t *smcr_state_exchange_open(const smcr_arrival_t *arrival);
+void smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange);
+
+/* ---- CLC messages ---- */
+
+/* A Decline arrives. (A.2.5) */
+void smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                         const smcr_clc_t *decline);
+
+#endif /* SMCR_STATE_FLOW_MESSAGE_FLOW_H */
