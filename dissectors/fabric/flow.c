@@ -70,11 +70,42 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 
 /* ---- identification ---- */
 
+static void
+take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
+{
+    uint16_t id = (uint16_t)packet->ip_id;
+
+    if (packet->ip_id < 0)
+        return;
+    if (ids->started) {
+        ids->differ |= ids->id != id;
+        ids->same |= ids->id == id && (ids->psn != packet->psn || ids->opcode != packet->opcode);
+    }
+    ids->psn = packet->psn;
+    ids->opcode = packet->opcode;
+    ids->id = id;
+    ids->started = true;
+}
+
+bool
+smcr_ids_change(const smcr_ids_t *ids)
+{
+    return ids->differ && !ids->same;
+}
+
+/* Whether a packet with the PSN and the identification of one before is a copy of it: they change,
+ * or the flow has had nothing but its first packet, and that has one other than 0. */
+static bool
+tell_copies(const smcr_ids_t *ids)
+{
+    return !ids->same && (ids->differ || ids->id != 0);
+}
+
 /* The frame that a packet copies; 0: none. */
 static uint32_t
 copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
-    if (!seen || !smcr_ids_tell_copies(&flow->ids) || packet->ip_id < 0)
+    if (!seen || !tell_copies(&flow->ids) || packet->ip_id < 0)
         return 0;
     if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
@@ -422,7 +453,7 @@ unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         take_early(flow, scope);
     } else if (is_far(flow, packet->psn)) {
         begin_again(flow, packet->psn);
-        smcr_ids_take(&flow->ids, packet);
+        take_id(&flow->ids, packet);
     }
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
@@ -494,14 +525,14 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     bool copy;
 
     if (!packet->corrupt) {
-        smcr_ids_take(&flow->ids, packet);
+        take_id(&flow->ids, packet);
         learn_mtu(flow, reverse, packet);
     }
     if (packet->corrupt && !is_request(packet->opcode)) {
         verdict.fate = SMCR_FLOW_FATE_DROP; /* it answers nothing */
     } else if (smcr_ib_is_response(packet->opcode)) {
         uint32_t before = smcr_responses_take(&flow->responses, scope, packet,
-                                              smcr_ids_tell_copies(&flow->ids), &copy);
+                                              tell_copies(&flow->ids), &copy);
         if (before) {
             verdict.order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
             verdict.first = (smcr_when_t){before, 0};

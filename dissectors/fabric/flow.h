@@ -13,11 +13,8 @@
 #ifndef SMCR_FABRIC_FLOW_H
 #define SMCR_FABRIC_FLOW_H
 
-#include "ids.h"
-#include "psn.h"
 #include "ranges.h"
 #include "reads.h"
-#include "responses.h"
 #include "seen.h"
 #include "sent.h"
 #include "step_back.h"
@@ -64,6 +61,18 @@ typedef struct {
     uint32_t psn;
     smcr_when_t when;
 } smcr_flow_early_t;
+
+/* IPv4 identifications of the packets of a flow so far: where they change from packet to packet,
+ * one that comes again tells a copy. All zeros: there has been none. */
+typedef struct {
+    uint32_t psn; /* of the last packet, as are the next two */
+    uint8_t opcode;
+    uint16_t id;
+    bool started, differ, same; /* two successive packets had different ones, or the same */
+} smcr_ids_t;
+
+/* Whether they change. */
+bool smcr_ids_change(const smcr_ids_t *ids);
 
 #define SMCR_FLOW_GAPS_KEPT 32
 

@@ -13,7 +13,6 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-#include "psn.h"
 #include "sent.h"
 
 /* Rarely set members: of packets that came behind a gap, or were sent again. */
@@ -61,5 +60,25 @@ uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
  * last `needed` PSNs had is kept. */
 smcr_seen_packet_t *smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn,
                                   uint64_t needed, const smcr_sent_t *packet);
+
+/* ---- responses ---- */
+
+#define SMCR_RESPONSES_KEPT 16
+
+/* What one queue pair answers. Responses have the PSNs of the requests that they answer. */
+typedef struct {
+    smcr_seen_t seen;   /* READ responses and Atomic ACKs */
+    smcr_psn_t highest; /* of these; 0: there has been none */
+    struct {
+        uint32_t frame, psn;
+        uint16_t id;
+    } kept[SMCR_RESPONSES_KEPT]; /* ACKs and NAKs */
+    unsigned newest;
+} smcr_responses_t;
+
+/* The frame of the earlier response that this one copies or repeats; 0: neither. `changes`: the
+ * flow's identifications change. `*copy`: it is a copy. */
+uint32_t smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
+                             const smcr_sent_t *packet, bool changes, bool *copy);
 
 #endif /* SMCR_FABRIC_SEEN_H */

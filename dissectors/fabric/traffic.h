@@ -7,8 +7,9 @@
 #ifndef SMCR_FABRIC_TRAFFIC_H
 #define SMCR_FABRIC_TRAFFIC_H
 
-#include "completion.h"
+#include "flow.h"
 #include "marks.h"
+#include "slab.h"
 
 /* All zeros: nothing has been received. */
 typedef struct {
@@ -17,6 +18,19 @@ typedef struct {
                                    again */
     smcr_ecn_marks_t marks;
 } smcr_traffic_t;
+
+/* A message that is complete: a SEND or an RDMA WRITE, when its last packet is acknowledged; an
+ * RDMA READ or an atomic, when the last packet of its own response has come (InfiniBand
+ * Architecture Specification, volume 1, 9.7.5). A message may need several packets: FIRST, MIDDLE
+ * and LAST. */
+typedef struct {
+    uint32_t next;  /* complete at the same time, in the order of PSNs: number of the entry */
+    uint32_t frame; /* its first packet was sent first in this one */
+    uint64_t time;  /* and then, nanoseconds since the epoch */
+} smcr_completion_t;
+
+/* The next message that is complete at the same time; NULL: there is none. */
+const smcr_completion_t *smcr_completion_next(const smcr_completion_t *message);
 
 /* What a response says of requests. */
 typedef struct {

@@ -14,7 +14,6 @@
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
 
-#include "psn.h"
 #include "sent.h"
 
 typedef struct {

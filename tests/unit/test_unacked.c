@@ -6,7 +6,6 @@
 
 #include <glib.h>
 
-#include "fabric/psn.h"
 #include "fabric/unacked.h"
 
 #define PACKETS 20000 /* more than are kept */

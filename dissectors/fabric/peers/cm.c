@@ -6,10 +6,9 @@
 
 #include "cm.h"
 
+#include <stddef.h>
 #include <string.h>
 
-#include "cm_state.h"
-#include "cm_table.h"
 #include "wire/wire.h"
 
 #define DIGEST_MASK 0x7fffffffU
@@ -34,14 +33,67 @@ typedef struct {
 
 /* ---- tables ---- */
 
+/* They keep pointers only, which is what a million connections can afford, and compare what they
+ * point to. While an end is in a table, what tells it from others must not change. */
+
+/* The connection of an end, and its other end. Like strchr(), they take what is const, too. */
+static smcr_cm_conn_t *
+conn_of(const smcr_cm_end_t *end)
+{
+    uintptr_t client = (uintptr_t)(end - end->side);
+
+    return (smcr_cm_conn_t *)(client - offsetof(smcr_cm_conn_t, ends));
+}
+
+static smcr_cm_end_t *
+peer_of(const smcr_cm_end_t *end)
+{
+    return &conn_of(end)->ends[!end->side];
+}
+
+static guint
+hash_id(gconstpointer key)
+{
+    const smcr_cm_end_t *end = key;
+    uint64_t of_one = smcr_gid_mix((uint64_t)conn_of(end)->sidr << 32 | end->id, end->gid);
+
+    return (guint)smcr_gid_mix(of_one, peer_of(end)->gid);
+}
+
+static gboolean
+equal_ids(gconstpointer one_key, gconstpointer other_key)
+{
+    const smcr_cm_end_t *one = one_key, *other = other_key;
+
+    return one->id == other->id && conn_of(one)->sidr == conn_of(other)->sidr &&
+           memcmp(one->gid, other->gid, SMCR_GID_LENGTH) == 0 &&
+           memcmp(peer_of(one)->gid, peer_of(other)->gid, SMCR_GID_LENGTH) == 0;
+}
+
+static guint
+hash_qp(gconstpointer key)
+{
+    const smcr_cm_end_t *end = key;
+
+    return (guint)smcr_gid_mix(end->qpn, end->gid);
+}
+
+static gboolean
+equal_qps(gconstpointer one_key, gconstpointer other_key)
+{
+    const smcr_cm_end_t *one = one_key, *other = other_key;
+
+    return one->qpn == other->qpn && memcmp(one->gid, other->gid, SMCR_GID_LENGTH) == 0;
+}
+
 smcr_cm_t *
 smcr_cm_new(wmem_allocator_t *scope)
 {
     smcr_cm_t *cm = wmem_new0(scope, smcr_cm_t);
 
     cm->scope = scope;
-    cm->ids = smcr_cm_table_by_id();
-    cm->qps = smcr_cm_table_by_qp();
+    cm->ids = g_hash_table_new(hash_id, equal_ids);
+    cm->qps = g_hash_table_new(hash_qp, equal_qps);
     return cm;
 }
 
@@ -52,6 +104,36 @@ smcr_cm_free(smcr_cm_t *cm)
     g_hash_table_destroy(cm->qps);
 }
 
+/* The end at `gid` that has an ID towards `peer`; NULL: there is none, nor has any the ID 0. */
+static smcr_cm_end_t *
+find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
+        const uint8_t peer[SMCR_GID_LENGTH], uint32_t id, bool sidr)
+{
+    smcr_cm_conn_t probe = {.sidr = sidr, .ends = {{.id = id}, {.side = 1}}};
+
+    memcpy(probe.ends[0].gid, gid, SMCR_GID_LENGTH);
+    memcpy(probe.ends[1].gid, peer, SMCR_GID_LENGTH);
+    return id ? g_hash_table_lookup(cm->ids, &probe.ends[0]) : NULL;
+}
+
+/* The end at `gid` that has a queue pair; NULL: there is none. */
+static smcr_cm_end_t *
+find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+{
+    smcr_cm_end_t probe = {.qpn = qpn};
+
+    memcpy(probe.gid, gid, SMCR_GID_LENGTH);
+    return g_hash_table_lookup(cm->qps, &probe);
+}
+
+/* Takes this very end out, if it is in the table. */
+static void
+remove_end(GHashTable *table, smcr_cm_end_t *end)
+{
+    if (g_hash_table_lookup(table, end) == end)
+        g_hash_table_remove(table, end);
+}
+
 /* From now on the ID names this end. */
 static void
 take_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
@@ -59,7 +141,7 @@ take_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
     if (!id || end->id == id)
         return;
     if (end->id)
-        smcr_cm_table_remove(cm->ids, end);
+        remove_end(cm->ids, end);
     end->id = id;
     g_hash_table_add(cm->ids, end);
 }
@@ -68,7 +150,7 @@ static void
 take_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 {
     if (end->qpn_known)
-        smcr_cm_table_remove(cm->qps, end);
+        remove_end(cm->qps, end);
     end->qpn = qpn;
     end->qpn_known = true;
     g_hash_table_add(cm->qps, end);
@@ -150,8 +232,8 @@ is_new_answer(const smcr_cm_conn_t *conn, const sending_t *sending)
 static bool
 fits(smcr_cm_end_t *end, const sending_t *sending, bool exactly)
 {
-    const smcr_cm_conn_t *conn = smcr_cm_conn_of(end);
-    uint32_t own = end->id, other = smcr_cm_peer_of(end)->id;
+    const smcr_cm_conn_t *conn = conn_of(end);
+    uint32_t own = end->id, other = peer_of(end)->id;
 
     bool certain = conn->roles_known || sending->event == SMCR_CM_EVENT_REP;
 
@@ -179,8 +261,8 @@ more_likely(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sending
 {
     if (!fits(newer, sending, false))
         return fits(older, sending, false) ? older : NULL;
-    if (fits(older, sending, true) && is_same_transaction(smcr_cm_conn_of(older), sending) &&
-        !is_same_transaction(smcr_cm_conn_of(newer), sending))
+    if (fits(older, sending, true) && is_same_transaction(conn_of(older), sending) &&
+        !is_same_transaction(conn_of(newer), sending))
         return older;
     return newer;
 }
@@ -190,17 +272,15 @@ static smcr_cm_end_t *
 find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {
     const uint8_t *source = sending->packet->source, *target = sending->packet->target;
-    smcr_cm_end_t *receiver = smcr_cm_table_find_id(cm->ids, target, source, sending->other_id,
-                                                    sending->sidr);
-    smcr_cm_end_t *one = receiver ? smcr_cm_peer_of(receiver) : NULL;
-    smcr_cm_end_t *other = smcr_cm_table_find_id(cm->ids, source, target, sending->own_id,
-                                                 sending->sidr);
+    smcr_cm_end_t *receiver = find_id(cm, target, source, sending->other_id, sending->sidr);
+    smcr_cm_end_t *one = receiver ? peer_of(receiver) : NULL;
+    smcr_cm_end_t *other = find_id(cm, source, target, sending->own_id, sending->sidr);
 
     if (!one || !other || one == other) {
         one = one ? one : other;
         return one && fits(one, sending, false) ? one : NULL;
     }
-    if (smcr_cm_conn_of(one)->index > smcr_cm_conn_of(other)->index)
+    if (conn_of(one)->index > conn_of(other)->index)
         return more_likely(one, other, sending);
     return more_likely(other, one, sending);
 }
@@ -220,17 +300,17 @@ static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {
     const smcr_cm_packet_t *packet = sending->packet;
-    smcr_cm_end_t *end = smcr_cm_table_find_id(cm->ids, packet->source, packet->target,
-                                               sending->own_id, sending->sidr);
+    smcr_cm_end_t *end =
+        find_id(cm, packet->source, packet->target, sending->own_id, sending->sidr);
 
-    if (!end || !smcr_cm_conn_of(end)->roles_known || end->side != SMCR_CM_CLIENT)
+    if (!end || !conn_of(end)->roles_known || end->side != SMCR_CM_CLIENT)
         return NULL;
-    const smcr_cm_conn_t *conn = smcr_cm_conn_of(end);
+    const smcr_cm_conn_t *conn = conn_of(end);
     const smcr_cm_first_t *first = &conn->first[0][kind_of(sending->message->attribute)];
 
     if (first->frame)
         return first->digest == (sending->message->digest & DIGEST_MASK) ? end : NULL;
-    bool opening = is_opening(end) && is_opening(smcr_cm_peer_of(end));
+    bool opening = is_opening(end) && is_opening(peer_of(end));
     return opening && is_same_transaction(conn, sending) ? end : NULL;
 }
 
@@ -276,7 +356,7 @@ learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
     if (other->qpn_known)
         return;
-    if (is_free(smcr_cm_table_find_qp(cm->qps, other->gid, qpn))) {
+    if (is_free(find_qp(cm, other->gid, qpn))) {
         take_qp(cm, other, qpn);
     } else {
         other->qpn = qpn;
@@ -303,8 +383,8 @@ static void
 learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
 {
     const smcr_cm_message_t *message = sending->message;
-    smcr_cm_conn_t *conn = smcr_cm_conn_of(end);
-    smcr_cm_end_t *other = smcr_cm_peer_of(end);
+    smcr_cm_conn_t *conn = conn_of(end);
+    smcr_cm_end_t *other = peer_of(end);
 
     if (sending->role == (int)end->side)
         conn->roles_known = true;
@@ -395,8 +475,8 @@ smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
     if (!sending.own_id && (!sending.other_id || is_request(&sending)))
         return verdict; /* it names nobody */
     smcr_cm_end_t *end = sender_of(cm, &sending);
-    smcr_cm_conn_t *conn = verdict.conn = smcr_cm_conn_of(end);
-    smcr_cm_end_t *other = smcr_cm_peer_of(end);
+    smcr_cm_conn_t *conn = verdict.conn = conn_of(end);
+    smcr_cm_end_t *other = peer_of(end);
     smcr_cm_first_t *first = &conn->first[end->side][kind_of(packet->message->attribute)];
     uint32_t digest = packet->message->digest;
 
@@ -422,9 +502,9 @@ smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 smcr_cm_conn_t *
 smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
-    smcr_cm_end_t *end = smcr_cm_table_find_qp(cm->qps, gid, qpn);
+    smcr_cm_end_t *end = find_qp(cm, gid, qpn);
 
-    return end ? smcr_cm_conn_of(end) : NULL;
+    return end ? conn_of(end) : NULL;
 }
 
 int

@@ -98,7 +98,6 @@ take_rep(smcr_cm_message_t *message, const uint8_t *body)
 {
     uint32_t qpn = number24(body + 12), context = number24(body + 16);
 
-    message->remote_id = number32(body + 4);
     take_qpn(message, qpn ? qpn : context);
     take_psn(message, number24(body + 20));
 }
@@ -106,36 +105,26 @@ take_rep(smcr_cm_message_t *message, const uint8_t *body)
 static void
 take_mra(smcr_cm_message_t *message, const uint8_t *body)
 {
-    message->remote_id = number32(body + 4);
     message->answered = smcr_wire_bits(body[8], BITS_ANSWERED);
 }
 
 static void
 take_rej(smcr_cm_message_t *message, const uint8_t *body)
 {
-    message->remote_id = number32(body + 4);
-    message->answered = smcr_wire_bits(body[8], BITS_ANSWERED);
+    take_mra(message, body);
     message->reason = (uint16_t)number(body + 10, 2);
 }
 
 static void
 take_dreq(smcr_cm_message_t *message, const uint8_t *body)
 {
-    message->remote_id = number32(body + 4);
     take_remote_qpn(message, number24(body + 8));
 }
 
 static void
 take_lap(smcr_cm_message_t *message, const uint8_t *body)
 {
-    message->remote_id = number32(body + 4);
     take_remote_qpn(message, number24(body + 12));
-}
-
-static void
-take_ids(smcr_cm_message_t *message, const uint8_t *body)
-{
-    message->remote_id = number32(body + 4);
 }
 
 static void
@@ -154,20 +143,21 @@ take_sidr_rep(smcr_cm_message_t *message, const uint8_t *body)
 
 /* In the order of the attributes. */
 static const struct {
-    size_t needed; /* bytes behind the header */
-    void (*take)(smcr_cm_message_t *message, const uint8_t *body);
+    uint8_t needed; /* bytes behind the header */
+    bool names_receiver; /* its communication ID is behind the sender's */
+    void (*take)(smcr_cm_message_t *message, const uint8_t *body); /* NULL: there is no more */
 } layouts[] = {
-    [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = {96, take_req},
-    [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = {10, take_mra},
-    [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = {12, take_rej},
-    [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = {28, take_rep},
-    [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = {8, take_ids},
-    [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = {11, take_dreq},
-    [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = {8, take_ids},
-    [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = {16, take_sidr_req},
-    [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = {24, take_sidr_rep},
-    [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = {15, take_lap},
-    [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, take_ids},
+    [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = {96, false, take_req},
+    [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = {10, true, take_mra},
+    [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = {12, true, take_rej},
+    [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = {28, true, take_rep},
+    [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = {8, true, NULL},
+    [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = {11, true, take_dreq},
+    [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = {8, true, NULL},
+    [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = {16, false, take_sidr_req},
+    [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = {24, false, take_sidr_rep},
+    [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = {15, true, take_lap},
+    [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, true, NULL},
 };
 
 static bool
@@ -195,6 +185,9 @@ smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t len
     message->tid = number(mad + AT_TID, 8);
     message->local_id = number32(body);
     message->digest = digest_of(mad, length < SMCR_IB_MAD_LENGTH ? length : SMCR_IB_MAD_LENGTH);
-    layouts[attribute - SMCR_IB_CM_REQ].take(message, body);
+    if (layouts[attribute - SMCR_IB_CM_REQ].names_receiver)
+        message->remote_id = number32(body + 4);
+    if (layouts[attribute - SMCR_IB_CM_REQ].take)
+        layouts[attribute - SMCR_IB_CM_REQ].take(message, body);
     return true;
 }

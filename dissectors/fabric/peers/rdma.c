@@ -11,13 +11,24 @@
 
 #include <string.h>
 
-#include "port_pairs.h"
 #include "wire/wire.h"
+
+#define PROOF 2 /* responses, one after the other, that answer what was just sent */
+
+/* The flows between two addresses with one port. */
+struct smcr_port_pair {
+    uint8_t low[SMCR_GID_LENGTH], high[SMCR_GID_LENGTH]; /* the lower address, and the other */
+    uint16_t port;
+    bool ambiguous;             /* there are more than two, or two with one direction */
+    uint8_t answers;            /* responses that answer, so far */
+    uint32_t psn;               /* of the last one */
+    smcr_rdma_flow_t *flows[2]; /* sent by the lower address, by the other; NULL: none */
+};
 
 struct smcr_rdma {
     wmem_allocator_t *scope;
     GHashTable *flows;  /* smcr_rdma_flow_t, by its key; the newest */
-    smcr_port_pairs_t *pairs;
+    GHashTable *pairs;  /* smcr_port_pair_t, by addresses and port */
     smcr_cm_t *cm;
     uint32_t messages;  /* of communication management so far */
     uint32_t count;     /* of flows */
@@ -42,6 +53,23 @@ equal_flows(const void *one, const void *other)
            memcmp(a->key.target.gid, b->key.target.gid, SMCR_GID_LENGTH) == 0;
 }
 
+static unsigned
+hash_pair(const void *data)
+{
+    const smcr_port_pair_t *pair = data;
+
+    return (unsigned)smcr_gid_mix(smcr_gid_mix(pair->port, pair->low), pair->high);
+}
+
+static gboolean
+equal_pairs(const void *one, const void *other)
+{
+    const smcr_port_pair_t *a = one, *b = other;
+
+    return a->port == b->port && memcmp(a->low, b->low, SMCR_GID_LENGTH) == 0 &&
+           memcmp(a->high, b->high, SMCR_GID_LENGTH) == 0;
+}
+
 smcr_rdma_t *
 smcr_rdma_new(wmem_allocator_t *scope)
 {
@@ -49,7 +77,7 @@ smcr_rdma_new(wmem_allocator_t *scope)
 
     rdma->scope = scope;
     rdma->flows = g_hash_table_new(hash_flow, equal_flows);
-    rdma->pairs = smcr_port_pairs_new(scope);
+    rdma->pairs = g_hash_table_new(hash_pair, equal_pairs);
     rdma->cm = smcr_cm_new(scope);
     return rdma;
 }
@@ -58,7 +86,7 @@ void
 smcr_rdma_free(smcr_rdma_t *rdma)
 {
     g_hash_table_destroy(rdma->flows);
-    smcr_port_pairs_free(rdma->pairs);
+    g_hash_table_destroy(rdma->pairs);
     smcr_cm_free(rdma->cm);
 }
 
@@ -117,6 +145,132 @@ smcr_rdma_reverse(const smcr_rdma_flow_t *flow)
     return flow->peer ? flow->peer->traffic : NULL;
 }
 
+/* ---- opposite flows with one port ---- */
+
+/* Linux gives both flows of a connection one port, which it works out from the flow label, or from
+ * the numbers of the two queue pairs (include/rdma/ib_verbs.h, rdma_get_udp_sport()). Other
+ * connections may have the same port. */
+
+/* 0: the lower address sends the flow; 1: the other does. */
+static int
+direction(const smcr_rdma_flow_t *flow)
+{
+    return memcmp(flow->key.source, flow->key.target.gid, SMCR_GID_LENGTH) > 0;
+}
+
+static smcr_port_pair_t *
+pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
+{
+    int from = direction(flow);
+    smcr_port_pair_t sought = {.port = flow->port};
+
+    memcpy(from ? sought.high : sought.low, flow->key.source, SMCR_GID_LENGTH);
+    memcpy(from ? sought.low : sought.high, flow->key.target.gid, SMCR_GID_LENGTH);
+    smcr_port_pair_t *pair = g_hash_table_lookup(rdma->pairs, &sought);
+    if (!pair) {
+        pair = wmem_memdup(rdma->scope, &sought, sizeof sought);
+        g_hash_table_add(rdma->pairs, pair);
+    }
+    return pair;
+}
+
+/* The flows have no more in common than the port. */
+static void
+part(smcr_port_pair_t *pair)
+{
+    for (int i = 0; i < 2; i++) {
+        smcr_rdma_flow_t *flow = pair->flows[i];
+        if (!flow || flow->ground != SMCR_GROUND_PORT)
+            continue;
+        flow->ground = SMCR_GROUND_NONE;
+        flow->peer = NULL;
+    }
+    pair->ambiguous = true;
+}
+
+/* The flow's source queue pair is known by other means, or its port is another one. */
+static void
+leave_pair(smcr_rdma_flow_t *flow)
+{
+    smcr_port_pair_t *pair = flow->pair;
+
+    if (!pair)
+        return;
+    if (pair->flows[direction(flow)] == flow)
+        pair->flows[direction(flow)] = NULL;
+    pair->answers = 0;
+    if (flow->ground == SMCR_GROUND_PORT) {
+        flow->peer->ground = SMCR_GROUND_NONE;
+        flow->peer->peer = NULL;
+        flow->peer = NULL;
+        flow->ground = SMCR_GROUND_NONE;
+    }
+    flow->pair = NULL;
+}
+
+/* The flow has `flow->port`. Returns the opposite flow that shares the port with it alone; NULL:
+ * there is none. Flows that turn out to share it with a third are no pair any more. */
+static smcr_rdma_flow_t *
+join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
+{
+    smcr_port_pair_t *pair = flow->pair;
+    int from = direction(flow);
+
+    if (memcmp(flow->key.source, flow->key.target.gid, SMCR_GID_LENGTH) == 0)
+        return NULL; /* a host talks to itself: the directions look alike */
+    if (!pair || pair->port != flow->port) {
+        leave_pair(flow);
+        pair = flow->pair = pair_of(rdma, flow);
+    }
+    if (pair->flows[from] && pair->flows[from]->key.target.qpn != flow->key.target.qpn)
+        part(pair);
+    if (pair->flows[from] != flow)
+        pair->answers = 0;
+    pair->flows[from] = flow;
+    return pair->ambiguous ? NULL : pair->flows[!from];
+}
+
+/* The port that Linux gives to both flows of a connection that was made without a flow label. */
+static uint16_t
+port_of(uint32_t qpn, uint32_t other)
+{
+    uint64_t mixed = (uint64_t)qpn * other;
+
+    mixed ^= mixed >> 20;
+    mixed ^= mixed >> 40;
+    uint32_t label = mixed & 0xfffff;
+    return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
+}
+
+static bool
+have_port_of_both(const smcr_rdma_flow_t *flow, const smcr_rdma_flow_t *opposite)
+{
+    return port_of(flow->key.target.qpn, opposite->key.target.qpn) == flow->port;
+}
+
+/* A response in `flow`. Returns whether it is proven now that it answers the requests of
+ * `opposite`, whose traffic is there. What an answer before the proof completes is told by no later
+ * one. */
+static bool
+proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_t *packet)
+{
+    smcr_port_pair_t *pair = flow->pair;
+    const smcr_flow_t *requests = &opposite->traffic->flow;
+
+    if (smcr_flow_seen(requests, packet->psn) == NULL &&
+        !smcr_flow_is_within_read(requests, packet->psn)) {
+        pair->answers = 0;
+        return false;
+    }
+    bool is_other = !pair->answers || pair->psn != packet->psn;
+    pair->answers += is_other;
+    pair->psn = packet->psn;
+    bool proven = is_other && (pair->answers >= PROOF || have_port_of_both(flow, opposite));
+    if (!proven)
+        smcr_traffic_skip(opposite->traffic, packet);
+    return proven;
+}
+
 /* ---- source queue pairs ---- */
 
 /* The flow is sent by `qpn`. Its opposite flow is one that its own peer sends. */
@@ -164,7 +318,7 @@ take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
         forget_peer(flow);
     }
     if (flow->ground == SMCR_GROUND_NONE && !flow->mixed) {
-        smcr_port_pairs_leave(flow);
+        leave_pair(flow);
         name_source(rdma, flow, qpn, SMCR_GROUND_DETH);
     }
 }
@@ -223,7 +377,7 @@ take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 
     flow->conn = conn;
     if (sender->qpn_known && flow->ground != SMCR_GROUND_CM) {
-        smcr_port_pairs_leave(flow);
+        leave_pair(flow);
         forget_peer(flow);
         name_source(rdma, flow, sender->qpn, SMCR_GROUND_CM);
     }
@@ -275,15 +429,15 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *
     if (!headers->port || !is_judged(packet))
         return;
     if (flow->port != headers->port)
-        smcr_port_pairs_leave(flow);
+        leave_pair(flow);
     flow->port = headers->port;
     if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
         return;
-    smcr_rdma_flow_t *opposite = smcr_port_pairs_join(rdma->pairs, flow);
+    smcr_rdma_flow_t *opposite = join_pair(rdma, flow);
     if (!opposite || !smcr_ib_is_response(packet->opcode))
         return;
     judge_first(rdma, opposite, true);
-    if (smcr_port_pairs_prove(flow, opposite, packet))
+    if (proves_pair(flow, opposite, packet))
         pair_up(flow, opposite);
 }
 

@@ -45,7 +45,7 @@ void smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn);
 void smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
                     bool from_server);
 
-/* ---- the TCP connection below SMC, and why one went back to TCP (RFC 7609 3.5, 3.6, A.1, C) ---- */
+/* ---- TCP below SMC, and why a connection went back to it (RFC 7609 3.5, 3.6, A.1, C) ---- */
 
 /* What TCP tells of a connection; arrays are client, server. */
 typedef struct {
