@@ -79,8 +79,8 @@ smcr_arrow_say(seq_analysis_item_t *arrow, const char *label, const char *senten
     arrow->comment = g_strdup(sentence);
 }
 
-/* With addresses "of any kind" Wireshark makes an arrow only of a packet that has network addresses.
- * One of RoCEv1 has none: there those that the packet list shows take their place. */
+/* With addresses of any kind Wireshark makes an arrow only of a packet that has network addresses.
+ * One of RoCEv1 has none: those that the packet list shows take their place. */
 static seq_analysis_item_t *
 make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
 {
