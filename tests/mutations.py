@@ -85,7 +85,7 @@ EVERY = [Mutation(*row) for row in (
      "described.port[!sender] = (uint16_t)pinfo->srcport;\n    described.port[sender] = (uint16_t)pinfo->destport;"),
     (STREAMS, "round-of-a-moved-write", "dissectors/state/model/stream.c", "unit/test_stream.c",
      "bool goes_on = forward < room || (forward == next && fits);", "bool goes_on = forward < room || (forward >= next && fits);"),
-    (STREAMS, "wrap-count-is-not-signed", "dissectors/state/model/ring.c", "unit/test_ring.c",
+    (STREAMS, "wrap-count-is-not-signed", "dissectors/state/model/stream.c", "unit/test_ring.c",
      "int16_t wraps = (int16_t)(uint16_t)(to.wrap - from.wrap);", "int32_t wraps = to.wrap - from.wrap;"),
     (STREAMS, "oldest-link-of-a-number", "dissectors/state/model/link.c", "unit/test_link.c",
      "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&\n"

@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "state/model/ring.h"
+#include "state/model/stream.h"
 
 #define MIB UINT32_C(1048576)
 #define GIB UINT64_C(1073741824)

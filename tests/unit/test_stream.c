@@ -124,7 +124,7 @@ play(smcr_stream_t *stream, const step_t *step)
     smcr_cursor_t cursor = {(uint16_t)step->a, step->b};
 
     if (step->what == MOVE) {
-        smcr_stream_move(stream);
+        stream->moved = true;
     } else if (step->what == PROD) {
         g_assert_cmpint(smcr_stream_announce(stream, cursor), ==, step->result);
     } else if (step->what == CONS) {

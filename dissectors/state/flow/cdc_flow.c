@@ -180,7 +180,7 @@ take_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
     if (side->link && side->link != qp->link && has_sent) {
         note_moved(arrival, side->link, validated);
         side->moved_frame = arrival->when.frame;
-        smcr_stream_move(&conn->side[qp->side].in);
+        conn->side[qp->side].in.moved = true;
     }
     side->link = qp->link;
 }
@@ -372,7 +372,7 @@ note_located(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {
     if (reader->in.located > reader->in.announced)
         return;
-    smcr_stream_catch_up(&reader->in);
+    reader->in.begun = reader->in.announced;
     reader->located = smcr_point_at(arrival->qp, arrival->psn);
 }
 

@@ -189,18 +189,6 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
     return true;
 }
 
-static bool
-changes_links(uint8_t type)
-{
-    return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK;
-}
-
-static bool
-changes_rkeys(uint8_t type)
-{
-    return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
-}
-
 /* RKeys must not change while links do, nor the other way round (3.5.5.3). */
 static void
 note_collision(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
@@ -210,8 +198,9 @@ note_collision(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
          at = wmem_list_frame_next(at)) {
         const smcr_rules_request_t *open = wmem_list_frame_data(at);
-        bool collide = (changes_links(topic->type) && changes_rkeys(open->type)) ||
-                       (changes_rkeys(topic->type) && changes_links(open->type));
+        bool collide =
+            (smcr_rules_changes_links(topic->type) && smcr_rules_changes_rkeys(open->type)) ||
+            (smcr_rules_changes_rkeys(topic->type) && smcr_rules_changes_links(open->type));
         bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
         if (!collide || given_up || open->requester == topic->side || !crosses(arrival, open))
             continue;

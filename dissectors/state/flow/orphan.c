@@ -29,9 +29,14 @@ smcr_orphan_start(smcr_state_t *state)
 static smcr_orphan_t *
 new_orphan(const smcr_arrival_t *arrival)
 {
-    smcr_orphan_t *orphan = wmem_new(arrival->state->scope, smcr_orphan_t);
+    smcr_state_t *state = arrival->state;
+    smcr_place_t *place = arrival->record->place;
+    smcr_orphan_t *orphan = wmem_new(state->scope, smcr_orphan_t);
 
-    *orphan = (smcr_orphan_t){*arrival->roce, arrival->psn, arrival->when, arrival->record->place};
+    *orphan = (smcr_orphan_t){*arrival->roce, arrival->psn, arrival->when, place};
+    if (!smcr_place_late(place))
+        smcr_place_make_rare(state, place)->late =
+            smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     return orphan;
 }
 
@@ -92,8 +97,6 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
     record->kind = SMCR_RECORD_WRITE;
     record->place = smcr_state_alloc0(state, sizeof *record->place);
     record->place->length = (uint32_t)roce->payload_length & SMCR_PLACE_LENGTH_MASK;
-    smcr_place_make_rare(state, record->place)->late =
-        smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     wmem_list_append(unknown_qp->packets, new_orphan(arrival));
     return true;
 }
@@ -109,17 +112,12 @@ smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 void
 smcr_orphan_add(const smcr_arrival_t *arrival)
 {
-    smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
-    smcr_place_t *place = arrival->record->place;
 
     if (!qp->orphans)
-        qp->orphans = wmem_list_new(state->scope);
+        qp->orphans = wmem_list_new(arrival->state->scope);
     if (wmem_list_count(qp->orphans) >= ORPHANS_MAX)
         wmem_list_remove_frame(qp->orphans, wmem_list_head(qp->orphans));
-    if (!smcr_place_late(place))
-        smcr_place_make_rare(state, place)->late =
-            smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     wmem_list_append(qp->orphans, new_orphan(arrival));
 }
 

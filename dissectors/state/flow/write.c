@@ -62,16 +62,16 @@ offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
     return rmb->element_size ? from % rmb->element_size : from;
 }
 
-/* The element of the RMB that `entry` names into which the request writes, from 1; 0: none. */
-static unsigned
-element_of(const smcr_rmb_rtoken_t *entry, uint64_t va)
+/* The element of the RMB, which begins at `begin`, that has the byte at `va`, from 1; 0: none. */
+static uint8_t
+element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
 {
-    uint64_t from = va - entry->va;
-    uint32_t size = entry->rmb->element_size;
+    uint64_t from = va - begin;
+    uint32_t size = rmb->element_size;
 
-    if (va < entry->va || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX))
+    if (va < begin || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX))
         return 0;
-    return size ? (unsigned)(from / size + 1) : 1;
+    return size ? (uint8_t)(from / size + 1) : 1;
 }
 
 /*
@@ -152,7 +152,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
     if (writer->cdc_frame && writer->link != qp->link &&
         arrival->record->fate == SMCR_FLOW_FATE_TAKE)
-        smcr_stream_move(stream);
+        stream->moved = true;
     if (reader->located.qp == qp && last <= reader->located.psn) {
         uint64_t between = (reader->located.psn - write->first_psn + 1) * smcr_qp_mtu(qp);
         write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
@@ -182,7 +182,7 @@ static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
-    unsigned index = entry ? element_of(entry, write->va) : 0;
+    unsigned index = entry ? element_of(entry->rmb, entry->va, write->va) : 0;
 
     smcr_rules_rkey(arrival, entry, write->rkey);
     if (!entry || entry->rmb->over || entry->rmb->deleted_frame)
@@ -255,15 +255,15 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
     smcr_record_t *record = arrival->record;
     smcr_place_t *place = record->place;
     const smcr_rmb_t *rmb = write->rmb;
-    uint64_t from = va - write->rmb_va;
     uint32_t size = rmb->element_size;
+    uint8_t index = element_of(rmb, write->rmb_va, va);
 
-    if (va < write->rmb_va || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX)) {
+    if (!index) {
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
         return;
     }
-    place->index = size ? (uint8_t)(from / size + 1) : 1;
-    place->offset = (uint32_t)offset_in_element(rmb, from);
+    place->index = index;
+    place->offset = (uint32_t)offset_in_element(rmb, va - write->rmb_va);
     smcr_rules_eyecatcher(arrival, rmb, place->offset);
     if (size && place->offset + (uint64_t)place->length > size)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
@@ -272,29 +272,18 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
         smcr_rules_element(arrival, rmb, place->index);
 }
 
-/* Offset of the packet in its request, bytes. */
-static uint32_t
-offset_in(const smcr_write_t *write, smcr_psn_t psn)
-{
-    return (uint32_t)(psn - write->first_psn) * write->packet_length;
-}
-
 bool
 smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
     smcr_place_t *place = arrival->record->place;
-    uint32_t within = offset_in(write, arrival->psn);
+    uint32_t within = (uint32_t)(arrival->psn - write->first_psn) * write->packet_length;
 
-    if (!write->rmb) {
-        smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
-        more->late = write->late;
-        more->within = within;
-        return false;
+    if (write->rmb) {
+        place_in_rmb(arrival, write, write->va + within);
+        if (!place->index)
+            return false;
     }
-    place_in_rmb(arrival, write, write->va + within);
-    if (!place->index)
-        return false;
-    if (!write->placed) { /* the next CDC message may tell */
+    if (!write->rmb || !write->placed) { /* the next CDC message may tell */
         smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
         more->late = write->late;
         more->within = within;

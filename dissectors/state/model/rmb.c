@@ -193,15 +193,15 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
     element->conn = conn;
 }
 
-bool
+const smcr_conn_t *
 smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
              const void *data)
 {
     const struct smcr_element *element = rmb->more ? rmb->more->elements : NULL;
 
     if (rmb->only && test(rmb->only, data))
-        return true;
+        return rmb->only;
     while (element && !(element->conn && test(element->conn, data)))
         element = element->next;
-    return element != NULL;
+    return element ? element->conn : NULL;
 }

@@ -77,9 +77,10 @@ const smcr_rmb_rtoken_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t 
 /* The next one that names the same RMB; NULL: there is none. */
 const smcr_rmb_rtoken_t *smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry);
 
-/* Calls `test` with the connections that use the RMB. Returns whether it was true of one. */
-bool smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
-                  const void *data);
+/* The first connection that uses the RMB of which `test` is true; NULL: there is none. */
+const smcr_conn_t *smcr_rmb_any(const smcr_rmb_t *rmb,
+                                bool (*test)(const smcr_conn_t *conn, const void *data),
+                                const void *data);
 
 /* `rmb` has this key and address on the link of `owner` as well. */
 void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,

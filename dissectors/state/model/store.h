@@ -14,6 +14,7 @@
 
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
+#include <wsutil/ws_assert.h>
 
 #include "fabric/fabric.h"
 
@@ -59,10 +60,19 @@ typedef struct smcr_state smcr_state_t;
 
 /* Memory for what is never freed by itself: an entry of `entries`, of `size` bytes. All zeros;
  * lives as long as the capture file. */
-void *smcr_state_alloc0(smcr_state_t *state, size_t size);
+static inline void *
+smcr_state_alloc0(smcr_state_t *state, size_t size)
+{
+    return smcr_slab_new(&state->entries, (size + 7) & ~(size_t)7);
+}
 
 /* Called by whatever changes the state, with the number of the frame that it learns from: asserts
  * that this is the first pass, in which frames come in order. */
-void smcr_state_learns(smcr_state_t *state, uint32_t frame);
+static inline void
+smcr_state_learns(smcr_state_t *state, uint32_t frame)
+{
+    ws_assert(frame >= state->last_frame);
+    state->last_frame = frame;
+}
 
 #endif /* SMCR_STATE_MODEL_STORE_H */

@@ -6,6 +6,36 @@
 
 #include "stream.h"
 
+/* ---- rings ---- */
+
+uint32_t
+smcr_ring_room(const smcr_ring_t *ring)
+{
+    return ring->size > ring->base ? ring->size - ring->base : 0;
+}
+
+int64_t
+smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to)
+{
+    int16_t wraps = (int16_t)(uint16_t)(to.wrap - from.wrap);
+
+    return wraps * (int64_t)smcr_ring_room(ring) + to.count - from.count;
+}
+
+uint64_t
+smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset)
+{
+    uint32_t room = smcr_ring_room(ring);
+
+    if (room == 0 || offset < ring->base)
+        return position;
+    uint32_t here = (uint32_t)(position % room);
+    uint32_t there = (offset - ring->base) % room;
+    return position + (there >= here ? there - here : room - here + there);
+}
+
+/* ---- streams ---- */
+
 void
 smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
 {
@@ -44,12 +74,6 @@ earliest(const smcr_stream_t *stream, uint64_t unseen)
     uint64_t done = MAX(MAX(consumed, stream->written), stream->located);
 
     return stream->moved ? done : MAX(done, stream->announced);
-}
-
-void
-smcr_stream_move(smcr_stream_t *stream)
-{
-    stream->moved = true;
 }
 
 /* After a failover: the request goes on at `*position`, or it is one of those that come again, a
@@ -95,12 +119,6 @@ uint64_t
 smcr_stream_reach(const smcr_stream_t *stream)
 {
     return MAX(MAX(stream->written, stream->located), stream->announced);
-}
-
-void
-smcr_stream_catch_up(smcr_stream_t *stream)
-{
-    stream->begun = stream->announced;
 }
 
 bool
@@ -152,28 +170,29 @@ smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons)
     return smcr_ring_room(&stream->ring) || cons.wrap == stream->cons.wrap;
 }
 
+/* The cursor, which stands for the position, goes on to `next`. */
+static int64_t
+advance(const smcr_ring_t *ring, smcr_cursor_t *cursor, uint64_t *position, smcr_cursor_t next)
+{
+    int64_t step = smcr_ring_distance(ring, *cursor, next);
+
+    if (step >= 0) {
+        *position += (uint64_t)step;
+        *cursor = next;
+    }
+    return step;
+}
+
 int64_t
 smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod)
 {
-    int64_t step = smcr_ring_distance(&stream->ring, stream->prod, prod);
-
-    if (step < 0)
-        return step;
-    stream->announced += (uint64_t)step;
-    stream->prod = prod;
-    return step;
+    return advance(&stream->ring, &stream->prod, &stream->announced, prod);
 }
 
 int64_t
 smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons)
 {
-    int64_t step = smcr_ring_distance(&stream->ring, stream->cons, cons);
-
-    if (step < 0)
-        return step;
-    stream->consumed += (uint64_t)step;
-    stream->cons = cons;
-    return step;
+    return advance(&stream->ring, &stream->cons, &stream->consumed, cons);
 }
 
 uint64_t

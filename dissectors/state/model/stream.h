@@ -1,6 +1,6 @@
 /* stream.h
  * The byte stream of one direction of a connection, as RDMA WRITEs and CDC messages build it
- * (RFC 7609 4.4 to 4.6).
+ * (RFC 7609 4.4 to 4.6), and the RMB element that it goes round in (A.4; net/smc/smc_cdc.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,25 @@
 #include <wsutil/wmem/wmem.h>
 
 #include "link.h"
-#include "ring.h"
+
+/* ---- an RMB element as a ring: offsets and cursors to positions, which never wrap ---- */
+
+typedef struct {
+    uint32_t size; /* bytes of the element; 0: not known */
+    uint32_t base; /* offset of its first byte of data: 0, or 4 behind an eyecatcher */
+} smcr_ring_t;
+
+/* Bytes that the ring holds; 0 when its size is not known. */
+uint32_t smcr_ring_room(const smcr_ring_t *ring);
+
+/* How far `to` is ahead of `from`, in bytes; negative when it is behind. Wrap counts that differ
+ * by more than half their range count as behind. */
+int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
+
+/* The first position that is not before `position` and lies at `offset` of the element. */
+uint64_t smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
+
+/* ---- streams ---- */
 
 typedef struct smcr_place smcr_place_t;
 typedef struct smcr_stream_announcement smcr_stream_announcement_t;
@@ -53,7 +71,8 @@ typedef struct {
     smcr_cursor_t prod;  /* the cursors that `announced` and `consumed` stand for */
     smcr_cursor_t cons;
     bool known;          /* the positions mean something */
-    bool moved;          /* to another link, and nothing new has been written since */
+    bool moved;          /* to another link, and nothing new has been written since: what was not
+                            acknowledged on the old one may come again */
     bool filled;         /* the window was full after the writer's last announcement */
     bool filled_small;   /* with a few bytes only, which were all that had been free */
     /* who waits for whom (window.h) */
@@ -85,9 +104,6 @@ void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t leng
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 bool smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons);
 
-/* The stream goes on on another link: what was not acknowledged on the old one may come again. */
-void smcr_stream_move(smcr_stream_t *stream);
-
 /* Where in the element a request writes. */
 typedef struct {
     uint32_t offset, length; /* bytes */
@@ -108,9 +124,6 @@ bool smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent,
 
 /* Up to where it has been written, as WRITEs and the producer cursor tell. */
 uint64_t smcr_stream_reach(const smcr_stream_t *stream);
-
-/* Everything up to what is announced has been sent. */
-void smcr_stream_catch_up(smcr_stream_t *stream);
 
 /* The same of a request that was sent before the one that was located last, which lies at or before
  * that. `between` is at least what was sent from this one up to that. */

@@ -13,10 +13,6 @@
 
 /* ---- what comes when on TCP (RFC 7609 1, 3.2, C.1 to C.6) ---- */
 
-/* The first byte of a direction of the connection, `role` 0: the client's, has the number `first`:
- * the capture has its SYN. */
-void smcr_rules_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
-
 /* A CLC message arrives; its direction is known, and nothing has been learned of it. Returns false
  * when only the other side sends it: it means nothing. */
 bool smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc);

@@ -19,16 +19,6 @@
 
 /* ---- how far TCP has come ---- */
 
-void
-smcr_rules_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
-{
-    if (conn->clc_types) /* of an earlier handshake, seen again */
-        return;
-    conn->knows_client = true;
-    conn->clc_next[role] = first;
-    conn->clc_whole |= (uint8_t)(1U << role);
-}
-
 static unsigned
 sender_of(const smcr_arrival_t *arrival)
 {

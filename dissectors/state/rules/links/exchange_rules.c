@@ -19,8 +19,14 @@
 
 /* ---- exchanges that change the link group ---- */
 
-static bool
-is_of_rkeys(uint8_t type)
+bool
+smcr_rules_changes_links(uint8_t type)
+{
+    return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK;
+}
+
+bool
+smcr_rules_changes_rkeys(uint8_t type)
 {
     return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
 }
@@ -30,9 +36,8 @@ is_of_rkeys(uint8_t type)
 static bool
 changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
 {
-    bool of_links = type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK;
-
-    return is_of_rkeys(type) || (of_links && side == lgr->server);
+    return smcr_rules_changes_rkeys(type) ||
+           (smcr_rules_changes_links(type) && side == lgr->server);
 }
 
 /* Whether the sender has known of the exchange, which is not over. */
@@ -54,7 +59,7 @@ may_run_beside(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open
 {
     bool own = open->requester == topic->side;
 
-    return (is_of_rkeys(topic->type) && is_of_rkeys(open->type) &&
+    return (smcr_rules_changes_rkeys(topic->type) && smcr_rules_changes_rkeys(open->type) &&
             (!own || topic->type != open->type)) ||
            (own && topic->type == open->type && topic->key == open->key);
 }
@@ -188,8 +193,8 @@ static bool
 needs_no_request(const smcr_rules_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    bool of_links = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_DELETE_LINK ||
-                    topic->type == SMCR_LLC_REQ_ADD_LINK;
+    bool of_links =
+        smcr_rules_changes_links(topic->type) || topic->type == SMCR_LLC_REQ_ADD_LINK;
 
     return lgr->ended_frame || topic->all_links || (of_links && topic->side == lgr->server);
 }

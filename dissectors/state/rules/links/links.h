@@ -47,6 +47,10 @@ struct smcr_rules_request {
     bool orderly;      /* DELETE LINK: there is no hurry */
 };
 
+/* Whether messages of the type, of version 1, change links of the group, or keys of RMBs. */
+bool smcr_rules_changes_links(uint8_t type);
+bool smcr_rules_changes_rkeys(uint8_t type);
+
 /* A request arrives; those before it are known. */
 void smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic);
 

@@ -15,31 +15,19 @@
 
 /* ---- RMBs in use ---- */
 
-typedef struct {
-    int owner; /* side */
-    const smcr_conn_t **found;
-} user_search_t;
-
-/* Whether the connection is open, as its RMB's owner has shown by a CDC message. */
+/* Whether the connection is open, as the owner of the RMB has shown by a CDC message. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
-    const user_search_t *search = data;
-    bool open = conn->side[search->owner].cdc_frame && smcr_doubt_conn_is_open(conn, search->owner);
+    const smcr_rmb_t *rmb = data;
 
-    if (open)
-        *search->found = conn;
-    return open;
+    return conn->side[rmb->side].cdc_frame && smcr_doubt_conn_is_open(conn, rmb->side);
 }
 
 const smcr_conn_t *
 smcr_rules_rmb_user(const smcr_rmb_t *rmb)
 {
-    const smcr_conn_t *found = NULL;
-
-    if (smcr_rmb_is_alive(rmb))
-        smcr_rmb_any(rmb, is_open, &(user_search_t){rmb->side, &found});
-    return found;
+    return smcr_rmb_is_alive(rmb) ? smcr_rmb_any(rmb, is_open, rmb) : NULL;
 }
 
 /* That a connection used an RMB when a message came. */
