@@ -216,8 +216,7 @@ tell(const smcr_arrival_t *arrival)
 
     sent_message->sent = arrival->when.time;
     if (arrival->roce)
-        smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                         &sent_message->acked);
+        smcr_arrival_track(arrival, sent_message);
     return sent_message;
 }
 

@@ -13,18 +13,6 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-
-static smcr_ib_qp_key_t
-key_from(const smcr_clc_accept_t *accept)
-{
-    smcr_ib_qp_key_t key;
-
-    memset(&key, 0, sizeof key); /* it is compared as a whole nowhere, but copied */
-    memcpy(key.gid, accept->gid, SMCR_GID_LENGTH);
-    key.qpn = accept->qpn;
-    return key;
-}
-
 /* A link group with one link; the queue pair of `side` is known. */
 static smcr_qp_t *
 new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
@@ -124,7 +112,7 @@ learn_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 static smcr_qp_t *
 server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    smcr_ib_qp_key_t key = key_from(&clc->u.accept);
+    smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
     smcr_qp_t *qp = qp_of_role(arrival->state, &key, true);
 
     if (conn->first_contact || !qp)
@@ -167,7 +155,7 @@ static smcr_qp_t *
 client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 {
     smcr_state_t *state = arrival->state;
-    smcr_ib_qp_key_t key = key_from(&clc->u.accept);
+    smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
     smcr_qp_t *qp = qp_of_role(state, &key, false);
 
     if (!qp || (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT))
@@ -180,7 +168,7 @@ client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 static smcr_qp_t *
 client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    smcr_ib_qp_key_t from = key_from(&clc->u.accept), *key = &from;
+    smcr_ib_qp_key_t from = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn), *key = &from;
     smcr_state_t *state = arrival->state;
 
     if (!conn->accept_frame) {
@@ -241,7 +229,8 @@ static void
 take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     smcr_rules_declined_late(arrival, conn);
-    smcr_rules_declined(arrival, conn);
+    if (conn->first_contact && conn->lgr && !conn->lgr->declined)
+        conn->lgr->declined = arrival->when.time;
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);

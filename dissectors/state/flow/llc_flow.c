@@ -178,11 +178,10 @@ static void
 take_confirm_link(const llc_context_t *context)
 {
     const smcr_llc_confirm_link_t *confirm = &context->llc->u.confirm_link;
-    smcr_ib_qp_key_t key = {.qpn = confirm->qpn};
+    smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
     smcr_qp_t *from = context->from;
-
-    memcpy(key.gid, confirm->gid, SMCR_GID_LENGTH);
     bool same_device = !from->gid_known || memcmp(key.gid, from->key.gid, SMCR_GID_LENGTH) == 0;
+
     if (!from->known && same_device)
         smcr_qp_set(context->arrival->state, context->link, from->side, &key, SMCR_GROUND_LLC);
     else if (!same_device || key.qpn != from->key.qpn)
@@ -241,8 +240,7 @@ announce_link(const llc_context_t *context, const smcr_llc_add_link_t *add)
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
     const smcr_qp_t *qp = announced ? &link->qp[context->from->side] : NULL;
 
-    if (qp && qp->known &&
-        (qp->key.qpn != add->qpn || memcmp(qp->key.gid, add->gid, SMCR_GID_LENGTH) != 0)) {
+    if (qp && qp->known && !smcr_qp_has_key(qp, add->gid, add->qpn)) {
         /* came to nothing, and is tried again */
         link->state = SMCR_LINK_REJECTED;
         announced = false;
@@ -259,9 +257,8 @@ static void
 take_new_qp(const llc_context_t *context, smcr_link_t *link, const smcr_llc_add_link_t *add)
 {
     smcr_qp_t *qp = &link->qp[context->from->side];
-    smcr_ib_qp_key_t key = {.qpn = add->qpn};
+    smcr_ib_qp_key_t key = smcr_qp_key(add->gid, add->qpn);
 
-    memcpy(key.gid, add->gid, SMCR_GID_LENGTH);
     if (smcr_qp_find(context->arrival->state, &key) != context->from) /* it lives: it has sent
                                                                          this */
         smcr_qp_set(context->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
@@ -312,12 +309,8 @@ take_add_link_cont(const llc_context_t *context)
 static void
 let_go(const llc_context_t *context, smcr_link_t *link)
 {
-    const smcr_arrival_t *arrival = context->arrival;
-
-    if (context->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        return;
-    link->gone = (smcr_link_sent_message_t){arrival->when.time, NULL};
-    smcr_unacked_add(&context->to->unacked, arrival->state->scope, arrival->psn, &link->gone.acked);
+    if (context->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
+        smcr_arrival_track(context->arrival, &link->gone);
 }
 
 static void
@@ -582,5 +575,7 @@ smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool 
         .requested = requested,
     };
 
+    smcr_rules_llc(arrival, llc);
     rule_of(llc->type)->take(&context);
+    smcr_rules_link_learned(arrival, llc);
 }

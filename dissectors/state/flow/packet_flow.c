@@ -24,15 +24,6 @@
 /* ---- what a packet brings: applied, or deferred ---- */
 
 static void
-take_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
-{
-    smcr_rules_link(arrival, llc);
-    smcr_rules_llc(arrival, llc);
-    smcr_state_llc_apply(arrival, llc, requested);
-    smcr_rules_link_learned(arrival, llc);
-}
-
-static void
 apply(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
 {
     smcr_stream_t *stream;
@@ -40,7 +31,7 @@ apply(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
     if (content->cdc)
         smcr_state_cdc_apply(arrival, content->conn, content->cdc);
     else if (content->llc)
-        take_llc(arrival, content->llc, content->requested);
+        smcr_state_llc_apply(arrival, content->llc, content->requested);
     else if ((stream = smcr_conn_stream(content->conn, arrival->qp->side, content->place->offset)))
         smcr_write_apply(arrival, stream, content->place);
 }
@@ -131,9 +122,6 @@ take_write(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_RECORD_WRITE;
     smcr_rules_use(arrival);
-    smcr_rules_waits(arrival);
-    smcr_rules_data(arrival);
-    smcr_rules_out_of_sync(arrival);
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
@@ -399,8 +387,6 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         return;
     }
     smcr_rules_use(arrival);
-    smcr_rules_waits(arrival);
-    smcr_rules_out_of_sync(arrival);
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
     take_in(arrival, &(smcr_deferred_content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
@@ -474,10 +460,9 @@ void
 smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
-    smcr_ib_qp_key_t sender = {.qpn = sender_qpn};
-
-    memcpy(sender.gid, roce->source, SMCR_GID_LENGTH);
+    smcr_ib_qp_key_t sender = smcr_qp_key(roce->source, sender_qpn);
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &sender);
+
     if (qp && !smcr_qp_peer(qp)->known && !smcr_qp_find(arrival->state, &roce->target))
         smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->target, SMCR_GROUND_LLC);
     else

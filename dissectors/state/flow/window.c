@@ -125,9 +125,8 @@ note_probe(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         return;
     if (!probe)
         probe = stream->probe = smcr_state_alloc0(arrival->state, sizeof *probe);
-    *probe = (smcr_stream_probe_t){stream->announced, {arrival->when.time, NULL}};
-    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                     &probe->sent_message.acked);
+    probe->end = stream->announced;
+    smcr_arrival_track(arrival, &probe->sent_message);
 }
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. */

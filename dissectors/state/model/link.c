@@ -17,6 +17,21 @@
 
 /* ---- queue pairs ---- */
 
+smcr_ib_qp_key_t
+smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+{
+    smcr_ib_qp_key_t key = {.qpn = qpn};
+
+    memcpy(key.gid, gid, SMCR_GID_LENGTH);
+    return key;
+}
+
+bool
+smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+{
+    return qp->key.qpn == qpn && memcmp(qp->key.gid, gid, SMCR_GID_LENGTH) == 0;
+}
+
 static unsigned
 hash_qp(const void *data)
 {

@@ -231,6 +231,9 @@ uint64_t smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_
 /* Whether no request has been absent from the flow since the point. */
 bool smcr_point_holds(const smcr_point_t *point);
 
+smcr_ib_qp_key_t smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn);
+bool smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn);
+
 /* A map with smcr_ib_qp_key_t as keys. */
 wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 

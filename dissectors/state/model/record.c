@@ -332,6 +332,13 @@ smcr_record_cdc_free(const smcr_record_cdc_t *view)
 
 /* ---- making one ---- */
 
+void
+smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message)
+{
+    *message = (smcr_link_sent_message_t){arrival->when.time, NULL};
+    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &message->acked);
+}
+
 enum {
 #define SMCR_EVENT(...) +1
     EVENT_KINDS = 1

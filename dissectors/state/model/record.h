@@ -234,7 +234,6 @@ uint64_t smcr_exchange_time(const smcr_exchange_t *exchange);
 /* Adds what is known of the link now; `sender` is a side of it. */
 void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);
 
-
 #define SMCR_RECORD_OUTERMOST UINT16_MAX
 
 /* The record that was kept, or the first one of the frame. Returns false when there is none;
@@ -286,6 +285,9 @@ typedef struct {
     uint16_t vlan;           /* 0: none, or not known */
     smcr_record_t *record;   /* gets what is found out about the packet */
 } smcr_arrival_t;
+
+/* A message is sent with what arrives: says so, and will say when it is acknowledged. */
+void smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message);
 
 /* Keeps the record, once the first pass has learned all of the packet. `layer` tells the packets of
  * one frame apart. */

@@ -230,13 +230,12 @@ smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 {
     uint64_t deadline = arrival->when.time + SMCR_TIME_SECOND;
     smcr_doubt_proof_t claim = smcr_doubt_not_by(answer, deadline);
-    smcr_doubt_t doubt;
 
     claim.deadline = deadline;
-    if (smcr_doubt_answer(arrival, conn, arrival->qp->side, claim, &doubt))
-        smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED, doubt,
-                    "For a second the reader does not tell that it has the urgent data; Linux "
-                    "waits until its program has read them (smc_rx_update_consumer())");
+    smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
+                smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
+                "For a second the reader does not tell that it has the urgent data; Linux waits "
+                "until its program has read them (smc_rx_update_consumer())");
 }
 
 /* ---- whose message ---- */

@@ -255,14 +255,13 @@ smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const sm
     return claim_flows(arrival, doubt_links(arrival, lgr, added), lgr, 3, added, claim);
 }
 
-bool
+smcr_doubt_t
 smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
-                  smcr_doubt_proof_t claim, smcr_doubt_t *doubt)
+                  smcr_doubt_proof_t claim)
 {
-    *doubt = smcr_doubt_conn(arrival, conn);
-    if (!doubt->kind)
-        *doubt = smcr_doubt_later(arrival, conn->lgr, sender, claim);
-    return !doubt->kind;
+    if (smcr_doubt_conn(arrival, conn).kind)
+        return (smcr_doubt_t){SMCR_DOUBT_UNSEEN, NULL};
+    return smcr_doubt_later(arrival, conn->lgr, sender, claim);
 }
 
 /* The claim asks the flow to one queue pair. */

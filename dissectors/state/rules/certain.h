@@ -134,8 +134,8 @@ smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *lin
 
 /* An answer of `sender`, a side, that is due at the deadline of the claim: conn, and later. Where
  * something is absent, that may be the answer: then nothing is to be said. */
-bool smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
-                       smcr_doubt_proof_t claim, smcr_doubt_t *doubt);
+smcr_doubt_t smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
+                               smcr_doubt_proof_t claim);
 
 /* later, on the flow of the point: nothing is absent behind the point, nor right before the next
  * request of that flow. */

@@ -69,9 +69,8 @@ void
 smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
 {
     smcr_lgr_t *lgr = only_group_with(arrival->state, accept->peer_id);
-    smcr_ib_qp_key_t key = {.qpn = accept->qpn};
+    smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
 
-    memcpy(key.gid, accept->gid, SMCR_GID_LENGTH);
     if (lgr)
         smcr_breach(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
                     doubt_qp(arrival, lgr, lgr->server, &key),
@@ -310,8 +309,7 @@ check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
 static void
 check_mac(const smcr_arrival_t *arrival, smcr_qp_t *qp, const smcr_clc_accept_t *accept)
 {
-    bool same = accept->qpn == qp->key.qpn &&
-                memcmp(accept->gid, qp->key.gid, SMCR_GID_LENGTH) == 0;
+    bool same = smcr_qp_has_key(qp, accept->gid, accept->qpn);
 
     if (same && qp->has_mac && qp->link->lgr->from_start &&
         memcmp(accept->mac, qp->mac, SMCR_WIRE_MAC_LENGTH) != 0)

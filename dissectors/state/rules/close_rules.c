@@ -67,11 +67,9 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND,
     };
 
-    smcr_doubt_t doubt;
-
-    if (!smcr_conn_side_has_ended(&conn->side[arrival->qp->side]) &&
-        smcr_doubt_answer(arrival, conn, arrival->qp->side, claim, &doubt))
-        smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED, doubt,
+    if (!smcr_conn_side_has_ended(&conn->side[arrival->qp->side]))
+        smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
+                    smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
                     "The other side does not answer the abort; Linux waits until its program "
                     "closes (smc_close_active())");
 }

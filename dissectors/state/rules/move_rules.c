@@ -83,12 +83,10 @@ keep(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, uint16_t seq)
     *sender->move = (smcr_conn_move_t){
         .from = sender->link != link ? sender->link : NULL,
         .at = smcr_point_at(arrival->qp, arrival->psn),
-        .sent_message = {arrival->when.time, NULL},
         .frame = arrival->when.frame,
         .seq = seq,
     };
-    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                     &sender->move->sent_message.acked);
+    smcr_arrival_track(arrival, &sender->move->sent_message);
 }
 
 /* ---- all messages ---- */

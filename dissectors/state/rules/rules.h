@@ -24,7 +24,7 @@ void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
  * were sent and acknowledged. */
 void smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
-/* An RDMA WRITE or CDC message arrives on a link. */
+/* An RDMA WRITE or CDC message arrives on a link. Asked by smcr_rules_use(). */
 void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);
 
 /* ---- what CLC messages may say (RFC 7609 3.5.2, A.2, C.4) ---- */

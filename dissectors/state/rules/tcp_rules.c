@@ -189,11 +189,8 @@ smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
                                                           : response ? SMCR_LGR_SET_UP_ANSWERED
                                                                      : SMCR_LGR_SET_UP_OFFERED];
 
-    if (!lgr->from_start || (!confirms && !offers) || sent_message->sent)
-        return;
-    sent_message->sent = arrival->when.time;
-    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                     &sent_message->acked);
+    if (lgr->from_start && (confirms || offers) && !sent_message->sent)
+        smcr_arrival_track(arrival, sent_message);
 }
 
 /* Whether the message was certainly sent before the Decline. */

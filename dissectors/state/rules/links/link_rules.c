@@ -93,8 +93,7 @@ is_as_announced(const confirm_t *confirm)
     const smcr_llc_confirm_link_t *says = confirm->says;
 
     return has_own_mac(confirm) &&
-           (!from->known || (from->key.qpn == says->qpn &&
-                             memcmp(from->key.gid, says->gid, SMCR_GID_LENGTH) == 0)) &&
+           (!from->known || smcr_qp_has_key(from, says->gid, says->qpn)) &&
            (!confirm->link->has_number || confirm->link->number == says->link);
 }
 
@@ -251,8 +250,7 @@ check_new_qp(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *add)
 {
     const smcr_qp_t *from = smcr_qp_peer(arrival->qp);
 
-    if (from->known && from->key.qpn == add->qpn &&
-        memcmp(from->key.gid, add->gid, SMCR_GID_LENGTH) == 0)
+    if (from->known && smcr_qp_has_key(from, add->gid, add->qpn))
         smcr_breach(arrival, SMCR_EVENT_QPN_IN_USE, smcr_doubt_message(arrival),
                     "The queue pair 0x%06x has sent this message", add->qpn);
 }
@@ -304,6 +302,51 @@ check_add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         check_number(arrival, add->link);
 }
 
+/* Whether the capture may lack that a link was deleted; a link without packets says nothing. */
+static smcr_doubt_t
+doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    smcr_doubt_t doubt = lgr->oldest_known ? (smcr_doubt_t){SMCR_DOUBT_START, NULL}
+                                            : smcr_doubt_message(arrival);
+
+    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
+        if (link->packet_count)
+            doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
+    return doubt;
+}
+
+/* A host that has lost a link may have failed to tell it: the other link still lives if it carries
+ * this exchange, or if the server goes on to use it. */
+static smcr_doubt_t
+doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
+{
+    const smcr_lgr_t *lgr = other->lgr;
+    smcr_doubt_t doubt = doubt_deleted(arrival, lgr);
+
+    return other == arrival->qp->link || lgr->server == SMCR_LGR_SIDE_UNKNOWN
+               ? doubt
+               : smcr_doubt_or(doubt, smcr_doubt_later_on(arrival, other, lgr->server,
+                                                          (smcr_doubt_proof_t){0}));
+}
+
+/* No two links of a group join the same two devices. (R-2.2.1-1) */
+static void
+check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
+{
+    smcr_doubt_t doubt;
+
+    for (smcr_link_t *other = link->lgr->all_links; other; other = smcr_link_older(other)) {
+        if (other == link || other->state != SMCR_LINK_ACTIVE ||
+            !smcr_link_shares_device(link, other, 0) || !smcr_link_shares_device(link, other, 1))
+            continue;
+        doubt = doubt_alive(arrival, other);
+        smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt,
+                    "Link %u joins the same two devices as link %u", link->number, other->number);
+        if (!doubt.kind)
+            link->faults |= SMCR_LINK_IS_PARALLEL;
+    }
+}
+
 /* Whether the link is no longer merely accepted, or is on its way out. */
 static bool
 is_settled(const smcr_doubt_proof_t *claim)
@@ -338,11 +381,8 @@ note_rejection(const smcr_arrival_t *arrival, uint8_t number)
 
     while (link && (link->state != SMCR_LINK_REJECTED || link->number != number))
         link = smcr_link_older(link);
-    if (!link || link->gone.sent)
-        return;
-    link->gone = (smcr_link_sent_message_t){arrival->when.time, NULL};
-    smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
-                     &link->gone.acked);
+    if (link && !link->gone.sent)
+        smcr_arrival_track(arrival, &link->gone);
 }
 
 static void
@@ -360,7 +400,7 @@ add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         return;
     smcr_qp_set_mac(&link->qp[!arrival->qp->side], add->mac);
     if (response)
-        smcr_rules_added(arrival, link);
+        check_devices(arrival, link);
     if (response && arrival->record->answers)
         await_confirmation(arrival, link);
 }

@@ -15,9 +15,6 @@
 /* An LLC message arrives, before anything is learned of it. */
 void smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
-/* An ADD LINK response has made the link. */
-void smcr_rules_added(const smcr_arrival_t *arrival, smcr_link_t *link);
-
 /* ---- LLC requests and their responses (RFC 7609 3.3, 3.5.4, 3.5.5, C.7) ---- */
 
 /* What a message is about; the rest of the exchange is filled in from it. */
@@ -77,7 +74,8 @@ void smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t 
 void smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
                          const smcr_rules_request_t *request, const bool *came);
 
-/* An RDMA WRITE or a CDC message arrives; its sender may wait for a response. */
+/* An RDMA WRITE or a CDC message arrives; its sender may wait for a response. Asked by
+ * smcr_rules_use(). */
 void smcr_rules_waits(const smcr_arrival_t *arrival);
 
 /* A Decline of the connection arrives. */
@@ -85,8 +83,11 @@ void smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *
 
 /* ---- CONFIRM LINK and ADD LINK (RFC 7609 2.2, 3.5.1.5, 3.5.1.6, A.3.1, A.3.2) ---- */
 
-/* An LLC message arrives, before anything is learned of it; and when all has been. */
+/* An LLC message arrives, before anything is learned of it: asked by smcr_rules_llc(), as are the
+ * functions below that take one. */
 void smcr_rules_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+
+/* All has been learned of an LLC message. */
 void smcr_rules_link_learned(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
 /* A CLC message that names the queue pair arrives, or CONFIRM LINK from it. */
@@ -119,15 +120,9 @@ void smcr_rules_deleted(const smcr_arrival_t *arrival);
 /* An LLC message but CONFIRM LINK arrives on a link that must be there. */
 void smcr_rules_llc_use(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
-/* An RDMA WRITE with data of a connection arrives on a link that must be there. */
-void smcr_rules_data(const smcr_arrival_t *arrival);
-
 /* A link was offered, accepted, confirmed, rejected or deleted, as far as the LLC message tells:
  * all of it has been learned. */
 void smcr_rules_second(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
-
-/* A Decline arrives. */
-void smcr_rules_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* ---- RMBs that a side may announce, and those in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
 

@@ -14,40 +14,31 @@
 
 /* ---- who may send it ---- */
 
-/* Only the client asks for links by REQUEST ADD LINK. (R-V2LLC-11) */
+/* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair, or
+ * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3, R-V2LLC-11) */
 static void
-check_asker(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+check_sender(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+    bool by_client = lgr->server == arrival->qp->side;
+    const char *wrong = NULL;
 
-    if (type == SMCR_LLC_REQ_ADD_LINK && !(llc->flags & SMCR_LLC_FLAG_RESPONSE) &&
-        lgr->from_start && lgr->server != arrival->qp->side)
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
-                    "Only the client asks for a link");
-}
-
-/* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair.
- * (R-3.5.1.5-1, R-A.3.2-3) */
-static void
-check_client(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
-{
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-    bool offers = type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn != 0;
-
-    if (llc->flags & SMCR_LLC_FLAG_RESPONSE || !lgr->from_start ||
-        lgr->server != arrival->qp->side || (type != SMCR_LLC_CONFIRM_LINK && !offers))
-        return;
-    smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s",
-                offers ? "Only the server may offer a link"
-                       : "Only the server begins CONFIRM LINK");
+    if (by_client && type == SMCR_LLC_CONFIRM_LINK)
+        wrong = "Only the server begins CONFIRM LINK";
+    else if (by_client && type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn != 0)
+        wrong = "Only the server may offer a link";
+    else if (!by_client && type == SMCR_LLC_REQ_ADD_LINK)
+        wrong = "Only the client asks for a link";
+    if (wrong && !(llc->flags & SMCR_LLC_FLAG_RESPONSE) && lgr->from_start)
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s",
+                    wrong);
 }
 
 /* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
  * that there is no such link. (R-3.5.5.1.4-3) */
 static void
-check_server(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+check_deleter(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -56,53 +47,6 @@ check_server(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
         smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
                     "Only the client responds to DELETE LINK");
-}
-
-/* ---- links ---- */
-
-/* Whether the capture may lack that a link was deleted; a link without packets says nothing. */
-static smcr_doubt_t
-doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
-{
-    smcr_doubt_t doubt = lgr->oldest_known ? (smcr_doubt_t){SMCR_DOUBT_START, NULL}
-                                            : smcr_doubt_message(arrival);
-
-    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
-        if (link->packet_count)
-            doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
-    return doubt;
-}
-
-/* A host that has lost a link may have failed to tell it: the other link still lives if it carries
- * this exchange, or if the server goes on to use it. */
-static smcr_doubt_t
-doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
-{
-    const smcr_lgr_t *lgr = other->lgr;
-    smcr_doubt_t doubt = doubt_deleted(arrival, lgr);
-
-    return other == arrival->qp->link || lgr->server == SMCR_LGR_SIDE_UNKNOWN
-               ? doubt
-               : smcr_doubt_or(doubt, smcr_doubt_later_on(arrival, other, lgr->server,
-                                                          (smcr_doubt_proof_t){0}));
-}
-
-/* No two links of a group join the same two devices. (R-2.2.1-1) */
-void
-smcr_rules_added(const smcr_arrival_t *arrival, smcr_link_t *link)
-{
-    smcr_doubt_t doubt;
-
-    for (smcr_link_t *other = link->lgr->all_links; other; other = smcr_link_older(other)) {
-        if (other == link || other->state != SMCR_LINK_ACTIVE ||
-            !smcr_link_shares_device(link, other, 0) || !smcr_link_shares_device(link, other, 1))
-            continue;
-        doubt = doubt_alive(arrival, other);
-        smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt,
-                    "Link %u joins the same two devices as link %u", link->number, other->number);
-        if (!doubt.kind)
-            link->faults |= SMCR_LINK_IS_PARALLEL;
-    }
 }
 
 /* ---- keys ---- */
@@ -184,12 +128,12 @@ smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
     bool request = !(llc->flags & SMCR_LLC_FLAG_RESPONSE);
 
-    check_client(arrival, llc);
-    check_asker(arrival, llc);
+    smcr_rules_link(arrival, llc);
+    check_sender(arrival, llc);
     smcr_rules_llc_terms(arrival, llc);
     smcr_rules_set_up(arrival, llc);
     if (type == SMCR_LLC_DELETE_LINK) {
-        check_server(arrival, llc);
+        check_deleter(arrival, llc);
         smcr_rules_delete_link(arrival, llc);
     } else if (request) {
         smcr_rules_deleted(arrival);

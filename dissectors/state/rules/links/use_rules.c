@@ -69,13 +69,6 @@ check_declined(const smcr_arrival_t *arrival)
                     lgr->conns->decline_frame);
 }
 
-void
-smcr_rules_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    if (conn->first_contact && conn->lgr && !conn->lgr->declined)
-        conn->lgr->declined = arrival->when.time;
-}
-
 /* ---- links that are not ready yet ---- */
 
 /* A link carries nothing but CONFIRM LINK before the client's response. What the client sends, it
@@ -94,19 +87,6 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
                 arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
                                             : smcr_doubt_before(arrival),
                 "%s before the response to CONFIRM LINK", what);
-}
-
-void
-smcr_rules_use(const smcr_arrival_t *arrival)
-{
-    const smcr_link_t *link = arrival->qp->link;
-
-    if (link->state == SMCR_LINK_ACTIVE && !link->lgr->declined)
-        return;
-    smcr_rules_deleted(arrival);
-    check_rejected(arrival);
-    check_declined(arrival);
-    check_confirmed(arrival, "The link carries data");
 }
 
 void
@@ -179,8 +159,8 @@ check_settled(const smcr_arrival_t *arrival)
                     "Data flow before link %u is set up, or has failed", second->number);
 }
 
-void
-smcr_rules_data(const smcr_arrival_t *arrival)
+static void
+check_data(const smcr_arrival_t *arrival)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -193,6 +173,23 @@ smcr_rules_data(const smcr_arrival_t *arrival)
         check_offered(arrival);
     else if (!lgr->second_over)
         check_settled(arrival);
+}
+
+void
+smcr_rules_use(const smcr_arrival_t *arrival)
+{
+    const smcr_link_t *link = arrival->qp->link;
+
+    if (link->state != SMCR_LINK_ACTIVE || link->lgr->declined) {
+        smcr_rules_deleted(arrival);
+        check_rejected(arrival);
+        check_declined(arrival);
+        check_confirmed(arrival, "The link carries data");
+    }
+    smcr_rules_waits(arrival);
+    if (smcr_ib_is_write(arrival->roce->opcode))
+        check_data(arrival);
+    smcr_rules_out_of_sync(arrival);
 }
 
 static bool
