@@ -13,17 +13,6 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-/* The message, and the two queue pairs of the link that carries it. */
-typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_llc_t *llc;
-    smcr_qp_t *from, *to;
-    smcr_link_t *link;
-    smcr_lgr_t *lgr;
-    bool response;
-    bool requested; /* a response: the capture has its request */
-} llc_context_t;
-
 /* ---- what a response repeats of its request, as a number ---- */
 
 /* Requests of a type that has no such thing follow each other. */
@@ -118,7 +107,7 @@ topic_of(const smcr_qp_t *qp, const smcr_llc_t *llc)
 /* ---- links ---- */
 
 static void
-note_type(const llc_context_t *context)
+note_type(const smcr_rules_message_t *context)
 {
     static const char *const names[] = {"SINGLE", "SYMMETRIC", "ASYMMETRIC"};
     const smcr_lgr_t *lgr = context->lgr;
@@ -133,7 +122,7 @@ note_type(const llc_context_t *context)
 }
 
 static void
-activate(const llc_context_t *context, smcr_link_t *link)
+activate(const smcr_rules_message_t *context, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
     bool changed = smcr_link_activate(link);
@@ -146,7 +135,7 @@ activate(const llc_context_t *context, smcr_link_t *link)
 
 /* A side says for the first time that the link has failed. */
 static void
-note_lost(const llc_context_t *context, smcr_link_t *link)
+note_lost(const smcr_rules_message_t *context, smcr_link_t *link)
 {
     bool lost = context->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
 
@@ -157,7 +146,7 @@ note_lost(const llc_context_t *context, smcr_link_t *link)
 }
 
 static void
-delete(const llc_context_t *context, smcr_link_t *link)
+delete(const smcr_rules_message_t *context, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
     /* else a link may live on, or a connection may have ended */
@@ -175,7 +164,7 @@ delete(const llc_context_t *context, smcr_link_t *link)
 
 /* The message of its sender names the queue pair from which it comes. */
 static void
-take_confirm_link(const llc_context_t *context)
+take_confirm_link(const smcr_rules_message_t *context)
 {
     const smcr_llc_confirm_link_t *confirm = &context->llc->u.confirm_link;
     smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
@@ -203,7 +192,7 @@ take_confirm_link(const llc_context_t *context)
 }
 
 static void
-note_unknown_rkeys(const llc_context_t *context, unsigned unknown)
+note_unknown_rkeys(const smcr_rules_message_t *context, unsigned unknown)
 {
     if (unknown && context->lgr->from_start)
         smcr_event_add(context->arrival, SMCR_EVENT_RKEY_UNKNOWN,
@@ -214,7 +203,7 @@ note_unknown_rkeys(const llc_context_t *context, unsigned unknown)
 
 /* RTokens of the sender's RMBs on `link`, which is being added. */
 static void
-take_new_rtokens(const llc_context_t *context, smcr_link_t *link)
+take_new_rtokens(const smcr_rules_message_t *context, smcr_link_t *link)
 {
     smcr_qp_t *owner = &link->qp[context->from->side];
     unsigned unknown = 0;
@@ -234,7 +223,7 @@ take_new_rtokens(const llc_context_t *context, smcr_link_t *link)
 
 /* The link that ADD LINK is about: a new one, unless the other side has announced it. */
 static smcr_link_t *
-announce_link(const llc_context_t *context, const smcr_llc_add_link_t *add)
+announce_link(const smcr_rules_message_t *context, const smcr_llc_add_link_t *add)
 {
     smcr_link_t *link = smcr_lgr_link(context->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
@@ -254,7 +243,7 @@ announce_link(const llc_context_t *context, const smcr_llc_add_link_t *add)
 }
 
 static void
-take_new_qp(const llc_context_t *context, smcr_link_t *link, const smcr_llc_add_link_t *add)
+take_new_qp(const smcr_rules_message_t *context, smcr_link_t *link, const smcr_llc_add_link_t *add)
 {
     smcr_qp_t *qp = &link->qp[context->from->side];
     smcr_ib_qp_key_t key = smcr_qp_key(add->gid, add->qpn);
@@ -268,7 +257,7 @@ take_new_qp(const llc_context_t *context, smcr_link_t *link, const smcr_llc_add_
 }
 
 static void
-take_add_link(const llc_context_t *context)
+take_add_link(const smcr_rules_message_t *context)
 {
     const smcr_llc_add_link_t *add = &context->llc->u.add_link;
     bool rejected = context->response && (context->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
@@ -294,7 +283,7 @@ take_add_link(const llc_context_t *context)
 }
 
 static void
-take_add_link_cont(const llc_context_t *context)
+take_add_link_cont(const smcr_rules_message_t *context)
 {
     smcr_link_t *link = smcr_lgr_link(context->lgr, context->llc->u.add_link_cont.link);
 
@@ -307,14 +296,14 @@ take_add_link_cont(const llc_context_t *context)
 /* Who sent the message and who takes it in use the link no more: certain where it is no client's
  * wish. */
 static void
-let_go(const llc_context_t *context, smcr_link_t *link)
+let_go(const smcr_rules_message_t *context, smcr_link_t *link)
 {
     if (context->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
         smcr_arrival_track(context->arrival, &link->gone);
 }
 
 static void
-end_group(const llc_context_t *context)
+end_group(const smcr_rules_message_t *context)
 {
     smcr_lgr_t *lgr = context->lgr;
     bool certain = !smcr_doubt_group(context->arrival, lgr).kind, alive = !lgr->ended_frame;
@@ -337,7 +326,7 @@ end_group(const llc_context_t *context)
 
 /* Both sides may use the link until the response (3.5.5.1.3). */
 static void
-take_delete_link_response(const llc_context_t *context)
+take_delete_link_response(const smcr_rules_message_t *context)
 {
     uint8_t number = context->llc->u.delete_link.link;
 
@@ -351,7 +340,7 @@ take_delete_link_response(const llc_context_t *context)
 /* The server deletes links, and ends the group; a client's request tells it that a link has failed,
  * or asks it to (3.5.4, A.3.4). */
 static void
-take_delete_link(const llc_context_t *context)
+take_delete_link(const smcr_rules_message_t *context)
 {
     const smcr_llc_delete_link_t *message = &context->llc->u.delete_link;
     bool by_client = context->lgr->server == context->to->side;
@@ -386,7 +375,7 @@ take_delete_link(const llc_context_t *context)
 /* ---- RMBs ---- */
 
 static void
-take_other_rtokens(const llc_context_t *context, smcr_rmb_t *rmb)
+take_other_rtokens(const smcr_rules_message_t *context, smcr_rmb_t *rmb)
 {
     for (unsigned i = 0; rmb && i < context->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &context->llc->rtokens[i];
@@ -405,7 +394,7 @@ take_other_rtokens(const llc_context_t *context, smcr_rmb_t *rmb)
 static bool
 has_used(const smcr_conn_t *conn, const void *data)
 {
-    const llc_context_t *context = data;
+    const smcr_rules_message_t *context = data;
     const smcr_arrival_t *arrival = context->arrival;
     const smcr_point_t *announced = &conn->side[context->from->side].announced;
 
@@ -417,7 +406,7 @@ has_used(const smcr_conn_t *conn, const void *data)
 /* The owner announces an RMB: a new one, although it may have the key and the address of one
  * before. CLC names it after that; only where the capture has mixed up the two it is the same. */
 static void
-take_confirm_rkey(const llc_context_t *context)
+take_confirm_rkey(const smcr_rules_message_t *context)
 {
     const smcr_llc_confirm_rkey_t *confirm = &context->llc->u.confirm_rkey;
     smcr_state_t *state = context->arrival->state;
@@ -439,7 +428,7 @@ take_confirm_rkey(const llc_context_t *context)
 /* The RMBs of `owner` that the message names. Returns how many of them are not known, or withdrawn
  * already. */
 static unsigned
-name_rmbs(const llc_context_t *context, const smcr_qp_t *owner, smcr_lgr_withdrawal_t *named)
+name_rmbs(const smcr_rules_message_t *context, const smcr_qp_t *owner, smcr_lgr_withdrawal_t *named)
 {
     unsigned unknown = 0;
 
@@ -460,7 +449,7 @@ name_rmbs(const llc_context_t *context, const smcr_qp_t *owner, smcr_lgr_withdra
 /* Whether the response refuses to withdraw the RKey in this place. In version 2 it tells only how
  * many it refuses (A.3.7, smc_llc_rmt_delete_rkey()). */
 static bool
-is_refused(const llc_context_t *context, unsigned place)
+is_refused(const smcr_rules_message_t *context, unsigned place)
 {
     const smcr_llc_t *llc = context->llc;
 
@@ -472,7 +461,7 @@ is_refused(const llc_context_t *context, unsigned place)
 /* The peer of the owner has let go of the RMBs. A response repeats its request, which the capture
  * may lack: then an RMB may have been announced again since. */
 static void
-withdraw(const llc_context_t *context, const smcr_lgr_withdrawal_t *named)
+withdraw(const smcr_rules_message_t *context, const smcr_lgr_withdrawal_t *named)
 {
     for (unsigned i = 0; i < named->count; i++) {
         smcr_rmb_t *rmb = named->rmbs[i];
@@ -490,7 +479,7 @@ withdraw(const llc_context_t *context, const smcr_lgr_withdrawal_t *named)
 
 /* The owner withdraws RMBs; its peer may write to them until its response (3.5.5.2.2). */
 static void
-take_delete_rkey(const llc_context_t *context)
+take_delete_rkey(const smcr_rules_message_t *context)
 {
     smcr_lgr_withdrawal_t *asked =
         &context->lgr->withdrawn[context->response ? context->to->side : context->from->side];
@@ -507,7 +496,7 @@ take_delete_rkey(const llc_context_t *context)
 }
 
 static void
-take_confirm_rkey_cont(const llc_context_t *context)
+take_confirm_rkey_cont(const smcr_rules_message_t *context)
 {
     if (!context->response)
         take_other_rtokens(context, context->lgr->confirmed[context->from->side]);
@@ -517,7 +506,7 @@ take_confirm_rkey_cont(const llc_context_t *context)
 
 /* A message that changes nothing but the exchanges. */
 static void
-take_nothing(const llc_context_t *context)
+take_nothing(const smcr_rules_message_t *context)
 {
     (void)context;
 }
@@ -525,7 +514,7 @@ take_nothing(const llc_context_t *context)
 /* What becomes of a message of one type. */
 typedef struct {
     uint8_t type;
-    void (*take)(const llc_context_t *context);
+    void (*take)(const smcr_rules_message_t *context);
 } handler_t;
 
 static const handler_t handlers[] = {
@@ -564,18 +553,20 @@ void
 smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
 {
     smcr_qp_t *qp = arrival->qp;
-    llc_context_t context = {
+    smcr_rules_message_t context = {
         .arrival = arrival,
         .llc = llc,
+        .type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2,
         .from = smcr_qp_peer(qp),
         .to = qp,
         .link = qp->link,
         .lgr = qp->link->lgr,
         .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
         .requested = requested,
+        .by_server = qp->link->lgr->server == !qp->side,
     };
 
-    smcr_rules_llc(arrival, llc);
+    smcr_rules_llc(&context);
     rule_of(llc->type)->take(&context);
-    smcr_rules_link_learned(arrival, llc);
+    smcr_rules_link_learned(&context);
 }

@@ -12,19 +12,9 @@
 #define ADD_ROOM 2U
 #define CONFIRM_ROOM 3U
 
-/* An LLC message, and who has sent it. */
-typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_llc_t *llc;
-    smcr_lgr_t *lgr;
-    smcr_link_t *link; /* that carries it */
-    int side;          /* that has sent it */
-    bool response, by_server;
-} rtoken_message_t;
-
 /* The message is the last one of its sender's list so far. */
 static smcr_lgr_countdown_t
-now(const rtoken_message_t *message, uint8_t left, bool continues)
+now(const smcr_rules_message_t *message, uint8_t left, bool continues)
 {
     smcr_point_t at = smcr_point_at(message->arrival->qp, message->arrival->psn);
 
@@ -34,7 +24,7 @@ now(const rtoken_message_t *message, uint8_t left, bool continues)
 /* ---- what the server changes ---- */
 
 static void
-take_add_link(const rtoken_message_t *message)
+take_add_link(const smcr_rules_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_lgr_change_t *change = &message->lgr->change;
@@ -48,11 +38,11 @@ take_add_link(const rtoken_message_t *message)
              add->link == change->number)
         *change = (smcr_lgr_change_t){.deletes = change->deletes};
     else if (message->response)
-        change->countdown[message->side] = (smcr_lgr_countdown_t){.left = 0};
+        change->countdown[message->from->side] = (smcr_lgr_countdown_t){.left = 0};
 }
 
 static void
-take_delete_link(const rtoken_message_t *message)
+take_delete_link(const smcr_rules_message_t *message)
 {
     if (message->response)
         message->lgr->change.deletes = 0;
@@ -62,7 +52,7 @@ take_delete_link(const rtoken_message_t *message)
 
 /* Before the server confirms the link, both sides have told all. (R-A.3.3-1) */
 static void
-take_confirm_link(const rtoken_message_t *message)
+take_confirm_link(const smcr_rules_message_t *message)
 {
     smcr_lgr_change_t *change = &message->lgr->change;
 
@@ -84,7 +74,7 @@ take_confirm_link(const rtoken_message_t *message)
 
 /* The link that is being added; NULL: none is. */
 static const smcr_link_t *
-added_link(const rtoken_message_t *message)
+added_link(const smcr_rules_message_t *message)
 {
     const smcr_lgr_change_t *change = &message->lgr->change;
     const smcr_link_t *link = change->on ? smcr_lgr_link(message->lgr, change->number) : NULL;
@@ -95,7 +85,7 @@ added_link(const rtoken_message_t *message)
 /* It is about the link that is being added, and flows where ADD LINK did. (R-A.3.3-4,
  * R-3.5.5.2.3-1) */
 static void
-check_new_link(const rtoken_message_t *message)
+check_new_link(const smcr_rules_message_t *message)
 {
     const smcr_lgr_change_t *change = &message->lgr->change;
     smcr_doubt_t doubt = smcr_doubt_later_adding(message->arrival, message->lgr,
@@ -118,7 +108,7 @@ check_new_link(const rtoken_message_t *message)
 /* The number of RTokens that are left counts down by two. Linux counts connections: it ends early
  * where it has fewer RMBs. (R-A.3.3-2) */
 static void
-check_pairs(const rtoken_message_t *message, const smcr_lgr_countdown_t *countdown)
+check_pairs(const smcr_rules_message_t *message, const smcr_lgr_countdown_t *countdown)
 {
     unsigned left = message->llc->u.add_link_cont.rtokens_left;
     unsigned due = countdown->left > ADD_ROOM ? countdown->left - ADD_ROOM : 0U;
@@ -138,11 +128,11 @@ check_pairs(const rtoken_message_t *message, const smcr_lgr_countdown_t *countdo
 
 /* The server asks, the client answers. (R-A.3.3-1) */
 static void
-take_add_link_cont(const rtoken_message_t *message)
+take_add_link_cont(const smcr_rules_message_t *message)
 {
-    smcr_lgr_countdown_t *countdown = &message->lgr->change.countdown[message->side];
+    smcr_lgr_countdown_t *countdown = &message->lgr->change.countdown[message->from->side];
 
-    if (!message->response && message->lgr->server == !message->side)
+    if (!message->response && message->lgr->server == message->to->side)
         smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
                     smcr_doubt_message(message->arrival),
                     "Only the server begins ADD LINK CONTINUATION");
@@ -169,9 +159,9 @@ is_unfinished(const smcr_lgr_countdown_t *countdown)
 /* What does not fit into the message comes in continuations, before the next RMB. After a negative
  * response all begins anew. (R-A.3.5-4) */
 static void
-take_confirm_rkey(const rtoken_message_t *message)
+take_confirm_rkey(const smcr_rules_message_t *message)
 {
-    smcr_lgr_countdown_t *countdown = &message->lgr->confirms[message->side];
+    smcr_lgr_countdown_t *countdown = &message->lgr->confirms[message->from->side];
 
     if (countdown->last.qp == message->arrival->qp && is_unfinished(countdown))
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
@@ -192,14 +182,14 @@ is_due(const smcr_lgr_countdown_t *countdown, unsigned left)
 
 /* It follows CONFIRM RKEY, and counts down by three. (R-A.3.6-1) */
 static void
-take_confirm_rkey_cont(const rtoken_message_t *message)
+take_confirm_rkey_cont(const smcr_rules_message_t *message)
 {
-    smcr_lgr_countdown_t *countdown = &message->lgr->confirms[message->side];
+    smcr_lgr_countdown_t *countdown = &message->lgr->confirms[message->from->side];
     unsigned left = message->llc->u.confirm_rkey.other_links;
 
-    if (message->lgr->confirm_count[message->side] == 0)
+    if (message->lgr->confirm_count[message->from->side] == 0)
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
-                    smcr_doubt_later(message->arrival, message->lgr, message->side,
+                    smcr_doubt_later(message->arrival, message->lgr, message->from->side,
                                      (smcr_doubt_proof_t){0}),
                     "The message follows no CONFIRM RKEY");
     else if (countdown->last.qp == message->arrival->qp && !is_due(countdown, left))
@@ -210,48 +200,32 @@ take_confirm_rkey_cont(const rtoken_message_t *message)
 }
 
 static void
-take_refusal(const rtoken_message_t *message)
+take_refusal(const smcr_rules_message_t *message)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)
-        message->lgr->confirms[!message->side] = (smcr_lgr_countdown_t){.left = 0};
+        message->lgr->confirms[message->to->side] = (smcr_lgr_countdown_t){.left = 0};
 }
 
 /* ---- all messages ---- */
 
-static void
-take_rkeys(const rtoken_message_t *message, uint8_t type)
-{
-    if (message->response)
-        take_refusal(message);
-    else if (type == SMCR_LLC_CONFIRM_RKEY)
-        take_confirm_rkey(message);
-    else
-        take_confirm_rkey_cont(message);
-}
-
 void
-smcr_rules_continuation(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_continuation(const smcr_rules_message_t *message)
 {
-    smcr_link_t *link = arrival->qp->link;
-    rtoken_message_t message = {
-        .arrival = arrival,
-        .llc = llc,
-        .lgr = link->lgr,
-        .link = link,
-        .side = !arrival->qp->side,
-        .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
-        .by_server = link->lgr->server == !arrival->qp->side,
-    };
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+    bool rkeys = message->type == SMCR_LLC_CONFIRM_RKEY ||
+                 message->type == SMCR_LLC_CONFIRM_RKEY_CONT;
 
-    if (type == SMCR_LLC_ADD_LINK)
-        take_add_link(&message);
-    else if (type == SMCR_LLC_DELETE_LINK)
-        take_delete_link(&message);
-    else if (type == SMCR_LLC_CONFIRM_LINK)
-        take_confirm_link(&message);
-    else if (type == SMCR_LLC_ADD_LINK_CONT)
-        take_add_link_cont(&message);
-    else if (type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_CONFIRM_RKEY_CONT)
-        take_rkeys(&message, type);
+    if (message->type == SMCR_LLC_ADD_LINK)
+        take_add_link(message);
+    else if (message->type == SMCR_LLC_DELETE_LINK)
+        take_delete_link(message);
+    else if (message->type == SMCR_LLC_CONFIRM_LINK)
+        take_confirm_link(message);
+    else if (message->type == SMCR_LLC_ADD_LINK_CONT)
+        take_add_link_cont(message);
+    else if (rkeys && message->response)
+        take_refusal(message);
+    else if (message->type == SMCR_LLC_CONFIRM_RKEY)
+        take_confirm_rkey(message);
+    else if (rkeys)
+        take_confirm_rkey_cont(message);
 }

@@ -161,9 +161,12 @@ note_unwanted(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 }
 
 void
-smcr_rules_delete_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_delete_link(const smcr_rules_message_t *message)
 {
-    if (llc->flags & SMCR_LLC_FLAG_RESPONSE) {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_llc_t *llc = message->llc;
+
+    if (message->response) {
         check_response(arrival, llc);
         return;
     }

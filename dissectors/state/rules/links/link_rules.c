@@ -14,12 +14,6 @@
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
 
-static uint8_t
-type_of(const smcr_llc_t *llc)
-{
-    return llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-}
-
 /* ---- VLANs ---- */
 
 static bool
@@ -45,26 +39,16 @@ smcr_rules_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 
 /* ---- CONFIRM LINK ---- */
 
-/* A message of CONFIRM LINK: its sender's queue pair, and its link. */
-typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_llc_confirm_link_t *says;
-    smcr_qp_t *from;
-    smcr_link_t *link;
-    smcr_lgr_t *lgr;
-    bool response;
-} confirm_t;
-
 /* The MAC address is that of the announcement. (R-3.5.1.5-2) */
 static bool
-has_own_mac(const confirm_t *confirm)
+has_own_mac(const smcr_rules_message_t *confirm)
 {
     return !confirm->from->has_mac ||
-           memcmp(confirm->from->mac, confirm->says->mac, SMCR_WIRE_MAC_LENGTH) == 0;
+           memcmp(confirm->from->mac, confirm->llc->u.confirm_link.mac, SMCR_WIRE_MAC_LENGTH) == 0;
 }
 
 static void
-check_mac(const confirm_t *confirm)
+check_mac(const smcr_rules_message_t *confirm)
 {
     if (!has_own_mac(confirm))
         smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
@@ -75,22 +59,23 @@ check_mac(const confirm_t *confirm)
  * capture that has the response before the request, the response may be what is wrong.
  * (R-3.5.1.5-3, R-2.2.4-2) */
 static void
-check_link_number(const confirm_t *confirm)
+check_link_number(const smcr_rules_message_t *confirm)
 {
     const smcr_link_t *link = confirm->link;
+    uint8_t number = confirm->llc->u.confirm_link.link;
     bool first = confirm->response || link->confirm_frame || !link->confirmed;
 
-    if (link->has_number && link->number != confirm->says->link && first)
+    if (link->has_number && link->number != number && first)
         smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
-                    "The link number is %u, but the link was announced as %u",
-                    confirm->says->link, link->number);
+                    "The link number is %u, but the link was announced as %u", number,
+                    link->number);
 }
 
 static bool
-is_as_announced(const confirm_t *confirm)
+is_as_announced(const smcr_rules_message_t *confirm)
 {
     const smcr_qp_t *from = confirm->from;
-    const smcr_llc_confirm_link_t *says = confirm->says;
+    const smcr_llc_confirm_link_t *says = &confirm->llc->u.confirm_link;
 
     return has_own_mac(confirm) &&
            (!from->known || smcr_qp_has_key(from, says->gid, says->qpn)) &&
@@ -100,29 +85,30 @@ is_as_announced(const confirm_t *confirm)
 /* A user ID is unique in its peer. Of links of other groups a capture may lack the end.
  * (R-2.2.4-3) */
 static void
-check_user_id(const confirm_t *confirm)
+check_user_id(const smcr_rules_message_t *confirm)
 {
     int side = confirm->from->side;
+    uint32_t id = confirm->llc->u.confirm_link.user_id;
 
-    confirm->from->user_id = confirm->says->user_id;
+    confirm->from->user_id = id;
     if (confirm->lgr->oldest_known)
         return;
     for (const smcr_link_t *other = confirm->lgr->all_links; other; other = smcr_link_older(other))
-        if (other != confirm->link && other->state == SMCR_LINK_ACTIVE && confirm->says->user_id &&
-            other->qp[side].user_id == confirm->says->user_id)
+        if (other != confirm->link && other->state == SMCR_LINK_ACTIVE && id &&
+            other->qp[side].user_id == id)
             smcr_breach(confirm->arrival, SMCR_EVENT_USER_ID_REUSED,
                         smcr_doubt_message(confirm->arrival),
-                        "Link %u has the user ID 0x%08x, too", other->number,
-                        confirm->says->user_id);
+                        "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
 /* The client's maximum is not above the server's, and the smaller one stays. Zero: the client
  * agrees. (R-2.2.2-2, R-2.2.2-3) */
 static void
-check_maximum(const confirm_t *confirm)
+check_maximum(const smcr_rules_message_t *confirm)
 {
     smcr_lgr_t *lgr = confirm->lgr;
-    uint8_t maximum = confirm->says->max_links, *kept = &lgr->max_links[confirm->from->side];
+    uint8_t maximum = confirm->llc->u.confirm_link.max_links;
+    uint8_t *kept = &lgr->max_links[confirm->from->side];
     uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : lgr->max_links[lgr->server];
 
     if (confirm->response && server && maximum > server)
@@ -139,7 +125,7 @@ check_maximum(const confirm_t *confirm)
 
 /* CONFIRM LINK comes once for each link. (R-A.3.1-2) */
 static void
-check_once(const confirm_t *confirm)
+check_once(const smcr_rules_message_t *confirm)
 {
     if (confirm->link->confirm_frame && confirm->lgr->server == confirm->from->side)
         smcr_breach(confirm->arrival, SMCR_EVENT_CONFIRMED_TWICE,
@@ -149,7 +135,7 @@ check_once(const confirm_t *confirm)
 
 /* The server deletes a parallel link instead. (R-C.7-9) */
 static void
-check_parallel(const confirm_t *confirm)
+check_parallel(const smcr_rules_message_t *confirm)
 {
     if (confirm->link->faults & SMCR_LINK_IS_PARALLEL)
         smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
@@ -161,7 +147,7 @@ check_parallel(const confirm_t *confirm)
 
 /* The client does not confirm a link when the request says something wrong of it. (R-C.7-7) */
 static void
-check_mismatch(const confirm_t *confirm)
+check_mismatch(const smcr_rules_message_t *confirm)
 {
     if (confirm->link->faults & SMCR_LINK_MISMATCH && confirm->arrival->record->answers)
         smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
@@ -171,29 +157,21 @@ check_mismatch(const confirm_t *confirm)
 }
 
 static void
-check_confirm_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+check_confirm_link(const smcr_rules_message_t *confirm)
 {
-    smcr_qp_t *from = smcr_qp_peer(arrival->qp);
-    confirm_t confirm = {.arrival = arrival,
-                         .says = &llc->u.confirm_link,
-                         .from = from,
-                         .link = from->link,
-                         .lgr = from->link->lgr,
-                         .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
-
-    smcr_rules_vlan(arrival, from);
-    check_mac(&confirm);
-    check_link_number(&confirm);
-    check_user_id(&confirm);
-    check_maximum(&confirm);
-    if (confirm.response) {
-        check_mismatch(&confirm);
+    smcr_rules_vlan(confirm->arrival, confirm->from);
+    check_mac(confirm);
+    check_link_number(confirm);
+    check_user_id(confirm);
+    check_maximum(confirm);
+    if (confirm->response) {
+        check_mismatch(confirm);
         return;
     }
-    check_once(&confirm);
-    check_parallel(&confirm);
-    if (!is_as_announced(&confirm))
-        from->link->faults |= SMCR_LINK_MISMATCH;
+    check_once(confirm);
+    check_parallel(confirm);
+    if (!is_as_announced(confirm))
+        confirm->link->faults |= SMCR_LINK_MISMATCH;
 }
 
 /* Both sides have eyecatchers, or neither has. Linux has none, and declines where the other side
@@ -282,22 +260,21 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 }
 
 static void
-check_add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+check_add_link(const smcr_rules_message_t *message)
 {
-    const smcr_llc_add_link_t *add = &llc->u.add_link;
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    bool response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
-    bool rejected = response && (llc->flags & SMCR_LLC_FLAG_REJECTED);
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    bool by_client = message->lgr->server == message->to->side;
 
-    if (lgr->server != (response ? arrival->qp->side : !arrival->qp->side)) {
-        if (!response && !add->qpn && lgr->server == arrival->qp->side)
+    if (!(message->response ? by_client : message->by_server)) {
+        if (!message->response && !add->qpn && by_client)
             smcr_rules_wish(arrival, add);
         return;
     }
-    if (!rejected)
+    if (!message->response || !(message->llc->flags & SMCR_LLC_FLAG_REJECTED))
         check_new_qp(arrival, add);
-    if (response)
-        check_mtu_answer(arrival, llc);
+    if (message->response)
+        check_mtu_answer(arrival, message->llc);
     else
         check_number(arrival, add->link);
 }
@@ -386,57 +363,57 @@ note_rejection(const smcr_arrival_t *arrival, uint8_t number)
 }
 
 static void
-add_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+add_link(const smcr_rules_message_t *message)
 {
-    const smcr_llc_add_link_t *add = &llc->u.add_link;
-    bool response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
-    smcr_link_t *link = smcr_lgr_link(arrival->qp->link->lgr, add->link);
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
 
-    if (response && llc->flags & SMCR_LLC_FLAG_REJECTED) {
+    if (message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED) {
         note_rejection(arrival, add->link);
         return;
     }
     if (!add->qpn || !link || link->state != SMCR_LINK_ANNOUNCED)
         return;
-    smcr_qp_set_mac(&link->qp[!arrival->qp->side], add->mac);
-    if (response)
+    smcr_qp_set_mac(&link->qp[message->from->side], add->mac);
+    if (message->response)
         check_devices(arrival, link);
-    if (response && arrival->record->answers)
+    if (message->response && arrival->record->answers)
         await_confirmation(arrival, link);
 }
 
 /* ---- all messages ---- */
 
 void
-smcr_rules_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_link(const smcr_rules_message_t *message)
 {
-    smcr_rules_llc_use(arrival, llc);
-    if (type_of(llc) == SMCR_LLC_CONFIRM_LINK)
-        check_confirm_link(arrival, llc);
-    else if (type_of(llc) == SMCR_LLC_ADD_LINK)
-        check_add_link(arrival, llc);
+    smcr_rules_llc_use(message);
+    if (message->type == SMCR_LLC_CONFIRM_LINK)
+        check_confirm_link(message);
+    else if (message->type == SMCR_LLC_ADD_LINK)
+        check_add_link(message);
 }
 
 static void
-note_named(const smcr_lgr_t *lgr, const smcr_llc_t *llc)
+note_named(const smcr_rules_message_t *message)
 {
-    for (unsigned i = 0; i < llc->rtoken_count; i++) {
-        smcr_link_t *link = smcr_lgr_link(lgr, llc->rtokens[i].link);
+    for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
+        smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->rtokens[i].link);
         if (link)
             link->named = true;
     }
 }
 
 void
-smcr_rules_link_learned(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_link_learned(const smcr_rules_message_t *message)
 {
-    uint8_t type = type_of(llc);
+    uint8_t type = message->type;
 
-    if (type == SMCR_LLC_CONFIRM_LINK && llc->flags & SMCR_LLC_FLAG_RESPONSE)
-        confirm_link(arrival);
+    if (type == SMCR_LLC_CONFIRM_LINK && message->response)
+        confirm_link(message->arrival);
     else if (type == SMCR_LLC_ADD_LINK)
-        add_link(arrival, llc);
+        add_link(message);
     else if (type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_CONFIRM_RKEY_CONT)
-        note_named(arrival->qp->link->lgr, llc);
-    smcr_rules_second(arrival, llc);
+        note_named(message);
+    smcr_rules_second(message);
 }

@@ -10,10 +10,24 @@
 
 #include "state/rules/rules.h"
 
+/* An LLC message, and the two queue pairs of the link that carries it. */
+typedef struct {
+    const smcr_arrival_t *arrival;
+    const smcr_llc_t *llc;
+    uint8_t type;   /* enum smcr_llc_type, of version 1 */
+    smcr_qp_t *from, *to;
+    smcr_link_t *link;
+    smcr_lgr_t *lgr;
+    bool response;
+    bool requested; /* a response: the capture has its request */
+    bool by_server; /* the server sends it, as far as was known when it came */
+} smcr_rules_message_t;
+
 /* ---- what LLC messages may say, and who may send them (RFC 7609 2.2.1, 3.5.1.5, A.3) ---- */
 
-/* An LLC message arrives, before anything is learned of it. */
-void smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+/* An LLC message arrives, before anything is learned of it. Asks all functions below that take such
+ * a message, but smcr_rules_link_learned(). */
+void smcr_rules_llc(const smcr_rules_message_t *message);
 
 /* ---- LLC requests and their responses (RFC 7609 3.3, 3.5.4, 3.5.5, C.7) ---- */
 
@@ -83,12 +97,10 @@ void smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *
 
 /* ---- CONFIRM LINK and ADD LINK (RFC 7609 2.2, 3.5.1.5, 3.5.1.6, A.3.1, A.3.2) ---- */
 
-/* An LLC message arrives, before anything is learned of it: asked by smcr_rules_llc(), as are the
- * functions below that take one. */
-void smcr_rules_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+void smcr_rules_link(const smcr_rules_message_t *message);
 
-/* All has been learned of an LLC message. */
-void smcr_rules_link_learned(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+/* All has been learned of the message. */
+void smcr_rules_link_learned(const smcr_rules_message_t *message);
 
 /* A CLC message that names the queue pair arrives, or CONFIRM LINK from it. */
 void smcr_rules_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp);
@@ -106,8 +118,7 @@ void smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *w
 
 /* ---- DELETE LINK (RFC 7609 2.2.1, 3.5.5.1.3, 3.5.5.1.4, A.3.4, C.7.1) ---- */
 
-/* A DELETE LINK message arrives, before anything is learned of it. */
-void smcr_rules_delete_link(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+void smcr_rules_delete_link(const smcr_rules_message_t *message);
 
 /* ---- when a link may be used (RFC 7609 3.5.1.5, 3.5.1.6, 3.5.5.1.3) ---- */
 
@@ -118,11 +129,11 @@ void smcr_rules_use(const smcr_arrival_t *arrival);
 void smcr_rules_deleted(const smcr_arrival_t *arrival);
 
 /* An LLC message but CONFIRM LINK arrives on a link that must be there. */
-void smcr_rules_llc_use(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+void smcr_rules_llc_use(const smcr_rules_message_t *message);
 
-/* A link was offered, accepted, confirmed, rejected or deleted, as far as the LLC message tells:
- * all of it has been learned. */
-void smcr_rules_second(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+/* A link was offered, accepted, confirmed, rejected or deleted, as far as the message tells: asked
+ * by smcr_rules_link_learned(). */
+void smcr_rules_second(const smcr_rules_message_t *message);
 
 /* ---- RMBs that a side may announce, and those in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
 
@@ -151,12 +162,10 @@ void smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn
 
 /* ---- RTokens that LLC tells, and withdraws (RFC 7609 3.5.5.2, A.3.3, A.3.5, A.3.7) ---- */
 
-/* An LLC message arrives, before anything is learned of it. */
-void smcr_rules_keys(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+void smcr_rules_keys(const smcr_rules_message_t *message);
 
 /* ---- lists of RTokens that a CONTINUATION goes on with (RFC 7609 3.5.5.2.3, A.3.3, A.3.6) ---- */
 
-/* An LLC message arrives, before anything is learned of it. */
-void smcr_rules_continuation(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+void smcr_rules_continuation(const smcr_rules_message_t *message);
 
 #endif /* SMCR_STATE_RULES_LINKS_LINKS_H */

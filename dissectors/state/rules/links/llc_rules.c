@@ -17,35 +17,31 @@
 /* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair, or
  * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3, R-V2LLC-11) */
 static void
-check_sender(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+check_sender(const smcr_rules_message_t *message)
 {
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-    bool by_client = lgr->server == arrival->qp->side;
+    bool by_client = message->lgr->server == message->to->side;
     const char *wrong = NULL;
 
-    if (by_client && type == SMCR_LLC_CONFIRM_LINK)
+    if (by_client && message->type == SMCR_LLC_CONFIRM_LINK)
         wrong = "Only the server begins CONFIRM LINK";
-    else if (by_client && type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn != 0)
+    else if (by_client && message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn != 0)
         wrong = "Only the server may offer a link";
-    else if (!by_client && type == SMCR_LLC_REQ_ADD_LINK)
+    else if (!by_client && message->type == SMCR_LLC_REQ_ADD_LINK)
         wrong = "Only the client asks for a link";
-    if (wrong && !(llc->flags & SMCR_LLC_FLAG_RESPONSE) && lgr->from_start)
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s",
-                    wrong);
+    if (wrong && !message->response && message->lgr->from_start)
+        smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
+                    smcr_doubt_message(message->arrival), "%s", wrong);
 }
 
 /* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
  * that there is no such link. (R-3.5.5.1.4-3) */
 static void
-check_deleter(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+check_deleter(const smcr_rules_message_t *message)
 {
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-
-    if (llc->flags & SMCR_LLC_FLAG_RESPONSE && lgr->from_start &&
-        lgr->server == !arrival->qp->side &&
-        llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
+    if (message->response && message->lgr->from_start && message->by_server &&
+        message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
+        smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
+                    smcr_doubt_message(message->arrival),
                     "Only the client responds to DELETE LINK");
 }
 
@@ -123,23 +119,22 @@ check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 /* ---- all messages ---- */
 
 void
-smcr_rules_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_llc(const smcr_rules_message_t *message)
 {
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-    bool request = !(llc->flags & SMCR_LLC_FLAG_RESPONSE);
+    const smcr_arrival_t *arrival = message->arrival;
 
-    smcr_rules_link(arrival, llc);
-    check_sender(arrival, llc);
-    smcr_rules_llc_terms(arrival, llc);
-    smcr_rules_set_up(arrival, llc);
-    if (type == SMCR_LLC_DELETE_LINK) {
-        check_deleter(arrival, llc);
-        smcr_rules_delete_link(arrival, llc);
-    } else if (request) {
+    smcr_rules_link(message);
+    check_sender(message);
+    smcr_rules_llc_terms(arrival, message->llc);
+    smcr_rules_set_up(arrival, message->llc);
+    if (message->type == SMCR_LLC_DELETE_LINK) {
+        check_deleter(message);
+        smcr_rules_delete_link(message);
+    } else if (!message->response) {
         smcr_rules_deleted(arrival);
     }
-    if (type == SMCR_LLC_CONFIRM_RKEY && request)
-        check_links(arrival, llc);
-    smcr_rules_keys(arrival, llc);
-    smcr_rules_continuation(arrival, llc);
+    if (message->type == SMCR_LLC_CONFIRM_RKEY && !message->response)
+        check_links(arrival, message->llc);
+    smcr_rules_keys(message);
+    smcr_rules_continuation(message);
 }

@@ -12,16 +12,11 @@
 #define RETRY_WAIT (5 * SMCR_TIME_SECOND) /* for a CONFIRM RKEY that was refused */
 #define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* after which Linux gives a change of links up */
 
-/* ---- LLC ---- */
-
-/* An LLC message, with the two queue pairs of its link. */
-typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_llc_t *llc;
-    smcr_qp_t *from, *to;
-    smcr_lgr_t *lgr;
-    bool negative; /* a response that refuses */
-} rkey_message_t;
+static bool
+is_negative(const smcr_rules_message_t *message)
+{
+    return message->llc->flags & SMCR_LLC_FLAG_NEGATIVE;
+}
 
 /* ---- CONFIRM RKEY ---- */
 
@@ -45,7 +40,7 @@ link_has_come(const smcr_doubt_proof_t *claim)
 /* The list names links of the group. 0 is in places that are not used, where the count is wrong.
  * What is doubtful is a notice of the flow. (R-A.3.5-5) */
 static void
-check_number(const rkey_message_t *message, uint8_t number)
+check_number(const smcr_rules_message_t *message, uint8_t number)
 {
     smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
@@ -60,7 +55,7 @@ check_number(const rkey_message_t *message, uint8_t number)
 
 /* The RTokens are new, too. (R-A.3.5-8) */
 static void
-check_other_links(const rkey_message_t *message, const smcr_rmb_t *rmb)
+check_other_links(const smcr_rules_message_t *message, const smcr_rmb_t *rmb)
 {
     smcr_lgr_t *lgr = message->lgr;
 
@@ -80,7 +75,7 @@ check_other_links(const rkey_message_t *message, const smcr_rmb_t *rmb)
 
 /* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
 static void
-ask_confirm_rkey(const rkey_message_t *message)
+ask_confirm_rkey(const smcr_rules_message_t *message)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
     const smcr_rmb_rtoken_t *entry =
@@ -110,7 +105,7 @@ is_retried(const smcr_doubt_proof_t *claim)
 /* After a negative response with retry flag the owner tells its RTokens anew. Linux declines the
  * connection. (R-3.5.5.3-6) */
 static void
-check_retry(const rkey_message_t *message)
+check_retry(const smcr_rules_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_doubt_proof_t claim = {.has_come = is_retried,
@@ -126,14 +121,14 @@ check_retry(const rkey_message_t *message)
 
 /* Whether the server's request from that time is still open. */
 static bool
-is_open_still(const rkey_message_t *message, uint64_t time)
+is_open_still(const smcr_rules_message_t *message, uint64_t time)
 {
     return time && message->arrival->when.time < time + CHANGE_WAIT;
 }
 
 /* The server refuses what comes while it adds or deletes a link. (R-3.5.5.3-5) */
 static void
-check_change(const rkey_message_t *message)
+check_change(const smcr_rules_message_t *message)
 {
     const smcr_lgr_change_t *change = &message->lgr->change;
     bool adds = is_open_still(message, change->adds);
@@ -148,20 +143,20 @@ check_change(const rkey_message_t *message)
 }
 
 static void
-answer_confirm_rkey(const rkey_message_t *message)
+answer_confirm_rkey(const smcr_rules_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_rmb_rtoken_t *entry =
         smcr_rmb_find(arrival->state, message->to, message->llc->u.confirm_rkey.rkey);
 
-    if (entry && !message->negative && !entry->rmb->agreed)
+    if (entry && !is_negative(message) && !entry->rmb->agreed)
         entry->rmb->agreed = arrival->when.time;
-    if (entry && message->negative && !smcr_rules_rmb_user(entry->rmb)) {
+    if (entry && is_negative(message) && !smcr_rules_rmb_user(entry->rmb)) {
         smcr_rmb_rare_t *more = smcr_rmb_rare(arrival->state, entry->rmb);
         more->refused_frame = arrival->when.frame;
         more->refused = smcr_point_at(arrival->qp, arrival->psn);
     }
-    if (!message->negative)
+    if (!is_negative(message))
         check_change(message);
     else if (message->llc->flags & SMCR_LLC_FLAG_RETRY)
         check_retry(message);
@@ -171,7 +166,7 @@ answer_confirm_rkey(const rkey_message_t *message)
 
 /* The other link on which the sender has an RMB with this RKey; NULL: there is none. */
 static const smcr_link_t *
-other_link_with(const rkey_message_t *message, uint32_t rkey)
+other_link_with(const smcr_rules_message_t *message, uint32_t rkey)
 {
     smcr_link_t *link = message->lgr->all_links;
 
@@ -183,7 +178,7 @@ other_link_with(const rkey_message_t *message, uint32_t rkey)
 /* DELETE RKEY names RMBs by what they have been announced with, on the link that carries it.
  * (R-3.5.5.2-2, R-3.5.5.2.2-3) */
 static void
-check_unknown(const rkey_message_t *message, uint32_t rkey)
+check_unknown(const smcr_rules_message_t *message, uint32_t rkey)
 {
     const smcr_link_t *other = other_link_with(message, rkey);
     smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
@@ -202,7 +197,7 @@ check_unknown(const rkey_message_t *message, uint32_t rkey)
 
 /* Only an RMB that no connection uses is deleted. (R-3.5.5.2.2-1) */
 static void
-check_deleted(const rkey_message_t *message, const smcr_rmb_rtoken_t *entry)
+check_deleted(const smcr_rules_message_t *message, const smcr_rmb_rtoken_t *entry)
 {
     const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
 
@@ -213,7 +208,7 @@ check_deleted(const rkey_message_t *message, const smcr_rmb_rtoken_t *entry)
 }
 
 static void
-ask_delete_rkey(const rkey_message_t *message)
+ask_delete_rkey(const smcr_rules_message_t *message)
 {
     smcr_lgr_withdrawal_t *asked = &message->lgr->withdrawn[message->from->side];
 
@@ -235,11 +230,11 @@ ask_delete_rkey(const rkey_message_t *message)
 
 /* An unknown RKey makes the response negative. (R-A.3.7-4) */
 static void
-answer_delete_rkey(const rkey_message_t *message)
+answer_delete_rkey(const smcr_rules_message_t *message)
 {
     smcr_lgr_withdrawal_t *asked = &message->lgr->withdrawn[message->to->side];
 
-    if (asked->has_unknown && !message->negative &&
+    if (asked->has_unknown && !is_negative(message) &&
         asked->count == message->llc->u.delete_rkey.count)
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
                     smcr_doubt_rkey(message->arrival, message->to, asked->unknown),
@@ -288,9 +283,9 @@ find_unreachable(const smcr_link_t *link, int side)
  * R-3.5.5.2.3-3)
  */
 static void
-answer_confirm_link(const rkey_message_t *message)
+answer_confirm_link(const smcr_rules_message_t *message)
 {
-    smcr_link_t *link = message->from->link;
+    smcr_link_t *link = message->link;
 
     for (int side = 0; side < 2 && link->state == SMCR_LINK_ANNOUNCED; side++) {
         const smcr_conn_t *conn = find_unreachable(link, side);
@@ -321,7 +316,7 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 
 /* Each RKey on a new link names one RMB. (R-A.3.3-6) */
 static void
-check_new_rtokens(const rkey_message_t *message, const smcr_link_t *link)
+check_new_rtokens(const smcr_rules_message_t *message, const smcr_link_t *link)
 {
     const smcr_state_t *state = message->arrival->state;
 
@@ -343,45 +338,34 @@ check_new_rtokens(const rkey_message_t *message, const smcr_link_t *link)
 /* ---- all messages ---- */
 
 static void
-take_request(const rkey_message_t *message, uint8_t type)
+take_request(const smcr_rules_message_t *message)
 {
-    if (type == SMCR_LLC_CONFIRM_RKEY)
+    if (message->type == SMCR_LLC_CONFIRM_RKEY)
         ask_confirm_rkey(message);
-    else if (type == SMCR_LLC_CONFIRM_RKEY_CONT)
+    else if (message->type == SMCR_LLC_CONFIRM_RKEY_CONT)
         check_other_links(message, message->lgr->confirmed[message->from->side]);
-    else if (type == SMCR_LLC_DELETE_RKEY)
+    else if (message->type == SMCR_LLC_DELETE_RKEY)
         ask_delete_rkey(message);
 }
 
 static void
-take_response(const rkey_message_t *message, uint8_t type)
+take_response(const smcr_rules_message_t *message)
 {
-    if (type == SMCR_LLC_CONFIRM_RKEY)
+    if (message->type == SMCR_LLC_CONFIRM_RKEY)
         answer_confirm_rkey(message);
-    else if (type == SMCR_LLC_DELETE_RKEY)
+    else if (message->type == SMCR_LLC_DELETE_RKEY)
         answer_delete_rkey(message);
-    else if (type == SMCR_LLC_CONFIRM_LINK)
+    else if (message->type == SMCR_LLC_CONFIRM_LINK)
         answer_confirm_link(message);
 }
 
 void
-smcr_rules_keys(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_keys(const smcr_rules_message_t *message)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    rkey_message_t message = {
-        .arrival = arrival,
-        .llc = llc,
-        .from = smcr_qp_peer(arrival->qp),
-        .to = arrival->qp,
-        .lgr = lgr,
-        .negative = (llc->flags & SMCR_LLC_FLAG_NEGATIVE) != 0,
-    };
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-
-    if (type == SMCR_LLC_ADD_LINK_CONT)
-        check_new_rtokens(&message, smcr_lgr_link(lgr, llc->u.add_link_cont.link));
-    else if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
-        take_response(&message, type);
+    if (message->type == SMCR_LLC_ADD_LINK_CONT)
+        check_new_rtokens(message, smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link));
+    else if (message->response)
+        take_response(message);
     else
-        take_request(&message, type);
+        take_request(message);
 }

@@ -90,16 +90,14 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 }
 
 void
-smcr_rules_llc_use(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_llc_use(const smcr_rules_message_t *message)
 {
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-
-    check_rejected(arrival);
-    if (type == SMCR_LLC_CONFIRM_LINK)
+    check_rejected(message->arrival);
+    if (message->type == SMCR_LLC_CONFIRM_LINK)
         return;
-    check_confirmed(arrival, "The link carries another LLC message");
-    if (type != SMCR_LLC_DELETE_LINK) /* which ends the group */
-        check_declined(arrival);
+    check_confirmed(message->arrival, "The link carries another LLC message");
+    if (message->type != SMCR_LLC_DELETE_LINK) /* which ends the group */
+        check_declined(message->arrival);
 }
 
 /* ---- the second link of a first contact ---- */
@@ -200,18 +198,19 @@ is_over(const smcr_link_t *link)
 }
 
 void
-smcr_rules_second(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_second(const smcr_rules_message_t *message)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    bool adds = (llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) == SMCR_LLC_ADD_LINK;
-    bool response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0;
-    bool offers = adds && !response && llc->u.add_link.qpn && lgr->server == !arrival->qp->side;
+    smcr_lgr_t *lgr = message->lgr;
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    bool adds = message->type == SMCR_LLC_ADD_LINK;
 
-    if (!lgr->second && offers) {
-        lgr->second = smcr_lgr_link(lgr, llc->u.add_link.link);
-        lgr->second_asked = arrival->when.time;
+    if (!lgr->second && adds && !message->response && add->qpn &&
+        lgr->server == message->from->side) {
+        lgr->second = smcr_lgr_link(lgr, add->link);
+        lgr->second_asked = message->arrival->when.time;
     }
-    bool disorder = !lgr->second && adds && response; /* the capture has it before its request */
+    /* the capture has it before its request */
+    bool disorder = !lgr->second && adds && message->response;
     if (!lgr->second_over && (disorder || (lgr->second && is_over(lgr->second))))
-        lgr->second_over = arrival->when.time;
+        lgr->second_over = message->arrival->when.time;
 }
