@@ -20,7 +20,7 @@ WORDS = {
     "state/model": "arrival conn event exchange fallback lgr link place point qp record ring rmb stream",
     "state/rules": "breach doubt rules",
     "state/rules/links": "",
-    "state/flow": "cost deferred orphan outcome window write",
+    "state/flow": "cost orphan outcome window write",
     ".": "dissector field value",
     "message": "cdc() clc() item keep layout llc() message row say",
     "host": "capture endpoint gate handshake heuristic hook host preferences selected udp_port",

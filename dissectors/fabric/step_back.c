@@ -96,13 +96,18 @@ follow_naks(smcr_steps_t *steps, smcr_psn_t first, uint32_t followed)
     }
 }
 
+/* The step begins at `first`; `followed` NAKs had come before. */
 static void
-begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t first)
+begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t first,
+      uint32_t followed, const smcr_step_request_t *request)
 {
     steps->step = step;
     steps->number = number;
     steps->first = first;
     steps->passed = false;
+    follow_naks(steps, first, followed);
+    steps->end = request->highest;
+    steps->position = request->psn;
 }
 
 /* Whether the request may have overtaken others that the sender sends because of a NAK: since the
@@ -182,10 +187,7 @@ start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *r
         return begin_candidate(steps, scope, request);
     smcr_step_back_t *step = new_step(scope, request->frame, cause_of(steps, request, nak));
     step->nak = asked_at(nak, request);
-    begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn);
-    follow_naks(steps, steps->first, steps->arrivals);
-    steps->end = request->highest;
-    steps->position = request->psn;
+    begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn, steps->arrivals, request);
     return step;
 }
 
@@ -205,10 +207,7 @@ check_guess(smcr_steps_t *steps, const smcr_step_request_t *request)
             return step;
         candidate->lone->cause = step->cause = candidate->cause;
         candidate->lone->nak = step->nak;
-        begin(steps, step, candidate->number, candidate->begin);
-        follow_naks(steps, steps->first, candidate->naks);
-        steps->end = request->highest;
-        steps->position = request->psn;
+        begin(steps, step, candidate->number, candidate->begin, candidate->naks, request);
     }
     *candidate = (smcr_step_candidate_t){.lone = NULL};
     return goes_on ? step : NULL;

@@ -285,7 +285,21 @@ find_sender(const smcr_cm_t *cm, const sending_t *sending)
     return more_likely(other, one, sending);
 }
 
-static unsigned kind_of(uint8_t attribute);
+/* Index in smcr_cm_conn_t.first; REQ and REP of SIDR are in the place of the others. */
+static unsigned
+kind_of(uint8_t attribute)
+{
+    static const uint8_t kinds[] = {
+        [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = 0, [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = 0,
+        [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = 0, [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = 0,
+        [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = 1, [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = 2,
+        [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = 3, [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = 4,
+        [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = 5, [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = 6,
+        [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = 6,
+    };
+
+    return kinds[attribute - SMCR_IB_CM_REQ];
+}
 
 /* The end is neither established nor has it ended. */
 static bool
@@ -405,22 +419,6 @@ learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
 }
 
 /* ---- messages ---- */
-
-/* Index in smcr_cm_conn_t.first; REQ and REP of SIDR are in the place of the others. */
-static unsigned
-kind_of(uint8_t attribute)
-{
-    static const uint8_t kinds[] = {
-        [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = 0, [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = 0,
-        [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = 0, [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = 0,
-        [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = 1, [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = 2,
-        [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = 3, [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = 4,
-        [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = 5, [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = 6,
-        [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = 6,
-    };
-
-    return kinds[attribute - SMCR_IB_CM_REQ];
-}
 
 /* Linux drops a DREQ that names another queue pair than the receiver's. */
 static bool

@@ -12,19 +12,123 @@
 #include <string.h>
 
 #include "cost.h"
-#include "deferred.h"
 #include "outcome.h"
 #include "message_flow.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
+#define DEFERRED_MAX 8192 /* of one queue pair: what a sender may have under way */
 #define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */
 #define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256, and some more */
+
+/* ---- what comes behind a PSN gap ---- */
+
+/* A real receiver throws it away and gets it again; but when only the capture lacks the packets
+ * before, its acknowledgement shows that it took it in. */
+
+/* What a packet brings to its receiver: one of `llc`, `cdc` and, of a WRITE packet, `place`. */
+typedef struct {
+    const smcr_llc_t *llc;
+    const smcr_cdc_t *cdc;
+    smcr_place_t *place;
+    smcr_conn_t *conn; /* of `cdc` or `place` */
+    bool requested;    /* `llc` is a response, and the capture has its request */
+} content_t;
+
+/* That, and with which packet it came. */
+typedef struct {
+    content_t content; /* its message is the copy below */
+    smcr_psn_t psn;
+    smcr_when_t when, sent; /* as in smcr_arrival_t */
+    union {
+        smcr_llc_t llc;
+        smcr_cdc_t cdc;
+    } copy;
+} deferred_t;
+
+static int
+compare(const void *one, const void *other)
+{
+    smcr_psn_t a = ((const deferred_t *)one)->psn, b = ((const deferred_t *)other)->psn;
+
+    return (a > b) - (a < b);
+}
+
+/* In the order of PSNs, which mostly is that of their coming. */
+static void
+insert(wmem_list_t *list, deferred_t *deferred)
+{
+    wmem_list_frame_t *last = wmem_list_tail(list);
+
+    if (last && compare(deferred, wmem_list_frame_data(last)) < 0)
+        wmem_list_insert_sorted(list, deferred, compare);
+    else
+        wmem_list_append(list, deferred);
+}
+
+static void
+copy_message(wmem_allocator_t *scope, deferred_t *deferred)
+{
+    content_t *content = &deferred->content;
+
+    if (content->cdc) {
+        deferred->copy.cdc = *content->cdc;
+        content->cdc = &deferred->copy.cdc;
+    }
+    if (content->llc) {
+        smcr_llc_t *llc = &deferred->copy.llc;
+        *llc = *content->llc;
+        llc->rtokens = wmem_memdup(scope, llc->rtokens, llc->rtoken_count * sizeof *llc->rtokens);
+        content->llc = llc;
+    }
+}
+
+/* Keeps what arrives behind a gap. */
+static void
+defer(const smcr_arrival_t *arrival, const content_t *content)
+{
+    wmem_allocator_t *scope = arrival->state->scope;
+    smcr_qp_t *qp = arrival->qp;
+
+    if (!qp->deferred)
+        qp->deferred = wmem_list_new(scope);
+    if (wmem_list_count(qp->deferred) >= DEFERRED_MAX)
+        return;
+    deferred_t *deferred = wmem_new(scope, deferred_t);
+    deferred->content = *content;
+    deferred->psn = arrival->psn;
+    deferred->when = arrival->when;
+    deferred->sent = arrival->sent;
+    copy_message(scope, deferred);
+    insert(qp->deferred, deferred);
+}
+
+/* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
+ * when there is none. The caller frees it. */
+static deferred_t *
+take_deferred(smcr_qp_t *qp, smcr_psn_t end)
+{
+    wmem_list_frame_t *first = qp->deferred ? wmem_list_head(qp->deferred) : NULL;
+    deferred_t *deferred = first ? wmem_list_frame_data(first) : NULL;
+
+    if (!deferred || deferred->psn >= end)
+        return NULL;
+    wmem_list_remove_frame(qp->deferred, first);
+    return deferred;
+}
+
+static void
+free_deferred(smcr_state_t *state, deferred_t *deferred)
+{
+    if (deferred->content.llc)
+        wmem_free(state->scope, deferred->copy.llc.rtokens);
+    wmem_free(state->scope, deferred);
+}
 
 /* ---- what a packet brings: applied, or deferred ---- */
 
 static void
-apply(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
+apply(const smcr_arrival_t *arrival, const content_t *content)
 {
     smcr_stream_t *stream;
 
@@ -37,16 +141,16 @@ apply(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
 }
 
 static void
-take_in(const smcr_arrival_t *arrival, const smcr_deferred_content_t *content)
+take_in(const smcr_arrival_t *arrival, const content_t *content)
 {
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         apply(arrival, content);
     else if (arrival->record->fate == SMCR_FLOW_FATE_WAIT)
-        smcr_deferred_add(arrival, content);
+        defer(arrival, content);
 }
 
 static void
-apply_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_deferred_t *deferred)
+apply_deferred(smcr_state_t *state, smcr_qp_t *qp, deferred_t *deferred)
 {
     smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
     smcr_arrival_t then = {
@@ -57,7 +161,7 @@ apply_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_deferred_t *deferred)
         .sent = deferred->sent,
         .record = &gone,
     };
-    smcr_deferred_content_t *content = &deferred->content;
+    content_t *content = &deferred->content;
 
     if (content->cdc) /* what was behind the gap may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
@@ -68,11 +172,11 @@ apply_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_deferred_t *deferred)
 static void
 settle(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t end)
 {
-    smcr_deferred_t *deferred;
+    deferred_t *deferred;
 
-    while ((deferred = smcr_deferred_take(qp, end)) != NULL) {
+    while ((deferred = take_deferred(qp, end)) != NULL) {
         apply_deferred(state, qp, deferred);
-        smcr_deferred_free(state, deferred);
+        free_deferred(state, deferred);
     }
 }
 
@@ -80,10 +184,10 @@ settle(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t end)
 static void
 drop(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
 {
-    smcr_deferred_t *deferred = smcr_deferred_take(qp, psn + 1);
+    deferred_t *deferred = take_deferred(qp, psn + 1);
 
     if (deferred)
-        smcr_deferred_free(state, deferred);
+        free_deferred(state, deferred);
 }
 
 /* ---- RDMA WRITE ---- */
@@ -138,7 +242,7 @@ take_write(const smcr_arrival_t *arrival)
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
     if (write && smcr_write_place(arrival, write))
-        take_in(arrival, &(smcr_deferred_content_t){.place = record->place, .conn = record->conn});
+        take_in(arrival, &(content_t){.place = record->place, .conn = record->conn});
     else
         note_unplaced(arrival);
 }
@@ -373,7 +477,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
     bool requested = is_known(arrival) || smcr_state_llc_exchange(arrival, llc);
-    take_in(arrival, &(smcr_deferred_content_t){.llc = llc, .requested = requested});
+    take_in(arrival, &(content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
@@ -388,7 +492,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     smcr_rules_use(arrival);
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
-    take_in(arrival, &(smcr_deferred_content_t){.cdc = cdc, .conn = arrival->record->conn});
+    take_in(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
 void
