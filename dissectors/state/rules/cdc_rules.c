@@ -391,14 +391,6 @@ check_reused(const cdc_message_t *message)
                 next->index);
 }
 
-static void
-check_all_ends(const cdc_message_t *message)
-{
-    check_end(message);
-    check_flags(message);
-    check_reused(message);
-}
-
 /* ---- all messages ---- */
 
 void
@@ -429,6 +421,9 @@ smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
     }
     if (message.step != 1)
         check_step(&message);
-    if (message.step > 0 && !sender->moved_frame) /* else it may come again */
-        check_all_ends(&message);
+    if (message.step <= 0 || sender->moved_frame)
+        return; /* it may come again */
+    check_end(&message);
+    check_flags(&message);
+    check_reused(&message);
 }

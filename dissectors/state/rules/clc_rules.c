@@ -199,9 +199,7 @@ smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const 
 static bool
 rmb_has_gone(const smcr_doubt_proof_t *claim)
 {
-    const smcr_rmb_t *rmb = claim->about;
-
-    return rmb->deleted_frame || rmb->over;
+    return !smcr_rmb_is_alive(claim->about);
 }
 
 /* All elements of an RMB have one size. DELETE RKEY may have come in between. (R-2.1-4) */

@@ -46,13 +46,10 @@ check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     first->frame);
 }
 
-/* Whether the side has ended the connection as well. */
-static bool
-end_has_come(const smcr_doubt_proof_t *claim)
+bool
+smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim)
 {
-    const smcr_conn_t *conn = claim->about;
-
-    return smcr_conn_side_has_ended(&conn->side[claim->key]);
+    return smcr_conn_side_has_ended(claim->about);
 }
 
 /* Who gets an abort sends its own. Linux waits until its program closes, and sends none where it
@@ -60,14 +57,14 @@ end_has_come(const smcr_doubt_proof_t *claim)
 static void
 check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
+    const smcr_conn_side_t *other = &conn->side[arrival->qp->side];
     smcr_doubt_proof_t claim = {
-        .has_come = end_has_come,
-        .about = conn,
-        .key = (uint32_t)arrival->qp->side,
+        .has_come = smcr_rules_side_has_ended,
+        .about = other,
         .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND,
     };
 
-    if (!smcr_conn_side_has_ended(&conn->side[arrival->qp->side]))
+    if (!smcr_conn_side_has_ended(other))
         smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
                     smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
                     "The other side does not answer the abort; Linux waits until its program "

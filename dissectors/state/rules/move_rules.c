@@ -14,13 +14,6 @@
 
 /* ---- before the move ---- */
 
-/* Whether the receiver has said by now that it closes the connection. */
-static bool
-end_has_come(const smcr_doubt_proof_t *claim)
-{
-    return smcr_conn_side_has_ended(claim->about);
-}
-
 /* A failover validation comes first on the new link. Linux moves a connection without it which one
  * side closes (smc_switch_conns()); so does an abort, which any link may carry. What the receiver
  * sends next shows whether the mover knew more than the capture. A second move is not judged: the
@@ -30,7 +23,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
-    smcr_doubt_proof_t claim = {.has_come = end_has_come, .about = receiver};
+    smcr_doubt_proof_t claim = {.has_come = smcr_rules_side_has_ended, .about = receiver};
 
     if (sender->moved_frame || sender->strayed_frame || smcr_conn_side_has_ended(sender) ||
         smcr_conn_side_has_ended(receiver))

@@ -163,6 +163,9 @@ void smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 void smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc);
 
+/* Whether the side of a connection that a claim is about has ended it by now. */
+bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);
+
 /* An RDMA WRITE request begins that goes to the element of `conn`, one of whose sides has ended. */
 void smcr_rules_write_after(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 

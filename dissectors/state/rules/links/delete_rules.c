@@ -86,21 +86,17 @@ check_asymmetric(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
 /* ---- responses ---- */
 
-/* Any link of the group that has, or had, the number and that `is_it`; NULL: there is none. */
+/* Any link of the group that has, or had, the number and, if that is not NULL, `is_it`; NULL: there
+ * is none. */
 static const smcr_link_t *
 find_link(const smcr_lgr_t *lgr, uint8_t number, bool (*is_it)(const smcr_link_t *link))
 {
     const smcr_link_t *link = lgr->all_links;
 
-    while (link && (!link->has_number || link->number != number || !is_it(link)))
+    while (link && (!link->has_number || link->number != number ||
+                    (is_it && !is_it(link))))
         link = smcr_link_older(link);
     return link;
-}
-
-static bool
-is_any(const smcr_link_t *link)
-{
-    return link != NULL;
 }
 
 /* Whether the server has just deleted the link, which was in use, and the client had not asked. */
@@ -129,7 +125,7 @@ check_consent(const smcr_arrival_t *arrival, uint8_t number)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
-    if (!find_link(lgr, number, is_any))
+    if (!find_link(lgr, number, NULL))
         smcr_breach(arrival, SMCR_EVENT_DELETE_ANSWER, smcr_doubt_group(arrival, lgr),
                     "The group never had a link %u; the response does not say so", number);
 }
