@@ -73,12 +73,13 @@ TYPES = {
 
 @functools.cache
 def choices():
-    """{list: words} of choices.def, in ascending order; the states of RDMA-CM are those of the wire."""
+    """{list: words} of choices.def, in ascending order; RDMA-CM's states and DELETE LINK's reasons are those of the wire."""
     text, found = (FIGURES / "choices.def").read_text(encoding="utf-8"), {}
     for name, rows in re.findall(r"^CHOICE\((\w+)\)$(.*?)^END\(\1\)$", text, re.MULTILINE | re.DOTALL):
         found[name] = re.findall(r'^    WORD\(\w+, "([^"]+)"\)$', rows, re.MULTILINE)
-    codes = (TOP / "dissectors" / "wire" / "cm_codes.h").read_text(encoding="utf-8")
-    return found | {"cm_state": re.findall(r'V\(SMCR_IB_CM_STATE_\w+, \d+, "(\w+)"\)', codes)}
+    codes = "".join((TOP / "dissectors" / "wire" / f"{name}_codes.h").read_text(encoding="utf-8") for name in ("cm", "llc"))
+    return found | {"cm_state": re.findall(r'V\(SMCR_IB_CM_STATE_\w+, \d+, "(\w+)"\)', codes),
+                    "delete_reason": [*re.findall(r'V\(SMCR_LLC_DELETE_\w+, \w+, "(.+)"\)', codes), "unknown reason"]}
 
 
 @functools.cache
@@ -104,7 +105,7 @@ def entries():
 
 def findings():
     """[(kind, what it says, what its number is of)] of finding_kinds.def"""
-    text = (FIGURES.parent / "findings" / "finding_kinds.def").read_text(encoding="utf-8")
+    text = (FIGURES / "finding_kinds.def").read_text(encoding="utf-8")
     rows = [re.sub(r'"\s+"', "", row) for row in re.findall(rf"^FINDING\(((?:{ITEM}|,)+)\)", text, re.MULTILINE)]
     return [[json.loads(text) for text in re.findall(r'"(?:[^"\\]|\\.)*"', row)] for row in rows]
 

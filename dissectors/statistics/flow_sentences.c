@@ -49,11 +49,11 @@ smcr_arrow_text_segment(wmem_allocator_t *scope, const smcr_tap_segment_t *segme
 static const char *
 version_of(const smcr_clc_t *clc, unsigned release)
 {
-    const char *version =
-        clc->smcd ? "SMC-D"
-                  : smcr_figure_version_text(smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION),
-                                             release);
+    unsigned number = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
+    const char *version = smcr_figure_version_words[smcr_figure_version_of(number, release)];
 
+    if (clc->smcd)
+        return "SMC-D";
     return version ? version : "version not known";
 }
 

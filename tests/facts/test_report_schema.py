@@ -108,11 +108,11 @@ def kinds_of_findings():
 
 def test_each_kind_of_finding_says_what_it_counts():
     """Those of finding_kinds.def; the code adds each of them."""
-    folder = TOP / "dissectors" / "report" / "findings"
-    code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("on_*.c")))
-    rows = re.findall(r'^FINDING\((\w+), "(\w+)"', (folder / "finding_kinds.def").read_text(encoding="utf-8"), re.MULTILINE)
+    folder = TOP / "dissectors" / "report"
+    code = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("findings/on_*.c")))
+    rows = re.findall(r'^FINDING\((\w+), "(\w+)"', (folder / "figures/finding_kinds.def").read_text(encoding="utf-8"), re.MULTILINE)
     assert {kind for _, kind in rows} == set(kinds_of_findings())
-    assert {name for name, _ in rows} == set(re.findall(r"\bSMCR_FINDING_FOUND_(\w+)", code))
+    assert {name for name, _ in rows} == set(re.findall(r"\bSMCR_FIGURE_FOUND_(\w+)", code))
 
 
 # ---- what the plugin writes ----

@@ -121,7 +121,7 @@ lost_link(scene_t *scene)
     link_of_group(scene, 1);
     lost = link_of_group(scene, 2);
     lost->state = SMCR_FIGURE_STATUS_DELETED;
-    lost->delete_reason = "lost path";
+    lost->delete_reason = SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
     lost->deleted_frame = at(50);
     lost->moved_from = 1;
     use_link(scene, conn, 2, 12);
@@ -292,7 +292,7 @@ unused_link(scene_t *scene)
     smcr_entry_link_t *link = link_of_group(scene, 2);
 
     link->state = SMCR_FIGURE_STATUS_DELETED;
-    link->delete_reason = "lost path";
+    link->delete_reason = SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
     link->deleted_frame = at(36);
     notice(scene, "smcr.link.delete_asked", NOTE, 36);
     notice(scene, "smcr.llc.second_answer", NOTE, 38);

@@ -58,14 +58,14 @@ one_sided(scene_t *scene)
 {
     unanswered(scene);
     smcr_figure_opcodes_count(&((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->opcodes,
-                              scene->scope, 17);
+                              scene->scope, 17, 1);
 }
 
 /* 10.0.0.2 acknowledges what the capture does not have. */
 static void
 one_direction(scene_t *scene)
 {
-    smcr_figure_opcodes_count(&flow(scene, "10.0.0.2", "10.0.1.1")->opcodes, scene->scope, 17);
+    smcr_figure_opcodes_count(&flow(scene, "10.0.0.2", "10.0.1.1")->opcodes, scene->scope, 17, 1);
 }
 
 /* The same, and each packet is damaged: perhaps only its addresses. */
@@ -142,7 +142,7 @@ silent_and_unread(scene_t *scene)
 static void
 ended(scene_t *scene)
 {
-    link_of_group(scene, 1)->delete_reason = "operator initiated";
+    link_of_group(scene, 1)->delete_reason = SMCR_FIGURE_FOR_SMCR_LLC_DELETE_OPERATOR;
     ((smcr_entry_link_group_t *)scene->report.link_groups.entries[0])->ended_frame = at(83);
     notice(scene, "smcr.packet_retransmitted.ended", 0x00200000, 90);
 }
@@ -159,7 +159,7 @@ many_directions(scene_t *scene)
         const char *one = wmem_strdup_printf(scene->scope, "10.1.%u.1", host % HOSTS);
         const char *other = wmem_strdup_printf(scene->scope, "10.2.%u.1", host / HOSTS);
         smcr_entry_rdma_t *data = flow(scene, i % 2 ? other : one, i % 2 ? one : other);
-        smcr_figure_opcodes_count(&data->opcodes, scene->scope, 17);
+        smcr_figure_opcodes_count(&data->opcodes, scene->scope, 17, 1);
     }
 }
 

@@ -187,8 +187,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     entry->added_frame = smcr_collect_frame_times_find(sources->times, link->added_frame);
     entry->deleted_frame = smcr_collect_frame_times_find(sources->times, link->deleted_frame);
     if (link->deleted_frame && link->delete_reason)
-        entry->delete_reason =
-            val_to_str_const(link->delete_reason, smcr_values_delete_reasons, "unknown reason");
+        entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
     if (moves) {
         entry->moved_from = moves->from;
         entry->moved_to = moves->to;

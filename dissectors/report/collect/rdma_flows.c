@@ -244,7 +244,7 @@ count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t whe
     figures->bytes += roce->length;
     figures->payload_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_IB_CNP;
-    smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode);
+    smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode, 1);
     note_first(flows, when, roce);
     count_ecn(&figures->ecn, roce);
     count_nak(figures, roce);

@@ -9,9 +9,216 @@
 #ifndef SMCR_REPORT_FIGURES_FIGURES_H
 #define SMCR_REPORT_FIGURES_FIGURES_H
 
-#include "choices.h"
-#include "entries.h"
-#include "notice.h"
-#include "texts.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wireshark.h>
+#include <wsutil/wmem/wmem.h>
+
+#include "fabric/fabric.h"
+#include "wire/wire.h"
+
+/* ---- words: an enum for each list, smcr_figure_outcome_t and so on, and their texts ---- */
+
+#define CHOICE(list) typedef enum {
+#define WORD(constant, text) SMCR_FIGURE_##constant,
+#define END(list) } smcr_figure_##list##_t; extern const char *const smcr_figure_##list##_words[];
+#include "choices.def"
+
+/* What Linux calls the states of RDMA-CM; 0: not known. */
+typedef unsigned smcr_figure_cm_state_t;
+#define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* enum smcr_ib_cm_state */
+extern const char *const smcr_figure_cm_state_words[];
+
+/* Why a link is deleted, in the words of the wire. */
+#define REASON(name, code, text) SMCR_FIGURE_FOR_##name,
+typedef enum {
+    SMCR_FIGURE_FOR_NO_REASON,
+    SMCR_LLC_DELETE_REASONS(REASON)
+    SMCR_FIGURE_FOR_UNKNOWN_REASON
+} smcr_figure_delete_reason_t;
+#undef REASON
+extern const char *const smcr_figure_delete_reason_words[];
+
+/* `code`: enum smcr_llc_delete_reason, or what else a message has. */
+smcr_figure_delete_reason_t smcr_figure_delete_reason_of(uint32_t code);
+
+/* Kinds of findings; two may have the same word. */
+#define FINDING(constant, ...) SMCR_FIGURE_FOUND_##constant,
+typedef enum {
+#include "finding_kinds.def"
+} smcr_figure_finding_t;
+extern const char *const smcr_figure_finding_words[];
+
+/* ---- how a measured quantity is spread: what its mean and its variance take ---- */
+
+/* All zeros: nothing has been measured. Times are in nanoseconds. */
+typedef struct {
+    uint64_t count, sum, min, max;
+    double sum_of_squares;
+} smcr_distribution_t;
+
+/* One more measurement. */
+void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
+
+/* All measurements of `other`. */
+void smcr_distribution_join(smcr_distribution_t *distribution, const smcr_distribution_t *other);
+
+/* ---- entries: a struct for each JSON object, smcr_entry_connection_t and so on ---- */
+
+#define SMCR_FIGURE_UNKNOWN UINT64_MAX /* a number that is not known */
+
+/* all zeros: not known */
+typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
+
+/* Counts by opcode of the BTH; what has not been seen takes no room. */
+typedef struct {
+    uint8_t opcode;
+    uint64_t count;
+} smcr_figure_opcode_count_t;
+
+typedef struct {
+    smcr_figure_opcode_count_t *counts; /* in the order in which they came; NULL: none */
+    uint8_t length, room;
+} smcr_figure_opcodes_t;
+
+typedef struct {
+    uint64_t *numbers;
+    uint32_t length;
+} smcr_figure_numbers_t;
+
+/* Pointers to entries. */
+typedef struct {
+    void **entries;
+    uint32_t length, room;
+    unsigned rest; /* 1: one more entry behind the last, of what is in none: only sums count it */
+} smcr_figure_list_t;
+
+typedef struct smcr_figure_description smcr_figure_description_t;
+
+/* Kinds of figures, and what C has for them. */
+#define SMCR_FIGURE_KINDS(X)                                                                       \
+    X(COUNT, uint64_t) /* a number that is added up; SMCR_FIGURE_UNKNOWN: not known */             \
+    X(SECONDS, uint64_t)            /* the same, in nanoseconds, written as seconds */             \
+    X(SAMPLE, uint64_t)             /* the same; the summary has the distribution of all */        \
+    X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
+    X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
+    X(NUMBER, uint64_t) /* that means nothing when added; SMCR_FIGURE_UNKNOWN: not known */        \
+    X(TEXT, const char *)           /* NULL: not known */                                          \
+    X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
+    X(BOOL, smcr_figure_maybe_t)                                                                   \
+    X(WHEN, smcr_when_t)            /* xy_frame; its time stands beside it as xy_time */           \
+    X(TIME, uint64_t)               /* nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known */   \
+    X(RATIO, double)                /* a quotient, never added up; not a number: not known */      \
+    X(OPCODES, smcr_figure_opcodes_t) /* counts by opcode */                                       \
+    X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
+    X(SUMMARY, char)                /* the lists of the entry, added up; nothing is kept for it */
+
+/* Kinds of parts, and what C has for an entry `of`. MAYBE: or NULL. */
+#define SMCR_FIGURE_PART_KINDS(X) X(OBJECT) X(MAYBE) X(LIST)
+#define SMCR_FIGURE_PART_OBJECT(of) smcr_entry_##of##_t
+#define SMCR_FIGURE_PART_MAYBE(of) smcr_entry_##of##_t *
+#define SMCR_FIGURE_PART_LIST(of) smcr_figure_list_t
+
+#define KIND(kind, ...) SMCR_FIGURE_KIND_##kind,
+typedef enum { SMCR_FIGURE_KINDS(KIND) SMCR_FIGURE_PART_KINDS(KIND) } smcr_figure_member_kind_t;
+#undef KIND
+
+#define KIND(kind, type) typedef type smcr_figure_##kind##_t;
+SMCR_FIGURE_KINDS(KIND)
+#undef KIND
+
+#define ENTRY(entry, text) typedef struct {
+#define FIGURE(entry, kind, name, ...) smcr_figure_##kind##_t name;
+#define CHOICE(entry, name, list, ...) smcr_figure_##list##_t name;
+#define PART(entry, kind, name, of, ...) SMCR_FIGURE_PART_##kind(of) name;
+#define END(entry) \
+    } smcr_entry_##entry##_t; \
+    extern const smcr_figure_description_t smcr_entry_##entry##_description;
+#include "entries.def"
+
+typedef struct {
+    const char *name;
+    smcr_figure_member_kind_t kind;
+    size_t offset;                /* bytes, in the entry */
+    const smcr_figure_description_t *of; /* of a part */
+    const char *const *words;     /* of a choice */
+} smcr_figure_member_t;
+
+struct smcr_figure_description {
+    size_t size; /* of the entry, bytes */
+    unsigned count;
+    const smcr_figure_member_t *members;
+};
+
+/* ---- building ---- */
+
+/* Makes an entry unknown: its NUMBER, TIME, SAMPLE and RATIO members, and those of the
+ * entries within it, become unknown, all others zero. */
+void smcr_entry_clear(void *entry, const smcr_figure_description_t *description);
+
+/* A cleared entry at the end of the list. */
+void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
+                           const smcr_figure_description_t *description);
+
+/* So many more packets with this opcode. */
+void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,
+                               uint8_t opcode, uint64_t count);
+
+/* The packets of `other`, too. */
+void smcr_figure_opcodes_join(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *other,
+                              wmem_allocator_t *scope);
+
+/* A number at the end of the list. */
+void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,
+                             uint64_t number);
+
+/* A count that may be unknown, as a number: unknown is none. */
+uint64_t smcr_figure_known(uint64_t count);
+
+/* Of all codes. RNR NAKs are none of them. */
+uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
+
+/* A count or sum that may be unknown, and one that is added to it. Unknown ones do not count. */
+uint64_t smcr_figure_sum(uint64_t one, uint64_t other);
+
+/* The earlier one of two; frame 0 is none. */
+smcr_when_t smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other);
+
+/* Nanoseconds from one frame to the other. SMCR_FIGURE_UNKNOWN: one of them is none, or the clock
+ * of the capture goes back in between. */
+uint64_t smcr_figure_time_between(smcr_when_t from, smcr_when_t to);
+
+/* Adds to `into` what can be added up of `from`: counts, sums, distributions, also those of entries
+ * within it, but not those of lists. */
+void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
+                     wmem_allocator_t *scope);
+
+/* ---- expert items of the plugin, as counted over a capture ---- */
+
+typedef struct {
+    const char *filter; /* "smcr.conn.aborted" */
+    int severity;       /* PI_NOTE and so on */
+    int group;          /* PI_SEQUENCE and so on */
+    smcr_figure_role_t by;
+    const char *text;   /* the sentence of the first one */
+    uint64_t count;
+    smcr_when_t first;
+} smcr_figure_notice_t;
+
+/* ---- addresses and numbers as a report writes them ---- */
+
+/* A GID: an IPv4 address where it maps one, else as an IPv6 address. NULL where it is all zeros. */
+const char *smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]);
+
+/* "0x" and all digits of a number of `bytes` bytes, at most 8. */
+const char *smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes);
+
+/* The same of `length` bytes, the first one first. */
+const char *smcr_figure_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
+
+/* A version of SMC-R; none where `version` is 0. `release`: of version 2. */
+smcr_figure_version_t smcr_figure_version_of(unsigned version, unsigned release);
 
 #endif /* SMCR_REPORT_FIGURES_FIGURES_H */

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "texts.h"
+#include "figures.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -47,10 +47,4 @@ smcr_figure_version_of(unsigned version, unsigned release)
     if (version < 2)
         return version ? SMCR_FIGURE_IS_SMCR_V1 : SMCR_FIGURE_IS_OF_NO_VERSION;
     return release ? SMCR_FIGURE_IS_SMCR_V2_1 : SMCR_FIGURE_IS_SMCR_V2;
-}
-
-const char *
-smcr_figure_version_text(unsigned version, unsigned release)
-{
-    return smcr_figure_version_words[smcr_figure_version_of(version, release)];
 }

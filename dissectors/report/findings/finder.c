@@ -12,46 +12,61 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-smcr_entry_finding_t *
-smcr_finder_add_item(smcr_finder_t *finder, smcr_figure_severity_t severity,
-                     smcr_finding_rank_t place, const char *kind, uint64_t count, smcr_when_t when)
+void
+smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t place, smcr_entry_finding_t entry)
 {
-    smcr_finding_t found = {.severity = severity, .place = place};
+    smcr_finding_t found = {entry, place, wmem_array_get_count(finder->found)};
 
-    found.turn = wmem_array_get_count(finder->found);
-    smcr_entry_clear(&found.entry, &smcr_entry_finding_description);
-    found.entry.severity = severity;
-    found.entry.kind = kind;
-    found.entry.count = count;
-    found.entry.frame = when;
     finder->has[place] = true;
-    finder->count[severity][place]++;
+    finder->count[entry.severity][place]++;
     wmem_array_append_one(finder->found, found);
-    return &((smcr_finding_t *)wmem_array_index(finder->found, found.turn))->entry;
 }
 
 static const struct {
-    const char *kind;
     smcr_figure_severity_t severity;
     smcr_finding_rank_t place;
 } kinds[] = {
-#define FINDING(constant, kind, severity, place, ...) \
-    [SMCR_FINDING_FOUND_##constant] = {kind, SMCR_FIGURE_##severity, SMCR_FINDING_##place},
-#include "finding_kinds.def"
+#define FINDING(constant, word, severity, place, ...) \
+    [SMCR_FIGURE_FOUND_##constant] = {SMCR_FIGURE_##severity, SMCR_FINDING_##place},
+#include "report/figures/finding_kinds.def"
 };
 
-smcr_entry_finding_t *
-smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_finding_kind_t kind,
-                   smcr_figure_severity_t severity, uint64_t count, smcr_when_t when)
+static void
+add(smcr_finder_t *finder, smcr_figure_finding_t kind, smcr_entry_finding_t entry,
+    const char *format, va_list arguments)
 {
-    return smcr_finder_add_item(finder, severity, kinds[kind].place, kinds[kind].kind, count, when);
+    if (!entry.count)
+        return;
+    entry.kind = smcr_figure_finding_words[kind];
+    entry.text = wmem_strdup_vprintf(finder->scope, format, arguments);
+    smcr_finder_add_item(finder, kinds[kind].place, entry);
 }
 
-smcr_entry_finding_t *
-smcr_finder_add(smcr_finder_t *finder, smcr_finding_finding_kind_t kind, uint64_t count,
-                smcr_when_t when)
+void
+smcr_finder_add(smcr_finder_t *finder, smcr_figure_finding_t kind, uint64_t count, smcr_when_t when,
+                const char *filter, const char *format, ...)
 {
-    return smcr_finder_add_as(finder, kind, kinds[kind].severity, count, when);
+    smcr_entry_finding_t entry = {
+        .severity = kinds[kind].severity, .count = count, .frame = when, .filter = filter};
+    va_list arguments;
+
+    va_start(arguments, format);
+    add(finder, kind, entry, format, arguments);
+    va_end(arguments);
+}
+
+void
+smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind,
+                   smcr_figure_severity_t severity, uint64_t count, smcr_when_t when,
+                   const char *filter, const char *format, ...)
+{
+    smcr_entry_finding_t entry = {
+        .severity = severity, .count = count, .frame = when, .filter = filter};
+    va_list arguments;
+
+    va_start(arguments, format);
+    add(finder, kind, entry, format, arguments);
+    va_end(arguments);
 }
 
 static int
@@ -59,8 +74,8 @@ compare_found(const void *one, const void *other)
 {
     const smcr_finding_t *a = one, *b = other;
 
-    if (a->severity != b->severity)
-        return a->severity > b->severity ? -1 : 1;
+    if (a->entry.severity != b->entry.severity)
+        return a->entry.severity > b->entry.severity ? -1 : 1;
     if (a->place != b->place)
         return a->place < b->place ? -1 : 1;
     return a->turn < b->turn ? -1 : 1;
@@ -125,16 +140,11 @@ smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
     return sum;
 }
 
-const char *
-smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
+smcr_when_t
+smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *other)
 {
-    va_list arguments;
-    const char *text;
-
-    va_start(arguments, format);
-    text = wmem_strdup_vprintf(finder->scope, format, arguments);
-    va_end(arguments);
-    return text;
+    return smcr_figure_when_earlier(smcr_finder_notice(finder, one).first,
+                                    smcr_finder_notice(finder, other).first);
 }
 
 const char *
@@ -144,7 +154,7 @@ smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *oth
         return other;
     if (!one || count >= SMCR_FINDING_FILTERS_MOST)
         return NULL;
-    return smcr_finder_text(finder, "%s || %s", one, other);
+    return wmem_strdup_printf(finder->scope, "%s || %s", one, other);
 }
 
 bool

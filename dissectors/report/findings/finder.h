@@ -53,7 +53,6 @@ typedef enum {
 
 typedef struct {
     smcr_entry_finding_t entry;
-    smcr_figure_severity_t severity;
     smcr_finding_rank_t place;
     uint32_t turn; /* in which it was found */
 } smcr_finding_t;
@@ -70,26 +69,20 @@ typedef struct {
     struct smcr_home *homes; /* by index of a flow: where it belongs; see flows.c */
 } smcr_finder_t;
 
-/* A kind of finding: a row of finding_kinds.def. */
-#define FINDING(constant, ...) SMCR_FINDING_FOUND_##constant,
-typedef enum {
-#include "finding_kinds.def"
-} smcr_finding_finding_kind_t;
-
-/* A finding; text and filter are the caller's to fill in, and valid until the next call.
- * `when`: the first frame; frame 0: not known. */
-smcr_entry_finding_t *smcr_finder_add(smcr_finder_t *finder, smcr_finding_finding_kind_t kind,
-                                      uint64_t count, smcr_when_t when);
+/* A finding with its sentence, unless `count` is 0. `when`: the first frame; frame 0: not known.
+ * `filter`: what selects the frames; NULL: nothing does. */
+void smcr_finder_add(smcr_finder_t *finder, smcr_figure_finding_t kind, uint64_t count,
+                     smcr_when_t when, const char *filter, const char *format, ...)
+    G_GNUC_PRINTF(6, 7);
 
 /* The same, of another severity than that of the row. */
-smcr_entry_finding_t *smcr_finder_add_as(smcr_finder_t *finder, smcr_finding_finding_kind_t kind,
-                                         smcr_figure_severity_t severity, uint64_t count,
-                                         smcr_when_t when);
+void smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind,
+                        smcr_figure_severity_t severity, uint64_t count, smcr_when_t when,
+                        const char *filter, const char *format, ...) G_GNUC_PRINTF(7, 8);
 
-/* An expert item that nothing explains; `kind`: its name. */
-smcr_entry_finding_t *smcr_finder_add_item(smcr_finder_t *finder, smcr_figure_severity_t severity,
-                                           smcr_finding_rank_t place, const char *kind,
-                                           uint64_t count, smcr_when_t when);
+/* An expert item that nothing explains; its kind is its name. */
+void smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t place,
+                          smcr_entry_finding_t entry);
 
 /* Orders the findings and puts the first ones into the report. */
 void smcr_finder_close(smcr_finder_t *finder);
@@ -98,13 +91,12 @@ void smcr_finder_close(smcr_finder_t *finder);
  * first. Its count is 0 where there are none. */
 smcr_figure_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
 
+/* The first frame of the notices with one filter or the other; frame 0: there is none. */
+smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *other);
+
 /* Whether the report counts only frames that a display filter selects. Then nobody knows whether
  * what is absent was there. */
 bool smcr_finder_is_filtered(const smcr_finder_t *finder);
-
-/* A text of the scope. */
-const char *smcr_finder_text(const smcr_finder_t *finder, const char *format, ...)
-    G_GNUC_PRINTF(2, 3);
 
 /* The display filter `one` or, behind `count` others, also `other`; NULL: too many for a filter. */
 const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other,
@@ -113,6 +105,30 @@ const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, con
 /* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout waiting for
  * CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */
 bool smcr_finding_is_timeout(uint64_t code);
+
+/* ---- which trouble of a flow has which cause ---- */
+
+/* Before any other question about a flow: finds out to which link and link group each belongs. */
+void smcr_finding_flows_find_homes(smcr_finder_t *finder);
+
+/* The flow in the other direction; NULL: not known. */
+const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
+                                                const smcr_entry_rdma_t *flow);
+
+/* For how long packets were sent again and nothing came back, until the flow's last packet,
+ * nanoseconds; 0 where something came back. Needs a notice of a silent peer. */
+uint64_t smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether a packet with a wrong ICRC went one way or the other: it explains repeats of both. */
+bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether packets of SMC-R go out again and again on a link whose other end never says anything:
+ * a link that was announced in the capture, and that nobody has used. */
+bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Packets sent again, but for causes that findings of their own explain: receive buffers, wrong
+ * ICRCs, a peer or a link that is dead, a link group that has ended. */
+uint64_t smcr_finding_flow_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* ---- who finds ---- */
 

@@ -7,7 +7,6 @@
 #include "findings.h"
 
 #include "finder.h"
-#include "flows.h"
 
 void
 smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "flows.h"
+#include "finder.h"
 
 #include "wire/wire.h"
 
@@ -47,7 +47,7 @@ smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_
 /* Where a flow belongs. */
 struct smcr_home {
     const smcr_entry_link_t *link; /* NULL: to no link */
-    bool began_before; /* a connection of its link group did */
+    bool began_before;             /* a connection of its link group did */
 };
 
 /* Link groups of connections that began before the capture. */

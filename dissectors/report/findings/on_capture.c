@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "flows.h"
 #include "report/words/words.h"
 #include "wire/wire.h"
 
@@ -23,7 +22,6 @@ find_late_start(smcr_finder_t *finder)
     const char *filter = "";
     smcr_when_t first = {0};
     uint64_t count = 0;
-    smcr_entry_finding_t *finding;
 
     for (uint32_t i = 0; i < conns->length; i++) {
         const smcr_entry_connection_t *conn = conns->entries[i];
@@ -35,20 +33,18 @@ find_late_start(smcr_finder_t *finder)
         const char *all = smcr_words_connection_filter(finder->scope, conn);
         if (conn->tcp_stream != SMCR_FIGURE_UNKNOWN) /* what came before its number was known,
                                                         too */
-            all = smcr_finder_text(finder, "%s || tcp.stream == %" PRIu64, all, conn->tcp_stream);
+            all = wmem_strdup_printf(finder->scope, "%s || tcp.stream == %" PRIu64, all,
+                                     conn->tcp_stream);
         filter = smcr_finder_either(finder, filter, all, count++);
     }
-    if (!count)
-        return;
-    if (notice.count >= count)
-        first = notice.first;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LATE_START, count, first);
-    finding->text =
-        smcr_finder_text(finder,
-                         "%s: the capture lacks the beginning, so what came first is not known",
-                         count == 1 ? smcr_words_connection(finder->scope, earliest)
-                                    : smcr_words_things(finder->scope, count, "connection"));
-    finding->filter = notice.count >= count ? notice.filter : filter ? filter : "smcr";
+    bool noticed = notice.count >= count;
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LATE_START, count, noticed ? notice.first : first,
+                    noticed  ? notice.filter
+                    : filter ? filter
+                             : "smcr",
+                    "%s: the capture lacks the beginning, so what came first is not known",
+                    count == 1 ? smcr_words_connection(finder->scope, earliest)
+                               : smcr_words_things(finder->scope, count, "connection"));
 }
 
 /* Missing packets that no peer asked to have sent again. */
@@ -67,26 +63,18 @@ static void
 find_lack(smcr_finder_t *finder)
 {
     const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    smcr_entry_finding_t *finding;
-    uint64_t missing = 0;
+    uint64_t missing = 0, dropped = smcr_figure_known(finder->report->dropped);
 
     for (uint32_t i = 0; i < flows->length; i++)
         missing += not_captured(finder, flows->entries[i]);
-    if (missing) {
-        finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_NOT_CAPTURED, missing,
-                                  smcr_finder_notice(finder, "smcr.packet_ahead").first);
-        finding->text = smcr_finder_text(
-            finder, "The capture lacks %s that nobody sent again, or has %s late",
-            smcr_words_things(finder->scope, missing, "RoCE packet"), missing == 1 ? "it" : "them");
-        finding->filter = "smcr.packet_ahead";
-    }
-    if (smcr_figure_known(finder->report->dropped)) {
-        finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_CAPTURE_DROPPED,
-                                  finder->report->dropped, (smcr_when_t){0});
-        finding->text =
-            smcr_finder_text(finder, "The capture lacks %s: whoever captured dropped them",
-                             smcr_words_things(finder->scope, finder->report->dropped, "packet"));
-    }
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NOT_CAPTURED, missing,
+                    smcr_finder_notice(finder, "smcr.packet_ahead").first, "smcr.packet_ahead",
+                    "The capture lacks %s that nobody sent again, or has %s late",
+                    smcr_words_things(finder->scope, missing, "RoCE packet"),
+                    missing == 1 ? "it" : "them");
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_CAPTURE_DROPPED, dropped, (smcr_when_t){0}, NULL,
+                    "The capture lacks %s: whoever captured dropped them",
+                    smcr_words_things(finder->scope, dropped, "packet"));
 }
 
 /* ---- one direction alone ---- */
@@ -143,25 +131,24 @@ find_one_sided(smcr_finder_t *finder)
     const smcr_figure_list_t *flows = &finder->report->rdma_flows;
     wmem_map_t *directions = directions_of(finder);
     const smcr_entry_rdma_t *first = NULL;
-    smcr_entry_finding_t *finding;
+    const char *filter = NULL;
 
     for (uint32_t i = 0; i < flows->length && !first; i++)
         if (is_one_sided(finder, directions, flows->entries[i]))
             first = flows->entries[i];
     if (!first)
         return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_ONE_SIDED, first->packets,
-                              first->first_frame);
-    finding->text = smcr_finder_text(
-        finder, "The capture has no RoCE packet from %s to %s, though some are acknowledged: %s",
-        first->dst, first->src, "is one direction left out?");
     if (first->dst_qpn != SMCR_FIGURE_UNKNOWN)
-        finding->filter = smcr_finder_text(
-            finder,
-            strchr(first->src, ':') ? "infiniband.bth.destqp == %" PRIu64
-                                      " && (ipv6.src == %s || infiniband.grh.sgid == %s)"
-                                    : "infiniband.bth.destqp == %" PRIu64 " && ip.src == %s",
-            first->dst_qpn, first->src, first->src);
+        filter = wmem_strdup_printf(finder->scope,
+                                    strchr(first->src, ':')
+                                        ? "infiniband.bth.destqp == %" PRIu64
+                                          " && (ipv6.src == %s || infiniband.grh.sgid == %s)"
+                                        : "infiniband.bth.destqp == %" PRIu64 " && ip.src == %s",
+                                    first->dst_qpn, first->src, first->src);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_ONE_SIDED, first->packets, first->first_frame, filter,
+                    "The capture has no RoCE packet from %s to %s, though some are acknowledged: "
+                    "is one direction left out?",
+                    first->dst, first->src);
 }
 
 /* Connections that gave up because RoCE did not get through. */
@@ -183,17 +170,13 @@ static void
 find_no_roce(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
-    smcr_entry_finding_t *finding;
 
     if (notice.count <= timed_out(finder))
         return;
-    finding =
-        smcr_finder_add(finder, SMCR_FINDING_FOUND_NO_ROCE, notice.count, notice.first);
-    finding->text = smcr_finder_text(
-        finder,
+    smcr_finder_add(
+        finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
         "The capture has no RoCE packet of %s: is a port left out, or does RoCE not get through?",
         smcr_words_things(finder->scope, notice.count, "SMC-R connection"));
-    finding->filter = "smcr.no_roce";
 }
 
 static void
@@ -201,17 +184,13 @@ find_cut(smcr_finder_t *finder)
 {
     const smcr_entry_capture_t *capture = &finder->report->capture;
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
-    smcr_entry_finding_t *finding;
 
-    if (!smcr_figure_known(capture->cut_frames))
-        return;
-    finding = smcr_finder_add_as(finder, SMCR_FINDING_FOUND_CUT_FRAMES,
-                                 notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT,
-                                 capture->cut_frames, notice.first);
-    finding->text = smcr_finder_text(finder, "%s of %s cut: the capture has only their beginnings",
-                                     smcr_words_number(finder->scope, capture->cut_frames),
-                                     smcr_words_things(finder->scope, capture->frames, "frame"));
-    finding->filter = "frame.cap_len < frame.len";
+    smcr_finder_add_as(
+        finder, SMCR_FIGURE_FOUND_CUT_FRAMES, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT,
+        smcr_figure_known(capture->cut_frames), notice.first, "frame.cap_len < frame.len",
+        "%s of %s cut: the capture has only their beginnings",
+        smcr_words_number(finder->scope, capture->cut_frames),
+        smcr_words_things(finder->scope, capture->frames, "frame"));
 }
 
 /* ---- connections that go silent ---- */
@@ -245,7 +224,6 @@ find_silence(smcr_finder_t *finder)
     const smcr_figure_list_t *conns = &finder->report->connections;
     smcr_when_t first = {0}, last = {0};
     uint64_t count = 0, unread = 0;
-    smcr_entry_finding_t *finding;
 
     for (uint32_t i = 0; i < conns->length; i++) {
         const smcr_entry_connection_t *conn = conns->entries[i];
@@ -257,17 +235,14 @@ find_silence(smcr_finder_t *finder)
         unread += unread_of(conn);
         count++;
     }
-    if (!count)
-        return;
-    finding = smcr_finder_add_as(finder, SMCR_FINDING_FOUND_SILENT_END,
-                                 unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT, count, last);
-    finding->text = smcr_finder_text(
-        finder, "%s open and silent in the last %s: %s%s",
+    smcr_finder_add_as(
+        finder, SMCR_FIGURE_FOUND_SILENT_END, unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT, count,
+        last, wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, first.frame),
+        "%s open and silent in the last %s: %s%s",
         smcr_words_things(finder->scope, count, "connection"),
         smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time),
         unread ? smcr_words_bytes(finder->scope, unread) : "idle, or cut off without a word",
         unread ? " announced, but not read" : "");
-    finding->filter = smcr_finder_text(finder, "frame.number >= %" PRIu32, first.frame);
 }
 
 void

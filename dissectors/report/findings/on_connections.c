@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 
-#include "flows.h"
 #include "report/words/words.h"
 
 #define MOST_REASONS 3 /* for which connections fell back, each in a finding */
@@ -28,7 +27,7 @@ tcp_filter(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     if (conn->tcp_stream == SMCR_FIGURE_UNKNOWN)
         return smcr_words_connection_filter(finder->scope, conn);
-    return smcr_finder_text(finder, "tcp.stream == %" PRIu64, conn->tcp_stream);
+    return wmem_strdup_printf(finder->scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
 }
 
 static alike_conns_t
@@ -43,8 +42,8 @@ all_that(const smcr_finder_t *finder, is_t *is)
             continue;
         if (!group.first)
             group.first = conn;
-        group.streams = smcr_finder_either(finder, group.streams, tcp_filter(finder, conn),
-                                           group.count++);
+        group.streams =
+            smcr_finder_either(finder, group.streams, tcp_filter(finder, conn), group.count++);
     }
     return group;
 }
@@ -64,8 +63,18 @@ filter(const smcr_finder_t *finder, const alike_conns_t *group, const char *what
 {
     if (group->count != 1)
         return what;
-    return smcr_finder_text(finder, "%s && %s",
-                            smcr_words_connection_filter(finder->scope, group->first), what);
+    return wmem_strdup_printf(finder->scope, "%s && %s",
+                              smcr_words_connection_filter(finder->scope, group->first), what);
+}
+
+/* The filter, of all connections where they fit. */
+static const char *
+filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
+{
+    if (!group->streams)
+        return what;
+    return wmem_strdup_printf(finder->scope, group->count == 1 ? "%s && %s" : "(%s) && %s",
+                              group->streams, what);
 }
 
 /* ---- fallback ---- */
@@ -76,9 +85,9 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
              const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
-    const char *key = smcr_finder_text(finder, "%" PRIu64 " %s %s", fallback->code,
-                                       fallback->by ? smcr_figure_role_words[fallback->by] : "",
-                                       fallback->reason ? fallback->reason : "");
+    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s", fallback->code,
+                                         fallback->by ? smcr_figure_role_words[fallback->by] : "",
+                                         fallback->reason ? fallback->reason : "");
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
@@ -87,9 +96,8 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         wmem_map_insert(by_reason, key, (void *)place);
     }
     alike_conns_t *group = wmem_array_index(groups, (unsigned)place - 1);
-    group->streams = smcr_finder_either(finder, group->streams,
-                                        smcr_words_connection_filter(finder->scope, conn),
-                                        group->count++);
+    group->streams = smcr_finder_either(
+        finder, group->streams, smcr_words_connection_filter(finder->scope, conn), group->count++);
 }
 
 /* Nothing is wrong with a peer that does not want SMC-R; a handshake that fails is trouble. */
@@ -103,19 +111,13 @@ static void
 find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
     const smcr_entry_conn_fallback_t *fallback = group->first->fallback;
-    smcr_entry_finding_t *finding =
-        smcr_finder_add_as(finder, SMCR_FINDING_FOUND_FALLBACK, severity_of_fallback(fallback),
-                        group->count, fallback->frame);
 
-    finding->text = smcr_finder_text(
-        finder, "%s %s: %s", name(finder, group),
-        group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP" : "fell back to TCP",
-        fallback->reason ? fallback->reason : "reason not known");
-    finding->filter = "smcr.fallback";
-    if (group->streams)
-        finding->filter = smcr_finder_text(
-            finder, group->count == 1 ? "%s && smcr.fallback" : "(%s) && smcr.fallback",
-            group->streams);
+    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_FALLBACK, severity_of_fallback(fallback),
+                       group->count, fallback->frame, filter_of_all(finder, group, "smcr.fallback"),
+                       "%s %s: %s", name(finder, group),
+                       group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP"
+                                                                        : "fell back to TCP",
+                       fallback->reason ? fallback->reason : "reason not known");
 }
 
 /* Failed handshakes first, then what concerns most connections. */
@@ -140,21 +142,16 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
     unsigned reasons = wmem_array_get_count(groups);
     smcr_when_t first = {0};
     uint64_t count = 0;
-    smcr_entry_finding_t *finding;
 
     for (unsigned i = from; i < reasons; i++) {
         const alike_conns_t *group = wmem_array_index(groups, i);
         first = smcr_figure_when_earlier(first, group->first->fallback->frame);
         count += group->count;
     }
-    if (!count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_FALLBACK, count, first);
-    finding->text = smcr_finder_text(
-        finder, "%s more fell back to TCP, for %s",
-        smcr_words_things(finder->scope, count, "connection"),
-        smcr_words_things(finder->scope, reasons - from, "other reason"));
-    finding->filter = "smcr.fallback";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_FALLBACK, count, first, "smcr.fallback",
+                    "%s more fell back to TCP, for %s",
+                    smcr_words_things(finder->scope, count, "connection"),
+                    smcr_words_things(finder->scope, reasons - from, "other reason"));
 }
 
 static void
@@ -187,19 +184,12 @@ static void
 find_plain(smcr_finder_t *finder)
 {
     alike_conns_t group = all_that(finder, is_plain_tcp);
-    smcr_entry_finding_t *finding;
 
     if (!group.count)
         return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_NO_OPTION, group.count,
-                              group.first->first_frame);
-    finding->text = smcr_finder_text(finder, "%s stayed on TCP: one side did not offer SMC-R",
-                                     name(finder, &group));
-    finding->filter = "tcp.flags.syn == 1";
-    if (group.streams)
-        finding->filter = smcr_finder_text(
-            finder, group.count == 1 ? "%s && tcp.flags.syn == 1" : "(%s) && tcp.flags.syn == 1",
-            group.streams);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_OPTION, group.count, group.first->first_frame,
+                    filter_of_all(finder, &group, "tcp.flags.syn == 1"),
+                    "%s stayed on TCP: one side did not offer SMC-R", name(finder, &group));
 }
 
 /* ---- ends ---- */
@@ -240,7 +230,8 @@ losses(const smcr_finder_t *finder, is_t *is)
     }
     if (!lost)
         return "";
-    return smcr_finder_text(finder, "; %s were never read", smcr_words_bytes(finder->scope, lost));
+    return wmem_strdup_printf(finder->scope, "; %s were never read",
+                              smcr_words_bytes(finder->scope, lost));
 }
 
 static void
@@ -248,19 +239,16 @@ find_aborted(smcr_finder_t *finder)
 {
     alike_conns_t group = all_that(finder, is_aborted);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
-    smcr_entry_finding_t *finding;
+    const char *text = name(finder, &group);
 
-    if (!group.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_ABORT, group.count, notice.first);
     if (group.count == 1 && notice.by)
-        finding->text =
-            smcr_finder_text(finder, "The %s aborted %s%s", smcr_figure_role_words[notice.by],
-                             name(finder, &group), losses(finder, is_aborted));
+        text = wmem_strdup_printf(finder->scope, "The %s aborted %s",
+                                  smcr_figure_role_words[notice.by], text);
     else
-        finding->text = smcr_finder_text(finder, "%s ended with an abort%s", name(finder, &group),
-                                         losses(finder, is_aborted));
-    finding->filter = filter(finder, &group, "smcr.conn.aborted");
+        text = wmem_strdup_printf(finder->scope, "%s ended with an abort", text);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_ABORT, group.count, notice.first,
+                    filter(finder, &group, "smcr.conn.aborted"), "%s%s", text,
+                    losses(finder, is_aborted));
 }
 
 /* `notice`: of all resets. */
@@ -270,8 +258,8 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
 {
     if (group->count != 1 || notice->count != 1 || group->first->tcp_stream == SMCR_FIGURE_UNKNOWN)
         return "tcp.flags.reset == 1";
-    return smcr_finder_text(finder, "tcp.stream == %" PRIu64 " && tcp.flags.reset == 1",
-                            group->first->tcp_stream);
+    return wmem_strdup_printf(finder->scope, "tcp.stream == %" PRIu64 " && tcp.flags.reset == 1",
+                              group->first->tcp_stream);
 }
 
 static void
@@ -279,14 +267,11 @@ find_reset(smcr_finder_t *finder)
 {
     alike_conns_t group = all_that(finder, is_reset);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
-    smcr_entry_finding_t *finding;
 
-    if (!group.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_RESET, group.count, notice.first);
-    finding->text = smcr_finder_text(finder, "%s ended with a TCP reset, not with an end in CDC%s",
-                                     name(finder, &group), losses(finder, is_reset));
-    finding->filter = reset_filter(finder, &group, &notice);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_RESET, group.count, notice.first,
+                    reset_filter(finder, &group, &notice),
+                    "%s ended with a TCP reset, not with an end in CDC%s", name(finder, &group),
+                    losses(finder, is_reset));
 }
 
 static void
@@ -294,15 +279,11 @@ find_tcp_reset(smcr_finder_t *finder)
 {
     alike_conns_t group = all_that(finder, is_tcp_reset);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
-    smcr_entry_finding_t *finding;
 
-    if (!group.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_TCP_RESET, group.count,
-                              finder->has[SMCR_FINDING_BY_RESET] ? (smcr_when_t){0} : notice.first);
-    finding->text =
-        smcr_finder_text(finder, "%s, over TCP, ended with a reset", name(finder, &group));
-    finding->filter = reset_filter(finder, &group, &notice);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_RESET, group.count,
+                    finder->has[SMCR_FINDING_BY_RESET] ? (smcr_when_t){0} : notice.first,
+                    reset_filter(finder, &group, &notice), "%s, over TCP, ended with a reset",
+                    name(finder, &group));
 }
 
 /* ---- handshakes ---- */
@@ -318,16 +299,13 @@ static void
 find_unfinished(smcr_finder_t *finder)
 {
     alike_conns_t group = all_that(finder, is_unfinished);
-    smcr_entry_finding_t *finding;
 
     if (!group.count || smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_HANDSHAKE_UNFINISHED,
-                              group.count, group.first->first_frame);
-    finding->text = smcr_finder_text(
-        finder, "%s: the capture does not show how the handshake ended", name(finder, &group));
-    finding->filter =
-        group.streams ? group.streams : "smcr.clc || smcr.option || tcp.flags.syn == 1";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED, group.count,
+                    group.first->first_frame,
+                    group.streams ? group.streams : "smcr.clc || smcr.option || tcp.flags.syn == 1",
+                    "%s: the capture does not show how the handshake ended", name(finder, &group));
 }
 
 void

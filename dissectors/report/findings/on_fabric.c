@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "flows.h"
 #include "report/words/words.h"
 
 /* What one kind of trouble adds up to over the flows that it concerns. */
@@ -21,7 +20,7 @@ typedef struct {
     uint64_t answered;           /* marks: CNPs that answer them */
     const smcr_entry_rdma_t *at; /* the flow with most of it */
     uint64_t most;
-    uint64_t flows; /* that have it; only where somebody asks */
+    uint64_t flows;    /* that have it; only where somebody asks */
     bool both, others; /* the other direction has it too; other hosts have */
 } trouble_t;
 
@@ -67,10 +66,20 @@ between(const smcr_finder_t *finder, const trouble_t *trouble)
     if (!flow || !flow->src || !flow->dst)
         return "";
     if (trouble->others)
-        return smcr_finder_text(finder, " of several hosts, most from %s to %s", flow->src,
-                                flow->dst);
-    return smcr_finder_text(finder, trouble->both ? " between %s and %s" : " from %s to %s",
-                            flow->src, flow->dst);
+        return wmem_strdup_printf(finder->scope, " of several hosts, most from %s to %s", flow->src,
+                                  flow->dst);
+    return wmem_strdup_printf(finder->scope,
+                              trouble->both ? " between %s and %s" : " from %s to %s", flow->src,
+                              flow->dst);
+}
+
+/* Who sends the packets; `several` where not one host does, or it is not known. */
+static const char *
+source(const trouble_t *trouble, const char *several)
+{
+    bool known = trouble->at && trouble->at->src && !trouble->both && !trouble->others;
+
+    return known ? trouble->at->src : several;
 }
 
 static const char *
@@ -78,8 +87,8 @@ slowest(const smcr_finder_t *finder, const trouble_t *trouble)
 {
     if (trouble->slowest < 10000000)
         return "";
-    return smcr_finder_text(finder, "; the slowest message took %s",
-                            smcr_words_duration(finder->scope, trouble->slowest));
+    return wmem_strdup_printf(finder->scope, "; the slowest message took %s",
+                              smcr_words_duration(finder->scope, trouble->slowest));
 }
 
 typedef void add_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble);
@@ -100,8 +109,8 @@ again(const smcr_finder_t *finder, uint64_t packets)
 {
     if (!packets)
         return "";
-    return smcr_finder_text(finder, "; %s sent again",
-                            smcr_words_things(finder->scope, packets, "packet"));
+    return wmem_strdup_printf(finder->scope, "; %s sent again",
+                              smcr_words_things(finder->scope, packets, "packet"));
 }
 
 /* ---- damaged packets ---- */
@@ -120,8 +129,9 @@ static const char *
 effect_of_damage(const smcr_finder_t *finder, const trouble_t *trouble)
 {
     if (trouble->again)
-        return smcr_finder_text(finder, "the receiver drops %s%s",
-                                trouble->count == 1 ? "it" : "them", again(finder, trouble->again));
+        return wmem_strdup_printf(finder->scope, "the receiver drops %s%s",
+                                  trouble->count == 1 ? "it" : "them",
+                                  again(finder, trouble->again));
     if (smcr_finder_is_filtered(finder))
         return "damaged on the way, or in the capture alone";
     return "nothing was sent again, so perhaps damaged in the capture alone";
@@ -131,17 +141,12 @@ static void
 find_damaged(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_damaged);
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.icrc.bad");
-    smcr_entry_finding_t *finding;
+    const char *filter = "smcr.icrc.bad";
 
-    if (!trouble.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_WRONG_ICRC, trouble.count,
-                              notice.first);
-    finding->text = smcr_finder_text(finder, "%s with a wrong ICRC%s: %s",
-                                     smcr_words_things(finder->scope, trouble.count, "packet"),
-                                     between(finder, &trouble), effect_of_damage(finder, &trouble));
-    finding->filter = "smcr.icrc.bad";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_WRONG_ICRC, trouble.count,
+                    smcr_finder_notice(finder, filter).first, filter, "%s with a wrong ICRC%s: %s",
+                    smcr_words_things(finder->scope, trouble.count, "packet"),
+                    between(finder, &trouble), effect_of_damage(finder, &trouble));
 }
 
 /* ---- refused packets ---- */
@@ -160,8 +165,8 @@ add_cause(const smcr_finder_t *finder, const char *names, uint64_t count, const 
 {
     if (!count)
         return names;
-    return smcr_finder_text(finder, "%s%s%s %s", names, *names ? ", " : "",
-                            smcr_words_number(finder->scope, count), name);
+    return wmem_strdup_printf(finder->scope, "%s%s%s %s", names, *names ? ", " : "",
+                              smcr_words_number(finder->scope, count), name);
 }
 
 static const char *
@@ -184,23 +189,16 @@ static void
 find_refused(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_refused);
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.nak.code > 0");
-    smcr_entry_finding_t *finding;
+    const char *filter = "smcr.nak.code > 0";
+    const char *fail = "the queue pair fails";
 
-    if (!trouble.count)
-        return;
-    finding =
-        smcr_finder_add(finder, SMCR_FINDING_FOUND_REFUSED, trouble.count, notice.first);
-    finding->text = smcr_finder_text(
-        finder, "%s refuses %s, and %s: %s",
-        trouble.both || trouble.others || !trouble.at->src ? "A receiver" : trouble.at->src,
-        smcr_words_things(finder->scope, trouble.count, "request"),
-        trouble.flows == 1
-            ? "the queue pair fails"
-            : smcr_finder_text(finder, "%s fail",
-                               smcr_words_things(finder->scope, trouble.flows, "queue pair")),
-        reasons(finder));
-    finding->filter = "smcr.nak.code > 0";
+    if (trouble.flows > 1)
+        fail = wmem_strdup_printf(finder->scope, "%s fail",
+                                  smcr_words_things(finder->scope, trouble.flows, "queue pair"));
+    smcr_finder_add(
+        finder, SMCR_FIGURE_FOUND_REFUSED, trouble.count, smcr_finder_notice(finder, filter).first,
+        filter, "%s refuses %s, and %s: %s", source(&trouble, "A receiver"),
+        smcr_words_things(finder->scope, trouble.count, "request"), fail, reasons(finder));
 }
 
 /* ---- receive buffers ---- */
@@ -220,19 +218,13 @@ static void
 find_waited(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_waited);
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.rnr_nak");
-    smcr_entry_finding_t *finding;
+    const char *filter = "smcr.rnr_nak";
 
-    if (!trouble.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_NO_RECEIVE_BUFFER, trouble.count,
-                              notice.first);
-    finding->text = smcr_finder_text(
-        finder, "%s had no receive buffer: %s%s%s",
-        trouble.both || trouble.others || !trouble.at->src ? "Receivers" : trouble.at->src,
-        smcr_words_things(finder->scope, trouble.count, "RNR NAK"), again(finder, trouble.again),
-        slowest(finder, &trouble));
-    finding->filter = "smcr.rnr_nak";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_RECEIVE_BUFFER, trouble.count,
+                    smcr_finder_notice(finder, filter).first, filter,
+                    "%s had no receive buffer: %s%s%s", source(&trouble, "Receivers"),
+                    smcr_words_things(finder->scope, trouble.count, "RNR NAK"),
+                    again(finder, trouble.again), slowest(finder, &trouble));
 }
 
 /* ---- lost packets ---- */
@@ -297,29 +289,29 @@ severity_of_repeats(const trouble_t *trouble, const smcr_entry_causes_t *causes)
     return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT;
 }
 
-static smcr_finding_finding_kind_t
+static smcr_figure_finding_t
 kind_of_repeats(const smcr_entry_causes_t *causes)
 {
     if (is_proven(causes))
-        return SMCR_FINDING_FOUND_LOSS;
-    return causes->timeout ? SMCR_FINDING_FOUND_TIMEOUTS : SMCR_FINDING_FOUND_REPEATS;
+        return SMCR_FIGURE_FOUND_LOSS;
+    return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
 static const char *
 text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
                 const smcr_entry_causes_t *causes)
 {
-    const char *what = smcr_finder_text(
-        finder, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
+    const char *what = wmem_strdup_printf(
+        finder->scope, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
         smcr_words_things(finder->scope, trouble->packets, "packet"), between(finder, trouble));
 
     if (is_proven(causes))
-        return smcr_finder_text(finder, "Packets lost or overtaken: %s sent again (%s)%s", what,
-                                cause_text(finder, causes), slowest(finder, trouble));
-    return smcr_finder_text(finder, "%s sent again %s%s", what,
-                            causes->timeout ? "without a NAK, as when a timer runs out"
-                                            : "for a cause that is not known",
-                            trouble->slowest >= STALL ? slowest(finder, trouble) : "");
+        return wmem_strdup_printf(finder->scope, "Packets lost or overtaken: %s sent again (%s)%s",
+                                  what, cause_text(finder, causes), slowest(finder, trouble));
+    return wmem_strdup_printf(finder->scope, "%s sent again %s%s", what,
+                              causes->timeout ? "without a NAK, as when a timer runs out"
+                                              : "for a cause that is not known",
+                              trouble->slowest >= STALL ? slowest(finder, trouble) : "");
 }
 
 static void
@@ -327,17 +319,11 @@ find_repeats(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_repeats);
     smcr_entry_causes_t causes = sum_causes(finder);
-    smcr_figure_notice_t nak = smcr_finder_notice(finder, "smcr.nak");
-    smcr_figure_notice_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted");
-    smcr_entry_finding_t *finding;
 
-    if (!trouble.count)
-        return;
-    finding = smcr_finder_add_as(finder, kind_of_repeats(&causes),
-                                 severity_of_repeats(&trouble, &causes), trouble.count,
-                              smcr_figure_when_earlier(nak.first, repeat.first));
-    finding->text = text_of_repeats(finder, &trouble, &causes);
-    finding->filter = "smcr.nak || smcr.retransmission";
+    smcr_finder_add_as(
+        finder, kind_of_repeats(&causes), severity_of_repeats(&trouble, &causes), trouble.count,
+        smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
+        "smcr.nak || smcr.retransmission", "%s", text_of_repeats(finder, &trouble, &causes));
 }
 
 /* ---- congestion ---- */
@@ -357,9 +343,9 @@ cnps(const smcr_finder_t *finder, const trouble_t *marked, const trouble_t *noti
     if (!notified->count)
         return "no CNP";
     if (marked->answered >= notified->count)
-        return smcr_finder_text(finder, "%s in answer", all);
-    return smcr_finder_text(finder, "%s, %s of them in answer to a mark", all,
-                            smcr_words_number(finder->scope, marked->answered));
+        return wmem_strdup_printf(finder->scope, "%s in answer", all);
+    return wmem_strdup_printf(finder->scope, "%s, %s of them in answer to a mark", all,
+                              smcr_words_number(finder->scope, marked->answered));
 }
 
 static void
@@ -383,28 +369,21 @@ find_congestion(smcr_finder_t *finder)
 {
     trouble_t marked = sum_up(finder, add_marked);
     trouble_t notified = sum_up(finder, add_notified);
-    smcr_when_t ce = smcr_finder_notice(finder, "smcr.ecn == 3").first;
-    smcr_when_t cnp = smcr_finder_notice(finder, "smcr.congestion").first;
-    smcr_entry_finding_t *finding;
+    const char *text;
 
-    if (!marked.count && !notified.count)
-        return;
-    finding =
-        smcr_finder_add_as(finder, SMCR_FINDING_FOUND_CONGESTION,
-                           severity_of_congestion(&marked, &notified),
-                           marked.count + notified.count,
-                           smcr_figure_when_earlier(ce, cnp));
     if (marked.count)
-        finding->text =
-            smcr_finder_text(finder, "Congestion: %s of %s%s marked CE, %s",
-                             smcr_words_number(finder->scope, marked.count),
-                             smcr_words_things(finder->scope, marked.packets, "packet"),
-                             between(finder, &marked), cnps(finder, &marked, &notified));
+        text = wmem_strdup_printf(finder->scope, "%s of %s%s marked CE, %s",
+                                  smcr_words_number(finder->scope, marked.count),
+                                  smcr_words_things(finder->scope, marked.packets, "packet"),
+                                  between(finder, &marked), cnps(finder, &marked, &notified));
     else
-        finding->text = smcr_finder_text(finder, "Congestion: %s%s, and no packet marked CE",
-                                         smcr_words_things(finder->scope, notified.count, "CNP"),
-                                         between(finder, &notified));
-    finding->filter = "smcr.ecn == 3 || smcr.congestion";
+        text = wmem_strdup_printf(finder->scope, "%s%s, and no packet marked CE",
+                                  smcr_words_things(finder->scope, notified.count, "CNP"),
+                                  between(finder, &notified));
+    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_CONGESTION,
+                       severity_of_congestion(&marked, &notified), marked.count + notified.count,
+                       smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"),
+                       "smcr.ecn == 3 || smcr.congestion", "Congestion: %s", text);
 }
 
 /* ---- RDMA-CM ---- */
@@ -414,33 +393,21 @@ find_rejected(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.rejected");
     const char *reason = notice.count ? strstr(notice.text, ": ") : NULL;
-    smcr_entry_finding_t *finding;
 
-    if (!notice.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_CM_REJECTED, notice.count,
-                              notice.first);
-    finding->text = smcr_finder_text(finder, "RDMA-CM rejects %s%s%s",
-                                     smcr_words_things(finder->scope, notice.count, "connection"),
-                                     notice.count > 1 ? ", the first one" : "",
-                                     reason ? reason : "");
-    finding->filter = "smcr.cm.rejected";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REJECTED, notice.count, notice.first,
+                    notice.filter, "RDMA-CM rejects %s%s%s",
+                    smcr_words_things(finder->scope, notice.count, "connection"),
+                    notice.count > 1 ? ", the first one" : "", reason ? reason : "");
 }
 
 static void
 find_unanswered_cm(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
-    smcr_entry_finding_t *finding;
 
-    if (!notice.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_CM_REPEAT, notice.count,
-                              notice.first);
-    finding->text =
-        smcr_finder_text(finder, "%s sent again: messages are lost, or answers are late",
-                         smcr_words_things(finder->scope, notice.count, "RDMA-CM message"));
-    finding->filter = "smcr.cm.repeat";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REPEAT, notice.count, notice.first, notice.filter,
+                    "%s sent again: messages are lost, or answers are late",
+                    smcr_words_things(finder->scope, notice.count, "RDMA-CM message"));
 }
 
 void

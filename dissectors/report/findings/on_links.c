@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "flows.h"
 #include "report/words/words.h"
 
 typedef struct {
@@ -40,14 +39,17 @@ static const char *
 filter_of_moves(const link_place_t *place, const smcr_words_failover_t *failover)
 {
     smcr_finder_t *finder = place->finder;
-    const char *group = smcr_finder_text(finder, "smcr.lgr == %" PRIu64, place->group->index);
+    const char *group =
+        wmem_strdup_printf(finder->scope, "smcr.lgr == %" PRIu64, place->group->index);
 
     if (smcr_finder_notice(finder, "smcr.conn.moved").count && failover->first_move.frame)
-        return smcr_finder_text(finder, "frame.number == %" PRIu32 " || (%s && smcr.conn.moved)",
-                                failover->first_move.frame, group);
+        return wmem_strdup_printf(finder->scope,
+                                  "frame.number == %" PRIu32 " || (%s && smcr.conn.moved)",
+                                  failover->first_move.frame, group);
     if (failover->to == SMCR_FIGURE_UNKNOWN)
         return group;
-    return smcr_finder_text(finder, "%s && smcr.link.number == %" PRIu64, group, failover->to);
+    return wmem_strdup_printf(finder->scope, "%s && smcr.link.number == %" PRIu64, group,
+                              failover->to);
 }
 
 /* Connections go to another link, and nobody says why. */
@@ -57,12 +59,10 @@ find_left(const link_place_t *place)
     smcr_finder_t *finder = place->finder;
     smcr_words_failover_t failover =
         smcr_words_failover_of(finder->report, place->group, place->link);
-    smcr_entry_finding_t *finding =
-        smcr_finder_add(finder, SMCR_FINDING_FOUND_FAILOVER, failover.moved, failover.first_move);
 
-    finding->text = smcr_finder_text(finder, "%s is left: %s", name_of(place),
-                                     smcr_words_failover(finder->scope, &failover));
-    finding->filter = filter_of_moves(place, &failover);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_FAILOVER, failover.moved, failover.first_move,
+                    filter_of_moves(place, &failover), "%s is left: %s", name_of(place),
+                    smcr_words_failover(finder->scope, &failover));
 }
 
 /* What the connections wrote again, of all links. */
@@ -73,8 +73,8 @@ rewritten(const smcr_finder_t *finder)
 
     if (!notice.count)
         return "";
-    return smcr_finder_text(finder, ", %s written again",
-                            smcr_words_bytes(finder->scope, notice.count));
+    return wmem_strdup_printf(finder->scope, ", %s written again",
+                              smcr_words_bytes(finder->scope, notice.count));
 }
 
 static void
@@ -84,20 +84,20 @@ find_lost(const link_place_t *place)
     smcr_words_failover_t failover =
         smcr_words_failover_of(finder->report, place->group, place->link);
     smcr_when_t when = when_lost(place, &failover);
-    smcr_entry_finding_t *finding;
+    const char *frame = "";
 
     if (!when.frame && smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_LOST, 1, when);
-    finding->text =
-        smcr_finder_text(finder, "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
-                         smcr_words_failover(finder->scope, &failover),
-                         failover.moved ? rewritten(finder) : "");
-    finding->filter = smcr_finder_text(
-        finder,
+    if (!smcr_finder_notice(finder, "smcr.link.lost").count)
+        frame = wmem_strdup_printf(finder->scope, " || frame.number == %" PRIu32, when.frame);
+    const char *filter = wmem_strdup_printf(
+        finder->scope,
         "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved%s)",
-        place->group->index, smcr_finder_notice(finder, "smcr.link.lost").count ? ""
-        : smcr_finder_text(finder, " || frame.number == %" PRIu32, when.frame));
+        place->group->index, frame);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_LOST, 1, when, filter, "%s is lost%s%s%s",
+                    name_of(place), failover.moved ? ": " : "",
+                    smcr_words_failover(finder->scope, &failover),
+                    failover.moved ? rewritten(finder) : "");
 }
 
 /* The one that sends on the link, again and again, to nobody; NULL: there is none. */
@@ -120,14 +120,13 @@ static void
 find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_entry_finding_t *finding =
-        smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_FAILED,
-                        smcr_figure_known(flow->packets), flow->first_frame);
+    const char *filter =
+        wmem_strdup_printf(finder->scope, "smcr.link.index == %" PRIu64, place->link->index);
 
-    finding->text = smcr_finder_text(finder, "%s never came up: %s got no answer to %s",
-                                     name_of(place), flow->src ? flow->src : "one side",
-                                     smcr_words_things(finder->scope, flow->packets, "packet"));
-    finding->filter = smcr_finder_text(finder, "smcr.link.index == %" PRIu64, place->link->index);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_FAILED, smcr_figure_known(flow->packets),
+                    flow->first_frame, filter, "%s never came up: %s got no answer to %s",
+                    name_of(place), flow->src ? flow->src : "one side",
+                    smcr_words_things(finder->scope, flow->packets, "packet"));
 }
 
 /* It was given up before it carried anything. */
@@ -136,16 +135,14 @@ find_unused(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_when_t asked = smcr_finder_notice(finder, "smcr.link.delete_asked").first;
-    smcr_entry_finding_t *finding =
-        smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_UNUSED, 1,
-                        smcr_figure_when_earlier(place->link->deleted_frame, asked));
+    const char *filter = wmem_strdup_printf(
+        finder->scope, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
+        place->group->index, place->link->number);
 
-    finding->text =
-        smcr_finder_text(finder, "%s never came up: it carried no packet, then was deleted (%s)",
-                         name_of(place), place->link->delete_reason);
-    finding->filter =
-        smcr_finder_text(finder, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
-                         place->group->index, place->link->number);
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_UNUSED, 1,
+                    smcr_figure_when_earlier(place->link->deleted_frame, asked), filter,
+                    "%s never came up: it carried no packet, then was deleted (%s)", name_of(place),
+                    smcr_figure_delete_reason_words[place->link->delete_reason]);
 }
 
 static void
@@ -172,14 +169,9 @@ static void
 find_group_lost(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.lgr.connections_lost");
-    smcr_entry_finding_t *finding;
 
-    if (!notice.count)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_GROUP_LOST,
-                              notice.count, notice.first);
-    finding->text = notice.text;
-    finding->filter = "smcr.lgr.connections_lost";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_GROUP_LOST, notice.count, notice.first,
+                    notice.filter, "%s", notice.text);
 }
 
 /* The last one that had ended before the frame; NULL: none. */
@@ -204,7 +196,8 @@ reason_of_end(const smcr_finder_t *finder, const smcr_entry_link_group_t *group)
     for (uint32_t i = 0; i < group->links.length; i++) {
         const smcr_entry_link_t *link = group->links.entries[i];
         if (link->delete_reason)
-            return smcr_finder_text(finder, " (%s)", link->delete_reason);
+            return wmem_strdup_printf(finder->scope, " (%s)",
+                                      smcr_figure_delete_reason_words[link->delete_reason]);
     }
     return "";
 }
@@ -215,20 +208,17 @@ find_group_end(smcr_finder_t *finder)
 {
     smcr_figure_notice_t again = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
     const smcr_entry_link_group_t *group = ended_before(finder, again.first.frame);
-    smcr_entry_finding_t *finding;
 
-    if (!again.count || !group)
+    if (!group)
         return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_LINK_GROUP_ENDED, again.count,
-                              group->ended_frame);
-    finding->text = smcr_finder_text(
-        finder,
+    const char *filter = wmem_strdup_printf(
+        finder->scope, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
+        group->ended_frame.frame);
+    smcr_finder_add(
+        finder, SMCR_FIGURE_FOUND_LINK_GROUP_ENDED, again.count, group->ended_frame, filter,
         "Link group %" PRIu64 " ended%s; its last packets went out %s more, to nobody: harmless",
         group->index, reason_of_end(finder, group),
         smcr_words_things(finder->scope, again.count, "time"));
-    finding->filter =
-        smcr_finder_text(finder, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
-                         group->ended_frame.frame);
 }
 
 /* ---- a peer that stopped answering ---- */
@@ -252,13 +242,13 @@ silent_flow(const smcr_finder_t *finder, uint64_t *silence)
 }
 
 /* What a host that has reset its connections does is no cause of that. */
-static smcr_finding_finding_kind_t
+static smcr_figure_finding_t
 kind_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
 {
     smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
 
-    return reset.frame && reset.frame < silent.frame ? SMCR_FINDING_FOUND_DEAD_AFTER
-                                                       : SMCR_FINDING_FOUND_DEAD_PEER;
+    return reset.frame && reset.frame < silent.frame ? SMCR_FIGURE_FOUND_DEAD_AFTER
+                                                     : SMCR_FIGURE_FOUND_DEAD_PEER;
 }
 
 static void
@@ -267,21 +257,18 @@ find_dead_peer(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
     uint64_t silence = 0;
     const smcr_entry_rdma_t *flow = silent_flow(finder, &silence);
-    smcr_entry_finding_t *finding;
+    const char *text = "A peer stopped answering: the same packets are sent again and again";
 
-    if (!notice.count || smcr_finder_is_filtered(finder))
+    if (smcr_finder_is_filtered(finder))
         return;
-    finding = smcr_finder_add(finder, kind_of_silence(finder, notice.first), notice.count,
-                              notice.first);
-    finding->filter = "smcr.peer_silent || smcr.retransmission";
     if (flow)
-        finding->text = smcr_finder_text(
-            finder,
+        text = wmem_strdup_printf(
+            finder->scope,
             "%s stopped answering: %s from %s sent again, and no packet came back on RoCE for %s",
             flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence));
-    else
-        finding->text = "A peer stopped answering: the same packets are sent again and again";
+    smcr_finder_add(finder, kind_of_silence(finder, notice.first), notice.count, notice.first,
+                    "smcr.peer_silent || smcr.retransmission", "%s", text);
 }
 
 void

@@ -161,26 +161,27 @@ sender(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 
     if (!rule || severity_of(notice) < SMCR_FIGURE_WARN)
         return "";
-    return smcr_finder_text(finder,
-                            "Broken %s%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
-                            notice->by ? ", by the " : "",
-                            notice->by ? smcr_figure_role_words[notice->by] : "");
+    return wmem_strdup_printf(
+        finder->scope, "Broken %s%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
+        notice->by ? ", by the " : "", notice->by ? smcr_figure_role_words[notice->by] : "");
 }
 
 static void
 find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     smcr_figure_notice_t sum = smcr_finder_notice(finder, notice->filter);
-    smcr_entry_finding_t *finding = smcr_finder_add_item(
-        finder, severity_of(notice), place_of(notice), kind_of(finder, notice), sum.count,
-        sum.first);
+    smcr_entry_finding_t finding = {.severity = severity_of(notice),
+                                    .kind = kind_of(finder, notice),
+                                    .frame = sum.first,
+                                    .filter = notice->filter,
+                                    .count = sum.count};
 
-    finding->text = smcr_finder_text(
-        finder, "%s%s%s", sender(finder, &sum), sum.text ? sum.text : notice->filter,
-        sum.count > 1 ? smcr_finder_text(finder, " (and %s more)",
-                                         smcr_words_things(finder->scope, sum.count - 1, "time"))
+    finding.text = wmem_strdup_printf(
+        finder->scope, "%s%s%s", sender(finder, &sum), sum.text ? sum.text : notice->filter,
+        sum.count > 1 ? wmem_strdup_printf(finder->scope, " (and %s more)",
+                                           smcr_words_things(finder->scope, sum.count - 1, "time"))
                       : "");
-    finding->filter = notice->filter;
+    smcr_finder_add_item(finder, place_of(notice), finding);
 }
 
 /* Whether a notice with this filter came before. */

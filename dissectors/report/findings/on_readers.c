@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "flows.h"
 #include "report/words/words.h"
 
 #define LATE UINT64_C(500000000) /* nanoseconds: an expert item says so, too */
@@ -89,17 +88,15 @@ share(const smcr_finder_t *finder, const wait_t *wait)
 {
     if (!wait->whole || wait->waited > wait->whole)
         return "";
-    return smcr_finder_text(finder, " (%s of its time)",
-                            smcr_words_share(finder->scope, wait->waited, wait->whole));
+    return wmem_strdup_printf(finder->scope, " (%s of its time)",
+                              smcr_words_share(finder->scope, wait->waited, wait->whole));
 }
 
 /* Where packets were sent again, too: whether somebody waited before that. */
 static const char *
 order(const smcr_finder_t *finder, const wait_t *wait, smcr_when_t when)
 {
-    smcr_when_t nak = smcr_finder_notice(finder, "smcr.nak").first;
-    smcr_when_t repeat = smcr_finder_notice(finder, "smcr.packet_retransmitted").first;
-    smcr_when_t loss = smcr_figure_when_earlier(nak, repeat);
+    smcr_when_t loss = smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted");
 
     if (!is_lossy(wait->conn) || !when.frame || !loss.frame || when.frame >= loss.frame)
         return "";
@@ -111,25 +108,20 @@ smcr_finding_on_readers(smcr_finder_t *finder)
 {
     uint32_t count = 0;
     wait_t wait = longest(finder, &count);
-    smcr_when_t when =
-        smcr_figure_when_earlier(smcr_finder_notice(finder, "smcr.window.writer_blocked").first,
-                                 smcr_finder_notice(finder, "smcr.window.full").first);
-    smcr_entry_finding_t *finding;
+    smcr_when_t when = smcr_finder_first(finder, "smcr.window.writer_blocked", "smcr.window.full");
 
     if (!count)
         return;
-    finding = smcr_finder_add_as(finder, SMCR_FINDING_FOUND_SLOW_READER, severity_of(&wait), count,
-                              when);
-    finding->text = smcr_finder_text(
-        finder, "%s: %s waited %s for space%s%s%s",
+    smcr_finder_add_as(
+        finder, SMCR_FIGURE_FOUND_SLOW_READER, severity_of(&wait), count, when,
+        "smcr.window.full || smcr.window.writer_blocked", "%s: %s waited %s for space%s%s%s",
         is_lossy(wait.conn) ? "Loss or a slow reader"
         : wait.to_server    ? "The server reads slowly"
                             : "The client reads slowly",
         smcr_words_direction(finder->scope, wait.conn, wait.to_server),
         smcr_words_duration(finder->scope, wait.waited), share(finder, &wait),
-        count > 1 ? smcr_finder_text(finder, "; others waited, too: %s in all",
-                                     smcr_words_things(finder->scope, count, "direction"))
+        count > 1 ? wmem_strdup_printf(finder->scope, "; others waited, too: %s in all",
+                                       smcr_words_things(finder->scope, count, "direction"))
                   : "",
         order(finder, &wait, when));
-    finding->filter = "smcr.window.full || smcr.window.writer_blocked";
 }

@@ -8,12 +8,11 @@
 
 #include <inttypes.h>
 
-#include "flows.h"
 #include "report/words/words.h"
 
 typedef struct {
     uint64_t all, segments, again, marked, echoed; /* `segments`: with data */
-    unsigned flows; /* with congestion */
+    unsigned flows;                                /* with congestion */
     const smcr_entry_tcp_t *first;
 } tcp_sum_t;
 
@@ -50,37 +49,28 @@ sum_up(const smcr_finder_t *finder)
 static void
 find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp");
-    smcr_entry_finding_t *finding;
-
-    if (!sum->marked && !sum->echoed)
-        return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_TCP_CONGESTION,
-                              sum->marked + sum->echoed, notice.first);
-    finding->text =
-        smcr_finder_text(finder, "Congestion on %s with %s: %s marked CE, %s with its echo (ECE)",
-                         smcr_words_things(finder->scope, sum->flows, "TCP connection"),
-                         smcr_words_things(finder->scope, sum->segments, "data segment"),
-                         smcr_words_things(finder->scope, sum->marked, "segment"),
-                         smcr_words_things(finder->scope, sum->echoed, "segment"));
-    finding->filter = "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
-                      "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_CONGESTION, sum->marked + sum->echoed,
+                    smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
+                    "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
+                    "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)",
+                    "Congestion on %s with %s: %s marked CE, %s with its echo (ECE)",
+                    smcr_words_things(finder->scope, sum->flows, "TCP connection"),
+                    smcr_words_things(finder->scope, sum->segments, "data segment"),
+                    smcr_words_things(finder->scope, sum->marked, "segment"),
+                    smcr_words_things(finder->scope, sum->echoed, "segment"));
 }
 
 static void
 find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    smcr_entry_finding_t *finding;
-
-    if (!sum->again || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
+    if (sum->again * 500 < sum->segments) /* SYN and FIN count, too */
         return;
-    finding = smcr_finder_add(finder, SMCR_FINDING_FOUND_TCP_LOSS, sum->again,
-                              smcr_finder_notice(finder, "tcp.analysis.retransmission").first);
-    finding->text = smcr_finder_text(finder, "TCP sent %s of %s again",
-                                     smcr_words_number(finder->scope, sum->again),
-                                     smcr_words_things(finder->scope, sum->all, "segment"));
-    finding->filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
-                      "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order";
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_LOSS, sum->again,
+                    smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
+                    "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
+                    "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
+                    "TCP sent %s of %s again", smcr_words_number(finder->scope, sum->again),
+                    smcr_words_things(finder->scope, sum->all, "segment"));
 }
 
 void

@@ -19,6 +19,7 @@ enum { FRAME, TCP, SMCR, EXPERT, TAPS };
 /* Wireshark finds a listener by its address. */
 typedef struct {
     smcr_listeners_t *owner;
+    unsigned tap;
 } listener_t;
 
 /* What a tap has brought. */
@@ -123,11 +124,13 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
 }
 
 static tap_packet_status
-take(void *listener, unsigned tap, packet_info *pinfo, epan_dissect_t *edt, const void *data)
+take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data, tap_flags_t flags)
 {
     smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
+    unsigned tap = ((listener_t *)listener)->tap;
     brought_t brought = {tap, data};
 
+    (void)flags;
     if (!listeners->selection) {
         collect(listeners, tap, pinfo, edt, data);
         return tap == FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
@@ -136,38 +139,6 @@ take(void *listener, unsigned tap, packet_info *pinfo, epan_dissect_t *edt, cons
     if (tap == FRAME)
         end_frame(listeners, pinfo, edt);
     return TAP_PACKET_DONT_REDRAW;
-}
-
-static tap_packet_status
-take_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-           tap_flags_t flags)
-{
-    (void)flags;
-    return take(listener, FRAME, pinfo, edt, data);
-}
-
-static tap_packet_status
-take_tcp(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-         tap_flags_t flags)
-{
-    (void)flags;
-    return take(listener, TCP, pinfo, edt, data);
-}
-
-static tap_packet_status
-take_smcr(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-          tap_flags_t flags)
-{
-    (void)flags;
-    return take(listener, SMCR, pinfo, edt, data);
-}
-
-static tap_packet_status
-take_expert(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-            tap_flags_t flags)
-{
-    (void)flags;
-    return take(listener, EXPERT, pinfo, edt, data);
 }
 
 static void
@@ -188,29 +159,17 @@ reset(void *listener)
 
 /* ---- beginning and end ---- */
 
-/* One of them resets and draws for all. */
-static const struct {
-    const char *tap;
-    tap_packet_cb take;
-    tap_reset_cb reset;
-    tap_draw_cb draw;
-} taps[TAPS] = {
-    [FRAME] = {"frame", take_frame, reset, draw},
-    [TCP] = {"tcp", take_tcp, NULL, NULL},
-    [SMCR] = {SMCR_TAP, take_smcr, NULL, NULL},
-    [EXPERT] = {"expert", take_expert, NULL, NULL},
-};
-
-/* Returns whether it succeeded. */
+/* Returns whether it succeeded. One of the taps resets and draws for all. */
 static bool
-listen(smcr_listeners_t *listeners, unsigned which, char **error)
+listen(smcr_listeners_t *listeners, unsigned tap, char **error)
 {
-    listeners->listener[which].owner = listeners;
-    GString *message = register_tap_listener(taps[which].tap, &listeners->listener[which],
-                                             listeners->filter, TL_REQUIRES_NOTHING,
-                                             taps[which].reset, taps[which].take,
-                                             listeners->selection ? NULL : taps[which].draw,
-                                             NULL);
+    static const char *const names[TAPS] = {"frame", "tcp", SMCR_TAP, "expert"};
+    bool draws = tap == FRAME && !listeners->selection;
+
+    listeners->listener[tap] = (listener_t){listeners, tap};
+    GString *message = register_tap_listener(
+        names[tap], &listeners->listener[tap], listeners->filter, TL_REQUIRES_NOTHING,
+        tap == FRAME ? reset : NULL, take, draws ? draw : NULL, NULL);
 
     if (message)
         *error = g_string_free(message, FALSE);
@@ -264,8 +223,8 @@ smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo)
     if (selection->has_drawer)
         return;
     selection->drawer.owner = listeners;
-    GString *error = register_tap_listener(taps[FRAME].tap, &selection->drawer, NULL,
-                                           TL_REQUIRES_NOTHING, NULL, NULL, draw_selected, NULL);
+    GString *error = register_tap_listener("frame", &selection->drawer, NULL, TL_REQUIRES_NOTHING,
+                                           NULL, NULL, draw_selected, NULL);
 
     selection->has_drawer = !error;
     if (error)

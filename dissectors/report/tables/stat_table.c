@@ -9,17 +9,27 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "stat_table.h"
+#include "tables.h"
 
-/* All tables, by their names; they live until the program ends. */
-static struct {
-    GPtrArray *tables;
-} registered;
+#include "report/listen/listeners.h"
+#include "table_kinds.h"
+
+/* A table, as Wireshark has it. */
+typedef struct {
+    stat_tap_table_ui ui; /* the first member: Wireshark hands over its address */
+    const smcr_table_kind_t *kind;
+    smcr_listeners_t *listeners; /* NULL: nobody has asked for the table yet */
+    GPtrArray *retired; /* stat_tap_table: of former rounds, windows may point to their cells */
+} table_t;
+
+#define KIND(name) &smcr_table_of_##name,
+static const smcr_table_kind_t *const kinds[] = {SMCR_TABLES(KIND)};
+static table_t all_tables[G_N_ELEMENTS(kinds)];
 
 /* ---- rows ---- */
 
 static stat_tap_table *
-shown_table(const smcr_table_t *table)
+shown_table(const table_t *table)
 {
     const GArray *tables = table->ui.tables;
 
@@ -29,7 +39,7 @@ shown_table(const smcr_table_t *table)
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
-    const smcr_table_t *table = context;
+    const table_t *table = context;
     stat_tap_table *shown = shown_table(table);
 
     if (!shown || shown->num_elements)
@@ -57,13 +67,13 @@ free_rows(void *retired)
 
 /* ---- what Wireshark calls ---- */
 
-static smcr_table_t *
+static table_t *
 owner_of(stat_tap_table_ui *ui)
 {
-    return (smcr_table_t *)(void *)ui;
+    return (table_t *)(void *)ui;
 }
 
-static smcr_table_t *
+static table_t *
 table_of(void *listener)
 {
     return owner_of(((stat_data_t *)listener)->stat_tap_data);
@@ -73,7 +83,7 @@ table_of(void *listener)
 static void
 begin(stat_tap_table_ui *ui)
 {
-    smcr_table_t *table = owner_of(ui);
+    table_t *table = owner_of(ui);
     stat_tap_table *former = shown_table(table);
 
     if (ui->refcount <= 1) /* windows: no other than this one */
@@ -92,7 +102,7 @@ static tap_packet_status
 select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
              tap_flags_t flags)
 {
-    smcr_table_t *table = table_of(listener);
+    table_t *table = table_of(listener);
 
     (void)edt;
     (void)data;
@@ -102,27 +112,15 @@ select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void
     return TAP_PACKET_REDRAW;
 }
 
-/* The table that an argument of -z names. */
-static const smcr_table_t *
-named(const char *argument)
-{
-    for (unsigned i = 0; i < registered.tables->len; i++) {
-        const smcr_table_t *table = g_ptr_array_index(registered.tables, i);
-        if (g_str_has_prefix(argument, table->kind->name))
-            return table;
-    }
-    return NULL;
-}
-
-/* tshark has one list of rows for each kind of table. Two filters would make one table of both. */
+/* `argument`: of -z. tshark has one list of rows for each kind of table. Two filters would make one
+ * table of both. */
 static void
 check_argument(const char *argument, const char **filter, char **error)
 {
-    const smcr_table_t *table = named(argument);
-
     (void)filter;
-    if (table && table->listeners)
-        *error = g_strdup_printf("-z %s can be given only once.", table->kind->name);
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds) && !*error; i++)
+        if (all_tables[i].listeners && g_str_has_prefix(argument, kinds[i]->name))
+            *error = g_strdup_printf("-z %s can be given only once.", kinds[i]->name);
 }
 
 /* No window shows the table any more: Wireshark frees it, and calls this for each of its cells. */
@@ -145,8 +143,8 @@ field_of(const smcr_table_column_t *column)
         column->is_figure ? "%s" : g_strdup_printf("%%-%us", smcr_table_column_width(column))};
 }
 
-void
-smcr_table_register(smcr_table_t *table, const smcr_table_kind_t *kind)
+static void
+register_table(table_t *table, const smcr_table_kind_t *kind)
 {
     stat_tap_table_item *fields = g_new(stat_tap_table_item, kind->column_count);
 
@@ -166,8 +164,12 @@ smcr_table_register(smcr_table_t *table, const smcr_table_kind_t *kind)
         .nfields = kind->column_count,
         .fields = fields,
     };
-    if (!registered.tables)
-        registered.tables = g_ptr_array_new();
-    g_ptr_array_add(registered.tables, table);
     register_stat_tap_table_ui(&table->ui);
+}
+
+void
+smcr_tables_register(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        register_table(&all_tables[i], kinds[i]);
 }

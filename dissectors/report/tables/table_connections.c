@@ -81,7 +81,4 @@ fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
     }
 }
 
-static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
-
-const smcr_table_kind_t smcr_table_of_connections = {"smcr,connections", "SMC-R Connections",
-                                                     columns, G_N_ELEMENTS(columns), fill};
+SMCR_TABLE(connections, "SMC-R Connections");

@@ -97,7 +97,4 @@ fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
     }
 }
 
-static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
-
-const smcr_table_kind_t smcr_table_of_fabric = {"smcr,fabric", "SMC-R Fabric", columns,
-                                                G_N_ELEMENTS(columns), fill};
+SMCR_TABLE(fabric, "SMC-R Fabric");

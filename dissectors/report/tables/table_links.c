@@ -57,7 +57,7 @@ count_conns(wmem_allocator_t *scope, const smcr_entry_report_t *report)
     NUMBER("MTU", 4, link->mtu_bytes) \
     FRAME("Added in", 0, link->added_frame) \
     FRAME("Deleted in", 0, link->deleted_frame) \
-    TEXT("Reason", 20, link->delete_reason) \
+    TEXT("Reason", 20, smcr_figure_delete_reason_words[link->delete_reason]) \
     NUMBER("Moved from", 0, link->moved_from) \
     NUMBER("Moved to", 0, link->moved_to)
 
@@ -88,7 +88,4 @@ fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
     }
 }
 
-static const smcr_table_column_t columns[] = {SMCR_TABLE_COLUMNS(COLUMNS)};
-
-const smcr_table_kind_t smcr_table_of_links = {"smcr,links", "SMC-R Links", columns,
-                                               G_N_ELEMENTS(columns), fill};
+SMCR_TABLE(links, "SMC-R Links");

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "table_rows.h"
+#include "table_kinds.h"
 
 #include "report/words/words.h"
 

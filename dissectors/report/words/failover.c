@@ -4,17 +4,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "failover.h"
+#include "words.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-#include "units.h"
 
 bool
 smcr_words_link_is_lost(const smcr_entry_link_t *link)
 {
-    return link->delete_reason && strstr(link->delete_reason, "lost path");
+    return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
 }
 
 bool

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "names.h"
+#include "words.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -35,8 +35,10 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoi
                               endpoint->port);
 }
 
-const char *
-smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
+/* `direction`: what is said of it where the addresses are not known. */
+static const char *
+name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server,
+        const char *direction)
 {
     const smcr_entry_endpoint_t *from = to_server ? &conn->client : &conn->server;
     const smcr_entry_endpoint_t *to = to_server ? &conn->server : &conn->client;
@@ -45,20 +47,20 @@ smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *con
         return wmem_strdup_printf(scope, "%s → %s", smcr_words_endpoint(scope, from),
                                   smcr_words_endpoint(scope, to));
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
-        return wmem_strdup_printf(scope, "connection %" PRIu64 " to the %s", conn->stream,
-                                  to_server ? "server" : "client");
+        return wmem_strdup_printf(scope, "connection %" PRIu64 "%s", conn->stream, direction);
     return "a connection";
+}
+
+const char *
+smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
+{
+    return name_of(scope, conn, to_server, to_server ? " to the server" : " to the client");
 }
 
 const char *
 smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
-    if (conn->client.addr || conn->server.addr)
-        return wmem_strdup_printf(scope, "%s → %s", smcr_words_endpoint(scope, &conn->client),
-                                  smcr_words_endpoint(scope, &conn->server));
-    if (conn->stream != SMCR_FIGURE_UNKNOWN)
-        return wmem_strdup_printf(scope, "connection %" PRIu64, conn->stream);
-    return "a connection";
+    return name_of(scope, conn, true, "");
 }
 
 const char *

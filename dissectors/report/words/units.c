@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "units.h"
+#include "words.h"
 
 #include <inttypes.h>
 

@@ -8,8 +8,82 @@
 #ifndef SMCR_REPORT_WORDS_WORDS_H
 #define SMCR_REPORT_WORDS_WORDS_H
 
-#include "failover.h"
-#include "names.h"
-#include "units.h"
+#include "report/figures/figures.h"
+
+/* All texts are of the scope, and depend on no locale and no time zone. */
+
+/* ---- numbers with their units ---- */
+
+/* 1,234,567 */
+const char *smcr_words_number(wmem_allocator_t *scope, uint64_t number);
+
+/* "1 packet", "1,234 packets": `thing` in the singular, the plural has an s. */
+const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing);
+
+/* Bytes in a sentence: exact below 100,000 ("20,000 bytes"), else "1.5 MiB". */
+const char *smcr_words_bytes(wmem_allocator_t *scope, uint64_t bytes);
+
+/* Bytes in a column: "500 B", "19.5 KiB". */
+const char *smcr_words_size(wmem_allocator_t *scope, uint64_t bytes);
+
+/* Nanoseconds as a duration: "850 µs", "4.2 ms", "1.24 s", "10 min 30 s". */
+const char *smcr_words_duration(wmem_allocator_t *scope, uint64_t time);
+
+/* Nanoseconds since 1970 as date and time of day: "2026-11-20 13:45:09.646000 UTC". */
+const char *smcr_words_moment(wmem_allocator_t *scope, uint64_t time);
+
+/* Bytes within nanoseconds as a rate: "8.4 Mbit/s"; NULL where no time went by. */
+const char *smcr_words_rate(wmem_allocator_t *scope, uint64_t bytes, uint64_t time);
+
+/* A part of a whole: "95 %", "0.3 %", "below 0.1 %"; `whole` above 0. */
+const char *smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t whole);
+
+/* ---- what connections and links are called, and which display filter selects them ---- */
+
+/* What the user has typed, made fit for a line of text: valid UTF-8 without control characters.
+ * `text`: not NULL. What a peer says has been smcr_item_peer_text() before. */
+const char *smcr_words_clean(wmem_allocator_t *scope, const char *text);
+
+/* "10.0.0.1:46464", "[fd00::1]:46464", "?" where it is not known. */
+const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoint);
+
+/* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" where the addresses are not known. */
+const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
+
+/* The same, from the writer to the reader: `to_server` or the other direction. */
+const char *
+smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server);
+
+/* "smcr.stream == 3", "tcp.stream == 3". */
+const char *
+smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
+
+/* "link 2 of link group 0" */
+const char *smcr_words_link(wmem_allocator_t *scope, const smcr_entry_link_group_t *group,
+                            const smcr_entry_link_t *link);
+
+/* ---- lost links: where their connections went, and what that has cost ---- */
+
+typedef struct {
+    unsigned moved; /* connections that went to another link */
+    uint64_t to;    /* number of that link; SMCR_FIGURE_UNKNOWN: several, or not known */
+    uint64_t still; /* longest interruption of a moved connection, nanoseconds; 0: unknown */
+    smcr_when_t first_move;
+} smcr_words_failover_t;
+
+/* Whether a side has given the link up since its path is lost; whether connections have left it. */
+bool smcr_words_link_is_lost(const smcr_entry_link_t *link);
+bool smcr_words_link_is_left(const smcr_entry_link_t *link);
+
+/* Whether the capture has no packet and no connection of the link: there is nothing to move. */
+bool smcr_words_link_is_unused(const smcr_entry_link_t *link);
+
+/* The connections that left the link, and where they went. */
+smcr_words_failover_t smcr_words_failover_of(const smcr_entry_report_t *report,
+                                             const smcr_entry_link_group_t *group,
+                                             const smcr_entry_link_t *link);
+
+/* "3 connections moved to link 1, 4.1 ms after the last message on it"; "" where none has moved. */
+const char *smcr_words_failover(wmem_allocator_t *scope, const smcr_words_failover_t *failover);
 
 #endif /* SMCR_REPORT_WORDS_WORDS_H */

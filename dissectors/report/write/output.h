@@ -8,7 +8,16 @@
 #ifndef SMCR_REPORT_WRITE_OUTPUT_H
 #define SMCR_REPORT_WRITE_OUTPUT_H
 
-#include "json.h"
-#include "text.h"
+#include <stdio.h>
+
+#include "report/figures/figures.h"
+
+/* Appends the page: lines of at most 100 columns in UTF-8, whatever the capture holds. Times are
+ * UTC, and nothing depends on the locale. */
+void smcr_text_write(GString *text, const smcr_entry_report_t *report);
+
+/* Writes the report as JSON (schema "smcr-report/1", docs/report.md), and a newline. Strings become
+ * valid UTF-8, whatever the capture holds. */
+void smcr_json_write(FILE *file, const smcr_entry_report_t *report);
 
 #endif /* SMCR_REPORT_WRITE_OUTPUT_H */

@@ -14,7 +14,7 @@
 typedef struct {
     uint64_t outcomes[SMCR_FIGURE_OUTCOME_FALLBACK + 1], closes[SMCR_FIGURE_CLOSE_ABORT + 1];
     uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_1 + 1]; /* of those that went over RDMA */
-    uint64_t plain; /* on TCP without a fallback: nobody tried */
+    uint64_t plain;                                  /* on TCP without a fallback: nobody tried */
 } counts_t;
 
 static counts_t
@@ -70,10 +70,10 @@ write_fallbacks(const smcr_page_t *page, uint64_t plain)
 
     for (uint32_t i = 0; i < fallbacks->length && i < SMCR_PAGE_MOST; i++) {
         const smcr_entry_fallback_t *fallback = fallbacks->entries[i];
-        smcr_page_item(
-            page,
-            smcr_page_text(page, "  %s on TCP: ", smcr_words_number(page->scope, fallback->count)),
-            fallback->reason ? fallback->reason : "reason not known");
+        smcr_page_item(page,
+                       wmem_strdup_printf(page->scope, "  %s on TCP: ",
+                                          smcr_words_number(page->scope, fallback->count)),
+                       fallback->reason ? fallback->reason : "reason not known");
     }
     smcr_page_more(page, fallbacks->length, " reasons");
     if (plain)
@@ -122,7 +122,7 @@ size_of_all(const smcr_page_t *page, const smcr_entry_connection_t *sum, bool to
     if (known)
         return size_of(page, direction);
     return smcr_figure_known(direction->bytes)
-               ? smcr_page_text(page, "≥ %s", size_of(page, direction))
+               ? wmem_strdup_printf(page->scope, "≥ %s", size_of(page, direction))
                : "?";
 }
 
@@ -147,19 +147,28 @@ end_of(const smcr_page_t *page, const smcr_entry_connection_t *conn)
                           smcr_figure_close_words[conn->close], NULL);
 }
 
+/* A connection, or their sum. */
 static void
-add_connection(smcr_text_table_t *table, const smcr_entry_connection_t *conn)
+add_row(const smcr_text_table_t *table, const smcr_entry_connection_t *conn, const char *name,
+        const char *sent, const char *received, const char *end)
 {
     const smcr_page_t *page = table->page;
     uint64_t time = time_of(conn);
 
-    smcr_text_table_cell(table, smcr_words_connection(page->scope, conn));
-    smcr_text_table_cell(table, size_of(page, &conn->client_to_server));
-    smcr_text_table_cell(table, size_of(page, &conn->server_to_client));
-    smcr_text_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
-    smcr_text_table_cell(table, rate_of(page, &conn->client_to_server, time));
-    smcr_text_table_cell(table, rate_of(page, &conn->server_to_client, time));
-    smcr_text_table_cell(table, end_of(page, conn));
+    smcr_text_table_row(table, name, sent, received,
+                        time ? smcr_words_duration(page->scope, time) : "",
+                        rate_of(page, &conn->client_to_server, time),
+                        rate_of(page, &conn->server_to_client, time), end);
+}
+
+static void
+add_connection(const smcr_text_table_t *table, const smcr_entry_connection_t *conn)
+{
+    const smcr_page_t *page = table->page;
+
+    add_row(table, conn, smcr_words_connection(page->scope, conn),
+            size_of(page, &conn->client_to_server), size_of(page, &conn->server_to_client),
+            end_of(page, conn));
 }
 
 /* All of them: their bytes, from the first frame to the last one. */
@@ -182,34 +191,25 @@ add_up(const smcr_page_t *page)
 }
 
 static void
-add_sum(smcr_text_table_t *table)
+add_sum(const smcr_text_table_t *table)
 {
     const smcr_page_t *page = table->page;
+    const char *count = smcr_words_number(page->scope, page->report->connections.length);
     smcr_entry_connection_t sum = add_up(page);
-    uint64_t time = time_of(&sum);
 
-    smcr_text_table_cell(
-        table, smcr_page_text(page, "all %s",
-                              smcr_words_number(page->scope, page->report->connections.length)));
-    smcr_text_table_cell(table, size_of_all(page, &sum, true));
-    smcr_text_table_cell(table, size_of_all(page, &sum, false));
-    smcr_text_table_cell(table, time ? smcr_words_duration(page->scope, time) : "");
-    smcr_text_table_cell(table, rate_of(page, &sum.client_to_server, time));
-    smcr_text_table_cell(table, rate_of(page, &sum.server_to_client, time));
-    smcr_text_table_cell(table, "");
+    add_row(table, &sum, wmem_strdup_printf(page->scope, "all %s", count),
+            size_of_all(page, &sum, true), size_of_all(page, &sum, false), "");
 }
 
 static void
 write_busiest(const smcr_page_t *page)
 {
-    static const char *const headings[] = {"client → server", "sent",   "received", "time",
-                                           "rate →",          "rate ←", "end"};
     const smcr_figure_list_t *conns = &page->report->connections;
     smcr_page_few_t busiest = {.count = 0};
     smcr_text_table_t table = smcr_text_table_new(page, "lrrrrrl");
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
-        smcr_text_table_cell(&table, headings[i]);
+    smcr_text_table_row(&table, "client → server", "sent", "received", "time", "rate →", "rate ←",
+                        "end");
     if (conns->length > 1)
         add_sum(&table);
     for (uint32_t i = 0; i < conns->length; i++)

@@ -5,7 +5,6 @@
  */
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/words/words.h"
 #include "text_page.h"
@@ -15,17 +14,17 @@ static void
 row(const smcr_page_t *page, const char *name, const char *text)
 {
     if (*text)
-        smcr_page_item(page, smcr_page_text(page, "  %-10s  ", name), text);
+        smcr_page_item(page, wmem_strdup_printf(page->scope, "  %-10s  ", name), text);
 }
 
 static const char *
 traffic(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
-    return smcr_page_text(page, "%s, %s; payload %s, each byte once %s",
-                          smcr_words_things(page->scope, sum->packets, "packet"),
-                          smcr_words_size(page->scope, sum->bytes),
-                          smcr_words_size(page->scope, sum->payload_bytes),
-                          smcr_words_size(page->scope, sum->goodput_bytes));
+    return wmem_strdup_printf(page->scope, "%s, %s; payload %s, each byte once %s",
+                              smcr_words_things(page->scope, sum->packets, "packet"),
+                              smcr_words_size(page->scope, sum->bytes),
+                              smcr_words_size(page->scope, sum->payload_bytes),
+                              smcr_words_size(page->scope, sum->goodput_bytes));
 }
 
 /* Nothing of the transport; RDMA-CM has timers of its own. */
@@ -36,9 +35,9 @@ repeated_by_cm(const smcr_page_t *page)
 
     for (uint32_t i = 0; i < findings->length; i++) {
         const smcr_entry_finding_t *finding = findings->entries[i];
-        if (strcmp(finding->kind, "cm_repeat") == 0)
-            return smcr_page_text(page, "none by RDMA; by RDMA-CM %s",
-                                  smcr_words_things(page->scope, finding->count, "message"));
+        if (finding->kind == smcr_figure_finding_words[SMCR_FIGURE_FOUND_CM_REPEAT])
+            return wmem_strdup_printf(page->scope, "none by RDMA; by RDMA-CM %s",
+                                      smcr_words_things(page->scope, finding->count, "message"));
     }
     return "none";
 }
@@ -50,8 +49,8 @@ repeats(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 
     if (!sum->repeated)
         return repeated_by_cm(page);
-    return smcr_page_text(
-        page, "%s (%s): %s", smcr_words_things(page->scope, sum->repeated, "packet"),
+    return wmem_strdup_printf(
+        page->scope, "%s (%s): %s", smcr_words_things(page->scope, sum->repeated, "packet"),
         smcr_words_share(page->scope, sum->repeated, sum->packets),
         smcr_page_list(page, ", ", smcr_page_count(page, causes->nak, "after a NAK"),
                        smcr_page_count(page, causes->rnr, "after an RNR NAK"),
@@ -78,9 +77,9 @@ absent(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
     if (!smcr_figure_known(sum->missing))
         return "";
-    return smcr_page_text(page, "%s in %s, at first",
-                          smcr_words_things(page->scope, sum->missing, "packet"),
-                          smcr_words_things(page->scope, sum->gaps, "place"));
+    return wmem_strdup_printf(page->scope, "%s in %s, at first",
+                              smcr_words_things(page->scope, sum->missing, "packet"),
+                              smcr_words_things(page->scope, sum->gaps, "place"));
 }
 
 static const char *
@@ -92,15 +91,15 @@ congestion(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
         return "";
     return smcr_page_list(
         page, ", ",
-        ecn->ce ? smcr_page_text(page, "%s marked CE (%s)",
-                                 smcr_words_things(page->scope, ecn->ce, "packet"),
-                                 smcr_words_share(page->scope, ecn->ce, sum->packets))
+        ecn->ce ? wmem_strdup_printf(page->scope, "%s marked CE (%s)",
+                                     smcr_words_things(page->scope, ecn->ce, "packet"),
+                                     smcr_words_share(page->scope, ecn->ce, sum->packets))
                 : "",
         smcr_page_things(page, sum->cnp, "CNP"),
         sum->ce_to_cnp_s.count
-            ? smcr_page_text(page, "%s of them answer a mark, after %s",
-                             smcr_words_number(page->scope, sum->ce_to_cnp_s.count),
-                             smcr_page_spread(page, &sum->ce_to_cnp_s))
+            ? wmem_strdup_printf(page->scope, "%s of them answer a mark, after %s",
+                                 smcr_words_number(page->scope, sum->ce_to_cnp_s.count),
+                                 smcr_page_spread(page, &sum->ce_to_cnp_s))
             : "",
         NULL);
 }
@@ -135,7 +134,9 @@ queue_pair(const smcr_page_t *page, const char *address, uint64_t qpn)
 {
     const char *name = address ? address : "?";
 
-    return qpn == SMCR_FIGURE_UNKNOWN ? name : smcr_page_text(page, "%s QP %" PRIu64, name, qpn);
+    return qpn == SMCR_FIGURE_UNKNOWN
+               ? name
+               : wmem_strdup_printf(page->scope, "%s QP %" PRIu64, name, qpn);
 }
 
 static const char *
@@ -169,7 +170,7 @@ service_of(const smcr_page_t *page, const smcr_entry_rdma_t *flow)
     return smcr_page_list(page, ", ",
                           cm->port == SMCR_FIGURE_UNKNOWN
                               ? ""
-                              : smcr_page_text(page, "port %" PRIu64, cm->port),
+                              : wmem_strdup_printf(page->scope, "port %" PRIu64, cm->port),
                           state_of(cm), NULL);
 }
 
@@ -178,24 +179,19 @@ add_flow(smcr_text_table_t *table, const smcr_entry_rdma_t *flow)
 {
     const smcr_page_t *page = table->page;
 
-    smcr_text_table_cell(table,
-                         smcr_page_text(page, "%s → %s", queue_pair(page, flow->src, flow->src_qpn),
-                                        queue_pair(page, flow->dst, flow->dst_qpn)));
-    smcr_text_table_cell(table, smcr_words_number(page->scope, flow->packets));
-    smcr_text_table_cell(table, smcr_words_size(page->scope, flow->payload_bytes));
-    smcr_text_table_cell(table, number(page, flow->repeated));
-    smcr_text_table_cell(table, number(page, smcr_figure_naks_count(&flow->nak)));
-    smcr_text_table_cell(table, number(page, flow->rnr_nak));
-    smcr_text_table_cell(table, number(page, flow->ecn.ce));
-    smcr_text_table_cell(table, service_of(page, flow));
+    smcr_text_table_row(
+        table,
+        wmem_strdup_printf(page->scope, "%s → %s", queue_pair(page, flow->src, flow->src_qpn),
+                           queue_pair(page, flow->dst, flow->dst_qpn)),
+        smcr_words_number(page->scope, flow->packets),
+        smcr_words_size(page->scope, flow->payload_bytes), number(page, flow->repeated),
+        number(page, smcr_figure_naks_count(&flow->nak)), number(page, flow->rnr_nak),
+        number(page, flow->ecn.ce), service_of(page, flow));
 }
 
 static void
 write_others(const smcr_page_t *page)
 {
-    static const char *const headings[] = {
-        "flow of another program", "packets", "payload", "again", "NAKs", "RNR NAKs", "CE",
-        "service"};
     const smcr_figure_list_t *flows = &page->report->rdma_flows;
     smcr_text_table_t table = smcr_text_table_new(page, "lrrrrrrl");
     smcr_page_few_t busiest = {.count = 0};
@@ -207,8 +203,8 @@ write_others(const smcr_page_t *page)
     }
     if (!busiest.count)
         return;
-    for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
-        smcr_text_table_cell(&table, headings[i]);
+    smcr_text_table_row(&table, "flow of another program", "packets", "payload", "again", "NAKs",
+                        "RNR NAKs", "CE", "service");
     for (uint32_t i = 0; i < busiest.length; i++)
         add_flow(&table, busiest.entries[i]);
     smcr_text_table_write(&table);
@@ -237,8 +233,9 @@ smcr_text_fabric(const smcr_page_t *page)
     row(page, "congestion", congestion(page, &sum));
     row(page, "ICRC", checks(page, &sum));
     row(page, "messages",
-        sum.completion_time_s.count ? smcr_page_text(page, "complete after %s",
-                                                     smcr_page_spread(page, &sum.completion_time_s))
-                                    : "");
+        sum.completion_time_s.count
+            ? wmem_strdup_printf(page->scope, "complete after %s",
+                                 smcr_page_spread(page, &sum.completion_time_s))
+            : "");
     write_others(page);
 }

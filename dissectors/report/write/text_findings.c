@@ -22,12 +22,12 @@ write_breaches(const smcr_page_t *page)
     smcr_page_heading(page, "Breaches of RFC 7609 and of formats");
     for (uint32_t i = 0; i < breaches->length && i < SMCR_PAGE_MOST; i++) {
         const smcr_entry_breach_t *breach = breaches->entries[i];
-        smcr_text_table_cell(&table, smcr_words_number(page->scope, breach->count));
-        smcr_text_table_cell(&table, smcr_page_text(page, "smcr.%s", breach->kind));
-        smcr_text_table_cell(&table, breach->by ? smcr_page_text(page, "by the %s",
-                                                                smcr_figure_role_words[breach->by])
-                                                : "");
-        smcr_text_table_cell(&table, smcr_page_when(page, &breach->frame));
+        const char *by = "";
+        if (breach->by)
+            by = wmem_strdup_printf(page->scope, "by the %s", smcr_figure_role_words[breach->by]);
+        smcr_text_table_row(&table, smcr_words_number(page->scope, breach->count),
+                            wmem_strdup_printf(page->scope, "smcr.%s", breach->kind), by,
+                            smcr_page_when(page, &breach->frame));
     }
     smcr_text_table_write(&table);
     smcr_page_more(page, breaches->length, " kinds: Analyze > Expert Information");
@@ -47,10 +47,11 @@ is_healthy(const smcr_figure_list_t *findings)
 static void
 write_finding(const smcr_page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
-    const char *mark = smcr_page_text(page, "%2" PRIu32 ". %-5s ", number,
-                                      smcr_figure_severity_words[finding->severity]);
+    const char *mark = wmem_strdup_printf(page->scope, "%2" PRIu32 ". %-5s ", number,
+                                          smcr_figure_severity_words[finding->severity]);
     const char *when = smcr_page_when(page, &finding->frame);
-    const char *filter = finding->filter ? smcr_page_text(page, "-Y '%s'", finding->filter) : "";
+    const char *filter =
+        finding->filter ? wmem_strdup_printf(page->scope, "-Y '%s'", finding->filter) : "";
     const char *both = smcr_page_list(page, "  ", when, filter, NULL);
 
     smcr_page_item(page, mark, finding->text);

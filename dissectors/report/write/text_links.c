@@ -14,7 +14,9 @@
 static const char *
 number(const smcr_page_t *page, const char *before, uint64_t value)
 {
-    return value == SMCR_FIGURE_UNKNOWN ? "" : smcr_page_text(page, "%s%" PRIu64, before, value);
+    return value == SMCR_FIGURE_UNKNOWN
+               ? ""
+               : wmem_strdup_printf(page->scope, "%s%" PRIu64, before, value);
 }
 
 static const char *
@@ -22,8 +24,9 @@ peer(const smcr_page_t *page, const char *role, const smcr_entry_peer_t *entry)
 {
     if (!entry->host_name)
         return "";
-    return smcr_page_text(page, "%s %s%s", role, entry->host_name,
-                          entry->system ? smcr_page_text(page, " (%s)", entry->system) : "");
+    return wmem_strdup_printf(
+        page->scope, "%s %s%s", role, entry->host_name,
+        entry->system ? wmem_strdup_printf(page->scope, " (%s)", entry->system) : "");
 }
 
 static const char *
@@ -31,30 +34,29 @@ end(const smcr_page_t *page, const smcr_entry_link_group_t *group)
 {
     if (!group->ended_frame.frame)
         return "";
-    return smcr_page_text(page, "ended in %s", smcr_page_when(page, &group->ended_frame));
+    return wmem_strdup_printf(page->scope, "ended in %s",
+                              smcr_page_when(page, &group->ended_frame));
 }
 
 static void
 write_group(const smcr_page_t *page, const smcr_entry_link_group_t *group)
 {
-    smcr_page_item(page, smcr_page_text(page, "  %-3" PRIu64 " ", group->index),
-                   smcr_page_list(page, ", ",
-                                  group->version ? smcr_figure_version_words[group->version] : "",
-                                  group->type ? smcr_figure_group_type_words[group->type]
-                                              : "no active link",
-                                  number(page, "VLAN ", group->vlan),
-                                  group->eid ? smcr_page_text(page, "EID %s", group->eid) : "",
-                                  peer(page, "client", &group->peers.client),
-                                  peer(page, "server", &group->peers.server),
-                                  smcr_page_things(page, group->rmbs.length, "RMB"),
-                                  end(page, group), NULL));
+    smcr_page_item(
+        page, wmem_strdup_printf(page->scope, "  %-3" PRIu64 " ", group->index),
+        smcr_page_list(page, ", ", group->version ? smcr_figure_version_words[group->version] : "",
+                       group->type ? smcr_figure_group_type_words[group->type] : "no active link",
+                       number(page, "VLAN ", group->vlan),
+                       group->eid ? wmem_strdup_printf(page->scope, "EID %s", group->eid) : "",
+                       peer(page, "client", &group->peers.client),
+                       peer(page, "server", &group->peers.server),
+                       smcr_page_things(page, group->rmbs.length, "RMB"), end(page, group), NULL));
 }
 
 static const char *
 queue_pair(const smcr_page_t *page, const smcr_entry_queue_pair_t *entry)
 {
-    return smcr_page_text(page, "%s%s", entry->gid ? entry->gid : "?",
-                          number(page, " QP ", entry->qpn));
+    return wmem_strdup_printf(page->scope, "%s%s", entry->gid ? entry->gid : "?",
+                              number(page, " QP ", entry->qpn));
 }
 
 /* One link works, and another one was tried alone: a host has no second device. */
@@ -67,15 +69,15 @@ is_single(const smcr_entry_link_group_t *group)
 static const char *
 fate(const smcr_page_t *page, const smcr_entry_link_group_t *group, const smcr_entry_link_t *link)
 {
-    const char *when = "";
+    const char *reason = smcr_figure_delete_reason_words[link->delete_reason], *when = "";
 
     if (link->deleted_frame.frame)
-        when = smcr_page_text(page, "frame %" PRIu32, link->deleted_frame.frame);
+        when = wmem_strdup_printf(page->scope, "frame %" PRIu32, link->deleted_frame.frame);
     if (link->state == SMCR_FIGURE_STATUS_REJECTED && smcr_words_link_is_unused(link) &&
         is_single(group))
         return "rejected: normal with one device";
     return smcr_page_list(page, ", ", smcr_figure_link_status_words[link->state],
-                          link->delete_reason ? link->delete_reason : "", when, NULL);
+                          reason ? reason : "", when, NULL);
 }
 
 static void
@@ -84,11 +86,10 @@ add_link(smcr_text_table_t *table, const smcr_entry_link_group_t *group,
 {
     const smcr_page_t *page = table->page;
 
-    smcr_text_table_cell(table, number(page, "link ", link->number));
-    smcr_text_table_cell(table, smcr_page_text(page, "%s → %s", queue_pair(page, &link->client),
-                                               queue_pair(page, &link->server)));
-    smcr_text_table_cell(table, number(page, "MTU ", link->mtu_bytes));
-    smcr_text_table_cell(table, fate(page, group, link));
+    smcr_text_table_row(table, number(page, "link ", link->number),
+                        wmem_strdup_printf(page->scope, "%s → %s", queue_pair(page, &link->client),
+                                           queue_pair(page, &link->server)),
+                        number(page, "MTU ", link->mtu_bytes), fate(page, group, link));
 }
 
 static void

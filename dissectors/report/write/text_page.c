@@ -115,18 +115,24 @@ smcr_text_table_t
 smcr_text_table_new(const smcr_page_t *page, const char *alignment)
 {
     return (smcr_text_table_t){.page = page,
-                          .cells = wmem_array_new(page->scope, sizeof(const char *)),
-                          .columns = (unsigned)strlen(alignment),
-                          .alignment = alignment,
-                          .indent = INDENT};
+                               .cells = wmem_array_new(page->scope, sizeof(const char *)),
+                               .columns = (unsigned)strlen(alignment),
+                               .alignment = alignment,
+                               .indent = INDENT};
 }
 
 void
-smcr_text_table_cell(smcr_text_table_t *table, const char *cell)
+smcr_text_table_row(const smcr_text_table_t *table, ...)
 {
-    const char *text = cell ? cell : "";
+    va_list cells;
 
-    wmem_array_append_one(table->cells, text);
+    va_start(cells, table);
+    for (unsigned column = 0; column < table->columns; column++) {
+        const char *cell = va_arg(cells, const char *);
+        const char *text = cell ? cell : "";
+        wmem_array_append_one(table->cells, text);
+    }
+    va_end(cells);
 }
 
 static const char *
@@ -193,8 +199,7 @@ write_line(const smcr_text_table_t *table, const char **cells, const glong *widt
     for (unsigned column = 0; column < table->columns; column++) {
         if (!widths[column])
             continue;
-        write_cell(table, column, next_line(table, &cells[column], widths[column]),
-                   widths[column]);
+        write_cell(table, column, next_line(table, &cells[column], widths[column]), widths[column]);
         more |= *cells[column] != '\0';
     }
     while (text->len && text->str[text->len - 1] == ' ')
@@ -269,23 +274,11 @@ smcr_page_list(const smcr_page_t *page, const char *separator, ...)
 }
 
 const char *
-smcr_page_text(const smcr_page_t *page, const char *format, ...)
-{
-    va_list arguments;
-    const char *text;
-
-    va_start(arguments, format);
-    text = wmem_strdup_vprintf(page->scope, format, arguments);
-    va_end(arguments);
-    return text;
-}
-
-const char *
 smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what)
 {
     if (!smcr_figure_known(number))
         return "";
-    return smcr_page_text(page, "%s %s", smcr_words_number(page->scope, number), what);
+    return wmem_strdup_printf(page->scope, "%s %s", smcr_words_number(page->scope, number), what);
 }
 
 const char *
@@ -299,9 +292,9 @@ smcr_page_spread(const smcr_page_t *page, const smcr_distribution_t *spread)
 {
     if (!spread->count)
         return "";
-    return smcr_page_text(page, "%s, at most %s",
-                          smcr_words_duration(page->scope, spread->sum / spread->count),
-                          smcr_words_duration(page->scope, spread->max));
+    return wmem_strdup_printf(page->scope, "%s, at most %s",
+                              smcr_words_duration(page->scope, spread->sum / spread->count),
+                              smcr_words_duration(page->scope, spread->max));
 }
 
 const char *
@@ -313,8 +306,8 @@ smcr_page_when(const smcr_page_t *page, const smcr_when_t *when)
     if (!when->frame)
         return "";
     if (first == SMCR_FIGURE_UNKNOWN || when->time < first)
-        return smcr_page_text(page, "frame %" PRIu32, when->frame);
+        return wmem_strdup_printf(page->scope, "frame %" PRIu32, when->frame);
     time = (when->time - first) / 1000;
-    return smcr_page_text(page, "frame %" PRIu32 ", %" PRIu64 ".%06" PRIu64 " s", when->frame,
-                          time / 1000000, time % 1000000);
+    return wmem_strdup_printf(page->scope, "frame %" PRIu32 ", %" PRIu64 ".%06" PRIu64 " s",
+                              when->frame, time / 1000000, time % 1000000);
 }

@@ -47,8 +47,8 @@ typedef struct {
 /* A table; each letter of `alignment` is a column, to the left (l) or to the right (r). */
 smcr_text_table_t smcr_text_table_new(const smcr_page_t *page, const char *alignment);
 
-/* One cell more; the rows are filled from left to right. NULL and "": empty. */
-void smcr_text_table_cell(smcr_text_table_t *table, const char *cell);
+/* One row more: a `const char *` for each column. NULL and "": empty. */
+void smcr_text_table_row(const smcr_text_table_t *table, ...);
 
 /* Writes the rows. Where a row would be too long, the cells of the widest columns go on in further
  * lines. */
@@ -70,9 +70,6 @@ typedef struct {
 
 void smcr_page_few_add(smcr_page_few_t *few, const void *entry, uint64_t weight);
 
-/* A text of the page. */
-const char *smcr_page_text(const smcr_page_t *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
 /* A number with the noun; "" where it is 0 or unknown: nothing to say. */
 const char *smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing);
 
@@ -87,7 +84,6 @@ const char *smcr_page_when(const smcr_page_t *page, const smcr_when_t *when);
 
 /* ---- sections ---- */
 
-void smcr_text_capture(const smcr_page_t *page);
 void smcr_text_connections(const smcr_page_t *page);
 void smcr_text_waits(const smcr_page_t *page);
 void smcr_text_links(const smcr_page_t *page);

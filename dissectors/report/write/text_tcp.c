@@ -33,17 +33,17 @@ add_up(const smcr_page_t *page, smcr_entry_tcp_direction_t *sum, uint32_t *users
 static void
 write_marks(const smcr_page_t *page, const smcr_entry_tcp_direction_t *sum)
 {
-    smcr_page_line(
-        page, 2, "%s; %s", smcr_words_things(page->scope, sum->data_segments, "data segment"),
-        sum->ce || sum->sce || sum->ece || sum->cwr || sum->esce
-            ? smcr_page_text(
-                  page, "segments of any kind: %s",
-                  smcr_page_list(page, ", ", smcr_page_count(page, sum->ce, "marked CE"),
-                                 smcr_page_count(page, sum->sce, "marked ECT(1)"),
-                                 smcr_page_count(page, sum->ece, "with ECE"),
-                                 smcr_page_count(page, sum->cwr, "with CWR"),
-                                 smcr_page_count(page, sum->esce, "with NS"), NULL))
-            : "no marks");
+    smcr_page_line(page, 2, "%s; %s",
+                   smcr_words_things(page->scope, sum->data_segments, "data segment"),
+                   sum->ce || sum->sce || sum->ece || sum->cwr || sum->esce
+                       ? wmem_strdup_printf(
+                             page->scope, "segments of any kind: %s",
+                             smcr_page_list(page, ", ", smcr_page_count(page, sum->ce, "marked CE"),
+                                            smcr_page_count(page, sum->sce, "marked ECT(1)"),
+                                            smcr_page_count(page, sum->ece, "with ECE"),
+                                            smcr_page_count(page, sum->cwr, "with CWR"),
+                                            smcr_page_count(page, sum->esce, "with NS"), NULL))
+                       : "no marks");
     if (sum->rtt_s.count)
         smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));
     if (smcr_figure_known(sum->repeated_segments))

@@ -58,38 +58,35 @@ time_and_count(const smcr_page_t *page, uint64_t count, uint64_t time)
     if (!smcr_figure_known(count))
         return "-";
     if (!smcr_figure_known(time)) /* the end of none is known */
-        return smcr_page_text(page, "(%s×)", smcr_words_number(page->scope, count));
-    return smcr_page_text(page, "%s (%s×)",
-                          smcr_words_duration(page->scope, smcr_figure_known(time)),
-                          smcr_words_number(page->scope, count));
+        return wmem_strdup_printf(page->scope, "(%s×)", smcr_words_number(page->scope, count));
+    return wmem_strdup_printf(page->scope, "%s (%s×)",
+                              smcr_words_duration(page->scope, smcr_figure_known(time)),
+                              smcr_words_number(page->scope, count));
 }
 
 static void
 add_direction(smcr_text_table_t *table, const direction_t *direction)
 {
     const smcr_page_t *page = table->page;
+    const smcr_entry_conn_direction_t *figures = direction->direction;
 
-    smcr_text_table_cell(table,
-                         smcr_words_direction(page->scope, direction->conn, direction->to_server));
-    smcr_text_table_cell(table, time_and_count(page, direction->direction->blocked_count,
-                                               direction->direction->blocked_s));
-    smcr_text_table_cell(table, time_and_count(page, direction->direction->window_full_count,
-                                               direction->direction->window_full_s));
-    smcr_text_table_cell(table, smcr_page_spread(page, &direction->direction->read_time_s));
+    smcr_text_table_row(table,
+                        smcr_words_direction(page->scope, direction->conn, direction->to_server),
+                        time_and_count(page, figures->blocked_count, figures->blocked_s),
+                        time_and_count(page, figures->window_full_count, figures->window_full_s),
+                        smcr_page_spread(page, &figures->read_time_s));
 }
 
 static void
 write_worst(const smcr_page_t *page)
 {
-    static const char *const headings[] = {"writer → reader", "writer blocked", "window full",
-                                           "data read after"};
     smcr_page_few_t worst = find_worst(page);
     smcr_text_table_t table = smcr_text_table_new(page, "lrrl");
 
     if (!worst.count)
         return;
-    for (unsigned i = 0; i < G_N_ELEMENTS(headings); i++)
-        smcr_text_table_cell(&table, headings[i]);
+    smcr_text_table_row(&table, "writer → reader", "writer blocked", "window full",
+                        "data read after");
     for (uint32_t i = 0; i < worst.length; i++)
         add_direction(&table, worst.entries[i]);
     smcr_text_table_write(&table);
@@ -134,9 +131,9 @@ of_how_many(const smcr_page_t *page, const smcr_entry_conn_direction_t *sum)
 
     if (measured >= writes || !smcr_figure_known(sum->repeated_packets))
         return "";
-    return smcr_page_text(page, " (%s of %s; without those sent again)",
-                          smcr_words_number(page->scope, measured),
-                          smcr_words_things(page->scope, writes, "WRITE"));
+    return wmem_strdup_printf(page->scope, " (%s of %s; without those sent again)",
+                              smcr_words_number(page->scope, measured),
+                              smcr_words_things(page->scope, writes, "WRITE"));
 }
 
 void

@@ -1,13 +1,48 @@
-/* entries.c
- * Describes the entries, and adds them up by their descriptions.
+/* figures.c
+ * Lists words, describes the entries, and adds them up by their descriptions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "entries.h"
+#include "figures.h"
 
 #include <math.h>
 #include <string.h>
+
+_Static_assert((int)SMCR_FIGURE_SOURCE_CLC == (int)SMCR_GROUND_CLC &&
+                   (int)SMCR_FIGURE_SOURCE_ACK == (int)SMCR_GROUND_ACK,
+               "sources are named as grounds");
+
+#define CHOICE(list) const char *const smcr_figure_##list##_words[] = {
+#define WORD(constant, text) [SMCR_FIGURE_##constant] = text,
+#define END(list) };
+#include "choices.def"
+
+#define STATE(name, code, text) [SMCR_FIGURE_CM_STATE_KNOWN(name)] = text,
+const char *const smcr_figure_cm_state_words[] = {NULL, SMCR_IB_CM_STATES(STATE)};
+
+#define FINDING(constant, word, ...) [SMCR_FIGURE_FOUND_##constant] = word,
+const char *const smcr_figure_finding_words[] = {
+#include "finding_kinds.def"
+};
+
+#define REASON(name, code, text) [SMCR_FIGURE_FOR_##name] = text,
+const char *const smcr_figure_delete_reason_words[] = {
+    SMCR_LLC_DELETE_REASONS(REASON)
+    [SMCR_FIGURE_FOR_UNKNOWN_REASON] = "unknown reason"};
+
+smcr_figure_delete_reason_t
+smcr_figure_delete_reason_of(uint32_t code)
+{
+    switch (code) {
+#define REASON_OF(name, code, text) \
+    case name: \
+        return SMCR_FIGURE_FOR_##name;
+        SMCR_LLC_DELETE_REASONS(REASON_OF)
+    default:
+        return SMCR_FIGURE_FOR_UNKNOWN_REASON;
+    }
+}
 
 #define ROW(entry, name, kind, of, words) \
     {#name, SMCR_FIGURE_KIND_##kind, offsetof(smcr_entry_##entry##_t, name), of, words},
@@ -22,6 +57,30 @@
     const smcr_figure_description_t smcr_entry_##entry##_description = { \
         sizeof(smcr_entry_##entry##_t), G_N_ELEMENTS(entry##_members), entry##_members};
 #include "entries.def"
+
+/* ---- distributions ---- */
+
+void
+smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
+{
+    smcr_distribution_t one = {1, value, value, value, (double)value * (double)value};
+
+    smcr_distribution_join(distribution, &one);
+}
+
+void
+smcr_distribution_join(smcr_distribution_t *distribution, const smcr_distribution_t *other)
+{
+    if (!other->count)
+        return;
+    if (!distribution->count || other->min < distribution->min)
+        distribution->min = other->min;
+    if (other->max > distribution->max)
+        distribution->max = other->max;
+    distribution->count += other->count;
+    distribution->sum += other->sum;
+    distribution->sum_of_squares += other->sum_of_squares;
+}
 
 /* ---- building ---- */
 
@@ -69,9 +128,9 @@ smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
     return entry;
 }
 
-static void
-count_opcode(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode,
-             uint64_t count)
+void
+smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode,
+                          uint64_t count)
 {
     for (unsigned i = 0; i < opcodes->length; i++) {
         if (opcodes->counts[i].opcode == opcode) {
@@ -87,12 +146,6 @@ count_opcode(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t op
                                        opcodes->room * sizeof(smcr_figure_opcode_count_t));
     }
     opcodes->counts[opcodes->length++] = (smcr_figure_opcode_count_t){opcode, count};
-}
-
-void
-smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode)
-{
-    count_opcode(opcodes, scope, opcode, 1);
 }
 
 void
@@ -147,7 +200,7 @@ smcr_figure_opcodes_join(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcod
                          wmem_allocator_t *scope)
 {
     for (unsigned i = 0; i < other->length; i++)
-        count_opcode(opcodes, scope, other->counts[i].opcode, other->counts[i].count);
+        smcr_figure_opcodes_count(opcodes, scope, other->counts[i].opcode, other->counts[i].count);
 }
 
 static void
