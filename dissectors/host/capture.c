@@ -69,6 +69,13 @@ smcr_capture_when(const packet_info *pinfo)
     return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
 }
 
+nstime_t
+smcr_capture_nstime(uint64_t nanoseconds)
+{
+    return (nstime_t){(time_t)(nanoseconds / SMCR_TIME_SECOND),
+                      (int)(nanoseconds % SMCR_TIME_SECOND)};
+}
+
 void
 smcr_capture_register(void)
 {

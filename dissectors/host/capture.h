@@ -27,6 +27,9 @@ bool smcr_capture_is_read(void);
 /* Number and time of this frame, for the state. */
 smcr_when_t smcr_capture_when(const packet_info *pinfo);
 
+/* How long something took, as Wireshark has it. */
+nstime_t smcr_capture_nstime(uint64_t nanoseconds);
+
 /* Called once at start. */
 void smcr_capture_register(void);
 

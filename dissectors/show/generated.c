@@ -6,6 +6,7 @@
 
 #include "generated.h"
 
+#include "host/host.h"
 #include "message/message.h"
 #include "quick_text.h"
 
@@ -74,8 +75,7 @@ smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text)
 void
 smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
 {
-    nstime_t took = {(time_t)(nanoseconds / SMCR_TIME_SECOND),
-                     (int)(nanoseconds % SMCR_TIME_SECOND)};
+    nstime_t took = smcr_capture_nstime(nanoseconds);
     proto_item *item = proto_tree_add_time(tree, hf, NULL, 0, 0, &took);
     char text[SMCR_QUICK_TEXT_SECONDS + sizeof " seconds"];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);

@@ -35,28 +35,18 @@ new_row(wmem_allocator_t *scope, const smcr_conn_t *conn)
     return row;
 }
 
-/* Returns whether the row is new. */
-static bool
-find_row(smcr_statistics_kept_t *kept, const smcr_conn_t *conn, smcr_conversation_row_t **row)
+smcr_conversation_row_t *
+smcr_conversation_rows_make(smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
 {
     smcr_conversation_rows_t *rows = kept->data;
 
     if (!rows->rows)
         rows->rows = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
-    *row = wmem_map_lookup(rows->rows, conn);
-    if (*row)
-        return false;
-    *row = new_row(kept->scope, conn);
-    wmem_map_insert(rows->rows, conn, *row);
-    return true;
-}
-
-smcr_conversation_row_t *
-smcr_conversation_rows_make(smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
-{
-    smcr_conversation_row_t *row;
-
-    find_row(kept, conn, &row);
+    smcr_conversation_row_t *row = wmem_map_lookup(rows->rows, conn);
+    if (row)
+        return row;
+    row = new_row(kept->scope, conn);
+    wmem_map_insert(rows->rows, conn, row);
     return row;
 }
 
@@ -136,7 +126,8 @@ smcr_conversation_rows_take(smcr_statistics_kept_t *kept, const packet_info *pin
 
     if (!conn)
         return share;
-    share.is_first = find_row(kept, conn, &share.row);
+    share.row = smcr_conversation_rows_make(kept, conn);
+    share.is_first = !share.row->last_frame;
     share.sender = sender_of(share.row, packet);
     share.frames = share.row->last_frame != pinfo->num;
     share.row->last_frame = pinfo->num;

@@ -26,7 +26,7 @@ typedef struct {
     address name[2];     /* of its ends: client, server */
     address host[2];     /* AT_NONE: not known */
     unsigned role[2];    /* by side of its link group */
-    uint32_t last_frame; /* that has counted */
+    uint32_t last_frame; /* that has counted; 0: none */
     smcr_conversation_direction_t all[2], shown[2]; /* by role: of all packets; of those that a
                                                        filter selects */
 } smcr_conversation_row_t;

@@ -11,9 +11,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "conversation_filters.h"
-
-#include "compat.h" /* must come first */
+#include "menus.h"
 
 #include <epan/conversation_filter.h>
 

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "conversations.h"
+#include "menus.h"
 
 #include <epan/conversation_table.h>
 

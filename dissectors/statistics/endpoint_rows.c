@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "endpoint_rows.h"
+#include "menus.h"
 
 #include <epan/conversation_table.h>
 

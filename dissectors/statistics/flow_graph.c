@@ -5,12 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "compat.h"
-
-#include "flow_graph.h"
+#include "menus.h"
 
 #include "flow_arrows.h"
-#include "flow_llc.h"
 #include "flow_runs.h"
 #include "flow_sentences.h"
 #include "wire/wire.h"
@@ -20,15 +17,10 @@
 /* What is kept of a graph. */
 typedef struct {
     smcr_conversation_rows_t rows;
-    wmem_map_t *lives;  /* smcr_conn_t -> life_t */
+    wmem_map_t *runs;   /* smcr_conn_t -> smcr_graph_runs_t of both roles */
     wmem_map_t *groups; /* smcr_lgr_t -> smcr_conversation_row_t: whose hosts stand for its sides */
     wmem_map_t *steps;  /* smcr_step_back_t: those that have an arrow */
 } graph_t;
-
-/* A connection. */
-typedef struct {
-    smcr_graph_runs_t runs[2]; /* by role */
-} life_t;
 
 /* A packet on its way into the graph. */
 typedef struct {
@@ -36,7 +28,7 @@ typedef struct {
     smcr_statistics_kept_t *kept;
     const smcr_tap_t *packet;
     smcr_conversation_share_t share;
-    life_t *life;         /* of its connection; NULL: it is of none */
+    smcr_graph_runs_t *runs; /* by role, of its connection; NULL: it is of none */
     const char *subject;  /* who sends it */
 } passage_t;
 
@@ -47,24 +39,24 @@ begin(const smcr_statistics_kept_t *kept)
 {
     graph_t *graph = kept->data;
 
-    if (graph->lives)
+    if (graph->runs)
         return;
-    graph->lives = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
+    graph->runs = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
     graph->groups = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
     graph->steps = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
 }
 
-static life_t *
-life_of(const smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
+static smcr_graph_runs_t *
+runs_of(const smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
 {
     graph_t *graph = kept->data;
-    life_t *life = wmem_map_lookup(graph->lives, conn);
+    smcr_graph_runs_t *runs = wmem_map_lookup(graph->runs, conn);
 
-    if (life)
-        return life;
-    life = wmem_new0(kept->scope, life_t);
-    wmem_map_insert(graph->lives, conn, life);
-    return life;
+    if (runs)
+        return runs;
+    runs = wmem_alloc0_array(kept->scope, smcr_graph_runs_t, 2);
+    wmem_map_insert(graph->runs, conn, runs);
+    return runs;
 }
 
 /* The connection is one of its link group. The first one that has an arrow tells the hosts of the
@@ -113,8 +105,8 @@ draw_of_conn(const passage_t *passage, smcr_arrow_text_t said)
 {
     smcr_arrow_ends_t ends = smcr_arrow_of_conn(passage->share.row, passage->share.sender);
 
-    smcr_graph_runs_close(&passage->life->runs[0]);
-    smcr_graph_runs_close(&passage->life->runs[1]);
+    smcr_graph_runs_close(&passage->runs[0]);
+    smcr_graph_runs_close(&passage->runs[1]);
     smcr_arrow_draw(&passage->drawing, &ends, said.label, said.sentence);
 }
 
@@ -123,7 +115,7 @@ draw(const passage_t *passage, smcr_arrow_text_t said)
 {
     if (!said.sentence)
         return;
-    if (passage->life)
+    if (passage->runs)
         draw_of_conn(passage, said);
     else if (passage->packet->record->link)
         draw_on_link(passage, said);
@@ -208,7 +200,7 @@ take_data(const passage_t *passage)
 
     if (!share->row)
         return;
-    smcr_graph_runs_t *runs = &passage->life->runs[share->sender];
+    smcr_graph_runs_t *runs = &passage->runs[share->sender];
     if (share->bytes > 0)
         smcr_graph_runs_add(runs, &passage->drawing, share, passage->packet, passage->subject);
     if (view && view->last)
@@ -281,7 +273,7 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
     begin(passage.kept);
     passage.share = smcr_conversation_rows_take(passage.kept, pinfo, data, flags);
     if (passage.share.row) {
-        passage.life = life_of(passage.kept, passage.share.row->conn);
+        passage.runs = runs_of(passage.kept, passage.share.row->conn);
         note_group(&passage);
     }
     passage.subject = smcr_arrow_subject(knows_roles(&passage), is_by_server(&passage));

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "flow_llc.h"
+#include "flow_sentences.h"
 
 #include "values.h"
 #include "wire/wire.h"
@@ -152,18 +152,14 @@ words_of(const llc_words_t *of)
 static const char *
 label_of(const llc_words_t *of)
 {
-    static const struct {
-        uint8_t type;
-        const char *label;
-    } labels[] = {
-        {SMCR_LLC_ADD_LINK_CONT, "ADD LINK CONT"},
-        {SMCR_LLC_CONFIRM_RKEY_CONT, "CONFIRM RKEY CONT"},
-    };
-
-    for (unsigned i = 0; i < array_length(labels); i++)
-        if (of->llc->type == labels[i].type)
-            return labels[i].label;
-    return of->name;
+    switch (of->llc->type) {
+    case SMCR_LLC_ADD_LINK_CONT:
+        return "ADD LINK CONT";
+    case SMCR_LLC_CONFIRM_RKEY_CONT:
+        return "CONFIRM RKEY CONT";
+    default:
+        return of->name;
+    }
 }
 
 smcr_arrow_text_t
@@ -173,9 +169,7 @@ smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *
                       (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
 
     if (!of.name)
-        return (smcr_arrow_text_t){"LLC", wmem_strdup_printf(scope,
-                                                             "%s sends an LLC message of unknown "
-                                                             "type",
-                                                             subject)};
+        return (smcr_arrow_text_t){
+            "LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown type", subject)};
     return (smcr_arrow_text_t){label_of(&of), words_of(&of)};
 }

@@ -25,6 +25,11 @@ smcr_arrow_text_t smcr_arrow_text_segment(wmem_allocator_t *scope,
 smcr_arrow_text_t smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc,
                                       bool from_server, unsigned release);
 
+/* An LLC message (RFC 7609 A.3) that `subject` sends, whose role is 0 (client), 1 (server) or
+ * SMCR_LGR_SIDE_UNKNOWN. */
+smcr_arrow_text_t smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc,
+                                      const char *subject, int role);
+
 /* The connection goes back to TCP. */
 smcr_arrow_text_t smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn);
 

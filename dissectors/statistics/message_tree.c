@@ -14,9 +14,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_tree.h"
-
-#include "compat.h" /* must come first */
+#include "menus.h"
 
 #include <epan/stats_tree.h>
 

@@ -8,12 +8,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "response_times.h"
-
-#include "compat.h" /* must come first */
+#include "menus.h"
 
 #include <epan/srt_table.h>
 
+#include "host/host.h"
 #include "show/show.h"
 #include "values.h"
 #include "wire/wire.h"
@@ -62,9 +61,7 @@ begin(struct register_srt *srt, GArray *array)
 static nstime_t
 request_time(const packet_info *pinfo, const smcr_exchange_t *answers)
 {
-    uint64_t nanoseconds = smcr_exchange_time(answers);
-    nstime_t took = {(time_t)(nanoseconds / SMCR_TIME_SECOND),
-                     (int)(nanoseconds % SMCR_TIME_SECOND)};
+    nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers));
     nstime_t asked;
 
     nstime_delta(&asked, &pinfo->abs_ts, &took);

@@ -6,17 +6,11 @@
 
 #include "statistics.h"
 
-#include "compat.h"
+#include "menus.h" /* must come first */
 
 #include <epan/conversation_table.h>
 
-#include "conversation_filters.h"
-#include "conversations.h"
-#include "endpoint_rows.h"
-#include "flow_graph.h"
 #include "kept.h"
-#include "message_tree.h"
-#include "response_times.h"
 
 void
 smcr_statistics_register(int proto)

@@ -1,0 +1,37 @@
+/* menus.h
+ * What stands in Wireshark's menus. What registers is called once: while Wireshark registers
+ * protocols, or, by its name, after all have registered. `proto`: SMC-R.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATISTICS_MENUS_H
+#define SMCR_STATISTICS_MENUS_H
+
+#include "compat.h"
+
+/* Service Response Time: how long the steps of the CLC handshake take, LLC requests, and cursor
+ * updates that somebody has asked for in CDC. */
+void smcr_statistics_response_times_register(int proto);
+
+/* The stats tree of messages: by type, version, direction and outcome. It comes late, so that
+ * sharkd has the tree, too. */
+void smcr_statistics_message_tree_handoff(void);
+
+/* Statistics > Conversations, and `tshark -z conv,smcr`: the connections of SMC-R. Statistics >
+ * Endpoints, and `tshark -z endpoints,smcr`: hosts and links. A packet of the tap, for the table
+ * `hash` (conv_hash_t), as Wireshark calls it. */
+tap_packet_status smcr_conversations_take(void *hash, packet_info *pinfo, epan_dissect_t *edt,
+                                          const void *data, tap_flags_t flags);
+tap_packet_status smcr_conversation_endpoints_take(void *hash, packet_info *pinfo,
+                                                   epan_dissect_t *edt, const void *data,
+                                                   tap_flags_t flags);
+
+/* The menus Conversation Filter and Colorize Conversation: the connection of the selected packet,
+ * its link, its link group, and the two RMBs of its connection. */
+void smcr_conversation_filters_register(void);
+
+/* Statistics > Flow Graph, and `tshark -z flow,smcr,standard`: the life of connections. */
+void smcr_graph_register(int proto);
+
+#endif /* SMCR_STATISTICS_MENUS_H */
