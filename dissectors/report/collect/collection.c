@@ -1,5 +1,6 @@
 /* collection.c
- * Hands what the taps bring to the collectors, and puts their reports together.
+ * Hands what the taps bring to the collectors, and puts their reports together. Counts frames and,
+ * by what they carry, IP packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,27 +9,115 @@
 
 #include <string.h>
 
-#include "connections.h"
-#include "frame_times.h"
+#include <epan/epan_dissect.h>
+
 #include "host/host.h"
 #include "link_groups.h"
-#include "rdma_flows.h"
-#include "tcp_flows.h"
-#include "totals.h"
 #include "wire/wire.h"
 
 #define SCHEMA "smcr-report/1"
 
+/* How much a capture holds, and how much of it is neither TCP nor RoCE. */
+typedef struct {
+    smcr_entry_capture_t capture; /* up to `passes`; the rest is for others */
+    smcr_entry_ip_t ip;
+    int proto_ip, proto_ipv6, proto_tcp, proto_infiniband, proto_icmp, proto_icmpv6;
+} totals_t;
+
 struct smcr_collection {
     wmem_allocator_t *scope; /* of all that is collected; NULL: nothing has come yet */
-    smcr_collect_totals_t totals;
-    smcr_collect_frame_times_t times;
+    totals_t totals;
+    wmem_array_t *times; /* smcr_when_t: frames that the state knows by their number only */
     smcr_collect_tcp_flows_t *tcp;
     smcr_collect_rdma_flows_t *rdma;
     smcr_collect_connections_t *connections;
     smcr_collect_link_groups_t *groups;
     smcr_collect_notices_t *notices;
 };
+
+/* ---- totals ---- */
+
+/* Nothing has been counted. Dissectors have registered before. */
+static void
+init_totals(totals_t *totals)
+{
+    smcr_entry_clear(&totals->capture, &smcr_entry_capture_description);
+    smcr_entry_clear(&totals->ip, &smcr_entry_ip_description);
+    totals->capture.passes = 1;
+    totals->proto_ip = proto_get_id_by_filter_name("ip");
+    totals->proto_ipv6 = proto_get_id_by_filter_name("ipv6");
+    totals->proto_tcp = proto_get_id_by_filter_name("tcp");
+    totals->proto_infiniband = proto_get_id_by_filter_name("infiniband");
+    totals->proto_icmp = proto_get_id_by_filter_name("icmp");
+    totals->proto_icmpv6 = proto_get_id_by_filter_name("icmpv6");
+}
+
+static void
+count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
+{
+    uint64_t time = smcr_capture_when(pinfo).time;
+
+    capture->frames++;
+    capture->bytes += pinfo->fd->pkt_len;
+    capture->cut_frames += pinfo->fd->cap_len < pinfo->fd->pkt_len ? 1 : 0;
+    capture->passes = smcr_capture_is_read() ? 2 : 1;
+    if (!pinfo->fd->has_ts)
+        return;
+    if (capture->first_time == SMCR_FIGURE_UNKNOWN || time < capture->first_time)
+        capture->first_time = time;
+    if (capture->last_time == SMCR_FIGURE_UNKNOWN || time > capture->last_time)
+        capture->last_time = time;
+}
+
+/* The packet that IP carries. */
+typedef struct {
+    bool ip, other; /* there is an IP header; it is TCP or RoCE */
+    bool icmp;      /* what comes behind are quotes */
+} layers_t;
+
+static layers_t
+layers_of(const totals_t *totals, const packet_info *pinfo)
+{
+    layers_t layers = {false, false, false};
+    wmem_list_frame_t *layer = wmem_list_head(pinfo->layers);
+
+    for (; layer && !layers.icmp; layer = wmem_list_frame_next(layer)) {
+        int proto = GPOINTER_TO_INT(wmem_list_frame_data(layer));
+
+        layers.ip |= proto == totals->proto_ip || proto == totals->proto_ipv6;
+        layers.other |= proto == totals->proto_tcp || proto == totals->proto_infiniband;
+        layers.icmp |= proto == totals->proto_icmp || proto == totals->proto_icmpv6;
+    }
+    return layers;
+}
+
+/* Total length of the frame's IP packet, bytes; where its header does not say, what the frame has
+ * from there on. Behind ICMP, Wireshark remembers the addresses of what an error quotes. */
+static uint32_t
+ip_bytes(const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
+{
+    smcr_host_bytes_t frame = smcr_host_bytes_of(edt->tvb);
+    smcr_host_ip_packet_t ip = {.offset = 0};
+
+    if (smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp)
+        smcr_host_ip_packet_of_error(frame, ip.offset, &ip);
+    return ip.total_length ? ip.total_length : pinfo->fd->pkt_len - ip.offset;
+}
+
+/* A frame, as Wireshark's tap `frame` hands it over, while it is dissected. */
+static void
+take_totals(totals_t *totals, const packet_info *pinfo, epan_dissect_t *edt)
+{
+    layers_t layers = layers_of(totals, pinfo);
+
+    count_frame(&totals->capture, pinfo);
+    if (!layers.ip || layers.other)
+        return;
+    totals->ip.packets++;
+    totals->ip.bytes += ip_bytes(pinfo, edt, layers.icmp);
+}
+
+/* ---- beginning and end ---- */
 
 smcr_collection_t *
 smcr_collection_new(void)
@@ -58,7 +147,8 @@ begin(smcr_collection_t *collection)
         return;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     collection->scope = scope;
-    smcr_collect_totals_init(&collection->totals);
+    init_totals(&collection->totals);
+    collection->times = wmem_array_new(scope, sizeof(smcr_when_t));
     collection->tcp = smcr_collect_tcp_flows_new(scope);
     collection->rdma = smcr_collect_rdma_flows_new(scope);
     collection->connections = smcr_collect_connections_new(scope);
@@ -88,7 +178,7 @@ void
 smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt)
 {
     begin(collection);
-    smcr_collect_totals_take(&collection->totals, pinfo, edt);
+    take_totals(&collection->totals, pinfo, edt);
     smcr_collect_notices_end_frame(collection->notices);
 }
 
@@ -115,7 +205,7 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     if (packet->segment || packet->stray_icrc) /* of a segment the tap `tcp` tells */
         return;
     if (is_noted(packet, when.frame))
-        smcr_collect_frame_times_add(&collection->times, collection->scope, when);
+        wmem_array_append_one(collection->times, when);
     if (packet->roce)
         smcr_collect_rdma_flows_take(collection->rdma, when, packet);
     smcr_collect_connections_take(collection->connections, when, packet);
@@ -194,20 +284,16 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
 {
     smcr_entry_report_t *report = wmem_new(scope, smcr_entry_report_t);
     const smcr_state_t *state = smcr_capture_state();
-    smcr_collect_connection_sources_t sources;
 
     begin(collection);
     smcr_entry_clear(report, &smcr_entry_report_description);
     report->schema = SCHEMA;
     fill_capture(report, collection, filter);
-    sources = (smcr_collect_connection_sources_t){state, collection->tcp, &collection->times};
+    smcr_collect_sources_t sources = {state, collection->connections, collection->rdma,
+                                      collection->tcp, collection->times};
     smcr_collect_rdma_flows_report(collection->rdma, state, &report->rdma_flows, scope);
     smcr_collect_connections_report(collection->connections, &sources, &report->connections, scope);
-    smcr_collect_link_groups_report(
-        collection->groups,
-        &(smcr_collect_link_group_sources_t){state, collection->connections, collection->rdma,
-                                             &collection->times},
-        &report->link_groups, scope);
+    smcr_collect_link_groups_report(collection->groups, &sources, &report->link_groups, scope);
     fill_versions(report);
     count_fallbacks(report, scope);
     smcr_collect_notices_report_breaches(collection->notices, &report->breaches, scope);

@@ -4,10 +4,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "conn_entry.h"
+#include "connections.h"
+
+#include <stdlib.h>
 
 #include "host/host.h"
-#include "report/figures/figures.h"
 #include "show/show.h"
 #include "wire/wire.h"
 
@@ -17,6 +18,24 @@ smcr_collect_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
     if (lgr->index != SMCR_LGR_NO_INDEX || !lgr->all_links || !state)
         return lgr->index;
     return (uint64_t)smcr_lgr_count(state) + lgr->first_link;
+}
+
+static int
+compare(const void *one, const void *other)
+{
+    uint32_t a = ((const smcr_when_t *)one)->frame, b = ((const smcr_when_t *)other)->frame;
+
+    return (a > b) - (a < b);
+}
+
+smcr_when_t
+smcr_collect_when(wmem_array_t *times, uint32_t frame)
+{
+    smcr_when_t key = {frame, 0};
+    const smcr_when_t *found =
+        bsearch(&key, wmem_array_get_raw(times), wmem_array_get_count(times), sizeof key, compare);
+
+    return found ? *found : (smcr_when_t){0, 0};
 }
 
 /* ---- ends ---- */
@@ -98,7 +117,7 @@ knows_roles(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
 
 static void
 fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
-              const smcr_collect_tcp_facts_t *tcp, const smcr_collect_frame_times_t *times,
+              const smcr_collect_tcp_facts_t *tcp, wmem_array_t *times,
               wmem_allocator_t *scope)
 {
     const smcr_fallback_t *fallback = &conn->fallback;
@@ -112,7 +131,7 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
         entry->fallback->code = fallback->code;
     if (knows_roles(conn, tcp))
         entry->fallback->by = fallback_by(fallback);
-    entry->fallback->frame = smcr_collect_frame_times_find(times, fallback->frame);
+    entry->fallback->frame = smcr_collect_when(times, fallback->frame);
 }
 
 /* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
@@ -120,8 +139,8 @@ static bool
 stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
-    bool clc = conn->proposal_frame || conn->accept_frame || conn->confirm_frame ||
-               conn->decline_frame;
+    bool clc =
+        conn->proposal_frame || conn->accept_frame || conn->confirm_frame || conn->decline_frame;
 
     if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
         return false;
@@ -236,8 +255,8 @@ static void
 fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
 {
-    bool client_is_up = tcp && (tcp->client_known ? tcp->client_is_up
-                                                  : tcp->up_port == counted->conn->port[0]);
+    bool client_is_up =
+        tcp && (tcp->client_known ? tcp->client_is_up : tcp->up_port == counted->conn->port[0]);
     uint64_t payload = tcp ? tcp->payload[client_is_up ? role : !role] : 0;
     uint64_t clc = counted->clc_bytes[role];
     uint64_t bytes = payload > clc ? payload - clc : 0;
@@ -286,8 +305,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                              const smcr_collect_counted_conn_t *counted,
-                             const smcr_collect_connection_sources_t *sources,
-                             wmem_allocator_t *scope)
+                             const smcr_collect_sources_t *sources, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_collect_tcp_facts_t *tcp =

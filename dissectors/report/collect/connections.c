@@ -63,6 +63,75 @@ note_link(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
     counted->last_use = use;
 }
 
+/* ---- WRITEs that wait for their acknowledgement ---- */
+
+/* A list of few requests, the oldest first: where nobody acknowledges, old ones are given up.
+ * Requests that are sent again before the acknowledgement comes are left out: nobody knows which of
+ * their packets is acknowledged. */
+#define UNACKED_MAX 256
+
+typedef struct smcr_unacked_write {
+    struct smcr_unacked_write *next; /* newer */
+    const smcr_place_t *place;
+    smcr_when_t sent;
+    bool again; /* it was sent again */
+} unacked_write_t;
+
+static void
+remove_oldest(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope)
+{
+    unacked_write_t *oldest = writes->oldest;
+
+    writes->oldest = oldest->next;
+    if (!writes->oldest)
+        writes->newest = NULL;
+    writes->count--;
+    wmem_free(scope, oldest);
+}
+
+/* The last packet of a request, which the state knows as `place`. */
+static void
+add_unacked(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope, smcr_when_t when,
+            const smcr_place_t *place)
+{
+    unacked_write_t *write = wmem_new(scope, unacked_write_t);
+
+    *write = (unacked_write_t){.place = place, .sent = when};
+    if (writes->newest)
+        writes->newest->next = write;
+    else
+        writes->oldest = write;
+    writes->newest = write;
+    if (++writes->count > UNACKED_MAX)
+        remove_oldest(writes, scope);
+}
+
+/* The packet of frame `first` is sent again. */
+static void
+repeat_unacked(smcr_collect_unacked_writes_t *writes, uint32_t first)
+{
+    for (unacked_write_t *write = writes->oldest; write; write = write->next)
+        if (write->sent.frame == first)
+            write->again = true;
+}
+
+/* Measures the requests that have been acknowledged before `now`. */
+static void
+settle_unacked(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope, uint32_t now,
+               smcr_distribution_t *times)
+{
+    while (writes->oldest) {
+        const unacked_write_t *write = writes->oldest;
+        const smcr_when_t *acked = write->place->acked;
+
+        if (!acked || acked->frame >= now)
+            return;
+        if (!write->again && acked->time >= write->sent.time)
+            smcr_distribution_add(times, acked->time - write->sent.time);
+        remove_oldest(writes, scope);
+    }
+}
+
 /* ---- packets ---- */
 
 static void
@@ -96,7 +165,7 @@ count_write(smcr_collect_connections_t *connections, smcr_collect_direction_t *d
     if (place->length)
         direction->is_blocked = false;
     if (smcr_ib_ends_message(opcode))
-        smcr_collect_unacked_writes_add(&direction->unacked, connections->scope, when, place);
+        add_unacked(&direction->unacked, connections->scope, when, place);
 }
 
 static bool
@@ -151,7 +220,7 @@ count_repeat(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
 
     direction->figures.repeated_packets++;
     direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
-    smcr_collect_unacked_writes_repeat(&direction->unacked, record->first_frame);
+    repeat_unacked(&direction->unacked, record->first_frame);
 }
 
 static void
@@ -161,8 +230,8 @@ count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_
     const smcr_record_t *record = packet->record;
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
-    smcr_collect_unacked_writes_settle(&direction->unacked, connections->scope, when.frame,
-                                       &direction->figures.ack_time_s);
+    settle_unacked(&direction->unacked, connections->scope, when.frame,
+                   &direction->figures.ack_time_s);
     counted->on_roce = true;
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, connections->scope, record);
@@ -258,7 +327,7 @@ smcr_collect_connections_moves(const smcr_collect_connections_t *connections,
 /* Connections are found by their TCP stream, too: one that falls back early is on no other tap. */
 typedef struct {
     smcr_collect_connections_t *connections;
-    const smcr_collect_connection_sources_t *sources;
+    const smcr_collect_sources_t *sources;
 } finder_t;
 
 static void
@@ -299,16 +368,15 @@ settle(const smcr_collect_connections_t *connections, smcr_collect_counted_conn_
 {
     for (unsigned sender = 0; sender < 2; sender++) {
         smcr_collect_direction_t *direction = &counted->direction[sender];
-        smcr_collect_unacked_writes_settle(&direction->unacked, connections->scope,
-                                           connections->last_frame + 1,
-                                           &direction->figures.ack_time_s);
+        settle_unacked(&direction->unacked, connections->scope, connections->last_frame + 1,
+                       &direction->figures.ack_time_s);
     }
 }
 
 void
 smcr_collect_connections_report(smcr_collect_connections_t *connections,
-                                const smcr_collect_connection_sources_t *sources,
-                                smcr_figure_list_t *list, wmem_allocator_t *scope)
+                                const smcr_collect_sources_t *sources, smcr_figure_list_t *list,
+                                wmem_allocator_t *scope)
 {
     finder_t finder = {connections, sources};
     gathered_t gathered = {.count = 0};

@@ -1,5 +1,6 @@
 /* connections.h
- * What each connection of SMC-R carried, and how long its ends waited for each other.
+ * What each connection of SMC-R carried, and how long its ends waited for each other: what has been
+ * counted, and the entry that is made of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,10 +8,54 @@
 #ifndef SMCR_REPORT_COLLECT_CONNECTIONS_H
 #define SMCR_REPORT_COLLECT_CONNECTIONS_H
 
-#include "conn_entry.h"
-#include "show/show.h"
+#include "rdma_flows.h"
+#include "stream_bytes.h"
+#include "tcp_flows.h"
+
+/* RDMA WRITE requests of one direction that wait for their acknowledgement, so that the time it
+ * takes can be measured. All zeros: none. */
+typedef struct {
+    struct smcr_unacked_write *oldest, *newest;
+    unsigned count;
+} smcr_collect_unacked_writes_t;
+
+/* One direction. */
+typedef struct {
+    smcr_entry_conn_direction_t figures;
+    smcr_collect_stream_bytes_t bytes; /* that figures.bytes has counted */
+    smcr_collect_unacked_writes_t unacked;
+    const smcr_link_t *link;      /* on which it went last */
+    bool is_blocked;              /* the writer has said so last */
+    bool blocked_known, full_known; /* how long one time of them was is known */
+} smcr_collect_direction_t;
+
+/* A link that the connection has used, from a frame on. */
+typedef struct smcr_collect_link_use {
+    struct smcr_collect_link_use *next; /* later */
+    const smcr_link_t *link;
+    smcr_when_t from;
+} smcr_collect_link_use_t;
+
+typedef struct {
+    const smcr_conn_t *conn;
+    smcr_when_t first, last, confirm; /* frame 0: not seen */
+    smcr_collect_direction_t direction[2]; /* by the side that sends */
+    smcr_collect_link_use_t *first_use, *last_use;
+    uint64_t clc_bytes[2];            /* by role: client, server */
+    uint8_t version, release;         /* of SMC, that both agree on; 0: not known */
+    bool is_smcd, on_roce;            /* agreed on; it has a packet there */
+} smcr_collect_counted_conn_t;
 
 typedef struct smcr_connections smcr_collect_connections_t; /* of one report */
+
+/* What else tells of connections and link groups. */
+typedef struct {
+    const smcr_state_t *state;
+    const smcr_collect_connections_t *connections;
+    const smcr_collect_rdma_flows_t *flows; /* they have been reported before */
+    const smcr_collect_tcp_flows_t *tcp;
+    wmem_array_t *times; /* smcr_when_t: frames that may be asked for, in their order */
+} smcr_collect_sources_t;
 
 /* No connections. They live as long as the scope. */
 smcr_collect_connections_t *smcr_collect_connections_new(wmem_allocator_t *scope);
@@ -22,7 +67,7 @@ void smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr
 /* Adds the connections to `list`, in the order of their indices. What is added lives as long as
  * `scope`. */
 void smcr_collect_connections_report(smcr_collect_connections_t *connections,
-                                     const smcr_collect_connection_sources_t *sources,
+                                     const smcr_collect_sources_t *sources,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope);
 
 /* What was written again after a connection had moved: in how many bytes, and where first. */
@@ -38,5 +83,18 @@ void smcr_collect_connections_moves(const smcr_collect_connections_t *connection
                                     void (*visit)(const smcr_link_t *from, const smcr_link_t *to,
                                                   void *data),
                                     void *data);
+
+/* Fills in the entry, whose texts live as long as `scope`. */
+void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
+                                  const smcr_collect_counted_conn_t *counted,
+                                  const smcr_collect_sources_t *sources,
+                                  wmem_allocator_t *scope);
+
+/* The number of a link group in the report: its index. Groups that are not proven to be one of
+ * their own come behind all others; the oldest link tells them apart. */
+uint64_t smcr_collect_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr);
+
+/* The frame with its time, of the sources' `times`; frame 0 where that is not known. */
+smcr_when_t smcr_collect_when(wmem_array_t *times, uint32_t frame);
 
 #endif /* SMCR_REPORT_COLLECT_CONNECTIONS_H */

@@ -1,6 +1,6 @@
 /* link_groups.c
  * Keeps of link groups what the state does not: who the peers say they are. All else is read from
- * the state when the report is made.
+ * the state when the report is made; of RMBs, what a message tells that the report has seen.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "message/message.h"
-#include "report/figures/figures.h"
 #include "values.h"
 #include "wire/wire.h"
 
@@ -26,8 +25,8 @@ typedef struct {
 typedef struct {
     const smcr_lgr_t *lgr;
     smcr_when_t first;
-    uint32_t vlan;    /* 0: none */
-    uint8_t version;  /* of SMC; 0: not known */
+    uint32_t vlan;   /* 0: none */
+    uint8_t version; /* of SMC; 0: not known */
     uint8_t release;
     uint8_t eid[SMCR_WIRE_EID_LENGTH];
     peer_identity_t identity[2]; /* by side */
@@ -35,7 +34,7 @@ typedef struct {
 
 struct smcr_link_groups {
     wmem_allocator_t *scope;
-    wmem_map_t *groups; /* smcr_lgr_t -> gathered_group_t */
+    wmem_map_t *groups;      /* smcr_lgr_t -> gathered_group_t */
     smcr_figure_list_t list; /* gathered_group_t */
 };
 
@@ -162,7 +161,7 @@ count_move(const smcr_link_t *from, const smcr_link_t *to, void *data)
 
 /* What is read while groups are reported. */
 typedef struct {
-    const smcr_collect_link_group_sources_t *sources;
+    const smcr_collect_sources_t *sources;
     all_moves_t moves;
     wmem_allocator_t *scope;
 } reporter_t;
@@ -170,7 +169,7 @@ typedef struct {
 static void
 fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
-    const smcr_collect_link_group_sources_t *sources = reporter->sources;
+    const smcr_collect_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
     const moves_t *moves = wmem_map_lookup(reporter->moves.links, link);
     int client = smcr_lgr_client_side(link->lgr);
@@ -184,8 +183,8 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
         entry->mtu_bytes = (uint64_t)smcr_mtu_bytes(mtu);
     fill_queue_pair(&entry->client, &link->qp[client], scope);
     fill_queue_pair(&entry->server, &link->qp[!client], scope);
-    entry->added_frame = smcr_collect_frame_times_find(sources->times, link->added_frame);
-    entry->deleted_frame = smcr_collect_frame_times_find(sources->times, link->deleted_frame);
+    entry->added_frame = smcr_collect_when(sources->times, link->added_frame);
+    entry->deleted_frame = smcr_collect_when(sources->times, link->deleted_frame);
     if (link->deleted_frame && link->delete_reason)
         entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
     if (moves) {
@@ -215,6 +214,131 @@ fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter
         fill_link(
             smcr_figure_list_add(&entry->links, reporter->scope, &smcr_entry_link_description),
             links[i], reporter);
+}
+
+/* ---- RMBs: RFC 7609 4.2, A.3.3, A.3.5 to A.3.7 ---- */
+
+/* A connection that names an RMB in a CLC message. */
+typedef struct {
+    const smcr_rmb_t *rmb;
+    uint32_t frame;
+    uint32_t stream;
+    uint32_t size; /* of its element, bytes */
+} rmb_use_t;
+
+/* What CLC messages say of an RMB. */
+typedef struct {
+    smcr_figure_numbers_t streams;
+    uint32_t size;
+} named_t;
+
+typedef struct {
+    wmem_array_t *times;
+    wmem_allocator_t *scope;
+    wmem_map_t *named; /* smcr_rmb_t -> named_t */
+} rmb_reporter_t;
+
+static bool
+has_seen(const rmb_reporter_t *reporter, uint32_t frame)
+{
+    return frame && smcr_collect_when(reporter->times, frame).frame;
+}
+
+static int
+by_frame(const void *one, const void *other)
+{
+    const rmb_use_t *a = one, *b = other;
+
+    return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+static void
+add_stream(const rmb_reporter_t *reporter, const rmb_use_t *use)
+{
+    named_t *named = wmem_map_lookup(reporter->named, use->rmb);
+
+    if (!named) {
+        named = wmem_new0(reporter->scope, named_t);
+        wmem_map_insert(reporter->named, use->rmb, named);
+    }
+    named->size = use->size;
+    smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
+}
+
+/* The server names its RMB in CLC Accept, the client in CLC Confirm. */
+static void
+find_streams(const rmb_reporter_t *reporter, const smcr_lgr_t *lgr)
+{
+    wmem_array_t *uses = wmem_array_new(reporter->scope, sizeof(rmb_use_t));
+
+    for (const smcr_conn_t *conn = lgr->conns; conn; conn = conn->next_of_group) {
+        for (int side = 0; side < 2; side++) {
+            uint32_t frame = side == lgr->server ? conn->accept_frame : conn->confirm_frame;
+            const smcr_conn_side_t *named = &conn->side[side];
+            if (named->rmb && has_seen(reporter, frame))
+                wmem_array_append_one(
+                    uses, ((rmb_use_t){named->rmb->first, frame, conn->index, named->size}));
+        }
+    }
+    wmem_array_sort(uses, by_frame);
+    for (unsigned i = 0; i < wmem_array_get_count(uses); i++)
+        add_stream(reporter, wmem_array_index(uses, i));
+}
+
+/* In the order in which they were told. */
+static void
+report_rkeys(const rmb_reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken,
+             smcr_entry_rmb_t *entry)
+{
+    if (!rtoken)
+        return;
+    report_rkeys(reporter, smcr_rmb_rtoken_next(rtoken), entry);
+    const smcr_link_t *link = rtoken->owner->link;
+    if (!entry->va)
+        entry->va = smcr_figure_hex_text(reporter->scope, rtoken->va, 8);
+    if (link->state == SMCR_LINK_REJECTED)
+        return; /* it never was one */
+    smcr_entry_rmb_rkey_t *rkey =
+        smcr_figure_list_add(&entry->rkeys, reporter->scope, &smcr_entry_rmb_rkey_description);
+    rkey->link = link->has_number ? link->number : SMCR_FIGURE_UNKNOWN;
+    rkey->rkey = smcr_figure_hex_text(reporter->scope, rtoken->rkey, 4);
+}
+
+static void
+report_rmb(const rmb_reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t *list)
+{
+    const named_t *named = wmem_map_lookup(reporter->named, rmb);
+
+    if (!named && !has_seen(reporter, rmb->confirm_frame))
+        return;
+    smcr_entry_rmb_t *entry =
+        smcr_figure_list_add(list, reporter->scope, &smcr_entry_rmb_description);
+    if (rmb->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
+        entry->owner =
+            rmb->side == rmb->lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+    entry->confirmed_frame = smcr_collect_when(reporter->times, rmb->confirm_frame);
+    entry->deleted_frame = smcr_collect_when(reporter->times, rmb->delete_frame);
+    if (named) {
+        entry->size_bytes = named->size;
+        entry->streams = named->streams;
+    }
+    report_rkeys(reporter, rmb->rtokens, entry);
+}
+
+/* Those that messages name which the report has seen. */
+static void
+report_rmbs(const smcr_lgr_t *lgr, wmem_array_t *times, smcr_figure_list_t *list,
+            wmem_allocator_t *scope)
+{
+    rmb_reporter_t reporter = {times, scope, wmem_map_new(scope, g_direct_hash, g_direct_equal)};
+    wmem_array_t *rmbs = wmem_array_new(scope, sizeof(const smcr_rmb_t *));
+
+    find_streams(&reporter, lgr);
+    for (const smcr_rmb_t *rmb = lgr->rmbs; rmb; rmb = rmb->older)
+        if (rmb->first == rmb)
+            wmem_array_append_one(rmbs, rmb);
+    for (unsigned i = wmem_array_get_count(rmbs); i > 0; i--)
+        report_rmb(&reporter, *(const smcr_rmb_t **)wmem_array_index(rmbs, i - 1), list);
 }
 
 /* ---- groups ---- */
@@ -288,7 +412,7 @@ version_of(const gathered_group_t *group)
 static void
 report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {
-    const smcr_collect_link_group_sources_t *sources = reporter->sources;
+    const smcr_collect_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
     const smcr_lgr_t *lgr = group->lgr;
     smcr_entry_link_group_t *entry =
@@ -304,9 +428,9 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     if (group->vlan)
         entry->vlan = group->vlan;
     entry->first_frame = group->first;
-    entry->ended_frame = smcr_collect_frame_times_find(sources->times, lgr->ended_frame);
+    entry->ended_frame = smcr_collect_when(sources->times, lgr->ended_frame);
     fill_links(entry, lgr, reporter);
-    smcr_collect_rmbs_report(lgr, sources->times, &entry->rmbs, scope);
+    report_rmbs(lgr, sources->times, &entry->rmbs, scope);
 }
 
 static int
@@ -320,8 +444,8 @@ compare(const void *one, const void *other)
 
 void
 smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
-                                const smcr_collect_link_group_sources_t *sources,
-                                smcr_figure_list_t *list, wmem_allocator_t *scope)
+                                const smcr_collect_sources_t *sources, smcr_figure_list_t *list,
+                                wmem_allocator_t *scope)
 {
     uint32_t count = groups->list.length;
     reporter_t reporter = {

@@ -1,5 +1,6 @@
 /* link_groups.h
- * Link groups with their links, and what became of these.
+ * Link groups with their links and what became of these, and the remote memory buffers that
+ * messages announce and withdraw.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,11 +9,6 @@
 #define SMCR_REPORT_COLLECT_LINK_GROUPS_H
 
 #include "connections.h"
-#include "frame_times.h"
-#include "rdma_flows.h"
-#include "report/figures/figures.h"
-#include "rmbs.h"
-#include "show/show.h"
 
 typedef struct smcr_link_groups smcr_collect_link_groups_t; /* of one report */
 
@@ -23,18 +19,10 @@ smcr_collect_link_groups_t *smcr_collect_link_groups_new(wmem_allocator_t *scope
 void smcr_collect_link_groups_take(smcr_collect_link_groups_t *groups, smcr_when_t when,
                                    const smcr_tap_t *packet, uint32_t vlan);
 
-/* What else tells of link groups. The flows have been reported before. */
-typedef struct {
-    const smcr_state_t *state;
-    const smcr_collect_connections_t *connections;
-    const smcr_collect_rdma_flows_t *flows;
-    const smcr_collect_frame_times_t *times;
-} smcr_collect_link_group_sources_t;
-
 /* Adds the groups to `list`, in the order of their indices. What is added lives as long as
  * `scope`. */
 void smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
-                                     const smcr_collect_link_group_sources_t *sources,
+                                     const smcr_collect_sources_t *sources,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope);
 
 #endif /* SMCR_REPORT_COLLECT_LINK_GROUPS_H */

@@ -18,11 +18,8 @@
 
 /* An item of the frame whose packet has not come yet. */
 typedef struct {
-    const char *filter, *text;
-    int severity, group;
-    smcr_figure_role_t by;
+    smcr_figure_notice_t notice;
     bool blamed;
-    smcr_when_t when;
 } pending_t;
 
 /* An event that later packets have to bear out. */
@@ -66,12 +63,8 @@ smcr_collect_notices_take(smcr_collect_notices_t *notices, smcr_when_t when,
                                         notices->pending_room * sizeof(pending_t));
     }
     notices->pending[notices->pending_count++] = (pending_t){
-        .filter = field->abbrev,
-        .text = item->summary,
-        .severity = item->severity,
-        .group = item->group,
-        .when = when,
-    };
+        {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, item->summary, 1, when},
+        false};
 }
 
 /* The role of who has sent the packet. */
@@ -93,7 +86,7 @@ smcr_collect_notices_blame(smcr_collect_notices_t *notices, const smcr_tap_t *pa
     smcr_figure_role_t by = sender_of(packet->record);
 
     for (unsigned i = notices->pending_count; i > 0 && !notices->pending[i - 1].blamed; i--) {
-        notices->pending[i - 1].by = by;
+        notices->pending[i - 1].notice.by = by;
         notices->pending[i - 1].blamed = true;
     }
 }
@@ -143,12 +136,8 @@ count(wmem_array_t *kinds, wmem_allocator_t *scope, smcr_figure_notice_t one)
 void
 smcr_collect_notices_end_frame(smcr_collect_notices_t *notices)
 {
-    for (unsigned i = 0; i < notices->pending_count; i++) {
-        const pending_t *pending = &notices->pending[i];
-        count(notices->kinds, notices->scope,
-              (smcr_figure_notice_t){pending->filter, pending->severity, pending->group,
-                                     pending->by, pending->text, 1, pending->when});
-    }
+    for (unsigned i = 0; i < notices->pending_count; i++)
+        count(notices->kinds, notices->scope, notices->pending[i].notice);
     notices->pending_count = 0;
 }
 

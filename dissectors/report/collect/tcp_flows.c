@@ -9,12 +9,12 @@
 #include "host/host.h"
 #include "tcp_segment.h"
 
-enum { UP, DOWN }; /* directions */
+enum { UP, DOWN };       /* directions */
 enum { CLIENT, SERVER }; /* ends */
 
 typedef struct {
     smcr_collect_tcp_facts_t facts;
-    address end[2];        /* who sends up and down */
+    address end[2]; /* who sends up and down */
     uint16_t port[2];
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
     smcr_collect_tcp_offsets_t offsets[2];
@@ -23,7 +23,7 @@ typedef struct {
 
 struct smcr_tcp_flows {
     wmem_allocator_t *scope;
-    tcp_conn_t **flows;    /* by number of the stream; NULL: no segment of it */
+    tcp_conn_t **flows; /* by number of the stream; NULL: no segment of it */
     uint32_t count, room;
 };
 

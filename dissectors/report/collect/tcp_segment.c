@@ -11,7 +11,7 @@
 #include "host/host.h"
 
 #define SHORTEST 20 /* bytes of a header without options */
-#define PATTERN 12  /* bytes of ports, sequence number, acknowledgement */
+#define PATTERN 14  /* bytes of ports, sequence number, acknowledgement, length and flags */
 
 /* Options (RFC 9293, 3.1; RFC 7323, 3.2; RFC 2018, 3) */
 #define OPTION_END 0
@@ -29,41 +29,29 @@ get_ntohl(const uint8_t *bytes)
 
 /* ---- finding the header ---- */
 
-/* What a TCP header begins with. */
+/* What a TCP header begins with, as on the wire. */
 typedef struct {
-    uint8_t bytes[PATTERN];
+    uint16_t ports[2];
+    uint32_t seq, ack;
     uint16_t flags; /* with the header's length before */
 } pattern_t;
-
-static void
-put_number(uint8_t *bytes, uint32_t number, unsigned length)
-{
-    while (length--) {
-        bytes[length] = (uint8_t)number;
-        number >>= 8;
-    }
-}
 
 static pattern_t
 pattern_of(const struct tcpheader *tcp)
 {
-    pattern_t pattern = {.flags = (uint16_t)(tcp->th_hlen / 4 << 12 | (tcp->th_flags & 0xfff))};
+    uint16_t flags = (uint16_t)(tcp->th_hlen / 4 << 12 | (tcp->th_flags & 0xfff));
 
-    put_number(&pattern.bytes[0], tcp->th_sport, 2);
-    put_number(&pattern.bytes[2], tcp->th_dport, 2);
-    put_number(&pattern.bytes[4], tcp->th_rawseq, 4);
-    put_number(&pattern.bytes[8], tcp->th_rawack, 4);
-    return pattern;
+    return (pattern_t){{g_htons(tcp->th_sport), g_htons(tcp->th_dport)},
+                       g_htonl(tcp->th_rawseq),
+                       g_htonl(tcp->th_rawack),
+                       g_htons(flags)};
 }
 
 static bool
 is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
 {
-    const uint8_t *here = &bytes.bytes[offset];
-
-    return offset <= bytes.length && bytes.length - offset >= PATTERN + 2 &&
-           memcmp(here, pattern->bytes, PATTERN) == 0 &&
-           (here[PATTERN] << 8 | here[PATTERN + 1]) == pattern->flags;
+    return offset <= bytes.length && bytes.length - offset >= PATTERN &&
+           memcmp(&bytes.bytes[offset], pattern, PATTERN) == 0;
 }
 
 /* Returns whether `offset` has been found; `try` is looked at first. */
@@ -73,17 +61,16 @@ find(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *
     *offset = try;
     if (!bytes.bytes || is_at(bytes, try, pattern))
         return bytes.bytes != NULL;
-    for (*offset = 0; *offset + PATTERN + 2 <= bytes.length; ++*offset) {
+    for (*offset = 0; *offset + PATTERN <= bytes.length; ++*offset)
         if (is_at(bytes, *offset, pattern))
             return true;
-    }
     return false;
 }
 
 /* Where the headers of a segment are. */
 typedef struct {
     smcr_host_bytes_t bytes; /* that have the TCP header; none: it has not been found */
-    uint32_t tcp;       /* offset in them */
+    uint32_t tcp;            /* offset in them */
     bool has_ip;
     smcr_host_ip_packet_t ip;
 } headers_t;

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "tcp_direction.h"
+#include "congestion.h"
 
 #include <math.h>
 
