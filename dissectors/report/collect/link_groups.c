@@ -163,6 +163,7 @@ count_move(const smcr_link_t *from, const smcr_link_t *to, void *data)
 typedef struct {
     const smcr_collect_sources_t *sources;
     all_moves_t moves;
+    wmem_map_t *named_rmbs; /* smcr_rmb_t -> named_t */
     wmem_allocator_t *scope;
 } reporter_t;
 
@@ -202,18 +203,14 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
 static void
 fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter_t *reporter)
 {
-    unsigned count = 0;
+    wmem_array_t *links = wmem_array_new(reporter->scope, sizeof(const smcr_link_t *));
 
     for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
-        count++;
-    const smcr_link_t **links = wmem_alloc_array(reporter->scope, const smcr_link_t *, count + 1);
-    unsigned left = count;
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
-        links[--left] = link;
-    for (unsigned i = 0; i < count; i++)
+        wmem_array_append_one(links, link);
+    for (unsigned i = wmem_array_get_count(links); i > 0; i--)
         fill_link(
             smcr_figure_list_add(&entry->links, reporter->scope, &smcr_entry_link_description),
-            links[i], reporter);
+            *(const smcr_link_t **)wmem_array_index(links, i - 1), reporter);
 }
 
 /* ---- RMBs: RFC 7609 4.2, A.3.3, A.3.5 to A.3.7 ---- */
@@ -232,16 +229,10 @@ typedef struct {
     uint32_t size;
 } named_t;
 
-typedef struct {
-    wmem_array_t *times;
-    wmem_allocator_t *scope;
-    wmem_map_t *named; /* smcr_rmb_t -> named_t */
-} rmb_reporter_t;
-
 static bool
-has_seen(const rmb_reporter_t *reporter, uint32_t frame)
+has_seen(const reporter_t *reporter, uint32_t frame)
 {
-    return frame && smcr_collect_when(reporter->times, frame).frame;
+    return frame && smcr_collect_when(reporter->sources->times, frame).frame;
 }
 
 static int
@@ -253,13 +244,13 @@ by_frame(const void *one, const void *other)
 }
 
 static void
-add_stream(const rmb_reporter_t *reporter, const rmb_use_t *use)
+add_stream(const reporter_t *reporter, const rmb_use_t *use)
 {
-    named_t *named = wmem_map_lookup(reporter->named, use->rmb);
+    named_t *named = wmem_map_lookup(reporter->named_rmbs, use->rmb);
 
     if (!named) {
         named = wmem_new0(reporter->scope, named_t);
-        wmem_map_insert(reporter->named, use->rmb, named);
+        wmem_map_insert(reporter->named_rmbs, use->rmb, named);
     }
     named->size = use->size;
     smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
@@ -267,7 +258,7 @@ add_stream(const rmb_reporter_t *reporter, const rmb_use_t *use)
 
 /* The server names its RMB in CLC Accept, the client in CLC Confirm. */
 static void
-find_streams(const rmb_reporter_t *reporter, const smcr_lgr_t *lgr)
+find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
 {
     wmem_array_t *uses = wmem_array_new(reporter->scope, sizeof(rmb_use_t));
 
@@ -287,8 +278,7 @@ find_streams(const rmb_reporter_t *reporter, const smcr_lgr_t *lgr)
 
 /* In the order in which they were told. */
 static void
-report_rkeys(const rmb_reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken,
-             smcr_entry_rmb_t *entry)
+report_rkeys(const reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken, smcr_entry_rmb_t *entry)
 {
     if (!rtoken)
         return;
@@ -305,9 +295,9 @@ report_rkeys(const rmb_reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken,
 }
 
 static void
-report_rmb(const rmb_reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t *list)
+report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t *list)
 {
-    const named_t *named = wmem_map_lookup(reporter->named, rmb);
+    const named_t *named = wmem_map_lookup(reporter->named_rmbs, rmb);
 
     if (!named && !has_seen(reporter, rmb->confirm_frame))
         return;
@@ -316,8 +306,8 @@ report_rmb(const rmb_reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_li
     if (rmb->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
         entry->owner =
             rmb->side == rmb->lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
-    entry->confirmed_frame = smcr_collect_when(reporter->times, rmb->confirm_frame);
-    entry->deleted_frame = smcr_collect_when(reporter->times, rmb->delete_frame);
+    entry->confirmed_frame = smcr_collect_when(reporter->sources->times, rmb->confirm_frame);
+    entry->deleted_frame = smcr_collect_when(reporter->sources->times, rmb->delete_frame);
     if (named) {
         entry->size_bytes = named->size;
         entry->streams = named->streams;
@@ -327,18 +317,16 @@ report_rmb(const rmb_reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_li
 
 /* Those that messages name which the report has seen. */
 static void
-report_rmbs(const smcr_lgr_t *lgr, wmem_array_t *times, smcr_figure_list_t *list,
-            wmem_allocator_t *scope)
+report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_t *list)
 {
-    rmb_reporter_t reporter = {times, scope, wmem_map_new(scope, g_direct_hash, g_direct_equal)};
-    wmem_array_t *rmbs = wmem_array_new(scope, sizeof(const smcr_rmb_t *));
+    wmem_array_t *rmbs = wmem_array_new(reporter->scope, sizeof(const smcr_rmb_t *));
 
-    find_streams(&reporter, lgr);
+    find_streams(reporter, lgr);
     for (const smcr_rmb_t *rmb = lgr->rmbs; rmb; rmb = rmb->older)
         if (rmb->first == rmb)
             wmem_array_append_one(rmbs, rmb);
     for (unsigned i = wmem_array_get_count(rmbs); i > 0; i--)
-        report_rmb(&reporter, *(const smcr_rmb_t **)wmem_array_index(rmbs, i - 1), list);
+        report_rmb(reporter, *(const smcr_rmb_t **)wmem_array_index(rmbs, i - 1), list);
 }
 
 /* ---- groups ---- */
@@ -401,14 +389,6 @@ fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_alloca
         entry->system = val_to_str_const(identity->os, smcr_values_os_types, "unknown");
 }
 
-static smcr_figure_version_t
-version_of(const gathered_group_t *group)
-{
-    unsigned release = group->release ? group->release : group->lgr->release;
-
-    return smcr_figure_version_of(group->version, release);
-}
-
 static void
 report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {
@@ -420,7 +400,8 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     int client = smcr_lgr_client_side(lgr);
 
     entry->index = smcr_collect_lgr_number(sources->state, lgr);
-    entry->version = version_of(group);
+    entry->version =
+        smcr_figure_version_of(group->version, group->release ? group->release : lgr->release);
     entry->type = type_of(lgr);
     fill_peer(&entry->peers.client, &group->identity[client], scope);
     fill_peer(&entry->peers.server, &group->identity[!client], scope);
@@ -430,7 +411,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     entry->first_frame = group->first;
     entry->ended_frame = smcr_collect_when(sources->times, lgr->ended_frame);
     fill_links(entry, lgr, reporter);
-    report_rmbs(lgr, sources->times, &entry->rmbs, scope);
+    report_rmbs(lgr, reporter, &entry->rmbs);
 }
 
 static int
@@ -451,6 +432,7 @@ smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
     reporter_t reporter = {
         .sources = sources,
         .moves = {wmem_map_new(scope, g_direct_hash, g_direct_equal), scope},
+        .named_rmbs = wmem_map_new(scope, g_direct_hash, g_direct_equal),
         .scope = scope,
     };
 

@@ -115,7 +115,8 @@ opposite(smcr_collect_rdma_flows_t *flows, const followed_t *flow)
 /* ---- counting ---- */
 
 static void
-count_ecn(smcr_entry_codepoints_t *ecn, const smcr_ib_headers_t *roce)
+count_ecn(smcr_collect_rdma_flows_t *flows, smcr_entry_codepoints_t *ecn, smcr_when_t when,
+          const smcr_ib_headers_t *roce)
 {
     uint64_t *const counts[] = {
         [SMCR_WIRE_ECN_NOT_ECT] = &ecn->not_ect,
@@ -124,12 +125,16 @@ count_ecn(smcr_entry_codepoints_t *ecn, const smcr_ib_headers_t *roce)
         [SMCR_WIRE_ECN_CE] = &ecn->ce,
     };
 
-    if (roce->has_ecn)
-        (*counts[roce->ecn & SMCR_MASK_ECN])++;
+    if (!roce->has_ecn)
+        return;
+    (*counts[roce->ecn & SMCR_MASK_ECN])++;
+    if (roce->ecn == SMCR_WIRE_ECN_CE && !flows->firsts.ce.frame)
+        flows->firsts.ce = when;
 }
 
 static void
-count_nak(smcr_entry_rdma_t *figures, const smcr_ib_headers_t *roce)
+count_nak(smcr_collect_rdma_flows_t *flows, smcr_entry_rdma_t *figures, smcr_when_t when,
+          const smcr_ib_headers_t *roce)
 {
     unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     uint64_t *const counts[] = {
@@ -147,23 +152,8 @@ count_nak(smcr_entry_rdma_t *figures, const smcr_ib_headers_t *roce)
         figures->rnr_nak++;
     else if (kind == SMCR_IB_SYNDROME_NAK && code < array_length(counts))
         (*counts[code])++;
-}
-
-static bool
-refuses(const smcr_ib_headers_t *roce)
-{
-    return roce->has_aeth && roce->opcode == SMCR_RC_ACK &&
-           smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) == SMCR_IB_SYNDROME_NAK &&
-           smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE) != SMCR_IB_NAK_PSN_SEQUENCE;
-}
-
-/* Packets that findings are about. */
-static void
-note_first(smcr_collect_rdma_flows_t *flows, smcr_when_t when, const smcr_ib_headers_t *roce)
-{
-    if (roce->has_ecn && roce->ecn == SMCR_WIRE_ECN_CE && !flows->firsts.ce.frame)
-        flows->firsts.ce = when;
-    if (refuses(roce) && !flows->firsts.refusal.frame)
+    if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE &&
+        !flows->firsts.refusal.frame)
         flows->firsts.refusal = when;
 }
 
@@ -245,9 +235,8 @@ count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t whe
     figures->payload_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_IB_CNP;
     smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode, 1);
-    note_first(flows, when, roce);
-    count_ecn(&figures->ecn, roce);
-    count_nak(figures, roce);
+    count_ecn(flows, &figures->ecn, when, roce);
+    count_nak(flows, figures, when, roce);
     count_order(flow, packet);
     count_icrc(&flow->icrc, roce->icrc);
     if (packet->record->cm)

@@ -158,6 +158,25 @@ smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,
 
 /* ---- adding up ---- */
 
+const smcr_figure_flow_owner_t *
+smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *scope)
+{
+    uint32_t count = report->rdma_flows.length;
+    smcr_figure_flow_owner_t *owners =
+        wmem_alloc0_array(scope, smcr_figure_flow_owner_t, count + 1);
+
+    for (uint32_t i = 0; i < report->link_groups.length; i++) {
+        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
+        for (uint32_t j = 0; j < group->links.length; j++) {
+            const smcr_entry_link_t *link = group->links.entries[j];
+            for (uint32_t k = 0; k < link->flows.length; k++)
+                if (link->flows.numbers[k] < count)
+                    owners[link->flows.numbers[k]] = (smcr_figure_flow_owner_t){group, link};
+        }
+    }
+    return owners;
+}
+
 smcr_when_t
 smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
 {

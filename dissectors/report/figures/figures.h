@@ -183,6 +183,16 @@ uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
 /* A count or sum that may be unknown, and one that is added to it. Unknown ones do not count. */
 uint64_t smcr_figure_sum(uint64_t one, uint64_t other);
 
+/* The link whose direction a flow is; NULL: none is known. */
+typedef struct {
+    const smcr_entry_link_group_t *group;
+    const smcr_entry_link_t *link;
+} smcr_figure_flow_owner_t;
+
+/* Those of all flows of a report, by the index of the flow. */
+const smcr_figure_flow_owner_t *smcr_figure_flow_owners(const smcr_entry_report_t *report,
+                                                        wmem_allocator_t *scope);
+
 /* The earlier one of two; frame 0 is none. */
 smcr_when_t smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other);
 

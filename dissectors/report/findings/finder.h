@@ -66,7 +66,8 @@ typedef struct {
     bool has[SMCR_FINDING_RANKS];
     unsigned count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS]; /* above SMCR_FINDINGS_MOST none is
                                                                   told */
-    struct smcr_home *homes; /* by index of a flow: where it belongs; see flows.c */
+    const smcr_figure_flow_owner_t *owners; /* by index of a flow */
+    wmem_map_t *late_groups; /* indices of link groups of connections that began before */
 } smcr_finder_t;
 
 /* A finding with its sentence, unless `count` is 0. `when`: the first frame; frame 0: not known.
@@ -109,7 +110,7 @@ bool smcr_finding_is_timeout(uint64_t code);
 /* ---- which trouble of a flow has which cause ---- */
 
 /* Before any other question about a flow: finds out to which link and link group each belongs. */
-void smcr_finding_flows_find_homes(smcr_finder_t *finder);
+void smcr_finding_flows_find_owners(smcr_finder_t *finder);
 
 /* The flow in the other direction; NULL: not known. */
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,

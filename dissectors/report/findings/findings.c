@@ -18,7 +18,7 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
                             .scope = scope,
                             .found = wmem_array_new(scope, sizeof(smcr_finding_t))};
 
-    smcr_finding_flows_find_homes(&finder);
+    smcr_finding_flows_find_owners(&finder);
     smcr_finding_on_links(&finder);
     smcr_finding_on_fabric(&finder);
     smcr_finding_on_connections(&finder);

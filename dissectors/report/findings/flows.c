@@ -44,12 +44,6 @@ smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_
 
 /* ---- links on which nobody answers ---- */
 
-/* Where a flow belongs. */
-struct smcr_home {
-    const smcr_entry_link_t *link; /* NULL: to no link */
-    bool began_before;             /* a connection of its link group did */
-};
-
 /* Link groups of connections that began before the capture. */
 static wmem_map_t *
 late_groups(const smcr_finder_t *finder)
@@ -66,23 +60,10 @@ late_groups(const smcr_finder_t *finder)
 }
 
 void
-smcr_finding_flows_find_homes(smcr_finder_t *finder)
+smcr_finding_flows_find_owners(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *groups = &finder->report->link_groups;
-    uint32_t flows = finder->report->rdma_flows.length;
-    wmem_map_t *late = late_groups(finder);
-
-    finder->homes = wmem_alloc0_array(finder->scope, struct smcr_home, flows + 1);
-    for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_entry_link_group_t *group = groups->entries[i];
-        bool began_before = wmem_map_contains(late, &group->index);
-        for (uint32_t j = 0; j < group->links.length; j++) {
-            const smcr_entry_link_t *link = group->links.entries[j];
-            for (uint32_t k = 0; k < link->flows.length; k++)
-                if (link->flows.numbers[k] < flows)
-                    finder->homes[link->flows.numbers[k]] = (struct smcr_home){link, began_before};
-        }
-    }
+    finder->owners = smcr_figure_flow_owners(finder->report, finder->scope);
+    finder->late_groups = late_groups(finder);
 }
 
 /* Who acknowledges has got something; who sends anything but a SEND knows that the link works. */
@@ -105,15 +86,16 @@ is_announced(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
 bool
 smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const struct smcr_home *home = &finder->homes[flow->index];
-    const smcr_entry_link_t *link = home->link;
+    const smcr_figure_flow_owner_t *owner = &finder->owners[flow->index];
+    const smcr_entry_link_t *link = owner->link;
 
     if (flow->kind != SMCR_FIGURE_FLOW_SMCR || smcr_finding_flow_peer(finder, flow) ||
         smcr_figure_known(flow->repeated) < 3 || !only_sends(flow) ||
         smcr_finder_is_filtered(finder))
         return false;
     bool active = link && link->state == SMCR_FIGURE_STATUS_ACTIVE;
-    return link && !active && is_announced(link, flow) && !home->began_before;
+    return link && !active && is_announced(link, flow) &&
+           !wmem_map_contains(finder->late_groups, &owner->group->index);
 }
 
 /* After the end of a link group its last packets go out again: nobody takes them any more. */

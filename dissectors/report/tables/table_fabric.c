@@ -8,37 +8,6 @@
 
 #include "report/words/words.h"
 
-/* The link whose direction a flow is; NULL: none is known. */
-typedef struct {
-    const smcr_entry_link_group_t *group;
-    const smcr_entry_link_t *link;
-} owner_t;
-
-static void
-own_flows(owner_t *owners, uint32_t count, owner_t owner)
-{
-    const smcr_figure_numbers_t *flows = &owner.link->flows;
-
-    for (uint32_t i = 0; i < flows->length; i++)
-        if (flows->numbers[i] < count)
-            owners[flows->numbers[i]] = owner;
-}
-
-/* By flow: the index of each is its place in the list of the report. */
-static const owner_t *
-find_owners(wmem_allocator_t *scope, const smcr_entry_report_t *report)
-{
-    uint32_t count = report->rdma_flows.length;
-    owner_t *owners = wmem_alloc0_array(scope, owner_t, count + 1);
-
-    for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
-        for (uint32_t n = 0; n < group->links.length; n++)
-            own_flows(owners, count, (owner_t){group, group->links.entries[n]});
-    }
-    return owners;
-}
-
 static uint64_t
 mean_of(const smcr_distribution_t *times)
 {
@@ -87,11 +56,11 @@ bad_icrcs_of(const smcr_entry_rdma_t *flow)
 static void
 fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
-    const owner_t *owners = find_owners(rows->scope, report);
+    const smcr_figure_flow_owner_t *owners = smcr_figure_flow_owners(report, rows->scope);
 
     for (uint32_t i = 0; i < report->rdma_flows.length; i++) {
         const smcr_entry_rdma_t *flow = report->rdma_flows.entries[i];
-        owner_t owner = owners[i];
+        smcr_figure_flow_owner_t owner = owners[i];
         SMCR_TABLE_CELLS(COLUMNS)
         smcr_table_row_end(rows);
     }
