@@ -177,6 +177,26 @@ smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *sco
     return owners;
 }
 
+const smcr_entry_conn_direction_t *
+smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
+{
+    return to_server ? &conn->client_to_server : &conn->server_to_client;
+}
+
+bool
+smcr_figure_has_waited(const smcr_entry_conn_direction_t *direction)
+{
+    return smcr_figure_known(direction->blocked_count) ||
+           smcr_figure_known(direction->window_full_count);
+}
+
+uint64_t
+smcr_figure_waited(const smcr_entry_conn_direction_t *direction)
+{
+    return MAX(smcr_figure_known(direction->blocked_s),
+               smcr_figure_known(direction->window_full_s));
+}
+
 smcr_when_t
 smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
 {

@@ -1,7 +1,7 @@
 /* figures.h
  * Knows what a report says: one table (entries.def) of all entries and their members, with the
- * words that they choose among (choices.def): structs, JSON, schema and sums come from it. Knows
- * neither Wireshark nor where a figure comes from. Every room of report/ includes it.
+ * words that they choose among (choices.def, finding_kinds.def): structs, JSON, schema and sums come
+ * from it. Knows neither Wireshark nor where a figure comes from. Every room of report/ includes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -192,6 +192,15 @@ typedef struct {
 /* Those of all flows of a report, by the index of the flow. */
 const smcr_figure_flow_owner_t *smcr_figure_flow_owners(const smcr_entry_report_t *report,
                                                         wmem_allocator_t *scope);
+
+/* What the client of a connection sends, or the server. */
+const smcr_entry_conn_direction_t *smcr_figure_direction(const smcr_entry_connection_t *conn,
+                                                         bool to_server);
+
+/* Whether the writer of a direction waited for space, blocked or with a full window; and how long,
+ * nanoseconds, 0: nobody knows. */
+bool smcr_figure_has_waited(const smcr_entry_conn_direction_t *direction);
+uint64_t smcr_figure_waited(const smcr_entry_conn_direction_t *direction);
 
 /* The earlier one of two; frame 0 is none. */
 smcr_when_t smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other);

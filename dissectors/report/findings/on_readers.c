@@ -24,14 +24,11 @@ typedef struct {
 static wait_t
 wait_of(const smcr_entry_connection_t *conn, bool to_server)
 {
-    const smcr_entry_conn_direction_t *direction =
-        to_server ? &conn->client_to_server : &conn->server_to_client;
+    const smcr_entry_conn_direction_t *direction = smcr_figure_direction(conn, to_server);
     wait_t wait = {.conn = conn, .to_server = to_server};
 
-    if (smcr_figure_known(direction->blocked_count) ||
-        smcr_figure_known(direction->window_full_count))
-        wait.waited = MAX(smcr_figure_known(direction->blocked_s),
-                          smcr_figure_known(direction->window_full_s));
+    if (smcr_figure_has_waited(direction))
+        wait.waited = smcr_figure_waited(direction);
     wait.whole = smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
     return wait;
 }
@@ -42,16 +39,6 @@ waits_long(const wait_t *wait)
     return wait->waited && (wait->waited * 10 >= wait->whole || wait->waited >= LATE);
 }
 
-static void
-add_wait(const wait_t *wait, wait_t *worst, uint32_t *count)
-{
-    if (!waits_long(wait))
-        return;
-    (*count)++;
-    if (wait->waited > worst->waited)
-        *worst = *wait;
-}
-
 /* The one that waited longest, and how many waited long. */
 static wait_t
 longest(const smcr_finder_t *finder, uint32_t *count)
@@ -60,10 +47,12 @@ longest(const smcr_finder_t *finder, uint32_t *count)
     wait_t worst = {0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        wait_t to_server = wait_of(conns->entries[i], true);
-        wait_t to_client = wait_of(conns->entries[i], false);
-        add_wait(&to_server, &worst, count);
-        add_wait(&to_client, &worst, count);
+        for (int to_server = 1; to_server >= 0; to_server--) {
+            wait_t wait = wait_of(conns->entries[i], to_server);
+            *count += waits_long(&wait);
+            if (waits_long(&wait) && wait.waited > worst.waited)
+                worst = wait;
+        }
     }
     return worst;
 }

@@ -103,22 +103,17 @@ size_of(const smcr_page_t *page, const smcr_entry_conn_direction_t *direction)
                                                    : smcr_words_size(page->scope, direction->bytes);
 }
 
-static const smcr_entry_conn_direction_t *
-direction_of(const smcr_entry_connection_t *conn, bool to_server)
-{
-    return to_server ? &conn->client_to_server : &conn->server_to_client;
-}
-
 /* Where some are not known, it is a sum of the others. */
 static const char *
 size_of_all(const smcr_page_t *page, const smcr_entry_connection_t *sum, bool to_server)
 {
     const smcr_figure_list_t *conns = &page->report->connections;
-    const smcr_entry_conn_direction_t *direction = direction_of(sum, to_server);
+    const smcr_entry_conn_direction_t *direction = smcr_figure_direction(sum, to_server);
     bool known = true;
 
     for (uint32_t i = 0; i < conns->length; i++)
-        known = known && direction_of(conns->entries[i], to_server)->bytes != SMCR_FIGURE_UNKNOWN;
+        known = known &&
+                smcr_figure_direction(conns->entries[i], to_server)->bytes != SMCR_FIGURE_UNKNOWN;
     if (known)
         return size_of(page, direction);
     return smcr_figure_known(direction->bytes)

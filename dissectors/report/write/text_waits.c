@@ -4,35 +4,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include <string.h>
-
 #include "report/words/words.h"
 #include "text_page.h"
 
 typedef struct {
     const smcr_entry_connection_t *conn;
-    const smcr_entry_conn_direction_t *direction;
+    const smcr_entry_conn_direction_t *figures;
     bool to_server;
-    uint64_t waited; /* nanoseconds */
 } direction_t;
-
-static direction_t
-direction_of(const smcr_entry_connection_t *conn, bool to_server)
-{
-    const smcr_entry_conn_direction_t *direction =
-        to_server ? &conn->client_to_server : &conn->server_to_client;
-
-    return (direction_t){
-        conn, direction, to_server,
-        MAX(smcr_figure_known(direction->blocked_s), smcr_figure_known(direction->window_full_s))};
-}
-
-static bool
-has_waited(const direction_t *direction)
-{
-    return smcr_figure_known(direction->direction->blocked_count) ||
-           smcr_figure_known(direction->direction->window_full_count);
-}
 
 /* The directions that waited longest. */
 static smcr_page_few_t
@@ -42,11 +21,12 @@ find_worst(const smcr_page_t *page)
     smcr_page_few_t worst = {.count = 0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_entry_connection_t *conn = conns->entries[i];
         for (int to_server = 1; to_server >= 0; to_server--) {
-            direction_t direction = direction_of(conns->entries[i], to_server);
-            if (has_waited(&direction))
+            direction_t direction = {conn, smcr_figure_direction(conn, to_server), to_server};
+            if (smcr_figure_has_waited(direction.figures))
                 smcr_page_few_add(&worst, wmem_memdup(page->scope, &direction, sizeof direction),
-                                  direction.waited);
+                                  smcr_figure_waited(direction.figures));
         }
     }
     return worst;
@@ -68,7 +48,7 @@ static void
 add_direction(smcr_text_table_t *table, const direction_t *direction)
 {
     const smcr_page_t *page = table->page;
-    const smcr_entry_conn_direction_t *figures = direction->direction;
+    const smcr_entry_conn_direction_t *figures = direction->figures;
 
     smcr_text_table_row(table,
                         smcr_words_direction(page->scope, direction->conn, direction->to_server),
@@ -93,34 +73,23 @@ write_worst(const smcr_page_t *page)
     smcr_page_more(page, worst.count, " directions that waited less");
 }
 
-static void
+/* Of all directions. Returns how many have data that is known to have been read at a certain time.
+ */
+static unsigned
 join(const smcr_page_t *page, smcr_entry_conn_direction_t *sum)
 {
     const smcr_figure_list_t *conns = &page->report->connections;
-
-    memset(sum, 0, sizeof *sum);
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
-        smcr_entry_join(sum, &conn->client_to_server, &smcr_entry_conn_direction_description,
-                        page->scope);
-        smcr_entry_join(sum, &conn->server_to_client, &smcr_entry_conn_direction_description,
-                        page->scope);
-    }
-}
-
-/* Directions whose data is known to have been read at a certain time. */
-static uint64_t
-count_read(const smcr_page_t *page)
-{
-    const smcr_figure_list_t *conns = &page->report->connections;
-    uint64_t count = 0;
+    unsigned read = 0;
 
     for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
-        count += conn->client_to_server.read_time_s.count != 0;
-        count += conn->server_to_client.read_time_s.count != 0;
+        for (int to_server = 0; to_server < 2; to_server++) {
+            const smcr_entry_conn_direction_t *figures =
+                smcr_figure_direction(conns->entries[i], to_server);
+            smcr_entry_join(sum, figures, &smcr_entry_conn_direction_description, page->scope);
+            read += figures->read_time_s.count != 0;
+        }
     }
-    return count;
+    return read;
 }
 
 /* Nobody knows which transmission of a WRITE it is that an acknowledgement answers. */
@@ -139,14 +108,12 @@ of_how_many(const smcr_page_t *page, const smcr_entry_conn_direction_t *sum)
 void
 smcr_text_waits(const smcr_page_t *page)
 {
-    smcr_entry_conn_direction_t sum;
-    const char *acks, *reads;
-    bool waited;
+    smcr_entry_conn_direction_t sum = {0};
+    unsigned read = join(page, &sum);
+    const char *acks = smcr_page_spread(page, &sum.ack_time_s);
+    const char *reads = smcr_page_spread(page, &sum.read_time_s);
+    bool waited = smcr_figure_has_waited(&sum);
 
-    join(page, &sum);
-    acks = smcr_page_spread(page, &sum.ack_time_s);
-    reads = smcr_page_spread(page, &sum.read_time_s);
-    waited = smcr_figure_known(sum.blocked_count) || smcr_figure_known(sum.window_full_count);
     if (!*acks && !*reads && !waited)
         return;
     smcr_page_heading(page, "Who waited for whom");
@@ -158,5 +125,5 @@ smcr_text_waits(const smcr_page_t *page)
                        of_how_many(page, &sum));
     if (*reads)
         smcr_page_line(page, 2, "announced data was read after %s%s", reads,
-                       waited && count_read(page) > 1 ? " (all directions)" : "");
+                       waited && read > 1 ? " (all directions)" : "");
 }
