@@ -60,10 +60,9 @@ add(conv_hash_t *hash, packet_info *pinfo, const smcr_conversation_share_t *shar
     static ct_dissector_info_t info = {filter_name};
     const smcr_conversation_row_t *row = share->row;
 
-    add_conversation_table_data_with_conv_id(hash, &row->name[sender], &row->name[!sender], 0, 0,
-                                             (conv_id_t)row->conn->index, frames, bytes,
-                                             &pinfo->rel_ts, &pinfo->abs_ts, &info,
-                                             CONVERSATION_NONE);
+    add_conversation_table_data_with_conv_id(
+        hash, &row->name[sender], &row->name[!sender], 0, 0, (conv_id_t)row->conn->index, frames,
+        bytes, &pinfo->rel_ts, &pinfo->abs_ts, &info, CONVERSATION_NONE);
 }
 
 /* Adds to the bytes of all packets only, not to those that the filter selects. */
@@ -78,8 +77,8 @@ add_hidden_bytes(conv_hash_t *hash, packet_info *pinfo, const smcr_conversation_
 }
 
 tap_packet_status
-smcr_conversations_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
-                        const void *data, tap_flags_t flags)
+smcr_conversations_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
+                        tap_flags_t flags)
 {
     conv_hash_t *hash = table;
     smcr_statistics_kept_t *kept =
@@ -92,8 +91,7 @@ smcr_conversations_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
         return TAP_PACKET_DONT_REDRAW;
     if (share.is_first)
         add(hash, pinfo, &share, 0, 0, 0); /* so that A is the client */
-    add(hash, pinfo, &share, share.sender, share.frames,
-        selected ? share.bytes : share.all_bytes);
+    add(hash, pinfo, &share, share.sender, share.frames, selected ? share.bytes : share.all_bytes);
     if (selected && share.all_bytes != share.bytes)
         add_hidden_bytes(hash, pinfo, &share);
     return TAP_PACKET_REDRAW;

@@ -27,8 +27,8 @@ known(const address *host)
 smcr_arrow_ends_t
 smcr_arrow_of_conn(const smcr_conversation_row_t *row, unsigned sender)
 {
-    smcr_arrow_ends_t ends = {known(&row->host[sender]), known(&row->host[!sender]), {0, 0},
-                              (uint16_t)row->conn->index};
+    smcr_arrow_ends_t ends = {
+        known(&row->host[sender]), known(&row->host[!sender]), {0, 0}, (uint16_t)row->conn->index};
 
     for (unsigned i = 0; i < 2; i++) {
         address host;

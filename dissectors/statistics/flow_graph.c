@@ -29,7 +29,7 @@ typedef struct {
     const smcr_tap_t *packet;
     smcr_conversation_share_t share;
     smcr_graph_runs_t *runs; /* by role, of its connection; NULL: it is of none */
-    const char *subject;  /* who sends it */
+    const char *subject;     /* who sends it */
 } passage_t;
 
 /* ---- what is kept ---- */
@@ -143,8 +143,7 @@ is_by_server(const passage_t *passage)
         return passage->share.sender;
     if (!record->link || record->sender < 0)
         return false;
-    return knows_roles(passage) ? record->sender == record->link->lgr->server
-                                : record->sender == 1;
+    return knows_roles(passage) ? record->sender == record->link->lgr->server : record->sender == 1;
 }
 
 /* A packet that is sent again: the first one of its step back, or of none. The network may also
@@ -188,8 +187,8 @@ take_wait(const passage_t *passage)
     else if (view)
         wait = &view->blocked;
     if (wait && wait->frame)
-        draw(passage, smcr_arrow_text_unblocked(passage->drawing.pinfo->pool, wait,
-                                                passage->subject));
+        draw(passage,
+             smcr_arrow_text_unblocked(passage->drawing.pinfo->pool, wait, passage->subject));
 }
 
 static void
@@ -220,10 +219,9 @@ take_roce(const passage_t *passage)
     take_wait(passage);
     take_data(passage);
     if (packet->llc && order != SMCR_FLOW_IS_REPEAT)
-        draw(passage, smcr_arrow_text_llc(passage->drawing.pinfo->pool, packet->llc,
-                                          passage->subject,
-                                          knows_roles(passage) ? is_by_server(passage)
-                                                               : SMCR_LGR_SIDE_UNKNOWN));
+        draw(passage, smcr_arrow_text_llc(
+                          passage->drawing.pinfo->pool, packet->llc, passage->subject,
+                          knows_roles(passage) ? is_by_server(passage) : SMCR_LGR_SIDE_UNKNOWN));
     take_events(passage);
 }
 
@@ -259,8 +257,7 @@ take_tcp(const passage_t *passage)
 /* ---- through the tap ---- */
 
 static tap_packet_status
-take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
-     tap_flags_t flags)
+take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data, tap_flags_t flags)
 {
     seq_analysis_info_t *info = graph;
     passage_t passage = {
@@ -281,8 +278,7 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
         take_roce(&passage);
     else if (passage.share.row)
         take_tcp(&passage);
-    return g_queue_get_length(info->items) != before ? TAP_PACKET_REDRAW
-                                                     : TAP_PACKET_DONT_REDRAW;
+    return g_queue_get_length(info->items) != before ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
 }
 
 void

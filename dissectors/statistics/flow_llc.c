@@ -14,7 +14,7 @@ typedef struct {
     wmem_allocator_t *scope;
     const smcr_llc_t *llc;
     const char *subject, *name; /* who sends it; what it is called */
-    int role; /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
+    int role;                   /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
     bool response;
 } llc_words_t;
 
@@ -60,15 +60,15 @@ arrow_add_link(const llc_words_t *of)
         return words(of, "accepts link %u", link->link);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
         return words(of, "offers link %u, or asks for one", link->link);
-    return of->role ? words(of, "offers link %u", link->link)
-                    : words(of, "asks for another link");
+    return of->role ? words(of, "offers link %u", link->link) : words(of, "asks for another link");
 }
 
 static const char *
 arrow_add_link_cont(const llc_words_t *of)
 {
-    return words(of, of->response ? "answers with the RKeys of its RMBs on link %u"
-                                  : "tells the RKeys of its RMBs on link %u",
+    return words(of,
+                 of->response ? "answers with the RKeys of its RMBs on link %u"
+                              : "tells the RKeys of its RMBs on link %u",
                  of->llc->u.add_link_cont.link);
 }
 
@@ -77,8 +77,7 @@ arrow_delete_link(const llc_words_t *of)
 {
     const smcr_llc_delete_link_t *link = &of->llc->u.delete_link;
     bool all = of->llc->flags & SMCR_LLC_FLAG_ALL;
-    const char *what = all ? "all links"
-                           : wmem_strdup_printf(of->scope, "link %u", link->link);
+    const char *what = all ? "all links" : wmem_strdup_printf(of->scope, "link %u", link->link);
     const char *why = reason(of, link->reason, smcr_values_delete_reasons);
 
     if (of->response)
@@ -165,8 +164,9 @@ label_of(const llc_words_t *of)
 smcr_arrow_text_t
 smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
 {
-    llc_words_t of = {scope, llc, subject, try_val_to_str(llc->type, smcr_values_llc_types), role,
-                      (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
+    llc_words_t of = {scope,   llc,
+                      subject, try_val_to_str(llc->type, smcr_values_llc_types),
+                      role,    (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
 
     if (!of.name)
         return (smcr_arrow_text_t){

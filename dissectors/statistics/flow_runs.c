@@ -30,8 +30,9 @@ later_sentence(const smcr_graph_runs_t *runs, wmem_allocator_t *scope, const cha
     const char *total = smcr_words_number(scope, runs->total);
 
     return wmem_strdup_printf(
-        scope, is_last ? "%s sends its last data: %s bytes in %s since frame %u, %s in all%s"
-                       : "%s sends %s bytes more in %s since frame %u, %s so far%s",
+        scope,
+        is_last ? "%s sends its last data: %s bytes in %s since frame %u, %s in all%s"
+                : "%s sends %s bytes more in %s since frame %u, %s so far%s",
         subject, bytes, packets, runs->run.from, total, runs->over_tcp ? ", over TCP" : "");
 }
 
@@ -104,6 +105,5 @@ smcr_graph_runs_end(smcr_graph_runs_t *runs, wmem_allocator_t *scope, uint64_t e
                     const char *subject)
 {
     if (runs->arrow && runs->end == end)
-        smcr_arrow_say(runs->arrow, label_of(runs, true),
-                       sentence_of(runs, scope, subject, true));
+        smcr_arrow_say(runs->arrow, label_of(runs, true), sentence_of(runs, scope, subject, true));
 }

@@ -115,8 +115,8 @@ smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, con
         return say(scope, "Sent again", "%s sends the packet of frame %u again", subject,
                    record->first_frame);
     if (record->first_frame)
-        return say(scope, "Sent again", "%s sends again from the packet of frame %u on%s",
-                   subject, record->first_frame, cause);
+        return say(scope, "Sent again", "%s sends again from the packet of frame %u on%s", subject,
+                   record->first_frame, cause);
     return say(scope, "Sent again",
                "%s sends packets again%s; they are in the capture for the first time", subject,
                cause);
@@ -213,10 +213,10 @@ smcr_arrow_text_t
 smcr_arrow_text_unblocked(wmem_allocator_t *scope, const smcr_record_wait_t *wait,
                           const char *subject)
 {
-    const char *time = wait->time != SMCR_RECORD_NO_TIME
-                           ? wmem_strdup_printf(scope, " for %s",
-                                                smcr_words_duration(scope, wait->time))
-                           : "";
+    const char *time =
+        wait->time != SMCR_RECORD_NO_TIME
+            ? wmem_strdup_printf(scope, " for %s", smcr_words_duration(scope, wait->time))
+            : "";
 
     return say(scope, "Writer goes on", "%s goes on: it was blocked%s, since frame %u", subject,
                time, wait->frame);

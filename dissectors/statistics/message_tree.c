@@ -52,8 +52,7 @@ name_of(node_t node, uint32_t code, const value_string *names)
 
     if (name)
         return name;
-    return code <= UINT8_MAX ? wmem_strdup_printf(node.scope, "Unknown (0x%02x)", code)
-                             : "Unknown";
+    return code <= UINT8_MAX ? wmem_strdup_printf(node.scope, "Unknown (0x%02x)", code) : "Unknown";
 }
 
 static void
@@ -224,9 +223,9 @@ count_write(node_t top, const smcr_tap_t *packet)
 
     if (again)
         return;
-    node_t node = count(class, smcr_ib_begins_message(packet->roce->opcode)
-                                   ? "First packet of a request"
-                                   : "Further packet of a request");
+    node_t node =
+        count(class, smcr_ib_begins_message(packet->roce->opcode) ? "First packet of a request"
+                                                                  : "Further packet of a request");
     count_direction(node, packet->record->direction);
 }
 

@@ -48,9 +48,8 @@ begin(struct register_srt *srt, GArray *array)
 
     (void)srt;
     for (unsigned i = 0; i < TABLES; i++) {
-        srt_stat_table *table =
-            init_srt_table(tables[i].name, tables[i].tab, array, tables[i].rows, tables[i].column,
-                           tables[i].filter, NULL);
+        srt_stat_table *table = init_srt_table(tables[i].name, tables[i].tab, array, tables[i].rows,
+                                               tables[i].column, tables[i].filter, NULL);
         name_rows(table, tables[i].rows, names[i]);
     }
 }

@@ -1,7 +1,8 @@
 /* figures.h
  * Knows what a report says: one table (entries.def) of all entries and their members, with the
- * words that they choose among (choices.def, finding_kinds.def): structs, JSON, schema and sums come
- * from it. Knows neither Wireshark nor where a figure comes from. Every room of report/ includes it.
+ * words that they choose among (choices.def, finding_kinds.def): structs, JSON, schema and sums
+ * come from it. Knows neither Wireshark nor where a figure comes from. Every room of report/
+ * includes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -79,8 +79,7 @@ fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
     none.moved_from = none.moved_to = SMCR_FIGURE_UNKNOWN;
     for (uint32_t i = 0; i < report->link_groups.length; i++) {
         const smcr_entry_link_group_t *group = report->link_groups.entries[i];
-        uint64_t conns =
-            GPOINTER_TO_SIZE(wmem_map_lookup(counts, GSIZE_TO_POINTER(group->index)));
+        uint64_t conns = GPOINTER_TO_SIZE(wmem_map_lookup(counts, GSIZE_TO_POINTER(group->index)));
         for (uint32_t n = 0; n < group->links.length; n++)
             add_row(rows, group, conns, group->links.entries[n]);
         if (group->links.length == 0)

@@ -29,8 +29,8 @@ add_cell(smcr_table_rows_t *rows, char *text)
     unsigned count = rows->table->num_fields;
 
     if (rows->column == 0) {
-        stat_tap_table_item_type *cells = wmem_alloc0_array(rows->scope, stat_tap_table_item_type,
-                                                            count);
+        stat_tap_table_item_type *cells =
+            wmem_alloc0_array(rows->scope, stat_tap_table_item_type, count);
         stat_tap_init_table_row(rows->table, rows->row, count, cells);
     }
     stat_tap_set_field_data(rows->table, rows->row, rows->column, &cell);
