@@ -64,4 +64,14 @@ bool smcr_handshake_has_syns(const smcr_conn_t *conn);
 /* Whether the connection's client sends this TCP packet. */
 bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
 
+/* ---- the packet that the user has selected, for the menus ---- */
+
+/* The record of the frame's outermost packet, with what has turned out since. Returns false when
+ * there is none; `record` is then not changed. */
+bool smcr_selected_record(const packet_info *pinfo, smcr_record_t *record);
+
+/* The connection that the packet belongs to, by TCP or by its record: bare segments of TCP have
+ * one, too. NULL: to none that is known. */
+const smcr_conn_t *smcr_selected_conn(packet_info *pinfo);
+
 #endif /* SMCR_HOST_HANDSHAKE_H */

@@ -1,8 +1,11 @@
 /* heuristic.c
- * Before Wireshark asks a heuristic it makes the heuristic's protocol a layer of the packet, and
- * takes that away again when the answer is no: several hundred instructions, for every packet that
- * no other dissector knows. A heuristic without a protocol is asked at once. So ours are without
- * one as long as a file is open.
+ * Ours: before Wireshark asks a heuristic it makes the heuristic's protocol a layer of the packet,
+ * and takes that away again when the answer is no: several hundred instructions, for every packet
+ * that no other dissector knows. A heuristic without a protocol is asked at once. So ours are
+ * without one as long as a file is open.
+ *
+ * The gate disables the payload heuristics of InfiniBand, all but ours, for as long as it is
+ * closed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,28 +20,28 @@ static struct {
     heur_dtbl_entry_t *entry[2];
     unsigned count;
     bool file_is_open;
-} own;
+} ours;
 
 static void
 start_file(void)
 {
-    own.file_is_open = true;
-    for (unsigned i = 0; i < own.count; i++)
-        own.entry[i]->protocol = NULL;
+    ours.file_is_open = true;
+    for (unsigned i = 0; i < ours.count; i++)
+        ours.entry[i]->protocol = NULL;
 }
 
 static void
 end_file(void)
 {
-    own.file_is_open = false;
-    for (unsigned i = 0; i < own.count; i++)
-        own.entry[i]->protocol = find_protocol_by_id(proto_smcr);
+    ours.file_is_open = false;
+    for (unsigned i = 0; i < ours.count; i++)
+        ours.entry[i]->protocol = find_protocol_by_id(proto_smcr);
 }
 
 static compat_pool_bool
 end_packet(wmem_allocator_t *pool _U_, wmem_cb_event_t event _U_, void *entry)
 {
-    if (own.file_is_open)
+    if (ours.file_is_open)
         ((heur_dtbl_entry_t *)entry)->protocol = NULL;
     return false; /* not at the end of the next packet */
 }
@@ -63,11 +66,64 @@ smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *disp
     heur_dissector_add(table, dissect, display_name, short_name, proto_smcr, HEURISTIC_ENABLE);
     heur_dtbl_entry_t *entry = find_heur_dissector_by_unique_short_name(short_name);
 
-    ws_assert(own.count < array_length(own.entry));
-    if (own.count == 0) {
+    ws_assert(ours.count < array_length(ours.entry));
+    if (ours.count == 0) {
         register_init_routine(start_file);
         register_cleanup_routine(end_file);
     }
-    own.entry[own.count++] = entry;
+    ours.entry[ours.count++] = entry;
     return entry;
+}
+
+/* ---- the gate ---- */
+
+/* Those that the gate keeps out, all but our own. Listed for each file, freed with Wireshark. */
+static wmem_array_t *others; /* heur_dtbl_entry_t * */
+
+static void
+collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *own)
+{
+    if (entry != own && wmem_array_get_count(others) < SMCR_GATE_MAX)
+        wmem_array_append_one(others, entry);
+}
+
+void
+smcr_gate_list(heur_dtbl_entry_t *own)
+{
+    if (others)
+        wmem_destroy_array(others);
+    others = wmem_array_new(wmem_epan_scope(), sizeof(heur_dtbl_entry_t *));
+    heur_dissector_table_foreach("infiniband.payload", collect_other, own);
+}
+
+void
+smcr_gate_close(smcr_gate_t *gate)
+{
+    unsigned count = wmem_array_get_count(others);
+    heur_dtbl_entry_t *const *entries = wmem_array_get_raw(others);
+
+    gate->count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        heur_dtbl_entry_t *entry = entries[i];
+        if (!entry->enabled)
+            continue;
+        entry->enabled = false;
+        gate->kept_out[gate->count++] = entry;
+    }
+}
+
+void
+smcr_gate_open(const smcr_gate_t *gate)
+{
+    for (unsigned i = 0; i < gate->count; i++)
+        gate->kept_out[i]->enabled = true;
+}
+
+bool
+smcr_gate_keeps_out(const smcr_gate_t *gate, const heur_dtbl_entry_t *heuristic)
+{
+    for (unsigned i = 0; i < gate->count; i++)
+        if (gate->kept_out[i] == heuristic)
+            return true;
+    return false;
 }

@@ -21,7 +21,6 @@
 
 #include "hooks.h"
 
-#include "heuristic.h"
 #include "preferences.h"
 #include "wire/wire.h"
 

@@ -8,7 +8,7 @@
 #ifndef SMCR_HOST_HOOKS_H
 #define SMCR_HOST_HOOKS_H
 
-#include "gate.h"
+#include "heuristic.h"
 
 /* Which header a packet begins with. */
 typedef enum {
@@ -61,5 +61,16 @@ ws_bool smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, 
 /* Shows a message in the built-in dissector as well, if the user wants that. `gate` is closed. */
 void smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree,
                              const smcr_gate_t *gate);
+
+/* ---- RoCEv2 packets whose UDP source port belongs to another protocol: led to InfiniBand ---- */
+
+/* Called once, when protocols register, after UDP. */
+void smcr_udp_ports_register(void);
+
+/* Called once, after all protocols have registered. */
+void smcr_udp_ports_handoff(void);
+
+/* The file has SMC-R: from now on, packets to its queue pairs are looked for. */
+void smcr_udp_ports_watch(void);
 
 #endif /* SMCR_HOST_HOOKS_H */

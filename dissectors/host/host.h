@@ -10,14 +10,11 @@
 
 #include "capture.h"
 #include "endpoints.h"
-#include "gate.h"
 #include "handshake.h"
 #include "heuristic.h"
 #include "hooks.h"
 #include "ip_packet.h"
 #include "preferences.h"
-#include "selected.h"
-#include "udp_ports.h"
 #include "windows.h"
 
 #endif /* SMCR_HOST_HOST_H */

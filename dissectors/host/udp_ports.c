@@ -15,11 +15,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "udp_ports.h"
+#include "hooks.h"
 
 #include "capture.h"
 #include "endpoints.h"
-#include "hooks.h"
 #include "preferences.h"
 #include "wire/wire.h"
 

@@ -5,13 +5,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cdc.h"
+#include "message.h"
 
 #include <string.h>
 
-#include "items.h"
 #include "summary.h"
-#include "wire/wire.h"
 
 static int *const cdc_flags[] = {
 #define SMCR_CDC_FLAG(name, mask, field, words) &hf_smcr_cdc_##field,

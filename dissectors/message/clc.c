@@ -8,12 +8,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "clc.h"
+#include "message.h"
 
 #include <string.h>
 
 #include "clc_messages.h"
-#include "items.h"
 
 /* ---- layouts ---- */
 

@@ -8,14 +8,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "llc.h"
+#include "message.h"
 
 #include <string.h>
 
-#include "items.h"
 #include "llc_messages.h"
 #include "values.h"
-#include "wire/wire.h"
 
 /* ---- headers: they differ in the flags, and between the versions ---- */
 

@@ -1,10 +1,14 @@
 /* llc_messages.c
- * What the files that decode LLC messages share: expert items, bytes that should be zero.
+ * What the files that decode LLC messages share: expert items, bytes that should be zero, and lists
+ * of RTokens: RKey and address of an RMB on a link that is new or that does not carry the message
+ * (RFC 7609 A.3.3 figure 34, A.3.5 figure 37, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "llc_messages.h"
+
+#include <inttypes.h>
 
 #include "items.h"
 
@@ -80,4 +84,98 @@ unsigned
 smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, unsigned to)
 {
     return show_zeros(message, hf_smcr_llc_unused, &ei_smcr_llc_unused, from, to);
+}
+
+/* ---- RTokens ---- */
+
+/* A.3.5 figure 37 */
+static const smcr_row_t of_link_rows[] = {
+    KEEP(hf_smcr_llc_link_number, 0, 1, smcr_rtoken_t, link),
+    KEEP(hf_smcr_rkey, 1, 4, smcr_rtoken_t, rkey),
+    KEEP(hf_smcr_rmb_va, 5, 8, smcr_rtoken_t, va),
+};
+
+/* A.3.3 figure 34 */
+static const smcr_row_t pair_rows[] = {
+    KEEP(hf_smcr_llc_ref_rkey, 0, 4, smcr_rtoken_t, ref_rkey),
+    KEEP(hf_smcr_rkey, 4, 4, smcr_rtoken_t, rkey),
+    KEEP(hf_smcr_rmb_va, 8, 8, smcr_rtoken_t, va),
+};
+
+SMCR_LAYOUT(of_link, "RToken of a link", of_link_rows, 13);
+SMCR_LAYOUT(pair, "RKey/RToken pair", pair_rows, 16);
+
+static const smcr_layout_t *const layouts[] = {
+    [SMCR_MESSAGE_RTOKEN_OF_LINK] = &of_link,
+    [SMCR_MESSAGE_RTOKEN_PAIR] = &pair,
+};
+
+unsigned
+smcr_llc_rtoken_room(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
+                     unsigned base)
+{
+    return message->end > base ? (message->end - base) / layouts[format]->length : 0;
+}
+
+/* So that a filter for an RKey finds every message that names it. */
+static void
+hide_rkey_beside_reference(const smcr_layout_walk_t *walk, unsigned base)
+{
+    proto_item *item = proto_tree_add_item(walk->tree, hf_smcr_rkey, walk->tvb, (int)base, 4,
+                                           ENC_BIG_ENDIAN);
+
+    proto_item_set_hidden(item);
+}
+
+/* Shows one RToken, `number` from 1; false when it is cut short. */
+static bool
+show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format, unsigned base,
+            unsigned number, smcr_rtoken_t *rtoken)
+{
+    const smcr_layout_t *layout = layouts[format];
+    unsigned captured = tvb_captured_length(message->walk.tvb) - base;
+    smcr_layout_walk_t walk = message->walk;
+
+    proto_item *item = proto_tree_add_item(walk.tree, hf_smcr_llc_rtoken, walk.tvb, (int)base,
+                                           (int)MIN(captured, layout->length), ENC_NA);
+    walk.tree = proto_item_add_subtree(item, ett_smcr_rtoken);
+    proto_item_set_text(item, "RToken %u", number);
+    if (!smcr_layout_walk(layout, &walk, base, rtoken))
+        return false;
+
+    if (format == SMCR_MESSAGE_RTOKEN_PAIR) {
+        proto_item_append_text(item, ": reference RKey 0x%08x", rtoken->ref_rkey);
+        hide_rkey_beside_reference(&walk, base);
+    } else {
+        proto_item_append_text(item, ": link %u", rtoken->link);
+    }
+    proto_item_append_text(item, ", RKey 0x%08x, address 0x%016" PRIx64, rtoken->rkey,
+                           rtoken->va);
+    return true;
+}
+
+unsigned
+smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
+                      unsigned base, unsigned count, uint8_t link)
+{
+    unsigned length = layouts[format]->length;
+    unsigned captured = tvb_captured_length(message->walk.tvb);
+    smcr_llc_t *llc = message->llc;
+
+    count = MIN(count, smcr_llc_rtoken_room(message, format, base));
+    if (count > 0 && captured > base)
+        llc->rtokens = wmem_alloc_array(message->walk.pinfo->pool, smcr_rtoken_t,
+                                        MIN(count, (captured - base) / length));
+    for (unsigned i = 0; i < count; i++, base += length) {
+        smcr_rtoken_t rtoken = {.link = link};
+
+        if (captured <= base) {
+            smcr_layout_explain_missing(&message->walk, message->walk.tree, base + length);
+            return SMCR_MESSAGE_LLC_CUT;
+        }
+        if (!show_rtoken(message, format, base, i + 1, &rtoken))
+            return SMCR_MESSAGE_LLC_CUT;
+        llc->rtokens[llc->rtoken_count++] = rtoken;
+    }
+    return base;
 }

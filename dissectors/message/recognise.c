@@ -9,13 +9,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "recognise.h"
+#include "message.h"
 
 #include <string.h>
-
-#include "cdc.h"
-#include "llc.h"
-#include "wire/wire.h"
 
 #define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, and all that the rules read */
 

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "learn.h"
+#include "packet.h"
 
 #include "host/host.h"
 #include "message/message.h"

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "send_parts.h"
+#include "packet.h"
 
 #include "fields.h"
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "show_packet.h"
+#include "packet.h"
 
 #include "fields.h"
 #include "message/message.h"

@@ -13,13 +13,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "as_tcp.h"
+#include "payload.h"
 
 #include <string.h>
 
 #include <epan/exceptions.h>
 
-#include "heuristic_policy.h"
 #include "fields.h"
 #include "host/host.h"
 #include "message/message.h"

@@ -9,11 +9,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "export_streams.h"
+#include "payload.h"
 
 #include <epan/export_object.h>
 
-#include "as_tcp.h"
 #include "host/host.h"
 #include "pieces.h"
 #include "show/show.h"

@@ -6,14 +6,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "follow.h"
+#include "payload.h"
 
 #include <string.h>
 
 #include <epan/follow.h>
 #include <wsutil/wmem/wmem.h>
 
-#include "as_tcp.h"
 #include "fields.h"
 #include "host/host.h"
 #include "show/show.h"

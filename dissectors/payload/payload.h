@@ -8,9 +8,50 @@
 #ifndef SMCR_PAYLOAD_PAYLOAD_H
 #define SMCR_PAYLOAD_PAYLOAD_H
 
-#include "as_tcp.h"
+#include "compat.h"
 #include "heuristic_policy.h"
-#include "export_streams.h"
-#include "follow.h"
+#include "state/state.h"
+
+/* ---- dissected as over TCP ---- */
+
+/* Bytes of an RDMA WRITE packet that are new in the stream. */
+typedef struct {
+    tvbuff_t *data;
+    uint64_t position; /* of the first one, in the stream */
+    uint64_t gap;      /* bytes before them that the capture lacks */
+    bool waits;        /* these may still come: the capture has them */
+} smcr_payload_fresh_t;
+
+/* Which of the captured bytes `data` of a packet are new. Returns false when none is, or when their
+ * place is not known. */
+bool smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record,
+                              smcr_payload_fresh_t *fresh);
+
+/* Has those bytes of an RDMA WRITE packet dissected that are new in the stream. Where none is, all
+ * bytes are shown as data.
+ *
+ * data: all its bytes, as far as they were captured. tree: of the frame, for the protocol above.
+ * below: of the packet, for what is said of it. */
+void smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                          const smcr_record_t *record);
+
+/* A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
+ * response without a length) is dissected here.
+ *
+ * message: its bytes. tree, below: as above. */
+void smcr_payload_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+                      const smcr_record_t *record);
+
+/* ---- Export Objects ---- */
+
+/* A file for each direction of each connection, with the bytes that the program sent
+ * (`--export-objects smcr,FOLDER`, File > Export Objects > SMC-R). Registers the type of object;
+ * called once, when protocols register. */
+void smcr_export_register(int proto);
+
+/* ---- Follow Stream ---- */
+
+/* `-z follow,smcr,ascii,N`, and the Follow menu. Called once, when protocols register. */
+void smcr_follow_register(int proto);
 
 #endif /* SMCR_PAYLOAD_PAYLOAD_H */

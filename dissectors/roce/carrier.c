@@ -11,14 +11,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "carrier.h"
+#include "roce.h"
 
 #include <epan/exceptions.h>
 
 #include "fields.h"
 #include "headers.h"
 #include "host/host.h"
-#include "icrc_check.h"
 #include "message/message.h"
 #include "packet/packet.h"
 #include "show/show.h"

@@ -5,13 +5,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "icrc_check.h"
+#include "headers.h"
 
 #include <string.h>
 
 #include "fields.h"
-#include "headers.h"
-#include "wire/wire.h"
 
 #define LRH_WORDS_MASK 0x07ff /* bytes 4 and 5 of the LRH: length in words of 4 bytes */
 #define UDP_LENGTH 8

@@ -5,14 +5,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "analysis.h"
+#include "show.h"
 
 #include "fields.h"
 #include "generated.h"
 #include "host/host.h"
 #include "message/message.h"
 #include "quick_text.h"
-#include "wire/wire.h"
 
 /* The subtree, which is there as soon as it has something to hold. */
 typedef struct {

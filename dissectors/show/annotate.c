@@ -5,19 +5,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "annotate.h"
+#include "show.h"
 
 #include <string.h>
 
-#include "analysis.h"
-#include "cdc_view.h"
-#include "end_names.h"
-#include "events.h"
-#include "fallback.h"
 #include "fields.h"
 #include "generated.h"
 #include "host/host.h"
-#include "info.h"
 #include "message/message.h"
 #include "quick_text.h"
 #include "values.h"
@@ -248,6 +242,42 @@ check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
     if (pinfo->fd->visited && link && link->packet_count == 0 && !conn->fallback.kind)
         smcr_item_raise(pinfo, item, &ei_smcr_no_roce);
 }
+
+/* ---- events ---- */
+
+/* The expert item of each event. */
+#define SMCR_EVENT(id, expert, info) [id] = &(expert),
+static expert_field *const experts[] = {
+#include "state/model/events.def"
+};
+
+bool
+smcr_show_event_holds(const packet_info *pinfo, const smcr_event_t *event)
+{
+    return !event->claim ||
+           (pinfo->fd->visited && smcr_doubt_proof_holds(smcr_capture_state(), event->claim));
+}
+
+const expert_field *
+smcr_show_event_expert(const smcr_event_t *event)
+{
+    return experts[event->id];
+}
+
+void
+smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
+{
+    for (const smcr_event_t *event = record->events; event; event = event->next) {
+        if (!smcr_show_event_holds(pinfo, event))
+            continue;
+        if (event->text)
+            smcr_item_raise_text(pinfo, item, experts[event->id], "%s", event->text);
+        else
+            smcr_item_raise(pinfo, item, experts[event->id]);
+    }
+}
+
+/* ---- all of it ---- */
 
 static void
 show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cdc_view.h"
+#include "show.h"
 
 #include "fields.h"
 #include "generated.h"

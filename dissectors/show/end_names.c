@@ -1,10 +1,11 @@
 /* end_names.c
- * Names the ends of connections, and links, in hidden fields.
+ * Names the ends of connections, and links, in hidden fields; and who sends a packet: RoCE does not
+ * name the queue pair, the record does.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "end_names.h"
+#include "show.h"
 
 #include <string.h>
 
@@ -128,4 +129,43 @@ smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *lin
     if (proto_field_is_referenced(tree, hf_smcr_endpoint))
         smcr_generated_hidden_string(tree, hf_smcr_endpoint,
                                      smcr_show_name_of_link(pinfo->pool, link));
+}
+
+/* ---- the queue pair that sends a packet ---- */
+
+#define NOBODY UINT32_MAX /* what InfiniBand's dissector begins with */
+
+smcr_show_source_t
+smcr_show_source(const smcr_record_t *record, const smcr_ib_headers_t *roce)
+{
+    const smcr_rdma_flow_t *flow = record->rdma;
+
+    if (roce->has_src_qpn)
+        return (smcr_show_source_t){true, roce->src_qpn, SMCR_GROUND_DETH};
+    if (record->link && record->sender_known) {
+        const smcr_qp_t *qp = &record->link->qp[record->sender];
+        return (smcr_show_source_t){true, qp->key.qpn, qp->ground};
+    }
+    if (flow && flow->ground)
+        return (smcr_show_source_t){true, flow->src_qpn, flow->ground};
+    return (smcr_show_source_t){.known = false};
+}
+
+void
+smcr_show_no_source_port(packet_info *pinfo)
+{
+    if (pinfo->srcport == NOBODY)
+        pinfo->srcport = 0;
+}
+
+void
+smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
+                      const smcr_ib_headers_t *roce)
+{
+    smcr_show_source_t source = smcr_show_source(record, roce);
+
+    if (source.known)
+        pinfo->srcport = source.qpn;
+    else
+        smcr_show_no_source_port(pinfo);
 }

@@ -4,14 +4,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "fallback.h"
+#include "show.h"
 
 #include "fields.h"
 #include "host/host.h"
-#include "tap.h"
 #include "message/message.h"
 #include "values.h"
-#include "wire/wire.h"
 
 /* Which step of the handshake was the last one before a Decline. */
 static const char *

@@ -4,16 +4,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "info.h"
+#include "show.h"
 
 #include <epan/addr_resolv.h>
 #include <wsutil/utf8_entities.h>
 
-#include "events.h"
 #include "host/host.h"
 #include "quick_text.h"
 #include "values.h"
-#include "wire/wire.h"
 
 /* ---- whose ---- */
 

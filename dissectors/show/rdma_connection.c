@@ -8,32 +8,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rdma_connection.h"
+#include "show.h"
 
-#include "analysis.h"
-#include "annotate.h"
-#include "events.h"
 #include "fields.h"
 #include "generated.h"
-#include "info.h"
 #include "message/message.h"
 #include "values.h"
-
-/* The queue pair that sends the packet, and how that is known. */
-typedef struct {
-    uint32_t qpn;
-    uint8_t ground; /* enum smcr_ground */
-} source_t;
-
-static source_t
-source_of(const smcr_record_t *record, const smcr_ib_headers_t *roce)
-{
-    const smcr_rdma_flow_t *flow = record->rdma;
-
-    if (roce->has_src_qpn)
-        return (source_t){roce->src_qpn, SMCR_GROUND_DETH};
-    return (source_t){flow->src_qpn, flow->ground};
-}
 
 static bool
 is_message(const smcr_record_t *record)
@@ -45,13 +25,13 @@ is_message(const smcr_record_t *record)
  * about says more. */
 static const char *
 title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
-         const source_t *source)
+         const smcr_show_source_t *source)
 {
     if (is_message(record))
         return wmem_strdup_printf(
             pinfo->pool, "RDMA-CM connection %u, %s", record->cm->conn->index,
             val_to_str_const(record->cm->attribute, smcr_values_cm_attributes, "unknown message"));
-    if (source->ground)
+    if (source->known)
         return wmem_strdup_printf(pinfo->pool, "RDMA connection, queue pair 0x%06x to 0x%06x",
                                   source->qpn, roce->target.qpn);
     return wmem_strdup_printf(pinfo->pool, "RDMA connection, to queue pair 0x%06x",
@@ -60,7 +40,7 @@ title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_
 
 static void
 show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_t *roce,
-           const source_t *source)
+           const smcr_show_source_t *source)
 {
     const smcr_rdma_flow_t *flow = record->rdma;
     smcr_ib_qp_key_t sender = {.qpn = source->qpn};
@@ -69,7 +49,7 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_
     smcr_generated_uint(tree, hf_smcr_rdma_flow, flow->index);
     if (flow->peer)
         smcr_generated_uint(tree, hf_smcr_rdma_peer, flow->peer->index);
-    if (source->ground)
+    if (source->known)
         smcr_annotate_source(tree, &sender, source->ground, true);
     smcr_annotate_target(tree, &roce->target, true);
 }
@@ -173,7 +153,7 @@ smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
-    source_t source = source_of(record, roce);
+    smcr_show_source_t source = smcr_show_source(record, roce);
     proto_tree *below = smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma,
                                             title_of(pinfo, record, roce, &source));
 

@@ -5,13 +5,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rdma_write.h"
+#include "show.h"
 
 #include "fields.h"
 #include "generated.h"
 #include "message/message.h"
 #include "quick_text.h"
-#include "wire/wire.h"
 
 /* As InfiniBand's dissector calls them. */
 static const char *

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "clc_stream.h"
+#include "tcp.h"
 
 #include <string.h>
 

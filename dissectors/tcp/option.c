@@ -5,13 +5,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "option.h"
+#include "tcp.h"
 
 #include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
 #include "show/show.h"
-#include "state/state.h"
 #include "wire/wire.h"
 
 #define KIND_END 0

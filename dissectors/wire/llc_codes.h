@@ -1,5 +1,6 @@
 /* llc_codes.h
- * LLC messages: types, flags, lengths, reasons (RFC 7609 A.3, net/smc/smc_llc.c).
+ * LLC messages: types, flags, lengths, reasons (RFC 7609 A.3, net/smc/smc_llc.c). CDC messages,
+ * which have type and length in common with them: flags (A.4, net/smc/smc_cdc.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,6 +29,7 @@
 #define SMCR_LLC_HEADER 4
 #define SMCR_LLC_LENGTH 44   /* of every v1 message and of CDC (A.3, A.4) */
 #define SMCR_LLC_RKEYS_MAX 8 /* of a DELETE RKEY of version 1 (A.3.7) */
+#define SMCR_CDC_FLAGS_END 26 /* all that follows is reserved */
 
 /* Byte 3 */
 #define SMCR_LLC_FLAG_RESPONSE 0x80
@@ -79,6 +81,11 @@ enum smcr_llc_type {
 #define SMCR_LLC_MESSAGE(name, type, ...) SMCR_LLC_##name = (type),
 #include "llc.def"
     SMCR_CDC_TYPES(SMCR_WIRE_ENUM_ROW)
+};
+enum smcr_cdc_flag {
+#define SMCR_CDC_FLAG(name, mask, field, words) SMCR_CDC_FLAG_##name = mask,
+#define SMCR_CDC_STATE(name, mask, field, words) SMCR_CDC_STATE_##name = mask,
+#include "cdc.def"
 };
 enum smcr_llc_reject_reason { SMCR_LLC_REJECT_REASONS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_delete_reason { SMCR_LLC_DELETE_REASONS(SMCR_WIRE_ENUM_ROW) };

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "clc_codes.h"
-#include "cursor.h"
 #include "gid.h"
 #include "sizes.h"
 
@@ -207,6 +206,12 @@ typedef struct {
 } smcr_llc_t;
 
 /* ---- CDC (RFC 7609 A.4, net/smc/smc_cdc.h) ---- */
+
+/* Where a byte is in an RMB element that is used as a ring (4.5, A.4). */
+typedef struct {
+    uint16_t wrap;  /* counts the wraps, and wraps itself */
+    uint32_t count; /* offset in the RMB element */
+} smcr_cursor_t;
 
 typedef struct {
     uint8_t length;

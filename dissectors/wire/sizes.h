@@ -1,5 +1,5 @@
 /* sizes.h
- * Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2, A.3).
+ * Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2, A.3); units of time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,6 +24,11 @@
 #define SMCR_WIRE_QPN_MIN 2    /* queue pairs 0 and 1 are for the management of the fabric */
 #define SMCR_WIRE_RMB_INDEX_MAX 255 /* elements of an RMB; they count from 1 */
 #define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a page */
+
+/* Nanoseconds: all times are kept in these. */
+#define SMCR_TIME_MICROSECOND UINT64_C(1000)
+#define SMCR_TIME_MILLISECOND UINT64_C(1000000)
+#define SMCR_TIME_SECOND UINT64_C(1000000000)
 
 /* A.2.3: one byte holds both codes */
 #define SMCR_MASK_BUFFER_SIZE 0xf0

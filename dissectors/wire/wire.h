@@ -8,7 +8,6 @@
 #ifndef SMCR_WIRE_WIRE_H
 #define SMCR_WIRE_WIRE_H
 
-#include "cdc_codes.h"
 #include "clc_codes.h"
 #include "cm_codes.h"
 #include "gid.h"
@@ -16,6 +15,5 @@
 #include "messages.h"
 #include "roce_codes.h"
 #include "sizes.h"
-#include "times.h"
 
 #endif /* SMCR_WIRE_WIRE_H */

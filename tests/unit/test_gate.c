@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "host/gate.h"
+#include "host/heuristic.h"
 
 #define OWN 70 /* place of our own heuristic in the list */
 

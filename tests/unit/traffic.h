@@ -11,7 +11,6 @@
 #define SMCR_TESTS_TRAFFIC_H
 
 #include "state/flow/message_flow.h"
-#include "wire/cdc_codes.h"
 #include "wire/clc_codes.h"
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"
