@@ -25,7 +25,7 @@ static int *const cdc_state[] = {
 };
 
 /* A.4 */
-static const smcr_row_t cdc_rows[] = {
+SMCR_LAYOUT(cdc_layout, "CDC", SMCR_LLC_LENGTH,
     SHOW(hf_smcr_cdc_type, 0, 1),
     KEEP(hf_smcr_cdc_length, 1, 1, smcr_cdc_t, length),
     KEEP(hf_smcr_cdc_seq, 2, 2, smcr_cdc_t, seq),
@@ -38,10 +38,7 @@ static const smcr_row_t cdc_rows[] = {
     KEEP(hf_smcr_cdc_cons, 20, 4, smcr_cdc_t, cons.count),
     KEEP_BITS(hf_smcr_cdc_flags, 24, 1, cdc_flags, smcr_cdc_t, flags),
     KEEP_BITS(hf_smcr_cdc_state, 25, 1, cdc_state, smcr_cdc_t, state),
-    SHOW(hf_smcr_reserved, SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END),
-};
-
-SMCR_LAYOUT(cdc_layout, "CDC", cdc_rows, SMCR_LLC_LENGTH);
+    SHOW(hf_smcr_reserved, SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END));
 
 /* ---- the summary ---- */
 

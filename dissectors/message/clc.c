@@ -17,23 +17,19 @@
 /* ---- layouts ---- */
 
 /* Header, RFC 7609 A.2; walked without a tree to learn which message it is. */
-static const smcr_row_t header_rows[] = {
+SMCR_LAYOUT(header_layout, "CLC header", SMCR_CLC_HEADER_LENGTH,
     KEEP(hf_smcr_eyecatcher, 0, SMCR_WIRE_EYECATCHER_LENGTH, smcr_clc_header_t, eyecatcher),
     KEEP(hf_smcr_clc_type, SMCR_CLC_TYPE_AT, 1, smcr_clc_header_t, type),
     KEEP(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2, smcr_clc_header_t, length),
-    KEEP(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, smcr_clc_header_t, flags),
-};
-SMCR_LAYOUT(header_layout, "CLC header", header_rows, SMCR_CLC_HEADER_LENGTH);
+    KEEP(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, smcr_clc_header_t, flags));
 
 static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_flags, NULL};
-static const smcr_row_t unknown_rows[] = {SMCR_MESSAGE_CLC_HEADER_ROWS(unknown_bits)};
-SMCR_LAYOUT(unknown_layout, "CLC message", unknown_rows, SMCR_CLC_HEADER_LENGTH);
+SMCR_LAYOUT(unknown_layout, "CLC message", SMCR_CLC_HEADER_LENGTH,
+    SMCR_MESSAGE_CLC_HEADER_ROWS(unknown_bits));
 
 /* Trailer, RFC 7609 A.2 */
-static const smcr_row_t trailer_rows[] = {
-    KEEP(hf_smcr_clc_trailer, 0, SMCR_CLC_TRAILER_LENGTH, smcr_clc_header_t, eyecatcher),
-};
-SMCR_LAYOUT(trailer_layout, "CLC trailer", trailer_rows, SMCR_CLC_TRAILER_LENGTH);
+SMCR_LAYOUT(trailer_layout, "CLC trailer", SMCR_CLC_TRAILER_LENGTH,
+    KEEP(hf_smcr_clc_trailer, 0, SMCR_CLC_TRAILER_LENGTH, smcr_clc_header_t, eyecatcher));
 
 /* SMC Decline, RFC 7609 A.2.5 and struct smc_clc_msg_decline, each without the trailer */
 static int *const decline_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_out_of_sync,
@@ -46,27 +42,21 @@ static int *const decline_os_bits[] = {&hf_smcr_clc_os, &hf_smcr_reserved_0f, NU
               smcr_clc_decline_t, peer_id), \
     KEEP(hf_smcr_clc_diagnosis, 16, 4, smcr_clc_decline_t, diagnosis)
 
-static const smcr_row_t decline_v1_rows[] = {
+SMCR_LAYOUT(decline_v1, "SMC Decline", 24,
     DECLINE_ROWS,
-    SHOW(hf_smcr_reserved, 20, 4),
-};
-SMCR_LAYOUT(decline_v1, "SMC Decline", decline_v1_rows, 24);
+    SHOW(hf_smcr_reserved, 20, 4));
 
-static const smcr_row_t decline_v2_rows[] = {
+SMCR_LAYOUT(decline_v2, "SMC Decline v2", 24,
     DECLINE_ROWS,
     KEEP_BITS(hf_smcr_clc_decline_os, 20, 1, decline_os_bits, smcr_clc_decline_t, os),
-    SHOW(hf_smcr_reserved, 21, 3),
-};
-SMCR_LAYOUT(decline_v2, "SMC Decline v2", decline_v2_rows, 24);
+    SHOW(hf_smcr_reserved, 21, 3));
 
 /* struct smc_clc_msg_decline_v2, from byte 24 */
-static const smcr_row_t decline_words_rows[] = {
+SMCR_LAYOUT(decline_words, "SMC Decline v2 words", 16,
     SHOW(hf_smcr_clc_diagnosis_v2, 0, 4),
     SHOW(hf_smcr_clc_diagnosis_v2, 4, 4),
     SHOW(hf_smcr_clc_diagnosis_v2, 8, 4),
-    SHOW(hf_smcr_clc_diagnosis_v2, 12, 4),
-};
-SMCR_LAYOUT(decline_words, "SMC Decline v2 words", decline_words_rows, 16);
+    SHOW(hf_smcr_clc_diagnosis_v2, 12, 4));
 
 /* ---- Decline ---- */
 

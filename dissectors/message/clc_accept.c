@@ -43,14 +43,11 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
     SHOW(hf_smcr_reserved, 60, 1), \
     KEEP(hf_smcr_psn, 61, 3, smcr_clc_accept_t, psn)
 
-static const smcr_row_t smcr_v1_rows[] = {SMCR_ROWS};
-static const smcr_row_t smcr_v2_rows[] = {
+SMCR_LAYOUT(smcr_v1, "SMC Accept", 64, SMCR_ROWS);
+SMCR_LAYOUT(smcr_v2, "SMC Accept v2", 104,
     SMCR_ROWS,
     KEEP_TEXT(hf_smcr_eid, 64, SMCR_WIRE_EID_LENGTH, smcr_clc_accept_t, eid),
-    SHOW(hf_smcr_reserved, 96, 8),
-};
-SMCR_LAYOUT(smcr_v1, "SMC Accept", smcr_v1_rows, 64);
-SMCR_LAYOUT(smcr_v2, "SMC Accept v2", smcr_v2_rows, 104);
+    SHOW(hf_smcr_reserved, 96, 8));
 
 typedef struct {
     uint64_t gid, token;
@@ -70,18 +67,14 @@ static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, N
     SHOW(hf_smcr_reserved, 26, 2), \
     SHOW(hf_smcr_smcd_link_id, 28, 4)
 
-static const smcr_row_t smcd_v1_rows[] = {
+SMCR_LAYOUT(smcd_v1, "SMC-D Accept", 44,
     SMCD_ROWS,
-    SHOW(hf_smcr_reserved, 32, 12),
-};
-static const smcr_row_t smcd_v2_rows[] = {
+    SHOW(hf_smcr_reserved, 32, 12));
+SMCR_LAYOUT(smcd_v2, "SMC-D Accept v2", 74,
     SMCD_ROWS,
     SHOW(hf_smcr_smcd_chid, 32, 2),
     TEXT(hf_smcr_eid, 34, 32),
-    SHOW(hf_smcr_smcd_ext_gid, 66, 8),
-};
-SMCR_LAYOUT(smcd_v1, "SMC-D Accept", smcd_v1_rows, 44);
-SMCR_LAYOUT(smcd_v2, "SMC-D Accept v2", smcd_v2_rows, 74);
+    SHOW(hf_smcr_smcd_ext_gid, 66, 8));
 
 /* First contact extension: struct smc_clc_first_contact_ext; only SMC-R has routes */
 static int *const fce_smcr_bits[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
@@ -93,40 +86,32 @@ static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
     SHOW(hf_smcr_reserved, 2, 2), \
     KEEP_TEXT(hf_smcr_clc_hostname, 4, SMCR_WIRE_HOST_NAME_LENGTH, smcr_clc_accept_t, host_name)
 
-static const smcr_row_t fce_smcr_rows[] = {
-    FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags))};
-static const smcr_row_t fce_smcd_rows[] = {FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1))};
-SMCR_LAYOUT(fce_smcr, "First contact extension", fce_smcr_rows, 36);
-SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", fce_smcd_rows, 36);
+SMCR_LAYOUT(fce_smcr, "First contact extension", 36,
+    FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags)));
+SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", 36, FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1)));
 
 /* struct smc_clc_fce_gid_ext up to the count, and struct smc_clc_first_contact_ext_v2x of v2.1 in
  * the same place */
-static const smcr_row_t fce_v20_rows[] = {SHOW(hf_smcr_reserved, 0, 16)};
+SMCR_LAYOUT(fce_v20, "First contact extension v2.0", 16, SHOW(hf_smcr_reserved, 0, 16));
 static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
                                     NULL};
-static const smcr_row_t fce_v21_rows[] = {
+SMCR_LAYOUT(fce_v21, "First contact extension v2.1", 16,
     KEEP(hf_smcr_max_conns, 0, 1, smcr_clc_accept_t, max_conns),
     KEEP(hf_smcr_max_links, 1, 1, smcr_clc_accept_t, max_links),
     KEEP_BITS(hf_smcr_clc_features, 2, 2, feature_bits, smcr_clc_accept_t, features),
     SHOW(hf_smcr_clc_vendor_options, 4, 4),
-    SHOW(hf_smcr_reserved, 8, 8),
-};
-SMCR_LAYOUT(fce_v20, "First contact extension v2.0", fce_v20_rows, 16);
-SMCR_LAYOUT(fce_v21, "First contact extension v2.1", fce_v21_rows, 16);
+    SHOW(hf_smcr_reserved, 8, 8));
 
 /* GID list of a Confirm: struct smc_clc_fce_gid_ext from the count on */
-static const smcr_row_t gid_count_rows[] = {
+SMCR_LAYOUT(gid_count, "GID list", GID_COUNT_LENGTH,
     KEEP(hf_smcr_gid_count, 0, 1, smcr_clc_accept_t, gid_count),
-    SHOW(hf_smcr_reserved, 1, 3),
-};
+    SHOW(hf_smcr_reserved, 1, 3));
 
 typedef struct {
     uint8_t gid[SMCR_GID_LENGTH];
 } listed_gid_t;
 
-static const smcr_row_t gid_rows[] = {KEEP(hf_smcr_gid, 0, 16, listed_gid_t, gid)};
-SMCR_LAYOUT(gid_count, "GID list", gid_count_rows, GID_COUNT_LENGTH);
-SMCR_LAYOUT(gid_layout, "GID", gid_rows, SMCR_GID_LENGTH);
+SMCR_LAYOUT(gid_layout, "GID", SMCR_GID_LENGTH, KEEP(hf_smcr_gid, 0, 16, listed_gid_t, gid));
 
 /* ---- checks ---- */
 

@@ -12,11 +12,9 @@
 #include "items.h"
 
 /* Peer ID, RFC 7609 A.2.1 */
-static const smcr_row_t peer_id_rows[] = {
+SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", 8,
     SHOW(hf_smcr_peer_id_instance, 0, 2),
-    SHOW(hf_smcr_peer_id_mac, 2, 6),
-};
-SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", peer_id_rows, 8);
+    SHOW(hf_smcr_peer_id_mac, 2, 6));
 
 /* ---- parts ---- */
 

@@ -30,19 +30,15 @@ static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_s
     KEEP(hf_smcr_mac, 32, SMCR_WIRE_MAC_LENGTH, smcr_clc_proposal_t, mac), \
     KEEP(hf_smcr_clc_ip_area_offset, 38, 2, smcr_clc_proposal_t, ip_area_offset)
 
-static const smcr_row_t base_v1_rows[] = {BASE_ROWS(flags_v1)};
-static const smcr_row_t base_v2_rows[] = {BASE_ROWS(flags_v2)};
-SMCR_LAYOUT(base_v1, "SMC Proposal", base_v1_rows, SMCR_CLC_BASE_LENGTH);
-SMCR_LAYOUT(base_v2, "SMC Proposal v2", base_v2_rows, SMCR_CLC_BASE_LENGTH);
+SMCR_LAYOUT(base_v1, "SMC Proposal", SMCR_CLC_BASE_LENGTH, BASE_ROWS(flags_v1));
+SMCR_LAYOUT(base_v2, "SMC Proposal v2", SMCR_CLC_BASE_LENGTH, BASE_ROWS(flags_v2));
 
 /* RFC 7609 A.2.2 from the mask on; struct smc_clc_msg_proposal_prefix */
-static const smcr_row_t ip_area_rows[] = {
+SMCR_LAYOUT(ip_area, "IP area", IP_AREA_LENGTH,
     KEEP(hf_smcr_clc_subnet, 0, 4, smcr_clc_proposal_t, subnet),
     KEEP(hf_smcr_clc_subnet_length, 4, 1, smcr_clc_proposal_t, subnet_length),
     SHOW(hf_smcr_reserved, 5, 2),
-    KEEP(hf_smcr_clc_prefix_count, 7, 1, smcr_clc_proposal_t, prefix_count),
-};
-SMCR_LAYOUT(ip_area, "IP area", ip_area_rows, IP_AREA_LENGTH);
+    KEEP(hf_smcr_clc_prefix_count, 7, 1, smcr_clc_proposal_t, prefix_count));
 
 typedef struct {
     uint8_t address[SMCR_GID_LENGTH];
@@ -51,11 +47,9 @@ typedef struct {
 _Static_assert(sizeof(prefix_t) == SMCR_WIRE_PREFIX_LENGTH, "kept as it is on the wire");
 
 /* RFC 7609 Figure 27; struct smc_clc_ipv6_prefix */
-static const smcr_row_t prefix_rows[] = {
+SMCR_LAYOUT(prefix_layout, "IPv6 prefix", SMCR_WIRE_PREFIX_LENGTH,
     KEEP(hf_smcr_clc_prefix, 0, 16, prefix_t, address),
-    KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length),
-};
-SMCR_LAYOUT(prefix_layout, "IPv6 prefix", prefix_rows, SMCR_WIRE_PREFIX_LENGTH);
+    KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length));
 
 /* ---- parts ---- */
 

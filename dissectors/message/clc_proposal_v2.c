@@ -30,18 +30,14 @@
     SHOW(hf_smcr_smcd_chid, 8, 2), \
     KEEP(hf_smcr_clc_v2_offset, 10, 2, smcr_clc_proposal_t, v2_offset)
 
-static const smcr_row_t smcd_area_rows[] = {
+SMCR_LAYOUT(smcd_area, "SMC-D area", SMCR_CLC_SMCD_AREA_LENGTH,
     SMCD_AREA_ROWS,
-    SHOW(hf_smcr_reserved, 12, 28),
-};
-static const smcr_row_t smcd_area_v21_rows[] = {
+    SHOW(hf_smcr_reserved, 12, 28));
+SMCR_LAYOUT(smcd_area_v21, "SMC-D area v2.1", SMCR_CLC_SMCD_AREA_LENGTH,
     SMCD_AREA_ROWS,
     SHOW(hf_smcr_clc_vendor_oui, 12, 3),
     SHOW(hf_smcr_clc_vendor_options, 15, 5),
-    SHOW(hf_smcr_reserved, 20, 20),
-};
-SMCR_LAYOUT(smcd_area, "SMC-D area", smcd_area_rows, SMCR_CLC_SMCD_AREA_LENGTH);
-SMCR_LAYOUT(smcd_area_v21, "SMC-D area v2.1", smcd_area_v21_rows, SMCR_CLC_SMCD_AREA_LENGTH);
+    SHOW(hf_smcr_reserved, 20, 20));
 
 /* struct smc_clc_v2_extension */
 static int *const v2_flags[] = {&hf_smcr_clc_release_f0, &hf_smcr_reserved_0e,
@@ -57,33 +53,27 @@ static int *const features[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emu
     KEEP(hf_smcr_clc_smcdv2_offset, 6, 2, smcr_clc_proposal_t, smcdv2_offset), \
     KEEP(hf_smcr_gid, 8, 16, smcr_clc_proposal_t, roce_gid)
 
-static const smcr_row_t v2_extension_rows[] = {
+SMCR_LAYOUT(v2_extension, "SMCv2 extension", V2_EXTENSION_LENGTH,
     V2_EXTENSION_ROWS,
-    SHOW(hf_smcr_reserved, 24, 16),
-};
-static const smcr_row_t v21_extension_rows[] = {
+    SHOW(hf_smcr_reserved, 24, 16));
+SMCR_LAYOUT(v21_extension, "SMCv2.1 extension", V2_EXTENSION_LENGTH,
     V2_EXTENSION_ROWS,
     KEEP(hf_smcr_max_conns, 24, 1, smcr_clc_proposal_t, max_conns),
     KEEP(hf_smcr_max_links, 25, 1, smcr_clc_proposal_t, max_links),
     KEEP_BITS(hf_smcr_clc_features, 26, 2, features, smcr_clc_proposal_t, features),
-    SHOW(hf_smcr_reserved, 28, 12),
-};
-SMCR_LAYOUT(v2_extension, "SMCv2 extension", v2_extension_rows, V2_EXTENSION_LENGTH);
-SMCR_LAYOUT(v21_extension, "SMCv2.1 extension", v21_extension_rows, V2_EXTENSION_LENGTH);
+    SHOW(hf_smcr_reserved, 28, 12));
 
 typedef struct {
     uint8_t text[SMCR_WIRE_EID_LENGTH];
 } eid_t;
 
-static const smcr_row_t eid_rows[] = {KEEP_TEXT(hf_smcr_eid, 0, SMCR_WIRE_EID_LENGTH, eid_t, text)};
-SMCR_LAYOUT(eid_layout, "EID", eid_rows, SMCR_WIRE_EID_LENGTH);
+SMCR_LAYOUT(eid_layout, "EID", SMCR_WIRE_EID_LENGTH,
+    KEEP_TEXT(hf_smcr_eid, 0, SMCR_WIRE_EID_LENGTH, eid_t, text));
 
 /* struct smc_clc_smcd_v2_extension */
-static const smcr_row_t smcdv2_rows[] = {
+SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", SMCDV2_LENGTH,
     KEEP_TEXT(hf_smcr_seid, 0, SMCR_WIRE_EID_LENGTH, eid_t, text),
-    SHOW(hf_smcr_reserved, 32, 16),
-};
-SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", smcdv2_rows, SMCDV2_LENGTH);
+    SHOW(hf_smcr_reserved, 32, 16));
 
 typedef struct {
     uint64_t gid;
@@ -92,16 +82,12 @@ typedef struct {
 } device_t;
 
 /* struct smc_clc_smcd_gid_chid */
-static const smcr_row_t device_rows[] = {
+SMCR_LAYOUT(device_layout, "ISM device", DEVICE_LENGTH,
     KEEP(hf_smcr_smcd_gid, 0, 8, device_t, gid),
-    KEEP(hf_smcr_smcd_chid, 8, 2, device_t, chid),
-};
-static const smcr_row_t device_half_rows[] = {
+    KEEP(hf_smcr_smcd_chid, 8, 2, device_t, chid));
+SMCR_LAYOUT(device_half, "ISM device, second half", DEVICE_LENGTH,
     KEEP(hf_smcr_smcd_ext_gid, 0, 8, device_t, gid),
-    KEEP(hf_smcr_smcd_chid, 8, 2, device_t, chid),
-};
-SMCR_LAYOUT(device_layout, "ISM device", device_rows, DEVICE_LENGTH);
-SMCR_LAYOUT(device_half, "ISM device, second half", device_half_rows, DEVICE_LENGTH);
+    KEEP(hf_smcr_smcd_chid, 8, 2, device_t, chid));
 
 /* ---- SMC-D area ---- */
 

@@ -54,20 +54,22 @@ struct smcr_layout {
 #define SMCR_LAYOUT_OF(title_, rows_, length_) \
     {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
 
-/* Defines a layout for one file or, with SHARED, for several. The linker runs the constructor when
- * the plugin is loaded, so that smcr_layouts_check() knows every layout that there is. */
-#define SMCR_LAYOUT_ENLIST(name_) \
+/* Defines a layout by its rows, for one file or, with SHARED, for several. The linker runs the
+ * constructor when the plugin is loaded, so that smcr_layouts_check() knows every layout that there
+ * is. */
+#define SMCR_LAYOUT_ENLIST(name_, ...) \
+    static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
     __attribute__((constructor)) static void enlist_##name_(void) \
     { \
         smcr_layout_enlist(&name_); \
     }
-#define SMCR_LAYOUT(name_, title_, rows_, length_) \
+#define SMCR_LAYOUT(name_, title_, length_, ...) \
     static smcr_layout_t name_; \
-    SMCR_LAYOUT_ENLIST(name_) \
-    static smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, rows_, length_)
-#define SMCR_LAYOUT_SHARED(name_, title_, rows_, length_) \
-    SMCR_LAYOUT_ENLIST(name_) \
-    smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, rows_, length_)
+    SMCR_LAYOUT_ENLIST(name_, __VA_ARGS__) \
+    static smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
+#define SMCR_LAYOUT_SHARED(name_, title_, length_, ...) \
+    SMCR_LAYOUT_ENLIST(name_, __VA_ARGS__) \
+    smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
 
 /* What is stored is decided by the member's type: arrays of bytes as they are, integers in host
  * order. */
@@ -76,31 +78,26 @@ struct smcr_layout {
                      default: SMCR_KEEP_INTEGER), \
     .member = offsetof(type_, member_), .member_size = sizeof(((type_ *)0)->member_)
 
-#define SHOW(hf_, offset_, length_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW}
+#define SMCR_ROW_OF(kind_, hf_, offset_, length_) \
+    .hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_##kind_
+#define SHOW(hf_, offset_, length_) {SMCR_ROW_OF(SHOW, hf_, offset_, length_)}
 #define KEEP(hf_, offset_, length_, type_, member_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
-     SMCR_LAYOUT_MEMBER(type_, member_)}
+    {SMCR_ROW_OF(SHOW, hf_, offset_, length_), SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_ALSO(hf_, also_, offset_, length_, type_, member_) \
-    {.hf = &(hf_), .also = &(also_), .offset = (offset_), .length = (length_), \
-     .kind = SMCR_ROW_SHOW, SMCR_LAYOUT_MEMBER(type_, member_)}
+    {SMCR_ROW_OF(SHOW, hf_, offset_, length_), .also = &(also_), SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_PEER_ORDER(hf_, offset_, length_, type_, member_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_SHOW, \
-     .peer_order = true, SMCR_LAYOUT_MEMBER(type_, member_)}
-#define BITS(hf_, offset_, length_, bits_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_BITS, \
-     .bits = (bits_)}
-#define KEEP_BITS(hf_, offset_, length_, bits_, type_, member_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_BITS, \
-     .bits = (bits_), SMCR_LAYOUT_MEMBER(type_, member_)}
-#define TEXT(hf_, offset_, length_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT}
-#define KEEP_TEXT(hf_, offset_, length_, type_, member_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_TEXT, \
+    {SMCR_ROW_OF(SHOW, hf_, offset_, length_), .peer_order = true, \
      SMCR_LAYOUT_MEMBER(type_, member_)}
+#define BITS(hf_, offset_, length_, bits_) \
+    {SMCR_ROW_OF(BITS, hf_, offset_, length_), .bits = (bits_)}
+#define KEEP_BITS(hf_, offset_, length_, bits_, type_, member_) \
+    {SMCR_ROW_OF(BITS, hf_, offset_, length_), .bits = (bits_), SMCR_LAYOUT_MEMBER(type_, member_)}
+#define TEXT(hf_, offset_, length_) {SMCR_ROW_OF(TEXT, hf_, offset_, length_)}
+#define KEEP_TEXT(hf_, offset_, length_, type_, member_) \
+    {SMCR_ROW_OF(TEXT, hf_, offset_, length_), SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_PART(hf_, offset_, length_, part_, ett_, type_, member_) \
-    {.hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_PART, \
-     .part = &(part_), .ett = &(ett_), SMCR_LAYOUT_MEMBER(type_, member_)}
+    {SMCR_ROW_OF(PART, hf_, offset_, length_), .part = &(part_), .ett = &(ett_), \
+     SMCR_LAYOUT_MEMBER(type_, member_)}
 
 /* An item that a row has added, or one of its bits. A message lists them, the newest first. */
 typedef struct smcr_shown smcr_layout_shown_t;

@@ -42,62 +42,45 @@ static int *const rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
                                   &hf_smcr_llc_negative, &hf_smcr_reserved_1f, NULL};
 static int *const reject_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_llc_reject_reason, NULL};
 
-#define HEADER(name_, title_, ...) \
-    static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
-    SMCR_LAYOUT(name_, title_, name_##_rows, SMCR_LLC_HEADER)
-#define HEADER_V1(name_, title_, flags_) HEADER(name_, title_, V1_START, RESERVED, FLAGS(flags_))
-#define HEADER_V2(name_, title_, flags_) HEADER(name_, title_, V2_START, FLAGS(flags_))
-
-HEADER_V1(plain_v1, "LLC header", plain_flags);
-HEADER_V2(plain_v2, "LLC header v2", plain_flags);
-HEADER_V1(confirm_link_v1, "CONFIRM LINK header", confirm_link_flags);
-HEADER_V2(confirm_link_v2, "CONFIRM LINK v2 header", confirm_link_flags);
-HEADER_V1(add_link_v1, "ADD LINK header", add_link_flags);
-HEADER_V2(add_link_v2, "ADD LINK v2 header", add_link_flags);
-HEADER_V1(delete_link_v1, "DELETE LINK header", delete_link_flags);
-HEADER_V2(delete_link_v2, "DELETE LINK v2 header", delete_link_flags);
-HEADER_V1(confirm_rkey_v1, "CONFIRM RKEY header", confirm_rkey_flags);
-HEADER_V2(confirm_rkey_v2, "CONFIRM RKEY v2 header", confirm_rkey_flags);
-HEADER_V1(rkey_v1, "RKey message header", rkey_flags);
-HEADER_V2(rkey_v2, "RKey message v2 header", rkey_flags);
-HEADER(rejection_v1, "ADD LINK rejection header", V1_START,
-       KEEP_BITS(hf_smcr_llc_reject_byte, SMCR_LLC_REJECT_AT, 1, reject_bits, smcr_llc_t,
-                 u.add_link.reject_reason),
-       FLAGS(add_link_flags));
-HEADER_V2(rejection_v2, "ADD LINK v2 rejection header", rejection_v2_flags);
-
-/* The type of a message that is not known: nothing can be said about the rest. */
-static const smcr_row_t unknown_rows[] = {KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type)};
-SMCR_LAYOUT(unknown, "unknown LLC message", unknown_rows, 1);
-
 /* What the table of messages calls a header. */
 typedef struct {
     const smcr_layout_t *usual;
     const smcr_layout_t *rejection; /* of a rejecting response; NULL: no response rejects */
 } header_t;
 
-static const header_t header_plain_v1 = {&plain_v1, NULL};
-static const header_t header_plain_v2 = {&plain_v2, NULL};
-static const header_t header_confirm_link_v1 = {&confirm_link_v1, NULL};
-static const header_t header_confirm_link_v2 = {&confirm_link_v2, NULL};
-static const header_t header_add_link_v1 = {&add_link_v1, &rejection_v1};
-static const header_t header_add_link_v2 = {&add_link_v2, &rejection_v2};
-static const header_t header_delete_link_v1 = {&delete_link_v1, NULL};
-static const header_t header_delete_link_v2 = {&delete_link_v2, NULL};
-static const header_t header_confirm_rkey_v1 = {&confirm_rkey_v1, NULL};
-static const header_t header_confirm_rkey_v2 = {&confirm_rkey_v2, NULL};
-static const header_t header_rkey_v1 = {&rkey_v1, NULL};
-static const header_t header_rkey_v2 = {&rkey_v2, NULL};
+#define HEADER_V1(name_, title_, flags_, rejection_) \
+    SMCR_LAYOUT(name_##_v1, title_ " header", SMCR_LLC_HEADER, V1_START, RESERVED, FLAGS(flags_)); \
+    static const header_t header_##name_##_v1 = {&name_##_v1, rejection_}
+#define HEADER_V2(name_, title_, flags_, rejection_) \
+    SMCR_LAYOUT(name_##_v2, title_ " v2 header", SMCR_LLC_HEADER, V2_START, FLAGS(flags_)); \
+    static const header_t header_##name_##_v2 = {&name_##_v2, rejection_}
+#define HEADERS(name_, title_, flags_) \
+    HEADER_V1(name_, title_, flags_, NULL); \
+    HEADER_V2(name_, title_, flags_, NULL)
+
+SMCR_LAYOUT(rejection_v1, "ADD LINK rejection header", SMCR_LLC_HEADER, V1_START,
+    KEEP_BITS(hf_smcr_llc_reject_byte, SMCR_LLC_REJECT_AT, 1, reject_bits, smcr_llc_t,
+              u.add_link.reject_reason),
+    FLAGS(add_link_flags));
+SMCR_LAYOUT(rejection_v2, "ADD LINK v2 rejection header", SMCR_LLC_HEADER, V2_START,
+    FLAGS(rejection_v2_flags));
+HEADER_V1(add_link, "ADD LINK", add_link_flags, &rejection_v1);
+HEADER_V2(add_link, "ADD LINK", add_link_flags, &rejection_v2);
+HEADERS(plain, "LLC", plain_flags);
+HEADERS(confirm_link, "CONFIRM LINK", confirm_link_flags);
+HEADERS(delete_link, "DELETE LINK", delete_link_flags);
+HEADERS(confirm_rkey, "CONFIRM RKEY", confirm_rkey_flags);
+HEADERS(rkey, "RKey message", rkey_flags);
+
+/* The type of a message that is not known: nothing can be said about the rest. */
+SMCR_LAYOUT(unknown, "unknown LLC message", 1, KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type));
 
 /* ---- TEST LINK ---- */
 
 /* A.3.8 */
-static const smcr_row_t test_link_rows[] = {
+SMCR_LAYOUT(test_link, "TEST LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
-    SHOW(hf_smcr_reserved, BODY(20), 24),
-};
-
-SMCR_LAYOUT(test_link, "TEST LINK", test_link_rows, BODY(SMCR_LLC_LENGTH));
+    SHOW(hf_smcr_reserved, BODY(20), 24));
 
 unsigned
 smcr_llc_test_link(const smcr_message_llc_t *message)

@@ -32,33 +32,30 @@
     KEEP(hf_smcr_link_user_id, BODY(30), 4, smcr_llc_t, u.confirm_link.user_id), \
     KEEP(hf_smcr_max_links, BODY(34), 1, smcr_llc_t, u.confirm_link.max_links)
 
-static const smcr_row_t confirm_link_v1[] = {
+SMCR_LAYOUT(confirm_link_v1, "CONFIRM LINK", BODY(SMCR_LLC_LENGTH),
     CONFIRM_LINK_ROWS,
-    SHOW(hf_smcr_reserved, BODY(35), 9),
-};
+    SHOW(hf_smcr_reserved, BODY(35), 9));
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_confirm_link; release 2.1 uses byte 35 */
-static const smcr_row_t confirm_link_v2[] = {
+SMCR_LAYOUT(confirm_link_v2, "CONFIRM LINK v2", BODY(SMCR_LLC_LENGTH),
     CONFIRM_LINK_ROWS,
     KEEP(hf_smcr_max_conns, BODY(35), 1, smcr_llc_t, u.confirm_link.max_conns),
-    SHOW(hf_smcr_reserved, BODY(36), 8),
-};
+    SHOW(hf_smcr_reserved, BODY(36), 8));
 
 static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
 
 /* A.3.2 figure 32 */
-static const smcr_row_t add_link_rfc[] = {
+SMCR_LAYOUT(add_link_rfc, "ADD LINK of figure 32", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.add_link.gid),
     KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.add_link.qpn),
     KEEP(hf_smcr_llc_link_number, BODY(29), 1, smcr_llc_t, u.add_link.link),
     KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(30), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
     KEEP(hf_smcr_psn, BODY(31), 3, smcr_llc_t, u.add_link.psn),
-    SHOW(hf_smcr_reserved, BODY(34), 10),
-};
+    SHOW(hf_smcr_reserved, BODY(34), 10));
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_add_link, what peers really send */
-static const smcr_row_t add_link[] = {
+SMCR_LAYOUT(add_link, "ADD LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     SHOW(hf_smcr_reserved, BODY(10), 2),
     KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(12), 16, smcr_llc_t, u.add_link.gid),
@@ -66,53 +63,37 @@ static const smcr_row_t add_link[] = {
     KEEP(hf_smcr_llc_link_number, BODY(31), 1, smcr_llc_t, u.add_link.link),
     KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(32), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
     KEEP(hf_smcr_psn, BODY(33), 3, smcr_llc_t, u.add_link.psn),
-    SHOW(hf_smcr_reserved, BODY(36), 8),
-};
+    SHOW(hf_smcr_reserved, BODY(36), 8));
 
 static int *const extension_flags[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_add_link_v2_ext, at EXTENSION_AT */
-static const smcr_row_t extension[] = {
+SMCR_LAYOUT(extension, "ADD LINK v2 extension", EXTENSION_RTOKENS_AT - EXTENSION_AT,
     BITS(hf_smcr_llc_v2_flags, 0, 1, extension_flags),
     SHOW(hf_smcr_reserved, 1, 1),
     SHOW(hf_smcr_llc_target_gid, 2, 16),
     SHOW(hf_smcr_reserved, 18, 8),
-    KEEP_PEER_ORDER(hf_smcr_llc_rkey_count_v2, 26, 2, smcr_llc_t, u.add_link.rkey_count),
-};
+    KEEP_PEER_ORDER(hf_smcr_llc_rkey_count_v2, 26, 2, smcr_llc_t, u.add_link.rkey_count));
 
 /* A.3.3 */
-static const smcr_row_t add_link_cont[] = {
+SMCR_LAYOUT(add_link_cont, "ADD LINK CONTINUATION", BODY(CONT_RTOKENS_AT),
     KEEP(hf_smcr_llc_link_number, BODY(4), 1, smcr_llc_t, u.add_link_cont.link),
     KEEP(hf_smcr_llc_rtokens_left, BODY(5), 1, smcr_llc_t, u.add_link_cont.rtokens_left),
-    SHOW(hf_smcr_reserved, BODY(6), 2),
-};
+    SHOW(hf_smcr_reserved, BODY(6), 2));
 
 /* A.3.4 */
-static const smcr_row_t delete_link[] = {
+SMCR_LAYOUT(delete_link, "DELETE LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_llc_link_number, BODY(4), 1, smcr_llc_t, u.delete_link.link),
     KEEP(hf_smcr_llc_delete_reason, BODY(5), 4, smcr_llc_t, u.delete_link.reason),
-    SHOW(hf_smcr_reserved, BODY(9), 35),
-};
+    SHOW(hf_smcr_reserved, BODY(9), 35));
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_req_add_link_v2 */
-static const smcr_row_t req_add_link[] = {
+SMCR_LAYOUT(req_add_link, "REQUEST ADD LINK", BODY(GIDS_AT),
     SHOW(hf_smcr_reserved, BODY(4), 20),
     KEEP(hf_smcr_gid_count, BODY(24), 1, smcr_llc_t, u.req_add_link.gid_count),
-    SHOW(hf_smcr_reserved, BODY(25), 3),
-};
+    SHOW(hf_smcr_reserved, BODY(25), 3));
 
-static const smcr_row_t listed_gid[] = {SHOW(hf_smcr_gid, 0, 16)};
-
-SMCR_LAYOUT(confirm_link_v1_layout, "CONFIRM LINK", confirm_link_v1, BODY(SMCR_LLC_LENGTH));
-SMCR_LAYOUT(confirm_link_v2_layout, "CONFIRM LINK v2", confirm_link_v2, BODY(SMCR_LLC_LENGTH));
-SMCR_LAYOUT(add_link_rfc_layout, "ADD LINK of figure 32", add_link_rfc, BODY(SMCR_LLC_LENGTH));
-SMCR_LAYOUT(add_link_layout, "ADD LINK", add_link, BODY(SMCR_LLC_LENGTH));
-SMCR_LAYOUT(extension_layout, "ADD LINK v2 extension", extension,
-            EXTENSION_RTOKENS_AT - EXTENSION_AT);
-SMCR_LAYOUT(add_link_cont_layout, "ADD LINK CONTINUATION", add_link_cont, BODY(CONT_RTOKENS_AT));
-SMCR_LAYOUT(delete_link_layout, "DELETE LINK", delete_link, BODY(SMCR_LLC_LENGTH));
-SMCR_LAYOUT(req_add_link_layout, "REQUEST ADD LINK", req_add_link, BODY(GIDS_AT));
-SMCR_LAYOUT(listed_gid_layout, "GID of REQUEST ADD LINK", listed_gid, 16);
+SMCR_LAYOUT(listed_gid, "GID of REQUEST ADD LINK", 16, SHOW(hf_smcr_gid, 0, 16));
 
 /* ---- CONFIRM LINK ---- */
 
@@ -132,7 +113,7 @@ smcr_llc_confirm_link(const smcr_message_llc_t *message)
     bool accepts = message->response && confirm->max_links == 0; /* the server's (2.2.2) */
 
     if (!smcr_llc_walk_body(message,
-                            message->v2 ? &confirm_link_v2_layout : &confirm_link_v1_layout))
+                            message->v2 ? &confirm_link_v2 : &confirm_link_v1))
         return SMCR_MESSAGE_LLC_CUT;
     smcr_say(&message->walk, "Link", "link", "%u", confirm->link);
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", confirm->qpn);
@@ -247,7 +228,7 @@ show_extension(const smcr_message_llc_t *message)
                                            message->walk.tvb, EXTENSION_AT,
                                            (int)(captured - EXTENSION_AT), ENC_NA);
     below.walk.tree = proto_item_add_subtree(item, ett_smcr_v2_extension);
-    if (!smcr_layout_walk(&extension_layout, &below.walk, EXTENSION_AT, message->llc))
+    if (!smcr_layout_walk(&extension, &below.walk, EXTENSION_AT, message->llc))
         return SMCR_MESSAGE_LLC_CUT;
 
     smcr_say(&message->walk, "RTokens", "RTokens:", "%u", add->rkey_count);
@@ -268,7 +249,7 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
 {
     bool rfc = gid_is_at_10(message->walk.tvb);
 
-    if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc_layout : &add_link_layout))
+    if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc : &add_link))
         return SMCR_MESSAGE_LLC_CUT;
     if (rfc)
         smcr_llc_expert(message, hf_smcr_llc_gid, &ei_smcr_llc_rfc_layout, NULL);
@@ -290,7 +271,7 @@ smcr_llc_add_link_cont(const smcr_message_llc_t *message)
 {
     const smcr_llc_add_link_cont_t *cont = &message->llc->u.add_link_cont;
 
-    if (!smcr_llc_walk_body(message, &add_link_cont_layout))
+    if (!smcr_llc_walk_body(message, &add_link_cont))
         return SMCR_MESSAGE_LLC_CUT;
     smcr_say(&message->walk, "Link", "link", "%u", cont->link);
     smcr_say(&message->walk, "RTokensLeft", "RTokens left:", "%u", cont->rtokens_left);
@@ -323,7 +304,7 @@ smcr_llc_delete_link(const smcr_message_llc_t *message)
     const smcr_llc_delete_link_t *deleted = &message->llc->u.delete_link;
     bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
 
-    if (!smcr_llc_walk_body(message, &delete_link_layout))
+    if (!smcr_llc_walk_body(message, &delete_link))
         return SMCR_MESSAGE_LLC_CUT;
     if (all)
         smcr_say_remark(&message->walk, "all links%s", delete_reason_text(message));
@@ -347,11 +328,11 @@ smcr_llc_delete_link(const smcr_message_llc_t *message)
 unsigned
 smcr_llc_req_add_link(const smcr_message_llc_t *message)
 {
-    if (!smcr_llc_walk_body(message, &req_add_link_layout))
+    if (!smcr_llc_walk_body(message, &req_add_link))
         return SMCR_MESSAGE_LLC_CUT;
     unsigned count = message->llc->u.req_add_link.gid_count;
     unsigned next = GIDS_AT;
-    unsigned room = message->end > next ? (message->end - next) / listed_gid_layout.length : 0;
+    unsigned room = message->end > next ? (message->end - next) / listed_gid.length : 0;
 
     if (message->rejected)
         say_rejection(message);
@@ -361,8 +342,8 @@ smcr_llc_req_add_link(const smcr_message_llc_t *message)
         smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_limit);
     if (count > room)
         smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
-    for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid_layout.length)
-        if (!smcr_layout_walk(&listed_gid_layout, &message->walk, next, NULL))
+    for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid.length)
+        if (!smcr_layout_walk(&listed_gid, &message->walk, next, NULL))
             return SMCR_MESSAGE_LLC_CUT;
     return next;
 }

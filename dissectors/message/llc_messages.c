@@ -89,21 +89,16 @@ smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, unsigned 
 /* ---- RTokens ---- */
 
 /* A.3.5 figure 37 */
-static const smcr_row_t of_link_rows[] = {
+SMCR_LAYOUT(of_link, "RToken of a link", 13,
     KEEP(hf_smcr_llc_link_number, 0, 1, smcr_rtoken_t, link),
     KEEP(hf_smcr_rkey, 1, 4, smcr_rtoken_t, rkey),
-    KEEP(hf_smcr_rmb_va, 5, 8, smcr_rtoken_t, va),
-};
+    KEEP(hf_smcr_rmb_va, 5, 8, smcr_rtoken_t, va));
 
 /* A.3.3 figure 34 */
-static const smcr_row_t pair_rows[] = {
+SMCR_LAYOUT(pair, "RKey/RToken pair", 16,
     KEEP(hf_smcr_llc_ref_rkey, 0, 4, smcr_rtoken_t, ref_rkey),
     KEEP(hf_smcr_rkey, 4, 4, smcr_rtoken_t, rkey),
-    KEEP(hf_smcr_rmb_va, 8, 8, smcr_rtoken_t, va),
-};
-
-SMCR_LAYOUT(of_link, "RToken of a link", of_link_rows, 13);
-SMCR_LAYOUT(pair, "RKey/RToken pair", pair_rows, 16);
+    KEEP(hf_smcr_rmb_va, 8, 8, smcr_rtoken_t, va));
 
 static const smcr_layout_t *const layouts[] = {
     [SMCR_MESSAGE_RTOKEN_OF_LINK] = &of_link,

@@ -24,42 +24,30 @@
 #define DELETE_RESERVED_AT 40
 
 /* A.3.5 */
-static const smcr_row_t confirm_rkey[] = {
+SMCR_LAYOUT(confirm_rkey, "CONFIRM RKEY", BODY(CONFIRM_RTOKENS_AT),
     KEEP(hf_smcr_llc_other_links, BODY(4), 1, smcr_llc_t, u.confirm_rkey.other_links),
     KEEP(hf_smcr_rkey, BODY(5), 4, smcr_llc_t, u.confirm_rkey.rkey),
-    KEEP(hf_smcr_rmb_va, BODY(9), 8, smcr_llc_t, u.confirm_rkey.va),
-};
+    KEEP(hf_smcr_rmb_va, BODY(9), 8, smcr_llc_t, u.confirm_rkey.va));
 
 /* A.3.6. Figure 38 draws the first RToken a byte short and a reserved byte at the end, for which
  * there is no room. */
-static const smcr_row_t confirm_rkey_cont[] = {
-    KEEP(hf_smcr_llc_rtokens_left, BODY(4), 1, smcr_llc_t, u.confirm_rkey.other_links),
-};
+SMCR_LAYOUT(confirm_rkey_cont, "CONFIRM RKEY CONTINUATION", BODY(CONT_RTOKENS_AT),
+    KEEP(hf_smcr_llc_rtokens_left, BODY(4), 1, smcr_llc_t, u.confirm_rkey.other_links));
 
 /* A.3.7 */
-static const smcr_row_t delete_rkey_v1[] = {
+SMCR_LAYOUT(delete_rkey_v1, "DELETE RKEY", BODY(DELETE_RKEYS_AT),
     KEEP(hf_smcr_llc_rkey_count, BODY(4), 1, smcr_llc_t, u.delete_rkey.count),
     KEEP(hf_smcr_llc_error_mask, BODY(5), 1, smcr_llc_t, u.delete_rkey.errors),
-    SHOW(hf_smcr_reserved, BODY(6), 2),
-};
+    SHOW(hf_smcr_reserved, BODY(6), 2));
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_delete_rkey_v2 */
-static const smcr_row_t delete_rkey_v2[] = {
+SMCR_LAYOUT(delete_rkey_v2, "DELETE RKEY v2", BODY(DELETE_RKEYS_AT),
     KEEP(hf_smcr_llc_rkey_count, BODY(4), 1, smcr_llc_t, u.delete_rkey.count),
     KEEP(hf_smcr_llc_invalid_rkeys, BODY(5), 1, smcr_llc_t, u.delete_rkey.errors),
-    SHOW(hf_smcr_reserved, BODY(6), 2),
-};
+    SHOW(hf_smcr_reserved, BODY(6), 2));
 
-static const smcr_row_t deleted_rkey[] = {
-    KEEP(hf_smcr_rkey, 0, 4, smcr_rtoken_t, rkey),
-};
-
-SMCR_LAYOUT(confirm_rkey_layout, "CONFIRM RKEY", confirm_rkey, BODY(CONFIRM_RTOKENS_AT));
-SMCR_LAYOUT(confirm_rkey_cont_layout, "CONFIRM RKEY CONTINUATION", confirm_rkey_cont,
-            BODY(CONT_RTOKENS_AT));
-SMCR_LAYOUT(delete_rkey_v1_layout, "DELETE RKEY", delete_rkey_v1, BODY(DELETE_RKEYS_AT));
-SMCR_LAYOUT(delete_rkey_v2_layout, "DELETE RKEY v2", delete_rkey_v2, BODY(DELETE_RKEYS_AT));
-SMCR_LAYOUT(deleted_rkey_layout, "RKey of DELETE RKEY", deleted_rkey, 4);
+SMCR_LAYOUT(deleted_rkey, "RKey of DELETE RKEY", 4,
+    KEEP(hf_smcr_rkey, 0, 4, smcr_rtoken_t, rkey));
 
 static bool
 is_negative(const smcr_message_llc_t *message)
@@ -97,7 +85,7 @@ smcr_llc_confirm_rkey(const smcr_message_llc_t *message)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
 
-    if (!smcr_llc_walk_body(message, &confirm_rkey_layout))
+    if (!smcr_llc_walk_body(message, &confirm_rkey))
         return SMCR_MESSAGE_LLC_CUT;
     say_negative(message);
     smcr_say(&message->walk, "RKey", "RKey", "0x%08x", confirm->rkey);
@@ -119,7 +107,7 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
 
-    if (!smcr_llc_walk_body(message, &confirm_rkey_cont_layout))
+    if (!smcr_llc_walk_body(message, &confirm_rkey_cont))
         return SMCR_MESSAGE_LLC_CUT;
     say_negative(message);
     smcr_say(&message->walk, "RTokensLeft", "RTokens left:", "%u", confirm->other_links);
@@ -138,7 +126,7 @@ rkey_room(const smcr_message_llc_t *message)
 {
     unsigned end = message->v2 ? message->end : MIN(message->end, DELETE_RESERVED_AT);
 
-    return end > DELETE_RKEYS_AT ? (end - DELETE_RKEYS_AT) / deleted_rkey_layout.length : 0;
+    return end > DELETE_RKEYS_AT ? (end - DELETE_RKEYS_AT) / deleted_rkey.length : 0;
 }
 
 /* Linux echoes the count of a v2 request, but zeroes the RKeys and cuts the message to 44 bytes;
@@ -196,8 +184,8 @@ show_rkeys(const smcr_message_llc_t *message, unsigned count)
     unsigned next = DELETE_RKEYS_AT;
 
     llc->rtokens = wmem_alloc0_array(message->walk.pinfo->pool, smcr_rtoken_t, count);
-    for (unsigned i = 0; i < count; i++, next += deleted_rkey_layout.length) {
-        if (!smcr_layout_walk(&deleted_rkey_layout, &message->walk, next, &llc->rtokens[i]))
+    for (unsigned i = 0; i < count; i++, next += deleted_rkey.length) {
+        if (!smcr_layout_walk(&deleted_rkey, &message->walk, next, &llc->rtokens[i]))
             return SMCR_MESSAGE_LLC_CUT;
         llc->rtoken_count++;
         if (!message->v2 && is_negative(message) &&
@@ -213,7 +201,7 @@ smcr_llc_delete_rkey(const smcr_message_llc_t *message)
 {
     const smcr_llc_t *llc = message->llc;
 
-    if (!smcr_llc_walk_body(message, message->v2 ? &delete_rkey_v2_layout : &delete_rkey_v1_layout))
+    if (!smcr_llc_walk_body(message, message->v2 ? &delete_rkey_v2 : &delete_rkey_v1))
         return SMCR_MESSAGE_LLC_CUT;
     say_negative(message);
     check_delete_rkey(message);
@@ -221,7 +209,7 @@ smcr_llc_delete_rkey(const smcr_message_llc_t *message)
         smcr_llc_show_echo(message);
 
     unsigned rkeys_end =
-        DELETE_RKEYS_AT + deleted_rkey_layout.length * llc->u.delete_rkey.count;
+        DELETE_RKEYS_AT + deleted_rkey.length * llc->u.delete_rkey.count;
     unsigned count = rkeys_are_zeroed(message) ? 0 : llc->u.delete_rkey.count;
     unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
     if (llc->rtoken_count == 1 && count == 1)

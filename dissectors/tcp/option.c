@@ -19,12 +19,10 @@
 #define TCP_HEADER_MIN 20
 
 /* SMC-R option, RFC 7609 A.1 */
-static const smcr_row_t option_rows[] = {
+SMCR_LAYOUT(option_layout, "SMC-R option", OPTION_LENGTH,
     SHOW(hf_smcr_option_kind, 0, 1),
     SHOW(hf_smcr_option_length, 1, 1),
-    SHOW(hf_smcr_option_exid, 2, 4),
-};
-SMCR_LAYOUT(option_layout, "SMC-R option", option_rows, OPTION_LENGTH);
+    SHOW(hf_smcr_option_exid, 2, 4));
 
 bool
 smcr_tcp_option_is_ours(tvbuff_t *tvb)
