@@ -92,16 +92,15 @@ smcr_clc_decline(smcr_message_clc_t *message)
         return;
     smcr_clc_explain_peer_id(message, decline->peer_id);
     if (message->format == 2)
-        smcr_clc_check_os(message, walk, smcr_wire_bits(decline->os, SMCR_MASK_OS));
+        smcr_clc_check_os(walk, smcr_wire_bits(decline->os, SMCR_MASK_OS));
     if (!short_form)
         smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
     explain_diagnosis(message, decline);
     if (decline->diagnosis == 0) /* (R-A.2.5-3) */
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_diagnosis),
-                             &ei_smcr_clc_unusual, "The Decline has no diagnosis");
+        smcr_say_note_format(walk, hf_smcr_clc_diagnosis, &ei_smcr_clc_unusual,
+                             "The Decline has no diagnosis");
     if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_out_of_sync),
-                            &ei_smcr_clc_out_of_sync);
+        smcr_say_note(walk, hf_smcr_clc_out_of_sync, &ei_smcr_clc_out_of_sync);
         smcr_say_info(walk, " Out of sync");
         smcr_say_line(walk, ", out of sync");
     }
@@ -119,7 +118,7 @@ dissect_unknown(smcr_message_clc_t *message)
 
     message->expected = SMCR_CLC_HEADER_LENGTH + SMCR_CLC_TRAILER_LENGTH;
     smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
-    smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_type), &ei_smcr_clc_type);
+    smcr_say_note(walk, hf_smcr_clc_type, &ei_smcr_clc_type);
     if (captured > SMCR_CLC_HEADER_LENGTH)
         body = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_clc_body, walk->tvb,
                                SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
@@ -159,8 +158,7 @@ check_eyecatchers(const smcr_message_clc_t *message, const smcr_layout_walk_t *w
                   uint32_t trailer)
 {
     if (trailer != message->clc->header.eyecatcher)
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_trailer),
-                             &ei_smcr_clc_unusual,
+        smcr_say_note_format(walk, hf_smcr_clc_trailer, &ei_smcr_clc_unusual,
                              "The message does not begin with this eyecatcher; Linux takes either "
                              "(smc_clc_msg_hdr_valid())");
 }
@@ -186,8 +184,7 @@ dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
         check_eyecatchers(message, &walk, trailer.eyecatcher);
         return true;
     }
-    smcr_say_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_trailer),
-                        &ei_smcr_clc_trailer);
+    smcr_say_note(&walk, hf_smcr_clc_trailer, &ei_smcr_clc_trailer);
     return false;
 }
 
@@ -196,19 +193,18 @@ static bool
 check_length(const smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
-    proto_item *item = smcr_layout_item(walk, hf_smcr_clc_length);
     unsigned length = message->clc->header.length;
     unsigned expected = message->expected;
 
     if (message->exact && length != expected)
-        smcr_say_note_format(walk, item, &ei_smcr_clc_length,
+        smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                              "The length is %u, but this message has %u bytes", length, expected);
     else if (length < expected)
-        smcr_say_note_format(walk, item, &ei_smcr_clc_length,
+        smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                              "The length is %u, but this message has at least %u bytes", length,
                              expected);
     else if (length > SMCR_CLC_LENGTH_MAX)
-        smcr_say_note_format(walk, item, &ei_smcr_clc_length,
+        smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                                    "The length is %u, which no CLC message reaches", length);
     else
         return message->exact;
@@ -222,8 +218,7 @@ check_version(const smcr_message_clc_t *message)
     unsigned version = smcr_wire_bits(message->clc->header.flags, SMCR_MASK_VERSION);
 
     if (version < 1 || version > 2)
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_version),
-                            &ei_smcr_clc_version);
+        smcr_say_note(walk, hf_smcr_clc_version, &ei_smcr_clc_version);
 }
 
 /* What decodes all of a message but its trailer. */

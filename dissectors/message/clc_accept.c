@@ -142,8 +142,7 @@ check_path(const smcr_message_clc_t *message)
         header->eyecatcher == SMCR_CLC_EYECATCHER_D ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R;
 
     if (smcr_wire_bits(header->flags, SMCR_MASK_TYPE_V1) != expected)
-        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_clc_path),
-                             &ei_smcr_clc_path);
+        smcr_say_note(&message->walk, hf_smcr_clc_path, &ei_smcr_clc_path);
 }
 
 /* The MTU is that of the first contact; later the field means nothing (RFC 7609 A.2.3). */
@@ -151,8 +150,7 @@ static void
 check_mtu(const smcr_message_clc_t *message, unsigned code)
 {
     if (is_first_contact(message) && !try_val_to_str(code, smcr_values_mtus))
-        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mtu),
-                        &ei_smcr_mtu);
+        smcr_say_note(&message->walk, hf_smcr_mtu, &ei_smcr_mtu);
 }
 
 /* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
@@ -163,8 +161,7 @@ check_address(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept
     uint64_t last = size * accept->rmb_index - 1; /* of the element, from the RMB's first byte */
 
     if (accept->rmb_index && accept->va > UINT64_MAX - last)
-        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_rmb_va),
-                      &ei_smcr_rmb_address);
+        smcr_say_note(&message->walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
 }
 
 static void
@@ -173,13 +170,11 @@ check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
     const smcr_layout_walk_t *walk = &message->walk;
 
     if (accept->qpn < SMCR_WIRE_QPN_MIN)
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_qpn), &ei_smcr_qpn);
+        smcr_say_note(walk, hf_smcr_clc_qpn, &ei_smcr_qpn);
     if (accept->rmb_index == 0)
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_rmb_index),
-                            &ei_smcr_rmb_index);
+        smcr_say_note(walk, hf_smcr_rmb_index, &ei_smcr_rmb_index);
     if (smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
-                            &ei_smcr_rmb_bsize);
+        smcr_say_note(walk, hf_smcr_rmb_bsize, &ei_smcr_rmb_bsize);
     check_mtu(message, smcr_wire_bits(accept->sizes, SMCR_MASK_MTU));
     smcr_clc_check_mac(message, accept->mac);
     check_address(message, accept);
@@ -203,14 +198,12 @@ show_buffer_size(const smcr_message_clc_t *message, int hf, int offset, uint8_t 
 static void
 check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned number)
 {
-    static const listed_gid_t none = {{0}};
-    proto_item *item = smcr_layout_item(walk, hf_smcr_gid);
-
-    if (memcmp(&gids[number], &none, sizeof none) == 0)
-        smcr_say_note_format(walk, item, &ei_smcr_clc_entry, "The GID is not set");
+    if (smcr_clc_is_zero(gids[number].gid, SMCR_GID_LENGTH))
+        smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_entry, "The GID is not set");
     for (unsigned i = 0; i < number; i++)
-        if (memcmp(&gids[number], &gids[i], sizeof none) == 0) {
-            smcr_say_note_format(walk, item, &ei_smcr_clc_entry, "The list has the GID before");
+        if (memcmp(&gids[number], &gids[i], sizeof *gids) == 0) {
+            smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_entry,
+                                 "The list has the GID before");
             return;
         }
 }
@@ -239,8 +232,7 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
 }
 
 static void
-describe_fce(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
-             const smcr_clc_accept_t *accept)
+describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 {
     unsigned os = smcr_wire_bits(accept->os_release, SMCR_MASK_OS);
     unsigned release = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
@@ -250,8 +242,8 @@ describe_fce(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 
     proto_item_append_text(walk->tree, ": host %s, operating system %s, SMCv2.%u",
                            host, name, release);
-    smcr_clc_check_os(message, walk, os);
-    smcr_clc_check_release(message, walk, hf_smcr_clc_release_0f, release);
+    smcr_clc_check_os(walk, os);
+    smcr_clc_check_release(walk, hf_smcr_clc_release_0f, release);
 }
 
 /* The first contact extension at `start`. SMC-D of release 0 has the first 36 bytes only. */
@@ -267,7 +259,7 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, bool smcd, smcr_clc_acc
     message->expected += head->length;
     if (!smcr_clc_walk(message, &walk, head, start, accept))
         return;
-    describe_fce(message, &walk, accept);
+    describe_fce(&walk, accept);
 
     bool v21 = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_CLC_RELEASE_1;
     if (v21 || !smcd) {
@@ -315,9 +307,8 @@ dissect_smcd(smcr_message_clc_t *message, smcd_accept_t *accept)
         return false;
     show_buffer_size(message, hf_smcr_smcd_size, DMB_SIZE_AT, accept->size);
     if (smcr_wire_bits(accept->size, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_1M)
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_rmb_bsize),
-                                   &ei_smcr_rmb_bsize,
-                                   "The buffer size is above the 1 MiB that SMC-D uses");
+        smcr_say_note_format(walk, hf_smcr_rmb_bsize, &ei_smcr_rmb_bsize,
+                             "The buffer size is above the 1 MiB that SMC-D uses");
     return true;
 }
 

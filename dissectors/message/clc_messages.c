@@ -110,8 +110,8 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
         proto_item *item = smcr_item_bytes(
             walk->pinfo, walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb,
             offset, MIN(next, captured) - offset);
-        if (extra)
-            smcr_say_note(walk, item, &ei_smcr_clc_extra);
+        if (extra && !walk->flawed)
+            smcr_item_raise(walk->pinfo, item, &ei_smcr_clc_extra);
         offset = next;
         next = next_part(message, &offset, end);
     }
@@ -132,13 +132,12 @@ smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int 
     unsigned room = free == start && start < end ? (end - start) / size : 0;
 
     if (count > SMCR_CLC_COUNT_MAX)
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_limit,
-                                   "The count is %u; the protocol allows %u at most", count,
-                                   SMCR_CLC_COUNT_MAX);
+        smcr_say_note_format(walk, hf, &ei_smcr_clc_limit,
+                             "The count is %u; the protocol allows %u at most", count,
+                             SMCR_CLC_COUNT_MAX);
     if (count > room) {
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_count,
-                                   "The count is %u, but the message has room for %u only", count,
-                                   room);
+        smcr_say_note_format(walk, hf, &ei_smcr_clc_count,
+                             "The count is %u, but the message has room for %u only", count, room);
         message->consistent = false;
     }
     return MIN(count, room);
@@ -170,36 +169,31 @@ void
 smcr_clc_check_mac(const smcr_message_clc_t *message, const uint8_t *mac)
 {
     if ((mac[0] & SMCR_WIRE_MAC_GROUP) || smcr_clc_is_zero(mac, SMCR_WIRE_MAC_LENGTH))
-        smcr_say_note(&message->walk, smcr_layout_item(&message->walk, hf_smcr_mac),
-                      &ei_smcr_mac);
+        smcr_say_note(&message->walk, hf_smcr_mac, &ei_smcr_mac);
 }
 
 void
-smcr_clc_check_release(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
-                       unsigned release)
+smcr_clc_check_release(const smcr_layout_walk_t *walk, int hf, unsigned release)
 {
     if (release > SMCR_CLC_RELEASE_1)
-        smcr_say_note(&message->walk, smcr_layout_item(walk, hf), &ei_smcr_clc_release);
+        smcr_say_note(walk, hf, &ei_smcr_clc_release);
 }
 
 void
-smcr_clc_check_os(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk, unsigned code)
+smcr_clc_check_os(const smcr_layout_walk_t *walk, unsigned code)
 {
     if (!try_val_to_str(code, smcr_values_os_types))
-        smcr_say_note(&message->walk, smcr_layout_item(walk, hf_smcr_clc_os),
-                        &ei_smcr_clc_os);
+        smcr_say_note(walk, hf_smcr_clc_os, &ei_smcr_clc_os);
 }
 
 bool
 smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                            unsigned start, unsigned length)
 {
-    proto_item *item = smcr_layout_item(walk, hf);
-
     if (start + length > tvb_reported_length(walk->tvb))
-        smcr_say_note(walk, item, &ei_smcr_clc_offset);
+        smcr_say_note(walk, hf, &ei_smcr_clc_offset);
     else if (!is_free(message, start, start + length))
-        smcr_say_note_format(walk, item, &ei_smcr_clc_offset,
+        smcr_say_note_format(walk, hf, &ei_smcr_clc_offset,
                                    "The offset points into another part of the message");
     else
         return true;

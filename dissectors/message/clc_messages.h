@@ -82,12 +82,10 @@ bool smcr_clc_is_zero(const uint8_t *bytes, unsigned length);
 void smcr_clc_check_mac(const smcr_message_clc_t *message, const uint8_t *mac);
 
 /* Notes a release that is newer than this dissector. */
-void smcr_clc_check_release(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
-                            int hf, unsigned release);
+void smcr_clc_check_release(const smcr_layout_walk_t *walk, int hf, unsigned release);
 
 /* Notes an operating system that is not in the list. `code`: enum smcr_clc_os_type */
-void smcr_clc_check_os(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
-                       unsigned code);
+void smcr_clc_check_os(const smcr_layout_walk_t *walk, unsigned code);
 
 /* What a Proposal offers (enum smcr_clc_smc_type); version 1 has reserved bits for the second. */
 static inline unsigned

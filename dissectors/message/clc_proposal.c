@@ -100,7 +100,7 @@ describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
     if (kind)
         proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_subnet), " (%s)", kind);
     if (has_host_bits(proposal)) /* (R-A.2.2-6) */
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_subnet), &ei_smcr_clc_unusual,
+        smcr_say_note_format(walk, hf_smcr_clc_subnet, &ei_smcr_clc_unusual,
                              "The subnet has bits behind its mask");
     if (kind && g_str_equal(kind, "mask"))
         proto_item_append_text(walk->tree, ": IPv4, mask of %u bits", proposal->subnet_length);
@@ -129,9 +129,9 @@ static void
 check_prefix(const smcr_layout_walk_t *walk, const prefix_t *prefix)
 {
     if (prefix->length > 128)
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_prefix_length), &ei_smcr_clc_subnet);
+        smcr_say_note(walk, hf_smcr_clc_prefix_length, &ei_smcr_clc_subnet);
     else if (has_more_bits(prefix)) /* (R-A.2.2-6) */
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_prefix), &ei_smcr_clc_unusual,
+        smcr_say_note_format(walk, hf_smcr_clc_prefix, &ei_smcr_clc_unusual,
                              "The prefix has bits behind its length");
 }
 
@@ -172,8 +172,7 @@ dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
     proposal->has_ip_area = true;
     describe_ip_area(&walk, proposal);
     if (proposal->subnet_length > 32)
-        smcr_say_note(&walk, smcr_layout_item(&walk, hf_smcr_clc_subnet_length),
-                            &ei_smcr_clc_subnet);
+        smcr_say_note(&walk, hf_smcr_clc_subnet_length, &ei_smcr_clc_subnet);
 
     unsigned count = smcr_clc_count(message, &walk, hf_smcr_clc_prefix_count, prefixes,
                                     SMCR_WIRE_PREFIX_LENGTH, proposal->prefix_count);
@@ -257,7 +256,7 @@ check_device(const smcr_message_clc_t *message, const smcr_clc_proposal_t *propo
     if (!smcr_clc_offers_smcr(smcr_clc_offered_v1(message)))
         return;
     if (smcr_clc_is_zero(proposal->gid, SMCR_GID_LENGTH))
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_gid), &ei_smcr_clc_gid_missing);
+        smcr_say_note(walk, hf_smcr_clc_gid, &ei_smcr_clc_gid_missing);
     smcr_clc_check_mac(message, proposal->mac);
 }
 
@@ -281,7 +280,7 @@ smcr_clc_proposal(smcr_message_clc_t *message)
     }
     if (smcr_clc_offered_v1(message) == SMCR_CLC_TYPE_NONE &&
         smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE)
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_typev1), &ei_smcr_clc_path,
+        smcr_say_note_format(walk, hf_smcr_clc_typev1, &ei_smcr_clc_path,
                              "The Proposal offers neither SMC-R nor SMC-D");
     summarize(message);
 }

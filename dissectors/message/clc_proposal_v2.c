@@ -162,14 +162,13 @@ is_text(const eid_t *eid)
 static void
 check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
-    proto_item *item = smcr_layout_item(walk, hf_smcr_eid);
-
     if (!is_text(eid))
-        smcr_say_note_format(walk, item, &ei_smcr_clc_entry,
+        smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_entry,
                              "The EID is no printable text that ends in blanks");
     for (unsigned i = 0; i < proposal->eids; i++)
         if (proposal->eid[i] == smcr_wire_eid_sum(eid->text))
-            smcr_say_note_format(walk, item, &ei_smcr_clc_entry, "The list has the EID before");
+            smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_entry,
+                                 "The list has the EID before");
 }
 
 static void
@@ -188,14 +187,6 @@ dissect_eid(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 
 #define CONNS_MIN 16 /* Linux: SMC_CONN_PER_LGR_MIN */
 
-static bool
-has_gid(const smcr_clc_proposal_t *proposal)
-{
-    static const uint8_t none[SMCR_GID_LENGTH] = {0};
-
-    return memcmp(proposal->roce_gid, none, sizeof none) != 0;
-}
-
 /* What SMC-R needs: a GID, and in release 1 room for 16 connections and a link. Linux declines
  * else, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12, R-V2CLC-14, R-V2CLC-15) */
 static void
@@ -203,15 +194,15 @@ check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
 {
     bool v21 = smcr_clc_release(proposal) != 0;
 
-    if (!has_gid(proposal))
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_gid), &ei_smcr_clc_offer,
+    if (smcr_clc_is_zero(proposal->roce_gid, SMCR_GID_LENGTH))
+        smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_offer,
                              "The Proposal offers SMC-Rv2 without a GID");
     if (v21 && proposal->max_conns < CONNS_MIN)
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_max_conns), &ei_smcr_clc_offer,
+        smcr_say_note_format(walk, hf_smcr_max_conns, &ei_smcr_clc_offer,
                              "The client allows %u connections, less than %u", proposal->max_conns,
                              CONNS_MIN);
     if (v21 && !proposal->max_links)
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_max_links), &ei_smcr_clc_offer,
+        smcr_say_note_format(walk, hf_smcr_max_links, &ei_smcr_clc_offer,
                              "The client allows no link");
 }
 
@@ -224,18 +215,16 @@ check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     unsigned offered = smcr_clc_offered_v2(message);
 
     if (proposal->eid_count == 0 && !(proposal->v2_flags & SMCR_CLC_FLAG_SEID))
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_eid_count),
-                             &ei_smcr_clc_offer, "The Proposal offers version 2 without an EID");
+        smcr_say_note_format(walk, hf_smcr_clc_eid_count, &ei_smcr_clc_offer,
+                             "The Proposal offers version 2 without an EID");
     if (smcr_clc_offers_smcr(offered))
         check_smcr_offer(walk, proposal);
     if (smcr_clc_offers_smcd(offered))
         return;
     if (proposal->smcdv2_offset)
-        smcr_say_note(walk, smcr_layout_item(walk, hf_smcr_clc_smcdv2_offset),
-                      &ei_smcr_clc_unneeded);
+        smcr_say_note(walk, hf_smcr_clc_smcdv2_offset, &ei_smcr_clc_unneeded);
     if (proposal->ism_count)
-        smcr_say_note_format(walk, smcr_layout_item(walk, hf_smcr_clc_ism_count),
-                             &ei_smcr_clc_unneeded,
+        smcr_say_note_format(walk, hf_smcr_clc_ism_count, &ei_smcr_clc_unneeded,
                              "The Proposal counts ISM GIDs, but offers no SMC-D");
 }
 
@@ -246,8 +235,8 @@ static void
 report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                const char *part)
 {
-    smcr_say_note_format(walk, smcr_layout_item(walk, hf), &ei_smcr_clc_offset,
-                               "The Proposal offers what needs the %s, but the offset is 0", part);
+    smcr_say_note_format(walk, hf, &ei_smcr_clc_offset,
+                         "The Proposal offers what needs the %s, but the offset is 0", part);
     message->consistent = false;
 }
 
@@ -334,7 +323,7 @@ smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *
     if (!smcr_clc_walk(message, &walk, v21 ? &v21_extension : &v2_extension, start, proposal))
         return 0;
     proposal->has_v2 = true;
-    smcr_clc_check_release(message, &walk, hf_smcr_clc_release_f0, smcr_clc_release(proposal));
+    smcr_clc_check_release(&walk, hf_smcr_clc_release_f0, smcr_clc_release(proposal));
     check_offer(message, &walk, proposal);
     dissect_eids(message, &walk, proposal, start + V2_EXTENSION_LENGTH);
 

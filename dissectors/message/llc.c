@@ -174,8 +174,8 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
     if (!right && message->walk.flawed)
         *message->walk.flawed = true;
     else if (!right)
-        smcr_llc_expert(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
-                        &ei_smcr_llc_length, NULL);
+        smcr_say_note(&message->walk, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
+                      &ei_smcr_llc_length);
     return right;
 }
 
@@ -223,8 +223,8 @@ dissect_unknown(const smcr_message_llc_t *message)
     say_name(message, wmem_strdup_printf(message->walk.pinfo->pool,
                                          "LLC message of unknown type 0x%02x%s",
                                          message->llc->type, optional ? " (optional)" : ""));
-    smcr_llc_expert(message, hf_smcr_llc_type,
-                    optional ? &ei_smcr_llc_optional : &ei_smcr_llc_type, NULL);
+    smcr_say_note(&message->walk, hf_smcr_llc_type,
+                  optional ? &ei_smcr_llc_optional : &ei_smcr_llc_type);
     if (captured > 1)
         smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_llc_body,
                         message->walk.tvb, 1, captured - 1);
@@ -264,7 +264,7 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
 
     bool length_is_right = check_length(message, payload);
     if (!message->response && (flags & kind->response_flags))
-        smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_flags);
     if (message->rejected) {
         uint8_t byte = message->v2 ? flags : tvb_get_uint8(payload, SMCR_LLC_REJECT_AT);
         llc->u.add_link.reject_reason = smcr_wire_bits(byte, SMCR_MASK_REJECT_REASON);

@@ -102,7 +102,7 @@ static void
 check_mac(const smcr_message_llc_t *message)
 {
     if (tvb_get_uint8(message->walk.tvb, MAC_AT) & SMCR_WIRE_MAC_GROUP)
-        smcr_llc_expert(message, hf_smcr_mac, &ei_smcr_mac, NULL);
+        smcr_say_note(&message->walk, hf_smcr_mac, &ei_smcr_mac);
 }
 
 unsigned
@@ -120,24 +120,15 @@ smcr_llc_confirm_link(const smcr_message_llc_t *message)
     check_mac(message);
 
     if (confirm->qpn < SMCR_WIRE_QPN_MIN)
-        smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_qpn, &ei_smcr_qpn);
     if (!confirm->link)
-        smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_link_number_zero, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_link_number, &ei_smcr_link_number_zero);
     if (!accepts && (confirm->max_links < min_links || confirm->max_links > SMCR_WIRE_LINKS_MAX))
-        smcr_llc_expert(message, hf_smcr_max_links, &ei_smcr_max_links, NULL);
+        smcr_say_note(&message->walk, hf_smcr_max_links, &ei_smcr_max_links);
     return SMCR_LLC_LENGTH;
 }
 
 /* ---- ADD LINK ---- */
-
-static bool
-is_zero(tvbuff_t *tvb, int offset, int length)
-{
-    for (int i = 0; i < length; i++)
-        if (tvb_get_uint8(tvb, offset + i))
-            return false;
-    return true;
-}
 
 /* Whether the GID is at 10, as figure 32 draws it, and not at 12 after two reserved bytes, as peers
  * send it. No GID begins with 16 zero bits except an IPv4-mapped one, whose ffff tells where it
@@ -149,9 +140,9 @@ gid_is_at_10(tvbuff_t *tvb)
 
     if (captured < 12)
         return false;
-    if (!is_zero(tvb, 10, 2))
+    if (smcr_layout_has_bits(tvb, 10, 2))
         return true;
-    return captured >= 22 && is_zero(tvb, 10, 10) && tvb_get_ntohs(tvb, 20) == 0xffff;
+    return captured >= 22 && !smcr_layout_has_bits(tvb, 10, 10) && tvb_get_ntohs(tvb, 20) == 0xffff;
 }
 
 /* A client of Linux that wants a link sends its MAC and GID, but no queue pair: the server is to
@@ -175,7 +166,7 @@ say_rejection(const smcr_message_llc_t *message)
     else
         smcr_say_remark(&message->walk, "rejected: %s",
                         val_to_str_const(reason, smcr_values_reject_reasons, "unknown reason"));
-    smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_rejected, NULL);
+    smcr_say_note(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_rejected);
 }
 
 /* A rejecting response: its values are the requester's, which have been checked there. */
@@ -190,10 +181,10 @@ finish_rejection(const smcr_message_llc_t *message)
     if (message->v2) /* Linux has no room for a reason there */
         return;
     if (reason == SMCR_LLC_REJECT_NOT_GIVEN)
-        smcr_llc_expert(message, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason,
-                        "The link is rejected without a reason");
+        smcr_say_note_format(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason,
+                             "The link is rejected without a reason");
     else if (!try_val_to_str(reason, smcr_values_reject_reasons))
-        smcr_llc_expert(message, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason);
 }
 
 /* A request of the server or an accepting response: its values are the sender's own. */
@@ -206,11 +197,11 @@ finish_offer(const smcr_message_llc_t *message)
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", add->qpn);
     check_mac(message);
     if (add->qpn < SMCR_WIRE_QPN_MIN)
-        smcr_llc_expert(message, hf_smcr_llc_qpn, &ei_smcr_qpn, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_qpn, &ei_smcr_qpn);
     if (!add->link)
-        smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_link_number_zero, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_link_number, &ei_smcr_link_number_zero);
     if (!try_val_to_str(smcr_wire_bits(add->mtu, SMCR_MASK_MTU), smcr_values_mtus))
-        smcr_llc_expert(message, hf_smcr_llc_mtu_byte, &ei_smcr_mtu, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
 }
 
 static unsigned
@@ -252,7 +243,7 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
     if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc : &add_link))
         return SMCR_MESSAGE_LLC_CUT;
     if (rfc)
-        smcr_llc_expert(message, hf_smcr_llc_gid, &ei_smcr_llc_rfc_layout, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_gid, &ei_smcr_llc_rfc_layout);
 
     bool asks = asks_for_link(message);
     if (message->rejected)
@@ -315,11 +306,11 @@ smcr_llc_delete_link(const smcr_message_llc_t *message)
         smcr_say_trouble(&message->walk, "Link lost");
 
     if (all && deleted->link)
-        smcr_llc_expert(message, hf_smcr_llc_link_number, &ei_smcr_llc_all_links, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_link_number, &ei_smcr_llc_all_links);
     if (!message->response && deleted->reason == SMCR_LLC_DELETE_NOT_GIVEN)
-        smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_no_reason, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_no_reason);
     else if (!try_val_to_str(deleted->reason, smcr_values_delete_reasons))
-        smcr_llc_expert(message, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason, NULL);
+        smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason);
     return SMCR_LLC_LENGTH;
 }
 

@@ -19,23 +19,9 @@ smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layou
 }
 
 void
-smcr_llc_expert(const smcr_message_llc_t *message, int hf, expert_field *expert,
-                const char *sentence)
-{
-    proto_item *item = smcr_layout_item(&message->walk, hf);
-
-    if (message->walk.flawed)
-        return;
-    if (sentence)
-        smcr_item_raise_text(message->walk.pinfo, item, expert, "%s", sentence);
-    else
-        smcr_item_raise(message->walk.pinfo, item, expert);
-}
-
-void
 smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *expert)
 {
-    smcr_llc_expert(message, hf, expert, NULL);
+    smcr_say_note(&message->walk, hf, expert);
     if (message->walk.flawed)
         *message->walk.flawed = true;
 }

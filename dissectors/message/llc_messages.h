@@ -46,12 +46,7 @@ DIAG_ON(redundant-decls)
 /* Walks the layout of the message's body, keeping members of smcr_llc_t. False: cut short. */
 bool smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layout);
 
-/* Adds an expert item to what was last shown of field `hf`, with a sentence of its own if that
- * is not NULL. */
-void smcr_llc_expert(const smcr_message_llc_t *message, int hf, expert_field *expert,
-                     const char *sentence);
-
-/* The same for a count that does not fit the message or the protocol. */
+/* As smcr_say_note(), for a count that does not fit the message or the protocol. */
 void smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *expert);
 
 /* Says that the values of this response are those of the request. */

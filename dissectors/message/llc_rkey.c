@@ -61,7 +61,7 @@ say_negative(const smcr_message_llc_t *message)
     if (!is_negative(message))
         return;
     smcr_say_remark(&message->walk, "negative");
-    smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_negative, NULL);
+    smcr_say_note(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_negative);
 }
 
 /* ---- CONFIRM RKEY ---- */
@@ -72,8 +72,8 @@ check_confirm_rkey(const smcr_message_llc_t *message)
     uint8_t other_links = message->llc->u.confirm_rkey.other_links;
 
     if (message->response && (message->llc->flags & SMCR_LLC_FLAG_RETRY) && !is_negative(message))
-        smcr_llc_expert(message, hf_smcr_llc_flags, &ei_smcr_llc_flags,
-                        "Configuration retry belongs in a negative response");
+        smcr_say_note_format(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_flags,
+                             "Configuration retry belongs in a negative response");
     if (other_links > MAX_OTHER_LINKS)
         smcr_llc_count_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit);
     else if (message->v2 && other_links > CONFIRM_RTOKENS) /* v2 has no continuation */
@@ -134,14 +134,8 @@ rkey_room(const smcr_message_llc_t *message)
 static bool
 rkeys_are_zeroed(const smcr_message_llc_t *message)
 {
-    unsigned captured = tvb_captured_length(message->walk.tvb);
-
-    if (!message->v2 || !message->response)
-        return false;
-    for (unsigned i = DELETE_RKEYS_AT; i < captured; i++)
-        if (tvb_get_uint8(message->walk.tvb, (int)i))
-            return false;
-    return true;
+    return message->v2 && message->response &&
+           !smcr_layout_has_bits(message->walk.tvb, DELETE_RKEYS_AT, message->end);
 }
 
 /* What is wrong with the error mask (v1) or the number of invalid RKeys (v2); NULL: nothing. */
@@ -174,7 +168,7 @@ check_delete_rkey(const smcr_message_llc_t *message)
     else if (count > rkey_room(message) && !rkeys_are_zeroed(message))
         smcr_llc_count_fault(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_count);
     if (fault)
-        smcr_llc_expert(message, hf_errors, &ei_smcr_llc_error_mask, fault);
+        smcr_say_note_format(&message->walk, hf_errors, &ei_smcr_llc_error_mask, "%s", fault);
 }
 
 static unsigned

@@ -83,16 +83,16 @@ smcr_say_remark(const smcr_layout_walk_t *walk, const char *format, ...)
 }
 
 void
-smcr_say_note(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert)
+smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert)
 {
     if (!walk->flawed)
-        smcr_item_raise(walk->pinfo, item, expert);
+        smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf), expert);
 }
 
 void
-smcr_say_note_format(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert,
+smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *expert,
                      const char *format, ...)
 {
     TEXT_OF(walk, format, text, true);
-    smcr_item_raise_text(walk->pinfo, item, expert, "%s", text);
+    smcr_item_raise_text(walk->pinfo, smcr_layout_item(walk, hf), expert, "%s", text);
 }

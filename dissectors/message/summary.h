@@ -27,9 +27,10 @@ void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
 /* A remark: " text" in the Info column, ", text" in the line. */
 void smcr_say_remark(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* An expert item at `item`; with a sentence of its own, or with that of the field table. */
-void smcr_say_note(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert);
-void smcr_say_note_format(const smcr_layout_walk_t *walk, proto_item *item, expert_field *expert,
+/* An expert item at what the message has last shown of field `hf`; with the sentence of the table
+ * of expert items, or with one of its own. */
+void smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert);
+void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *expert,
                           const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 #endif /* SMCR_MESSAGE_SUMMARY_H */
