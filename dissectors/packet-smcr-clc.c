@@ -48,6 +48,5 @@ smcr_dissector_clc_handoff(void)
     builtin = find_dissector("smc");
     smcr_tcp_clc_handoff();
     dissector_add_for_decode_as("tcp.port", clc);
-    heuristic = smcr_heuristic_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP",
-                                       "smcr_clc");
+    heuristic = smcr_heuristic_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP", "smcr_clc");
 }

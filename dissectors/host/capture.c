@@ -27,8 +27,7 @@ smcr_capture_learn(const packet_info *pinfo)
     bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
 
     ws_assert(!pinfo->fd->visited);
-    smcr_state_place(capture.state,
-                     named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
+    smcr_state_place(capture.state, named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
 }
 

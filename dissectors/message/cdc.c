@@ -118,7 +118,7 @@ check(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_type), &ei_smcr_llc_type);
     if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
         smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
-                             &ei_smcr_cdc_length);
+                        &ei_smcr_cdc_length);
     check_urgent(walk, cdc);
 }
 

@@ -205,7 +205,7 @@ check_length(const smcr_message_clc_t *message)
                              expected);
     else if (length > SMCR_CLC_LENGTH_MAX)
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
-                                   "The length is %u, which no CLC message reaches", length);
+                             "The length is %u, which no CLC message reaches", length);
     else
         return message->exact;
     return false;

@@ -194,7 +194,7 @@ smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t
         smcr_say_note(walk, hf, &ei_smcr_clc_offset);
     else if (!is_free(message, start, start + length))
         smcr_say_note_format(walk, hf, &ei_smcr_clc_offset,
-                                   "The offset points into another part of the message");
+                             "The offset points into another part of the message");
     else
         return true;
     message->consistent = false;

@@ -112,8 +112,7 @@ smcr_llc_confirm_link(const smcr_message_llc_t *message)
     unsigned min_links = message->v2 ? 1 : 2; /* version 2 may agree on a single one */
     bool accepts = message->response && confirm->max_links == 0; /* the server's (2.2.2) */
 
-    if (!smcr_llc_walk_body(message,
-                            message->v2 ? &confirm_link_v2 : &confirm_link_v1))
+    if (!smcr_llc_walk_body(message, message->v2 ? &confirm_link_v2 : &confirm_link_v1))
         return SMCR_MESSAGE_LLC_CUT;
     smcr_say(&message->walk, "Link", "link", "%u", confirm->link);
     smcr_say(&message->walk, "QPN", "QPN", "0x%06x", confirm->qpn);

@@ -130,8 +130,7 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
     } else {
         proto_item_append_text(item, ": link %u", rtoken->link);
     }
-    proto_item_append_text(item, ", RKey 0x%08x, address 0x%016" PRIx64, rtoken->rkey,
-                           rtoken->va);
+    proto_item_append_text(item, ", RKey 0x%08x, address 0x%016" PRIx64, rtoken->rkey, rtoken->va);
     return true;
 }
 

@@ -48,8 +48,7 @@ static proto_tree *
 show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
     if (packet->record.kind == SMCR_RECORD_WRITE)
-        return smcr_show_rdma_write(packet->payload, pinfo, tree, &packet->roce,
-                                    &packet->record);
+        return smcr_show_rdma_write(packet->payload, pinfo, tree, &packet->roce, &packet->record);
     if (smcr_ib_is_whole_send(packet->roce.opcode))
         return show_message(packet->payload, pinfo, tree, carried);
     return show_part(pinfo, tree, packet, carried);
@@ -123,8 +122,7 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     if (record->has_number)
         proto_item_append_text(item, ", link %u", record->link->number);
     pinfo->current_proto = "SMC-R";
-    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record,
-                         &packet->roce);
+    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record, &packet->roce);
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);

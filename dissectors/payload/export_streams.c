@@ -159,8 +159,7 @@ take_piece(export_object_list_t *list, const packet_info *pinfo, const update_t 
         unsigned length = tvb_captured_length(update->data);
         smcr_pieces_add(&stream->pieces, update->position,
                         tvb_get_ptr(update->data, 0, (int)length), length);
-        smcr_pieces_reach(&stream->pieces,
-                          update->position + tvb_reported_length(update->data));
+        smcr_pieces_reach(&stream->pieces, update->position + tvb_reported_length(update->data));
     }
     stream->entry->payload_data = stream->pieces.bytes;
     stream->entry->payload_len = stream->pieces.length;

@@ -283,7 +283,7 @@ dissect_foreign(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, pro
  * wrong, or it may turn out to be ours. */
 static int
 dissect_nameless(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-               void *data)
+                 void *data)
 {
     int used = dissect_foreign(start, tvb, pinfo, tree, data);
 

@@ -179,8 +179,7 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 static void
 add_flag(analysis_t *analysis, int hf, bool value)
 {
-    proto_item_set_generated(
-        proto_tree_add_boolean(own_tree(analysis), hf, NULL, 0, 0, value));
+    proto_item_set_generated(proto_tree_add_boolean(own_tree(analysis), hf, NULL, 0, 0, value));
 }
 
 static void

@@ -42,8 +42,7 @@ sum_up_sent(proto_item *item, const smcr_record_cdc_t *view)
     if (view->has_len)
         proto_item_append_text(item, ": %u bytes announced", view->len);
     if (view->has_unread)
-        proto_item_append_text(item, "%s %u bytes unread", view->has_len ? "," : ":",
-                               view->unread);
+        proto_item_append_text(item, "%s %u bytes unread", view->has_len ? "," : ":", view->unread);
     if (view->has_unread && view->size)
         proto_item_append_text(item, ", %u of %u bytes free", smcr_record_cdc_free(view),
                                view->size);

@@ -76,7 +76,7 @@ smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     proto_item_set_generated(item);
     mark(pinfo, conn->fallback.kind);
     smcr_item_raise_text(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
-                                reason);
+                         reason);
     smcr_record_t none = smcr_record_new();
     none.direction = smcr_handshake_from_client(pinfo, conn) ? 0 : 1;
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .falls_back = conn});

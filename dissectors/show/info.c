@@ -97,8 +97,7 @@ cause_of(const smcr_record_t *record, smcr_event_id_t event)
 }
 
 static void
-add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event,
-          const char *word)
+add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event, const char *word)
 {
     const char *cause = cause_of(record, event);
 

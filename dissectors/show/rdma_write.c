@@ -94,6 +94,6 @@ smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
         show_fields(data, below, roce, record);
     if (captured < place->length)
         smcr_item_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
-                             &ei_smcr_cut_short);
+                        &ei_smcr_cut_short);
     return below;
 }
