@@ -15,5 +15,4 @@ void smcr_dissector_tcpopt_handoff(void);
 void smcr_dissector_clc_handoff(void);
 void smcr_dissector_roce_handoff(void);
 
-
 #endif /* SMCR_PACKET_SMCR_H */

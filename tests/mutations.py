@@ -105,7 +105,7 @@ EVERY = [Mutation(*row) for row in (
     (LACKING, "late-packets-prove", "dissectors/state/rules/certain.c", "unit/test_certain.c",
      "qp->too_late <= psn && flow->in_order", "flow->in_order"),
     (LACKING, "clock-that-goes-back", "dissectors/show/analysis.c", "facts/test_lacking.py::test_clock_that_goes_back[200]",
-     ".time =\n                                   acked->time >= sent ? acked->time - sent : SMCR_RECORD_NO_TIME};", ".time = acked->time - sent};"),
+     ".time = to >= from ? to - from : SMCR_RECORD_NO_TIME};", ".time = to - from};"),
     (FIGURES, "syn-is-data", "dissectors/report/congestion/tcp_direction.c", "unit/test_tcp_way.c",
      "direction->counts.data_segments += segment->length ? 1 : 0;", "direction->counts.data_segments++;"),
     (FABRIC, "packet-before-the-first", "dissectors/fabric/flow.c",

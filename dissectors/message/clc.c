@@ -152,17 +152,6 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
     return captured && is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
 }
 
-/* A message ends with the eyecatcher that it begins with. (R-A.2-2) */
-static void
-check_eyecatchers(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
-                  uint32_t trailer)
-{
-    if (trailer != message->clc->header.eyecatcher)
-        smcr_say_note_format(walk, hf_smcr_clc_trailer, &ei_smcr_clc_unusual,
-                             "The message does not begin with this eyecatcher; Linux takes either "
-                             "(smc_clc_msg_hdr_valid())");
-}
-
 /* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
  * in all messages, whatever the one at the start. */
 static bool
@@ -180,12 +169,14 @@ dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
         message->whole = false;
         return false;
     }
-    if (is_eyecatcher(trailer.eyecatcher)) {
-        check_eyecatchers(message, &walk, trailer.eyecatcher);
-        return true;
-    }
-    smcr_say_note(&walk, hf_smcr_clc_trailer, &ei_smcr_clc_trailer);
-    return false;
+    bool is_trailer = is_eyecatcher(trailer.eyecatcher);
+    if (!is_trailer)
+        smcr_say_note(&walk, hf_smcr_clc_trailer, &ei_smcr_clc_trailer);
+    else if (trailer.eyecatcher != message->clc->header.eyecatcher) /* (R-A.2-2) */
+        smcr_say_note_format(&walk, hf_smcr_clc_trailer, &ei_smcr_clc_unusual,
+                             "The message does not begin with this eyecatcher; Linux takes either "
+                             "(smc_clc_msg_hdr_valid())");
+    return is_trailer;
 }
 
 /* Whether the length field is right, as far as the message's contents tell. */
@@ -242,15 +233,6 @@ say_name(const smcr_layout_walk_t *walk, const char *type)
     if (!walk->flawed)
         col_append_fstr(walk->pinfo->cinfo, COL_INFO, "CLC %s", type);
     smcr_say_line(walk, ", CLC %s", type);
-}
-
-/* A message whose header is cut. */
-static void
-dissect_beginning(const smcr_layout_walk_t *walk)
-{
-    say_name(walk, "message");
-    smcr_layout_walk(&unknown_layout, walk, 0, NULL);
-    smcr_say_both(walk, " (incomplete)");
 }
 
 /* A message whose header is there. */
@@ -319,10 +301,13 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
     message.walk.tree = below;
     smcr_item_kind(below, hf_smcr_clc, tvb);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, name);
-    if (has_header)
+    if (has_header) {
         dissect_message(&message, tvb);
-    else
-        dissect_beginning(&message.walk);
+    } else {
+        say_name(&message.walk, "message");
+        smcr_layout_walk(&unknown_layout, &message.walk, 0, NULL);
+        smcr_say_both(&message.walk, " (incomplete)");
+    }
     return below;
 }
 

@@ -145,14 +145,6 @@ check_path(const smcr_message_clc_t *message)
         smcr_say_note(&message->walk, hf_smcr_clc_path, &ei_smcr_clc_path);
 }
 
-/* The MTU is that of the first contact; later the field means nothing (RFC 7609 A.2.3). */
-static void
-check_mtu(const smcr_message_clc_t *message, unsigned code)
-{
-    if (is_first_contact(message) && !try_val_to_str(code, smcr_values_mtus))
-        smcr_say_note(&message->walk, hf_smcr_mtu, &ei_smcr_mtu);
-}
-
 /* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
 static void
 check_address(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
@@ -175,7 +167,10 @@ check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
         smcr_say_note(walk, hf_smcr_rmb_index, &ei_smcr_rmb_index);
     if (smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
         smcr_say_note(walk, hf_smcr_rmb_bsize, &ei_smcr_rmb_bsize);
-    check_mtu(message, smcr_wire_bits(accept->sizes, SMCR_MASK_MTU));
+    /* The MTU is that of the first contact; later the field means nothing (RFC 7609 A.2.3). */
+    if (is_first_contact(message) &&
+        !try_val_to_str(smcr_wire_bits(accept->sizes, SMCR_MASK_MTU), smcr_values_mtus))
+        smcr_say_note(walk, hf_smcr_mtu, &ei_smcr_mtu);
     smcr_clc_check_mac(message, accept->mac);
     check_address(message, accept);
 }
@@ -326,24 +321,10 @@ kind_text(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_cont
                    : wmem_strdup_printf(pool, "SMC-%cv%u", kind, message->format);
 }
 
-static void
-summarize_smcr(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
-{
-    smcr_say(walk, "QPN", "queue pair", "0x%06x", accept->qpn);
-    smcr_say(walk, "RKey", "RKey", "0x%08x", accept->rkey);
-    smcr_say_info(walk, " Token=0x%08x", accept->token);
-}
-
-static void
-summarize_smcd(const smcr_layout_walk_t *walk, const smcd_accept_t *accept)
-{
-    smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, accept->gid);
-    smcr_say_info(walk, " Token=0x%016" PRIx64, accept->token);
-}
-
 void
 smcr_clc_accept(smcr_message_clc_t *message)
 {
+    const smcr_layout_walk_t *walk = &message->walk;
     bool smcd = speaks_of_smcd(message);
     bool has_fce = message->format == 2 && is_first_contact(message);
     smcd_accept_t smcd_accept = {0}; /* the state has no use for it */
@@ -358,14 +339,18 @@ smcr_clc_accept(smcr_message_clc_t *message)
         message->exact = false;
 
     const char *kind = kind_text(message, first_contact);
-    smcr_say_info(&message->walk, " %s", kind);
-    smcr_say_line(&message->walk, ": %s", kind);
-    if (fixed && smcd)
-        summarize_smcd(&message->walk, &smcd_accept);
-    else if (fixed)
-        summarize_smcr(&message->walk, first_contact);
+    smcr_say_info(walk, " %s", kind);
+    smcr_say_line(walk, ": %s", kind);
+    if (fixed && smcd) {
+        smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, smcd_accept.gid);
+        smcr_say_info(walk, " Token=0x%016" PRIx64, smcd_accept.token);
+    } else if (fixed) {
+        smcr_say(walk, "QPN", "queue pair", "0x%06x", first_contact->qpn);
+        smcr_say(walk, "RKey", "RKey", "0x%08x", first_contact->rkey);
+        smcr_say_info(walk, " Token=0x%08x", first_contact->token);
+    }
     if (is_first_contact(message)) {
-        smcr_say_info(&message->walk, " First contact");
-        smcr_say_line(&message->walk, ", first contact");
+        smcr_say_info(walk, " First contact");
+        smcr_say_line(walk, ", first contact");
     }
 }

@@ -51,8 +51,6 @@ SMCR_LAYOUT(prefix_layout, "IPv6 prefix", SMCR_WIRE_PREFIX_LENGTH,
     KEEP(hf_smcr_clc_prefix, 0, 16, prefix_t, address),
     KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length));
 
-/* ---- parts ---- */
-
 /* ---- IP area ---- */
 
 static uint32_t

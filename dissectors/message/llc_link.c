@@ -95,15 +95,23 @@ SMCR_LAYOUT(req_add_link, "REQUEST ADD LINK", BODY(GIDS_AT),
 
 SMCR_LAYOUT(listed_gid, "GID of REQUEST ADD LINK", 16, SHOW(hf_smcr_gid, 0, 16));
 
-/* ---- CONFIRM LINK ---- */
-
-/* A MAC is that of one host. (R-A.2.2-8) */
+/* The sender's end of a link: says and checks it. A MAC is that of one host. (R-A.2.2-8) */
 static void
-check_mac(const smcr_message_llc_t *message)
+say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 {
-    if (tvb_get_uint8(message->walk.tvb, MAC_AT) & SMCR_WIRE_MAC_GROUP)
-        smcr_say_note(&message->walk, hf_smcr_mac, &ei_smcr_mac);
+    const smcr_layout_walk_t *walk = &message->walk;
+
+    smcr_say(walk, "Link", "link", "%u", number);
+    smcr_say(walk, "QPN", "QPN", "0x%06x", qpn);
+    if (tvb_get_uint8(walk->tvb, MAC_AT) & SMCR_WIRE_MAC_GROUP)
+        smcr_say_note(walk, hf_smcr_mac, &ei_smcr_mac);
+    if (qpn < SMCR_WIRE_QPN_MIN)
+        smcr_say_note(walk, hf_smcr_llc_qpn, &ei_smcr_qpn);
+    if (!number)
+        smcr_say_note(walk, hf_smcr_llc_link_number, &ei_smcr_link_number_zero);
 }
+
+/* ---- CONFIRM LINK ---- */
 
 unsigned
 smcr_llc_confirm_link(const smcr_message_llc_t *message)
@@ -114,14 +122,7 @@ smcr_llc_confirm_link(const smcr_message_llc_t *message)
 
     if (!smcr_llc_walk_body(message, message->v2 ? &confirm_link_v2 : &confirm_link_v1))
         return SMCR_MESSAGE_LLC_CUT;
-    smcr_say(&message->walk, "Link", "link", "%u", confirm->link);
-    smcr_say(&message->walk, "QPN", "QPN", "0x%06x", confirm->qpn);
-    check_mac(message);
-
-    if (confirm->qpn < SMCR_WIRE_QPN_MIN)
-        smcr_say_note(&message->walk, hf_smcr_llc_qpn, &ei_smcr_qpn);
-    if (!confirm->link)
-        smcr_say_note(&message->walk, hf_smcr_llc_link_number, &ei_smcr_link_number_zero);
+    say_link(message, confirm->link, confirm->qpn);
     if (!accepts && (confirm->max_links < min_links || confirm->max_links > SMCR_WIRE_LINKS_MAX))
         smcr_say_note(&message->walk, hf_smcr_max_links, &ei_smcr_max_links);
     return SMCR_LLC_LENGTH;
@@ -192,13 +193,7 @@ finish_offer(const smcr_message_llc_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
 
-    smcr_say(&message->walk, "Link", "link", "%u", add->link);
-    smcr_say(&message->walk, "QPN", "QPN", "0x%06x", add->qpn);
-    check_mac(message);
-    if (add->qpn < SMCR_WIRE_QPN_MIN)
-        smcr_say_note(&message->walk, hf_smcr_llc_qpn, &ei_smcr_qpn);
-    if (!add->link)
-        smcr_say_note(&message->walk, hf_smcr_llc_link_number, &ei_smcr_link_number_zero);
+    say_link(message, add->link, add->qpn);
     if (!try_val_to_str(smcr_wire_bits(add->mtu, SMCR_MASK_MTU), smcr_values_mtus))
         smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
 }

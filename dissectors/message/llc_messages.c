@@ -98,16 +98,6 @@ smcr_llc_rtoken_room(const smcr_message_llc_t *message, smcr_message_rtoken_form
     return message->end > base ? (message->end - base) / layouts[format]->length : 0;
 }
 
-/* So that a filter for an RKey finds every message that names it. */
-static void
-hide_rkey_beside_reference(const smcr_layout_walk_t *walk, unsigned base)
-{
-    proto_item *item = proto_tree_add_item(walk->tree, hf_smcr_rkey, walk->tvb, (int)base, 4,
-                                           ENC_BIG_ENDIAN);
-
-    proto_item_set_hidden(item);
-}
-
 /* Shows one RToken, `number` from 1; false when it is cut short. */
 static bool
 show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format, unsigned base,
@@ -126,7 +116,9 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
 
     if (format == SMCR_MESSAGE_RTOKEN_PAIR) {
         proto_item_append_text(item, ": reference RKey 0x%08x", rtoken->ref_rkey);
-        hide_rkey_beside_reference(&walk, base);
+        /* so that a filter for an RKey finds every message that names it */
+        proto_item_set_hidden(proto_tree_add_item(walk.tree, hf_smcr_rkey, walk.tvb, (int)base, 4,
+                                                  ENC_BIG_ENDIAN));
     } else {
         proto_item_append_text(item, ": link %u", rtoken->link);
     }

@@ -43,7 +43,7 @@ find_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
 }
 
 /* smcr_roce_read() has seen that the headers are there. */
-static bool
+static void
 find_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
 {
     *cover = (cover_t){.tvb = tvb};
@@ -51,13 +51,12 @@ find_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
         cover->start = SMCR_ICRC_GRH;
         cover->bth = SMCR_IB_GRH_LENGTH;
         cover->length = SMCR_IB_GRH_LENGTH + tvb_get_ntohs(tvb, 4);
-        return true;
+        return;
     }
     bool global = smcr_wire_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT) == SMCR_IB_LRH_NEXT_GRH;
     cover->start = SMCR_ICRC_LRH;
     cover->bth = SMCR_IB_LRH_LENGTH + (global ? SMCR_IB_GRH_LENGTH : 0);
     cover->length = (tvb_get_ntohs(tvb, 4) & LRH_WORDS_MASK) * 4;
-    return true;
 }
 
 static bool
@@ -84,10 +83,12 @@ smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t
 {
     smcr_icrc_t icrc = {.status = SMCR_IB_ICRC_UNVERIFIED, .offset = -1};
     cover_t cover;
-    bool found = start == SMCR_HOOKS_BTH ? find_ip(tvb, pinfo, &cover)
-                                         : find_headers(tvb, start, &cover);
 
-    if (!found || !is_whole(&cover))
+    if (start != SMCR_HOOKS_BTH)
+        find_headers(tvb, start, &cover);
+    else if (!find_ip(tvb, pinfo, &cover))
+        return icrc;
+    if (!is_whole(&cover))
         return icrc;
     int end = cover.length - SMCR_IB_ICRC_LENGTH;
     icrc.computed = smcr_icrc_compute(cover.start, tvb_get_ptr(cover.tvb, cover.offset, end),

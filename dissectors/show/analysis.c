@@ -62,14 +62,26 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait
         smcr_generated_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
-/* How long ago that was; not known where the clock of the capture goes back. */
+/* The frame `other`, and how long it is from one time to the other; not known where the clock of
+ * the capture goes back. */
+static smcr_record_wait_t
+wait_for(uint32_t other, uint64_t from, uint64_t to)
+{
+    return (smcr_record_wait_t){.frame = other,
+                                .time = to >= from ? to - from : SMCR_RECORD_NO_TIME};
+}
+
+/* How long ago that was. */
 static smcr_record_wait_t
 since(const analysis_t *analysis, const smcr_when_t *then)
 {
-    uint64_t now = smcr_capture_when(analysis->pinfo).time;
+    return wait_for(then->frame, then->time, smcr_capture_when(analysis->pinfo).time);
+}
 
-    return (smcr_record_wait_t){.frame = then->frame,
-                                .time = now >= then->time ? now - then->time : SMCR_RECORD_NO_TIME};
+static void
+add_flag(analysis_t *analysis, int hf, bool value)
+{
+    proto_item_set_generated(proto_tree_add_boolean(own_tree(analysis), hf, NULL, 0, 0, value));
 }
 
 /* ---- how the packet fared ---- */
@@ -84,8 +96,7 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
     if (record->refused)
         add(analysis, hf_smcr_sent_before, record->first_frame);
     if (record->taken)
-        proto_item_set_generated(proto_tree_add_boolean(own_tree(analysis), hf_smcr_taken,
-                                                        NULL, 0, 0, true));
+        add_flag(analysis, hf_smcr_taken, true);
     if (step && step->cause != SMCR_CAUSE_NONE) {
         add(analysis, hf_smcr_resent_cause, step->cause);
         add_first(analysis, hf_smcr_resent_from, step->frame);
@@ -110,25 +121,17 @@ add_order(analysis_t *analysis, const smcr_record_t *record)
 /* ---- what became of its data ---- */
 
 static void
-add_acked(analysis_t *analysis, const smcr_when_t *acked)
-{
-    uint64_t sent = smcr_capture_when(analysis->pinfo).time;
-    smcr_record_wait_t wait = {.frame = acked->frame,
-                               .time =
-                                   acked->time >= sent ? acked->time - sent : SMCR_RECORD_NO_TIME};
-
-    add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &wait);
-}
-
-static void
 add_write(analysis_t *analysis, const smcr_place_t *place)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(place);
 
     add(analysis, hf_smcr_window_written, place->used);
     add(analysis, hf_smcr_announced_in, smcr_place_announced_in(place));
-    if (place->acked)
-        add_acked(analysis, place->acked);
+    if (place->acked) {
+        uint64_t sent = smcr_capture_when(analysis->pinfo).time;
+        smcr_record_wait_t acked = wait_for(place->acked->frame, sent, place->acked->time);
+        add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &acked);
+    }
     if (rare)
         add_wait(analysis, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
                  &rare->blocked);
@@ -175,12 +178,6 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 }
 
 /* ---- congestion ---- */
-
-static void
-add_flag(analysis_t *analysis, int hf, bool value)
-{
-    proto_item_set_generated(proto_tree_add_boolean(own_tree(analysis), hf, NULL, 0, 0, value));
-}
 
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)

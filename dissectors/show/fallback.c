@@ -57,16 +57,6 @@ smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallba
     }
 }
 
-/* In front of what TCP or the application says of the frame. A Decline says it all itself. */
-static void
-mark(packet_info *pinfo, unsigned kind)
-{
-    if (kind == SMCR_FALLBACK_NO_OPTION)
-        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[No SMC-R option] ");
-    else if (kind != SMCR_FALLBACK_DECLINED)
-        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Falls back to TCP] ");
-}
-
 void
 smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
@@ -74,7 +64,11 @@ smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, NULL, 0, 0, reason);
 
     proto_item_set_generated(item);
-    mark(pinfo, conn->fallback.kind);
+    /* In front of what TCP or the application says of the frame. A Decline says it all itself. */
+    if (conn->fallback.kind == SMCR_FALLBACK_NO_OPTION)
+        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[No SMC-R option] ");
+    else if (conn->fallback.kind != SMCR_FALLBACK_DECLINED)
+        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Falls back to TCP] ");
     smcr_item_raise_text(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
                          reason);
     smcr_record_t none = smcr_record_new();

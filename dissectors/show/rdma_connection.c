@@ -56,16 +56,6 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_
 
 /* ---- communication management ---- */
 
-/* States of an end whose role the capture does not tell are not said. */
-static void
-show_states(proto_tree *tree, const smcr_record_cm_t *note)
-{
-    if (note->known[SMCR_CM_CLIENT])
-        smcr_generated_uint(tree, hf_smcr_cm_client_state, note->states[SMCR_CM_CLIENT]);
-    if (note->known[SMCR_CM_SERVER])
-        smcr_generated_uint(tree, hf_smcr_cm_server_state, note->states[SMCR_CM_SERVER]);
-}
-
 /* The frame in which the connection's end sent the message, if that was before this one. */
 static void
 show_frame(packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *conn,
@@ -75,15 +65,6 @@ show_frame(packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *c
 
     if (frame && frame < pinfo->num)
         smcr_generated_uint(tree, hf, frame);
-}
-
-static void
-show_service(proto_tree *tree, const smcr_cm_conn_t *conn)
-{
-    if (conn->service_known)
-        smcr_generated_uint64(tree, hf_smcr_cm_service_id, conn->service_id);
-    if (conn->port_known)
-        smcr_generated_uint(tree, hf_smcr_cm_port, conn->port);
 }
 
 static void
@@ -103,9 +84,15 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
         if (note->attribute == SMCR_IB_CM_SIDR_REP)
             smcr_generated_uint(below, hf_smcr_cm_status, note->status);
     }
-    if (conn->roles_known)
-        show_states(below, note);
-    show_service(below, conn);
+    /* States of an end whose role the capture does not tell are not said. */
+    if (conn->roles_known && note->known[SMCR_CM_CLIENT])
+        smcr_generated_uint(below, hf_smcr_cm_client_state, note->states[SMCR_CM_CLIENT]);
+    if (conn->roles_known && note->known[SMCR_CM_SERVER])
+        smcr_generated_uint(below, hf_smcr_cm_server_state, note->states[SMCR_CM_SERVER]);
+    if (conn->service_known)
+        smcr_generated_uint64(below, hf_smcr_cm_service_id, conn->service_id);
+    if (conn->port_known)
+        smcr_generated_uint(below, hf_smcr_cm_port, conn->port);
     show_frame(pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ);
     show_frame(pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_IB_CM_REP);
 }

@@ -55,14 +55,6 @@ smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
            tvb_memeql(tvb, offset, start, (size_t)length) == 0;
 }
 
-static void
-run_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
-{
-    if (!smcr_preferences.builtin_too || !builtin)
-        return;
-    call_dissector(builtin, tvb, pinfo, tree);
-}
-
 /* ---- messages in the byte stream ---- */
 
 /* The bytes that the message at `offset` still needs, 0 when it is all there. Of a segment that
@@ -183,7 +175,8 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
     }
     if (clc.header.type == SMCR_CLC_DECLINE)
         show_decline(pinfo, below, conn);
-    run_builtin(message, pinfo, tree);
+    if (smcr_preferences.builtin_too && builtin)
+        call_dissector(builtin, message, pinfo, tree);
     return clc.header.type;
 }
 
@@ -366,14 +359,6 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     smcr_item_hide(reason);
 }
 
-/* Only a server accepts. Who declines is not certain; then the sender is taken for the client. */
-static bool
-is_from_server(tvbuff_t *tvb)
-{
-    return tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
-           tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
-}
-
 bool
 smcr_tcp_clc_plausible(tvbuff_t *tvb)
 {
@@ -388,22 +373,17 @@ smcr_tcp_clc_plausible(tvbuff_t *tvb)
     return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
 }
 
-/* First pass: the connection of a segment whose handshake was not captured; NULL: it does not begin
- * with CLC. */
-static smcr_conn_t *
-conn_of_segment(tvbuff_t *tvb, packet_info *pinfo)
-{
-    if (!smcr_tcp_clc_begins(tvb, 0, pinfo) || !smcr_tcp_clc_plausible(tvb))
-        return NULL;
-    return smcr_handshake_claim(pinfo, !is_from_server(tvb));
-}
-
-/* First pass: returns the connection, NULL when there is none. */
+/* First pass: returns the connection, NULL when there is none. Where the handshake was not
+ * captured, it begins with CLC. Only a server accepts. Who declines is not certain; then the sender
+ * is taken for the client. */
 static smcr_conn_t *
 learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
-    if (!conn)
-        conn = conn_of_segment(tvb, pinfo);
+    if (!conn && smcr_tcp_clc_begins(tvb, 0, pinfo) && smcr_tcp_clc_plausible(tvb)) {
+        bool accepts = tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
+                       tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
+        conn = smcr_handshake_claim(pinfo, !accepts);
+    }
     if (conn)
         learn_segment(tvb, pinfo, conn, data);
     return conn;

@@ -52,15 +52,6 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
         learn_syn(pinfo, smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK)), tcp, true);
 }
 
-/* The option has kind 254. (R-3.1-1) */
-static void
-check_kind(tvbuff_t *tvb, packet_info *pinfo, proto_item *item)
-{
-    if (tvb_get_uint8(tvb, 0) != SMCR_TCP_EXPERIMENT_2)
-        smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
-                             "The kind of the option is not 254");
-}
-
 /* A server has the option only where the client has it, and only in its SYN-ACK. (R-3.5.1.1-1,
  * R-3.5.1.1-2) */
 static void
@@ -92,7 +83,9 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
-    check_kind(tvb, pinfo, item);
+    if (tvb_get_uint8(tvb, 0) != SMCR_TCP_EXPERIMENT_2) /* (R-3.1-1) */
+        smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
+                             "The kind of the option is not 254");
     if (!conn)
         return;
     check_sender(pinfo, item, conn, tcp);
