@@ -8,15 +8,6 @@
 
 #include <string.h>
 
-static void
-from_gid(const uint8_t *gid, bool ipv4, address *addr)
-{
-    if (ipv4)
-        set_address(addr, AT_IPv4, SMCR_GID_IPV4_LENGTH, gid + SMCR_GID_IPV4_AT);
-    else
-        set_address(addr, AT_IPv6, SMCR_GID_LENGTH, gid);
-}
-
 void
 smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr)
 {
@@ -48,7 +39,10 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
     if (!link || !(link->qp[side].known || link->qp[side].gid_known))
         return false;
     const smcr_qp_t *qp = &link->qp[side];
-    from_gid(qp->key.gid, smcr_gid_is_ipv4(qp->key.gid), addr);
+    if (smcr_gid_is_ipv4(qp->key.gid))
+        set_address(addr, AT_IPv4, SMCR_GID_IPV4_LENGTH, qp->key.gid + SMCR_GID_IPV4_AT);
+    else
+        set_address(addr, AT_IPv6, SMCR_GID_LENGTH, qp->key.gid);
     *port = qp->known ? qp->key.qpn : 0;
     return true;
 }

@@ -112,7 +112,7 @@ typedef struct {
     bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
                        * and this becomes true where the message does not fit its layout */
     smcr_layout_shown_t **shown; /* head of the message's list of items, for smcr_layout_item();
-                                    NULL where * nobody asks for one */
+                                    NULL where nobody asks for one */
 } smcr_layout_walk_t;
 
 /*

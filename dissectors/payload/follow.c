@@ -66,13 +66,6 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
     g_free(text);
 }
 
-static void
-free_record(follow_record_t *record)
-{
-    g_byte_array_free(record->data, TRUE);
-    g_free(record);
-}
-
 /* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of
  * which no two that meet here are 2 GiB apart. */
 static void
@@ -83,7 +76,8 @@ deliver(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record
     uint32_t end = record->seq + record->data->len;
 
     if ((int32_t)(end - *next) <= 0) {
-        free_record(record); /* came before */
+        g_byte_array_free(record->data, TRUE); /* came before */
+        g_free(record);
         return;
     }
     if (missing < 0)

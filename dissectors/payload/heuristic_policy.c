@@ -41,14 +41,6 @@ smcr_policy_handoff(void)
     known.export_tap = find_tap_id(EXPORT_PDU_TAP_NAME_LAYER_7);
 }
 
-/* Whether all bytes go to TCP, whatever the policy says. */
-static bool
-is_off(void)
-{
-    return smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS ||
-           have_tap_listener(known.export_tap);
-}
-
 /* Whether TCP has somebody to give the bytes to before it asks heuristics. */
 static bool
 is_served(const smcr_conn_t *conn, uint32_t frame)
@@ -107,7 +99,8 @@ is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_poli
 smcr_policy_ask_t
 smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
-    if (is_off())
+    if (smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS ||
+        have_tap_listener(known.export_tap)) /* all bytes go to TCP */
         return SMCR_POLICY_ASK_AS_TCP;
     if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
         return record->place->is_unasked ? SMCR_POLICY_ASK_NOT : SMCR_POLICY_ASK_AS_TCP;

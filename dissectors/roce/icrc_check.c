@@ -68,15 +68,6 @@ is_whole(const cover_t *cover)
            cover->length <= captured;
 }
 
-/* Who has sent it. LIDs are the addresses of packets without GIDs. */
-static void
-set_sender(smcr_icrc_t *icrc, tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce)
-{
-    memcpy(icrc->sender, roce->source, SMCR_GID_LENGTH);
-    if (cover->start == SMCR_ICRC_LRH && cover->bth == SMCR_IB_LRH_LENGTH)
-        tvb_memcpy(tvb, icrc->sender + SMCR_GID_LENGTH - 2, 6, 2);
-}
-
 smcr_icrc_t
 smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                      const smcr_ib_headers_t *roce)
@@ -96,7 +87,9 @@ smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t
     icrc.found = tvb_get_ntohl(cover.tvb, cover.offset + end);
     icrc.status = icrc.computed == icrc.found ? SMCR_IB_ICRC_GOOD : SMCR_IB_ICRC_BAD;
     icrc.offset = end - (start == SMCR_HOOKS_BTH ? cover.bth : 0);
-    set_sender(&icrc, tvb, &cover, roce);
+    memcpy(icrc.sender, roce->source, SMCR_GID_LENGTH);
+    if (cover.start == SMCR_ICRC_LRH && cover.bth == SMCR_IB_LRH_LENGTH) /* no GIDs: their LIDs */
+        tvb_memcpy(tvb, icrc.sender + SMCR_GID_LENGTH - 2, 6, 2);
     return icrc;
 }
 
