@@ -266,7 +266,7 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
         for (int side = 0; side < 2; side++) {
             uint32_t frame = side == lgr->server ? conn->accept_frame : conn->confirm_frame;
             const smcr_conn_side_t *named = &conn->side[side];
-            if (named->rmb && has_seen(reporter, frame))
+            if (named->rmb && named->rmb->lgr == lgr && has_seen(reporter, frame))
                 wmem_array_append_one(
                     uses, ((rmb_use_t){named->rmb->first, frame, conn->index, named->size}));
         }
