@@ -24,7 +24,7 @@ PARTS = ("meson.build", "plugin", "dissectors", "tests", "captures/README.md", "
 PLACES = {  # a step is one edit: the places that somebody must know
     "An LLC message": 5,
     "A CDC flag": 5,
-    "A carrier": 8,
+    "A carrier": 9,
     "A figure of the JSON": 2,
     "A finding": 5,
     "A statistics table": 7,

@@ -11,7 +11,7 @@ from bed import TOP
 SHELL = ["plugin/run", "plugin/install-packages", "plugin/package", "plugin/archive/install", "docs/examples/smcr-check",
          "tests/run", "tests/build", "tests/versions", "tests/packages", "tests/desk/window", "tests/fuzz/run", ".ci/run", "docs/pictures/make"]
 PYTHON = ["tests/fields-doc", "tests/experts-doc", "tests/figures-doc", "tests/rooms-doc", "tests/docs-examples", "tests/golden/regenerate", "tests/summary",
-          "tests/synth/build", "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/tshark", "tests/desk/soak", "tests/wireshark-checks",
+          "tests/synth/build", "tests/tshark", "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/tshark", "tests/desk/soak", "tests/wireshark-checks",
           "tests/wireshark-suite"]
 
 
