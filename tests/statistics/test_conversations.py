@@ -46,10 +46,12 @@ def test_rows_are_the_reports_connections(tshark, name):
             assert (row["saddr"], row["daddr"]) == (end(entry["client"]), end(entry["server"]))
 
 
-@pytest.mark.parametrize("name, _", OUT_OF_ORDER)
-def test_bytes_out_of_order_count_where_tcp_hands_them_on(tshark, name, _):
+@pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one-pass", "two-passes"])
+def test_bytes_out_of_order_count_where_tcp_hands_them_on(tshark, passes):
+    """Also those that a FIN completes: in one pass TCP has handed on some of them before."""
+    name = "payload-five-ways"
     connections = report(tshark, name, TWO)["connections"]
-    text = tshark.show(name, *CALM, "-o", "tcp.reassemble_out_of_order:TRUE", "-2", "-q", "-z", "conv,smcr")
+    text = tshark.show(name, *CALM, "-o", "tcp.reassemble_out_of_order:TRUE", *passes, "-q", "-z", "conv,smcr")
     assert (sorted((exact(row["rxb"]), exact(row["txb"])) for row in printed(text, ROW)) ==
             sorted((each["server_to_client"]["bytes"], each["client_to_server"]["bytes"]) for each in connections))
 
