@@ -102,7 +102,7 @@ EVERY = [Mutation(*row) for row in (
     (OWNERS, "records-of-one-frame", "dissectors/state/model/record.c", "unit/test_record.c",
      ".layer = MIN(layer, LAYER_FOLLOWS) & 0xff,", ".layer = MIN(layer, LAYER_FOLLOWS - 1) & 0xff,"),
     # ---- who is blamed ----
-    (LACKING, "late-packets-prove", "dissectors/state/rules/certain.c", "unit/test_certain.c",
+    (LACKING, "late-packets-prove", "dissectors/state/evidence/evidence.c", "unit/test_evidence.c",
      "qp->too_late <= psn && flow->in_order", "flow->in_order"),
     (LACKING, "clock-that-goes-back", "dissectors/show/analysis.c", "facts/test_lacking.py::test_clock_that_goes_back[200]",
      ".time = to >= from ? to - from : SMCR_RECORD_NO_TIME};", ".time = to - from};"),

@@ -15,6 +15,7 @@ ROOMS = {
     "fabric": ("fabric.h",),
     "fabric/peers": ("peers.h",),
     "state/model": ("store.h", "record.h"),
+    "state/evidence": ("evidence.h",),
     "state/rules": ("rules.h",),
     "state/rules/links": ("links.h",),
     "state/flow": ("packet_flow.h", "cost.h", "orphan.h"),

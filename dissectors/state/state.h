@@ -1,7 +1,7 @@
 /* state.h
- * Knows all that is known of the SMC-R traffic of one capture file: the door of model, rules and
- * flow. Knows GLib and wmem, no dissection. Learning rooms call it in the first pass; every room
- * above reads it.
+ * Knows all that is known of the SMC-R traffic of one capture file: the door of model,
+ * evidence, rules and flow. Knows GLib and wmem, no dissection. Learning rooms call it in the first
+ * pass; every room above reads it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,6 +9,7 @@
 #ifndef SMCR_STATE_STATE_H
 #define SMCR_STATE_STATE_H
 
+#include "state/evidence/evidence.h"
 #include "state/flow/cost.h"
 #include "state/flow/packet_flow.h"
 #include "state/model/record.h"

@@ -127,7 +127,7 @@ smcr_lgr_client_side(const smcr_lgr_t *lgr)
 }
 
 /* Behind so many links their numbers begin anew. Nobody is blamed for what may have to do with
- * older ones; see certain.c. */
+ * older ones; see evidence.c. */
 static void
 forget_oldest(smcr_lgr_t *lgr)
 {

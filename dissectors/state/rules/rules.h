@@ -1,6 +1,6 @@
 /* rules.h
- * Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and whether a
- * capture proves a breach (certain.h). Does not know what a message changes. Called by the flow,
+ * Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md). Does not know
+ * what a message changes, nor what the capture lacks. Called by the flow,
  * before it overwrites what a rule holds the message against; smcr_rules_close() comes last.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -9,7 +9,12 @@
 #ifndef SMCR_STATE_RULES_RULES_H
 #define SMCR_STATE_RULES_RULES_H
 
-#include "certain.h"
+#include "state/evidence/evidence.h"
+
+/* The packet breaks a rule: tells the user. Where requests are absent, it says that they may
+ * explain it; where it is doubtful for another reason, it says nothing. */
+void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
+                 const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* ---- what comes when on TCP (RFC 7609 1, 3.2, C.1 to C.6) ---- */
 
@@ -86,10 +91,6 @@ void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 /* A WRITE request begins, with `rkey`. `entry`: what that names on the link; NULL: nothing. */
 void smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                      uint32_t rkey);
-
-/* Whether the capture may lack that the owner of `owner`, one of its queue pairs, has announced the
- * RKey on that link. */
-smcr_doubt_t smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey);
 
 /* A WRITE goes to element `index` of the RMB, which no connection uses. */
 void smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigned index);

@@ -53,24 +53,6 @@ smcr_rules_operation(const smcr_arrival_t *arrival)
 
 /* ---- RMBs ---- */
 
-/* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
-static bool
-rkey_has_come(const smcr_doubt_proof_t *claim)
-{
-    const smcr_qp_t *owner = claim->about;
-
-    return smcr_rmb_find(claim->state, owner, claim->key) ||
-           !smcr_doubt_lgr_has_conns(owner->link->lgr);
-}
-
-smcr_doubt_t
-smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey)
-{
-    smcr_doubt_proof_t claim = {.has_come = rkey_has_come, .about = owner, .key = rkey};
-
-    return smcr_doubt_later(arrival, owner->link->lgr, owner->side, claim);
-}
-
 /* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry
  * the announcement. (R-4.2-4) */
 static void

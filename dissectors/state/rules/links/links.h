@@ -141,11 +141,6 @@ void smcr_rules_second(const smcr_rules_message_t *message);
  * none. */
 const smcr_conn_t *smcr_rules_rmb_user(const smcr_rmb_t *rmb);
 
-/* The message that arrives breaks a rule if the connection uses the RMB of `owner`, a side, still:
- * whether the capture may lack its end. `added`: as in smcr_doubt_later_adding(). */
-smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
-                            const smcr_link_t *added);
-
 /* The message that arrives gives the RKey of the entry to another RMB. `added`: as in
  * smcr_doubt_later_adding(). */
 void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,

@@ -30,41 +30,6 @@ smcr_rules_rmb_user(const smcr_rmb_t *rmb)
     return smcr_rmb_is_alive(rmb) ? smcr_rmb_any(rmb, is_open, rmb) : NULL;
 }
 
-/* That a connection used an RMB when a message came. */
-typedef struct {
-    const smcr_conn_t *conn;
-    int owner;       /* side */
-    smcr_point_t at; /* the message, in the flow from the owner; none: it came over TCP */
-} use_t;
-
-/* Whether the connection may have ended before the message, though the capture has that behind it.
- * Only what its owner sends behind the message, on the same link, was certainly sent later. */
-static bool
-has_ended(const smcr_doubt_proof_t *claim)
-{
-    const use_t *use = claim->about;
-    const smcr_conn_side_t *owner = &use->conn->side[use->owner];
-    const smcr_conn_side_t *peer = &use->conn->side[!use->owner];
-
-    if (owner->closed_frame || owner->abort_frame)
-        return !use->at.qp || !peer->heard.qp || peer->heard.qp != use->at.qp ||
-               peer->heard.psn <= use->at.psn;
-    return peer->closed_frame || peer->abort_frame || use->conn->decline_frame;
-}
-
-smcr_doubt_t
-smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
-               const smcr_link_t *added)
-{
-    use_t *use = smcr_state_alloc0(arrival->state, sizeof *use);
-
-    *use = (use_t){.conn = conn, .owner = owner};
-    if (arrival->qp)
-        use->at = smcr_point_at(arrival->qp, arrival->psn);
-    return smcr_doubt_later_adding(arrival, conn->lgr, added,
-                           (smcr_doubt_proof_t){.has_come = has_ended, .about = use});
-}
-
 /* The RKey of an RMB in use names no other one. (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8) */
 void
 smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,

@@ -1,12 +1,10 @@
-/* certain.c
+/* evidence.c
  * Asks the flows of a link group what the capture lacks of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "certain.h"
-
-#include <stdarg.h>
+#include "evidence.h"
 
 #include "state/model/store.h"
 
@@ -351,23 +349,57 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
     return !claim->has_come || !claim->has_come(claim);
 }
 
-/* ---- telling ---- */
+/* ---- RMBs ---- */
 
-void
-smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
-            const char *format, ...)
+/* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
+static bool
+rkey_has_come(const smcr_doubt_proof_t *claim)
 {
-    va_list arguments;
+    const smcr_qp_t *owner = claim->about;
 
-    if (doubt.kind && doubt.kind != SMCR_DOUBT_ABSENT)
-        return;
-    va_start(arguments, format);
-    char *text = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    smcr_event_t *kept =
-        doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_DOUBTFUL,
-                                    "%s; but the capture lacks packets that may explain it", text)
-                   : smcr_event_add(arrival, event, "%s", text);
-    kept->claim = doubt.claim;
-    g_free(text);
+    return smcr_rmb_find(claim->state, owner, claim->key) ||
+           !smcr_doubt_lgr_has_conns(owner->link->lgr);
+}
+
+smcr_doubt_t
+smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey)
+{
+    smcr_doubt_proof_t claim = {.has_come = rkey_has_come, .about = owner, .key = rkey};
+
+    return smcr_doubt_later(arrival, owner->link->lgr, owner->side, claim);
+}
+
+/* That a connection used an RMB when a message came. */
+typedef struct {
+    const smcr_conn_t *conn;
+    int owner;       /* side */
+    smcr_point_t at; /* the message, in the flow from the owner; none: it came over TCP */
+} use_t;
+
+/* Whether the connection may have ended before the message, though the capture has that behind it.
+ * Only what its owner sends behind the message, on the same link, was certainly sent later. */
+static bool
+has_ended(const smcr_doubt_proof_t *claim)
+{
+    const use_t *use = claim->about;
+    const smcr_conn_side_t *owner = &use->conn->side[use->owner];
+    const smcr_conn_side_t *peer = &use->conn->side[!use->owner];
+
+    if (owner->closed_frame || owner->abort_frame)
+        return !use->at.qp || !peer->heard.qp || peer->heard.qp != use->at.qp ||
+               peer->heard.psn <= use->at.psn;
+    return peer->closed_frame || peer->abort_frame || use->conn->decline_frame;
+}
+
+smcr_doubt_t
+smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
+               const smcr_link_t *added)
+{
+    use_t *use = smcr_state_alloc0(arrival->state, sizeof *use);
+
+    *use = (use_t){.conn = conn, .owner = owner};
+    if (arrival->qp)
+        use->at = smcr_point_at(arrival->qp, arrival->psn);
+    return smcr_doubt_later_adding(arrival, conn->lgr, added,
+                                   (smcr_doubt_proof_t){.has_come = has_ended, .about = use});
 }

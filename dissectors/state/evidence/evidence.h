@@ -1,13 +1,14 @@
-/* certain.h
- * Whether a capture proves that a peer has broken a rule, or whether it may only lack what the peer
- * has sent. All checks ask here. The word before the colon in a comment (message, flow, link,
- * group, saw, conn, clc, place, later) is the condition's name in docs/rfc7609.md.
+/* evidence.h
+ * Knows what a capture may lack, and what it therefore proves of two peers, now or when more of it
+ * has come. Does not know any rule or event. Called by all that must be certain; the word before
+ * the colon in a comment (message, flow, link, group, saw, conn, clc, place, later) is the
+ * condition's name in docs/rfc7609.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_CERTAIN_H
-#define SMCR_STATE_RULES_CERTAIN_H
+#ifndef SMCR_STATE_EVIDENCE_EVIDENCE_H
+#define SMCR_STATE_EVIDENCE_EVIDENCE_H
 
 #include "state/model/record.h"
 
@@ -154,17 +155,19 @@ smcr_doubt_proof_t smcr_doubt_not_by(const uint64_t *when, uint64_t by);
 /* message: and `has_come` stays false until the deadline of the claim; asks no flow. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);
 
+/* later: whether the capture may lack that the owner of `owner`, one of its queue pairs, has
+ * announced the RKey on that link. */
+smcr_doubt_t smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey);
+
+/* later: the message that arrives breaks a rule if the connection uses the RMB of `owner`, a side,
+ * still: whether the capture may lack its end. `added`: as in smcr_doubt_later_adding(). */
+smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
+                            const smcr_link_t *added);
+
 /* Whether what has come since bears the claim out, as far as is known now. */
 bool smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *claim);
-
-/* ---- telling ---- */
 
 /* Both: the first doubt that there is, and the claim of either. */
 smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);
 
-/* The packet breaks a rule: tells the user. Where requests are absent, it says that they may
- * explain it; where it is doubtful for another reason, it says nothing. */
-void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
-                 const char *format, ...) G_GNUC_PRINTF(4, 5);
-
-#endif /* SMCR_STATE_RULES_CERTAIN_H */
+#endif /* SMCR_STATE_EVIDENCE_EVIDENCE_H */

@@ -1,4 +1,4 @@
-/* test_certain.c
+/* test_evidence.c
  * What the capture lacks of the flows of a link group, and what that leaves in doubt.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -198,13 +198,13 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        char *path = g_strdup_printf("/certain/flow/%s", cases[i].name);
+        char *path = g_strdup_printf("/evidence/flow/%s", cases[i].name);
         g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
         g_free(path);
     }
-    g_test_add_func("/certain/others", test_other_doubts);
-    g_test_add_func("/certain/breach", test_breach);
-    g_test_add_func("/certain/many links", test_many_links);
-    g_test_add_func("/certain/many connections", test_many_connections);
+    g_test_add_func("/evidence/others", test_other_doubts);
+    g_test_add_func("/evidence/breach", test_breach);
+    g_test_add_func("/evidence/many links", test_many_links);
+    g_test_add_func("/evidence/many connections", test_many_connections);
     return g_test_run();
 }
