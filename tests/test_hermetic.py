@@ -264,8 +264,8 @@ def test_home_is_hostile(bed, tshark, hostile):
 
 
 def test_tests_pass_in_a_hostile_home(hostile):
-    """In one process, in another order."""
+    """In one process, in another order. With other Wiresharks than 4.0 the documents' examples are skipped."""
     result = in_hostile_home(hostile, sys.executable, "-m", "pytest", "-c", "tests/pytest.ini", "--rootdir", "tests", "-q",
                              "--shuffle", "7609", *(f"tests/{node}" for node in NODES))
-    passed = re.match(r"(\d+) passed in ", result.stdout.splitlines()[-1])
-    assert passed and int(passed[1]) >= len(NODES), result.stdout
+    passed = re.match(r"(\d+) passed(?:, (1) skipped)? in ", result.stdout.splitlines()[-1])
+    assert passed and int(passed[1]) + int(passed[2] or 0) >= len(NODES), result.stdout
