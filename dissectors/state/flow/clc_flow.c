@@ -56,7 +56,6 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     if (conn->first_contact) {
         lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
         lgr->version = (uint8_t)smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
-        lgr->terms = conn->terms;
     }
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
@@ -133,6 +132,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
 static void
 take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
+    conn->accept_flags = clc->header.flags;
     if (!is_usable(clc))
         return;
     conn->accept_frame = arrival->when.frame;
@@ -216,8 +216,6 @@ take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t
     const smcr_clc_proposal_t *proposal = &clc->u.proposal;
 
     conn->proposal_frame = arrival->when.frame;
-    if (clc->complete)
-        memcpy(conn->proposed_id, proposal->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     conn->has_subnet = clc->complete && proposal->has_ip_area;
     memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
     conn->subnet_length = proposal->subnet_length;

@@ -15,15 +15,6 @@
 
 typedef struct smcr_exchange smcr_exchange_t;
 
-/* A failover validation (RFC 7609 4.6.1). */
-typedef struct {
-    const smcr_link_t *from; /* the link that the connection has left */
-    smcr_point_t at;         /* of the message, in the flow to its receiver */
-    smcr_link_sent_message_t sent_message;
-    uint32_t frame;
-    uint16_t seq;            /* that it has */
-} smcr_conn_move_t;
-
 /* What one side announced in its Accept or Confirm, and what it sent since. */
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
@@ -38,7 +29,6 @@ typedef struct {
     smcr_link_t *link;   /* on which this side sent last */
     smcr_exchange_t *update; /* its open request for a cursor update; NULL: none */
     smcr_link_sent_message_t *closed; /* the message with the closed flag; NULL: not yet */
-    smcr_conn_move_t *move; /* the last failover validation that moved this direction; NULL: none */
     uint8_t rmb_index;   /* element, from 1 */
     bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */
@@ -52,7 +42,6 @@ typedef struct {
                             most what smcr_conn_decline() was told */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
-    uint32_t strayed_frame; /* WRITE that went to another link before any of them; 0: none */
 } smcr_conn_side_t;
 
 /* How a connection left SMC for TCP. */
@@ -77,14 +66,6 @@ typedef struct {
     bool no_roce : 1;       /* after the Confirm: no RoCE packet has come on the link */
 } smcr_fallback_t;
 
-/* Another connection has been given what one uses. */
-typedef struct {
-    const smcr_conn_t *by;
-    uint64_t time; /* nanoseconds since the epoch */
-    uint8_t side;  /* whose it is */
-    bool token;    /* its alert token; else its RMB element */
-} smcr_conn_reuse_t;
-
 struct smcr_conn {
     void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
                            nor are addresses, ports and `tcp_stream`. It is the first member, by
@@ -100,30 +81,18 @@ struct smcr_conn {
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
-    uint8_t proposed_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: it has none */
-    uint32_t eid;            /* sum of the EID in the Accept; 0: it has none */
     uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
     uint8_t subnet_length;   /* bits */
     uint8_t clc_asked;       /* CLC type of `clc_step` */
-    uint8_t proposal_flags, accept_flags; /* byte 7 of Proposal and Accept */
-    smcr_lgr_terms_t terms;  /* of the Accept, if it `has_terms` */
-    const smcr_clc_proposal_t *offer; /* the Proposal, if it has an SMCv2 extension */
-    smcr_conn_reuse_t *reused; /* NULL: nobody has been given what this one uses */
-    bool outside : 1;        /* the server is in no subnet or prefix of the Proposal */
+    uint8_t accept_flags;    /* byte 7 of the Accept */
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far */
     uint32_t clc_next[2];    /* by role: number of the byte behind them */
-    uint32_t malformed_frame; /* the last CLC message that was; 0: none */
-    bool malformed_by_server : 1;
     bool knows_client : 1;   /* the SYN or SYN-ACK came before CLC: it tells who is who */
     bool clc_last_by_server : 1; /* who sent the last CLC message */
-    bool mtu_reserved : 1;   /* of the Accept, which came last */
-    bool out_of_sync : 1;    /* a Decline has the S flag */
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
-    bool has_terms : 1;      /* the Accept has a first contact extension */
     bool has_clc : 1;        /* Accept and Confirm, or the Decline: counted in its group */
-    bool opened : 1, ended : 1; /* counted among the group's open ones; and not any more */
     bool clc_from_server : 1; /* who sent `clc_step` */
     bool ipv4 : 1;           /* which addresses it has */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
@@ -133,6 +102,7 @@ struct smcr_conn {
     smcr_lgr_t *lgr;         /* NULL: not known */
     smcr_conn_t *next_of_group; /* the one that joined a group before it */
     smcr_conn_t *next_open;  /* the same, but those that have ended are left out in time */
+    struct smcr_rules_conn *rules; /* what rules remember of it; NULL: nothing */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };
 

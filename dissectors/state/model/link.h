@@ -73,14 +73,6 @@ typedef enum {
     SMCR_LINK_MISMATCH = 2,    /* CONFIRM LINK says something else than what was announced */
 } smcr_link_fault_t;
 
-/* Messages that make a link group. */
-enum {
-    SMCR_LGR_SET_UP_CONFIRMED, /* response to the first CONFIRM LINK */
-    SMCR_LGR_SET_UP_OFFERED, /* first ADD LINK behind it: request */
-    SMCR_LGR_SET_UP_ANSWERED, /* and response */
-    SMCR_LGR_SET_UP_STEPS
-};
-
 struct smcr_link {
     uint32_t index;   /* within the capture, from 0 */
     smcr_lgr_t *lgr;
@@ -135,14 +127,6 @@ typedef struct {
     bool has_unknown;
 } smcr_lgr_withdrawal_t;
 
-/* What peers of SMC version 2 agree on in a first contact. */
-typedef struct {
-    uint8_t release;
-    uint8_t max_conns, max_links; /* of release 1 */
-    bool direct;                  /* the sender has a route without a gateway */
-    uint16_t features;
-} smcr_lgr_terms_t;
-
 /* Byte orders of lengths in LLC messages of version 2. */
 enum smcr_lgr_order { SMCR_LGR_ORDER_LITTLE = 1, SMCR_LGR_ORDER_BIG };
 
@@ -170,9 +154,6 @@ struct smcr_lgr {
     uint8_t release;      /* of SMC version 2, as its first contact says; 0: not known */
     uint8_t version;      /* of SMC, as its first contact says; 0: not known */
     uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_lgr_order; 0: not known */
-    smcr_lgr_terms_t terms; /* of its first contact; zeros: version 1, or not known */
-    uint32_t open_conns;  /* that have sent CDC messages, and not their end */
-    struct smcr_crowd *crowd; /* since it has had too many; NULL: it has not */
     uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH];
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;
@@ -208,11 +189,8 @@ struct smcr_lgr {
     smcr_link_t *second;  /* that the first ADD LINK offers; NULL: there has been none */
     uint64_t second_asked, second_over; /* when it came, and its end; nanoseconds, 0: not yet */
     uint64_t declined;    /* when the first contact was declined; nanoseconds, 0: it was not */
-    smcr_link_sent_message_t set_up[SMCR_LGR_SET_UP_STEPS];
-    uint64_t out_of_sync_time; /* since when a side has known that the group has to end,
-                                  nanoseconds since the epoch; 0: neither does */
-    int out_of_sync_side;
     int single_side;      /* asymmetric: the side with a single device */
+    struct smcr_rules_lgr *rules; /* what rules remember of its connections; NULL: nothing */
 };
 
 /* The last request that has come to the queue pair. */

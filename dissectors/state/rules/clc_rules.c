@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -171,7 +172,10 @@ void
 smcr_rules_area(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                 const smcr_clc_proposal_t *proposal)
 {
-    conn->outside = !is_inside(conn, proposal);
+    bool outside = !is_inside(conn, proposal);
+
+    if (outside != smcr_rules_of_conn(conn)->outside)
+        smcr_rules_conn(arrival, conn)->outside = outside;
     if (conn->ipv4 && proposal->prefix_count)
         smcr_breach(arrival, SMCR_EVENT_AREA_WRONG, smcr_doubt_message(arrival),
                     "The connection is one of IPv4, but the Proposal has prefixes of IPv6");
@@ -186,7 +190,7 @@ smcr_rules_area(const smcr_arrival_t *arrival, smcr_conn_t *conn,
 void
 smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    if (conn->first_contact && conn->outside &&
+    if (conn->first_contact && smcr_rules_of_conn(conn)->outside &&
         smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
         smcr_breach(arrival, SMCR_EVENT_OTHER_SUBNET, smcr_doubt_message(arrival),
                     "The server accepts, but the address that the client has reached is in no "
@@ -220,10 +224,11 @@ void
 smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn,
                       int side, bool token)
 {
-    if (!before || before == conn || before->reused)
+    if (!before || before == conn || smcr_rules_of_conn(before)->reused)
         return;
-    before->reused = smcr_state_alloc0(arrival->state, sizeof *before->reused);
-    *before->reused = (smcr_conn_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
+    smcr_rules_reuse_t *reused = smcr_state_alloc0(arrival->state, sizeof *reused);
+    *reused = (smcr_rules_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
+    smcr_rules_conn(arrival, before)->reused = reused;
 }
 
 /* An owner hands out an element, or an alert token, when its last connection is over. It was not,
@@ -234,7 +239,7 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
 void
 smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
-    const smcr_conn_reuse_t *reused = conn->reused;
+    const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reused;
     const smcr_conn_t *other = reused ? reused->by : NULL;
     int owner = !arrival->qp->side;
     bool next = cdc->seq == (uint16_t)(conn->side[owner].cdc_seq + 1);
@@ -280,7 +285,7 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp
     const smcr_lgr_t *lgr = qp->link->lgr;
     bool later = !conn->first_contact && lgr->from_start;
 
-    if (qp->side != lgr->server && differ(conn->proposed_id, accept->peer_id))
+    if (qp->side != lgr->server && differ(smcr_rules_of_conn(conn)->proposed_id, accept->peer_id))
         smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
                     "The peer ID is not that of its Proposal");
     else if (later && differ(lgr->peer_id[qp->side], accept->peer_id))
@@ -294,11 +299,13 @@ static void
 check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
           const smcr_clc_accept_t *accept)
 {
-    uint32_t eid = smcr_wire_eid_sum(accept->eid);
+    uint32_t eid = smcr_wire_eid_sum(accept->eid), before = smcr_rules_of_conn(conn)->eid;
 
+    if (eid == before)
+        return;
     if (qp->side == qp->link->lgr->server)
-        conn->eid = eid;
-    else if (conn->accept_frame && eid != conn->eid)
+        smcr_rules_conn(arrival, conn)->eid = eid;
+    else if (conn->accept_frame)
         smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
                     "The EID is not that of the Accept");
 }
@@ -325,4 +332,6 @@ smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t
     check_peer(arrival, conn, qp, accept);
     check_eid(arrival, conn, qp, accept);
     check_mac(arrival, qp, accept);
+    if (conn->first_contact && smcr_rules_of_conn(conn)->has_terms)
+        smcr_rules_lgr(arrival, qp->link->lgr)->terms = conn->rules->terms;
 }

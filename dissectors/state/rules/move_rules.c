@@ -7,6 +7,7 @@
 
 #include "rules.h"
 
+#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -25,8 +26,8 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
     smcr_doubt_proof_t claim = {.has_come = smcr_rules_side_has_ended, .about = receiver};
 
-    if (sender->moved_frame || sender->strayed_frame || smcr_conn_side_has_ended(sender) ||
-        smcr_conn_side_has_ended(receiver))
+    if (sender->moved_frame || smcr_rules_of_side(conn, !arrival->qp->side)->strayed_frame ||
+        smcr_conn_side_has_ended(sender) || smcr_conn_side_has_ended(receiver))
         return;
     smcr_breach(arrival, SMCR_EVENT_MOVE_NOT_VALIDATED,
                 smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
@@ -40,7 +41,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* What was written on the old link is complete before the validation. Its sender has seen that this
  * was acknowledged. (R-2.3-6) */
 static void
-check_old_link(const smcr_arrival_t *arrival, const smcr_conn_move_t *move)
+check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
     smcr_breach(
         arrival, SMCR_EVENT_MOVE_OLD_LINK,
@@ -54,7 +55,7 @@ check_old_link(const smcr_arrival_t *arrival, const smcr_conn_move_t *move)
 /* The validation has the number of a message that was sent, and takes none: what comes behind it,
  * new or again, has a higher one. (R-4.6.1-2, R-4.6.2-1) */
 static void
-check_number(const smcr_arrival_t *arrival, const smcr_conn_move_t *move, const smcr_cdc_t *cdc)
+check_number(const smcr_arrival_t *arrival, const smcr_rules_move_t *move, const smcr_cdc_t *cdc)
 {
     int16_t step = (int16_t)(uint16_t)(cdc->seq - move->seq);
 
@@ -67,19 +68,20 @@ check_number(const smcr_arrival_t *arrival, const smcr_conn_move_t *move, const 
 /* ---- the validation ---- */
 
 static void
-keep(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, uint16_t seq)
+keep(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 {
-    const smcr_link_t *link = arrival->qp->link;
+    const smcr_link_t *link = arrival->qp->link, *from = conn->side[!arrival->qp->side].link;
+    smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, !arrival->qp->side);
 
-    if (!sender->move)
-        sender->move = smcr_state_alloc0(arrival->state, sizeof *sender->move);
-    *sender->move = (smcr_conn_move_t){
-        .from = sender->link != link ? sender->link : NULL,
+    if (!kept->move)
+        kept->move = smcr_state_alloc0(arrival->state, sizeof *kept->move);
+    *kept->move = (smcr_rules_move_t){
+        .from = from != link ? from : NULL,
         .at = smcr_point_at(arrival->qp, arrival->psn),
         .frame = arrival->when.frame,
         .seq = seq,
     };
-    smcr_arrival_track(arrival, &sender->move->sent_message);
+    smcr_arrival_track(arrival, &kept->move->sent_message);
 }
 
 /* ---- all messages ---- */
@@ -87,36 +89,37 @@ keep(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, uint16_t seq)
 void
 smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
-    smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
     const smcr_link_t *link = arrival->qp->link;
     bool closing = cdc->state & ENDS || smcr_conn_side_has_ended(sender);
     bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
 
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER)
-        keep(arrival, sender, cdc->seq);
-    else if (sender->move && sender->move->from == link && !closing)
-        check_old_link(arrival, sender->move);
+        keep(arrival, conn, cdc->seq);
+    else if (move && move->from == link && !closing)
+        check_old_link(arrival, move);
     else if (elsewhere && !closing)
         check_validated(arrival, conn);
-    else if (sender->move && sender->move->at.qp == arrival->qp &&
-             sender->move->frame > sender->cdc_frame)
-        check_number(arrival, sender->move, cdc);
+    else if (move && move->at.qp == arrival->qp && move->frame > sender->cdc_frame)
+        check_number(arrival, move, cdc);
 }
 
 void
 smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
-    smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
     const smcr_link_t *link = arrival->qp->link;
-    bool left = sender->move && sender->move->from == link;
+    bool left = move && move->from == link;
     bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
 
     if ((!left && !elsewhere) || smcr_doubt_group(arrival, conn->lgr).kind)
         return; /* or it may be another connection's */
     if (left) {
-        check_old_link(arrival, sender->move);
+        check_old_link(arrival, move);
     } else {
         check_validated(arrival, conn);
-        sender->strayed_frame = arrival->when.frame;
+        smcr_rules_side(arrival, conn, !arrival->qp->side)->strayed_frame = arrival->when.frame;
     }
 }

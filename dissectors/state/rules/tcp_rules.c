@@ -10,6 +10,7 @@
 
 #include "rules.h"
 
+#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -123,11 +124,13 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static void
 check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    if (conn->malformed_frame && conn->malformed_by_server != sender_of(arrival) &&
+    const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
+
+    if (kept->malformed_frame && kept->malformed_by_server != sender_of(arrival) &&
         smcr_doubt_conn_has_clc(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The message in frame %u is malformed, but its receiver goes on",
-                    conn->malformed_frame);
+                    kept->malformed_frame);
 }
 
 static bool
@@ -141,7 +144,7 @@ has_reserved_mtu(const smcr_clc_t *clc)
 static void
 check_reserved(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned type)
 {
-    if (type == SMCR_CLC_CONFIRM && conn->mtu_reserved)
+    if (type == SMCR_CLC_CONFIRM && smcr_rules_of_conn(conn)->mtu_reserved)
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The MTU of the Accept is reserved, but the client goes on, as Linux does "
                     "(smc_ib_modify_qp_rtr())");
@@ -184,13 +187,14 @@ smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
     bool confirms = type == SMCR_LLC_CONFIRM_LINK && response;
     bool wish = !response && lgr->server == arrival->qp->side; /* of the client: it binds nobody */
-    bool offers = type == SMCR_LLC_ADD_LINK && !wish && lgr->set_up[SMCR_LGR_SET_UP_CONFIRMED].sent;
-    smcr_link_sent_message_t *sent_message = &lgr->set_up[confirms ? SMCR_LGR_SET_UP_CONFIRMED
-                                                          : response ? SMCR_LGR_SET_UP_ANSWERED
-                                                                     : SMCR_LGR_SET_UP_OFFERED];
+    bool offers = type == SMCR_LLC_ADD_LINK && !wish &&
+                  smcr_rules_of_lgr(lgr)->set_up[SMCR_RULES_SET_UP_CONFIRMED].sent;
+    unsigned step = confirms   ? SMCR_RULES_SET_UP_CONFIRMED
+                    : response ? SMCR_RULES_SET_UP_ANSWERED
+                               : SMCR_RULES_SET_UP_OFFERED;
 
-    if (lgr->from_start && (confirms || offers) && !sent_message->sent)
-        smcr_arrival_track(arrival, sent_message);
+    if (lgr->from_start && (confirms || offers) && !smcr_rules_of_lgr(lgr)->set_up[step].sent)
+        smcr_arrival_track(arrival, &smcr_rules_lgr(arrival, lgr)->set_up[step]);
 }
 
 /* Whether the message was certainly sent before the Decline. */
@@ -209,10 +213,10 @@ doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_m
 static bool
 gave_up_second(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_link_sent_message_t *sent_message = conn->lgr->set_up;
+    const smcr_link_sent_message_t *sent_message = smcr_rules_of_lgr(conn->lgr)->set_up;
 
-    return sender_of(arrival) && !sent_message[SMCR_LGR_SET_UP_ANSWERED].sent &&
-           arrival->when.time >= sent_message[SMCR_LGR_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
+    return sender_of(arrival) && !sent_message[SMCR_RULES_SET_UP_ANSWERED].sent &&
+           arrival->when.time >= sent_message[SMCR_RULES_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
 }
 
 /*
@@ -224,9 +228,9 @@ static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     bool by_server = sender_of(arrival);
-    const smcr_link_sent_message_t *sent_message = conn->lgr->set_up;
+    const smcr_link_sent_message_t *sent_message = smcr_rules_of_lgr(conn->lgr)->set_up;
     const smcr_link_sent_message_t *last =
-        &sent_message[by_server ? SMCR_LGR_SET_UP_OFFERED : SMCR_LGR_SET_UP_ANSWERED];
+        &sent_message[by_server ? SMCR_RULES_SET_UP_OFFERED : SMCR_RULES_SET_UP_ANSWERED];
 
     if (!doubt_told(arrival, last).kind && gave_up_second(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_message(arrival),
@@ -238,7 +242,7 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     by_server ? "ADD LINK request" : "ADD LINK response");
     else
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CONFIRMED,
-                    doubt_told(arrival, &sent_message[SMCR_LGR_SET_UP_CONFIRMED]),
+                    doubt_told(arrival, &sent_message[SMCR_RULES_SET_UP_CONFIRMED]),
                     "CONFIRM LINK has completed before");
 }
 
@@ -275,11 +279,14 @@ remember(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc
     if (!is_overtaken(arrival, conn))
         conn->clc_last_by_server = sender_of(arrival);
     if (clc->malformed) {
-        conn->malformed_frame = arrival->when.frame;
-        conn->malformed_by_server = sender_of(arrival);
+        smcr_rules_conn(arrival, conn)->malformed_frame = arrival->when.frame;
+        conn->rules->malformed_by_server = sender_of(arrival);
     }
-    conn->mtu_reserved = type == SMCR_CLC_ACCEPT && has_reserved_mtu(clc);
-    conn->out_of_sync |= type == SMCR_CLC_DECLINE && clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC;
+    bool reserved = type == SMCR_CLC_ACCEPT && has_reserved_mtu(clc);
+    if (reserved != smcr_rules_of_conn(conn)->mtu_reserved)
+        smcr_rules_conn(arrival, conn)->mtu_reserved = reserved;
+    if (type == SMCR_CLC_DECLINE && clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC)
+        smcr_rules_conn(arrival, conn)->out_of_sync = true;
 }
 
 bool
@@ -346,10 +353,12 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 
     if (!smcr_doubt_conn_has_clc(arrival, conn))
         return;
-    if (conn->out_of_sync && lgr && conn->fallback.by_server != sender_of(arrival) &&
-        !lgr->out_of_sync_time) {
-        lgr->out_of_sync_time = arrival->when.time; /* the receiver has seen the Decline */
-        lgr->out_of_sync_side = sender_of(arrival) ? lgr->server : !lgr->server;
+    if (smcr_rules_of_conn(conn)->out_of_sync && lgr &&
+        conn->fallback.by_server != sender_of(arrival) &&
+        !smcr_rules_of_lgr(lgr)->out_of_sync_time) {
+        smcr_rules_lgr_t *kept = smcr_rules_lgr(arrival, lgr);
+        kept->out_of_sync_time = arrival->when.time; /* the receiver has seen the Decline */
+        kept->out_of_sync_side = sender_of(arrival) ? lgr->server : !lgr->server;
     }
     check_error(arrival, conn);
     if (has_come(conn, SMCR_CLC_DECLINE))
@@ -369,10 +378,10 @@ void
 smcr_rules_out_of_sync(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
-    const smcr_lgr_t *lgr = link->lgr;
+    const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
 
-    if (lgr->out_of_sync_time && arrival->qp->side != lgr->out_of_sync_side &&
-        arrival->when.time > lgr->out_of_sync_time + CLEAN_UP)
+    if (kept->out_of_sync_time && arrival->qp->side != kept->out_of_sync_side &&
+        arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
         smcr_breach(arrival, SMCR_EVENT_OUT_OF_SYNC,
                     smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
                     "The sender was told to end the link group");

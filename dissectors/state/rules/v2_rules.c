@@ -7,6 +7,9 @@
 
 #include "rules.h"
 
+#include <string.h>
+
+#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -35,7 +38,7 @@ check_path(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cl
 {
     bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
     uint8_t flags = clc->header.flags;
-    uint8_t before = confirm ? conn->accept_flags : conn->proposal_flags;
+    uint8_t before = confirm ? conn->accept_flags : smcr_rules_of_conn(conn)->proposal_flags;
     unsigned version = version_in(flags), other = version_in(before); /* 0: not captured */
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
@@ -51,21 +54,19 @@ check_path(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cl
 }
 
 static bool
-has_eid(const smcr_clc_proposal_t *proposal, uint32_t eid)
+has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
 {
-    for (unsigned i = 0; i < proposal->eids; i++)
-        if (proposal->eid[i] == eid)
+    for (unsigned i = 0; i < offer->eid_count; i++)
+        if (offer->eid[i] == eid)
             return true;
     return false;
 }
 
 /* The server chooses one of the client's EIDs. (R-V2ACC-5) */
 static void
-check_eid(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal, uint32_t eid)
+check_eid(const smcr_arrival_t *arrival, const smcr_rules_offer_t *offer, uint32_t eid)
 {
-    bool has_all = proposal->eid_count <= SMCR_CLC_COUNT_MAX;
-
-    if (has_all && proposal->eids && !has_eid(proposal, eid))
+    if (offer->eid_count && !has_eid(offer, eid))
         smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
                     "The EID is none of the Proposal");
 }
@@ -82,8 +83,8 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
 /* Release, connections and links of an Accept do not exceed the Proposal's, and the Confirm repeats
  * them. Nobody adds a feature. (R-V2ACC-8, R-V2ACC-9, R-V2ACC-10, R-V2ACC-11) */
 static void
-check_terms(const smcr_arrival_t *arrival, const smcr_lgr_terms_t *before,
-            const smcr_lgr_terms_t *now, bool repeats)
+check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
+            const smcr_rules_terms_t *now, bool repeats)
 {
     check_value(arrival, "release", before->release, now->release, repeats);
     if (!before->release || !now->release) /* the others are of release 1 */
@@ -99,8 +100,8 @@ check_terms(const smcr_arrival_t *arrival, const smcr_lgr_terms_t *before,
 /* Both sides have a direct route to each other, or neither has. Linux declines where it sees a
  * difference (smc_connect_rdma_v2_prepare()). (R-V2ACC-16) */
 static void
-check_direct(const smcr_arrival_t *arrival, const smcr_lgr_terms_t *accept,
-             const smcr_lgr_terms_t *confirm)
+check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
+             const smcr_rules_terms_t *confirm)
 {
     if (accept->direct != confirm->direct)
         smcr_breach(arrival, SMCR_EVENT_DIRECT_DIFFERS, smcr_doubt_message(arrival),
@@ -109,10 +110,10 @@ check_direct(const smcr_arrival_t *arrival, const smcr_lgr_terms_t *accept,
 }
 
 /* What the first contact extension of an Accept or Confirm says. */
-static smcr_lgr_terms_t
+static smcr_rules_terms_t
 terms_of(const smcr_clc_accept_t *accept)
 {
-    return (smcr_lgr_terms_t){
+    return (smcr_rules_terms_t){
         .release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE),
         .max_conns = accept->max_conns,
         .max_links = accept->max_links,
@@ -121,52 +122,65 @@ terms_of(const smcr_clc_accept_t *accept)
     };
 }
 
+/* What an SMCv2 extension offers: without EIDs where it has more than a Proposal may have. */
+static const smcr_rules_offer_t *
+offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
+{
+    unsigned eids = proposal->eid_count <= SMCR_CLC_COUNT_MAX ? proposal->eids : 0;
+    smcr_rules_offer_t *offer =
+        smcr_state_alloc0(arrival->state, sizeof *offer + eids * sizeof *offer->eid);
+
+    offer->terms = (smcr_rules_terms_t){
+        .release = (uint8_t)smcr_wire_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE),
+        .max_conns = proposal->max_conns,
+        .max_links = proposal->max_links,
+        .features = proposal->features,
+    };
+    offer->eid_count = (uint8_t)eids;
+    memcpy(offer->eid, proposal->eid, eids * sizeof *offer->eid);
+    return offer;
+}
+
 /* What the Proposal offers; the connection has nothing else so far. */
 static void
 keep_offer(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     const smcr_clc_proposal_t *proposal = &clc->u.proposal;
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
 
-    conn->proposal_flags = clc->header.flags;
-    conn->offer = NULL;
-    if (!clc->complete || !proposal->has_v2)
-        return;
-    smcr_clc_proposal_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-    *kept = *proposal;
-    conn->offer = kept;
+    kept->proposal_flags = clc->header.flags;
+    kept->offer = clc->complete && proposal->has_v2 ? offer_of(arrival, proposal) : NULL;
+    if (clc->complete)
+        memcpy(kept->proposed_id, proposal->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
 }
 
 static void
 check_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_accept_t *accept,
              bool has_terms)
 {
-    const smcr_clc_proposal_t *offer = conn->offer;
-    smcr_lgr_terms_t now = terms_of(accept);
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
+    const smcr_rules_offer_t *offer = kept->offer;
+    smcr_rules_terms_t now = terms_of(accept);
 
     if (offer)
         check_eid(arrival, offer, smcr_wire_eid_sum(accept->eid));
     if (offer && has_terms)
-        check_terms(arrival,
-                    &(smcr_lgr_terms_t){.release = (uint8_t)smcr_wire_bits(offer->v2_flags,
-                                                                           SMCR_MASK_V2_RELEASE),
-                                        .max_conns = offer->max_conns,
-                                        .max_links = offer->max_links,
-                                        .features = offer->features},
-                    &now, false);
-    conn->has_terms = has_terms;
-    conn->terms = now;
+        check_terms(arrival, &offer->terms, &now, false);
+    kept->has_terms = has_terms;
+    kept->terms = now;
 }
 
 static void
 check_confirm(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
               const smcr_clc_accept_t *accept, bool has_terms)
 {
-    smcr_lgr_terms_t now = terms_of(accept);
+    const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
+    smcr_rules_terms_t now = terms_of(accept);
 
-    if (!has_terms || !conn->has_terms)
+    if (!has_terms || !kept->has_terms)
         return;
-    check_terms(arrival, &conn->terms, &now, true);
-    check_direct(arrival, &conn->terms, &now);
+    check_terms(arrival, &kept->terms, &now, true);
+    check_direct(arrival, &kept->terms, &now);
 }
 
 void
@@ -179,8 +193,6 @@ smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cl
     if (!smcr_wire_clc_agrees(type))
         return;
     check_path(arrival, conn, clc);
-    if (type == SMCR_CLC_ACCEPT)
-        conn->accept_flags = flags;
     if (!clc->complete || clc->smcd || version_in(flags) != 2)
         return;
     bool has_terms = (flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
@@ -209,36 +221,46 @@ has_ended(const smcr_doubt_proof_t *claim)
            !smcr_doubt_lgr_has_conns(crowd->lgr);
 }
 
+/* Whether both sides have agreed on how many connections the group may have. */
+static bool
+limits_conns(const smcr_lgr_t *lgr)
+{
+    const smcr_rules_terms_t *terms = &smcr_rules_of_lgr(lgr)->terms;
+
+    return terms->release && terms->max_conns;
+}
+
 /* No more connections are in a group than both sides have agreed on. One that has sent CDC messages
  * and not said its end is in it. What tells its end may be under way, or absent. (R-V2ACC-12) */
 void
 smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
-    unsigned most = lgr->terms.max_conns;
+    smcr_rules_lgr_t *kept = lgr->rules;
     uint64_t now = arrival->when.time;
 
-    if (!lgr->from_start || !lgr->terms.release || !most || lgr->open_conns < most || lgr->crowd)
+    if (!lgr->from_start || !limits_conns(lgr) || kept->open_conns < kept->terms.max_conns ||
+        kept->crowd)
         return;
-    lgr->crowd = smcr_state_alloc0(arrival->state, sizeof *lgr->crowd);
-    *lgr->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
+    kept->crowd = smcr_state_alloc0(arrival->state, sizeof *kept->crowd);
+    *kept->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
     smcr_doubt_proof_t claim = {
-        .has_come = has_ended, .about = lgr->crowd, .deadline = now + SMCR_TIME_SECOND};
+        .has_come = has_ended, .about = kept->crowd, .deadline = now + SMCR_TIME_SECOND};
     smcr_breach(arrival, SMCR_EVENT_TOO_MANY_CONNS,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The link group has %u connections already, of %u that it may have",
-                lgr->open_conns, most);
+                kept->open_conns, kept->terms.max_conns);
 }
 
 static void
 close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
-    smcr_lgr_t *lgr = conn->lgr;
+    smcr_rules_lgr_t *kept = conn->lgr->rules;
 
-    conn->ended = true;
-    lgr->open_conns--;
-    if (lgr->crowd)
-        lgr->crowd->end = arrival->when.time;
-    lgr->crowd = NULL;
+    conn->rules->ended = true;
+    kept->open_conns--;
+    if (kept->crowd)
+        kept->crowd->end = arrival->when.time;
+    kept->crowd = NULL;
 }
 
 /* A connection is counted from its first message to its first end. */
@@ -247,12 +269,13 @@ smcr_rules_open(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 {
     bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
 
-    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER) /* nothing else in it counts (A.4) */
-        return;
-    if (!conn->opened && !ends && conn->accept_frame && conn->confirm_frame) {
-        conn->opened = true;
-        conn->lgr->open_conns++;
-    } else if (conn->opened && !conn->ended && ends) {
+    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER || !limits_conns(conn->lgr))
+        return; /* of the first nothing else counts (A.4) */
+    const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
+    if (!kept->opened && !ends && conn->accept_frame && conn->confirm_frame) {
+        smcr_rules_conn(arrival, conn)->opened = true;
+        conn->lgr->rules->open_conns++;
+    } else if (kept->opened && !kept->ended && ends) {
         close_conn(arrival, conn);
     }
 }
@@ -295,16 +318,16 @@ static void
 check_limits(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_lgr_t *lgr)
 {
     const smcr_llc_confirm_link_t *confirm = &llc->u.confirm_link;
+    const smcr_rules_terms_t *terms = &smcr_rules_of_lgr(lgr)->terms;
     bool leaves = llc->flags & SMCR_LLC_FLAG_RESPONSE && confirm->max_links == 0;
 
-    if (!lgr->from_start || !lgr->terms.release ||
-        (confirm->max_conns == lgr->terms.max_conns &&
-         (leaves || confirm->max_links == lgr->terms.max_links)))
+    if (!lgr->from_start || !terms->release ||
+        (confirm->max_conns == terms->max_conns &&
+         (leaves || confirm->max_links == terms->max_links)))
         return;
     smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
                 "The message has most connections %u and links %u, but CLC agreed on %u and %u",
-                confirm->max_conns, confirm->max_links, lgr->terms.max_conns,
-                lgr->terms.max_links);
+                confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
 
 void

@@ -1,0 +1,55 @@
+/* memory.c
+ * Makes what rules remember, and finds it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "memory.h"
+
+#include "state/model/store.h"
+
+/* What `*kept` points to, of `size` bytes. */
+#define MADE(arrival, kept) \
+    (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0((arrival)->state, sizeof **(kept))))
+
+smcr_rules_conn_t *
+smcr_rules_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    return MADE(arrival, &conn->rules);
+}
+
+smcr_rules_side_t *
+smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side)
+{
+    return MADE(arrival, &smcr_rules_conn(arrival, conn)->side[side]);
+}
+
+smcr_rules_lgr_t *
+smcr_rules_lgr(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+{
+    return MADE(arrival, &lgr->rules);
+}
+
+const smcr_rules_conn_t *
+smcr_rules_of_conn(const smcr_conn_t *conn)
+{
+    static const smcr_rules_conn_t nothing;
+
+    return conn->rules ? conn->rules : &nothing;
+}
+
+const smcr_rules_side_t *
+smcr_rules_of_side(const smcr_conn_t *conn, int side)
+{
+    static const smcr_rules_side_t nothing;
+
+    return conn->rules && conn->rules->side[side] ? conn->rules->side[side] : &nothing;
+}
+
+const smcr_rules_lgr_t *
+smcr_rules_of_lgr(const smcr_lgr_t *lgr)
+{
+    static const smcr_rules_lgr_t nothing;
+
+    return lgr->rules ? lgr->rules : &nothing;
+}

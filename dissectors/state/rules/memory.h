@@ -1,0 +1,99 @@
+/* memory.h
+ * What rules remember of connections and link groups, and nobody else asks. A rule makes it when it
+ * has something to remember. It lives as long as the capture file.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_RULES_MEMORY_H
+#define SMCR_STATE_RULES_MEMORY_H
+
+#include "state/model/record.h"
+
+/* What peers of SMC version 2 agree on in a first contact. */
+typedef struct {
+    uint8_t release;
+    uint8_t max_conns, max_links; /* of release 1 */
+    bool direct;                  /* the sender has a route without a gateway */
+    uint16_t features;
+} smcr_rules_terms_t;
+
+/* What a Proposal with an SMCv2 extension offers. */
+typedef struct {
+    smcr_rules_terms_t terms;
+    uint8_t eid_count;
+    uint32_t eid[]; /* sums of the EIDs */
+} smcr_rules_offer_t;
+
+/* Another connection has been given what one uses. */
+typedef struct {
+    const smcr_conn_t *by;
+    uint64_t time; /* nanoseconds since the epoch */
+    uint8_t side;  /* whose it is */
+    bool token;    /* its alert token; else its RMB element */
+} smcr_rules_reuse_t;
+
+/* A failover validation (RFC 7609 4.6.1). */
+typedef struct {
+    const smcr_link_t *from; /* the link that the connection has left */
+    smcr_point_t at;         /* of the message, in the flow to its receiver */
+    smcr_link_sent_message_t sent_message;
+    uint32_t frame;
+    uint16_t seq;            /* that it has */
+} smcr_rules_move_t;
+
+/* One side of a connection. */
+typedef struct {
+    smcr_rules_move_t *move; /* the last failover validation of this direction; NULL: none */
+    uint32_t strayed_frame;  /* WRITE that went to another link before any of them; 0: none */
+} smcr_rules_side_t;
+
+struct smcr_rules_conn {
+    uint8_t proposed_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: it has none */
+    const smcr_rules_offer_t *offer; /* of the Proposal; NULL: it has no SMCv2 extension */
+    smcr_rules_reuse_t *reused; /* NULL: nobody has been given what this one uses */
+    smcr_rules_side_t *side[2]; /* NULL: nothing */
+    uint32_t eid;             /* sum of the EID in the Accept; 0: it has none */
+    uint32_t malformed_frame; /* the last CLC message that was; 0: none */
+    smcr_rules_terms_t terms; /* of the Accept, if it `has_terms` */
+    uint8_t proposal_flags;   /* byte 7 of the Proposal; 0: there is none */
+    bool has_terms : 1;       /* the Accept has a first contact extension */
+    bool outside : 1;         /* the server is in no subnet or prefix of the Proposal */
+    bool malformed_by_server : 1;
+    bool mtu_reserved : 1;    /* of the Accept, which came last */
+    bool out_of_sync : 1;     /* a Decline has the S flag */
+    bool opened : 1, ended : 1; /* counted among the group's open ones; and not any more */
+};
+
+/* Messages that make a link group. */
+enum {
+    SMCR_RULES_SET_UP_CONFIRMED, /* response to the first CONFIRM LINK */
+    SMCR_RULES_SET_UP_OFFERED,   /* first ADD LINK behind it: request */
+    SMCR_RULES_SET_UP_ANSWERED,  /* and response */
+    SMCR_RULES_SET_UP_STEPS
+};
+
+struct smcr_rules_lgr {
+    smcr_rules_terms_t terms; /* of its first contact; zeros: version 1, or not known */
+    uint32_t open_conns;      /* with terms: that have sent CDC messages, and not their end */
+    struct smcr_crowd *crowd; /* since it has had too many; NULL: it has not */
+    smcr_link_sent_message_t set_up[SMCR_RULES_SET_UP_STEPS];
+    uint64_t out_of_sync_time; /* since when a side has known that the group has to end,
+                                  nanoseconds since the epoch; 0: neither does */
+    int out_of_sync_side;
+};
+
+typedef struct smcr_rules_conn smcr_rules_conn_t;
+typedef struct smcr_rules_lgr smcr_rules_lgr_t;
+
+/* To be changed: made where there is none. */
+smcr_rules_conn_t *smcr_rules_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn);
+smcr_rules_side_t *smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side);
+smcr_rules_lgr_t *smcr_rules_lgr(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+
+/* To be read: zeros where there is none. */
+const smcr_rules_conn_t *smcr_rules_of_conn(const smcr_conn_t *conn);
+const smcr_rules_side_t *smcr_rules_of_side(const smcr_conn_t *conn, int side);
+const smcr_rules_lgr_t *smcr_rules_of_lgr(const smcr_lgr_t *lgr);
+
+#endif /* SMCR_STATE_RULES_MEMORY_H */
