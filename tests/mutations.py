@@ -91,7 +91,7 @@ EVERY = [Mutation(*row) for row in (
      "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&\n"
      "            link->state != SMCR_LINK_REJECTED)",
      "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED)"),
-    (OWNERS, "any-gap-keeps-the-owner", "dissectors/state/flow/write.c", "unit/test_attribution.c",
+    (OWNERS, "any-gap-keeps-the-owner", "dissectors/state/evidence/absent.c", "unit/test_attribution.c",
      "return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader)", "return !smcr_conn_side_has_ended(reader)"),
     (OWNERS, "peer-is-somebody-else", "dissectors/state/flow/packet_flow.c", "unit/test_rdma.c",
      "if (other->gid_known && memcmp(other->key.gid, roce->source, SMCR_GID_LENGTH) != 0)",

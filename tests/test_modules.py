@@ -199,11 +199,19 @@ def test_first_pass_is_asked_once_in_each_dissector():
 
 
 def test_one_place_decides_what_a_capture_proves():
-    """Rules ask evidence.h; what the flows lack is looked at there alone."""
-    asks = r"\bgaps\b|->fate\b|\btoo_late\b|smcr_point_(?:absent|holds)|smcr_ranges_|clc_whole == "
-    found = {path.name for path in (DISSECTORS / "state").glob("[er]*/**/*.c")
-             if re.search(asks, path.read_text(encoding="utf-8"))}
-    assert found == {"evidence.c"}
+    """
+    Who must know what the capture lacks asks evidence.h. Only the fabric, which finds gaps, and evidence look at them.
+    TCP connections that are not SMC-R have gaps of their own (report/congestion). What the fabric has found before a
+    packet is in the packet's record: that is shown and counted. Whether a packet was taken in steers the flow, and what
+    is shown; a rule asks evidence.
+    """
+    rooms = ("fabric", "fabric/peers", "state/evidence", "report/congestion")
+    asks = r"\.gaps\b|(?:->|\.)(?:too_late|clc_whole|clc_next|knows_client|carried|several_interfaces)\b|state->last_time"
+    of_rules = asks + r"|->(?:fate|missing)\b|smcr_ranges_"
+    found = {(path.name, match) for path in DISSECTORS.rglob("*.c") if room_of(path) not in rooms
+             for match in re.findall(of_rules if room_of(path).startswith("state/rules") else asks,
+                                     path.read_text(encoding="utf-8"))}
+    assert found == {("state.c", "->several_interfaces"), ("record.c", "state->last_time")}  # which learn it
 
 
 def test_state_is_written_by_itself():

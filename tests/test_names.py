@@ -18,7 +18,7 @@ WORDS = {
     "fabric/peers": "cm port_pair rdma",
     "state": "state sender",
     "state/model": "arrival conn event exchange fallback lgr link place point qp record ring rmb stream",
-    "state/evidence": "doubt",
+    "state/evidence": "doubt evidence",
     "state/rules": "breach rules",
     "state/rules/links": "",
     "state/flow": "cost orphan outcome window write",

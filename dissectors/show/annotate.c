@@ -310,7 +310,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         show_fields(tvb, pinfo, tree, record, roce);
     /* What answers this message is known in the second pass only. */
     if (record->asks && pinfo->fd->visited &&
-        smcr_exchange_is_unanswered(smcr_capture_state(), record->asks))
+        smcr_evidence_is_unanswered(smcr_capture_state(), record->asks))
         smcr_item_raise(pinfo, item, &ei_smcr_no_response);
     smcr_show_events(pinfo, item, record);
     if (record->conn && record->conn->confirm_frame == pinfo->num)

@@ -219,8 +219,8 @@ is_captured(const smcr_collect_counted_conn_t *counted, int sender)
 {
     const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
 
-    return counted->on_roce &&
-           (counted->direction[sender].link || !link || link->qp[!sender].traffic.flow.carried);
+    return counted->on_roce && (counted->direction[sender].link || !link ||
+                                smcr_evidence_has_packets_to(&link->qp[!sender]));
 }
 
 static void

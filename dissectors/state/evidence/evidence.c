@@ -154,16 +154,6 @@ smcr_doubt_lgr_has_conns(const smcr_lgr_t *lgr)
     return lgr->lacking_clc == 0;
 }
 
-bool
-smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_arrival_span_t *span = arrival->span;
-    unsigned role = arrival->record->direction == 1;
-
-    return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
-           (int32_t)(conn->clc_next[!role] - span->taken) >= 0;
-}
-
 /* Whether the group has lost a link since the side has sent its last CDC message. */
 static bool
 has_lost_link(const smcr_conn_t *conn, int side)

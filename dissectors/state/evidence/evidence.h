@@ -1,8 +1,6 @@
 /* evidence.h
  * Knows what a capture may lack, and what it therefore proves of two peers, now or when more of it
- * has come. Does not know any rule or event. Called by all that must be certain; the word before
- * the colon in a comment (message, flow, link, group, saw, conn, clc, place, later) is the
- * condition's name in docs/rfc7609.md.
+ * has come. Does not know any rule or event. Called by all that must be certain.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,6 +9,31 @@
 #define SMCR_STATE_EVIDENCE_EVIDENCE_H
 
 #include "state/model/record.h"
+
+/*
+ * What has to be certain, before it is said. A comment below begins with the word of its condition.
+ * What is not known in the first pass, a second one shows, and the report of a single one.
+ *
+ *   word     certain where                              unknown where                     known
+ *   message  its receiver took the packet in as it      it is behind a gap, was sent      now
+ *            came, and its ICRC is not wrong            before, or is cut
+ *   since    message, and no request of its sender is   the point is none, or in the      now
+ *            absent behind a point of the flow          flow of another link
+ *   link     message, and since the link began no       no message announced the first    now
+ *            request of either side is absent           PSN of a queue pair
+ *   group    link, for each link, and the first         the capture begins later, a link  now
+ *            contact                                    has no packet, or is forgotten
+ *   conn     group, and Accept and Confirm of the       the capture lacks one of them     now
+ *            connection
+ *   clc      SYN, SYN-ACK, and all bytes of CLC that    TCP numbers skip bytes, or are    now
+ *            the sender had sent or taken in            not known
+ *   place    TCP and RoCE came from one interface       they came from several            now
+ *   seen     the sender had seen what it ignores: that  it was acknowledged less than a   now
+ *            was acknowledged before                    millisecond or round trip before
+ *   later    what would make it right has not come on   the flow ends, or goes on behind  later
+ *            the flows of its sender, which go on       a gap
+ *   until    it has not come until its time was over    the capture ends before           later
+ */
 
 /* By how much a capture may have packets of two hosts out of order, nanoseconds. */
 #define SMCR_DOUBT_DISORDER UINT64_C(100000000)
@@ -45,6 +68,90 @@ typedef struct {
     const smcr_doubt_proof_t *claim; /* NULL: nothing that comes later tells more */
 } smcr_doubt_t;
 
+/* ---- what a flow lacks ---- */
+
+/* How many requests are absent between the point and `psn` of the same flow; UINT64_MAX when the
+ * point is none, or of another flow. */
+uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
+
+/* Whether no request has been absent from the flow since the point. */
+bool smcr_evidence_holds(const smcr_point_t *point);
+
+/* At most so many bytes may have been written between the point and `psn` of the flow to `qp`, and
+ * are in no place; UINT64_MAX: no bound is known. */
+uint64_t smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
+
+/* Whether the capture has packets to the queue pair. */
+bool smcr_evidence_has_packets_to(const smcr_qp_t *qp);
+
+/* Nobody knows what the packet says, or when it was taken in: it counts as absent. */
+void smcr_evidence_pass_over(const smcr_arrival_t *arrival);
+
+/* ---- what answers a request ---- */
+
+/* Whether what arrives can be nothing but the answer to a request: no packet of its sender is
+ * absent since `asked`, so the capture has its first answer. */
+bool smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t *asked);
+
+/* Whether nobody has answered the request in the time after which Linux gives up. That is not known
+ * when the capture ends before. */
+bool smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange);
+
+/* ---- CLC on TCP: sequence numbers; roles are 0, the client, and 1 ---- */
+
+/* The handshake of TCP: `first` is the number of the role's first byte. */
+void smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
+
+/* A CLC message has come: the next byte is the one behind it. */
+void smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn);
+
+/* Whether the handshake tells who is the client. */
+bool smcr_evidence_tcp_knows_client(const smcr_conn_t *conn);
+
+/* Whether TCP sends the bytes again. */
+bool smcr_evidence_tcp_is_repeat(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
+/* Whether the sender had not taken in yet what has come from the other side: the message was sent
+ * before that, though the capture has it behind. */
+bool smcr_evidence_tcp_is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
+/* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message or
+ * data by its sender; and it comes for the first time. */
+bool smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
+/* ---- what the two sides of a connection have sent ---- */
+
+/* Whether the capture has all CDC messages to `side` so far: what the other side has read and
+ * announced is known. */
+bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
+
+/* What is known of the cursors of the message before, and of the peer's. */
+typedef struct {
+    bool follows; /* the capture has the message before this one */
+    bool current; /* it has all of the peer's so far */
+    bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
+} smcr_evidence_cursors_t;
+
+smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,
+                                                 const smcr_conn_t *conn, const smcr_cdc_t *cdc);
+
+/* Whether the token is in use again, and the capture lacks the CLC messages that say so. While
+ * nothing is absent since the last CDC message, it is not. Else it is where the sender was done
+ * with the connection, where the sequence number does not go on, or where it goes on by more
+ * messages than there have been packets. */
+bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                           const smcr_cdc_t *cdc);
+
+/*
+ * Whether the request can be no other connection's. The connection has been sure to use the element
+ * at some point of the flow. While no packet is absent behind it, it still does. Behind one or two
+ * absent packets it does where the request goes on in the stream; at the beginning of the element
+ * it may be the first one of the next connection. More may hide that the connection has closed,
+ * that its RMB was withdrawn and announced again, and the begin of the next one.
+ */
+bool smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,
+                        uint32_t offset);
+
 /* ---- one packet ---- */
 
 /* message: the packet itself was taken in as it came. */
@@ -60,7 +167,7 @@ bool smcr_doubt_is_new(const smcr_arrival_t *arrival);
 
 /* ---- flows ---- */
 
-/* flow: and no request is absent from the flow of the point behind it. */
+/* since: and no request is absent from the flow of the point behind it. */
 smcr_doubt_t smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
 /* The same since the beginning of the flow that has brought the packet. */
@@ -75,7 +182,7 @@ smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
 /* ---- what a host has seen ---- */
 
-/* saw: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
+/* seen: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
  * acknowledgement shows that the sender's adapter had it; the software sees it a moment later. One
  * that was acknowledged more than a millisecond or one round trip before, whichever is longer, had
  * been seen. `acked`: when it was; NULL: it has not been. */
@@ -94,10 +201,6 @@ smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *c
 /* conn: whether the capture has Accept and Confirm of all connections of the group that have shown
  * themselves so far. */
 bool smcr_doubt_lgr_has_conns(const smcr_lgr_t *lgr);
-
-/* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message or
- * data by its sender; and it comes for the first time. */
-bool smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the connection is open for sure, and `side` may be held to that: the capture has both
  * messages that began it and no end of it. What the loss of a link has done to it is known only
@@ -152,7 +255,7 @@ smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *
  * nanoseconds since the epoch. */
 smcr_doubt_proof_t smcr_doubt_not_by(const uint64_t *when, uint64_t by);
 
-/* message: and `has_come` stays false until the deadline of the claim; asks no flow. */
+/* until: message, and `has_come` stays false until the deadline of the claim; asks no flow. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);
 
 /* later: whether the capture may lack that the owner of `owner`, one of its queue pairs, has

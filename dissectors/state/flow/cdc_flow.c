@@ -94,9 +94,9 @@ learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     write->late->conn = conn;
-    smcr_conn_learn_eyecatcher_base(conn, qp->side, cdc->prod.count);
-    smcr_conn_learn_eyecatcher_base(conn, !qp->side, cdc->cons.count);
-    if (cdc->prod.wrap != 0 || side->in.known || !smcr_conn_has_base(conn, qp->side))
+    smcr_write_learn_base(conn, qp->side, cdc->prod.count);
+    smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
+    if (cdc->prod.wrap != 0 || side->in.known || !smcr_write_has_base(conn, qp->side))
         return; /* how often it has wrapped before is not known for sure */
     uint32_t data = conn->lgr->base[qp->side];
     if (cdc->prod.count < write->length + data)
@@ -107,29 +107,6 @@ learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     if (side->cdc_frame) /* its reader has told before how far it is */
         smcr_stream_consume(&side->in, side->cons);
     side->located = smcr_point_at(qp, arrival->psn);
-}
-
-/* Whether the token is in use again, and the capture lacks the CLC messages that say so. While
- * nothing is absent since the last CDC message, it is not. Else it is where the sender was done
- * with the connection, where the sequence number does not go on, or where it goes on by more
- * messages than there have been packets. */
-static bool
-is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
-{
-    const smcr_qp_t *qp = arrival->qp;
-    const smcr_conn_side_t *sender = &conn->side[!qp->side];
-    const smcr_point_t *heard = &conn->side[qp->side].heard;
-    bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
-    bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
-    bool ended = sender->closed_frame || sender->abort_frame;
-    int16_t step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq);
-    uint64_t absent = smcr_point_absent(heard, qp, arrival->psn);
-
-    if (!sender->cdc_frame || replay || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
-        return false;
-    if (ended && !final && (absent || step != 1))
-        return true;
-    return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 
 /* The connection of a message that was sent before: the token has meant it since. */
@@ -151,7 +128,7 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
     if (fate == SMCR_FLOW_FATE_DROP || fate == SMCR_FLOW_FATE_TOO_LATE)
         return conn_of_old(arrival, conn);
-    return conn && !is_over(arrival, conn, cdc) ? conn : late_conn(arrival, cdc);
+    return conn && !smcr_evidence_is_over(arrival, conn, cdc) ? conn : late_conn(arrival, cdc);
 }
 
 /* ---- what it changes ---- */
@@ -287,8 +264,8 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
 {
     int receiver = arrival->qp->side;
     streams_t streams = {
-        .out = smcr_conn_stream(conn, receiver, cdc->prod.count),
-        .in = smcr_conn_stream(conn, !receiver, cdc->cons.count),
+        .out = smcr_write_stream(conn, receiver, cdc->prod.count),
+        .in = smcr_write_stream(conn, !receiver, cdc->cons.count),
     };
 
     if (streams.out && !smcr_stream_can_announce(streams.out, cdc->prod))
@@ -298,32 +275,10 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
     return streams;
 }
 
-/* What is known of the cursors of the message before, and of the peer's. */
-typedef struct {
-    bool follows; /* the capture has the message before this one */
-    bool current; /* it has all of the peer's so far */
-    bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
-} cursor_basis_t;
-
-static cursor_basis_t
-what_is_known(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
-{
-    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
-    const smcr_point_t *last = receiver->heard.qp ? &receiver->heard : &receiver->since;
-    bool first = cdc->seq == 1 && conn->side[arrival->qp->side].since.qp && sender->announced.qp;
-
-    return (cursor_basis_t){
-        .follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first,
-        .current = smcr_conn_is_current(conn, !arrival->qp->side),
-        .placed = last->qp == arrival->qp && arrival->qp->unplaced_psn <= last->psn,
-    };
-}
-
 /* What was written is announced: the numbers begin the view of the message. */
 static void
 announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
-         int64_t len, int64_t read, cursor_basis_t known)
+         int64_t len, int64_t read, smcr_evidence_cursors_t known)
 {
     smcr_record_cdc_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
 
@@ -378,7 +333,7 @@ note_located(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 /* Bytes announced and read. */
 static void
 take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-             cursor_basis_t known)
+             smcr_evidence_cursors_t known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     streams_t streams = streams_of(arrival, conn, cdc);
@@ -428,7 +383,7 @@ smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
     take_link(arrival, conn, validation);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
     smcr_orphan_confirm(arrival, conn);
-    cursor_basis_t known = what_is_known(arrival, conn, cdc);
+    smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
     smcr_rules_cdc(arrival, conn, cdc);

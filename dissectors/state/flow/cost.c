@@ -9,13 +9,15 @@
 
 #include <stdio.h>
 
+#include "state/evidence/evidence.h"
+
 smcr_cost_t
 smcr_cost_of_direction(const smcr_conn_t *conn, int side)
 {
     const smcr_stream_t *in = &conn->side[side].in;
 
     return (smcr_cost_t){
-        .known = in->known && smcr_conn_is_current(conn, side),
+        .known = in->known && smcr_evidence_is_current(conn, side),
         .unread = in->announced > in->consumed ? in->announced - in->consumed : 0,
         .unannounced = in->written > in->announced ? in->written - in->announced : 0,
     };

@@ -31,21 +31,6 @@ smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchan
     arrival->record->answers = exchange;
 }
 
-/* Whether what arrives can be nothing but the answer to the request: no packet of its sender is
- * absent since, so the capture has its first answer. */
-static bool
-is_first_answer(const smcr_arrival_t *arrival, const smcr_rules_request_t *request)
-{
-    const smcr_qp_t *qp = arrival->qp;
-
-    if (request->answered.qp == qp && !request->answered.psn) /* its sender's first packet */
-        return arrival->psn == qp->traffic.flow.first;
-    if (request->answered.qp == qp)
-        return smcr_point_absent(&request->answered, qp, arrival->psn) == 0;
-    /* over another link */
-    return smcr_point_holds(&request->answered) && qp->traffic.flow.gaps.count == 0;
-}
-
 /* Whether nobody waits any more at `now` for the other half of what came at `time`. */
 static bool
 is_given_up(uint64_t now, uint64_t time)
@@ -108,7 +93,8 @@ find_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, ui
         request = find(lgr, &wanted, &count);
         count = 1;
     }
-    return request && count == 1 && is_first_answer(arrival, request) ? request : NULL;
+    return request && count == 1 && smcr_evidence_is_first_answer(arrival, &request->answered)
+               ? request : NULL;
 }
 
 static void
@@ -347,7 +333,7 @@ find_answered_before(const smcr_rules_topic_t *topic)
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->answered); at; at = wmem_list_frame_prev(at)) {
         const smcr_rules_request_t *request = wmem_list_frame_data(at);
         if (fits(request, &wanted))
-            return smcr_point_holds(&request->asked) ? request : NULL;
+            return smcr_evidence_holds(&request->asked) ? request : NULL;
     }
     return NULL;
 }

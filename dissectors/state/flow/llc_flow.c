@@ -400,7 +400,7 @@ has_used(const smcr_conn_t *conn, const void *data)
 
     return conn->side[0].cdc_frame || conn->side[1].cdc_frame || conn->side[0].in.written ||
            conn->side[1].in.written ||
-           smcr_point_absent(announced, arrival->qp, arrival->psn) != 0;
+           smcr_evidence_absent(announced, arrival->qp, arrival->psn) != 0;
 }
 
 /* The owner announces an RMB: a new one, although it may have the key and the address of one

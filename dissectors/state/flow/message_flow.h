@@ -7,6 +7,7 @@
 #ifndef SMCR_STATE_FLOW_MESSAGE_FLOW_H
 #define SMCR_STATE_FLOW_MESSAGE_FLOW_H
 
+#include "state/evidence/evidence.h"
 #include "state/model/record.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"

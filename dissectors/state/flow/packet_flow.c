@@ -136,7 +136,7 @@ apply(const smcr_arrival_t *arrival, const content_t *content)
         smcr_state_cdc_apply(arrival, content->conn, content->cdc);
     else if (content->llc)
         smcr_state_llc_apply(arrival, content->llc, content->requested);
-    else if ((stream = smcr_conn_stream(content->conn, arrival->qp->side, content->place->offset)))
+    else if ((stream = smcr_write_stream(content->conn, arrival->qp->side, content->place->offset)))
         smcr_write_apply(arrival, stream, content->place);
 }
 
@@ -278,14 +278,6 @@ note_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
         note_silence(arrival);
 }
 
-/* Of a message that is cut, or has its parts in disorder, nobody knows what it says: it counts as
- * one that came too late. */
-static void
-pass_over(const smcr_arrival_t *arrival)
-{
-    arrival->qp->too_late = MAX(arrival->qp->too_late, arrival->psn);
-}
-
 /* Which part of its message a SEND packet is, when that needs several. */
 static void
 take_send_part(const smcr_arrival_t *arrival)
@@ -298,7 +290,7 @@ take_send_part(const smcr_arrival_t *arrival)
     if (!smcr_ib_is_send(opcode) || smcr_ib_is_whole_send(opcode))
         return;
     if (record->fate == SMCR_FLOW_FATE_WAIT)
-        pass_over(arrival);
+        smcr_evidence_pass_over(arrival);
     if (record->fate != SMCR_FLOW_FATE_TAKE)
         return;
     if (first)
@@ -307,7 +299,7 @@ take_send_part(const smcr_arrival_t *arrival)
     record->has_part = first || (qp->send_open && part > 0 && part < PARTS_MAX);
     qp->send_open = record->has_part && smcr_ib_is_full(opcode);
     if (!record->has_part) {
-        pass_over(arrival);
+        smcr_evidence_pass_over(arrival);
         return;
     }
     record->part = (smcr_record_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
@@ -366,7 +358,7 @@ take_request(smcr_arrival_t *arrival)
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     note_repeat(arrival, &verdict);
     if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
-        qp->too_late = MAX(qp->too_late, arrival->psn);
+        smcr_evidence_pass_over(arrival);
     if (verdict.fate == SMCR_FLOW_FATE_TAKE) {
         settle(arrival->state, arrival->qp, arrival->psn);
         drop(arrival->state, arrival->qp, arrival->psn);
@@ -472,7 +464,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_LLC;
     if (!llc->complete)
-        pass_over(arrival);
+        smcr_evidence_pass_over(arrival);
     if (!llc->complete || !smcr_state_llc_is_known(llc->type))
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
@@ -487,7 +479,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_CDC;
     if (!cdc->complete) {
-        pass_over(arrival);
+        smcr_evidence_pass_over(arrival);
         return;
     }
     smcr_rules_use(arrival);

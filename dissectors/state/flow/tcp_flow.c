@@ -128,11 +128,8 @@ smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role, uin
                       uint32_t frame)
 {
     smcr_state_learns(state, frame);
-    if (conn->clc_types) /* of an earlier handshake, seen again */
-        return;
-    conn->knows_client = true;
-    conn->clc_next[role] = first;
-    conn->clc_whole |= (uint8_t)(1U << role);
+    if (!conn->clc_types) /* else it is of an earlier handshake, seen again */
+        smcr_evidence_tcp_begins(conn, role, first);
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "window.h"
 
+#include "state/evidence/evidence.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
@@ -70,7 +71,7 @@ end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         return (smcr_record_wait_t){0};
     stream->stalls->is_blocked = false;
     return waited(before.blocked, arrival->sent,
-                  smcr_point_absent(&before.blocked_at, arrival->qp, arrival->psn));
+                  smcr_evidence_absent(&before.blocked_at, arrival->qp, arrival->psn));
 }
 
 /* Whether the piece is new, and goes behind urgent data whose reader has sent nothing since. */
@@ -89,7 +90,7 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     const smcr_conn_t *conn = arrival->record->conn;
     uint64_t end = place->position + place->length;
     uint32_t room = smcr_ring_room(&stream->ring);
-    bool current = conn && smcr_conn_is_current(conn, !arrival->qp->side);
+    bool current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
 
     if (current && room && end > stream->consumed + room)
         smcr_rules_overwrite(arrival, conn, smcr_window_goal(arrival, stream, false, end - room));
@@ -339,7 +340,7 @@ note_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stream_stalls_t before = stalls_of(stream);
     smcr_record_cdc_t *view = arrival->record->view;
-    uint64_t absent = smcr_point_absent(&before.full_at, arrival->qp, arrival->psn);
+    uint64_t absent = smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn);
     smcr_record_wait_t full = waited(before.full, arrival->sent, absent);
 
     if (view && full.frame)

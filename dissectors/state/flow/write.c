@@ -7,6 +7,7 @@
 
 #include "write.h"
 
+#include "state/evidence/evidence.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
@@ -74,34 +75,6 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
     return size ? (uint8_t)(from / size + 1) : 1;
 }
 
-/*
- * Whether the request can be no other connection's. The connection has been sure to use the element
- * at some point of the flow. While no packet is absent behind it, it still does. Behind one or two
- * absent packets it does where the request goes on in the stream; at the beginning of the element
- * it may be the first one of the next connection. More may hide that the connection has closed,
- * that its RMB was withdrawn and announced again, and the begin of the next one.
- */
-static bool
-is_sure(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t offset)
-{
-    enum { ABSENT_MAX = 2 };
-    const smcr_conn_side_t *reader = &conn->side[qp->side];
-    const smcr_conn_side_t *writer = &conn->side[!qp->side];
-    uint64_t absent = smcr_point_absent(&reader->sure, qp, psn);
-
-    /* who has not sent yet may choose any link of the group */
-    if (!writer->cdc_frame && reader->sure.qp != qp)
-        return qp->traffic.flow.gaps.count == 0 && smcr_point_holds(&reader->sure);
-    if (psn <= reader->sure.psn) /* sent before that */
-        return reader->sure.qp == qp && smcr_point_is_before(&reader->since, qp, psn);
-    if (absent == 0)
-        return true;
-    return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader) && reader->in.known &&
-           offset > reader->in.ring.base &&
-           smcr_ring_next(&reader->in.ring, reader->in.located, offset) - reader->in.located <=
-               absent * smcr_qp_mtu(qp);
-}
-
 /* The connection of the request, NULL when it is not known for sure. */
 static smcr_conn_t *
 owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned index)
@@ -115,22 +88,57 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE &&
         smcr_conn_side_has_ended(&conn->side[!qp->side]))
         return NULL; /* its writer has said so */
-    return is_sure(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
+    return smcr_evidence_owns(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
 
 /* ---- where in the byte stream ---- */
 
-/* Bytes that may have been written between the point and the packet, and are in no place. */
-static uint64_t
-unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+/*
+ * Where data begins in the elements of a side, unless CONFIRM LINK has told. What lies before the
+ * end of an eyecatcher shows that there is none. What lies at its end is the first data behind it
+ * if nothing is absent; else it raises a doubt. Without one there is none, as with Linux.
+ */
+static void
+learn_base(smcr_lgr_t *lgr, int side, uint32_t offset, bool first)
 {
-    uint64_t absent = smcr_point_absent(point, qp, psn);
+    if (lgr->base_known[side] || offset > SMCR_WIRE_EYECATCHER_LENGTH)
+        return;
+    lgr->base_known[side] = offset < SMCR_WIRE_EYECATCHER_LENGTH || first;
+    lgr->base[side] = lgr->base_known[side] && offset == SMCR_WIRE_EYECATCHER_LENGTH
+                          ? SMCR_WIRE_EYECATCHER_LENGTH
+                          : 0;
+    *lgr->base_doubtful |= !lgr->base_known[side];
+}
 
-    /* from one link to another, and the capture lacks nothing of either */
-    if (point->qp != qp && smcr_point_holds(point) && qp->traffic.flow.gaps.count == 0)
-        return 0;
-    return absent == UINT64_MAX ? absent
-                                : (absent + smcr_point_unplaced(point)) * smcr_qp_mtu(qp);
+void
+smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
+{
+    const smcr_conn_side_t *receiver = &conn->side[side];
+    bool from_start = receiver->size && smcr_evidence_holds(&receiver->since);
+
+    learn_base(conn->lgr, side, offset, from_start);
+}
+
+bool
+smcr_write_has_base(const smcr_conn_t *conn, int side)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+    bool like_peer = lgr->base_known[!side] && lgr->base[!side] != 0;
+
+    return lgr->base_known[side] || !(*lgr->base_doubtful || like_peer);
+}
+
+smcr_stream_t *
+smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
+{
+    smcr_conn_side_t *receiver = &conn->side[side];
+
+    smcr_write_learn_base(conn, side, offset);
+    if (!receiver->in.known && receiver->size && smcr_write_has_base(conn, side)) {
+        smcr_stream_start(&receiver->in, receiver->size, conn->lgr->base[side]);
+        receiver->located = receiver->since;
+    }
+    return receiver->in.known ? &receiver->in : NULL;
 }
 
 /* Where in the byte stream the request begins. */
@@ -143,7 +151,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
     uint32_t size = entry->rmb->element_size;
     smcr_stream_extent_t extent = {(uint32_t)offset_in_element(entry->rmb, write->va - entry->va),
                                    size ? MIN(write->length, size) : write->length};
-    smcr_stream_t *stream = smcr_conn_stream(conn, qp->side, extent.offset);
+    smcr_stream_t *stream = smcr_write_stream(conn, qp->side, extent.offset);
     smcr_psn_t last = write->first_psn + write->packets - 1;
 
     if (!stream)
@@ -161,8 +169,8 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
     bool late = reader->heard.qp == qp && write->first_psn < reader->heard.psn;
     if (late || arrival->record->fate == SMCR_FLOW_FATE_TOO_LATE)
         return; /* nor is it known where it goes among what came before it */
-    smcr_stream_unseen_t unseen = {unseen_bytes(&reader->located, qp, write->first_psn),
-                                   !smcr_conn_is_current(conn, !qp->side)};
+    uint64_t bytes = smcr_evidence_unseen_bytes(&reader->located, qp, write->first_psn);
+    smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side)};
     uint64_t end = smcr_stream_reach(stream);
     bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved &&
                    qp->unplaced_psn <= reader->located.psn && write->conn;
@@ -369,7 +377,7 @@ is_gap_seen(const smcr_arrival_t *arrival)
 
     return qp->unplaced_psn && arrival->psn > qp->unplaced_from &&
            arrival->psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR &&
-           smcr_qp_peer(arrival->qp)->traffic.flow.carried > 0;
+           smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
 }
 
 void

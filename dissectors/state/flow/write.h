@@ -57,6 +57,16 @@ void smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 /* The receiver has taken the packet at `place` in; its position is known. */
 void smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
+/* Data goes to `offset` in the element of `side`, or comes from there. */
+void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);
+
+/* Whether it is known where data begins in the elements of `side`. */
+bool smcr_write_has_base(const smcr_conn_t *conn, int side);
+
+/* The stream that `side` receives, begun when its element's size is known, and where data begins in
+ * it. `offset` is a place in the element that data goes to, or comes from. NULL: not known. */
+smcr_stream_t *smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset);
+
 /* Packets without a place that are further apart have nothing to do with each other. */
 #define SMCR_WRITE_UNPLACED_NEAR 1024
 

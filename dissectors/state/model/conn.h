@@ -86,7 +86,7 @@ struct smcr_conn {
     uint8_t clc_asked;       /* CLC type of `clc_step` */
     uint8_t accept_flags;    /* byte 7 of the Accept */
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
-    uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far */
+    uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far (absent.c) */
     uint32_t clc_next[2];    /* by role: number of the byte behind them */
     bool knows_client : 1;   /* the SYN or SYN-ACK came before CLC: it tells who is who */
     bool clc_last_by_server : 1; /* who sent the last CLC message */
@@ -154,20 +154,6 @@ bool smcr_conn_side_has_ended(const smcr_conn_side_t *side);
 
 /* The connection is certainly alive where `qp` receives the request with `psn`. */
 void smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
-
-/* Whether the capture has all CDC messages to `side` so far: what the other side has read and
- * announced is known. */
-bool smcr_conn_is_current(const smcr_conn_t *conn, int side);
-
-/* Data goes to `offset` in the element of `side`, or comes from there. */
-void smcr_conn_learn_eyecatcher_base(smcr_conn_t *conn, int side, uint32_t offset);
-
-/* Whether it is known where data begins in the elements of `side`. */
-bool smcr_conn_has_base(const smcr_conn_t *conn, int side);
-
-/* The stream that `side` receives, begun when its element's size is known, and where data begins in
- * it. `offset` is a place in the element that data goes to, or comes from. NULL: not known. */
-smcr_stream_t *smcr_conn_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
 void smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_flow *flow);
 

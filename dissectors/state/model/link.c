@@ -240,22 +240,6 @@ smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
     return point->qp == qp && point->psn < psn;
 }
 
-uint64_t
-smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
-{
-    if (!point->qp || point->qp != qp)
-        return UINT64_MAX;
-    if (!point->psn && !qp->traffic.flow.announced) /* before the first packet of the capture */
-        return UINT64_MAX;
-    return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn);
-}
-
-bool
-smcr_point_holds(const smcr_point_t *point)
-{
-    return point->qp && smcr_point_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
-}
-
 /* ---- links of a group ---- */
 
 smcr_link_t *

@@ -202,13 +202,6 @@ smcr_point_t smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn);
 /* Whether the point lies before `psn` of the flow to `qp`. */
 bool smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
-/* How many requests are absent between the point and `psn` of the same flow; UINT64_MAX when the
- * point is none, or of another flow. */
-uint64_t smcr_point_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
-
-/* Whether no request has been absent from the flow since the point. */
-bool smcr_point_holds(const smcr_point_t *point);
-
 smcr_ib_qp_key_t smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn);
 bool smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn);
 

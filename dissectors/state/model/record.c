@@ -176,15 +176,6 @@ next_of(const smcr_state_t *state, const packed_t *packed)
 
 /* ---- what records lead to ---- */
 
-bool
-smcr_exchange_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange)
-{
-    const uint64_t wait = UINT64_C(5000000000); /* of a first contact, the longest (smc_llc.h) */
-
-    return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional &&
-           state->last_time > exchange->request_time + wait;
-}
-
 uint64_t
 smcr_exchange_time(const smcr_exchange_t *exchange)
 {

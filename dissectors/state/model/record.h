@@ -223,10 +223,6 @@ typedef struct {
 /* A record that knows nothing. */
 smcr_record_t smcr_record_new(void);
 
-/* Whether nobody has answered the request in the time after which Linux gives up. That is not known
- * when the capture ends before. */
-bool smcr_exchange_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange);
-
 /* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
  * exchange must be answered. */
 uint64_t smcr_exchange_time(const smcr_exchange_t *exchange);

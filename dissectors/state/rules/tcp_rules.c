@@ -26,19 +26,6 @@ sender_of(const smcr_arrival_t *arrival)
     return arrival->record->direction == 1;
 }
 
-/* The message is one of CLC: the next byte is the one behind it. */
-static void
-move_on(const smcr_arrival_t *arrival, smcr_conn_t *conn)
-{
-    const smcr_arrival_span_t *span = arrival->span;
-    unsigned role = sender_of(arrival);
-
-    if (span && span->first == conn->clc_next[role])
-        conn->clc_next[role] = span->end;
-    else if (!span || (int32_t)(span->first - conn->clc_next[role]) > 0)
-        conn->clc_whole &= (uint8_t)~(1U << role);
-}
-
 /* ---- the order ---- */
 
 /* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) Returns
@@ -48,8 +35,8 @@ check_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint8_t typ
 {
     bool by_server = sender_of(arrival);
 
-    if (!conn->knows_client || type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM ||
-        (type == SMCR_CLC_ACCEPT) == by_server)
+    if (!smcr_evidence_tcp_knows_client(conn) || type < SMCR_CLC_PROPOSAL ||
+        type > SMCR_CLC_CONFIRM || (type == SMCR_CLC_ACCEPT) == by_server)
         return false;
     smcr_breach(arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(arrival),
                 "Only the %s sends this message", by_server ? "client" : "server");
@@ -258,16 +245,6 @@ check_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- CLC messages ---- */
 
-/* Whether the sender had not taken in yet what has come from the other side: the message was sent
- * before that, though the capture has it behind. */
-static bool
-is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_arrival_span_t *span = arrival->span;
-
-    return span && (int32_t)(conn->clc_next[!sender_of(arrival)] - span->taken) > 0;
-}
-
 /* What later messages are judged by. */
 static void
 remember(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
@@ -276,7 +253,7 @@ remember(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc
 
     if (type <= SMCR_CLC_DECLINE)
         conn->clc_types |= (uint8_t)(1U << type);
-    if (!is_overtaken(arrival, conn))
+    if (!smcr_evidence_tcp_is_overtaken(arrival, conn))
         conn->clc_last_by_server = sender_of(arrival);
     if (clc->malformed) {
         smcr_rules_conn(arrival, conn)->malformed_frame = arrival->when.frame;
@@ -293,10 +270,9 @@ bool
 smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     uint8_t type = clc->header.type;
-    const smcr_arrival_span_t *span = arrival->span;
 
     if (check_sender(arrival, conn, type)) {
-        move_on(arrival, conn);
+        smcr_evidence_tcp_take(arrival, conn);
         return false;
     }
     check_order(arrival, conn, type);
@@ -307,10 +283,10 @@ smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
         check_time(arrival, conn);
     if (type == SMCR_CLC_DECLINE)
         check_decline(arrival, conn);
-    if (span && (int32_t)(conn->clc_next[sender_of(arrival)] - span->first) > 0)
+    if (smcr_evidence_tcp_is_repeat(arrival, conn))
         return true; /* TCP sends it again */
     remember(arrival, conn, clc);
-    move_on(arrival, conn);
+    smcr_evidence_tcp_take(arrival, conn);
     return true;
 }
 

@@ -1,0 +1,216 @@
+/* absent.c
+ * What the capture lacks of a flow, of CLC on TCP, and of what the two sides of a connection sent.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "evidence.h"
+
+#include "state/model/store.h"
+
+/* ---- flows ---- */
+
+uint64_t
+smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    if (!point->qp || point->qp != qp)
+        return UINT64_MAX;
+    if (!point->psn && !qp->traffic.flow.announced) /* before the first packet of the capture */
+        return UINT64_MAX;
+    return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn);
+}
+
+bool
+smcr_evidence_holds(const smcr_point_t *point)
+{
+    return point->qp &&
+           smcr_evidence_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
+}
+
+/* From the point on, which is in the flow of another link, and on the link of `qp`, the capture has
+ * all requests. */
+static bool
+joins(const smcr_point_t *point, const smcr_qp_t *qp)
+{
+    return smcr_evidence_holds(point) && qp->traffic.flow.gaps.count == 0;
+}
+
+uint64_t
+smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    uint64_t absent = smcr_evidence_absent(point, qp, psn);
+
+    if (point->qp != qp && joins(point, qp))
+        return 0;
+    return absent == UINT64_MAX ? absent
+                                : (absent + smcr_point_unplaced(point)) * smcr_qp_mtu(qp);
+}
+
+bool
+smcr_evidence_has_packets_to(const smcr_qp_t *qp)
+{
+    return qp->traffic.flow.carried > 0;
+}
+
+void
+smcr_evidence_pass_over(const smcr_arrival_t *arrival)
+{
+    arrival->qp->too_late = MAX(arrival->qp->too_late, arrival->psn);
+}
+
+/* ---- answers ---- */
+
+bool
+smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t *asked)
+{
+    const smcr_qp_t *qp = arrival->qp;
+
+    if (asked->qp != qp)
+        return joins(asked, qp);
+    return asked->psn ? smcr_evidence_absent(asked, qp, arrival->psn) == 0
+                      : arrival->psn == qp->traffic.flow.first;
+}
+
+bool
+smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange)
+{
+    const uint64_t wait = UINT64_C(5000000000); /* of a first contact, the longest (smc_llc.h) */
+
+    return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional &&
+           state->last_time > exchange->request_time + wait;
+}
+
+/* ---- CLC on TCP ---- */
+
+static unsigned
+sender_of(const smcr_arrival_t *arrival)
+{
+    return arrival->record->direction == 1;
+}
+
+void
+smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
+{
+    conn->knows_client = true;
+    conn->clc_next[role] = first;
+    conn->clc_whole |= (uint8_t)(1U << role);
+}
+
+void
+smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    const smcr_arrival_span_t *span = arrival->span;
+    unsigned role = sender_of(arrival);
+
+    if (span && span->first == conn->clc_next[role])
+        conn->clc_next[role] = span->end;
+    else if (!span || (int32_t)(span->first - conn->clc_next[role]) > 0)
+        conn->clc_whole &= (uint8_t)~(1U << role);
+}
+
+bool
+smcr_evidence_tcp_knows_client(const smcr_conn_t *conn)
+{
+    return conn->knows_client;
+}
+
+bool
+smcr_evidence_tcp_is_repeat(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_arrival_span_t *span = arrival->span;
+
+    return span && (int32_t)(conn->clc_next[sender_of(arrival)] - span->first) > 0;
+}
+
+bool
+smcr_evidence_tcp_is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_arrival_span_t *span = arrival->span;
+
+    return span && (int32_t)(conn->clc_next[!sender_of(arrival)] - span->taken) > 0;
+}
+
+bool
+smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_arrival_span_t *span = arrival->span;
+    unsigned role = sender_of(arrival);
+
+    return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
+           (int32_t)(conn->clc_next[!role] - span->taken) >= 0;
+}
+
+/* ---- what the two sides of a connection have sent ---- */
+
+/* The last CDC message to the side, or where the connection began. */
+static const smcr_point_t *
+last_to(const smcr_conn_side_t *receiver)
+{
+    return receiver->heard.qp ? &receiver->heard : &receiver->since;
+}
+
+bool
+smcr_evidence_is_current(const smcr_conn_t *conn, int side)
+{
+    const smcr_point_t *last = last_to(&conn->side[side]);
+    const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
+
+    /* What is acknowledged, but has not come, is absent as well. */
+    return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest;
+}
+
+bool
+smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side];
+    const smcr_point_t *heard = &conn->side[qp->side].heard;
+    bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
+    bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
+    bool ended = sender->closed_frame || sender->abort_frame;
+    int16_t step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq);
+    uint64_t absent = smcr_evidence_absent(heard, qp, arrival->psn);
+
+    if (!sender->cdc_frame || replay || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+        return false;
+    if (ended && !final && (absent || step != 1))
+        return true;
+    return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
+}
+
+smcr_evidence_cursors_t
+smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
+    const smcr_point_t *last = last_to(receiver);
+    bool first = cdc->seq == 1 && receiver->since.qp && sender->announced.qp;
+
+    return (smcr_evidence_cursors_t){
+        .follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first,
+        .current = smcr_evidence_is_current(conn, !arrival->qp->side),
+        .placed = last->qp == arrival->qp && arrival->qp->unplaced_psn <= last->psn,
+    };
+}
+
+bool
+smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t offset)
+{
+    enum { ABSENT_MAX = 2 };
+    const smcr_conn_side_t *reader = &conn->side[qp->side];
+    const smcr_conn_side_t *writer = &conn->side[!qp->side];
+    uint64_t absent = smcr_evidence_absent(&reader->sure, qp, psn);
+
+    /* who has not sent yet may choose any link of the group */
+    if (!writer->cdc_frame && reader->sure.qp != qp)
+        return joins(&reader->sure, qp);
+    if (psn <= reader->sure.psn) /* sent before that */
+        return reader->sure.qp == qp && smcr_point_is_before(&reader->since, qp, psn);
+    if (absent == 0)
+        return true;
+    return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader) && reader->in.known &&
+           offset > reader->in.ring.base &&
+           smcr_ring_next(&reader->in.ring, reader->in.located, offset) - reader->in.located <=
+               absent * smcr_qp_mtu(qp);
+}
