@@ -60,7 +60,6 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
             wmem_list_remove_frame(lgr->halves, wmem_list_head(lgr->halves));
         smcr_event_add(arrival,
                        lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
-        smcr_rules_token(arrival, cdc);
     }
     smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
@@ -184,19 +183,6 @@ take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
     smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);
 }
 
-/* Starts to track when the message is acknowledged. */
-static smcr_link_sent_message_t *
-tell(const smcr_arrival_t *arrival)
-{
-    smcr_link_sent_message_t *sent_message =
-        smcr_state_alloc0(arrival->state, sizeof *sent_message);
-
-    sent_message->sent = arrival->when.time;
-    if (arrival->roce)
-        smcr_arrival_track(arrival, sent_message);
-    return sent_message;
-}
-
 static void
 take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
            const smcr_cdc_t *cdc)
@@ -205,23 +191,11 @@ take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
 
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
                    SMCR_EVENT_SENDING_DONE);
-    if (cdc->state & SMCR_CDC_STATE_CLOSED && !side->closed)
-        side->closed = tell(arrival);
     take_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
     if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame)
         take_abort(arrival, conn, side);
     if (arrival->record->view)
         arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
-}
-
-static void
-check_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *in)
-{
-    if (!in || !in->announced || in->consumed <= in->announced)
-        return;
-    const smcr_stream_cursor_deadline_t *goal = smcr_window_goal(arrival, in, true, in->consumed);
-    if (!smcr_rules_consumer(arrival, conn, goal))
-        smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
 }
 
 /* Whether the writer knows that all it has announced has been read. */
@@ -342,12 +316,7 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
-    if (in)
-        smcr_window_moved(arrival, in);
-    if (out)
-        smcr_window_moved(arrival, out);
-    check_cursors(arrival, conn, known.current ? in : NULL);
-    smcr_window_heard(arrival, &conn->side[!arrival->qp->side].in);
+    smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc);
     if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);
         smcr_write_end(arrival, conn, out);
@@ -356,10 +325,6 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
         note_located(arrival, &conn->side[arrival->qp->side]);
     if (out)
         announce(arrival, &streams, cdc, len, read, known);
-    if (len > 0 && known.current && smcr_rules_passes_reader(arrival, conn))
-        smcr_rules_producer(arrival, conn,
-                            smcr_window_goal(arrival, out, false,
-                                             out->announced - smcr_ring_room(&out->ring)));
     reading.alone = only_reads(sender, cdc, arrival->record);
     if (in && read > 0)
         smcr_window_consumed(arrival, in, &reading);
@@ -378,16 +343,14 @@ smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
 
     if (arrival->roce)
         learn_rmb(arrival, conn, cdc);
-    smcr_rules_move(arrival, conn, cdc);
-    smcr_rules_open(arrival, conn, cdc);
+    smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc);
     take_link(arrival, conn, validation);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
     smcr_orphan_confirm(arrival, conn);
     smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
-    smcr_rules_cdc(arrival, conn, cdc);
-    smcr_rules_goes_on(arrival, conn, cdc);
+    smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc);
     side->cdc_frame = arrival->when.frame;
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;
@@ -397,6 +360,6 @@ smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
-    smcr_rules_close(arrival, conn, cdc);
+    smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc);
     take_state(arrival, conn, side, cdc);
 }

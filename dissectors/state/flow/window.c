@@ -74,28 +74,14 @@ end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
                   smcr_evidence_absent(&before.blocked_at, arrival->qp, arrival->psn));
 }
 
-/* Whether the piece is new, and goes behind urgent data whose reader has sent nothing since. */
-static bool
-overruns_urgent(const smcr_stream_t *stream, const smcr_place_t *place)
-{
-    smcr_stream_stalls_t now = stalls_of(stream);
-
-    return now.urgent_answer && *now.urgent_answer == 0 && place->position >= now.urgent &&
-           smcr_place_piece(place).rewritten == 0;
-}
-
 void
 smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
-    const smcr_conn_t *conn = arrival->record->conn;
-    uint64_t end = place->position + place->length;
-    uint32_t room = smcr_ring_room(&stream->ring);
+    smcr_conn_t *conn = arrival->record->conn;
     bool current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
 
-    if (current && room && end > stream->consumed + room)
-        smcr_rules_overwrite(arrival, conn, smcr_window_goal(arrival, stream, false, end - room));
-    if (current && overruns_urgent(stream, place))
-        smcr_rules_urgent_wait(arrival, conn, stream->stalls->urgent_answer);
+    if (current)
+        smcr_rules_written(arrival, conn, place);
     smcr_record_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
         blocked = end_blocked(arrival, stream);
@@ -114,20 +100,6 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     if (last)
         last->next = number;
     stream->unannounced = number;
-}
-
-/* Follows one message that announces data, until the reader has read them. */
-static void
-note_probe(const smcr_arrival_t *arrival, smcr_stream_t *stream)
-{
-    smcr_stream_probe_t *probe = stream->probe;
-
-    if (!arrival->roce || (probe && (!probe->sent_message.acked || probe->end > stream->consumed)))
-        return;
-    if (!probe)
-        probe = stream->probe = smcr_state_alloc0(arrival->state, sizeof *probe);
-    probe->end = stream->announced;
-    smcr_arrival_track(arrival, &probe->sent_message);
 }
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. */
@@ -197,19 +169,6 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
     }
 }
 
-/* The message announces `bytes` that no RDMA WRITE so far carries. */
-static void
-note_unseen(const smcr_arrival_t *arrival, uint64_t bytes)
-{
-    const smcr_conn_t *conn = arrival->record->conn;
-
-    if (!conn || !smcr_rules_announced_early(arrival, conn, bytes))
-        smcr_event_add(arrival, SMCR_EVENT_UNSEEN_DATA,
-                       "No RDMA WRITE so far carries %" G_GUINT64_FORMAT
-                       " of the bytes that the message announces",
-                       bytes);
-}
-
 void
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
                       bool placed)
@@ -223,8 +182,7 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     if (view->len == 0)
         return;
     if (placed && stream->announced > stream->written)
-        note_unseen(arrival, MIN(stream->announced - stream->written, view->len));
-    note_probe(arrival, stream);
+        smcr_rules_unseen(arrival, MIN(stream->announced - stream->written, view->len));
     note_full(arrival, stream);
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =
@@ -239,55 +197,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
 void
 smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    smcr_stream_stalls_t *now = stalls(arrival->state, stream);
-
-    if (arrival->record->view->len == 0) /* the flag goes on */
-        return;
-    now->urgent = stream->announced;
-    now->urgent_answer = smcr_state_alloc0(arrival->state, sizeof *now->urgent_answer);
-    if (arrival->record->conn)
-        smcr_rules_urgent_answer(arrival, arrival->record->conn, now->urgent_answer);
-}
-
-void
-smcr_window_heard(const smcr_arrival_t *arrival, smcr_stream_t *stream)
-{
-    uint64_t *answer = stalls_of(stream).urgent_answer;
-
-    if (answer && *answer == 0)
-        *answer = arrival->when.time;
-}
-
-/* ---- what ought to have been ---- */
-
-const smcr_stream_cursor_deadline_t *
-smcr_window_goal(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool announced,
-                 uint64_t end)
-{
-    smcr_stream_stalls_t *now = stalls(arrival->state, stream);
-    smcr_stream_cursor_deadline_t **goal = announced ? &now->announced : &now->consumed;
-
-    if (!*goal || (*goal)->when) { /* else the first one will do */
-        *goal = smcr_state_alloc0(arrival->state, sizeof **goal);
-        (*goal)->end = end;
-    }
-    return *goal;
-}
-
-static void
-note_reached(const smcr_arrival_t *arrival, smcr_stream_cursor_deadline_t *goal, uint64_t position)
-{
-    if (goal && !goal->when && position >= goal->end)
-        goal->when = arrival->when.time;
-}
-
-void
-smcr_window_moved(const smcr_arrival_t *arrival, const smcr_stream_t *stream)
-{
-    if (!stream->stalls)
-        return;
-    note_reached(arrival, stream->stalls->announced, stream->announced);
-    note_reached(arrival, stream->stalls->consumed, stream->consumed);
+    if (arrival->record->view->len > 0) /* else the flag goes on */
+        stalls(arrival->state, stream)->urgent = stream->announced;
 }
 
 /* ---- the reader ---- */

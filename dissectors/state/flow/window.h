@@ -21,18 +21,6 @@ void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream,
 /* What the CDC message has announced ends with urgent data. */
 void smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream);
 
-/* What a cursor of the stream, the announced or the consumed position, ought to have reached before
- * this packet; it will say when it has. */
-const smcr_stream_cursor_deadline_t *smcr_window_goal(const smcr_arrival_t *arrival,
-                                                      smcr_stream_t *stream, bool announced,
-                                                      uint64_t end);
-
-/* A CDC message has moved the cursors of the stream. */
-void smcr_window_moved(const smcr_arrival_t *arrival, const smcr_stream_t *stream);
-
-/* A CDC message of the reader has come. */
-void smcr_window_heard(const smcr_arrival_t *arrival, smcr_stream_t *stream);
-
 /* What a CDC message of the reader is for. */
 typedef struct {
     uint64_t consumed_before;

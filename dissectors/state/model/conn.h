@@ -28,7 +28,6 @@ typedef struct {
     smcr_point_t announced; /* when CLC announced this side's element */
     smcr_link_t *link;   /* on which this side sent last */
     smcr_exchange_t *update; /* its open request for a cursor update; NULL: none */
-    smcr_link_sent_message_t *closed; /* the message with the closed flag; NULL: not yet */
     uint8_t rmb_index;   /* element, from 1 */
     bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */

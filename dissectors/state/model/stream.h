@@ -35,12 +35,6 @@ uint64_t smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t off
 typedef struct smcr_place smcr_place_t;
 typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 
-/* A position that a cursor of the stream ought to have reached before. */
-typedef struct {
-    uint64_t end;
-    uint64_t when; /* it has, nanoseconds since the epoch; 0: not yet */
-} smcr_stream_cursor_deadline_t;
-
 /* Rarely set members, allocated on demand. */
 typedef struct {
     bool is_blocked;          /* the writer is */
@@ -49,16 +43,7 @@ typedef struct {
     smcr_point_t blocked_at;  /* in the writer's flow */
     smcr_point_t full_at;     /* in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
-    smcr_stream_cursor_deadline_t *announced, *consumed; /* the last ones; NULL: there was none */
-    uint64_t *urgent_answer;  /* when the reader sent something after them, nanoseconds since the
-                                 epoch; 0: not yet. NULL: there were none */
 } smcr_stream_stalls_t;
-
-/* A CDC message that announced up to `end`; rules ask whether its reader has seen it. */
-typedef struct {
-    uint64_t end;
-    smcr_link_sent_message_t sent_message;
-} smcr_stream_probe_t;
 
 /* Positions count bytes from the beginning of the connection. */
 typedef struct {
@@ -80,7 +65,6 @@ typedef struct {
                                       announced; 0: there is none */
     smcr_stream_announcement_t *unread; /* tail of a circular list: announced, not read yet */
     smcr_stream_stalls_t *stalls;  /* NULL: there has been none, nor urgent data */
-    smcr_stream_probe_t *probe;    /* one of those that are not read yet; NULL: none so far */
 } smcr_stream_t;
 
 /* A piece of the stream that one WRITE packet carries. */

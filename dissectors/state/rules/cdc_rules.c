@@ -4,30 +4,19 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rules.h"
+#include "checks.h"
 
 #include <string.h>
 
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-/* A message of a connection, with what its sender has said before. */
-typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_conn_t *conn;
-    const smcr_conn_side_t *sender, *receiver;
-    const smcr_cdc_t *cdc;
-    int16_t step;          /* of the sequence number */
-    bool replayed;         /* the connection has moved since: messages may come again (4.6.2) */
-    smcr_doubt_t follows;  /* whether this is the sender's next message on the same link */
-} cdc_message_t;
-
 /* ---- sequence numbers ---- */
 
 /* They begin at 1. On another link than that of CLC the first ones may have failed before: Linux
  * has counted them (smc_switch_cursor()). (R-4.3-1) */
-static void
-check_first(const cdc_message_t *message)
+void
+smcr_rules_cdc_number(const smcr_rules_cdc_t *message)
 {
     smcr_lgr_t *lgr = message->conn->lgr;
 
@@ -40,8 +29,8 @@ check_first(const cdc_message_t *message)
 
 /* They grow by one. Where requests are absent, or failed on another link, those may be the messages
  * in between. (R-4.3-2) */
-static void
-check_step(const cdc_message_t *message)
+void
+smcr_rules_cdc_step(const smcr_rules_cdc_t *message)
 {
     unsigned before = message->sender->cdc_seq, now = message->cdc->seq;
 
@@ -71,7 +60,7 @@ typedef struct {
 /* A cursor is within its element, behind an eyecatcher. One that has not moved may be 0.
  * (R-A.4-5, R-4.3-3) */
 static void
-check_range(const cdc_message_t *message, const cursor_t *cursor)
+check_range(const smcr_rules_cdc_t *message, const cursor_t *cursor)
 {
     bool moved = cursor->now.wrap || cursor->now.count;
 
@@ -86,7 +75,7 @@ check_range(const cdc_message_t *message, const cursor_t *cursor)
 /* The wrap count grows by one when the cursor wraps, and only then: a message moves the cursor by
  * one round at most. (R-A.4-7) */
 static void
-check_wrap(const cdc_message_t *message, const cursor_t *cursor)
+check_wrap(const smcr_rules_cdc_t *message, const cursor_t *cursor)
 {
     int16_t wraps = (int16_t)(uint16_t)(cursor->now.wrap - cursor->before.wrap);
 
@@ -100,7 +89,7 @@ check_wrap(const cdc_message_t *message, const cursor_t *cursor)
 /* No cursor goes back behind that of the message before, whatever the size of its element.
  * (R-A.4-9) */
 static void
-check_back(const cdc_message_t *message, const cursor_t *cursor)
+check_back(const smcr_rules_cdc_t *message, const cursor_t *cursor)
 {
     int16_t wraps = (int16_t)(uint16_t)(cursor->now.wrap - cursor->before.wrap);
 
@@ -111,7 +100,7 @@ check_back(const cdc_message_t *message, const cursor_t *cursor)
 }
 
 static void
-check_cursor(const cdc_message_t *message, const cursor_t *cursor)
+check_cursor(const smcr_rules_cdc_t *message, const cursor_t *cursor)
 {
     check_range(message, cursor);
     if (!message->sender->cdc_frame || message->replayed)
@@ -127,8 +116,8 @@ base_of(const smcr_conn_t *conn, int side)
     return conn->lgr->base_known[side] ? conn->lgr->base[side] : 0;
 }
 
-static void
-check_cursors(const cdc_message_t *message)
+void
+smcr_rules_cdc_cursors(const smcr_rules_cdc_t *message)
 {
     int receiver = message->arrival->qp->side;
     const smcr_conn_t *conn = message->conn;
@@ -150,56 +139,109 @@ stays(const smcr_conn_t *conn)
 
 /* Data are written before they are announced. RDMA WRITEs before the first message may have come
  * before CLC tells whose they are, where TCP and RoCE were captured at two places. (R-2.1-7) */
-bool
-smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t bytes)
-{
-    if (!conn->side[arrival->qp->side].heard.qp || !stays(conn) ||
-        smcr_doubt_conn(arrival, conn).kind)
-        return false;
-    smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
-                   "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
-                   bytes);
-    return true;
-}
-
-/* The producer cursor does not pass the reader's consumer cursor. (R-A.4-6) */
-bool
-smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_stream_t *out = &conn->side[arrival->qp->side].in;
-    uint64_t end = out->consumed + smcr_ring_room(&out->ring);
-
-    return smcr_ring_room(&out->ring) && out->announced > end && out->written <= end && stays(conn);
-}
-
 void
-smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                    const smcr_stream_cursor_deadline_t *goal)
+smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes)
 {
-    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD, smcr_doubt_other(arrival, conn, &goal->when),
+    const smcr_conn_t *conn = arrival->record->conn;
+    bool proven = conn && conn->side[arrival->qp->side].heard.qp && stays(conn) &&
+                  !smcr_doubt_conn(arrival, conn).kind;
+
+    if (proven)
+        smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
+                       "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
+                       bytes);
+    else
+        smcr_event_add(arrival, SMCR_EVENT_UNSEEN_DATA,
+                       "No RDMA WRITE so far carries %" G_GUINT64_FORMAT
+                       " of the bytes that the message announces",
+                       bytes);
+}
+
+/* The producer cursor does not pass the reader's consumer cursor. Where WRITEs do, they show it.
+ * (R-A.4-6) */
+void
+smcr_rules_cdc_writer(const smcr_rules_cdc_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_record_cdc_t *view = arrival->record->view;
+    const smcr_stream_t *out = &message->receiver->in;
+    uint32_t room = smcr_ring_room(&out->ring);
+
+    if (!view || view->len == 0 || !view->has_unread || !room ||
+        out->announced <= out->consumed + room || out->written > out->consumed + room ||
+        !stays(message->conn))
+        return;
+    const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, message->conn, arrival->qp->side,
+                                                    false, out->announced - room);
+    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD,
+                smcr_doubt_other(arrival, message->conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
 }
 
 /* Nobody reads what was not announced to him. (R-A.4-8) */
-bool
-smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                    const smcr_stream_cursor_deadline_t *goal)
+void
+smcr_rules_cdc_reader(const smcr_rules_cdc_t *message)
 {
-    smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->when);
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_stream_t *in = &message->sender->in;
+    int reader = !arrival->qp->side;
 
-    if (!stays(conn) || doubt.kind)
-        return false;
-    smcr_breach(arrival, SMCR_EVENT_READ_UNSENT, doubt,
-                "The consumer cursor is ahead of the producer cursor");
-    return true;
+    if (!in->known || !in->announced || in->consumed <= in->announced ||
+        !smcr_stream_can_consume(in, message->cdc->cons) ||
+        !smcr_evidence_is_current(message->conn, reader))
+        return;
+    const smcr_rules_goal_t *goal =
+        smcr_rules_goal(arrival, message->conn, reader, true, in->consumed);
+    smcr_doubt_t doubt = smcr_doubt_other(arrival, message->conn, &goal->when);
+    if (stays(message->conn) && !doubt.kind)
+        smcr_breach(arrival, SMCR_EVENT_READ_UNSENT, doubt,
+                    "The consumer cursor is ahead of the producer cursor");
+    else
+        smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
+}
+
+static void
+note_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t position)
+{
+    if (goal && !goal->when && position >= goal->end)
+        goal->when = arrival->when.time;
+}
+
+/* The message has moved the cursors of both streams. */
+void
+smcr_rules_cdc_reached(const smcr_rules_cdc_t *message)
+{
+    for (int side = 0; side < 2; side++) {
+        const smcr_rules_side_t *kept = smcr_rules_of_side(message->conn, side);
+        const smcr_stream_t *in = &message->conn->side[side].in;
+        note_reached(message->arrival, kept->announced, in->announced);
+        note_reached(message->arrival, kept->consumed, in->consumed);
+    }
+}
+
+/* Follows one message that announces data, until the reader has read them. */
+void
+smcr_rules_cdc_probe(const smcr_rules_cdc_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_record_cdc_t *view = arrival->record->view;
+    const smcr_stream_t *out = &message->receiver->in;
+
+    if (!arrival->roce || !view || view->len == 0)
+        return;
+    smcr_rules_probe_t *probe = &smcr_rules_side(arrival, message->conn, arrival->qp->side)->probe;
+    if (probe->end && (!probe->sent_message.acked || probe->end > out->consumed))
+        return;
+    probe->end = out->announced;
+    smcr_arrival_track(arrival, &probe->sent_message);
 }
 
 /* ---- urgent data ---- */
 
 /* With urgent data present the producer cursor has advanced to the byte behind them. The flag may
  * stay on until the next data. (R-4.7.5-4) */
-static void
-check_urgent(const cdc_message_t *message)
+void
+smcr_rules_cdc_urgent(const smcr_rules_cdc_t *message)
 {
     smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
     bool present = (message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
@@ -211,31 +253,53 @@ check_urgent(const cdc_message_t *message)
                     "Urgent data are present, but the producer cursor is where it was before");
 }
 
-/* After urgent data the writer waits until the reader says that it has them. Any message of the
- * reader may say so. (R-4.7.5-2) */
+/* The piece is new, and goes behind urgent data whose reader has sent nothing since: the writer
+ * waits until the reader says that it has them. Any message of the reader may say so.
+ * (R-4.7.5-2) */
 void
-smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                       const uint64_t *answer)
+smcr_rules_write_urgent(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_place_t *place)
 {
-    if (stays(conn))
+    const uint64_t *answer = smcr_rules_of_side(conn, arrival->qp->side)->urgent_answer;
+    const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+
+    if (answer && *answer == 0 && place->position >= stream->stalls->urgent &&
+        smcr_place_piece(place).rewritten == 0 && stays(conn))
         smcr_breach(arrival, SMCR_EVENT_URGENT_OVERRUN, smcr_doubt_other(arrival, conn, answer),
                     "The writer does not wait until its urgent data have been taken");
 }
 
 /* The reader tells at once that it has urgent data, whatever space there is. Linux waits until its
- * program has read them. (R-4.7.5-3) */
+ * program has read them. The flag may go on behind them. (R-4.7.5-3) */
 void
-smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                         const uint64_t *answer)
+smcr_rules_cdc_urgent_answer(const smcr_rules_cdc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_record_cdc_t *view = arrival->record->view;
+    int reader = arrival->qp->side;
+
+    if (!(message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) || !view || view->len == 0)
+        return;
     uint64_t deadline = arrival->when.time + SMCR_TIME_SECOND;
+    uint64_t *answer = smcr_state_alloc0(arrival->state, sizeof *answer);
     smcr_doubt_proof_t claim = smcr_doubt_not_by(answer, deadline);
 
+    smcr_rules_side(arrival, message->conn, reader)->urgent_answer = answer;
     claim.deadline = deadline;
     smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
-                smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
+                smcr_doubt_answer(arrival, message->conn, reader, claim),
                 "For a second the reader does not tell that it has the urgent data; Linux waits "
                 "until its program has read them (smc_rx_update_consumer())");
+}
+
+/* The reader of urgent data sends something. */
+void
+smcr_rules_cdc_heard(const smcr_rules_cdc_t *message)
+{
+    uint64_t *answer =
+        smcr_rules_of_side(message->conn, !message->arrival->qp->side)->urgent_answer;
+
+    if (answer && *answer == 0)
+        *answer = message->arrival->when.time;
 }
 
 /* ---- whose message ---- */
@@ -266,18 +330,30 @@ goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cd
            cdc->seq == (uint16_t)(sender->cdc_seq + 1);
 }
 
+/* Whether the message is the first sign of its connection. */
+static bool
+is_first_sign(const smcr_rules_cdc_t *message)
+{
+    const smcr_point_t *since = &message->receiver->since;
+
+    return !message->conn->accept_frame && !message->conn->confirm_frame &&
+           !message->sender->cdc_frame && !message->receiver->cdc_frame &&
+           since->qp == message->arrival->qp && since->psn + 1 == message->arrival->psn;
+}
+
 /* A message travels in the group whose CLC has announced its token. Where the capture has all of a
  * group but lacks CLC of a connection, its first message has number 1. (R-A.4-4) */
 void
-smcr_rules_token(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+smcr_rules_cdc_token(const smcr_rules_cdc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
     wmem_list_t *lgrs = arrival->state->lgrs;
     unsigned found = 0;
 
-    if (cdc->seq == 1)
+    if (message->cdc->seq == 1 || !is_first_sign(message))
         return;
     for (wmem_list_frame_t *at = wmem_list_head(lgrs); at; at = wmem_list_frame_next(at))
-        found += goes_on_in(arrival, wmem_list_frame_data(at), cdc);
+        found += goes_on_in(arrival, wmem_list_frame_data(at), message->cdc);
     if (found == 1)
         smcr_breach(arrival, SMCR_EVENT_OTHER_GROUP,
                     smcr_doubt_group(arrival, arrival->qp->link->lgr),
@@ -294,8 +370,8 @@ confirm_is_absent(const smcr_doubt_proof_t *claim)
 }
 
 /* The client sends its Confirm before its data. (R-3.5.2-7) */
-static void
-check_confirmed(const cdc_message_t *message)
+void
+smcr_rules_cdc_confirmed(const smcr_rules_cdc_t *message)
 {
     const smcr_conn_t *conn = message->conn;
     smcr_doubt_proof_t claim = {.has_come = confirm_is_absent, .about = conn};
@@ -316,14 +392,14 @@ check_confirmed(const cdc_message_t *message)
  * queued, whatever it has said (smc_cdc_msg_recv_action(), smc_tx_pending()). The NOTE
  * smcr.write.after_close tells of it. */
 static bool
-had_more(const cdc_message_t *message)
+had_more(const smcr_rules_cdc_t *message)
 {
     return message->receiver->in.filled;
 }
 
 /* After sending done a side writes no more data, so it announces none. (R-4.8.1-1) */
 static void
-check_done(const cdc_message_t *message)
+check_done(const smcr_rules_cdc_t *message)
 {
     const smcr_stream_t *in = &message->receiver->in;
     uint32_t done = message->sender->sending_done_frame;
@@ -338,8 +414,8 @@ check_done(const cdc_message_t *message)
 
 /* After connection closed a side sends nothing more but an abort; after that, nothing at all.
  * (R-4.8.1-2, R-4.8.2-3) */
-static void
-check_end(const cdc_message_t *message)
+void
+smcr_rules_cdc_end(const smcr_rules_cdc_t *message)
 {
     const smcr_conn_side_t *sender = message->sender;
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
@@ -359,8 +435,8 @@ check_end(const cdc_message_t *message)
 }
 
 /* A side does not take back that it is done with sending. (R-4.8.1-7) */
-static void
-check_flags(const cdc_message_t *message)
+void
+smcr_rules_cdc_flags(const smcr_rules_cdc_t *message)
 {
     const uint8_t ended =
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
@@ -373,8 +449,8 @@ check_flags(const cdc_message_t *message)
 
 /* Who is offered an element in use aborts the connection that had it. That its sender knows of the
  * offer is proven by what it has sent on the next connection of the element. (R-4.4.2-2) */
-static void
-check_reused(const cdc_message_t *message)
+void
+smcr_rules_cdc_reused(const smcr_rules_cdc_t *message)
 {
     const smcr_conn_side_t *receiver = message->receiver;
     const smcr_conn_t *next =
@@ -393,37 +469,51 @@ check_reused(const cdc_message_t *message)
 
 /* ---- all messages ---- */
 
-void
-smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+/* Which messages a check is asked of; see cdc_checks.def. */
+enum { FIRST = 1, NEW = 2, OTHER = 4, BUT_FIRST = NEW | OTHER, ALL = FIRST | BUT_FIRST };
+
+static const struct {
+    uint8_t when, which;
+    void (*check)(const smcr_rules_cdc_t *message);
+} checks[] = {
+#define SMCR_RULES_CDC_CHECK(when, which, check) \
+    {SMCR_RULES_##when, which, smcr_rules_cdc_##check},
+#include "cdc_checks.def"
+};
+
+/* Whether it is the sender's next message on the same link. */
+static smcr_doubt_t
+doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
-    bool first = !sender->cdc_frame;
+    bool first = !conn->side[!arrival->qp->side].cdc_frame;
     const smcr_point_t *before = first ? &receiver->since : &receiver->heard;
     smcr_point_t other_link = {0};
-    cdc_message_t message = {
+
+    return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
+}
+
+void
+smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
+               const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    smcr_rules_cdc_t message = {
         .arrival = arrival,
         .conn = conn,
         .sender = sender,
-        .receiver = receiver,
+        .receiver = &conn->side[arrival->qp->side],
         .cdc = cdc,
         .step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq),
         .replayed = sender->moved_frame > sender->cdc_frame,
-        .follows = smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link),
     };
+    uint8_t kind = !sender->cdc_frame                          ? FIRST
+                   : message.step <= 0 || sender->moved_frame ? OTHER /* it may come again */
+                                                               : NEW;
 
-    check_cursors(&message);
-    check_confirmed(&message);
-    check_urgent(&message);
-    if (first) {
-        check_first(&message);
-        return;
-    }
-    if (message.step != 1)
-        check_step(&message);
-    if (message.step <= 0 || sender->moved_frame)
-        return; /* it may come again */
-    check_end(&message);
-    check_flags(&message);
-    check_reused(&message);
+    if (when == SMCR_RULES_PLACED)
+        message.follows = doubt_next(arrival, conn);
+    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
+        if (checks[i].when == when && checks[i].which & kind)
+            checks[i].check(&message);
 }

@@ -4,11 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rules.h"
+#include "checks.h"
 
 #include <string.h>
 
-#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -237,8 +236,11 @@ smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const 
  * (smc_cdc_tx_dismiss_slots()). What closes it may come again, and have been lost before.
  * (R-3.5.2-3, R-A.2.3-9) */
 void
-smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+smcr_rules_cdc_goes_on(const smcr_rules_cdc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+    const smcr_cdc_t *cdc = message->cdc;
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reused;
     const smcr_conn_t *other = reused ? reused->by : NULL;
     int owner = !arrival->qp->side;

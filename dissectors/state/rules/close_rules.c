@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rules.h"
+#include "checks.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"
@@ -17,10 +17,10 @@ static void
 check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_stream_t *in = &conn->side[!arrival->qp->side].in;
-    const smcr_stream_probe_t *probe = in->probe;
+    const smcr_rules_probe_t *probe = &smcr_rules_of_side(conn, !arrival->qp->side)->probe;
     bool urgent = in->stalls && in->stalls->urgent;
 
-    if (!in->known || urgent || !probe || probe->end <= in->consumed)
+    if (!in->known || urgent || probe->end <= in->consumed)
         return;
     smcr_breach(arrival, SMCR_EVENT_CLOSED_UNREAD,
                 smcr_doubt_or(smcr_doubt_conn(arrival, conn),
@@ -71,10 +71,14 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     "closes (smc_close_active())");
 }
 
+/* The message ends the connection, or its sender's data. */
 void
-smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+smcr_rules_cdc_close(const smcr_rules_cdc_t *message)
 {
-    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+    const smcr_conn_side_t *sender = message->sender;
+    const smcr_cdc_t *cdc = message->cdc;
 
     if (!cdc->state || conn->side[0].moved_frame || conn->side[1].moved_frame)
         return; /* what was not acknowledged may come again */
@@ -87,6 +91,20 @@ smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
         check_read(arrival, conn);
     if (!smcr_conn_side_has_ended(sender))
         check_announced(arrival, conn);
+}
+
+/* Follows the message that closes the connection. */
+void
+smcr_rules_cdc_note_closed(const smcr_rules_cdc_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+
+    if (!(message->cdc->state & SMCR_CDC_STATE_CLOSED) || message->sender->closed_frame)
+        return;
+    smcr_rules_side_t *kept = smcr_rules_side(arrival, message->conn, !arrival->qp->side);
+    kept->closed = (smcr_link_sent_message_t){.sent = arrival->when.time};
+    if (arrival->roce)
+        smcr_arrival_track(arrival, &kept->closed);
 }
 
 /* ---- RDMA WRITEs ---- */
@@ -154,9 +172,10 @@ static void
 check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    const smcr_rules_side_t *kept = smcr_rules_of_side(conn, arrival->qp->side);
 
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE,
-                smcr_doubt_or(smcr_doubt_seen_new(arrival, reader->closed),
+                smcr_doubt_or(smcr_doubt_seen_new(arrival, &kept->closed),
                               doubt_whose(arrival, conn)),
                 "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
                 "does with what it has left (smc_tx_pending())",
@@ -174,6 +193,6 @@ smcr_rules_write_after(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         return;
     if (smcr_conn_side_has_ended(writer))
         check_done(arrival, conn);
-    else if (reader->closed)
+    else if (reader->closed_frame)
         check_peer(arrival, conn);
 }

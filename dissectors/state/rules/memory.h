@@ -42,9 +42,26 @@ typedef struct {
     uint16_t seq;            /* that it has */
 } smcr_rules_move_t;
 
-/* One side of a connection. */
+/* A position that a cursor ought to have reached before. */
+typedef struct {
+    uint64_t end;
+    uint64_t when; /* it has, nanoseconds since the epoch; 0: not yet */
+} smcr_rules_goal_t;
+
+/* A CDC message that announced up to `end`: has its reader seen it? */
+typedef struct {
+    uint64_t end; /* a position; 0: there is none */
+    smcr_link_sent_message_t sent_message;
+} smcr_rules_probe_t;
+
+/* One side of a connection: what it sent, and what it receives. */
 typedef struct {
     smcr_rules_move_t *move; /* the last failover validation of this direction; NULL: none */
+    smcr_link_sent_message_t closed; /* its message with the closed flag */
+    smcr_rules_probe_t probe; /* one of the messages whose bytes it has not read yet */
+    smcr_rules_goal_t *announced, *consumed; /* of its cursors, the last ones; NULL: none */
+    uint64_t *urgent_answer; /* when it sent something after urgent data came, nanoseconds since the
+                                epoch; 0: not yet. NULL: none came */
     uint32_t strayed_frame;  /* WRITE that went to another link before any of them; 0: none */
 } smcr_rules_side_t;
 
@@ -90,6 +107,11 @@ typedef struct smcr_rules_lgr smcr_rules_lgr_t;
 smcr_rules_conn_t *smcr_rules_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 smcr_rules_side_t *smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side);
 smcr_rules_lgr_t *smcr_rules_lgr(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+
+/* What a cursor of the stream to the side, the announced or the consumed position, ought to have
+ * reached before this packet; it will say when it has. */
+const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                                         int side, bool announced, uint64_t end);
 
 /* To be read: zeros where there is none. */
 const smcr_rules_conn_t *smcr_rules_of_conn(const smcr_conn_t *conn);

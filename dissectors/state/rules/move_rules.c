@@ -5,9 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rules.h"
+#include "checks.h"
 
-#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -87,9 +86,12 @@ keep(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 /* ---- all messages ---- */
 
 void
-smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+smcr_rules_cdc_move(const smcr_rules_cdc_t *message)
 {
-    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_side_t *sender = message->sender;
+    smcr_conn_t *conn = message->conn;
+    const smcr_cdc_t *cdc = message->cdc;
     const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
     const smcr_link_t *link = arrival->qp->link;
     bool closing = cdc->state & ENDS || smcr_conn_side_has_ended(sender);

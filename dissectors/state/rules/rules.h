@@ -16,6 +16,14 @@
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/* How far the flow is with a message. */
+typedef enum {
+    SMCR_RULES_ARRIVES, /* nothing has been learned of it */
+    SMCR_RULES_PLACED,  /* whose it is, and on which link it comes */
+    SMCR_RULES_COUNTED, /* how far its cursors have moved */
+    SMCR_RULES_LEARNED, /* all but what it ends */
+} smcr_rules_when_t;
+
 /* ---- what comes when on TCP (RFC 7609 1, 3.2, C.1 to C.6) ---- */
 
 /* A CLC message arrives; its direction is known, and nothing has been learned of it. Returns false
@@ -67,10 +75,6 @@ void smcr_rules_element_size(const smcr_arrival_t *arrival, const smcr_qp_t *qp,
 void smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before,
                            const smcr_conn_t *conn, int side, bool token);
 
-/* A CDC message of the connection arrives, before anything is learned of it. */
-void smcr_rules_goes_on(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                        const smcr_cdc_t *cdc);
-
 /* ---- what two peers agree on (net/smc/smc_clc.h, net/smc/smc_llc.c) ---- */
 
 /* A Proposal, Accept or Confirm of the right sender arrives: keeps what it offers or takes, which
@@ -79,9 +83,6 @@ void smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const sm
 
 /* An Accept puts the connection into the group. */
 void smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
-
-/* A CDC message of the connection arrives, before anything is learned of it. */
-void smcr_rules_open(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
 
 /* An LLC message arrives, before anything is learned of it. */
 void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
@@ -106,63 +107,27 @@ void smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb,
 void smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
                      uint64_t position, uint32_t length);
 
-/* A WRITE of the connection ends behind the space that its reader has freed so far; `goal` is what
- * the reader ought to have consumed. */
-void smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                          const smcr_stream_cursor_deadline_t *goal);
+/* A WRITE packet of the connection was taken in, and all messages of its reader are known. */
+void smcr_rules_written(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                        const smcr_place_t *place);
 
 /* ---- what CDC messages may say (RFC 7609 4.3 to 4.8, A.4) ---- */
 
-/* A CDC message of `conn` arrives, that is no failover validation. */
-void smcr_rules_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc);
+/* A CDC message of the connection is taken in. Its checks are the rows of cdc_checks.def. */
+void smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                    const smcr_cdc_t *cdc);
 
 /* A CDC message, whose RDMA WRITEs all have a known place, announces `bytes` that nobody has
- * written. Returns whether the capture proves that. */
-bool smcr_rules_announced_early(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                                uint64_t bytes);
-
-/* Whether a CDC message has announced more than its reader has space for, and the WRITEs do not
- * show that. */
-bool smcr_rules_passes_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
-
-/* It has, and the capture has all messages of the reader so far; `goal` is what the reader ought to
- * have consumed. */
-void smcr_rules_producer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                         const smcr_stream_cursor_deadline_t *goal);
-
-/* A CDC message says that more was read than was announced; `goal` is that. Returns whether the
- * capture proves it. */
-bool smcr_rules_consumer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                         const smcr_stream_cursor_deadline_t *goal);
-
-/* An RDMA WRITE of the connection goes behind urgent data, and their reader has sent nothing since;
- * `*answer` is as below. */
-void smcr_rules_urgent_wait(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                            const uint64_t *answer);
-
-/* A CDC message announces urgent data; `*answer` will be when their reader sends something,
- * nanoseconds since the epoch. */
-void smcr_rules_urgent_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                              const uint64_t *answer);
-
-/* A CDC message has a token that nobody has announced in its link group. */
-void smcr_rules_token(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+ * written. */
+void smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes);
 
 /* ---- how a connection goes from one link to another (RFC 7609 2.3, 4.6) ---- */
-
-/* A CDC message of the connection arrives, before anything is learned of it. */
-void smcr_rules_move(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
 
 /* A WRITE request begins that goes to the connection's element, but its sender is not known to be
  * on this link. */
 void smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* ---- how connections end (RFC 7609 4.8) ---- */
-
-/* A CDC message of `conn` ends the connection, or its sender's data; what its cursors say is known
- * by now, but not yet that it ends something. */
-void smcr_rules_close(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                      const smcr_cdc_t *cdc);
 
 /* Whether the side of a connection that a claim is about has ended it by now. */
 bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);

@@ -8,9 +8,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rules.h"
+#include "checks.h"
 
-#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 

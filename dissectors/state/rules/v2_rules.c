@@ -5,11 +5,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rules.h"
+#include "checks.h"
 
 #include <string.h>
 
-#include "memory.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -265,8 +264,11 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 
 /* A connection is counted from its first message to its first end. */
 void
-smcr_rules_open(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+smcr_rules_cdc_count_open(const smcr_rules_cdc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_conn_t *conn = message->conn;
+    const smcr_cdc_t *cdc = message->cdc;
     bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
 
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER || !limits_conns(conn->lgr))

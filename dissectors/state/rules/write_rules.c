@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rules.h"
+#include "checks.h"
 
 #include <inttypes.h>
 
@@ -179,10 +179,24 @@ smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t
 
 /* A writer does not write past the reader's consumer cursor. The reader's last message may be the
  * one that the capture lacks, or has later: its next one tells. (R-2.1-6) */
-void
-smcr_rules_overwrite(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                     const smcr_stream_cursor_deadline_t *goal)
+static void
+check_overwrite(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_place_t *place)
 {
+    const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+    uint64_t end = place->position + place->length;
+    uint32_t room = smcr_ring_room(&stream->ring);
+
+    if (!room || end <= stream->consumed + room)
+        return;
+    const smcr_rules_goal_t *goal =
+        smcr_rules_goal(arrival, conn, arrival->qp->side, false, end - room);
     smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_other(arrival, conn, &goal->when),
                 "The RDMA WRITE overwrites data that was not read");
+}
+
+void
+smcr_rules_written(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_place_t *place)
+{
+    check_overwrite(arrival, conn, place);
+    smcr_rules_write_urgent(arrival, conn, place);
 }

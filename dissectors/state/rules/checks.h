@@ -1,0 +1,32 @@
+/* checks.h
+ * The checks of CDC messages, and what they are given.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_RULES_CHECKS_H
+#define SMCR_STATE_RULES_CHECKS_H
+
+#include "memory.h"
+#include "rules.h"
+
+/* A CDC message of a connection, with what its sender has said before. */
+typedef struct {
+    const smcr_arrival_t *arrival;
+    smcr_conn_t *conn;
+    const smcr_conn_side_t *sender, *receiver;
+    const smcr_cdc_t *cdc;
+    int16_t step;          /* of the sequence number */
+    bool replayed;         /* the connection has moved since: messages may come again (4.6.2) */
+    smcr_doubt_t follows;  /* SMCR_RULES_PLACED: this is the sender's next message on the link */
+} smcr_rules_cdc_t;
+
+#define SMCR_RULES_CDC_CHECK(when, which, check) \
+    void smcr_rules_cdc_##check(const smcr_rules_cdc_t *message);
+#include "cdc_checks.def"
+
+/* A WRITE packet of the connection is taken in: is it behind urgent data? */
+void smcr_rules_write_urgent(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                             const smcr_place_t *place);
+
+#endif /* SMCR_STATE_RULES_CHECKS_H */
