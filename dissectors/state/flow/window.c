@@ -81,7 +81,8 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     bool current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
 
     if (current)
-        smcr_rules_written(arrival, conn, place);
+        smcr_rules_write(SMCR_RULES_LEARNED, arrival,
+                         &(smcr_rules_write_t){.conn = conn, .place = place});
     smcr_record_wait_t blocked = {0};
     if (smcr_place_piece(place).rewritten < place->length)
         blocked = end_blocked(arrival, stream);

@@ -158,9 +158,8 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
         return;
     /* On another link before any failover validation: the capture lacks that. */
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
-    if (writer->cdc_frame && writer->link != qp->link &&
-        arrival->record->fate == SMCR_FLOW_FATE_TAKE)
-        stream->moved = true;
+    stream->moved |= writer->cdc_frame && writer->link != qp->link &&
+                     arrival->record->fate == SMCR_FLOW_FATE_TAKE;
     if (reader->located.qp == qp && last <= reader->located.psn) {
         uint64_t between = (reader->located.psn - write->first_psn + 1) * smcr_qp_mtu(qp);
         write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
@@ -176,7 +175,9 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
                    qp->unplaced_psn <= reader->located.psn && write->conn;
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed && goes_on)
-        smcr_rules_hole(arrival, conn, end, write->position, extent.length);
+        smcr_rules_write(SMCR_RULES_COUNTED, arrival,
+                         &(smcr_rules_write_t){.conn = conn, .end = end, .length = extent.length,
+                                               .position = write->position});
     if (write->placed)
         reader->located = smcr_point_at(qp, last);
     if (write->conn)
@@ -191,26 +192,25 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
     unsigned index = entry ? element_of(entry->rmb, entry->va, write->va) : 0;
+    bool alive = entry && !entry->rmb->over && !entry->rmb->deleted_frame;
+    smcr_conn_t *before = alive ? smcr_rmb_conn(entry->rmb, index) : NULL;
 
-    smcr_rules_rkey(arrival, entry, write->rkey);
-    if (!entry || entry->rmb->over || entry->rmb->deleted_frame)
+    write->conn = alive ? owner_of(arrival, entry, index) : NULL;
+    smcr_rules_write(SMCR_RULES_ARRIVES, arrival,
+                     &(smcr_rules_write_t){
+                         .entry = entry, .conn = before, .is_sure = write->conn != NULL});
+    if (!alive)
         return;
-    write->conn = owner_of(arrival, entry, index);
-    smcr_conn_t *before = smcr_rmb_conn(entry->rmb, index);
     bool since = smcr_point_is_before(&entry->rmb->since, arrival->qp, arrival->psn);
     if (write->conn || (!before && (since || arrival->record->fate == SMCR_FLOW_FATE_TAKE))) {
         write->rmb = entry->rmb;
         write->rmb_va = entry->va;
     } else if (before && !smcr_conn_side_has_ended(&before->side[!arrival->qp->side])) {
-        smcr_rules_stray_write(arrival, before);
         write->likely = before;
         write->likely_rmb = entry->rmb;
         write->rmb_va = entry->va;
         arrival->qp->has_likely = true;
     }
-    if (before && (smcr_conn_side_has_ended(&before->side[0]) ||
-                   smcr_conn_side_has_ended(&before->side[1])))
-        smcr_rules_write_after(arrival, before);
     if (before && (write->conn || write->likely))
         locate(arrival, write, entry, before);
 }
@@ -263,21 +263,14 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
     smcr_record_t *record = arrival->record;
     smcr_place_t *place = record->place;
     const smcr_rmb_t *rmb = write->rmb;
-    uint32_t size = rmb->element_size;
-    uint8_t index = element_of(rmb, write->rmb_va, va);
 
-    if (!index) {
-        smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
-        return;
+    place->index = element_of(rmb, write->rmb_va, va);
+    if (place->index) {
+        place->offset = (uint32_t)offset_in_element(rmb, va - write->rmb_va);
+        record->conn = write->conn;
     }
-    place->index = index;
-    place->offset = (uint32_t)offset_in_element(rmb, va - write->rmb_va);
-    smcr_rules_eyecatcher(arrival, rmb, place->offset);
-    if (size && place->offset + (uint64_t)place->length > size)
-        smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
-    record->conn = write->conn;
-    if (!record->conn && size)
-        smcr_rules_element(arrival, rmb, place->index);
+    smcr_rules_write(SMCR_RULES_PLACED, arrival,
+                     &(smcr_rules_write_t){.conn = record->conn, .rmb = rmb, .place = place});
 }
 
 bool

@@ -257,8 +257,10 @@ smcr_rules_cdc_urgent(const smcr_rules_cdc_t *message)
  * waits until the reader says that it has them. Any message of the reader may say so.
  * (R-4.7.5-2) */
 void
-smcr_rules_write_urgent(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_place_t *place)
+smcr_rules_write_urgent(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
+    const smcr_conn_t *conn = write->conn;
+    const smcr_place_t *place = write->place;
     const uint64_t *answer = smcr_rules_of_side(conn, arrival->qp->side)->urgent_answer;
     const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
 

@@ -1,5 +1,5 @@
 /* checks.h
- * The checks of CDC messages, and what they are given.
+ * The checks of CDC messages and RDMA WRITEs, and what those of CDC messages are given.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,8 +25,8 @@ typedef struct {
     void smcr_rules_cdc_##check(const smcr_rules_cdc_t *message);
 #include "cdc_checks.def"
 
-/* A WRITE packet of the connection is taken in: is it behind urgent data? */
-void smcr_rules_write_urgent(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                             const smcr_place_t *place);
+#define SMCR_RULES_WRITE_CHECK(when, check) \
+    void smcr_rules_write_##check(const smcr_arrival_t *arrival, const smcr_rules_write_t *write);
+#include "write_checks.def"
 
 #endif /* SMCR_STATE_RULES_CHECKS_H */

@@ -182,13 +182,16 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                 reader->closed_frame);
 }
 
+/* A request goes to the element of a connection, one of whose sides has ended. */
 void
-smcr_rules_write_after(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_rules_write_end(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
-    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
-    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    const smcr_conn_t *conn = write->conn;
+    const smcr_conn_side_t *writer = conn ? &conn->side[!arrival->qp->side] : NULL;
+    const smcr_conn_side_t *reader = conn ? &conn->side[arrival->qp->side] : NULL;
 
-    if (writer->moved_frame || reader->moved_frame || !arrival->roce->payload_length ||
+    if (!conn || (!smcr_conn_side_has_ended(writer) && !smcr_conn_side_has_ended(reader)) ||
+        writer->moved_frame || reader->moved_frame || !arrival->roce->payload_length ||
         reader->heard.qp != arrival->qp || check_end(arrival, conn))
         return;
     if (smcr_conn_side_has_ended(writer))

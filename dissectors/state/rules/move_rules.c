@@ -107,9 +107,15 @@ smcr_rules_cdc_move(const smcr_rules_cdc_t *message)
         check_number(arrival, move, cdc);
 }
 
+/* A request to the connection's element comes from a sender that is not known to be on this link.
+ */
 void
-smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+smcr_rules_write_link(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
+    smcr_conn_t *conn = write->conn;
+
+    if (!conn || write->is_sure || smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
+        return;
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
     const smcr_link_t *link = arrival->qp->link;

@@ -89,27 +89,24 @@ void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
 /* ---- where RDMA WRITEs may go (RFC 7609 4.1, 4.2, A.3.7) ---- */
 
-/* A WRITE request begins, with `rkey`. `entry`: what that names on the link; NULL: nothing. */
-void smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
-                     uint32_t rkey);
-
-/* A WRITE goes to element `index` of the RMB, which no connection uses. */
-void smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigned index);
-
 /* A request arrives. */
 void smcr_rules_operation(const smcr_arrival_t *arrival);
 
-/* A WRITE goes to `offset` in an element of the RMB. */
-void smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint32_t offset);
+/* An RDMA WRITE, with what the flow knows of it by now. */
+typedef struct {
+    const smcr_rmb_rtoken_t *entry; /* ARRIVES: what the RKey names on the link; NULL: nothing */
+    smcr_conn_t *conn;  /* that uses the element; NULL: none is known */
+    bool is_sure;       /* ARRIVES: it can be no other connection's */
+    uint64_t end, position; /* COUNTED: up to where the stream went, and where the request begins */
+    uint32_t length;    /* COUNTED: of the request, bytes */
+    const smcr_rmb_t *rmb;     /* PLACED */
+    const smcr_place_t *place; /* PLACED, LEARNED: of the packet */
+} smcr_rules_write_t;
 
-/* A WRITE of `length` bytes was located at `position` of the connection's stream to its receiver;
- * before, the stream went to `end`. All that came since is known. */
-void smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
-                     uint64_t position, uint32_t length);
-
-/* A WRITE packet of the connection was taken in, and all messages of its reader are known. */
-void smcr_rules_written(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                        const smcr_place_t *place);
+/* COUNTED: all that came since the last request is known. LEARNED: all messages of the reader are.
+ * The checks are the rows of write_checks.def. */
+void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
+                      const smcr_rules_write_t *write);
 
 /* ---- what CDC messages may say (RFC 7609 4.3 to 4.8, A.4) ---- */
 
@@ -121,18 +118,9 @@ void smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_
  * written. */
 void smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes);
 
-/* ---- how a connection goes from one link to another (RFC 7609 2.3, 4.6) ---- */
-
-/* A WRITE request begins that goes to the connection's element, but its sender is not known to be
- * on this link. */
-void smcr_rules_stray_write(const smcr_arrival_t *arrival, smcr_conn_t *conn);
-
 /* ---- how connections end (RFC 7609 4.8) ---- */
 
 /* Whether the side of a connection that a claim is about has ended it by now. */
 bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);
-
-/* An RDMA WRITE request begins that goes to the element of `conn`, one of whose sides has ended. */
-void smcr_rules_write_after(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 #endif /* SMCR_STATE_RULES_RULES_H */

@@ -97,10 +97,12 @@ check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 }
 
 void
-smcr_rules_rkey(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, uint32_t rkey)
+smcr_rules_write_rkey(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
+    const smcr_rmb_rtoken_t *entry = write->entry;
+
     if (!entry)
-        check_announced(arrival, rkey);
+        check_announced(arrival, arrival->roce->rkey);
     else if (entry->rmb->deleted_frame)
         check_withdrawn(arrival, entry->rmb);
     else if (smcr_rmb_refused_frame(entry->rmb))
@@ -120,10 +122,14 @@ conn_has_come(const smcr_doubt_proof_t *claim)
 
 /* A WRITE goes to an element that a connection uses. (R-4.1-1) */
 void
-smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigned index)
+smcr_rules_write_element(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
+    const smcr_rmb_t *rmb = write->rmb;
+    unsigned index = write->place->index;
     smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
 
+    if (write->conn || !rmb->element_size || index == 0)
+        return;
     smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE,
                 smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
                 "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
@@ -132,13 +138,26 @@ smcr_rules_element(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, unsigne
 /* Nobody but its owner writes the eyecatcher at the begin of an element. CONFIRM LINK tells whether
  * there is one. (R-4.2-1) */
 void
-smcr_rules_eyecatcher(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb, uint32_t offset)
+smcr_rules_write_eyecatcher(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
+    const smcr_rmb_t *rmb = write->rmb;
     const smcr_lgr_t *lgr = rmb->lgr;
 
-    if (rmb->element_size && lgr->base_known[rmb->side] && offset < lgr->base[rmb->side])
+    if (write->place->index && rmb->element_size && lgr->base_known[rmb->side] &&
+        write->place->offset < lgr->base[rmb->side])
         smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE, smcr_doubt_message(arrival),
                     "The RDMA WRITE goes to the eyecatcher of its RMB element");
+}
+
+/* A WRITE ends where its element does, and that is within the RMB. */
+void
+smcr_rules_write_size(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+{
+    const smcr_place_t *place = write->place;
+    uint32_t size = write->rmb->element_size;
+
+    if (place->index == 0 || (size && place->offset + (uint64_t)place->length > size))
+        smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
 }
 
 /* Whether nothing has announced the bytes so far: the element may have a new user. */
@@ -154,20 +173,20 @@ is_unannounced(const smcr_doubt_proof_t *claim)
  * round the element: its end is outside of the window. After a move the first message tells how far
  * the old link has got. (R-4.7-5) */
 void
-smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t end,
-                uint64_t position, uint32_t length)
+smcr_rules_write_hole(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
+    const smcr_conn_t *conn = write->conn;
+    uint64_t end = write->end, position = write->position, past = position + write->length;
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     const smcr_stream_t *in = &reader->in;
     bool told = writer->moved_frame <= writer->cdc_frame;
-    bool fits = position + length <= in->consumed + smcr_ring_room(&in->ring);
+    bool fits = past <= in->consumed + smcr_ring_room(&in->ring);
 
     if (position <= end || !fits || !told || !conn->accept_frame || !conn->confirm_frame ||
         !conn->lgr->base_known[arrival->qp->side])
         return;
-    smcr_doubt_proof_t announced = {
-        .has_come = is_unannounced, .about = in, .bound = position + length};
+    smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = in, .bound = past};
     smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE,
                 smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
                               smcr_doubt_until(arrival, announced)),
@@ -179,11 +198,12 @@ smcr_rules_hole(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t
 
 /* A writer does not write past the reader's consumer cursor. The reader's last message may be the
  * one that the capture lacks, or has later: its next one tells. (R-2.1-6) */
-static void
-check_overwrite(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_place_t *place)
+void
+smcr_rules_write_window(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
+    smcr_conn_t *conn = write->conn;
     const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
-    uint64_t end = place->position + place->length;
+    uint64_t end = write->place->position + write->place->length;
     uint32_t room = smcr_ring_room(&stream->ring);
 
     if (!room || end <= stream->consumed + room)
@@ -194,9 +214,21 @@ check_overwrite(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_pla
                 "The RDMA WRITE overwrites data that was not read");
 }
 
+/* ---- all WRITEs ---- */
+
+static const struct {
+    smcr_rules_when_t when;
+    void (*check)(const smcr_arrival_t *arrival, const smcr_rules_write_t *write);
+} checks[] = {
+#define SMCR_RULES_WRITE_CHECK(when, check) {SMCR_RULES_##when, smcr_rules_write_##check},
+#include "write_checks.def"
+};
+
 void
-smcr_rules_written(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_place_t *place)
+smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
+                 const smcr_rules_write_t *write)
 {
-    check_overwrite(arrival, conn, place);
-    smcr_rules_write_urgent(arrival, conn, place);
+    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
+        if (checks[i].when == when)
+            checks[i].check(arrival, write);
 }
