@@ -128,7 +128,7 @@ EVERY = [Mutation(*row) for row in (
      "offset < lgr->base[rmb->side])", "offset < lgr->base[!rmb->side] / 2)"),
     (TEXT, "client-called-it-lost", "dissectors/state/rules/links/delete_rules.c",
      "golden/test_golden.py::test_golden[6.1-v2-h1-two-links-second-fails]",
-     "link->was_active && !link->lost &&", "link->was_active &&"),
+     "memory->was_active && !link->lost &&", "memory->was_active &&"),
     (TEXT, "data-on-a-deleted-link", "dissectors/state/rules/links/use_rules.c",
      "golden/test_golden.py::test_golden[cdc-contradictions]",
      "if (link->state != SMCR_LINK_ACTIVE || link->lgr->declined)",

@@ -50,7 +50,7 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     smcr_conn_side_t *side = &conn->side[qp->side];
 
     smcr_rules_announced(arrival, conn, qp, accept);
-    smcr_rules_vlan(arrival, qp);
+    smcr_rules_qp(arrival, conn, qp, accept);
     smcr_conn_join(conn, lgr);
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     if (conn->first_contact) {
@@ -59,18 +59,16 @@ learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     }
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
-    if (conn->first_contact)
-        smcr_qp_set_mac(qp, accept->mac);
     side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index;
     side->since = side->sure = side->located = smcr_point_now(qp);
     side->announced = smcr_point_now(smcr_qp_peer(qp));
     if (!smcr_rmb_find(state, qp, accept->rkey) && lgr->from_start && !conn->first_contact)
         smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
-    bool is_new = smcr_rules_rmb(arrival, qp, accept->rkey, accept->va);
+    smcr_rules_rmb(arrival, qp, accept->rkey, accept->va);
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
     smcr_rules_element_size(arrival, qp, side->rmb, side->size);
-    smcr_rules_rmb_named(arrival, conn, side->rmb, is_new);
+    smcr_rules_rmb_named(arrival, conn, side->rmb);
     side->rmb->element_size = side->size;
     smcr_rules_given_away(arrival, smcr_rmb_conn(side->rmb, accept->rmb_index), conn, qp->side,
                           false);

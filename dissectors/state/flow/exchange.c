@@ -47,7 +47,7 @@ typedef struct {
 } wanted_t;
 
 static bool
-fits(const smcr_rules_request_t *request, const wanted_t *wanted)
+fits(const smcr_exchange_request_t *request, const wanted_t *wanted)
 {
     return request->type == wanted->type && request->requester == wanted->requester &&
            (!wanted->key || request->key == *wanted->key) &&
@@ -56,14 +56,14 @@ fits(const smcr_rules_request_t *request, const wanted_t *wanted)
 }
 
 /* The last open exchange that is wanted, NULL: there is none. `*count` is how many there are. */
-static smcr_rules_request_t *
+static smcr_exchange_request_t *
 find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
 {
-    smcr_rules_request_t *found = NULL;
+    smcr_exchange_request_t *found = NULL;
 
     *count = 0;
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at; at = wmem_list_frame_prev(at)) {
-        smcr_rules_request_t *request = wmem_list_frame_data(at);
+        smcr_exchange_request_t *request = wmem_list_frame_data(at);
         if (!fits(request, wanted))
             continue;
         found = found ? found : request;
@@ -75,14 +75,14 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
 /* What the message answers; NULL when that is not known for sure. A host begins no exchange before
  * the one before it is over. So requests that are open side by side are told apart by their link;
  * but where they have waited for too long, the last one counts. */
-static smcr_rules_request_t *
-find_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, uint8_t type,
+static smcr_exchange_request_t *
+find_answered(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic, uint8_t type,
               const uint32_t *key, bool same_link)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     wanted_t wanted = {type, !topic->side, key, arrival->qp, arrival->when.time};
     unsigned count;
-    smcr_rules_request_t *request = find(lgr, &wanted, &count);
+    smcr_exchange_request_t *request = find(lgr, &wanted, &count);
 
     if (count == 0 && !same_link) {
         wanted.qp = NULL;
@@ -98,35 +98,36 @@ find_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, ui
 }
 
 static void
-keep_last(wmem_list_t *list, smcr_rules_request_t *request, unsigned count)
+keep_last(wmem_list_t *list, smcr_exchange_request_t *request, unsigned count)
 {
     wmem_list_append(list, request);
     if (wmem_list_count(list) > count)
         wmem_list_remove_frame(list, wmem_list_head(list));
 }
 
+/* The message that arrives ends the exchange; `what` it does, and `came`, are for the rules. */
 static void
-answer(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-       smcr_rules_request_t *request, bool by_response)
+answer(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
+       smcr_exchange_request_t *request, smcr_rules_happening_t what, const bool *came)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
+    bool by_response = what == SMCR_RULES_ANSWERED;
 
     smcr_state_exchange_close(arrival, &request->exchange);
     request->exchange.step = smcr_wire_llc_step(request->exchange.llc_type, by_response);
     request->rejected = topic->rejects;
-    if (request->type != SMCR_LLC_ADD_LINK || request->rejected)
-        smcr_rules_ended(arrival, request);
     wmem_list_remove(lgr->pending, request);
     keep_last(lgr->answered, request, ANSWERED_MAX);
+    smcr_rules_exchange(arrival, what, &(smcr_rules_exchange_t){topic, request, came});
 }
 
 /* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
  * the exchange itself. */
 static void
-answer_client(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+answer_client(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_rules_request_t *asked = NULL;
+    smcr_exchange_request_t *asked = NULL;
 
     if (lgr->server != topic->side)
         return;
@@ -137,16 +138,14 @@ answer_client(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
         if (!asked)
             asked = find_answered(arrival, topic, SMCR_LLC_REQ_ADD_LINK, NULL, false);
     }
-    if (!asked)
-        return;
-    answer(arrival, topic, asked, false);
-    smcr_rules_obeyed(arrival, asked);
+    if (asked)
+        answer(arrival, topic, asked, SMCR_RULES_OBEYED, NULL);
 }
 
 /* Whether the message that arrives crosses the open request: its sender had not seen that when it
  * sent. */
 static bool
-crosses(const smcr_arrival_t *arrival, const smcr_rules_request_t *open)
+crosses(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind != 0;
 }
@@ -154,7 +153,7 @@ crosses(const smcr_arrival_t *arrival, const smcr_rules_request_t *open)
 /* A client's wish that crosses with the server's request for the very same thing: the request is
  * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
 static bool
-crosses_server(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+crosses_server(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool wants_link = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_REQ_ADD_LINK;
@@ -166,7 +165,7 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
         .requester = lgr->server,
     };
     unsigned count;
-    const smcr_rules_request_t *open = find(lgr, &wanted, &count);
+    const smcr_exchange_request_t *open = find(lgr, &wanted, &count);
     if (!open || !crosses(arrival, open))
         return false;
     smcr_event_add(arrival, SMCR_EVENT_COLLISION,
@@ -177,16 +176,16 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 
 /* RKeys must not change while links do, nor the other way round (3.5.5.3). */
 static void
-note_collision(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+note_collision(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
          at = wmem_list_frame_next(at)) {
-        const smcr_rules_request_t *open = wmem_list_frame_data(at);
+        const smcr_exchange_request_t *open = wmem_list_frame_data(at);
         bool collide =
-            (smcr_rules_changes_links(topic->type) && smcr_rules_changes_rkeys(open->type)) ||
-            (smcr_rules_changes_rkeys(topic->type) && smcr_rules_changes_links(open->type));
+            (smcr_exchange_changes_links(topic->type) && smcr_exchange_changes_rkeys(open->type)) ||
+            (smcr_exchange_changes_rkeys(topic->type) && smcr_exchange_changes_links(open->type));
         bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
         if (!collide || given_up || open->requester == topic->side || !crosses(arrival, open))
             continue;
@@ -199,16 +198,17 @@ note_collision(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 
 /* Linux answers a server's DELETE LINK for all links with one of its own, not with a response. */
 static bool
-answers_deletion(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+answers_deletion(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool client = lgr->server == !topic->side;
-    smcr_rules_request_t *asked = client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
-                           ? find_answered(arrival, topic, topic->type, &topic->key, false)
-                           : NULL;
+    smcr_exchange_request_t *asked =
+        client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
+            ? find_answered(arrival, topic, topic->type, &topic->key, false)
+            : NULL;
 
     if (asked)
-        answer(arrival, topic, asked, false);
+        answer(arrival, topic, asked, SMCR_RULES_REPEATED, NULL);
     return asked != NULL;
 }
 
@@ -216,7 +216,7 @@ answers_deletion(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 
 /* `link` has to carry the request; NULL: any may. Returns what tells whether it has come. */
 static const bool *
-note_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+note_unasked(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
              const smcr_link_t *link)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
@@ -237,7 +237,7 @@ note_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
 /* The request comes right behind the response: the capture may have the two in the wrong order, and
  * the response not repeat what it should. */
 static void
-note_disorder(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
+note_disorder(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
               const smcr_lgr_unasked_t *unasked)
 {
     if (unasked->came && unasked->type == topic->type && unasked->requester == topic->side &&
@@ -247,7 +247,7 @@ note_disorder(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
 
 /* Whether the response may have come before the request, in the capture. */
 static bool
-came_before(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+came_before(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
     smcr_lgr_t *lgr = topic->link->lgr;
 
@@ -273,7 +273,7 @@ came_before(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 /* Nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
  * server to do what the client asks for, a link (3.5.4, 3.5.5.3). */
 static bool
-needs_no_response(const smcr_rules_topic_t *topic)
+needs_no_response(const smcr_exchange_topic_t *topic)
 {
     bool by_client = topic->link->lgr->server == !topic->side;
 
@@ -285,31 +285,31 @@ void
 smcr_state_exchange_end(const smcr_lgr_t *lgr)
 {
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
-        smcr_rules_request_t *request = wmem_list_frame_data(at);
+        smcr_exchange_request_t *request = wmem_list_frame_data(at);
         request->exchange.is_optional = true;
     }
 }
 
 void
-smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
     if (crosses_server(arrival, topic) || came_before(arrival, topic) ||
         answers_deletion(arrival, topic))
         return;
     answer_client(arrival, topic);
     note_collision(arrival, topic);
-    smcr_rules_overlap(arrival, topic);
 
-    smcr_rules_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
-    *request = (smcr_rules_request_t){
+    smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
+    *request = (smcr_exchange_request_t){
         .exchange = {.request_frame = arrival->when.frame,
                      .request_time = arrival->when.time,
-                     .llc_type = topic->llc_type},
+                     .llc_type = topic->llc->type},
         .type = topic->type,
         .requester = (int8_t)topic->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
         .answered = smcr_point_now(smcr_qp_peer(arrival->qp)),
         .key = topic->key,
+        .orderly = topic->type == SMCR_LLC_DELETE_LINK && topic->llc->flags & SMCR_LLC_FLAG_ORDERLY,
     };
     request->exchange.is_optional = needs_no_response(topic);
     arrival->record->asks = &request->exchange;
@@ -317,21 +317,21 @@ smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_rules_topi
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
     keep_last(topic->link->lgr->pending, request, PENDING_MAX);
-    smcr_rules_asked(arrival, topic, request);
+    smcr_rules_exchange(arrival, SMCR_RULES_ASKED, &(smcr_rules_exchange_t){topic, request, NULL});
 }
 
 /* ---- second answers ---- */
 
 /* The last request whose answer the message repeats; NULL: there is none, or the capture
  * lacks a packet of the requester since, which may be another request. */
-static const smcr_rules_request_t *
-find_answered_before(const smcr_rules_topic_t *topic)
+static const smcr_exchange_request_t *
+find_answered_before(const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
 
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->answered); at; at = wmem_list_frame_prev(at)) {
-        const smcr_rules_request_t *request = wmem_list_frame_data(at);
+        const smcr_exchange_request_t *request = wmem_list_frame_data(at);
         if (fits(request, &wanted))
             return smcr_evidence_holds(&request->asked) ? request : NULL;
     }
@@ -341,9 +341,9 @@ find_answered_before(const smcr_rules_topic_t *topic)
 /* A peer that has accepted ADD LINK, and then rejects it, takes that back. Of other messages nobody
  * knows whether they answer again, or answer a request that the capture lacks. */
 static bool
-is_second_answer(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+is_second_answer(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
-    const smcr_rules_request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
+    const smcr_exchange_request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
 
     if (!before || before->rejected)
         return false;
@@ -356,6 +356,7 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
     smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
                    "Second answer to frame %u: takes back the acceptance in frame %u",
                    before->exchange.request_frame, before->exchange.response_frame);
+    smcr_rules_exchange(arrival, SMCR_RULES_UNCLEAR, &(smcr_rules_exchange_t){topic, NULL, NULL});
     return true;
 }
 
@@ -363,13 +364,13 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
 
 /* The response may be that of any of these: nobody will know. */
 static void
-give_up(const smcr_rules_topic_t *topic)
+give_up(const smcr_exchange_topic_t *topic)
 {
     wmem_list_t *pending = topic->link->lgr->pending;
     wanted_t wanted = {.type = topic->type, .requester = !topic->side};
 
     for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
-        smcr_rules_request_t *request = wmem_list_frame_data(at);
+        smcr_exchange_request_t *request = wmem_list_frame_data(at);
         next = wmem_list_frame_next(at);
         if (!fits(request, &wanted))
             continue;
@@ -382,7 +383,7 @@ give_up(const smcr_rules_topic_t *topic)
 /* Whether another response of this kind, whose request is not known, has come just now: the two
  * may be mixed up. */
 static bool
-is_another_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+is_another_unasked(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
@@ -398,25 +399,25 @@ is_another_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topi
 
 /* The capture has no request that the response may answer, unless one is open that it may. */
 static void
-take_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, bool open)
+take_unasked(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic, bool open)
 {
     bool another = is_another_unasked(arrival, topic);
 
     give_up(topic);
     const bool *came = note_unasked(arrival, topic, NULL);
-    if (!open)
-        smcr_rules_unasked(arrival, topic, another ? NULL : came);
+    smcr_rules_exchange(arrival, open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED,
+                        &(smcr_rules_exchange_t){topic, NULL, another ? NULL : came});
 }
 
 bool
-smcr_state_exchange_response(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+smcr_state_exchange_response(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
-    smcr_rules_request_t *request = find_answered(arrival, topic, topic->type, &topic->key, false);
+    smcr_exchange_request_t *request =
+        find_answered(arrival, topic, topic->type, &topic->key, false);
     wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
     unsigned count;
     bool open = find(topic->link->lgr, &wanted, &count) != NULL;
 
-    smcr_rules_added_link(arrival, topic);
     if (!request && !open && is_second_answer(arrival, topic))
         return true;
     if (!request && !open) /* or one on its link that it does not repeat */
@@ -425,9 +426,8 @@ smcr_state_exchange_response(const smcr_arrival_t *arrival, const smcr_rules_top
         take_unasked(arrival, topic, open);
         return open;
     }
-    answer(arrival, topic, request, true);
     bool elsewhere = request->asked.qp->link != topic->link;
-    smcr_rules_answered(arrival, topic, request,
-                        elsewhere ? note_unasked(arrival, topic, topic->link) : NULL);
+    answer(arrival, topic, request, SMCR_RULES_ANSWERED,
+           elsewhere ? note_unasked(arrival, topic, topic->link) : NULL);
     return true;
 }

@@ -87,14 +87,13 @@ key_of(const smcr_llc_t *llc)
 }
 
 /* What the message to the queue pair is about. */
-static smcr_rules_topic_t
+static smcr_exchange_topic_t
 topic_of(const smcr_qp_t *qp, const smcr_llc_t *llc)
 {
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2; /* both versions share the exchanges */
 
-    return (smcr_rules_topic_t){
+    return (smcr_exchange_topic_t){
         .type = type,
-        .llc_type = llc->type,
         .side = !qp->side,
         .link = qp->link,
         .key = key_of(llc),
@@ -293,15 +292,6 @@ take_add_link_cont(const smcr_rules_message_t *context)
         smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
 }
 
-/* Who sent the message and who takes it in use the link no more: certain where it is no client's
- * wish. */
-static void
-let_go(const smcr_rules_message_t *context, smcr_link_t *link)
-{
-    if (context->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
-        smcr_arrival_track(context->arrival, &link->gone);
-}
-
 static void
 end_group(const smcr_rules_message_t *context)
 {
@@ -313,7 +303,6 @@ end_group(const smcr_rules_message_t *context)
         next = wmem_list_frame_next(at);
         link->delete_reason = context->llc->u.delete_link.reason;
         smcr_link_delete(link, context->arrival->when.frame);
-        let_go(context, link);
     }
     lgr->ended_frame = context->arrival->when.frame;
     smcr_state_exchange_end(lgr);
@@ -324,19 +313,6 @@ end_group(const smcr_rules_message_t *context)
         smcr_cost_tell_end(context->arrival, context->lgr);
 }
 
-/* Both sides may use the link until the response (3.5.5.1.3). */
-static void
-take_delete_link_response(const smcr_rules_message_t *context)
-{
-    uint8_t number = context->llc->u.delete_link.link;
-
-    for (smcr_link_t *link = context->lgr->all_links; link; link = smcr_link_older(link))
-        if (link->deleted_frame && link->number == number && !link->gone.sent) {
-            let_go(context, link);
-            return;
-        }
-}
-
 /* The server deletes links, and ends the group; a client's request tells it that a link has failed,
  * or asks it to (3.5.4, A.3.4). */
 static void
@@ -345,12 +321,8 @@ take_delete_link(const smcr_rules_message_t *context)
     const smcr_llc_delete_link_t *message = &context->llc->u.delete_link;
     bool by_client = context->lgr->server == context->to->side;
 
-    if (message->reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
+    if (context->response || message->reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
         return;
-    if (context->response) {
-        take_delete_link_response(context);
-        return;
-    }
     if (context->llc->flags & SMCR_LLC_FLAG_ALL) {
         if (!by_client)
             end_group(context);
@@ -412,9 +384,13 @@ take_confirm_rkey(const smcr_rules_message_t *context)
     smcr_state_t *state = context->arrival->state;
     smcr_qp_t *owner = context->response ? context->to : context->from;
 
-    if (context->response && (context->requested || context->llc->flags & SMCR_LLC_FLAG_NEGATIVE))
-        return;
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, confirm->rkey);
+    bool agrees = context->response && !(context->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
+
+    if (entry && agrees)
+        entry->rmb->agreed = true;
+    if (context->response && (context->requested || !agrees))
+        return;
     bool used = entry && (context->response || smcr_rmb_any(entry->rmb, has_used, context));
     smcr_rmb_t *rmb = used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
                            : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
@@ -541,7 +517,7 @@ smcr_state_llc_is_known(uint8_t type)
 bool
 smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
-    smcr_rules_topic_t topic = topic_of(arrival->qp, llc);
+    smcr_exchange_topic_t topic = topic_of(arrival->qp, llc);
 
     if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
         return smcr_state_exchange_response(arrival, &topic);
@@ -566,7 +542,7 @@ smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool 
         .by_server = qp->link->lgr->server == !qp->side,
     };
 
-    smcr_rules_llc(&context);
+    smcr_rules_before_llc(&context);
     rule_of(llc->type)->take(&context);
-    smcr_rules_link_learned(&context);
+    smcr_rules_after_llc(&context);
 }

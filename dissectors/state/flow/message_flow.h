@@ -38,11 +38,13 @@ void smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
  * A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that
  * asked for it (3.5.5.3); two exchanges that must not run at the same time are a collision.
  */
-void smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic);
+void smcr_state_exchange_request(const smcr_arrival_t *arrival,
+                                 const smcr_exchange_topic_t *topic);
 
 /* A response: closes the exchange that it answers, where that is known for sure. Returns whether
  * the capture has a request that it may answer. */
-bool smcr_state_exchange_response(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic);
+bool smcr_state_exchange_response(const smcr_arrival_t *arrival,
+                                  const smcr_exchange_topic_t *topic);
 
 /* The link group ends, and with it what is open. */
 void smcr_state_exchange_end(const smcr_lgr_t *lgr);

@@ -198,13 +198,6 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
 }
 
 void
-smcr_qp_set_mac(smcr_qp_t *qp, const uint8_t *mac)
-{
-    qp->has_mac = true;
-    memcpy(qp->mac, mac, SMCR_WIRE_MAC_LENGTH);
-}
-
-void
 smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 {
     forget_qp(state, &link->qp[0]);
@@ -307,8 +300,7 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {
     if (link->state == SMCR_LINK_DELETED || link->state == SMCR_LINK_REJECTED)
         return false;
-    link->was_active = link->state == SMCR_LINK_ACTIVE;
-    if (link->was_active)
+    if (link->state == SMCR_LINK_ACTIVE)
         link->lgr->active_links--;
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;

@@ -22,7 +22,6 @@ typedef struct smcr_lgr smcr_lgr_t;
 typedef struct smcr_rmb smcr_rmb_t;
 typedef struct smcr_conn smcr_conn_t;
 typedef struct smcr_write smcr_write_t;
-typedef struct smcr_rules_request smcr_rules_request_t;
 
 #define SMCR_LGR_SIDE_UNKNOWN (-1)
 #define SMCR_LGR_NO_INDEX UINT32_MAX
@@ -36,9 +35,6 @@ typedef struct {
     smcr_ib_qp_key_t key;
     uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
-    bool has_mac;          /* CLC or ADD LINK has told `mac` */
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
-    uint32_t user_id;      /* of the link, as its CONFIRM LINK says; 0: not known */
     smcr_traffic_t traffic; /* that it receives */
     smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
     bool send_open;        /* a SEND in several packets has begun */
@@ -67,12 +63,6 @@ typedef struct {
     const smcr_when_t *acked; /* NULL: there is none, or it has not been acknowledged */
 } smcr_link_sent_message_t;
 
-/* Faults in ADD LINK or CONFIRM LINK that the receiver must refuse. */
-typedef enum {
-    SMCR_LINK_IS_PARALLEL = 1, /* joins the same two devices as another link */
-    SMCR_LINK_MISMATCH = 2,    /* CONFIRM LINK says something else than what was announced */
-} smcr_link_fault_t;
-
 struct smcr_link {
     uint32_t index;   /* within the capture, from 0 */
     smcr_lgr_t *lgr;
@@ -86,14 +76,7 @@ struct smcr_link {
     uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
     uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
     uint32_t delete_reason;   /* of that; 0: none has been told */
-    smcr_link_sent_message_t gone; /* with this message its last user has let go of it */
-    bool was_active;          /* when it was deleted */
-    uint64_t unwanted;        /* the client has asked to delete it: nanoseconds; 0: it has not */
-    smcr_rules_request_t *waits[2]; /* by side: the first request over the link that has no
-                                       answer */
-    uint64_t confirmed;       /* when its CONFIRM LINK response came, nanoseconds; 0: not yet */
-    uint8_t faults;           /* of what was told of it: bits of smcr_link_fault_t */
-    bool named;               /* an RMB was announced for it: it is in use */
+    struct smcr_rules_links_link *rules; /* what rules remember of it; NULL: nothing */
     smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
 };
 
@@ -111,7 +94,7 @@ uint32_t smcr_point_unplaced(const smcr_point_t *point);
 /* A response whose request the capture lacks so far. */
 typedef struct {
     bool is_open;  /* it may still come; else there is no response */
-    uint8_t type;  /* as in smcr_rules_topic_t */
+    uint8_t type;  /* as in smcr_exchange_topic_t */
     uint64_t time; /* nanoseconds since the epoch */
     int requester; /* side */
     uint32_t key;
@@ -123,27 +106,10 @@ typedef struct {
 typedef struct {
     unsigned count;
     smcr_rmb_t **rmbs;
-    uint32_t unknown; /* the last RKey of them that nobody has announced */
-    bool has_unknown;
 } smcr_lgr_withdrawal_t;
 
 /* Byte orders of lengths in LLC messages of version 2. */
 enum smcr_lgr_order { SMCR_LGR_ORDER_LITTLE = 1, SMCR_LGR_ORDER_BIG };
-
-/* How far a side is in telling RTokens that need several messages. */
-typedef struct {
-    smcr_point_t last; /* message so far; none: it has sent none */
-    uint8_t left;      /* RTokens that were left then, those of that message included */
-    bool continues;    /* that was a continuation */
-} smcr_lgr_countdown_t;
-
-/* What the server is changing in the group. */
-typedef struct {
-    uint64_t adds, deletes; /* its open request, nanoseconds since the epoch; 0: there is none */
-    smcr_link_t *on; /* that carries ADD LINK; NULL: it adds none */
-    uint8_t number;  /* of the new link */
-    smcr_lgr_countdown_t countdown[2]; /* by side: ADD LINK CONTINUATION */
-} smcr_lgr_change_t;
 
 typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
 
@@ -166,7 +132,6 @@ struct smcr_lgr {
     wmem_list_t *answered; /* the last ones that have one */
     smcr_lgr_unasked_t unasked[4]; /* the last ones */
     unsigned unasked_count;
-    smcr_rules_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
     smcr_conn_t *conns;   /* the last one that has joined */
     smcr_conn_t *open;    /* the same, but those that have ended are left out in time */
     uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
@@ -179,15 +144,9 @@ struct smcr_lgr {
     smcr_lgr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
     smcr_rmb_t *rmbs;      /* the last one that was announced */
     unsigned rmb_count[2]; /* by side: RMBs that are alive */
-    smcr_lgr_change_t change;
-    smcr_lgr_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */
-    uint32_t confirm_count[2];    /* by side: CONFIRM RKEY requests */
     smcr_lgr_type_t type;
-    uint8_t max_links[2]; /* by side: as its CONFIRM LINK says; 0: it has said none */
-    bool has_data;        /* somebody has written data */
-    uint16_t vlan;        /* of the first CLC message that has one; 0: none has */
-    smcr_link_t *second;  /* that the first ADD LINK offers; NULL: there has been none */
-    uint64_t second_asked, second_over; /* when it came, and its end; nanoseconds, 0: not yet */
+    struct smcr_rules_links_lgr *links_rules; /* what rules for links remember of it; NULL:
+                                                 nothing */
     uint64_t declined;    /* when the first contact was declined; nanoseconds, 0: it was not */
     int single_side;      /* asymmetric: the side with a single device */
     struct smcr_rules_lgr *rules; /* what rules remember of its connections; NULL: nothing */
@@ -250,9 +209,6 @@ void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib
 
 /* The latest link of the group with that number which is not deleted, else NULL. */
 smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
-
-/* The queue pair's device has the MAC address `mac`, of SMCR_WIRE_MAC_LENGTH bytes. */
-void smcr_qp_set_mac(smcr_qp_t *qp, const uint8_t *mac);
 
 /* The two queue pairs of the link have been set up anew, and the capture lacks how: neither is
  * found from now on. */

@@ -28,6 +28,7 @@ typedef struct {
     smcr_point_t refused;   /* when it was, in the flow to its owner */
     uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
     struct smcr_element *elements; /* but for the first, those that a connection uses */
+    struct smcr_rules_links_rmb *rules; /* what rules remember of it; NULL: nothing */
 } smcr_rmb_rare_t;
 
 struct smcr_rmb {
@@ -38,7 +39,6 @@ struct smcr_rmb {
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
     smcr_rmb_rare_t *more;  /* NULL: nothing */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
-    uint64_t agreed;        /* when its CONFIRM RKEY was answered, nanoseconds; 0: never */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
     uint32_t confirm_frame; /* of `first`: the first CONFIRM RKEY request; 0: none */
     uint32_t delete_frame;  /* of `first`: the DELETE RKEY request; 0: none */
@@ -46,6 +46,7 @@ struct smcr_rmb {
     int8_t side;            /* of the owner, who receives data in it */
     bool over;              /* announced again: this one means nothing any more */
     bool confirmed;         /* by CONFIRM RKEY */
+    bool agreed;            /* and the peer has agreed */
 };
 
 /* To be changed. */

@@ -312,28 +312,12 @@ check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
                     "The EID is not that of the Accept");
 }
 
-/* A queue pair has one MAC. (R-3.5.2-1, R-3.5.2-5) */
-static void
-check_mac(const smcr_arrival_t *arrival, smcr_qp_t *qp, const smcr_clc_accept_t *accept)
-{
-    bool same = smcr_qp_has_key(qp, accept->gid, accept->qpn);
-
-    if (same && qp->has_mac && qp->link->lgr->from_start &&
-        memcmp(accept->mac, qp->mac, SMCR_WIRE_MAC_LENGTH) != 0)
-        smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
-                    "The MAC is not that of the queue pair");
-    if (same && !qp->has_mac)
-        memcpy(qp->mac, accept->mac, SMCR_WIRE_MAC_LENGTH);
-    qp->has_mac |= same;
-}
-
 void
 smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
                      const smcr_clc_accept_t *accept)
 {
     check_peer(arrival, conn, qp, accept);
     check_eid(arrival, conn, qp, accept);
-    check_mac(arrival, qp, accept);
     if (conn->first_contact && smcr_rules_of_conn(conn)->has_terms)
         smcr_rules_lgr(arrival, qp->link->lgr)->terms = conn->rules->terms;
 }

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
-
+#include "checks.h"
 #include "wire/wire.h"
 
 /* RTokens of one continuation */
@@ -13,48 +12,54 @@
 #define CONFIRM_ROOM 3U
 
 /* The message is the last one of its sender's list so far. */
-static smcr_lgr_countdown_t
+static smcr_rules_countdown_t
 now(const smcr_rules_message_t *message, uint8_t left, bool continues)
 {
     smcr_point_t at = smcr_point_at(message->arrival->qp, message->arrival->psn);
 
-    return (smcr_lgr_countdown_t){at, left, continues};
+    return (smcr_rules_countdown_t){at, left, continues};
 }
 
 /* ---- what the server changes ---- */
 
-static void
-take_add_link(const smcr_rules_message_t *message)
+static smcr_rules_change_t *
+change_of(const smcr_rules_message_t *message)
+{
+    return &smcr_rules_links(message->arrival, message->lgr)->change;
+}
+
+void
+smcr_rules_note_adding(const smcr_rules_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
-    smcr_lgr_change_t *change = &message->lgr->change;
+    smcr_rules_change_t *change = change_of(message);
 
     if (!message->response && message->by_server && add->qpn)
-        *change = (smcr_lgr_change_t){.adds = message->arrival->when.time,
+        *change = (smcr_rules_change_t){.adds = message->arrival->when.time,
                                       .deletes = change->deletes,
                                       .on = message->link,
                                       .number = add->link};
     else if (message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
              add->link == change->number)
-        *change = (smcr_lgr_change_t){.deletes = change->deletes};
+        *change = (smcr_rules_change_t){.deletes = change->deletes};
     else if (message->response)
-        change->countdown[message->from->side] = (smcr_lgr_countdown_t){.left = 0};
+        change->countdown[message->from->side] = (smcr_rules_countdown_t){.left = 0};
 }
 
-static void
-take_delete_link(const smcr_rules_message_t *message)
+void
+smcr_rules_note_deleting(const smcr_rules_message_t *message)
 {
     if (message->response)
-        message->lgr->change.deletes = 0;
+        change_of(message)->deletes = 0;
     else if (message->by_server)
-        message->lgr->change.deletes = message->arrival->when.time;
+        change_of(message)->deletes = message->arrival->when.time;
 }
 
 /* Before the server confirms the link, both sides have told all. (R-A.3.3-1) */
-static void
-take_confirm_link(const smcr_rules_message_t *message)
+void
+smcr_rules_check_told(const smcr_rules_message_t *message)
 {
-    smcr_lgr_change_t *change = &message->lgr->change;
+    smcr_rules_change_t *change = change_of(message);
 
     if (!change->on || change->number != message->llc->u.confirm_link.link)
         return;
@@ -67,7 +72,7 @@ take_confirm_link(const smcr_rules_message_t *message)
                 "The %s has not told all its RTokens for link %u yet",
                 side == message->lgr->server ? "server" : "client", change->number);
     if (message->response)
-        *change = (smcr_lgr_change_t){.deletes = change->deletes};
+        *change = (smcr_rules_change_t){.deletes = change->deletes};
 }
 
 /* ---- ADD LINK CONTINUATION ---- */
@@ -76,7 +81,7 @@ take_confirm_link(const smcr_rules_message_t *message)
 static const smcr_link_t *
 added_link(const smcr_rules_message_t *message)
 {
-    const smcr_lgr_change_t *change = &message->lgr->change;
+    const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
     const smcr_link_t *link = change->on ? smcr_lgr_link(message->lgr, change->number) : NULL;
 
     return link && link->state == SMCR_LINK_ANNOUNCED ? link : NULL;
@@ -87,7 +92,7 @@ added_link(const smcr_rules_message_t *message)
 static void
 check_new_link(const smcr_rules_message_t *message)
 {
-    const smcr_lgr_change_t *change = &message->lgr->change;
+    const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
     smcr_doubt_t doubt = smcr_doubt_later_adding(message->arrival, message->lgr,
                                                  added_link(message), (smcr_doubt_proof_t){0});
     unsigned number = message->llc->u.add_link_cont.link;
@@ -108,7 +113,7 @@ check_new_link(const smcr_rules_message_t *message)
 /* The number of RTokens that are left counts down by two. Linux counts connections: it ends early
  * where it has fewer RMBs. (R-A.3.3-2) */
 static void
-check_pairs(const smcr_rules_message_t *message, const smcr_lgr_countdown_t *countdown)
+check_pairs(const smcr_rules_message_t *message, const smcr_rules_countdown_t *countdown)
 {
     unsigned left = message->llc->u.add_link_cont.rtokens_left;
     unsigned due = countdown->left > ADD_ROOM ? countdown->left - ADD_ROOM : 0U;
@@ -127,10 +132,11 @@ check_pairs(const smcr_rules_message_t *message, const smcr_lgr_countdown_t *cou
 }
 
 /* The server asks, the client answers. (R-A.3.3-1) */
-static void
-take_add_link_cont(const smcr_rules_message_t *message)
+void
+smcr_rules_check_pairs(const smcr_rules_message_t *message)
 {
-    smcr_lgr_countdown_t *countdown = &message->lgr->change.countdown[message->from->side];
+    smcr_rules_change_t *change = change_of(message);
+    smcr_rules_countdown_t *countdown = &change->countdown[message->from->side];
 
     if (!message->response && message->lgr->server == message->to->side)
         smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
@@ -138,8 +144,7 @@ take_add_link_cont(const smcr_rules_message_t *message)
                     "Only the server begins ADD LINK CONTINUATION");
     else if (!message->response && message->by_server)
         check_new_link(message);
-    if (message->lgr->change.on != message->link ||
-        message->lgr->change.number != message->llc->u.add_link_cont.link)
+    if (change->on != message->link || change->number != message->llc->u.add_link_cont.link)
         return;
     if (countdown->last.qp)
         check_pairs(message, countdown);
@@ -148,20 +153,26 @@ take_add_link_cont(const smcr_rules_message_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
+static smcr_rules_countdown_t *
+confirms_of(const smcr_rules_message_t *message, const smcr_qp_t *sender)
+{
+    return &smcr_rules_links(message->arrival, message->lgr)->confirms[sender->side];
+}
+
 /* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 calls for
  * one behind more than three: three may come with or without. */
 static bool
-is_unfinished(const smcr_lgr_countdown_t *countdown)
+is_unfinished(const smcr_rules_countdown_t *countdown)
 {
     return countdown->left > CONFIRM_ROOM;
 }
 
 /* What does not fit into the message comes in continuations, before the next RMB. After a negative
  * response all begins anew. (R-A.3.5-4) */
-static void
-take_confirm_rkey(const smcr_rules_message_t *message)
+void
+smcr_rules_check_unfinished(const smcr_rules_message_t *message)
 {
-    smcr_lgr_countdown_t *countdown = &message->lgr->confirms[message->from->side];
+    smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
 
     if (countdown->last.qp == message->arrival->qp && is_unfinished(countdown))
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
@@ -172,7 +183,7 @@ take_confirm_rkey(const smcr_rules_message_t *message)
 
 /* How many RTokens may be left in a continuation of what was told so far. */
 static bool
-is_due(const smcr_lgr_countdown_t *countdown, unsigned left)
+is_due(const smcr_rules_countdown_t *countdown, unsigned left)
 {
     if (countdown->continues)
         return is_unfinished(countdown) && left + CONFIRM_ROOM == countdown->left;
@@ -181,13 +192,13 @@ is_due(const smcr_lgr_countdown_t *countdown, unsigned left)
 }
 
 /* It follows CONFIRM RKEY, and counts down by three. (R-A.3.6-1) */
-static void
-take_confirm_rkey_cont(const smcr_rules_message_t *message)
+void
+smcr_rules_check_countdown(const smcr_rules_message_t *message)
 {
-    smcr_lgr_countdown_t *countdown = &message->lgr->confirms[message->from->side];
+    smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
     unsigned left = message->llc->u.confirm_rkey.other_links;
 
-    if (message->lgr->confirm_count[message->from->side] == 0)
+    if (smcr_rules_of_links(message->lgr)->confirm_count[message->from->side] == 0)
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
                     smcr_doubt_later(message->arrival, message->lgr, message->from->side,
                                      (smcr_doubt_proof_t){0}),
@@ -199,33 +210,9 @@ take_confirm_rkey_cont(const smcr_rules_message_t *message)
     *countdown = now(message, (uint8_t)left, true);
 }
 
-static void
-take_refusal(const smcr_rules_message_t *message)
+void
+smcr_rules_note_refusal(const smcr_rules_message_t *message)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)
-        message->lgr->confirms[message->to->side] = (smcr_lgr_countdown_t){.left = 0};
-}
-
-/* ---- all messages ---- */
-
-void
-smcr_rules_continuation(const smcr_rules_message_t *message)
-{
-    bool rkeys = message->type == SMCR_LLC_CONFIRM_RKEY ||
-                 message->type == SMCR_LLC_CONFIRM_RKEY_CONT;
-
-    if (message->type == SMCR_LLC_ADD_LINK)
-        take_add_link(message);
-    else if (message->type == SMCR_LLC_DELETE_LINK)
-        take_delete_link(message);
-    else if (message->type == SMCR_LLC_CONFIRM_LINK)
-        take_confirm_link(message);
-    else if (message->type == SMCR_LLC_ADD_LINK_CONT)
-        take_add_link_cont(message);
-    else if (rkeys && message->response)
-        take_refusal(message);
-    else if (message->type == SMCR_LLC_CONFIRM_RKEY)
-        take_confirm_rkey(message);
-    else if (rkeys)
-        take_confirm_rkey_cont(message);
+        *confirms_of(message, message->to) = (smcr_rules_countdown_t){.left = 0};
 }

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include <string.h>
 
@@ -17,20 +17,21 @@
  * because nobody uses it; for the whole group it may. It does no harm.
  * (R-A.3.4-3, R-3.5.5.1.4-1)
  */
-static void
-check_kind(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+void
+smcr_rules_check_reason(const smcr_rules_message_t *message)
 {
-    uint32_t reason = llc->u.delete_link.reason;
-    bool by_client = arrival->qp->link->lgr->server == arrival->qp->side;
+    uint32_t reason = message->llc->u.delete_link.reason;
+    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
+    bool by_client = message->lgr->server == message->to->side;
     const char *what = NULL;
 
     if (reason == SMCR_LLC_DELETE_UNKNOWN_LINK || reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         what = "This is a reason for a response";
-    else if (by_client && !(llc->flags & SMCR_LLC_FLAG_ALL) && reason == SMCR_LLC_DELETE_PROGRAM)
+    else if (by_client && !all && reason == SMCR_LLC_DELETE_PROGRAM)
         what = "A client does not delete a link because nobody uses it";
     if (what)
-        smcr_breach(arrival, SMCR_EVENT_DELETE_REASON_KIND, smcr_doubt_message(arrival), "%s",
-                    what);
+        smcr_breach(message->arrival, SMCR_EVENT_DELETE_REASON_KIND,
+                    smcr_doubt_message(message->arrival), "%s", what);
 }
 
 /* Whether the two links use the same device on a side. */
@@ -64,21 +65,22 @@ count_others(const smcr_link_t *link, unsigned *sharing)
  * joins the two others: then the group has three. Devices of version 1 have one GID each.
  * (R-2.2.1-3)
  */
-static void
-check_asymmetric(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+void
+smcr_rules_check_asymmetric(const smcr_rules_message_t *message)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    const smcr_link_t *link = smcr_lgr_link(lgr, llc->u.delete_link.link);
+    const smcr_llc_t *llc = message->llc;
+    const smcr_link_t *link = smcr_lgr_link(message->lgr, llc->u.delete_link.link);
     unsigned sharing;
 
-    if (!link || link->state != SMCR_LINK_ACTIVE ||
+    if (!link || link->state != SMCR_LINK_ACTIVE || llc->flags & SMCR_LLC_FLAG_ALL ||
         llc->u.delete_link.reason != SMCR_LLC_DELETE_ASYMMETRIC)
         return;
     unsigned others = count_others(link, &sharing);
     if (others >= 2 && (sharing || llc->type & SMCR_LLC_TYPE_V2))
         return;
-    smcr_breach(arrival, SMCR_EVENT_DELETE_REASON,
-                smcr_doubt_later_of_both(arrival, lgr, link, (smcr_doubt_proof_t){0}),
+    smcr_breach(message->arrival, SMCR_EVENT_DELETE_REASON,
+                smcr_doubt_later_of_both(message->arrival, message->lgr, link,
+                                         (smcr_doubt_proof_t){0}),
                 others < 2 ? "No symmetric link replaces link %u"
                            : "Link %u is no asymmetric one",
                 link->number);
@@ -103,17 +105,17 @@ find_link(const smcr_lgr_t *lgr, uint8_t number, bool (*is_it)(const smcr_link_t
 static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
-    return link->deleted_frame && !link->gone.sent && link->was_active && !link->lost &&
-           !link->unwanted;
+    const smcr_rules_link_t *memory = smcr_rules_of_link(link);
+
+    return link->deleted_frame && !memory->gone.sent && memory->was_active && !link->lost &&
+           !memory->unwanted;
 }
 
 /* A client cannot refuse to delete a link. It knows none that it has asked to delete, or has called
  * lost; Linux clears such a link at once. (R-3.5.5.1.3-1) */
 static void
-check_refusal(const smcr_arrival_t *arrival, uint8_t number)
+check_refusal(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, uint8_t number)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-
     if (find_link(lgr, number, is_deleted_by_server))
         smcr_breach(arrival, SMCR_EVENT_DELETE_ANSWER, smcr_doubt_group(arrival, lgr),
                     "Link %u was in use, and the client has not asked to delete it", number);
@@ -121,53 +123,84 @@ check_refusal(const smcr_arrival_t *arrival, uint8_t number)
 
 /* A client says so when it does not know the link. (R-C.7-12) */
 static void
-check_consent(const smcr_arrival_t *arrival, uint8_t number)
+check_known(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, uint8_t number)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-
     if (!find_link(lgr, number, NULL))
         smcr_breach(arrival, SMCR_EVENT_DELETE_ANSWER, smcr_doubt_group(arrival, lgr),
                     "The group never had a link %u; the response does not say so", number);
 }
 
-static void
-check_response(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+void
+smcr_rules_check_consent(const smcr_rules_message_t *message)
 {
-    const smcr_llc_delete_link_t *message = &llc->u.delete_link;
+    const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
 
-    if (llc->flags & SMCR_LLC_FLAG_ALL || arrival->qp->link->lgr->server != arrival->qp->side)
+    if (message->llc->flags & SMCR_LLC_FLAG_ALL || message->lgr->server != message->to->side)
         return;
-    if (message->reason == SMCR_LLC_DELETE_UNKNOWN_LINK)
-        check_refusal(arrival, message->link);
+    if (consent->reason == SMCR_LLC_DELETE_UNKNOWN_LINK)
+        check_refusal(message->arrival, message->lgr, consent->link);
     else
-        check_consent(arrival, message->link);
+        check_known(message->arrival, message->lgr, consent->link);
 }
 
-/* ---- both ---- */
+/* ---- who has let go of a link ---- */
 
 /* The client asks to delete the link. */
-static void
-note_unwanted(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+void
+smcr_rules_note_unwanted(const smcr_rules_message_t *message)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    smcr_link_t *link = smcr_lgr_link(lgr, llc->u.delete_link.link);
+    smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.delete_link.link);
+    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
 
-    if (link && lgr->server == arrival->qp->side && !(llc->flags & SMCR_LLC_FLAG_ALL))
-        link->unwanted = arrival->when.time;
+    if (link && message->lgr->server == message->to->side && !all)
+        smcr_rules_link(message->arrival, link)->unwanted = message->arrival->when.time;
+}
+
+/* Who sends the message and who takes it in use the link no more. */
+static void
+note_gone(const smcr_rules_message_t *message, smcr_link_t *link)
+{
+    if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN) /* else it may be a client's wish */
+        smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->gone);
+}
+
+static void
+note_deletion(const smcr_rules_message_t *message, smcr_link_t *link)
+{
+    if (link->state != SMCR_LINK_REJECTED)
+        smcr_rules_link(message->arrival, link)->was_active = link->state == SMCR_LINK_ACTIVE;
+}
+
+/* The server deletes a link, which both sides may use until the response, or all of them.
+ * (3.5.5.1.3) */
+void
+smcr_rules_note_deleted(const smcr_rules_message_t *message)
+{
+    const smcr_lgr_t *lgr = message->lgr;
+    smcr_link_t *link = smcr_lgr_link(lgr, message->llc->u.delete_link.link);
+    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
+
+    if (lgr->server == message->to->side ||
+        message->llc->u.delete_link.reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
+        return;
+    for (wmem_list_frame_t *at = all ? wmem_list_head(lgr->links) : NULL; at;
+         at = wmem_list_frame_next(at)) {
+        note_deletion(message, wmem_list_frame_data(at));
+        note_gone(message, wmem_list_frame_data(at));
+    }
+    if (!all && link)
+        note_deletion(message, link);
 }
 
 void
-smcr_rules_delete_link(const smcr_rules_message_t *message)
+smcr_rules_note_consent(const smcr_rules_message_t *message)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_llc_t *llc = message->llc;
+    const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
+    smcr_link_t *link = message->lgr->all_links;
 
-    if (message->response) {
-        check_response(arrival, llc);
-        return;
-    }
-    check_kind(arrival, llc);
-    if (!(llc->flags & SMCR_LLC_FLAG_ALL))
-        check_asymmetric(arrival, llc);
-    note_unwanted(arrival, llc);
+    while (link && (!link->deleted_frame || link->number != consent->link ||
+                    smcr_rules_of_link(link)->gone.sent))
+        link = smcr_link_older(link);
+    if (link && consent->reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
+        note_gone(message, link);
 }

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"
@@ -19,34 +19,22 @@
 
 /* ---- exchanges that change the link group ---- */
 
-bool
-smcr_rules_changes_links(uint8_t type)
-{
-    return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK;
-}
-
-bool
-smcr_rules_changes_rkeys(uint8_t type)
-{
-    return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
-}
-
 /* Whether a request of this type and side begins such an exchange: a client only asks for links to
  * be added or deleted. */
 static bool
 changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
 {
-    return smcr_rules_changes_rkeys(type) ||
-           (smcr_rules_changes_links(type) && side == lgr->server);
+    return smcr_exchange_changes_rkeys(type) ||
+           (smcr_exchange_changes_links(type) && side == lgr->server);
 }
 
 /* Whether the sender has known of the exchange, which is not over. */
 static bool
-is_known(const smcr_arrival_t *arrival, const smcr_rules_request_t *open, int side)
+is_known(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int side)
 {
     uint64_t now = arrival->when.time;
 
-    return !open->over && !open->exchange.is_doubtful && open->acked &&
+    return !open->exchange.is_doubtful && open->acked &&
            now < open->exchange.request_time + GIVEN_UP &&
            (open->requester == side || now > open->acked->time + SEEN);
 }
@@ -55,11 +43,11 @@ is_known(const smcr_arrival_t *arrival, const smcr_rules_request_t *open, int si
  * the same request again is no other exchange. Linux before 5.8 begins CONFIRM RKEY beside its own
  * DELETE RKEY, and the reverse: each has a lock of its own (smc_llc_do_delete_rkey()). */
 static bool
-may_run_beside(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open)
+may_run_beside(const smcr_exchange_topic_t *topic, const smcr_exchange_request_t *open)
 {
     bool own = open->requester == topic->side;
 
-    return (smcr_rules_changes_rkeys(topic->type) && smcr_rules_changes_rkeys(open->type) &&
+    return (smcr_exchange_changes_rkeys(topic->type) && smcr_exchange_changes_rkeys(open->type) &&
             (!own || topic->type != open->type)) ||
            (own && topic->type == open->type && topic->key == open->key);
 }
@@ -67,7 +55,7 @@ may_run_beside(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open
 /* Whether DELETE LINK ends the open exchange: it is about the link that is being added, or that
  * carries the exchange, or about a link that has failed. */
 static bool
-ends_it(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open)
+ends_it(const smcr_exchange_topic_t *topic, const smcr_exchange_request_t *open)
 {
     const smcr_link_t *carrier = open->asked.qp->link;
     bool added = open->type == SMCR_LLC_ADD_LINK && open->key == topic->key;
@@ -82,22 +70,24 @@ ends_it(const smcr_rules_topic_t *topic, const smcr_rules_request_t *open)
 static bool
 may_be_over(const smcr_doubt_proof_t *claim)
 {
-    const smcr_rules_request_t *open = claim->about;
+    const smcr_rules_open_t *open = claim->about;
 
     return open->over < claim->bound;
 }
 
 static void
-check_open(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-           const smcr_rules_request_t *open)
+check_open(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
+           smcr_exchange_request_t *open)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
 
     if (!changes_group(lgr, open->type, open->requester) || may_run_beside(topic, open) ||
         ends_it(topic, open) || !is_known(arrival, open, topic->side))
         return;
+    if (!open->rules)
+        open->rules = smcr_state_alloc0(arrival->state, sizeof *open->rules);
     smcr_doubt_proof_t claim = {
-        .has_come = may_be_over, .about = open, .bound = arrival->when.time + ORDER};
+        .has_come = may_be_over, .about = open->rules, .bound = arrival->when.time + ORDER};
     smcr_breach(arrival, SMCR_EVENT_LLC_OVERLAP,
                 smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
                               smcr_doubt_until(arrival, claim)),
@@ -110,56 +100,69 @@ check_open(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
  * link is confirmed or rejected, DELETE LINK, CONFIRM RKEY and DELETE RKEY until their responses. A
  * host may have given up an exchange, or have begun its own before it saw the other. (R-3.5.5.3-1)
  */
-void
-smcr_rules_overlap(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+static void
+check_overlap(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
+    const smcr_exchange_topic_t *topic = exchange->topic;
     const smcr_lgr_t *lgr = topic->link->lgr;
+    smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
 
     if (lgr->server == SMCR_LGR_SIDE_UNKNOWN || !changes_group(lgr, topic->type, topic->side))
         return;
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
-        const smcr_rules_request_t *open = wmem_list_frame_data(at);
-        if (open != lgr->adding)
+        smcr_exchange_request_t *open = wmem_list_frame_data(at);
+        if (open != adding && open != exchange->request)
             check_open(arrival, topic, open);
     }
-    if (lgr->adding)
-        check_open(arrival, topic, lgr->adding);
+    if (adding)
+        check_open(arrival, topic, adding);
 }
 
-void
-smcr_rules_ended(const smcr_arrival_t *arrival, smcr_rules_request_t *request)
+static void
+end(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
-    if (smcr_doubt_is_in_time(arrival))
-        request->over = arrival->when.time;
+    if (request->rules && smcr_doubt_is_in_time(arrival))
+        request->rules->over = arrival->when.time;
 }
 
-/* ADD LINK goes on until the new link is confirmed or rejected. */
-void
-smcr_rules_added_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic)
+/* ADD LINK goes on when it has been accepted. */
+static void
+note_end(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
+    if (exchange->request->type != SMCR_LLC_ADD_LINK || exchange->request->rejected)
+        end(arrival, exchange->request);
+}
+
+/* It does until the new link is confirmed or rejected. */
+static void
+note_added_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+{
+    const smcr_exchange_topic_t *topic = exchange->topic;
     smcr_lgr_t *lgr = topic->link->lgr;
-    bool confirms = lgr->adding && topic->type == SMCR_LLC_CONFIRM_LINK &&
-                    topic->key == lgr->adding->key;
+    const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
+    bool confirms = adding && topic->type == SMCR_LLC_CONFIRM_LINK && topic->key == adding->key;
 
-    if (!lgr->adding || !(topic->rejects || confirms))
+    if (!adding || !(topic->rejects || confirms))
         return;
-    smcr_rules_ended(arrival, lgr->adding);
-    lgr->adding = NULL;
+    end(arrival, adding);
+    smcr_rules_links(arrival, lgr)->adding = NULL;
 }
 
 /* Where DELETE LINK ends ADD LINK, the capture may lack that it was over before. */
 static void
-note_adding(const smcr_rules_topic_t *topic, smcr_rules_request_t *request)
+note_adding(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
+    const smcr_exchange_topic_t *topic = exchange->topic;
     smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
 
     if (topic->side != lgr->server)
         return;
-    if (topic->type == SMCR_LLC_DELETE_LINK && lgr->adding &&
-        (topic->all_links || lgr->adding->key == topic->key))
-        lgr->adding = NULL;
+    if (topic->type == SMCR_LLC_DELETE_LINK && adding &&
+        (topic->all_links || adding->key == topic->key))
+        smcr_rules_links(arrival, lgr)->adding = NULL;
     if (topic->type == SMCR_LLC_ADD_LINK)
-        lgr->adding = request;
+        smcr_rules_links(arrival, lgr)->adding = exchange->request;
 }
 
 /* ---- responses ---- */
@@ -175,12 +178,12 @@ request_has_come(const smcr_doubt_proof_t *claim)
 
 /* Whether the requester waits for another response of this type, which this one may be. */
 static bool
-waits_for_any(const smcr_rules_topic_t *topic)
+waits_for_any(const smcr_exchange_topic_t *topic)
 {
     const wmem_list_frame_t *at = wmem_list_head(topic->link->lgr->pending);
 
     for (; at; at = wmem_list_frame_next(at)) {
-        const smcr_rules_request_t *open = wmem_list_frame_data(at);
+        const smcr_exchange_request_t *open = wmem_list_frame_data(at);
         if (open->type == topic->type && open->requester != topic->side)
             return true;
     }
@@ -190,26 +193,27 @@ waits_for_any(const smcr_rules_topic_t *topic)
 /* Whether the server may say so without a request of its peer: that it has dropped, or does not
  * know, what the client asks for (C.7.1). And a group that has ended has no exchanges. */
 static bool
-needs_no_request(const smcr_rules_topic_t *topic)
+needs_no_request(const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool of_links =
-        smcr_rules_changes_links(topic->type) || topic->type == SMCR_LLC_REQ_ADD_LINK;
+        smcr_exchange_changes_links(topic->type) || topic->type == SMCR_LLC_REQ_ADD_LINK;
 
     return lgr->ended_frame || topic->all_links || (of_links && topic->side == lgr->server);
 }
 
 /* A response has a request before it. (R-3.3-4) */
-void
-smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic, const bool *came)
+static void
+check_unasked(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
-    smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = came};
+    smcr_lgr_t *lgr = exchange->topic->link->lgr;
+    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
 
     if (!lgr->from_start)
         return;
-    smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !topic->side, claim);
-    if (!came || doubt.kind || needs_no_request(topic) || waits_for_any(topic))
+    smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !exchange->topic->side, claim);
+    if (!exchange->came || doubt.kind || needs_no_request(exchange->topic) ||
+        waits_for_any(exchange->topic))
         smcr_event_add(arrival, SMCR_EVENT_NO_REQUEST, NULL);
     else
         smcr_breach(arrival, SMCR_EVENT_LLC_UNREQUESTED, doubt,
@@ -222,17 +226,17 @@ smcr_rules_unasked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topi
  * (R-3.3-7)
  */
 static void
-check_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-           const smcr_rules_request_t *request, const bool *came)
+check_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
+    const smcr_exchange_request_t *request = exchange->request;
     const smcr_link_t *link = request->asked.qp->link;
-    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = came};
+    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
     uint64_t now = arrival->when.time;
 
-    if (request->acked && now < request->exchange.request_time + GIVEN_UP && !link->lost &&
-        !link->deleted_frame)
+    if (exchange->came && request->acked && now < request->exchange.request_time + GIVEN_UP &&
+        !link->lost && !link->deleted_frame)
         smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_LINK,
-                    smcr_doubt_later(arrival, topic->link->lgr, request->requester, claim),
+                    smcr_doubt_later(arrival, link->lgr, request->requester, claim),
                     "The request in frame %u flowed over link %u",
                     request->exchange.request_frame, link->number);
 }
@@ -240,22 +244,23 @@ check_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
 /* A client that asks to delete a link ignores what the server asks for over that link. It does no
  * harm. (R-C.7-10) */
 static void
-check_unwanted(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-               const smcr_rules_request_t *request)
+check_unwanted(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
-    const smcr_link_t *link = topic->link;
+    const smcr_exchange_topic_t *topic = exchange->topic;
+    uint64_t unwanted = smcr_rules_of_link(topic->link)->unwanted;
 
-    if (topic->side == !link->lgr->server && link->unwanted &&
+    if (topic->side == !topic->link->lgr->server && unwanted &&
         topic->type != SMCR_LLC_DELETE_LINK && topic->type != SMCR_LLC_TEST_LINK &&
-        request->exchange.request_time > link->unwanted + ORDER)
+        exchange->request->exchange.request_time > unwanted + ORDER)
         smcr_breach(arrival, SMCR_EVENT_LLC_ON_UNWANTED, smcr_doubt_message(arrival),
                     "The client has asked to delete this link before");
 }
 
 /* Later than Linux waits, which is 5 seconds for further links, 2 for all else. (R-C.7-1) */
 static void
-check_time(const smcr_arrival_t *arrival, const smcr_rules_request_t *request)
+check_time(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
+    const smcr_exchange_request_t *request = exchange->request;
     bool further = request->asked.qp->link->next_of_group != NULL;
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
@@ -267,30 +272,21 @@ check_time(const smcr_arrival_t *arrival, const smcr_rules_request_t *request)
 /* A response repeats what its request says: the number of the link, the RKeys, the user data.
  * Another request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
 static void
-check_echo(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-           const smcr_rules_request_t *request)
+check_echo(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
-    if (request->key != topic->key)
-        smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED, smcr_doubt_link(arrival, topic->link),
+    if (exchange->request->key != exchange->topic->key)
+        smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED,
+                    smcr_doubt_link(arrival, exchange->topic->link),
                     "The response does not repeat what the request in frame %u says",
-                    request->exchange.request_frame);
-}
-
-void
-smcr_rules_answered(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-                    const smcr_rules_request_t *request, const bool *came)
-{
-    check_echo(arrival, topic, request);
-    if (came)
-        check_link(arrival, topic, request, came);
-    check_unwanted(arrival, topic, request);
-    check_time(arrival, request);
+                    exchange->request->exchange.request_frame);
 }
 
 /* The server deletes at once a link that the client calls lost. (R-3.5.5.1.4-2) */
-void
-smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_rules_request_t *request)
+static void
+check_obeyed(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
+    const smcr_exchange_request_t *request = exchange->request;
+
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
         smcr_exchange_time(&request->exchange) > WAIT * SMCR_TIME_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
@@ -301,7 +297,7 @@ smcr_rules_obeyed(const smcr_arrival_t *arrival, const smcr_rules_request_t *req
 
 /* Whether a request without response says that its link has failed. */
 static bool
-tests_link(const smcr_rules_topic_t *topic)
+tests_link(const smcr_exchange_topic_t *topic)
 {
     uint8_t type = topic->type;
     bool by_server = topic->side == topic->link->lgr->server;
@@ -312,7 +308,7 @@ tests_link(const smcr_rules_topic_t *topic)
 }
 
 static bool
-is_unanswered(const smcr_rules_request_t *request)
+is_unanswered(const smcr_exchange_request_t *request)
 {
     const smcr_exchange_t *exchange = &request->exchange;
 
@@ -321,20 +317,21 @@ is_unanswered(const smcr_rules_request_t *request)
 
 /* Whether the group lacks a second link. */
 static bool
-lacks_link(const smcr_rules_topic_t *topic)
+lacks_link(const smcr_exchange_topic_t *topic)
 {
     const smcr_lgr_t *lgr = topic->link->lgr;
     bool asks = topic->type == SMCR_LLC_REQ_ADD_LINK ||
                 (topic->type == SMCR_LLC_ADD_LINK && topic->llc->u.add_link.qpn == 0);
 
-    return asks && lgr->server == !topic->side && lgr->active_links == 1 && !lgr->adding;
+    return asks && lgr->server == !topic->side && lgr->active_links == 1 &&
+           !smcr_rules_of_links(lgr)->adding;
 }
 
 /* Whether the server has answered by now, or has added a link since. */
 static bool
 is_answered(const smcr_doubt_proof_t *claim)
 {
-    const smcr_rules_request_t *request = claim->about;
+    const smcr_exchange_request_t *request = claim->about;
     const smcr_link_t *newest = request->asked.qp->link->lgr->all_links;
 
     return request->exchange.response_frame || request->exchange.is_doubtful ||
@@ -344,31 +341,26 @@ is_answered(const smcr_doubt_proof_t *claim)
 /* A server whose group has one link adds another one when the client asks for it, if it can.
  * (R-3.5.5.1.2-2) */
 static void
-expect_link(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-            const smcr_rules_request_t *request)
+expect_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
-    smcr_lgr_t *lgr = topic->link->lgr;
-    smcr_doubt_proof_t claim = {.has_come = is_answered, .about = request,
+    smcr_lgr_t *lgr = exchange->topic->link->lgr;
+    smcr_doubt_proof_t claim = {.has_come = is_answered, .about = exchange->request,
                                 .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
 
-    smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
-                smcr_doubt_later(arrival, lgr, lgr->server, claim),
-                "The server does not add the link that the client asks for");
+    if (lacks_link(exchange->topic))
+        smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
+                    smcr_doubt_later(arrival, lgr, lgr->server, claim),
+                    "The server does not add the link that the client asks for");
 }
 
-void
-smcr_rules_asked(const smcr_arrival_t *arrival, const smcr_rules_topic_t *topic,
-                 smcr_rules_request_t *request)
+static void
+note_wait(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 {
-    smcr_rules_request_t **waits = &topic->link->waits[topic->side];
+    const smcr_exchange_topic_t *topic = exchange->topic;
+    const smcr_exchange_request_t *waits = smcr_rules_of_link(topic->link)->waits[topic->side];
 
-    if (topic->type == SMCR_LLC_DELETE_LINK)
-        request->orderly = (topic->llc->flags & SMCR_LLC_FLAG_ORDERLY) != 0;
-    note_adding(topic, request);
-    if (lacks_link(topic))
-        expect_link(arrival, topic, request);
-    if (tests_link(topic) && (!*waits || !is_unanswered(*waits)))
-        *waits = request;
+    if (tests_link(topic) && (!waits || !is_unanswered(waits)))
+        smcr_rules_link(arrival, topic->link)->waits[topic->side] = exchange->request;
 }
 
 /*
@@ -380,8 +372,8 @@ void
 smcr_rules_waits(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
-    smcr_rules_request_t **waits = &link->waits[!arrival->qp->side];
-    const smcr_rules_request_t *request = *waits;
+    int side = !arrival->qp->side;
+    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->waits[side];
 
     if (!request)
         return;
@@ -392,7 +384,7 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
         smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_link(arrival, link),
                     "The sender goes on, though its request in frame %u has no response",
                     request->exchange.request_frame);
-    *waits = NULL;
+    smcr_rules_link(arrival, link)->waits[side] = NULL;
 }
 
 /*
@@ -408,10 +400,43 @@ smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         conn->decline_frame || !lgr)
         return;
     smcr_link_t *link = conn->side[lgr->server].link;
-    const smcr_rules_request_t *request = link->waits[lgr->server];
+    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->waits[lgr->server];
     if (request && request->type == SMCR_LLC_CONFIRM_LINK && is_unanswered(request) &&
         request->acked && arrival->when.time > request->exchange.request_time + GIVEN_UP)
         smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_link(arrival, link),
                     "CONFIRM LINK has no response: the server declines, as Linux does "
                     "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
+}
+
+/* ---- all that happens to exchanges ---- */
+
+static const struct {
+    smcr_rules_happening_t what;
+    void (*check)(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange);
+} checks[] = {
+    {SMCR_RULES_ASKED, check_overlap},
+    {SMCR_RULES_ASKED, note_adding},
+    {SMCR_RULES_ASKED, expect_link},
+    {SMCR_RULES_ASKED, note_wait},
+    {SMCR_RULES_OBEYED, note_end},
+    {SMCR_RULES_OBEYED, check_obeyed},
+    {SMCR_RULES_REPEATED, note_end},
+    {SMCR_RULES_ANSWERED, note_added_link},
+    {SMCR_RULES_ANSWERED, note_end},
+    {SMCR_RULES_ANSWERED, check_echo},
+    {SMCR_RULES_ANSWERED, check_link},
+    {SMCR_RULES_ANSWERED, check_unwanted},
+    {SMCR_RULES_ANSWERED, check_time},
+    {SMCR_RULES_UNCLEAR, note_added_link},
+    {SMCR_RULES_UNASKED, note_added_link},
+    {SMCR_RULES_UNASKED, check_unasked},
+};
+
+void
+smcr_rules_exchange(const smcr_arrival_t *arrival, smcr_rules_happening_t what,
+                    const smcr_rules_exchange_t *exchange)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
+        if (checks[i].what == what)
+            checks[i].check(arrival, exchange);
 }

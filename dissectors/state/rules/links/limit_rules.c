@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include <string.h>
 
@@ -17,9 +17,10 @@
 static bool
 share(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
-    const smcr_qp_t *a = &one->qp[side], *b = &other->qp[side];
+    const smcr_rules_qp_t *a = &smcr_rules_of_link(one)->qp[side];
+    const smcr_rules_qp_t *b = &smcr_rules_of_link(other)->qp[side];
 
-    return memcmp(a->key.gid, b->key.gid, SMCR_GID_LENGTH) == 0 ||
+    return memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0 ||
            (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_WIRE_MAC_LENGTH) == 0);
 }
 
@@ -27,9 +28,11 @@ share(const smcr_link_t *one, const smcr_link_t *other, int side)
 static bool
 is_alive(const smcr_link_t *link, uint64_t until)
 {
-    return link->confirmed && link->confirmed <= until && !link->lost &&
+    const smcr_rules_link_t *memory = smcr_rules_of_link(link);
+
+    return memory->confirmed && memory->confirmed <= until && !link->lost &&
            link->qp[0].known && link->qp[1].known &&
-           (link->state == SMCR_LINK_ACTIVE || link->gone.sent > until);
+           (link->state == SMCR_LINK_ACTIVE || memory->gone.sent > until);
 }
 
 /* Adds the link, unless it shares a device of one of the sides with one of the others. */
@@ -105,8 +108,9 @@ unsigned
 smcr_rules_maximum(const smcr_lgr_t *lgr)
 {
     bool known = lgr->server != SMCR_LGR_SIDE_UNKNOWN;
-    uint8_t server = known ? lgr->max_links[lgr->server] : 0;
-    uint8_t client = known ? lgr->max_links[!lgr->server] : 0;
+    const uint8_t *max_links = smcr_rules_of_links(lgr)->max_links;
+    uint8_t server = known ? max_links[lgr->server] : 0;
+    uint8_t client = known ? max_links[!lgr->server] : 0;
 
     if (!server)
         return UINT_MAX;

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
 
-/* ---- VLANs ---- */
+/* ---- queue pairs, on their VLAN ---- */
 
 static bool
 is_link_local(const smcr_qp_t *qp)
@@ -24,31 +24,69 @@ is_link_local(const smcr_qp_t *qp)
 
 /* A group has one VLAN, that of its TCP connections. What has no tag may have lost it where it was
  * captured; and what is routed has another one behind the router. (R-2-1) */
+static void
+check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
+{
+    unsigned vlan = smcr_rules_of_links(qp->link->lgr)->vlan;
+
+    if (arrival->vlan && vlan && arrival->vlan != vlan && is_link_local(qp))
+        smcr_breach(arrival, SMCR_EVENT_VLAN, smcr_doubt_message(arrival),
+                    "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan, vlan);
+}
+
+static bool
+has_other_mac(const smcr_qp_t *qp, const uint8_t *mac)
+{
+    const smcr_rules_qp_t *told = &smcr_rules_of_link(qp->link)->qp[qp->side];
+
+    return told->has_mac && memcmp(told->mac, mac, SMCR_WIRE_MAC_LENGTH) != 0;
+}
+
+static void
+keep_mac(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
+{
+    smcr_rules_qp_t *told = &smcr_rules_link(arrival, qp->link)->qp[qp->side];
+
+    told->has_mac = true;
+    memcpy(told->mac, mac, SMCR_WIRE_MAC_LENGTH);
+}
+
+/* A queue pair has one MAC. (R-3.5.2-1, R-3.5.2-5) */
 void
-smcr_rules_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
+smcr_rules_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
+              const smcr_clc_accept_t *accept)
 {
     smcr_lgr_t *lgr = qp->link->lgr;
+    bool same = smcr_qp_has_key(qp, accept->gid, accept->qpn);
+    bool known = smcr_rules_of_link(qp->link)->qp[qp->side].has_mac;
 
-    if (!lgr->vlan && !arrival->roce)
-        lgr->vlan = arrival->vlan;
-    if (arrival->vlan && lgr->vlan && arrival->vlan != lgr->vlan && is_link_local(qp))
-        smcr_breach(arrival, SMCR_EVENT_VLAN, smcr_doubt_message(arrival),
-                    "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan,
-                    lgr->vlan);
+    if (same && lgr->from_start && has_other_mac(qp, accept->mac))
+        smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
+                    "The MAC is not that of the queue pair");
+    if (conn->first_contact || (same && !known))
+        keep_mac(arrival, qp, accept->mac);
+    if (arrival->vlan && !smcr_rules_of_links(lgr)->vlan)
+        smcr_rules_links(arrival, lgr)->vlan = arrival->vlan;
+    check_vlan(arrival, qp);
 }
 
 /* ---- CONFIRM LINK ---- */
+
+void
+smcr_rules_check_vlan(const smcr_rules_message_t *confirm)
+{
+    check_vlan(confirm->arrival, confirm->from);
+}
 
 /* The MAC address is that of the announcement. (R-3.5.1.5-2) */
 static bool
 has_own_mac(const smcr_rules_message_t *confirm)
 {
-    return !confirm->from->has_mac ||
-           memcmp(confirm->from->mac, confirm->llc->u.confirm_link.mac, SMCR_WIRE_MAC_LENGTH) == 0;
+    return !has_other_mac(confirm->from, confirm->llc->u.confirm_link.mac);
 }
 
-static void
-check_mac(const smcr_rules_message_t *confirm)
+void
+smcr_rules_check_mac(const smcr_rules_message_t *confirm)
 {
     if (!has_own_mac(confirm))
         smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
@@ -58,12 +96,13 @@ check_mac(const smcr_rules_message_t *confirm)
 /* The server tells the number in ADD LINK, or in its CONFIRM LINK; the client repeats it. In a
  * capture that has the response before the request, the response may be what is wrong.
  * (R-3.5.1.5-3, R-2.2.4-2) */
-static void
-check_link_number(const smcr_rules_message_t *confirm)
+void
+smcr_rules_check_link_number(const smcr_rules_message_t *confirm)
 {
     const smcr_link_t *link = confirm->link;
     uint8_t number = confirm->llc->u.confirm_link.link;
-    bool first = confirm->response || link->confirm_frame || !link->confirmed;
+    bool first = confirm->response || link->confirm_frame ||
+                 !smcr_rules_of_link(link)->confirmed;
 
     if (link->has_number && link->number != number && first)
         smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
@@ -84,18 +123,18 @@ is_as_announced(const smcr_rules_message_t *confirm)
 
 /* A user ID is unique in its peer. Of links of other groups a capture may lack the end.
  * (R-2.2.4-3) */
-static void
-check_user_id(const smcr_rules_message_t *confirm)
+void
+smcr_rules_check_user_id(const smcr_rules_message_t *confirm)
 {
     int side = confirm->from->side;
     uint32_t id = confirm->llc->u.confirm_link.user_id;
 
-    confirm->from->user_id = id;
+    smcr_rules_link(confirm->arrival, confirm->link)->qp[side].user_id = id;
     if (confirm->lgr->oldest_known)
         return;
     for (const smcr_link_t *other = confirm->lgr->all_links; other; other = smcr_link_older(other))
         if (other != confirm->link && other->state == SMCR_LINK_ACTIVE && id &&
-            other->qp[side].user_id == id)
+            smcr_rules_of_link(other)->qp[side].user_id == id)
             smcr_breach(confirm->arrival, SMCR_EVENT_USER_ID_REUSED,
                         smcr_doubt_message(confirm->arrival),
                         "Link %u has the user ID 0x%08x, too", other->number, id);
@@ -103,13 +142,14 @@ check_user_id(const smcr_rules_message_t *confirm)
 
 /* The client's maximum is not above the server's, and the smaller one stays. Zero: the client
  * agrees. (R-2.2.2-2, R-2.2.2-3) */
-static void
-check_maximum(const smcr_rules_message_t *confirm)
+void
+smcr_rules_check_maximum(const smcr_rules_message_t *confirm)
 {
     smcr_lgr_t *lgr = confirm->lgr;
     uint8_t maximum = confirm->llc->u.confirm_link.max_links;
-    uint8_t *kept = &lgr->max_links[confirm->from->side];
-    uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : lgr->max_links[lgr->server];
+    uint8_t *max_links = smcr_rules_links(confirm->arrival, lgr)->max_links;
+    uint8_t *kept = &max_links[confirm->from->side];
+    uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : max_links[lgr->server];
 
     if (confirm->response && server && maximum > server)
         smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(confirm->arrival),
@@ -124,8 +164,8 @@ check_maximum(const smcr_rules_message_t *confirm)
 }
 
 /* CONFIRM LINK comes once for each link. (R-A.3.1-2) */
-static void
-check_once(const smcr_rules_message_t *confirm)
+void
+smcr_rules_check_once(const smcr_rules_message_t *confirm)
 {
     if (confirm->link->confirm_frame && confirm->lgr->server == confirm->from->side)
         smcr_breach(confirm->arrival, SMCR_EVENT_CONFIRMED_TWICE,
@@ -134,10 +174,10 @@ check_once(const smcr_rules_message_t *confirm)
 }
 
 /* The server deletes a parallel link instead. (R-C.7-9) */
-static void
-check_parallel(const smcr_rules_message_t *confirm)
+void
+smcr_rules_check_parallel(const smcr_rules_message_t *confirm)
 {
-    if (confirm->link->faults & SMCR_LINK_IS_PARALLEL)
+    if (smcr_rules_of_link(confirm->link)->faults & SMCR_RULES_FAULT_PARALLEL)
         smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
                     smcr_doubt_message(confirm->arrival),
                     "The server goes on with link %u, which joins the same two devices as another "
@@ -146,58 +186,48 @@ check_parallel(const smcr_rules_message_t *confirm)
 }
 
 /* The client does not confirm a link when the request says something wrong of it. (R-C.7-7) */
-static void
-check_mismatch(const smcr_rules_message_t *confirm)
+void
+smcr_rules_check_mismatch(const smcr_rules_message_t *confirm)
 {
-    if (confirm->link->faults & SMCR_LINK_MISMATCH && confirm->arrival->record->answers)
+    if (smcr_rules_of_link(confirm->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
+        confirm->arrival->record->answers)
         smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
                     smcr_doubt_message(confirm->arrival),
                     "The client confirms a link of which the server has said something else "
                     "before, as Linux does (smcr_clnt_conf_first_link())");
 }
 
-static void
-check_confirm_link(const smcr_rules_message_t *confirm)
+void
+smcr_rules_note_mismatch(const smcr_rules_message_t *confirm)
 {
-    smcr_rules_vlan(confirm->arrival, confirm->from);
-    check_mac(confirm);
-    check_link_number(confirm);
-    check_user_id(confirm);
-    check_maximum(confirm);
-    if (confirm->response) {
-        check_mismatch(confirm);
-        return;
-    }
-    check_once(confirm);
-    check_parallel(confirm);
     if (!is_as_announced(confirm))
-        confirm->link->faults |= SMCR_LINK_MISMATCH;
+        smcr_rules_link(confirm->arrival, confirm->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
 }
 
 /* Both sides have eyecatchers, or neither has. Linux has none, and declines where the other side
  * has (smc_llc_eval_conf_link()). (R-4.2-2) */
-static void
-check_eyecatchers(const smcr_arrival_t *arrival)
+void
+smcr_rules_check_eyecatchers(const smcr_rules_message_t *confirm)
 {
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    const smcr_lgr_t *lgr = confirm->lgr;
 
     if (lgr->base_known[0] && lgr->base_known[1] && lgr->base[0] != lgr->base[1])
-        smcr_breach(arrival, SMCR_EVENT_EYECATCHER_DIFFERS, smcr_doubt_message(arrival), "%s",
+        smcr_breach(confirm->arrival, SMCR_EVENT_EYECATCHER_DIFFERS,
+                    smcr_doubt_message(confirm->arrival), "%s",
                     lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
                                            : "The client has eyecatchers, the server has none");
 }
 
-static void
-confirm_link(const smcr_arrival_t *arrival)
+void
+smcr_rules_note_confirmed(const smcr_rules_message_t *confirm)
 {
-    smcr_link_t *link = arrival->qp->link;
+    smcr_rules_link_t *memory = smcr_rules_link(confirm->arrival, confirm->link);
 
-    check_eyecatchers(arrival);
-    if (link->confirmed)
+    if (memory->confirmed)
         return;
-    link->confirmed = arrival->when.time;
-    if (link->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
-        smcr_rules_count(arrival);
+    memory->confirmed = confirm->arrival->when.time;
+    if (confirm->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
+        smcr_rules_count(confirm->arrival);
 }
 
 /* ---- ADD LINK ---- */
@@ -213,7 +243,7 @@ check_number(const smcr_arrival_t *arrival, uint8_t number)
 
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link), count++)
         if (link->has_number && link->number == number &&
-            (link->state == SMCR_LINK_ACTIVE || link->confirmed))
+            (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed))
             same = link;
     if (same && count < NUMBERS_SURE)
         smcr_breach(arrival, SMCR_EVENT_NUMBER_REUSED, smcr_doubt_group(arrival, lgr),
@@ -259,8 +289,8 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
                     code, reason);
 }
 
-static void
-check_add_link(const smcr_rules_message_t *message)
+void
+smcr_rules_check_add_link(const smcr_rules_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -320,7 +350,7 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
         smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt,
                     "Link %u joins the same two devices as link %u", link->number, other->number);
         if (!doubt.kind)
-            link->faults |= SMCR_LINK_IS_PARALLEL;
+            smcr_rules_link(arrival, link)->faults |= SMCR_RULES_FAULT_PARALLEL;
     }
 }
 
@@ -330,7 +360,8 @@ is_settled(const smcr_doubt_proof_t *claim)
 {
     const smcr_link_t *link = claim->about;
 
-    return link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason || link->named;
+    return link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason ||
+           smcr_rules_of_link(link)->named;
 }
 
 /* After an acceptance CONFIRM LINK follows on the new link; where that fails, DELETE LINK on the
@@ -351,69 +382,57 @@ await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 }
 
 /* Behind its rejection nobody uses the link; see use_rules.c. */
-static void
-note_rejection(const smcr_arrival_t *arrival, uint8_t number)
+void
+smcr_rules_note_rejection(const smcr_rules_message_t *message)
 {
-    smcr_link_t *link = arrival->qp->link->lgr->all_links;
+    smcr_link_t *link = message->lgr->all_links;
 
-    while (link && (link->state != SMCR_LINK_REJECTED || link->number != number))
+    while (link && (link->state != SMCR_LINK_REJECTED ||
+                    link->number != message->llc->u.add_link.link))
         link = smcr_link_older(link);
-    if (link && !link->gone.sent)
-        smcr_arrival_track(arrival, &link->gone);
+    if (link && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
+        !smcr_rules_of_link(link)->gone.sent)
+        smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->gone);
 }
 
-static void
-add_link(const smcr_rules_message_t *message)
+/* The link that the message offers, or accepts; NULL: none. */
+static smcr_link_t *
+new_link(const smcr_rules_message_t *message)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
+    bool rejected = message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED;
 
-    if (message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED) {
-        note_rejection(arrival, add->link);
-        return;
-    }
-    if (!add->qpn || !link || link->state != SMCR_LINK_ANNOUNCED)
-        return;
-    smcr_qp_set_mac(&link->qp[message->from->side], add->mac);
-    if (message->response)
-        check_devices(arrival, link);
-    if (message->response && arrival->record->answers)
-        await_confirmation(arrival, link);
+    return add->qpn && link && link->state == SMCR_LINK_ANNOUNCED && !rejected ? link : NULL;
 }
-
-/* ---- all messages ---- */
 
 void
-smcr_rules_link(const smcr_rules_message_t *message)
+smcr_rules_note_mac(const smcr_rules_message_t *message)
 {
-    smcr_rules_llc_use(message);
-    if (message->type == SMCR_LLC_CONFIRM_LINK)
-        check_confirm_link(message);
-    else if (message->type == SMCR_LLC_ADD_LINK)
-        check_add_link(message);
+    smcr_link_t *link = new_link(message);
+
+    if (link)
+        keep_mac(message->arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
 }
 
-static void
-note_named(const smcr_rules_message_t *message)
+void
+smcr_rules_check_accepted(const smcr_rules_message_t *message)
+{
+    smcr_link_t *link = new_link(message);
+
+    if (!link)
+        return;
+    check_devices(message->arrival, link);
+    if (message->arrival->record->answers)
+        await_confirmation(message->arrival, link);
+}
+
+void
+smcr_rules_note_named(const smcr_rules_message_t *message)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->rtokens[i].link);
         if (link)
-            link->named = true;
+            smcr_rules_link(message->arrival, link)->named = true;
     }
-}
-
-void
-smcr_rules_link_learned(const smcr_rules_message_t *message)
-{
-    uint8_t type = message->type;
-
-    if (type == SMCR_LLC_CONFIRM_LINK && message->response)
-        confirm_link(message->arrival);
-    else if (type == SMCR_LLC_ADD_LINK)
-        add_link(message);
-    else if (type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_CONFIRM_RKEY_CONT)
-        note_named(message);
-    smcr_rules_second(message);
 }

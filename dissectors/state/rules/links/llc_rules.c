@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"
@@ -16,8 +16,8 @@
 
 /* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair, or
  * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3, R-V2LLC-11) */
-static void
-check_sender(const smcr_rules_message_t *message)
+void
+smcr_rules_check_sender(const smcr_rules_message_t *message)
 {
     bool by_client = message->lgr->server == message->to->side;
     const char *wrong = NULL;
@@ -28,17 +28,17 @@ check_sender(const smcr_rules_message_t *message)
         wrong = "Only the server may offer a link";
     else if (!by_client && message->type == SMCR_LLC_REQ_ADD_LINK)
         wrong = "Only the client asks for a link";
-    if (wrong && !message->response && message->lgr->from_start)
+    if (wrong && message->lgr->from_start)
         smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
                     smcr_doubt_message(message->arrival), "%s", wrong);
 }
 
 /* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
  * that there is no such link. (R-3.5.5.1.4-3) */
-static void
-check_deleter(const smcr_rules_message_t *message)
+void
+smcr_rules_check_deleter(const smcr_rules_message_t *message)
 {
-    if (message->response && message->lgr->from_start && message->by_server &&
+    if (message->lgr->from_start && message->by_server &&
         message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
         smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
                     smcr_doubt_message(message->arrival),
@@ -86,9 +86,9 @@ is_told(uint64_t time, const smcr_doubt_proof_t *claim)
 static bool
 is_going(const smcr_doubt_proof_t *claim)
 {
-    const smcr_link_t *link = claim->about;
+    const smcr_rules_link_t *memory = smcr_rules_of_link(claim->about);
 
-    return is_told(link->unwanted, claim) || is_told(link->gone.sent, claim);
+    return is_told(memory->unwanted, claim) || is_told(memory->gone.sent, claim);
 }
 
 /*
@@ -96,10 +96,12 @@ is_going(const smcr_doubt_proof_t *claim)
  * it. A side may be about to have the missing one deleted, so what comes next counts. What is left
  * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6)
  */
-static void
-check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+void
+smcr_rules_check_all_links(const smcr_rules_message_t *message)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_llc_t *llc = message->llc;
+    smcr_lgr_t *lgr = message->lgr;
     bool named[NUMBERS] = {false};
 
     if (mark_links(arrival, llc, named))
@@ -119,22 +121,52 @@ check_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 /* ---- all messages ---- */
 
 void
-smcr_rules_llc(const smcr_rules_message_t *message)
+smcr_rules_check_terms(const smcr_rules_message_t *message)
 {
-    const smcr_arrival_t *arrival = message->arrival;
+    smcr_rules_llc_terms(message->arrival, message->llc);
+}
 
-    smcr_rules_link(message);
-    check_sender(message);
-    smcr_rules_llc_terms(arrival, message->llc);
-    smcr_rules_set_up(arrival, message->llc);
-    if (message->type == SMCR_LLC_DELETE_LINK) {
-        check_deleter(message);
-        smcr_rules_delete_link(message);
-    } else if (!message->response) {
-        smcr_rules_deleted(arrival);
-    }
-    if (message->type == SMCR_LLC_CONFIRM_RKEY && !message->response)
-        check_links(arrival, message->llc);
-    smcr_rules_keys(message);
-    smcr_rules_continuation(message);
+void
+smcr_rules_note_set_up(const smcr_rules_message_t *message)
+{
+    smcr_rules_set_up(message->arrival, message->llc);
+}
+
+enum { BEFORE, AFTER };
+enum { REQUEST = 1, RESPONSE, BOTH };
+
+#define ANY UINT16_MAX
+#define ONLY(type) (1U << SMCR_LLC_##type)
+#define BUT(type) ~ONLY(type)
+
+static const struct {
+    uint8_t when, kind;
+    uint16_t types; /* bits, by type */
+    void (*check)(const smcr_rules_message_t *message);
+} checks[] = {
+#define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
+    {when, kind, (uint16_t)(types), smcr_rules_##check},
+#include "llc_checks.def"
+};
+
+static void
+check_message(const smcr_rules_message_t *message, uint8_t when)
+{
+    uint8_t kind = message->response ? RESPONSE : REQUEST;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
+        if (checks[i].when == when && checks[i].kind & kind && checks[i].types >> message->type & 1)
+            checks[i].check(message);
+}
+
+void
+smcr_rules_before_llc(const smcr_rules_message_t *message)
+{
+    check_message(message, BEFORE);
+}
+
+void
+smcr_rules_after_llc(const smcr_rules_message_t *message)
+{
+    check_message(message, AFTER);
 }

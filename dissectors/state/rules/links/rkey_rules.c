@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"
@@ -73,17 +73,23 @@ check_other_links(const smcr_rules_message_t *message, const smcr_rmb_t *rmb)
     }
 }
 
+void
+smcr_rules_check_further_rtokens(const smcr_rules_message_t *message)
+{
+    check_other_links(message, message->lgr->confirmed[message->from->side]);
+}
+
 /* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
-static void
-ask_confirm_rkey(const smcr_rules_message_t *message)
+void
+smcr_rules_check_rkey(const smcr_rules_message_t *message)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
     const smcr_rmb_rtoken_t *entry =
         smcr_rmb_find(message->arrival->state, message->from, confirm->rkey);
-    bool is_new = smcr_rules_rmb(message->arrival, message->from, confirm->rkey, confirm->va);
+    bool is_new = smcr_rules_new_rmb(message->arrival, message->from, confirm->rkey, confirm->va);
     const smcr_conn_t *conn = is_new ? NULL : smcr_rules_rmb_user(entry->rmb);
 
-    message->lgr->confirm_count[message->from->side]++;
+    smcr_rules_links(message->arrival, message->lgr)->confirm_count[message->from->side]++;
     if (conn)
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_AGAIN,
                     smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
@@ -99,7 +105,7 @@ is_retried(const smcr_doubt_proof_t *claim)
     const smcr_qp_t *owner = claim->about;
     const smcr_lgr_t *lgr = owner->link->lgr;
 
-    return lgr->confirm_count[owner->side] != claim->key || lgr->ended_frame;
+    return smcr_rules_of_links(lgr)->confirm_count[owner->side] != claim->key || lgr->ended_frame;
 }
 
 /* After a negative response with retry flag the owner tells its RTokens anew. Linux declines the
@@ -108,9 +114,10 @@ static void
 check_retry(const smcr_rules_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
+    const uint32_t *counts = smcr_rules_of_links(message->lgr)->confirm_count;
     smcr_doubt_proof_t claim = {.has_come = is_retried,
                                 .about = message->to,
-                                .key = message->lgr->confirm_count[message->to->side],
+                                .key = counts[message->to->side],
                                 .deadline = arrival->when.time + RETRY_WAIT};
 
     smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_RETRIED,
@@ -130,7 +137,7 @@ is_open_still(const smcr_rules_message_t *message, uint64_t time)
 static void
 check_change(const smcr_rules_message_t *message)
 {
-    const smcr_lgr_change_t *change = &message->lgr->change;
+    const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
     bool adds = is_open_still(message, change->adds);
 
     if (message->from->side == message->lgr->server &&
@@ -142,15 +149,17 @@ check_change(const smcr_rules_message_t *message)
                     adds ? "adding" : "deleting");
 }
 
-static void
-answer_confirm_rkey(const smcr_rules_message_t *message)
+void
+smcr_rules_check_agreement(const smcr_rules_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_rmb_rtoken_t *entry =
         smcr_rmb_find(arrival->state, message->to, message->llc->u.confirm_rkey.rkey);
 
-    if (entry && !is_negative(message) && !entry->rmb->agreed)
-        entry->rmb->agreed = arrival->when.time;
+    smcr_rules_rmb_t *early = entry && entry->rmb->more ? entry->rmb->more->rules : NULL;
+
+    if (early && !is_negative(message) && !early->agreed)
+        early->agreed = arrival->when.time;
     if (entry && is_negative(message) && !smcr_rules_rmb_user(entry->rmb)) {
         smcr_rmb_rare_t *more = smcr_rmb_rare(arrival->state, entry->rmb);
         more->refused_frame = arrival->when.frame;
@@ -207,12 +216,13 @@ check_deleted(const smcr_rules_message_t *message, const smcr_rmb_rtoken_t *entr
                     "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
 
-static void
-ask_delete_rkey(const smcr_rules_message_t *message)
+void
+smcr_rules_check_withdrawn(const smcr_rules_message_t *message)
 {
-    smcr_lgr_withdrawal_t *asked = &message->lgr->withdrawn[message->from->side];
+    smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
+    int side = message->from->side;
 
-    asked->has_unknown = false;
+    memory->has_unknown[side] = false;
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         uint32_t rkey = message->llc->rtokens[i].rkey;
         const smcr_rmb_rtoken_t *entry =
@@ -221,26 +231,27 @@ ask_delete_rkey(const smcr_rules_message_t *message)
             check_deleted(message, entry);
             continue;
         }
-        if (!asked->has_unknown)
+        if (!memory->has_unknown[side])
             check_unknown(message, rkey);
-        asked->unknown = rkey;
-        asked->has_unknown = true;
+        memory->unknown[side] = rkey;
+        memory->has_unknown[side] = true;
     }
 }
 
 /* An unknown RKey makes the response negative. (R-A.3.7-4) */
-static void
-answer_delete_rkey(const smcr_rules_message_t *message)
+void
+smcr_rules_check_withdrawal(const smcr_rules_message_t *message)
 {
-    smcr_lgr_withdrawal_t *asked = &message->lgr->withdrawn[message->to->side];
+    smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
+    int side = message->to->side;
 
-    if (asked->has_unknown && !is_negative(message) &&
-        asked->count == message->llc->u.delete_rkey.count)
+    if (memory->has_unknown[side] && !is_negative(message) &&
+        message->lgr->withdrawn[side].count == message->llc->u.delete_rkey.count)
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
-                    smcr_doubt_rkey(message->arrival, message->to, asked->unknown),
+                    smcr_doubt_rkey(message->arrival, message->to, memory->unknown[side]),
                     "RKey 0x%08x was never announced, but the response is positive",
-                    asked->unknown);
-    asked->has_unknown = false;
+                    memory->unknown[side]);
+    memory->has_unknown[side] = false;
 }
 
 /* ---- links ---- */
@@ -282,8 +293,8 @@ find_unreachable(const smcr_link_t *link, int side)
  * connection uses may be left out, as Linux does (smc_llc_add_link_cont()). (R-2.2-2,
  * R-3.5.5.2.3-3)
  */
-static void
-answer_confirm_link(const smcr_rules_message_t *message)
+void
+smcr_rules_check_reachable(const smcr_rules_message_t *message)
 {
     smcr_link_t *link = message->link;
 
@@ -315,10 +326,11 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 }
 
 /* Each RKey on a new link names one RMB. (R-A.3.3-6) */
-static void
-check_new_rtokens(const smcr_rules_message_t *message, const smcr_link_t *link)
+void
+smcr_rules_check_new_rtokens(const smcr_rules_message_t *message)
 {
     const smcr_state_t *state = message->arrival->state;
+    const smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link);
 
     for (unsigned i = 0; link && i < message->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
@@ -333,39 +345,4 @@ check_new_rtokens(const smcr_rules_message_t *message, const smcr_link_t *link)
             smcr_rules_in_use(message->arrival, entry,
                               link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
     }
-}
-
-/* ---- all messages ---- */
-
-static void
-take_request(const smcr_rules_message_t *message)
-{
-    if (message->type == SMCR_LLC_CONFIRM_RKEY)
-        ask_confirm_rkey(message);
-    else if (message->type == SMCR_LLC_CONFIRM_RKEY_CONT)
-        check_other_links(message, message->lgr->confirmed[message->from->side]);
-    else if (message->type == SMCR_LLC_DELETE_RKEY)
-        ask_delete_rkey(message);
-}
-
-static void
-take_response(const smcr_rules_message_t *message)
-{
-    if (message->type == SMCR_LLC_CONFIRM_RKEY)
-        answer_confirm_rkey(message);
-    else if (message->type == SMCR_LLC_DELETE_RKEY)
-        answer_delete_rkey(message);
-    else if (message->type == SMCR_LLC_CONFIRM_LINK)
-        answer_confirm_link(message);
-}
-
-void
-smcr_rules_keys(const smcr_rules_message_t *message)
-{
-    if (message->type == SMCR_LLC_ADD_LINK_CONT)
-        check_new_rtokens(message, smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link));
-    else if (message->response)
-        take_response(message);
-    else
-        take_request(message);
 }

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include <string.h>
 
@@ -102,7 +102,8 @@ check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
 }
 
 bool
-smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
+smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
+                   uint64_t va)
 {
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, qp, rkey);
     bool known = entry && smcr_rmb_is_alive(entry->rmb);
@@ -130,18 +131,22 @@ is_confirmed(const smcr_doubt_proof_t *claim)
 static bool
 was_agreed(const smcr_doubt_proof_t *claim)
 {
-    const smcr_rmb_t *rmb = claim->about;
+    const smcr_rules_rmb_t *early = claim->about;
 
-    return rmb->agreed <= claim->bound;
+    return early->agreed <= claim->bound;
 }
 
 /* CLC waits for the response to CONFIRM RKEY. The two are seen at two places of a host, whose
  * clocks may differ. (R-3.5.5.2.1-2) */
 static void
-check_early(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+check_early(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
+    smcr_rmb_rare_t *more = smcr_rmb_rare(arrival->state, rmb);
+
+    if (!more->rules)
+        more->rules = smcr_state_alloc0(arrival->state, sizeof *more->rules);
     smcr_doubt_proof_t claim = {.has_come = was_agreed,
-                                .about = rmb,
+                                .about = more->rules,
                                 .bound = arrival->when.time + SMCR_DOUBT_DISORDER};
 
     smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, smcr_doubt_until(arrival, claim),
@@ -164,9 +169,18 @@ check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 }
 
 void
-smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb,
-                     bool is_new)
+smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
+    bool is_new = smcr_rules_new_rmb(arrival, qp, rkey, va);
+
+    smcr_rules_links(arrival, qp->link->lgr)->rmb_is_new = is_new;
+}
+
+void
+smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb)
+{
+    bool is_new = smcr_rules_of_links(rmb->lgr)->rmb_is_new;
+
     if (conn->first_contact || !conn->accept_frame || !rmb->lgr->from_start)
         return;
     if (is_new)

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "links.h"
+#include "checks.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"
@@ -25,14 +25,16 @@ awaited(const smcr_arrival_t *arrival, const uint64_t *time)
 static smcr_doubt_t
 doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
+    const smcr_link_sent_message_t *gone = &smcr_rules_of_link(link)->gone;
+
     return smcr_doubt_or(smcr_doubt_message(arrival),
-                         smcr_doubt_seen(arrival, link->gone.sent, link->gone.acked));
+                         smcr_doubt_seen(arrival, gone->sent, gone->acked));
 }
 
 /* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.4-2, R-3.5.5.1.3-2,
  * R-C.7-2) */
-void
-smcr_rules_deleted(const smcr_arrival_t *arrival)
+static void
+check_deleted(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
 
@@ -79,25 +81,40 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
     smcr_link_t *link = arrival->qp->link;
     int client = !link->lgr->server;
 
-    if (link->state != SMCR_LINK_ANNOUNCED || link->confirmed || !link->lgr->from_start ||
-        link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+    if (link->state != SMCR_LINK_ANNOUNCED || smcr_rules_of_link(link)->confirmed ||
+        !link->lgr->from_start || link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
-    smcr_doubt_proof_t claim = awaited(arrival, &link->confirmed);
+    smcr_doubt_proof_t claim = awaited(arrival, &smcr_rules_link(arrival, link)->confirmed);
     smcr_breach(arrival, SMCR_EVENT_BEFORE_CONFIRM,
                 arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
                                             : smcr_doubt_before(arrival),
                 "%s before the response to CONFIRM LINK", what);
 }
 
+/* ---- LLC messages ---- */
+
 void
-smcr_rules_llc_use(const smcr_rules_message_t *message)
+smcr_rules_check_deleted(const smcr_rules_message_t *message)
+{
+    check_deleted(message->arrival);
+}
+
+void
+smcr_rules_check_rejected(const smcr_rules_message_t *message)
 {
     check_rejected(message->arrival);
-    if (message->type == SMCR_LLC_CONFIRM_LINK)
-        return;
+}
+
+void
+smcr_rules_check_confirmed(const smcr_rules_message_t *message)
+{
     check_confirmed(message->arrival, "The link carries another LLC message");
-    if (message->type != SMCR_LLC_DELETE_LINK) /* which ends the group */
-        check_declined(message->arrival);
+}
+
+void
+smcr_rules_check_declined(const smcr_rules_message_t *message)
+{
+    check_declined(message->arrival);
 }
 
 /* ---- the second link of a first contact ---- */
@@ -109,11 +126,13 @@ check_offered(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
+    const smcr_rules_links_t *memory = smcr_rules_of_links(lgr);
 
-    if (link->confirmed && lgr->max_links[0] != 1 && lgr->max_links[1] != 1)
+    if (smcr_rules_of_link(link)->confirmed && memory->max_links[0] != 1 &&
+        memory->max_links[1] != 1)
         smcr_breach(arrival, SMCR_EVENT_NO_SECOND,
                     smcr_doubt_later_on(arrival, link, lgr->server,
-                                        awaited(arrival, &lgr->second_asked)),
+                                        awaited(arrival, &memory->second_asked)),
                     "Data flow before the server has offered a second link");
 }
 
@@ -123,8 +142,8 @@ static bool
 has_given_up(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
     bool by_server = arrival->qp->side == !lgr->server;
-    uint64_t confirmed = arrival->qp->link->confirmed;
-    uint64_t since = by_server || !confirmed ? lgr->second_asked : confirmed;
+    uint64_t confirmed = smcr_rules_of_link(arrival->qp->link)->confirmed;
+    uint64_t since = by_server || !confirmed ? smcr_rules_of_links(lgr)->second_asked : confirmed;
 
     return arrival->when.time >= since + LINUX_WAITS;
 }
@@ -138,9 +157,9 @@ check_settled(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     smcr_lgr_t *lgr = link->lgr;
-    const smcr_link_t *second = lgr->second;
+    const smcr_link_t *second = smcr_rules_of_links(lgr)->second;
     int client = !lgr->server;
-    smcr_doubt_proof_t claim = awaited(arrival, &lgr->second_over);
+    smcr_doubt_proof_t claim = awaited(arrival, &smcr_rules_of_links(lgr)->second_over);
 
     if (second->state == SMCR_LINK_DELETED)
         smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
@@ -162,14 +181,15 @@ check_data(const smcr_arrival_t *arrival)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
-    if (lgr->has_data)
+    if (smcr_rules_of_links(lgr)->has_data)
         return;
-    lgr->has_data = true;
+    smcr_rules_links_t *memory = smcr_rules_links(arrival, lgr);
+    memory->has_data = true;
     if (!lgr->from_start || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
-    if (!lgr->second)
+    if (!memory->second)
         check_offered(arrival);
-    else if (!lgr->second_over)
+    else if (!memory->second_over)
         check_settled(arrival);
 }
 
@@ -179,7 +199,7 @@ smcr_rules_use(const smcr_arrival_t *arrival)
     const smcr_link_t *link = arrival->qp->link;
 
     if (link->state != SMCR_LINK_ACTIVE || link->lgr->declined) {
-        smcr_rules_deleted(arrival);
+        check_deleted(arrival);
         check_rejected(arrival);
         check_declined(arrival);
         check_confirmed(arrival, "The link carries data");
@@ -193,24 +213,27 @@ smcr_rules_use(const smcr_arrival_t *arrival)
 static bool
 is_over(const smcr_link_t *link)
 {
-    return link->confirmed || link->state == SMCR_LINK_REJECTED ||
-           (link->state == SMCR_LINK_DELETED && link->gone.sent);
+    const smcr_rules_link_t *memory = smcr_rules_of_link(link);
+
+    return memory->confirmed || link->state == SMCR_LINK_REJECTED ||
+           (link->state == SMCR_LINK_DELETED && memory->gone.sent);
 }
 
 void
-smcr_rules_second(const smcr_rules_message_t *message)
+smcr_rules_note_second(const smcr_rules_message_t *message)
 {
     smcr_lgr_t *lgr = message->lgr;
+    smcr_rules_links_t *memory = smcr_rules_links(message->arrival, lgr);
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     bool adds = message->type == SMCR_LLC_ADD_LINK;
 
-    if (!lgr->second && adds && !message->response && add->qpn &&
+    if (!memory->second && adds && !message->response && add->qpn &&
         lgr->server == message->from->side) {
-        lgr->second = smcr_lgr_link(lgr, add->link);
-        lgr->second_asked = message->arrival->when.time;
+        memory->second = smcr_lgr_link(lgr, add->link);
+        memory->second_asked = message->arrival->when.time;
     }
     /* the capture has it before its request */
-    bool disorder = !lgr->second && adds && message->response;
-    if (!lgr->second_over && (disorder || (lgr->second && is_over(lgr->second))))
-        lgr->second_over = message->arrival->when.time;
+    bool disorder = !memory->second && adds && message->response;
+    if (!memory->second_over && (disorder || (memory->second && is_over(memory->second))))
+        memory->second_over = message->arrival->when.time;
 }

@@ -1,0 +1,88 @@
+/* memory.h
+ * What rules remember of links, link groups and RMBs, beside what the model keeps of them. It is
+ * made when there is something to remember, and lives as long as the capture file.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_RULES_LINKS_MEMORY_H
+#define SMCR_STATE_RULES_LINKS_MEMORY_H
+
+#include "state/model/exchange.h"
+
+/* Faults in ADD LINK or CONFIRM LINK that the receiver must refuse. */
+typedef enum {
+    SMCR_RULES_FAULT_PARALLEL = 1, /* joins the same two devices as another link */
+    SMCR_RULES_FAULT_MISMATCH = 2, /* CONFIRM LINK says something else than was announced */
+} smcr_rules_fault_t;
+
+/* What the owner of a queue pair has told of it. */
+typedef struct {
+    uint32_t user_id; /* of the link, as its CONFIRM LINK says; 0: not known */
+    bool has_mac;
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
+} smcr_rules_qp_t;
+
+/* Of a link. Times are nanoseconds since the epoch; 0: not yet. */
+typedef struct smcr_rules_links_link {
+    uint64_t confirmed; /* its CONFIRM LINK response came */
+    uint64_t unwanted;  /* the client has asked to delete it */
+    smcr_link_sent_message_t gone; /* with this message its last user has let go of it */
+    const smcr_exchange_request_t *waits[2]; /* by side: the first request over the link that has
+                                                no answer */
+    smcr_rules_qp_t qp[2]; /* by side */
+    uint8_t faults;        /* of what was told of it: bits of smcr_rules_fault_t */
+    bool named;            /* an RMB was announced for it: it is in use */
+    bool was_active;       /* when it was deleted */
+} smcr_rules_link_t;
+
+/* How far a side is in telling RTokens that need several messages. */
+typedef struct {
+    smcr_point_t last; /* message so far; none: it has sent none */
+    uint8_t left;      /* RTokens that were left then, those of that message included */
+    bool continues;    /* that was a continuation */
+} smcr_rules_countdown_t;
+
+/* What the server is changing in the group. */
+typedef struct {
+    uint64_t adds, deletes; /* its open request, nanoseconds since the epoch; 0: there is none */
+    smcr_link_t *on;       /* that carries ADD LINK; NULL: it adds none */
+    uint8_t number;        /* of the new link */
+    smcr_rules_countdown_t countdown[2]; /* by side: ADD LINK CONTINUATION */
+} smcr_rules_change_t;
+
+/* Of a link group. Times as above. */
+typedef struct smcr_rules_links_lgr {
+    smcr_rules_change_t change;
+    smcr_exchange_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
+    const smcr_link_t *second; /* that the first ADD LINK offers; NULL: there has been none */
+    uint64_t second_asked, second_over; /* it came, and its end */
+    smcr_rules_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */
+    uint32_t confirm_count[2];          /* by side: CONFIRM RKEY requests */
+    uint32_t unknown[2];   /* by side: the last RKey of its DELETE RKEY that nobody has announced */
+    bool has_unknown[2];
+    uint8_t max_links[2];  /* by side: as its CONFIRM LINK says; 0: it has said none */
+    uint16_t vlan;         /* of the first CLC message that has one; 0: none has */
+    bool has_data;         /* somebody has written data */
+    bool rmb_is_new;       /* that the CLC message names which is being learned */
+} smcr_rules_links_t;
+
+/* Of an RMB that CLC has named before its CONFIRM RKEY was answered: when it was. */
+typedef struct smcr_rules_links_rmb {
+    uint64_t agreed;
+} smcr_rules_rmb_t;
+
+/* Of an exchange that may have run beside another one: since when it is over. */
+typedef struct smcr_rules_links_exchange {
+    uint64_t over;
+} smcr_rules_open_t;
+
+/* To be changed: made where there is none. */
+smcr_rules_link_t *smcr_rules_link(const smcr_arrival_t *arrival, smcr_link_t *link);
+smcr_rules_links_t *smcr_rules_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+
+/* To be read: zeros where there is none. */
+const smcr_rules_link_t *smcr_rules_of_link(const smcr_link_t *link);
+const smcr_rules_links_t *smcr_rules_of_links(const smcr_lgr_t *lgr);
+
+#endif /* SMCR_STATE_RULES_LINKS_MEMORY_H */
