@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "checks.h"
+#include "links_checks.h"
 #include "wire/wire.h"
 
 /* RTokens of one continuation */

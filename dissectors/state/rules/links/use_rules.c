@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "checks.h"
+#include "links_checks.h"
 
 #include "state/model/store.h"
 #include "wire/wire.h"

@@ -1,12 +1,12 @@
-/* memory.h
+/* links_memory.h
  * What rules remember of links, link groups and RMBs, beside what the model keeps of them. It is
  * made when there is something to remember, and lives as long as the capture file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LINKS_MEMORY_H
-#define SMCR_STATE_RULES_LINKS_MEMORY_H
+#ifndef SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H
+#define SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H
 
 #include "state/model/exchange.h"
 
@@ -85,4 +85,4 @@ smcr_rules_links_t *smcr_rules_links(const smcr_arrival_t *arrival, smcr_lgr_t *
 const smcr_rules_link_t *smcr_rules_of_link(const smcr_link_t *link);
 const smcr_rules_links_t *smcr_rules_of_links(const smcr_lgr_t *lgr);
 
-#endif /* SMCR_STATE_RULES_LINKS_MEMORY_H */
+#endif /* SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H */

@@ -1,14 +1,14 @@
-/* checks.h
+/* links_checks.h
  * The checks of LLC messages, and what those of this room share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LINKS_CHECKS_H
-#define SMCR_STATE_RULES_LINKS_CHECKS_H
+#ifndef SMCR_STATE_RULES_LINKS_LINKS_CHECKS_H
+#define SMCR_STATE_RULES_LINKS_LINKS_CHECKS_H
 
 #include "links.h"
-#include "memory.h"
+#include "links_memory.h"
 
 #define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
     void smcr_rules_##check(const smcr_rules_message_t *message);
@@ -45,4 +45,4 @@ void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *e
 bool smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                         uint64_t va);
 
-#endif /* SMCR_STATE_RULES_LINKS_CHECKS_H */
+#endif /* SMCR_STATE_RULES_LINKS_LINKS_CHECKS_H */

@@ -1,10 +1,10 @@
-/* memory.c
+/* links_memory.c
  * Makes the memory of rules for links.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "memory.h"
+#include "links_memory.h"
 
 #include "state/model/store.h"
 
