@@ -124,6 +124,13 @@ typedef struct {
     bool cut_psn;    /* `cut_usable`, and the PSN is not there */
 } smcr_clc_t;
 
+/* Whether the Accept or Confirm, of SMC-R, tells its sender's queue pair, RMB and token. */
+static inline bool
+smcr_wire_clc_names_qp(const smcr_clc_t *clc)
+{
+    return (clc->complete || clc->cut_usable) && !clc->smcd;
+}
+
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
 
 /* An RMB's key and address on a link. */

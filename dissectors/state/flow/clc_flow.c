@@ -26,77 +26,6 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
     return &link->qp[side];
 }
 
-static void
-note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
-                 uint32_t token)
-{
-    smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
-    bool ended = before && (smcr_conn_has_closed(before) || before->decline_frame);
-
-    smcr_rules_given_away(arrival, before, conn, qp->side, true);
-    if (before && before != conn && !ended)
-        smcr_event_add(arrival, SMCR_EVENT_TOKEN_REUSED,
-                       "Connection %u had this alert token, and the capture does not show its end",
-                       before->index);
-}
-
-/* What Accept and Confirm say of the side that sends them. */
-static void
-learn_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
-           const smcr_clc_accept_t *accept)
-{
-    smcr_state_t *state = arrival->state;
-    smcr_lgr_t *lgr = qp->link->lgr;
-    smcr_conn_side_t *side = &conn->side[qp->side];
-
-    smcr_rules_announced(arrival, conn, qp, accept);
-    smcr_rules_qp(arrival, conn, qp, accept);
-    smcr_conn_join(conn, lgr);
-    memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
-    if (conn->first_contact) {
-        lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
-        lgr->version = (uint8_t)smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
-    }
-    if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
-        qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
-    side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    side->rmb_index = accept->rmb_index;
-    side->since = side->sure = side->located = smcr_point_now(qp);
-    side->announced = smcr_point_now(smcr_qp_peer(qp));
-    if (!smcr_rmb_find(state, qp, accept->rkey) && lgr->from_start && !conn->first_contact)
-        smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
-    smcr_rules_rmb(arrival, qp, accept->rkey, accept->va);
-    side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
-    smcr_rules_element_size(arrival, qp, side->rmb, side->size);
-    smcr_rules_rmb_named(arrival, conn, side->rmb);
-    side->rmb->element_size = side->size;
-    smcr_rules_given_away(arrival, smcr_rmb_conn(side->rmb, accept->rmb_index), conn, qp->side,
-                          false);
-    smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
-    note_token_reuse(arrival, conn, qp, accept->token);
-    smcr_conn_set_token(state, conn, qp->side, accept->token);
-    conn->side[0].link = conn->side[1].link = qp->link;
-}
-
-/* The queue pair, of a link whose server (or client) it is. A queue pair of a link that is
- * gone, or of the other role, has been set up again and the capture lacks how: NULL. */
-static smcr_qp_t *
-qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server)
-{
-    smcr_qp_t *qp = smcr_qp_find(state, key);
-
-    if (!qp || qp->link->state == SMCR_LINK_DELETED || qp->link->state == SMCR_LINK_REJECTED)
-        return NULL;
-    int known = qp->link->lgr->server;
-    return known == SMCR_LGR_SIDE_UNKNOWN || (known == qp->side) == server ? qp : NULL;
-}
-
-static bool
-is_usable(const smcr_clc_t *clc)
-{
-    return (clc->complete || clc->cut_usable) && !clc->smcd;
-}
-
 /* The first PSN that the queue pair sends with, if the message is not cut before it. */
 static void
 learn_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
@@ -110,12 +39,8 @@ static smcr_qp_t *
 server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
-    smcr_qp_t *qp = qp_of_role(arrival->state, &key, true);
+    smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, true);
 
-    if (conn->first_contact || !qp)
-        smcr_rules_taken_qp(arrival, smcr_qp_find(arrival->state, &key), conn->first_contact);
-    if (!conn->first_contact && !qp)
-        smcr_rules_unknown_server(arrival, &clc->u.accept);
     if (!conn->first_contact && qp)
         return qp;
     qp = new_group(arrival->state, &key, 1);
@@ -127,25 +52,6 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     return qp;
 }
 
-static void
-take_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
-{
-    conn->accept_flags = clc->header.flags;
-    if (!is_usable(clc))
-        return;
-    conn->accept_frame = arrival->when.frame;
-    conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
-    smcr_rules_subnet(arrival, conn, clc);
-    smcr_qp_t *qp = server_qp(arrival, conn, clc);
-    smcr_lgr_t *lgr = qp->link->lgr;
-    if (lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        lgr->server = qp->side;
-    smcr_lgr_prove(arrival->state, lgr);
-    smcr_rules_joined(arrival, lgr);
-    learn_side(arrival, conn, qp, &clc->u.accept);
-    smcr_record_set_link(arrival->record, qp->link, qp->side);
-}
-
 /* The client's queue pair where the capture lacks the Accept: that of the link, if the capture has
  * it. NULL: it has no message that announces the RMB on that link, so the queue pair may have been
  * set up again in between. */
@@ -154,7 +60,7 @@ client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 {
     smcr_state_t *state = arrival->state;
     smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
-    smcr_qp_t *qp = qp_of_role(state, &key, false);
+    smcr_qp_t *qp = smcr_qp_of_role(state, &key, false);
 
     if (!qp || (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT))
         return new_group(state, &key, 0);
@@ -181,29 +87,81 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
         smcr_qp_set(state, link, expected->side, key, SMCR_GROUND_CLC);
     if (smcr_qp_find(state, key) == expected)
         return expected;
-    smcr_qp_t *qp = qp_of_role(state, key, false);
+    smcr_qp_t *qp = smcr_qp_of_role(state, key, false);
     bool of_group = qp && qp->link->lgr == conn->lgr;
-    if (!of_group || qp->link->state != SMCR_LINK_ACTIVE)
-        smcr_rules_unknown_client(arrival, conn, key);
     return of_group ? qp : expected;
 }
 
-static void
-take_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+/* The queue pair of the sender of an Accept or Confirm; NULL: it names none, or none is known. */
+static smcr_qp_t *
+sender_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    if (!is_usable(clc))
-        return;
-    smcr_qp_t *qp = client_qp(arrival, conn, clc);
+    bool accepts = clc->header.type == SMCR_CLC_ACCEPT;
+    smcr_qp_t *qp;
 
-    conn->confirm_frame = arrival->when.frame;
+    if (accepts)
+        conn->accept_flags = clc->header.flags;
+    if (!smcr_wire_clc_agrees(clc->header.type) || !smcr_wire_clc_names_qp(clc))
+        return NULL;
+    if (accepts) {
+        conn->accept_frame = arrival->when.frame;
+        conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+        qp = server_qp(arrival, conn, clc);
+    } else {
+        qp = client_qp(arrival, conn, clc);
+        conn->confirm_frame = arrival->when.frame;
+    }
     if (!qp)
-        return;
+        return NULL;
+    if (qp->link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        qp->link->lgr->server = accepts ? qp->side : !qp->side;
+    smcr_lgr_prove(arrival->state, qp->link->lgr);
+    return qp;
+}
+
+/* ---- take it in ---- */
+
+static void
+note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
+                 uint32_t token)
+{
+    smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
+    bool ended = before && (smcr_conn_has_closed(before) || before->decline_frame);
+
+    if (before && before != conn && !ended)
+        smcr_event_add(arrival, SMCR_EVENT_TOKEN_REUSED,
+                       "Connection %u had this alert token, and the capture does not show its end",
+                       before->index);
+}
+
+/* What Accept and Confirm say of the side that sends them. */
+static void
+take_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
+{
+    const smcr_clc_accept_t *accept = &clc->u.accept;
+    smcr_state_t *state = arrival->state;
     smcr_lgr_t *lgr = qp->link->lgr;
-    if (lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        lgr->server = !qp->side;
-    smcr_lgr_prove(arrival->state, lgr);
-    learn_side(arrival, conn, qp, &clc->u.accept);
-    if (conn->first_contact)
+    smcr_conn_side_t *side = &conn->side[qp->side];
+
+    smcr_conn_join(conn, lgr);
+    memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
+    if (conn->first_contact) {
+        lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
+        lgr->version = (uint8_t)smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
+    }
+    if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
+        qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
+    side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    side->rmb_index = accept->rmb_index;
+    side->since = side->sure = side->located = smcr_point_now(qp);
+    side->announced = smcr_point_now(smcr_qp_peer(qp));
+    side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
+    side->rmb->element_size = side->size;
+    smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
+    note_token_reuse(arrival, conn, qp, accept->token);
+    smcr_conn_set_token(state, conn, qp->side, accept->token);
+    conn->side[0].link = conn->side[1].link = qp->link;
+    if (clc->header.type == SMCR_CLC_CONFIRM && conn->first_contact)
         learn_initial_psn(qp, clc);
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
@@ -217,14 +175,11 @@ take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t
     conn->has_subnet = clc->complete && proposal->has_ip_area;
     memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
     conn->subnet_length = proposal->subnet_length;
-    if (conn->has_subnet)
-        smcr_rules_area(arrival, conn, proposal);
 }
 
 static void
 take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    smcr_rules_declined_late(arrival, conn);
     if (conn->first_contact && conn->lgr && !conn->lgr->declined)
         conn->lgr->declined = arrival->when.time;
     if (!conn->decline_frame)
@@ -263,28 +218,58 @@ take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
     conn->clc_from_server = from_server;
 }
 
+/* Only the client sends Proposal and Confirm, and only the server Accept. */
+static bool
+is_of_other_side(const smcr_conn_t *conn, uint8_t type, bool from_server)
+{
+    return smcr_evidence_tcp_knows_client(conn) && type >= SMCR_CLC_PROPOSAL &&
+           type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server;
+}
+
+static void
+take_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
+             smcr_qp_t *sender)
+{
+    uint8_t type = clc->header.type;
+
+    if (!smcr_evidence_tcp_is_repeat(arrival, conn)) {
+        conn->clc_types |= type <= SMCR_CLC_DECLINE ? (uint8_t)(1U << type) : 0;
+        smcr_evidence_tcp_take(arrival, conn);
+    }
+    if (type == SMCR_CLC_PROPOSAL)
+        take_proposal(arrival, conn, clc);
+    if (sender)
+        take_side(arrival, conn, sender, clc);
+    if (type == SMCR_CLC_DECLINE)
+        take_decline(arrival, conn, clc);
+    smcr_conn_take_clc(conn);
+}
+
 void
 smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
                bool from_server)
 {
-    smcr_record_t *record = arrival->record;
+    smcr_rules_clc_t message = {
+        .arrival = arrival,
+        .conn = conn,
+        .clc = clc,
+        .wrong_sender = is_of_other_side(conn, clc->header.type, from_server),
+    };
 
     smcr_state_learns(arrival->state, arrival->when.frame);
-    record->conn = conn;
-    record->direction = from_server;
-    if (!smcr_rules_clc(arrival, conn, clc))
+    arrival->record->conn = conn;
+    arrival->record->direction = from_server;
+    smcr_rules_clc(SMCR_RULES_ARRIVES, &message);
+    if (message.wrong_sender) {
+        smcr_evidence_tcp_take(arrival, conn);
         return;
-    smcr_rules_terms(arrival, conn, clc);
-    take_step(arrival, conn, clc->header.type);
-    switch (clc->header.type) {
-#define SMCR_CLC_MESSAGE(name, type, text, body, handler) \
-    case SMCR_CLC_##name: \
-        take_##handler(arrival, conn, clc); \
-        break;
-#include "wire/clc.def"
-    default:
-        break;
     }
-    smcr_conn_take_clc(conn);
-    record->direction = from_server; /* as TCP has it, whatever the link says */
+    take_step(arrival, conn, clc->header.type);
+    message.qp = sender_qp(arrival, conn, clc);
+    if (message.qp)
+        smcr_rules_clc(SMCR_RULES_PLACED, &message);
+    take_message(arrival, conn, clc, message.qp);
+    if (message.qp)
+        smcr_rules_clc(SMCR_RULES_LEARNED, &message);
+    arrival->record->direction = from_server; /* as TCP has it, whatever the link says */
 }

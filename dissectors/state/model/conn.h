@@ -88,7 +88,6 @@ struct smcr_conn {
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far (absent.c) */
     uint32_t clc_next[2];    /* by role: number of the byte behind them */
     bool knows_client : 1;   /* the SYN or SYN-ACK came before CLC: it tells who is who */
-    bool clc_last_by_server : 1; /* who sent the last CLC message */
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
     bool has_clc : 1;        /* Accept and Confirm, or the Decline: counted in its group */

@@ -75,6 +75,17 @@ smcr_qp_peer(smcr_qp_t *qp)
     return &qp->link->qp[!qp->side];
 }
 
+smcr_qp_t *
+smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server)
+{
+    smcr_qp_t *qp = smcr_qp_find(state, key);
+
+    if (!qp || qp->link->state == SMCR_LINK_DELETED || qp->link->state == SMCR_LINK_REJECTED)
+        return NULL;
+    int known = qp->link->lgr->server;
+    return known == SMCR_LGR_SIDE_UNKNOWN || (known == qp->side) == server ? qp : NULL;
+}
+
 uint32_t
 smcr_qp_mtu(const smcr_qp_t *qp)
 {

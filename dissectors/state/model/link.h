@@ -170,6 +170,10 @@ wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 /* The queue pair with this key, NULL when it is not known. */
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
+/* The queue pair with this key, of a link whose server (or client) it is. One of a link that is
+ * gone, or of the other role, has been set up again and the capture lacks how: NULL. */
+smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server);
+
 /* At least the payload of the largest packet that the queue pair receives, bytes. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 

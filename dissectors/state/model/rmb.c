@@ -61,15 +61,23 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 }
 
 smcr_rmb_t *
+smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey, uint64_t va)
+{
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, rkey);
+    bool same = entry && entry->va == va && !entry->rmb->deleted_frame && !entry->rmb->over;
+
+    return same ? entry->rmb : NULL;
+}
+
+smcr_rmb_t *
 smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
-    smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, rkey);
+    smcr_rmb_t *rmb = smcr_rmb_same(state, owner, rkey, va);
 
-    if (entry && entry->va == va && !entry->rmb->deleted_frame && !entry->rmb->over) {
-        entry->rmb->first->delete_frame = 0; /* the peer has not agreed */
-        return entry->rmb;
-    }
-    return smcr_rmb_renew(state, owner, rkey, va);
+    if (!rmb)
+        return smcr_rmb_renew(state, owner, rkey, va);
+    rmb->first->delete_frame = 0; /* the peer has not agreed */
+    return rmb;
 }
 
 /* What is not alive never will be again. */

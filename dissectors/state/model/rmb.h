@@ -59,6 +59,10 @@ uint32_t smcr_rmb_refused_frame(const smcr_rmb_t *rmb);
 smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,
                                  uint32_t rkey);
 
+/* The RMB that `rkey` names for `owner`, where it stands for that address; NULL: none. */
+smcr_rmb_t *smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey,
+                          uint64_t va);
+
 /* The RMB that `rkey` names for `owner`; a new one when there is none, or when the key now stands
  * for another address or the old RMB was deleted. */
 smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);

@@ -1,5 +1,5 @@
 /* checks.h
- * The checks of CDC messages and RDMA WRITEs, and what those of CDC messages are given.
+ * The checks of CLC and CDC messages and RDMA WRITEs, and what those of CDC messages are given.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,6 +20,10 @@ typedef struct {
     bool replayed;         /* the connection has moved since: messages may come again (4.6.2) */
     smcr_doubt_t follows;  /* SMCR_RULES_PLACED: this is the sender's next message on the link */
 } smcr_rules_cdc_t;
+
+#define SMCR_RULES_CLC_CHECK(when, types, check) \
+    void smcr_rules_clc_##check(const smcr_rules_clc_t *message);
+#include "clc_checks.def"
 
 #define SMCR_RULES_CDC_CHECK(when, which, check) \
     void smcr_rules_cdc_##check(const smcr_rules_cdc_t *message);

@@ -61,16 +61,27 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
     return found;
 }
 
+static bool
+is_first_contact(const smcr_clc_t *clc)
+{
+    return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+}
+
 /* Without first contact flag the server names a queue pair of a link that both sides have. The
  * capture has the beginning of a group with this very server, and all that may have announced
  * another link of it. But the link may be of a group that began before the capture: with another
  * client, or beside this group. So nobody is blamed. (R-C.4-1) */
 void
-smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept)
+smcr_rules_clc_server_qp(const smcr_rules_clc_t *message)
 {
-    smcr_lgr_t *lgr = only_group_with(arrival->state, accept->peer_id);
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
     smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
 
+    if (!smcr_wire_clc_names_qp(message->clc) || is_first_contact(message->clc) ||
+        smcr_qp_of_role(arrival->state, &key, true))
+        return;
+    smcr_lgr_t *lgr = only_group_with(arrival->state, accept->peer_id);
     if (lgr)
         smcr_breach(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
                     doubt_qp(arrival, lgr, lgr->server, &key),
@@ -82,12 +93,23 @@ smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t
 /* A Confirm names the client's end of an active link of the group, not always of the one that the
  * Accept names; in a first contact there is but one. (R-3.5.2-5) */
 void
-smcr_rules_unknown_client(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                          const smcr_ib_qp_key_t *key)
+smcr_rules_clc_client_qp(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+    const smcr_clc_accept_t *confirm = &message->clc->u.accept;
+    smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
     smcr_lgr_t *lgr = conn->lgr;
+
+    if (!conn->accept_frame)
+        return;
+    const smcr_qp_t *expected = &conn->side[lgr->server].link->qp[!lgr->server];
+    const smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, false);
+    if (smcr_qp_find(arrival->state, &key) == expected ||
+        (qp && qp->link->lgr == lgr && qp->link->state == SMCR_LINK_ACTIVE))
+        return;
     smcr_doubt_t doubt = conn->first_contact ? smcr_doubt_message(arrival)
-                                             : doubt_qp(arrival, lgr, !lgr->server, key);
+                                             : doubt_qp(arrival, lgr, !lgr->server, &key);
 
     smcr_breach(arrival, SMCR_EVENT_WRONG_LINK, doubt,
                 "The queue pair is not the client's end of an active link of the group");
@@ -109,12 +131,18 @@ lives(const smcr_link_t *link)
  * group come by LLC; and a peer has one role in a group. The number is free again when its link has
  * ended, which the capture may lack. (R-C.4-2, R-2.2.3-1, R-2.2.3-2) */
 void
-smcr_rules_taken_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact)
+smcr_rules_clc_taken_qp(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
+    smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
+    const smcr_qp_t *qp = smcr_qp_find(arrival->state, &key);
     const smcr_link_t *link = qp ? qp->link : NULL;
     bool active = link && link->state == SMCR_LINK_ACTIVE;
+    bool first_contact = is_first_contact(message->clc);
 
-    if (!link || !lives(link))
+    if (!smcr_wire_clc_names_qp(message->clc) || !link || !lives(link) ||
+        (!first_contact && smcr_qp_of_role(arrival->state, &key, true)))
         return;
     smcr_doubt_t doubt = active ? smcr_doubt_group(arrival, link->lgr)
                                 : smcr_doubt_message(arrival); /* it has no packets */
@@ -168,11 +196,15 @@ is_ipv6(const smcr_conn_t *conn)
 
 /* Over IPv4 a Proposal has a mask, over IPv6 prefixes. (R-A.2.2-4) */
 void
-smcr_rules_area(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                const smcr_clc_proposal_t *proposal)
+smcr_rules_clc_area(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
+    smcr_conn_t *conn = message->conn;
     bool outside = !is_inside(conn, proposal);
 
+    if (!message->clc->complete || !proposal->has_ip_area)
+        return;
     if (outside != smcr_rules_of_conn(conn)->outside)
         smcr_rules_conn(arrival, conn)->outside = outside;
     if (conn->ipv4 && proposal->prefix_count)
@@ -187,9 +219,13 @@ smcr_rules_area(const smcr_arrival_t *arrival, smcr_conn_t *conn,
 /* In version 1 the server accepts a first contact only in the client's subnet or prefix. It may
  * have a second address there. (R-3.5.1.2-2) */
 void
-smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+smcr_rules_clc_subnet(const smcr_rules_clc_t *message)
 {
-    if (conn->first_contact && smcr_rules_of_conn(conn)->outside &&
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_t *clc = message->clc;
+
+    if (smcr_wire_clc_names_qp(clc) && is_first_contact(clc) &&
+        smcr_rules_of_conn(message->conn)->outside &&
         smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
         smcr_breach(arrival, SMCR_EVENT_OTHER_SUBNET, smcr_doubt_message(arrival),
                     "The server accepts, but the address that the client has reached is in no "
@@ -207,27 +243,46 @@ rmb_has_gone(const smcr_doubt_proof_t *claim)
 
 /* All elements of an RMB have one size. DELETE RKEY may have come in between. (R-2.1-4) */
 void
-smcr_rules_element_size(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const smcr_rmb_t *rmb,
-                        uint32_t size)
+smcr_rules_clc_element_size(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
+    const smcr_qp_t *qp = message->qp;
+    const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
+    uint32_t size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     smcr_doubt_proof_t claim = {.has_come = rmb_has_gone, .about = rmb};
 
-    if (!rmb->element_size || rmb->element_size == size)
+    if (!rmb || !rmb->element_size || rmb->element_size == size)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(arrival, qp->link->lgr, qp->side, claim);
     smcr_breach(arrival, SMCR_EVENT_RMB_CHANGED, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
                 "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
 }
 
-void
-smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn,
-                      int side, bool token)
+/* `conn` gets an RMB element, or an alert token, of `side`. `before` has had it; NULL: nobody. */
+static void
+note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn, int side,
+           bool token)
 {
     if (!before || before == conn || smcr_rules_of_conn(before)->reused)
         return;
     smcr_rules_reuse_t *reused = smcr_state_alloc0(arrival->state, sizeof *reused);
     *reused = (smcr_rules_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
     smcr_rules_conn(arrival, before)->reused = reused;
+}
+
+void
+smcr_rules_clc_note_given(const smcr_rules_clc_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
+    const smcr_qp_t *qp = message->qp;
+    const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
+
+    if (rmb)
+        note_given(arrival, smcr_rmb_conn(rmb, accept->rmb_index), message->conn, qp->side, false);
+    note_given(arrival, smcr_conn_find(arrival->state, qp->link->lgr, qp->side, accept->token),
+               message->conn, qp->side, true);
 }
 
 /* An owner hands out an element, or an alert token, when its last connection is over. It was not,
@@ -280,10 +335,13 @@ differ(const uint8_t *one, const uint8_t *other)
  * A Proposal without SMC-R of version 1 has none. A host that has started anew has another peer ID,
  * and may have the queue pair for another group, whose beginning the capture lacks: it is the same
  * one if its flow goes on. (R-3.5.1.2-6, R-3.5.2-1) */
-static void
-check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
-           const smcr_clc_accept_t *accept)
+void
+smcr_rules_clc_peer(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+    const smcr_qp_t *qp = message->qp;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_lgr_t *lgr = qp->link->lgr;
     bool later = !conn->first_contact && lgr->from_start;
 
@@ -297,11 +355,14 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp
 }
 
 /* The Confirm repeats the EID of the Accept. (R-V2ACC-6) */
-static void
-check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
-          const smcr_clc_accept_t *accept)
+void
+smcr_rules_clc_eid(const smcr_rules_clc_t *message)
 {
-    uint32_t eid = smcr_wire_eid_sum(accept->eid), before = smcr_rules_of_conn(conn)->eid;
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_conn_t *conn = message->conn;
+    const smcr_qp_t *qp = message->qp;
+    uint32_t eid = smcr_wire_eid_sum(message->clc->u.accept.eid);
+    uint32_t before = smcr_rules_of_conn(conn)->eid;
 
     if (eid == before)
         return;
@@ -310,14 +371,4 @@ check_eid(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_qp_t *qp,
     else if (conn->accept_frame)
         smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
                     "The EID is not that of the Accept");
-}
-
-void
-smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
-                     const smcr_clc_accept_t *accept)
-{
-    check_peer(arrival, conn, qp, accept);
-    check_eid(arrival, conn, qp, accept);
-    if (conn->first_contact && smcr_rules_of_conn(conn)->has_terms)
-        smcr_rules_lgr(arrival, qp->link->lgr)->terms = conn->rules->terms;
 }

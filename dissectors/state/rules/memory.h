@@ -77,6 +77,7 @@ struct smcr_rules_conn {
     bool has_terms : 1;       /* the Accept has a first contact extension */
     bool outside : 1;         /* the server is in no subnet or prefix of the Proposal */
     bool malformed_by_server : 1;
+    bool last_by_server : 1;  /* who sent the last CLC message */
     bool mtu_reserved : 1;    /* of the Accept, which came last */
     bool out_of_sync : 1;     /* a Decline has the S flag */
     bool opened : 1, ended : 1; /* counted among the group's open ones; and not any more */

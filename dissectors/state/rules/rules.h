@@ -26,9 +26,38 @@ typedef enum {
 
 /* ---- what comes when on TCP (RFC 7609 1, 3.2, C.1 to C.6) ---- */
 
-/* A CLC message arrives; its direction is known, and nothing has been learned of it. Returns false
- * when only the other side sends it: it means nothing. */
-bool smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc);
+/* A CLC message; its direction is known. Its checks are the rows of clc_checks.def. */
+typedef struct {
+    const smcr_arrival_t *arrival;
+    smcr_conn_t *conn;
+    const smcr_clc_t *clc;
+    bool wrong_sender; /* only the other side sends it: it means nothing */
+    smcr_qp_t *qp;     /* PLACED, LEARNED: an Accept or Confirm, and this one is its sender's */
+} smcr_rules_clc_t;
+
+/* Which messages a check is asked of; see clc_checks.def. */
+enum {
+    SMCR_RULES_CLC_WRONG_SENDER = 1,
+    SMCR_RULES_CLC_PROPOSAL = 1 << SMCR_CLC_PROPOSAL,
+    SMCR_RULES_CLC_ACCEPT = 1 << SMCR_CLC_ACCEPT,
+    SMCR_RULES_CLC_CONFIRM = 1 << SMCR_CLC_CONFIRM,
+    SMCR_RULES_CLC_DECLINE = 1 << SMCR_CLC_DECLINE,
+    SMCR_RULES_CLC_OTHER = 1 << (SMCR_CLC_DECLINE + 1),
+    SMCR_RULES_CLC_AGREE = SMCR_RULES_CLC_ACCEPT | SMCR_RULES_CLC_CONFIRM,
+    SMCR_RULES_CLC_ANY = 0xff - SMCR_RULES_CLC_WRONG_SENDER,
+};
+
+typedef struct {
+    uint8_t when, types;
+    void (*check)(const smcr_rules_clc_t *message);
+} smcr_rules_clc_check_t;
+
+/* Asks those of `count` checks that are meant for the message now. */
+void smcr_rules_ask_clc(const smcr_rules_clc_check_t *checks, unsigned count,
+                        smcr_rules_when_t when, const smcr_rules_clc_t *message);
+
+/* The checks of this room. Asked by smcr_rules_clc(). */
+void smcr_rules_clc_conn(smcr_rules_when_t when, const smcr_rules_clc_t *message);
 
 /* The first bytes of the application arrive in a direction; nothing has been learned of them. */
 void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
@@ -40,49 +69,7 @@ void smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 /* An RDMA WRITE or CDC message arrives on a link. Asked by smcr_rules_use(). */
 void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);
 
-/* ---- what CLC messages may say (RFC 7609 3.5.2, A.2, C.4) ---- */
-
-/* An Accept or Confirm of the connection announces its sender, which has the queue pair. */
-void smcr_rules_announced(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
-                          const smcr_clc_accept_t *accept);
-
-/* An Accept without first contact flag names a queue pair that the capture does not know. */
-void smcr_rules_unknown_server(const smcr_arrival_t *arrival, const smcr_clc_accept_t *accept);
-
-/* A Confirm names the queue pair `key`, which is not known as the client's end of an active link of
- * the connection's group. */
-void smcr_rules_unknown_client(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                               const smcr_ib_qp_key_t *key);
-
-/* An Accept names the queue pair, for a first contact or for one of the other role; `qp` is it as
- * it was known, NULL: it was not. */
-void smcr_rules_taken_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact);
-
-/* A Proposal arrives that has an IP area. */
-void smcr_rules_area(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                     const smcr_clc_proposal_t *proposal);
-
-/* An Accept arrives on the connection. */
-void smcr_rules_subnet(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                       const smcr_clc_t *clc);
-
-/* An Accept or Confirm gives the RMB, of the side with `qp`, elements of `size` bytes. */
-void smcr_rules_element_size(const smcr_arrival_t *arrival, const smcr_qp_t *qp,
-                             const smcr_rmb_t *rmb, uint32_t size);
-
-/* An Accept or Confirm of `conn` names an RMB element, or an alert token, of `side`. `before`: the
- * connection that had it, NULL: none. */
-void smcr_rules_given_away(const smcr_arrival_t *arrival, smcr_conn_t *before,
-                           const smcr_conn_t *conn, int side, bool token);
-
 /* ---- what two peers agree on (net/smc/smc_clc.h, net/smc/smc_llc.c) ---- */
-
-/* A Proposal, Accept or Confirm of the right sender arrives: keeps what it offers or takes, which
- * the next ones are held against. */
-void smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc);
-
-/* An Accept puts the connection into the group. */
-void smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
 /* An LLC message arrives, before anything is learned of it. */
 void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);

@@ -27,19 +27,13 @@ sender_of(const smcr_arrival_t *arrival)
 
 /* ---- the order ---- */
 
-/* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) Returns
- * whether the sender may not. */
-static bool
-check_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint8_t type)
+/* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) */
+void
+smcr_rules_clc_sender(const smcr_rules_clc_t *message)
 {
-    bool by_server = sender_of(arrival);
-
-    if (!smcr_evidence_tcp_knows_client(conn) || type < SMCR_CLC_PROPOSAL ||
-        type > SMCR_CLC_CONFIRM || (type == SMCR_CLC_ACCEPT) == by_server)
-        return false;
-    smcr_breach(arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(arrival),
-                "Only the %s sends this message", by_server ? "client" : "server");
-    return true;
+    smcr_breach(message->arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(message->arrival),
+                "Only the %s sends this message",
+                sender_of(message->arrival) ? "client" : "server");
 }
 
 static bool
@@ -49,9 +43,12 @@ has_come(const smcr_conn_t *conn, unsigned type)
 }
 
 /* Each message comes once, and behind the one that it answers. (R-3.2-2) */
-static void
-check_order(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned type)
+void
+smcr_rules_clc_order(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+    unsigned type = message->clc->header.type;
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
     if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM ||
@@ -66,9 +63,13 @@ check_order(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned typ
 
 /* CLC follows the option of both sides. Linux declines without it. A capture that cuts frames may
  * have cut the option. (R-1-1) */
-static void
-check_option(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+void
+smcr_rules_clc_option(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+    const smcr_clc_t *clc = message->clc;
+
     if (arrival->span && arrival->span->has_syns && !conn->clc_types && clc->complete &&
         clc->header.type != SMCR_CLC_DECLINE && !(conn->option_syn && conn->option_synack))
         smcr_breach(arrival, SMCR_EVENT_CLC_NO_OPTION, smcr_doubt_message(arrival),
@@ -104,6 +105,13 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     conn->clc_step->request_frame);
 }
 
+void
+smcr_rules_clc_time(const smcr_rules_clc_t *message)
+{
+    if (smcr_doubt_conn_has_clc(message->arrival, message->conn))
+        check_time(message->arrival, message->conn);
+}
+
 /* ---- errors ---- */
 
 /* Who receives a malformed message ends the connection. (R-C.6-2) */
@@ -119,6 +127,12 @@ check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     kept->malformed_frame);
 }
 
+void
+smcr_rules_clc_error(const smcr_rules_clc_t *message)
+{
+    check_error(message->arrival, message->conn);
+}
+
 static bool
 has_reserved_mtu(const smcr_clc_t *clc)
 {
@@ -127,10 +141,12 @@ has_reserved_mtu(const smcr_clc_t *clc)
 }
 
 /* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
-static void
-check_reserved(const smcr_arrival_t *arrival, const smcr_conn_t *conn, unsigned type)
+void
+smcr_rules_clc_reserved(const smcr_rules_clc_t *message)
 {
-    if (type == SMCR_CLC_CONFIRM && smcr_rules_of_conn(conn)->mtu_reserved)
+    const smcr_arrival_t *arrival = message->arrival;
+
+    if (smcr_rules_of_conn(message->conn)->mtu_reserved)
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The MTU of the Accept is reserved, but the client goes on, as Linux does "
                     "(smc_ib_modify_qp_rtr())");
@@ -160,7 +176,8 @@ check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     bool known = !sender_of(arrival) || conn->accept_frame; /* whether it is a first contact */
 
     if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
-        conn->clc_last_by_server == sender_of(arrival) && smcr_doubt_conn_has_clc(arrival, conn))
+        smcr_rules_of_conn(conn)->last_by_server == sender_of(arrival) &&
+        smcr_doubt_conn_has_clc(arrival, conn))
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
 }
@@ -232,9 +249,12 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     "CONFIRM LINK has completed before");
 }
 
-static void
-check_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+void
+smcr_rules_clc_decline(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+
     if (check_agreed(arrival, conn))
         return;
     check_chase(arrival, conn);
@@ -245,48 +265,51 @@ check_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* ---- CLC messages ---- */
 
 /* What later messages are judged by. */
-static void
-remember(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+void
+smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
 {
-    uint8_t type = clc->header.type;
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_t *clc = message->clc;
 
-    if (type <= SMCR_CLC_DECLINE)
-        conn->clc_types |= (uint8_t)(1U << type);
-    if (!smcr_evidence_tcp_is_overtaken(arrival, conn))
-        conn->clc_last_by_server = sender_of(arrival);
+    if (smcr_evidence_tcp_is_repeat(arrival, message->conn))
+        return;
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
+    if (!smcr_evidence_tcp_is_overtaken(arrival, message->conn))
+        kept->last_by_server = sender_of(arrival);
     if (clc->malformed) {
-        smcr_rules_conn(arrival, conn)->malformed_frame = arrival->when.frame;
-        conn->rules->malformed_by_server = sender_of(arrival);
+        kept->malformed_frame = arrival->when.frame;
+        kept->malformed_by_server = sender_of(arrival);
     }
-    bool reserved = type == SMCR_CLC_ACCEPT && has_reserved_mtu(clc);
-    if (reserved != smcr_rules_of_conn(conn)->mtu_reserved)
-        smcr_rules_conn(arrival, conn)->mtu_reserved = reserved;
-    if (type == SMCR_CLC_DECLINE && clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC)
-        smcr_rules_conn(arrival, conn)->out_of_sync = true;
+    kept->mtu_reserved = clc->header.type == SMCR_CLC_ACCEPT && has_reserved_mtu(clc);
+    kept->out_of_sync |= clc->header.type == SMCR_CLC_DECLINE &&
+                         clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC;
 }
 
-bool
-smcr_rules_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+void
+smcr_rules_ask_clc(const smcr_rules_clc_check_t *checks, unsigned count, smcr_rules_when_t when,
+                   const smcr_rules_clc_t *message)
 {
-    uint8_t type = clc->header.type;
+    unsigned type = message->clc->header.type;
+    unsigned kind = message->wrong_sender        ? SMCR_RULES_CLC_WRONG_SENDER
+                    : type >= SMCR_CLC_PROPOSAL &&
+                            type <= SMCR_CLC_DECLINE ? 1U << type
+                                                     : SMCR_RULES_CLC_OTHER;
 
-    if (check_sender(arrival, conn, type)) {
-        smcr_evidence_tcp_take(arrival, conn);
-        return false;
-    }
-    check_order(arrival, conn, type);
-    check_option(arrival, conn, clc);
-    check_error(arrival, conn);
-    check_reserved(arrival, conn, type);
-    if (smcr_doubt_conn_has_clc(arrival, conn))
-        check_time(arrival, conn);
-    if (type == SMCR_CLC_DECLINE)
-        check_decline(arrival, conn);
-    if (smcr_evidence_tcp_is_repeat(arrival, conn))
-        return true; /* TCP sends it again */
-    remember(arrival, conn, clc);
-    smcr_evidence_tcp_take(arrival, conn);
-    return true;
+    for (unsigned i = 0; i < count; i++)
+        if (checks[i].when == when && checks[i].types & kind)
+            checks[i].check(message);
+}
+
+void
+smcr_rules_clc_conn(smcr_rules_when_t when, const smcr_rules_clc_t *message)
+{
+    static const smcr_rules_clc_check_t checks[] = {
+#define SMCR_RULES_CLC_CHECK(when, types, check) \
+    {SMCR_RULES_##when, SMCR_RULES_CLC_##types, smcr_rules_clc_##check},
+#include "clc_checks.def"
+    };
+
+    smcr_rules_ask_clc(checks, G_N_ELEMENTS(checks), when, message);
 }
 
 /* ---- bytes of the application ---- */

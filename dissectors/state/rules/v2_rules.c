@@ -32,9 +32,12 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
 
 /* The Accept has a version that the client speaks, and takes a path of the Proposal; the Confirm
  * has the version of the Accept. (R-A.2-5, R-V2ACC-4) */
-static void
-check_path(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+void
+smcr_rules_clc_path(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
+    const smcr_clc_t *clc = message->clc;
     bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
     uint8_t flags = clc->header.flags;
     uint8_t before = confirm ? conn->accept_flags : smcr_rules_of_conn(conn)->proposal_flags;
@@ -141,11 +144,13 @@ offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 }
 
 /* What the Proposal offers; the connection has nothing else so far. */
-static void
-keep_offer(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+void
+smcr_rules_clc_note_offer(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_t *clc = message->clc;
     const smcr_clc_proposal_t *proposal = &clc->u.proposal;
-    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
 
     kept->proposal_flags = clc->header.flags;
     kept->offer = clc->complete && proposal->has_v2 ? offer_of(arrival, proposal) : NULL;
@@ -153,52 +158,62 @@ keep_offer(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *c
         memcpy(kept->proposed_id, proposal->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
 }
 
-static void
-check_accept(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_accept_t *accept,
-             bool has_terms)
+/* Whether all of an Accept or Confirm of SMC-Rv2 is there. */
+static bool
+is_v2(const smcr_clc_t *clc)
 {
-    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
+    return clc->complete && !clc->smcd && version_in(clc->header.flags) == 2;
+}
+
+static bool
+has_terms(const smcr_clc_t *clc)
+{
+    return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+}
+
+/* The Accept keeps to what the Proposal offers. */
+void
+smcr_rules_clc_offered(const smcr_rules_clc_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
+
+    if (!is_v2(message->clc))
+        return;
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
     const smcr_rules_offer_t *offer = kept->offer;
     smcr_rules_terms_t now = terms_of(accept);
 
     if (offer)
         check_eid(arrival, offer, smcr_wire_eid_sum(accept->eid));
-    if (offer && has_terms)
+    if (offer && has_terms(message->clc))
         check_terms(arrival, &offer->terms, &now, false);
-    kept->has_terms = has_terms;
+    kept->has_terms = has_terms(message->clc);
     kept->terms = now;
 }
 
-static void
-check_confirm(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-              const smcr_clc_accept_t *accept, bool has_terms)
+/* The Confirm repeats what the Accept takes. */
+void
+smcr_rules_clc_repeated(const smcr_rules_clc_t *message)
 {
-    const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
-    smcr_rules_terms_t now = terms_of(accept);
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_rules_conn_t *kept = smcr_rules_of_conn(message->conn);
+    smcr_rules_terms_t now = terms_of(&message->clc->u.accept);
 
-    if (!has_terms || !kept->has_terms)
+    if (!is_v2(message->clc) || !has_terms(message->clc) || !kept->has_terms)
         return;
     check_terms(arrival, &kept->terms, &now, true);
     check_direct(arrival, &kept->terms, &now);
 }
 
+/* A first contact makes its terms those of the group. */
 void
-smcr_rules_terms(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+smcr_rules_clc_note_terms(const smcr_rules_clc_t *message)
 {
-    uint8_t type = clc->header.type, flags = clc->header.flags;
+    const smcr_rules_conn_t *kept = smcr_rules_of_conn(message->conn);
 
-    if (type == SMCR_CLC_PROPOSAL)
-        keep_offer(arrival, conn, clc);
-    if (!smcr_wire_clc_agrees(type))
-        return;
-    check_path(arrival, conn, clc);
-    if (!clc->complete || clc->smcd || version_in(flags) != 2)
-        return;
-    bool has_terms = (flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
-    if (type == SMCR_CLC_ACCEPT)
-        check_accept(arrival, conn, &clc->u.accept, has_terms);
-    else
-        check_confirm(arrival, conn, &clc->u.accept, has_terms);
+    if (message->conn->first_contact && kept->has_terms)
+        smcr_rules_lgr(message->arrival, message->qp->link->lgr)->terms = kept->terms;
 }
 
 /* ---- connections of a group ---- */
@@ -232,8 +247,10 @@ limits_conns(const smcr_lgr_t *lgr)
 /* No more connections are in a group than both sides have agreed on. One that has sent CDC messages
  * and not said its end is in it. What tells its end may be under way, or absent. (R-V2ACC-12) */
 void
-smcr_rules_joined(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+smcr_rules_clc_limit(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_lgr_t *lgr = message->qp->link->lgr;
     smcr_rules_lgr_t *kept = lgr->rules;
     uint64_t now = arrival->when.time;
 

@@ -392,8 +392,10 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
  * only where its adapter could not deliver the message. (R-C.7-3)
  */
 void
-smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_rules_clc_declined_late(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
     smcr_lgr_t *lgr = conn->lgr;
 
     if (arrival->record->direction != 1 || !conn->first_contact || !conn->confirm_frame ||

@@ -55,25 +55,14 @@ typedef struct {
 void smcr_rules_exchange(const smcr_arrival_t *arrival, smcr_rules_happening_t what,
                          const smcr_rules_exchange_t *exchange);
 
-/* A Decline of the connection arrives. */
-void smcr_rules_declined_late(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
-
 /* ---- when a link may be used (RFC 7609 3.5.1.5, 3.5.1.6, 3.5.5.1.3) ---- */
 
 /* An RDMA WRITE or a CDC message arrives, before anything is learned of it. */
 void smcr_rules_use(const smcr_arrival_t *arrival);
 
-/* ---- queue pairs and RMBs that CLC names (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
+/* ---- CLC messages (RFC 7609 2.1, 3.5, A.2, C) ---- */
 
-/* An Accept or Confirm of the connection names the queue pair, its sender's. */
-void smcr_rules_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
-                   const smcr_clc_accept_t *accept);
-
-/* It names an RMB there, before that is learned. */
-void smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
-                    uint64_t va);
-
-/* After that: `rmb` is the one. */
-void smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb);
+/* Asks all checks of a CLC message: those of the room around, then links_clc_checks.def. */
+void smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message);
 
 #endif /* SMCR_STATE_RULES_LINKS_LINKS_H */

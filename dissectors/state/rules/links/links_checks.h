@@ -14,6 +14,10 @@
     void smcr_rules_##check(const smcr_rules_message_t *message);
 #include "llc_checks.def"
 
+#define SMCR_RULES_CLC_CHECK(when, types, check) \
+    void smcr_rules_clc_##check(const smcr_rules_clc_t *message);
+#include "links_clc_checks.def"
+
 /* ---- links ---- */
 
 /* The maximum of links that both sides have agreed on; UINT_MAX: it is not known. */

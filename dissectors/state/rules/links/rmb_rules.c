@@ -168,23 +168,45 @@ check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                     "No CONFIRM RKEY announces the RMB");
 }
 
+/* The message names an RMB: no CONFIRM RKEY may have announced it, and it may be one too many. */
 void
-smcr_rules_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
+smcr_rules_clc_rmb(const smcr_rules_clc_t *message)
 {
-    bool is_new = smcr_rules_new_rmb(arrival, qp, rkey, va);
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
+    smcr_lgr_t *lgr = message->qp->link->lgr;
 
-    smcr_rules_links(arrival, qp->link->lgr)->rmb_is_new = is_new;
+    if (!smcr_rmb_find(arrival->state, message->qp, accept->rkey) && lgr->from_start &&
+        !message->conn->first_contact)
+        smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
+    smcr_rules_links(arrival, lgr)->rmb_is_new =
+        smcr_rules_new_rmb(arrival, message->qp, accept->rkey, accept->va);
 }
 
 void
-smcr_rules_rmb_named(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_rmb_t *rmb)
+smcr_rules_clc_rmb_named(const smcr_rules_clc_t *message)
 {
+    const smcr_conn_t *conn = message->conn;
+    smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;
     bool is_new = smcr_rules_of_links(rmb->lgr)->rmb_is_new;
 
     if (conn->first_contact || !conn->accept_frame || !rmb->lgr->from_start)
         return;
     if (is_new)
-        check_confirmed(arrival, rmb);
+        check_confirmed(message->arrival, rmb);
     if ((is_new || rmb->confirmed) && !rmb->agreed)
-        check_early(arrival, rmb);
+        check_early(message->arrival, rmb);
+}
+
+void
+smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message)
+{
+    static const smcr_rules_clc_check_t checks[] = {
+#define SMCR_RULES_CLC_CHECK(when, types, check) \
+    {SMCR_RULES_##when, SMCR_RULES_CLC_##types, smcr_rules_clc_##check},
+#include "links_clc_checks.def"
+    };
+
+    smcr_rules_clc_conn(when, message);
+    smcr_rules_ask_clc(checks, G_N_ELEMENTS(checks), when, message);
 }
