@@ -213,15 +213,16 @@ static void
 take_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
             const smcr_cdc_t *cdc)
 {
-    if (peer->update) {
-        smcr_state_exchange_close(arrival, peer->update);
-        peer->update = NULL;
-    }
+    const smcr_slab_t *entries = &arrival->state->entries;
+
+    if (peer->update)
+        smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->update));
+    peer->update = 0;
     if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || all_read(sender, peer))
         return;
     if (!sender->update)
-        sender->update = smcr_state_exchange_open(arrival);
-    arrival->record->asks = sender->update;
+        sender->update = smcr_slab_number(smcr_state_exchange_open(arrival));
+    arrival->record->asks = smcr_slab_entry(entries, sender->update);
 }
 
 /* ---- cursors ---- */

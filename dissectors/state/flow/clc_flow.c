@@ -202,18 +202,21 @@ is_next_step(uint8_t type, uint8_t asked)
 static void
 take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 {
+    smcr_exchange_t *waiting = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
     bool from_server = arrival->record->direction == 1;
 
     if (type == SMCR_CLC_PROPOSAL && conn->accept_frame)
         return;
-    if (conn->clc_step && conn->clc_from_server != from_server &&
+    if (waiting && conn->clc_from_server != from_server &&
         is_next_step(type, conn->clc_asked)) {
-        smcr_state_exchange_close(arrival, conn->clc_step);
-        conn->clc_step->step = smcr_wire_clc_step(conn->clc_asked, type);
+        smcr_state_exchange_close(arrival, waiting);
+        waiting->step = smcr_wire_clc_step(conn->clc_asked, type);
     }
-    conn->clc_step = NULL;
-    if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT)
-        conn->clc_step = arrival->record->asks = smcr_state_exchange_open(arrival);
+    conn->clc_step = 0;
+    if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT) {
+        arrival->record->asks = smcr_state_exchange_open(arrival);
+        conn->clc_step = smcr_slab_number(arrival->record->asks);
+    }
     conn->clc_asked = type;
     conn->clc_from_server = from_server;
 }

@@ -27,7 +27,7 @@ typedef struct {
     /* and in the flow from this side */
     smcr_point_t announced; /* when CLC announced this side's element */
     smcr_link_t *link;   /* on which this side sent last */
-    smcr_exchange_t *update; /* its open request for a cursor update; NULL: none */
+    uint32_t update;     /* number of an entry: its open request for a cursor update; 0: none */
     uint8_t rmb_index;   /* element, from 1 */
     bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */
@@ -86,7 +86,6 @@ struct smcr_conn {
     uint8_t accept_flags;    /* byte 7 of the Accept */
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far (absent.c) */
-    uint32_t clc_next[2];    /* by role: number of the byte behind them */
     bool knows_client : 1;   /* the SYN or SYN-ACK came before CLC: it tells who is who */
     bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
     bool first_contact : 1;
@@ -95,8 +94,9 @@ struct smcr_conn {
     bool ipv4 : 1;           /* which addresses it has */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
+    uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
     smcr_fallback_t fallback;
-    smcr_exchange_t *clc_step; /* the message before, which waits for its answer */
+    uint32_t clc_step; /* number of an entry: the message before, which waits for its answer */
     smcr_lgr_t *lgr;         /* NULL: not known */
     smcr_conn_t *next_of_group; /* the one that joined a group before it */
     smcr_conn_t *next_open;  /* the same, but those that have ended are left out in time */

@@ -229,7 +229,7 @@ smcr_rules_cdc_probe(const smcr_rules_cdc_t *message)
 
     if (!arrival->roce || !view || view->len == 0)
         return;
-    smcr_rules_probe_t *probe = &smcr_rules_side(arrival, message->conn, arrival->qp->side)->probe;
+    smcr_rules_probe_t *probe = &smcr_rules_conn(arrival, message->conn)->probe[arrival->qp->side];
     if (probe->end && (!probe->sent_message.acked || probe->end > out->consumed))
         return;
     probe->end = out->announced;

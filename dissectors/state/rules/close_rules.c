@@ -17,7 +17,7 @@ static void
 check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_stream_t *in = &conn->side[!arrival->qp->side].in;
-    const smcr_rules_probe_t *probe = &smcr_rules_of_side(conn, !arrival->qp->side)->probe;
+    const smcr_rules_probe_t *probe = &smcr_rules_of_conn(conn)->probe[!arrival->qp->side];
     bool urgent = in->stalls && in->stalls->urgent;
 
     if (!in->known || urgent || probe->end <= in->consumed)
@@ -101,10 +101,11 @@ smcr_rules_cdc_note_closed(const smcr_rules_cdc_t *message)
 
     if (!(message->cdc->state & SMCR_CDC_STATE_CLOSED) || message->sender->closed_frame)
         return;
-    smcr_rules_side_t *kept = smcr_rules_side(arrival, message->conn, !arrival->qp->side);
-    kept->closed = (smcr_link_sent_message_t){.sent = arrival->when.time};
+    smcr_link_sent_message_t *closed =
+        &smcr_rules_conn(arrival, message->conn)->closed[!arrival->qp->side];
+    *closed = (smcr_link_sent_message_t){.sent = arrival->when.time};
     if (arrival->roce)
-        smcr_arrival_track(arrival, &kept->closed);
+        smcr_arrival_track(arrival, closed);
 }
 
 /* ---- RDMA WRITEs ---- */
@@ -172,10 +173,10 @@ static void
 check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
-    const smcr_rules_side_t *kept = smcr_rules_of_side(conn, arrival->qp->side);
+    const smcr_link_sent_message_t *closed = &smcr_rules_of_conn(conn)->closed[arrival->qp->side];
 
     smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE,
-                smcr_doubt_or(smcr_doubt_seen_new(arrival, &kept->closed),
+                smcr_doubt_or(smcr_doubt_seen_new(arrival, closed),
                               doubt_whose(arrival, conn)),
                 "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
                 "does with what it has left (smc_tx_pending())",

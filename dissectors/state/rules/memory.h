@@ -54,11 +54,9 @@ typedef struct {
     smcr_link_sent_message_t sent_message;
 } smcr_rules_probe_t;
 
-/* One side of a connection: what it sent, and what it receives. */
+/* What is rare on one side of a connection. */
 typedef struct {
     smcr_rules_move_t *move; /* the last failover validation of this direction; NULL: none */
-    smcr_link_sent_message_t closed; /* its message with the closed flag */
-    smcr_rules_probe_t probe; /* one of the messages whose bytes it has not read yet */
     smcr_rules_goal_t *announced, *consumed; /* of its cursors, the last ones; NULL: none */
     uint64_t *urgent_answer; /* when it sent something after urgent data came, nanoseconds since the
                                 epoch; 0: not yet. NULL: none came */
@@ -70,6 +68,8 @@ struct smcr_rules_conn {
     const smcr_rules_offer_t *offer; /* of the Proposal; NULL: it has no SMCv2 extension */
     smcr_rules_reuse_t *reused; /* NULL: nobody has been given what this one uses */
     smcr_rules_side_t *side[2]; /* NULL: nothing */
+    smcr_link_sent_message_t closed[2]; /* by side: its message with the closed flag */
+    smcr_rules_probe_t probe[2]; /* by side: a message whose bytes it has not read yet */
     uint32_t eid;             /* sum of the EID in the Accept; 0: it has none */
     uint32_t malformed_frame; /* the last CLC message that was; 0: none */
     smcr_rules_terms_t terms; /* of the Accept, if it `has_terms` */

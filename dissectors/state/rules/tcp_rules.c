@@ -78,31 +78,23 @@ smcr_rules_clc_option(const smcr_rules_clc_t *message)
 
 /* ---- time ---- */
 
-/* How long the message that waits for its answer has waited; 0: there is none. */
-static uint64_t
-waited(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_exchange_t *asked = conn->clc_step;
-
-    return asked && arrival->when.time > asked->request_time
-               ? arrival->when.time - asked->request_time
-               : 0;
-}
-
 /* A timer guards the handshake. When it runs out the connection ends: it does not go on, neither
  * with SMC-R nor without. (R-C.5-1, R-C.5-2) */
 static void
 check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    uint64_t time = waited(arrival, conn);
+    const smcr_exchange_t *asked = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
+    uint64_t time = 0;
 
+    if (asked && arrival->when.time > asked->request_time)
+        time = arrival->when.time - asked->request_time;
     if (time > PATIENCE)
         smcr_breach(arrival, SMCR_EVENT_CLC_LATE, smcr_doubt_message(arrival),
                     "The connection goes on %u.%u seconds after the message in frame %u; Linux "
                     "ends it after 6",
                     (unsigned)(time / SMCR_TIME_SECOND),
                     (unsigned)(time % SMCR_TIME_SECOND / (SMCR_TIME_SECOND / 10)),
-                    conn->clc_step->request_frame);
+                    asked->request_frame);
 }
 
 void
