@@ -33,7 +33,7 @@ TEXTS(smcr_values_cm_sidr_statuses, SMCR_IB_CM_SIDR_STATUSES)
 static TEXTS(decline_codes, SMCR_CLC_DECLINE_CODES)
 
 const value_string smcr_values_clc_types[] = {
-#define SMCR_CLC_MESSAGE(name, type, text, body, handler) {SMCR_CLC_##name, text},
+#define SMCR_CLC_MESSAGE(name, type, text, body) {SMCR_CLC_##name, text},
 #include "wire/clc.def"
     {0, NULL},
 };

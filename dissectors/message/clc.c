@@ -217,7 +217,7 @@ static smcr_message_clc_body_t *
 body_of(uint8_t of_type)
 {
     switch (of_type) {
-#define SMCR_CLC_MESSAGE(name, type, text, body, handler) \
+#define SMCR_CLC_MESSAGE(name, type, text, body) \
     case SMCR_CLC_##name: \
         return smcr_clc_##body;
 #include "wire/clc.def"

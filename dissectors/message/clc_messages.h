@@ -138,7 +138,7 @@ unsigned smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_pro
 /* Each shows, checks and decodes one type of message, header included (A.2.2 to A.2.5). */
 typedef void smcr_message_clc_body_t(smcr_message_clc_t *message);
 DIAG_OFF(redundant-decls) /* messages share bodies */
-#define SMCR_CLC_MESSAGE(name, type, text, body, handler) smcr_message_clc_body_t smcr_clc_##body;
+#define SMCR_CLC_MESSAGE(name, type, text, body) smcr_message_clc_body_t smcr_clc_##body;
 #include "wire/clc.def"
 DIAG_ON(redundant-decls)
 

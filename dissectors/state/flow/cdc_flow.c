@@ -1,5 +1,7 @@
 /* cdc_flow.c
  * What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
+ * A message is placed: at its connection, and on the link that it has come on. Then it is taken in:
+ * its cursors, what it asks for, and what it ends. Rules are asked in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -70,7 +72,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
  * where the write ended. RMBs begin at a page, and the cursor has moved since the message before,
  * which rules out a WRITE of another connection. */
 static void
-learn_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
@@ -133,7 +135,7 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 /* ---- what it changes ---- */
 
 static void
-note_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validated)
+tell_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validated)
 {
     const smcr_link_t *to = arrival->qp->link;
     const char *without = validated ? "" : ", without failover validation";
@@ -147,24 +149,26 @@ note_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validate
 }
 
 static void
-take_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
+place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[!qp->side];
     bool has_sent = side->cdc_frame || validated; /* before, any link of the group may be chosen */
 
     if (side->link && side->link != qp->link && has_sent) {
-        note_moved(arrival, side->link, validated);
+        tell_moved(arrival, side->link, validated);
         side->moved_frame = arrival->when.frame;
         conn->side[qp->side].in.moved = true;
     }
     side->link = qp->link;
+    smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
+    smcr_orphan_confirm(arrival, conn);
 }
 
 /* Sets `*frame` and tells the user when the connection's state has `bit` for the first time. */
 static void
-take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit, uint32_t *frame,
-               smcr_event_id_t event)
+take_in_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit,
+                  uint32_t *frame, smcr_event_id_t event)
 {
     if (!(cdc->state & bit) || *frame)
         return;
@@ -174,7 +178,7 @@ take_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit
 
 /* What it costs is told once: the other side commonly answers with an abort of its own. */
 static void
-take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side)
+take_in_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side)
 {
     bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
     smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
@@ -184,16 +188,16 @@ take_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_sid
 }
 
 static void
-take_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
-           const smcr_cdc_t *cdc)
+take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
+              const smcr_cdc_t *cdc)
 {
     bool had_ended = smcr_conn_side_has_ended(side);
 
-    take_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
-                   SMCR_EVENT_SENDING_DONE);
-    take_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
+    take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
+                      SMCR_EVENT_SENDING_DONE);
+    take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
     if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame)
-        take_abort(arrival, conn, side);
+        take_in_abort(arrival, conn, side);
     if (arrival->record->view)
         arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
 }
@@ -210,8 +214,8 @@ all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
 /* A consumer cursor update that the peer has asked for, or that the sender asks for (4.5.1). Every
  * CDC message has the cursor, so the next one is the answer. */
 static void
-take_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
-            const smcr_cdc_t *cdc)
+take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
+               const smcr_cdc_t *cdc)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
 
@@ -252,8 +256,8 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
 
 /* What was written is announced: the numbers begin the view of the message. */
 static void
-announce(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
-         int64_t len, int64_t read, smcr_evidence_cursors_t known)
+take_in_announced(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
+                  int64_t len, int64_t read, smcr_evidence_cursors_t known)
 {
     smcr_record_cdc_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
 
@@ -297,7 +301,7 @@ only_reads(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc, const smcr_rec
 
 /* All that comes behind a cursor lies at or behind what it announces. */
 static void
-note_located(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
+place_next(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {
     if (reader->in.located > reader->in.announced)
         return;
@@ -307,8 +311,8 @@ note_located(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 
 /* Bytes announced and read. */
 static void
-take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-             smcr_evidence_cursors_t known)
+take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+                smcr_evidence_cursors_t known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     streams_t streams = streams_of(arrival, conn, cdc);
@@ -323,9 +327,9 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
         smcr_write_end(arrival, conn, out);
     }
     if (out && len >= 0)
-        note_located(arrival, &conn->side[arrival->qp->side]);
+        place_next(arrival, &conn->side[arrival->qp->side]);
     if (out)
-        announce(arrival, &streams, cdc, len, read, known);
+        take_in_announced(arrival, &streams, cdc, len, read, known);
     reading.alone = only_reads(sender, cdc, arrival->record);
     if (in && read > 0)
         smcr_window_consumed(arrival, in, &reading);
@@ -336,18 +340,16 @@ take_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
 /* ---- the message ---- */
 
 void
-smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[!qp->side];
     bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
 
     if (arrival->roce)
-        learn_rmb(arrival, conn, cdc);
+        place_rmb(arrival, conn, cdc);
     smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc);
-    take_link(arrival, conn, validation);
-    smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
-    smcr_orphan_confirm(arrival, conn);
+    place_on_link(arrival, conn, validation);
     smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
@@ -356,11 +358,11 @@ smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;
     side->cons = cdc->cons;
-    take_update(arrival, side, &conn->side[qp->side], cdc);
-    take_cursors(arrival, conn, cdc, known);
+    take_in_update(arrival, side, &conn->side[qp->side], cdc);
+    take_in_cursors(arrival, conn, cdc, known);
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
     smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc);
-    take_state(arrival, conn, side, cdc);
+    take_in_state(arrival, conn, side, cdc);
 }

@@ -1,6 +1,7 @@
 /* clc_flow.c
  * What CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection has
- * (RFC 7609 3.5.1, 3.5.2, A.2).
+ * (RFC 7609 3.5.1, 3.5.2, A.2). A message is judged: may its sender send it? An Accept or Confirm
+ * is placed: at the queue pair of its sender. Then it is taken in. Rules are asked in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,6 +13,8 @@
 #include "message_flow.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
+
+/* ---- place it ---- */
 
 /* A link group with one link; the queue pair of `side` is known. */
 static smcr_qp_t *
@@ -28,7 +31,7 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
 
 /* The first PSN that the queue pair sends with, if the message is not cut before it. */
 static void
-learn_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
+take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
     if (clc->complete || !clc->cut_psn)
         smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
@@ -46,7 +49,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     qp = new_group(arrival->state, &key, 1);
     qp->link->lgr->from_start = conn->first_contact;
     if (conn->first_contact) {
-        learn_initial_psn(qp, clc);
+        take_in_initial_psn(qp, clc);
         smcr_event_add(arrival, SMCR_EVENT_FIRST_CONTACT, NULL);
     }
     return qp;
@@ -94,7 +97,7 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
 
 /* The queue pair of the sender of an Accept or Confirm; NULL: it names none, or none is known. */
 static smcr_qp_t *
-sender_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     bool accepts = clc->header.type == SMCR_CLC_ACCEPT;
     smcr_qp_t *qp;
@@ -122,7 +125,7 @@ sender_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
 /* ---- take it in ---- */
 
 static void
-note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
+tell_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
                  uint32_t token)
 {
     smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
@@ -136,7 +139,7 @@ note_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
 
 /* What Accept and Confirm say of the side that sends them. */
 static void
-take_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
+take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
 {
     const smcr_clc_accept_t *accept = &clc->u.accept;
     smcr_state_t *state = arrival->state;
@@ -158,16 +161,16 @@ take_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
     side->rmb->element_size = side->size;
     smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
-    note_token_reuse(arrival, conn, qp, accept->token);
+    tell_token_reuse(arrival, conn, qp, accept->token);
     smcr_conn_set_token(state, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
     if (clc->header.type == SMCR_CLC_CONFIRM && conn->first_contact)
-        learn_initial_psn(qp, clc);
+        take_in_initial_psn(qp, clc);
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 
 static void
-take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+take_in_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     const smcr_clc_proposal_t *proposal = &clc->u.proposal;
 
@@ -178,7 +181,7 @@ take_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t
 }
 
 static void
-take_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     if (conn->first_contact && conn->lgr && !conn->lgr->declined)
         conn->lgr->declined = arrival->when.time;
@@ -200,7 +203,7 @@ is_next_step(uint8_t type, uint8_t asked)
 /* Each message but the last answers that of the other side before, and waits for its own answer. A
  * capture may have the Proposal behind its answer; it then changes nothing. */
 static void
-take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
+take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 {
     smcr_exchange_t *waiting = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
     bool from_server = arrival->record->direction == 1;
@@ -221,6 +224,8 @@ take_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
     conn->clc_from_server = from_server;
 }
 
+/* ---- the message ---- */
+
 /* Only the client sends Proposal and Confirm, and only the server Accept. */
 static bool
 is_of_other_side(const smcr_conn_t *conn, uint8_t type, bool from_server)
@@ -230,8 +235,8 @@ is_of_other_side(const smcr_conn_t *conn, uint8_t type, bool from_server)
 }
 
 static void
-take_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
-             smcr_qp_t *sender)
+take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
+                smcr_qp_t *sender)
 {
     uint8_t type = clc->header.type;
 
@@ -240,11 +245,11 @@ take_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t 
         smcr_evidence_tcp_take(arrival, conn);
     }
     if (type == SMCR_CLC_PROPOSAL)
-        take_proposal(arrival, conn, clc);
+        take_in_proposal(arrival, conn, clc);
     if (sender)
-        take_side(arrival, conn, sender, clc);
+        take_in_side(arrival, conn, sender, clc);
     if (type == SMCR_CLC_DECLINE)
-        take_decline(arrival, conn, clc);
+        take_in_decline(arrival, conn, clc);
     smcr_conn_take_clc(conn);
 }
 
@@ -267,11 +272,11 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
         smcr_evidence_tcp_take(arrival, conn);
         return;
     }
-    take_step(arrival, conn, clc->header.type);
-    message.qp = sender_qp(arrival, conn, clc);
+    take_in_step(arrival, conn, clc->header.type);
+    message.qp = place(arrival, conn, clc);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_PLACED, &message);
-    take_message(arrival, conn, clc, message.qp);
+    take_in_message(arrival, conn, clc, message.qp);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_LEARNED, &message);
     arrival->record->direction = from_server; /* as TCP has it, whatever the link says */

@@ -30,7 +30,8 @@ void smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, 
 smcr_conn_t *smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
 /* The receiver has taken the message in. */
-void smcr_state_cdc_apply(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
+void smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                            const smcr_cdc_t *cdc);
 
 /* ---- requests and their responses: LLC, and the steps of CLC (RFC 7609 3.5, A.3) ---- */
 

@@ -193,13 +193,13 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_co
     place->positioned = true;
     place->frame = orphan->when.frame;
     smcr_place_late(place)->conn = conn;
-    smcr_write_apply(&(smcr_arrival_t){.state = arrival->state,
-                                       .qp = arrival->qp,
-                                       .psn = orphan->psn,
-                                       .when = orphan->when,
-                                       .sent = orphan->when,
-                                       .record = &gone},
-                     stream, place);
+    smcr_write_take_in(&(smcr_arrival_t){.state = arrival->state,
+                                         .qp = arrival->qp,
+                                         .psn = orphan->psn,
+                                         .when = orphan->when,
+                                         .sent = orphan->when,
+                                         .record = &gone},
+                       stream, place);
 }
 
 void

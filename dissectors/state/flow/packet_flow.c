@@ -1,7 +1,9 @@
 /* packet_flow.c
- * The one way by which packets change the state. What is next in its receiver's order is applied.
- * What is behind a gap is deferred: it is applied when the receiver acknowledges it, and dropped
- * when it is sent again. What has been taken in before changes nothing.
+ * The one way by which packets change the state. A packet is judged: how it fared, and what its
+ * receiver did with it. It is placed: on its link, and a WRITE in the byte stream too. What it
+ * brings is taken in: at once where it is next in its receiver's order; when the receiver
+ * acknowledges it, where it is behind a gap; never where it was before, or is sent again. What is
+ * worth telling is told on the way: tell_*() changes nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -106,7 +108,7 @@ defer(const smcr_arrival_t *arrival, const content_t *content)
 /* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
  * when there is none. The caller frees it. */
 static deferred_t *
-take_deferred(smcr_qp_t *qp, smcr_psn_t end)
+next_deferred(smcr_qp_t *qp, smcr_psn_t end)
 {
     wmem_list_frame_t *first = qp->deferred ? wmem_list_head(qp->deferred) : NULL;
     deferred_t *deferred = first ? wmem_list_frame_data(first) : NULL;
@@ -125,32 +127,32 @@ free_deferred(smcr_state_t *state, deferred_t *deferred)
     wmem_free(state->scope, deferred);
 }
 
-/* ---- what a packet brings: applied, or deferred ---- */
-
-static void
-apply(const smcr_arrival_t *arrival, const content_t *content)
-{
-    smcr_stream_t *stream;
-
-    if (content->cdc)
-        smcr_state_cdc_apply(arrival, content->conn, content->cdc);
-    else if (content->llc)
-        smcr_state_llc_apply(arrival, content->llc, content->requested);
-    else if ((stream = smcr_write_stream(content->conn, arrival->qp->side, content->place->offset)))
-        smcr_write_apply(arrival, stream, content->place);
-}
+/* ---- what a packet brings is taken in, or deferred ---- */
 
 static void
 take_in(const smcr_arrival_t *arrival, const content_t *content)
 {
+    smcr_stream_t *stream;
+
+    if (content->cdc)
+        smcr_state_cdc_take_in(arrival, content->conn, content->cdc);
+    else if (content->llc)
+        smcr_state_llc_apply(arrival, content->llc, content->requested);
+    else if ((stream = smcr_write_stream(content->conn, arrival->qp->side, content->place->offset)))
+        smcr_write_take_in(arrival, stream, content->place);
+}
+
+static void
+take_in_turn(const smcr_arrival_t *arrival, const content_t *content)
+{
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
-        apply(arrival, content);
+        take_in(arrival, content);
     else if (arrival->record->fate == SMCR_FLOW_FATE_WAIT)
         defer(arrival, content);
 }
 
 static void
-apply_deferred(smcr_state_t *state, smcr_qp_t *qp, deferred_t *deferred)
+take_in_late(smcr_state_t *state, smcr_qp_t *qp, deferred_t *deferred)
 {
     smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
     smcr_arrival_t then = {
@@ -165,26 +167,26 @@ apply_deferred(smcr_state_t *state, smcr_qp_t *qp, deferred_t *deferred)
 
     if (content->cdc) /* what was behind the gap may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
-    apply(&then, content);
+    take_in(&then, content);
 }
 
 /* What the receiver `qp` has taken in of what was deferred: everything before `end`. */
 static void
-settle(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t end)
+take_in_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t end)
 {
     deferred_t *deferred;
 
-    while ((deferred = take_deferred(qp, end)) != NULL) {
-        apply_deferred(state, qp, deferred);
+    while ((deferred = next_deferred(qp, end)) != NULL) {
+        take_in_late(state, qp, deferred);
         free_deferred(state, deferred);
     }
 }
 
 /* What was deferred is sent again: its repeat counts. */
 static void
-drop(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
+forget_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
 {
-    deferred_t *deferred = take_deferred(qp, psn + 1);
+    deferred_t *deferred = next_deferred(qp, psn + 1);
 
     if (deferred)
         free_deferred(state, deferred);
@@ -193,7 +195,7 @@ drop(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
 /* ---- RDMA WRITE ---- */
 
 static void
-note_unplaced(const smcr_arrival_t *arrival)
+leave_unplaced(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
 
@@ -206,7 +208,7 @@ note_unplaced(const smcr_arrival_t *arrival)
 
 /* The bytes of a repeat are known, unless nobody knew where the first packet belonged. */
 static void
-check_repeat(const smcr_arrival_t *arrival)
+judge_repeat(const smcr_arrival_t *arrival)
 {
     smcr_record_t *record = arrival->record;
     smcr_record_t first;
@@ -218,7 +220,7 @@ check_repeat(const smcr_arrival_t *arrival)
 }
 
 static void
-take_write(const smcr_arrival_t *arrival)
+place_write(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_record_t *record = arrival->record;
@@ -233,7 +235,7 @@ take_write(const smcr_arrival_t *arrival)
     if (record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn,
                          &record->place->acked);
-    check_repeat(arrival);
+    judge_repeat(arrival);
     smcr_write_t *write = smcr_write_of(arrival, &begun);
     if (begun)
         smcr_orphan_settle(arrival->state, qp, write);
@@ -242,16 +244,16 @@ take_write(const smcr_arrival_t *arrival)
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
     if (write && smcr_write_place(arrival, write))
-        take_in(arrival, &(content_t){.place = record->place, .conn = record->conn});
+        take_in_turn(arrival, &(content_t){.place = record->place, .conn = record->conn});
     else
-        note_unplaced(arrival);
+        leave_unplaced(arrival);
 }
 
 /* ---- requests ---- */
 
 /* The peer answers nothing any more: what is on its way to it is lost. */
 static void
-note_silence(const smcr_arrival_t *arrival)
+tell_silence(const smcr_arrival_t *arrival)
 {
     static const char text[] =
         "The peer has stopped answering: the packet is sent for the fourth time";
@@ -266,7 +268,7 @@ note_silence(const smcr_arrival_t *arrival)
 }
 
 static void
-note_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
+tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -275,12 +277,12 @@ note_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
                        lgr->ended_frame ? SMCR_EVENT_SENT_TO_NOBODY : SMCR_EVENT_RETRANSMISSION,
                        NULL);
     if (verdict->silent && !lgr->ended_frame)
-        note_silence(arrival);
+        tell_silence(arrival);
 }
 
 /* Which part of its message a SEND packet is, when that needs several. */
 static void
-take_send_part(const smcr_arrival_t *arrival)
+place_part(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_record_t *record = arrival->record;
@@ -306,7 +308,7 @@ take_send_part(const smcr_arrival_t *arrival)
 }
 
 static void
-check_mtu(const smcr_arrival_t *arrival)
+tell_above_mtu(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     uint8_t code = MIN(qp->mtu, smcr_qp_peer(qp)->mtu);
@@ -321,7 +323,7 @@ check_mtu(const smcr_arrival_t *arrival)
 
 /* Where the first packet is not far ahead of what its sender announced, the capture lacks some. */
 static void
-check_initial_psn(const smcr_arrival_t *arrival)
+tell_initial_psn(const smcr_arrival_t *arrival)
 {
     const smcr_flow_t *flow = &arrival->qp->traffic.flow;
     uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
@@ -337,7 +339,7 @@ check_initial_psn(const smcr_arrival_t *arrival)
 /* A packet that its receiver drops, since its ICRC is wrong. Any of its bytes may be what is wrong:
  * nothing is learned from it but how it fared. */
 static void
-take_corrupt(smcr_arrival_t *arrival)
+judge_corrupt(smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_flow_verdict_t verdict =
@@ -345,36 +347,43 @@ take_corrupt(smcr_arrival_t *arrival)
 
     arrival->record->kind = SMCR_RECORD_CORRUPT;
     smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
-    note_repeat(arrival, &verdict);
+    tell_repeat(arrival, &verdict);
+}
+
+static smcr_flow_fate_t
+judge_request(smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+
+    tell_initial_psn(arrival);
+    tell_above_mtu(arrival);
+    smcr_flow_verdict_t verdict =
+        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    tell_repeat(arrival, &verdict);
+    if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
+        smcr_evidence_pass_over(arrival);
+    return verdict.fate;
 }
 
 static void
-take_request(smcr_arrival_t *arrival)
+take_in_request(smcr_arrival_t *arrival)
 {
-    check_initial_psn(arrival);
-    check_mtu(arrival);
-    smcr_qp_t *qp = arrival->qp;
-    smcr_flow_verdict_t verdict =
-        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
-    note_repeat(arrival, &verdict);
-    if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
-        smcr_evidence_pass_over(arrival);
-    if (verdict.fate == SMCR_FLOW_FATE_TAKE) {
-        settle(arrival->state, arrival->qp, arrival->psn);
-        drop(arrival->state, arrival->qp, arrival->psn);
+    if (judge_request(arrival) == SMCR_FLOW_FATE_TAKE) {
+        take_in_deferred(arrival->state, arrival->qp, arrival->psn);
+        forget_deferred(arrival->state, arrival->qp, arrival->psn);
     }
     smcr_rules_operation(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
-        take_write(arrival);
+        place_write(arrival);
     else
-        take_send_part(arrival);
+        place_part(arrival);
 }
 
 /* ---- packets ---- */
 
 /* Everything up to and with `psn` is acknowledged. */
 static void
-settle_unacked(const smcr_arrival_t *arrival, smcr_qp_t *receiver, smcr_psn_t psn)
+take_in_ack(const smcr_arrival_t *arrival, smcr_qp_t *receiver, smcr_psn_t psn)
 {
     if (!smcr_unacked_covers(&receiver->unacked, psn))
         return;
@@ -384,16 +393,16 @@ settle_unacked(const smcr_arrival_t *arrival, smcr_qp_t *receiver, smcr_psn_t ps
 }
 
 static void
-take_response(smcr_arrival_t *arrival)
+take_in_response(smcr_arrival_t *arrival)
 {
     smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
 
     arrival->record->kind = SMCR_RECORD_ACK;
     smcr_traffic_answer_t answer = smcr_outcome_answer(arrival, &receiver->traffic);
     if (answer.taken)
-        settle_unacked(arrival, receiver, answer.taken);
+        take_in_ack(arrival, receiver, answer.taken);
     smcr_outcome_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
-    settle(arrival->state, receiver, receiver->traffic.flow.in_order);
+    take_in_deferred(arrival->state, receiver, receiver->traffic.flow.in_order);
 }
 
 /* Whether the packet is of another life of the queue pair than what the state knows. */
@@ -406,41 +415,52 @@ is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
 
-bool
-smcr_state_packet(smcr_arrival_t *arrival)
+/* The queue pair of a link that receives the packet; NULL: none that is known. */
+static smcr_qp_t *
+receiver_of(const smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->target);
 
-    smcr_state_learns(arrival->state, arrival->when.frame);
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_IB_CNP)
-        return false;
+        return NULL;
     if (!qp && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
         qp = smcr_link_of_ack(arrival->state, roce, arrival->when);
     if (!qp)
-        return false;
+        return NULL;
     const smcr_qp_t *other = smcr_qp_peer(qp);
     if (other->gid_known && memcmp(other->key.gid, roce->source, SMCR_GID_LENGTH) != 0)
-        return false; /* the number is known, but its peer is somebody else */
-    if (is_of_other_life(qp, roce))
+        return NULL; /* the number is known, but its peer is somebody else */
+    return is_of_other_life(qp, roce) ? NULL : qp;
+}
+
+bool
+smcr_state_packet(smcr_arrival_t *arrival)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    smcr_qp_t *qp = receiver_of(arrival);
+    if (!qp)
         return false;
+    smcr_qp_t *peer = smcr_qp_peer(qp);
 
     qp->link->packet_count += !roce->corrupt;
     arrival->qp = qp;
-    smcr_record_set_link(arrival->record, qp->link, other->side);
+    smcr_record_set_link(arrival->record, qp->link, peer->side);
     if (roce->corrupt) {
-        take_corrupt(arrival);
+        judge_corrupt(arrival);
         return true;
     }
     if (roce->opcode == SMCR_IB_CNP) {
-        smcr_outcome_cnp(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+        smcr_outcome_cnp(arrival, &qp->traffic, &peer->traffic);
         return true;
     }
-    smcr_outcome_marks(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    smcr_outcome_marks(arrival, &qp->traffic, &peer->traffic);
     if (smcr_ib_is_response(roce->opcode))
-        take_response(arrival);
+        take_in_response(arrival);
     else
-        take_request(arrival);
+        take_in_request(arrival);
     return true;
 }
 
@@ -469,7 +489,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         return;
     /* an exchange is a matter of first transmissions, whatever becomes of them */
     bool requested = is_known(arrival) || smcr_state_llc_exchange(arrival, llc);
-    take_in(arrival, &(content_t){.llc = llc, .requested = requested});
+    take_in_turn(arrival, &(content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
@@ -484,7 +504,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     smcr_rules_use(arrival);
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
-    take_in(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
+    take_in_turn(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
 void
@@ -526,11 +546,11 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp)
         smcr_record_t gone = smcr_record_new();
         gone.kind = SMCR_RECORD_WRITE;
         gone.place = orphan->place;
-        take_request(&(smcr_arrival_t){.state = state,
-                                       .roce = &orphan->roce,
-                                       .qp = qp,
-                                       .when = orphan->when,
-                                       .record = &gone});
+        take_in_request(&(smcr_arrival_t){.state = state,
+                                          .roce = &orphan->roce,
+                                          .qp = qp,
+                                          .when = orphan->when,
+                                          .record = &gone});
         smcr_place_late_t *late = smcr_place_late(orphan->place);
         late->link = qp->link;
         late->sender = sender->side;

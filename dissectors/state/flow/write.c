@@ -374,7 +374,7 @@ is_gap_seen(const smcr_arrival_t *arrival)
 }
 
 void
-smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
+smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
     smcr_stream_piece_t piece = smcr_stream_write(stream, place->position, place->length);
 

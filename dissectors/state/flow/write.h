@@ -55,7 +55,7 @@ void smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                     smcr_stream_t *stream);
 
 /* The receiver has taken the packet at `place` in; its position is known. */
-void smcr_write_apply(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
+void smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
 /* Data goes to `offset` in the element of `side`, or comes from there. */
 void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);

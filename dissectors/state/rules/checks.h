@@ -33,4 +33,7 @@ typedef struct {
     void smcr_rules_write_##check(const smcr_arrival_t *arrival, const smcr_rules_write_t *write);
 #include "write_checks.def"
 
+/* Whether the side of a connection that a claim is about has ended it by now. */
+bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);
+
 #endif /* SMCR_STATE_RULES_CHECKS_H */

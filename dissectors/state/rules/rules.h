@@ -1,7 +1,7 @@
 /* rules.h
- * Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md). Does not know
- * what a message changes, nor what the capture lacks. Called by the flow,
- * before it overwrites what a rule holds the message against; smcr_rules_close() comes last.
+ * Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and what they
+ * remember (memory.h). Does not know what a message changes, nor what the capture lacks. Called by
+ * the flow while it learns a message, at each step of smcr_rules_when_t.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,8 @@
 void smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                  const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* How far the flow is with a message. */
+/* How far the flow is with a message. The checks of a step are the rows of a table: they hold the
+ * message against what was known before, and change nothing that the flow reads. */
 typedef enum {
     SMCR_RULES_ARRIVES, /* nothing has been learned of it */
     SMCR_RULES_PLACED,  /* whose it is, and on which link it comes */
@@ -24,7 +25,7 @@ typedef enum {
     SMCR_RULES_LEARNED, /* all but what it ends */
 } smcr_rules_when_t;
 
-/* ---- what comes when on TCP (RFC 7609 1, 3.2, C.1 to C.6) ---- */
+/* ---- CLC messages, and the application's bytes on TCP (RFC 7609 1, 3.2, 3.5, A.2, C) ---- */
 
 /* A CLC message; its direction is known. Its checks are the rows of clc_checks.def. */
 typedef struct {
@@ -62,21 +63,19 @@ void smcr_rules_clc_conn(smcr_rules_when_t when, const smcr_rules_clc_t *message
 /* The first bytes of the application arrive in a direction; nothing has been learned of them. */
 void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
-/* Notes of LLC messages, which begin the first link of a group and offer the second one, when they
- * were sent and acknowledged. */
-void smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+/* ---- CDC messages (RFC 7609 2.3, 4.3 to 4.8, A.4) ---- */
 
-/* An RDMA WRITE or CDC message arrives on a link. Asked by smcr_rules_use(). */
-void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);
+/* A CDC message of the connection is taken in. Its checks are the rows of cdc_checks.def. */
+void smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                    const smcr_cdc_t *cdc);
 
-/* ---- what two peers agree on (net/smc/smc_clc.h, net/smc/smc_llc.c) ---- */
+/* A CDC message, whose RDMA WRITEs all have a known place, announces `bytes` that nobody has
+ * written. */
+void smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes);
 
-/* An LLC message arrives, before anything is learned of it. */
-void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+/* ---- RDMA WRITEs (RFC 7609 2.1, 4.1, 4.2, 4.7, A.3.7) ---- */
 
-/* ---- where RDMA WRITEs may go (RFC 7609 4.1, 4.2, A.3.7) ---- */
-
-/* A request arrives. */
+/* A request arrives, of whatever operation. */
 void smcr_rules_operation(const smcr_arrival_t *arrival);
 
 /* An RDMA WRITE, with what the flow knows of it by now. */
@@ -95,19 +94,16 @@ typedef struct {
 void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                       const smcr_rules_write_t *write);
 
-/* ---- what CDC messages may say (RFC 7609 4.3 to 4.8, A.4) ---- */
+/* ---- what the rules of links ask here ---- */
 
-/* A CDC message of the connection is taken in. Its checks are the rows of cdc_checks.def. */
-void smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                    const smcr_cdc_t *cdc);
+/* Notes of LLC messages, which begin the first link of a group and offer the second one, when they
+ * were sent and acknowledged. */
+void smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
-/* A CDC message, whose RDMA WRITEs all have a known place, announces `bytes` that nobody has
- * written. */
-void smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes);
+/* An LLC message arrives, before anything is learned of it: version, byte order, limits. */
+void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
-/* ---- how connections end (RFC 7609 4.8) ---- */
-
-/* Whether the side of a connection that a claim is about has ended it by now. */
-bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);
+/* An RDMA WRITE or CDC message arrives on a link. */
+void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);
 
 #endif /* SMCR_STATE_RULES_RULES_H */
