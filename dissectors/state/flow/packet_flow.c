@@ -23,6 +23,108 @@
 #define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */
 #define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256, and some more */
 
+/* ---- judge: how a packet fared ---- */
+
+/* The peer answers nothing any more: what is on its way to it is lost. */
+static void
+tell_silence(const smcr_arrival_t *arrival)
+{
+    static const char text[] =
+        "The peer has stopped answering: the packet is sent for the fourth time";
+    smcr_cost_t cost = smcr_cost_of_group(arrival->qp->link->lgr);
+    char what[sizeof text + 64];
+
+    if (cost.open > 1 && smcr_cost_is_loss(&cost))
+        snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
+    else
+        g_strlcpy(what, text, sizeof what);
+    smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost);
+}
+
+static void
+tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
+{
+    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
+    if (verdict->order == SMCR_FLOW_IS_REPEAT)
+        smcr_event_add(arrival,
+                       lgr->ended_frame ? SMCR_EVENT_SENT_TO_NOBODY : SMCR_EVENT_RETRANSMISSION,
+                       NULL);
+    if (verdict->silent && !lgr->ended_frame)
+        tell_silence(arrival);
+}
+
+static void
+tell_above_mtu(const smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+    uint8_t code = MIN(qp->mtu, smcr_qp_peer(qp)->mtu);
+    int mtu = smcr_mtu_bytes(code);
+
+    /* later its queue pairs may be somebody else's */
+    if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)
+        smcr_event_add(arrival, SMCR_EVENT_ABOVE_MTU,
+                       "The packet has %d bytes, but the MTU of the link is %d",
+                       arrival->roce->payload_length, mtu);
+}
+
+/* Where the first packet is not far ahead of what its sender announced, the capture lacks some. */
+static void
+tell_initial_psn(const smcr_arrival_t *arrival)
+{
+    const smcr_flow_t *flow = &arrival->qp->traffic.flow;
+    uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
+
+    int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
+
+    if (flow->first && !flow->seen.used && (ahead < 0 || ahead > ABSENT_MAX))
+        smcr_event_add(arrival, SMCR_EVENT_INITIAL_PSN,
+                       "The first packet has PSN %u, but its sender announced %u",
+                       arrival->roce->psn, announced);
+}
+
+/* A packet that its receiver drops, since its ICRC is wrong. Any of its bytes may be what is wrong:
+ * nothing is learned from it but how it fared. */
+static void
+judge_corrupt(smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_flow_verdict_t verdict =
+        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+
+    arrival->record->kind = SMCR_RECORD_CORRUPT;
+    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    tell_repeat(arrival, &verdict);
+}
+
+static smcr_flow_fate_t
+judge_request(smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+
+    tell_initial_psn(arrival);
+    tell_above_mtu(arrival);
+    smcr_flow_verdict_t verdict =
+        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    tell_repeat(arrival, &verdict);
+    if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
+        smcr_evidence_pass_over(arrival);
+    return verdict.fate;
+}
+
+/* The bytes of a repeat are known, unless nobody knew where the first packet belonged. */
+static void
+judge_repeat(const smcr_arrival_t *arrival)
+{
+    smcr_record_t *record = arrival->record;
+    smcr_record_t first;
+
+    if (record->fate == SMCR_FLOW_FATE_DROP && record->order == SMCR_FLOW_IS_REPEAT &&
+        smcr_record_find(arrival->state, record->first_frame, SMCR_RECORD_OUTERMOST, &first) &&
+        first.place && smcr_place_late(first.place))
+        record->fate = SMCR_FLOW_FATE_TOO_LATE;
+}
+
 /* ---- what comes behind a PSN gap ---- */
 
 /* A real receiver throws it away and gets it again; but when only the capture lacks the packets
@@ -192,7 +294,7 @@ forget_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
         free_deferred(state, deferred);
 }
 
-/* ---- RDMA WRITE ---- */
+/* ---- place: WRITEs in the byte stream, packets in their message ---- */
 
 static void
 leave_unplaced(const smcr_arrival_t *arrival)
@@ -204,19 +306,6 @@ leave_unplaced(const smcr_arrival_t *arrival)
         arrival->psn > qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR)
         qp->unplaced_from = arrival->psn;
     qp->unplaced_psn = MAX(qp->unplaced_psn, arrival->psn);
-}
-
-/* The bytes of a repeat are known, unless nobody knew where the first packet belonged. */
-static void
-judge_repeat(const smcr_arrival_t *arrival)
-{
-    smcr_record_t *record = arrival->record;
-    smcr_record_t first;
-
-    if (record->fate == SMCR_FLOW_FATE_DROP && record->order == SMCR_FLOW_IS_REPEAT &&
-        smcr_record_find(arrival->state, record->first_frame, SMCR_RECORD_OUTERMOST, &first) &&
-        first.place && smcr_place_late(first.place))
-        record->fate = SMCR_FLOW_FATE_TOO_LATE;
 }
 
 static void
@@ -249,37 +338,6 @@ place_write(const smcr_arrival_t *arrival)
         leave_unplaced(arrival);
 }
 
-/* ---- requests ---- */
-
-/* The peer answers nothing any more: what is on its way to it is lost. */
-static void
-tell_silence(const smcr_arrival_t *arrival)
-{
-    static const char text[] =
-        "The peer has stopped answering: the packet is sent for the fourth time";
-    smcr_cost_t cost = smcr_cost_of_group(arrival->qp->link->lgr);
-    char what[sizeof text + 64];
-
-    if (cost.open > 1 && smcr_cost_is_loss(&cost))
-        snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
-    else
-        g_strlcpy(what, text, sizeof what);
-    smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost);
-}
-
-static void
-tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
-{
-    const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-
-    if (verdict->order == SMCR_FLOW_IS_REPEAT)
-        smcr_event_add(arrival,
-                       lgr->ended_frame ? SMCR_EVENT_SENT_TO_NOBODY : SMCR_EVENT_RETRANSMISSION,
-                       NULL);
-    if (verdict->silent && !lgr->ended_frame)
-        tell_silence(arrival);
-}
-
 /* Which part of its message a SEND packet is, when that needs several. */
 static void
 place_part(const smcr_arrival_t *arrival)
@@ -307,63 +365,7 @@ place_part(const smcr_arrival_t *arrival)
     record->part = (smcr_record_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
-static void
-tell_above_mtu(const smcr_arrival_t *arrival)
-{
-    smcr_qp_t *qp = arrival->qp;
-    uint8_t code = MIN(qp->mtu, smcr_qp_peer(qp)->mtu);
-    int mtu = smcr_mtu_bytes(code);
-
-    /* later its queue pairs may be somebody else's */
-    if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)
-        smcr_event_add(arrival, SMCR_EVENT_ABOVE_MTU,
-                       "The packet has %d bytes, but the MTU of the link is %d",
-                       arrival->roce->payload_length, mtu);
-}
-
-/* Where the first packet is not far ahead of what its sender announced, the capture lacks some. */
-static void
-tell_initial_psn(const smcr_arrival_t *arrival)
-{
-    const smcr_flow_t *flow = &arrival->qp->traffic.flow;
-    uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
-
-    int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
-
-    if (flow->first && !flow->seen.used && (ahead < 0 || ahead > ABSENT_MAX))
-        smcr_event_add(arrival, SMCR_EVENT_INITIAL_PSN,
-                       "The first packet has PSN %u, but its sender announced %u",
-                       arrival->roce->psn, announced);
-}
-
-/* A packet that its receiver drops, since its ICRC is wrong. Any of its bytes may be what is wrong:
- * nothing is learned from it but how it fared. */
-static void
-judge_corrupt(smcr_arrival_t *arrival)
-{
-    smcr_qp_t *qp = arrival->qp;
-    smcr_flow_verdict_t verdict =
-        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
-
-    arrival->record->kind = SMCR_RECORD_CORRUPT;
-    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
-    tell_repeat(arrival, &verdict);
-}
-
-static smcr_flow_fate_t
-judge_request(smcr_arrival_t *arrival)
-{
-    smcr_qp_t *qp = arrival->qp;
-
-    tell_initial_psn(arrival);
-    tell_above_mtu(arrival);
-    smcr_flow_verdict_t verdict =
-        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
-    tell_repeat(arrival, &verdict);
-    if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
-        smcr_evidence_pass_over(arrival);
-    return verdict.fate;
-}
+/* ---- packets ---- */
 
 static void
 take_in_request(smcr_arrival_t *arrival)
@@ -378,8 +380,6 @@ take_in_request(smcr_arrival_t *arrival)
     else
         place_part(arrival);
 }
-
-/* ---- packets ---- */
 
 /* Everything up to and with `psn` is acknowledged. */
 static void
