@@ -474,25 +474,17 @@ smcr_rules_cdc_reused(const smcr_rules_cdc_t *message)
 /* Which messages a check is asked of; see cdc_checks.def. */
 enum { FIRST = 1, NEW = 2, OTHER = 4, BUT_FIRST = NEW | OTHER, ALL = FIRST | BUT_FIRST };
 
-static const struct {
-    uint8_t when, which;
-    void (*check)(const smcr_rules_cdc_t *message);
-} checks[] = {
-#define SMCR_RULES_CDC_CHECK(when, which, check) \
-    {SMCR_RULES_##when, which, smcr_rules_cdc_##check},
-#include "cdc_checks.def"
-};
-
 /* Whether it is the sender's next message on the same link. */
 static smcr_doubt_t
-doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+doubt_next(const smcr_rules_cdc_t *message)
 {
-    const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
-    bool first = !conn->side[!arrival->qp->side].cdc_frame;
-    const smcr_point_t *before = first ? &receiver->since : &receiver->heard;
+    const smcr_conn_side_t *receiver = message->receiver;
+    const smcr_point_t *before =
+        message->sender->cdc_frame ? &receiver->heard : &receiver->since;
     smcr_point_t other_link = {0};
 
-    return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
+    return smcr_doubt_since(message->arrival,
+                            before->qp == message->arrival->qp ? before : &other_link);
 }
 
 void
@@ -500,22 +492,20 @@ smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_
                const smcr_cdc_t *cdc)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    smcr_rules_cdc_t message = {
-        .arrival = arrival,
-        .conn = conn,
-        .sender = sender,
-        .receiver = &conn->side[arrival->qp->side],
-        .cdc = cdc,
-        .step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq),
-        .replayed = sender->moved_frame > sender->cdc_frame,
-    };
-    uint8_t kind = !sender->cdc_frame                          ? FIRST
-                   : message.step <= 0 || sender->moved_frame ? OTHER /* it may come again */
-                                                               : NEW;
+    smcr_rules_cdc_t message = {arrival, conn, sender, &conn->side[arrival->qp->side], cdc,
+                                0, false, {SMCR_DOUBT_NONE, NULL}};
+    unsigned kind = ALL;
 
-    if (when == SMCR_RULES_PLACED)
-        message.follows = doubt_next(arrival, conn);
-    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
-        if (checks[i].when == when && checks[i].which & kind)
-            checks[i].check(&message);
+    if (when == SMCR_RULES_PLACED) {
+        message.step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq);
+        message.replayed = sender->moved_frame > sender->cdc_frame;
+        message.follows = doubt_next(&message);
+        kind = !sender->cdc_frame                         ? FIRST
+               : message.step <= 0 || sender->moved_frame ? OTHER /* it may come again */
+                                                          : NEW;
+    }
+#define SMCR_RULES_CDC_CHECK(step, which, check) \
+    if (when == SMCR_RULES_##step && kind & (which)) \
+        smcr_rules_cdc_##check(&message);
+#include "cdc_checks.def"
 }

@@ -16,9 +16,10 @@ typedef struct {
     smcr_conn_t *conn;
     const smcr_conn_side_t *sender, *receiver;
     const smcr_cdc_t *cdc;
-    int16_t step;          /* of the sequence number */
-    bool replayed;         /* the connection has moved since: messages may come again (4.6.2) */
-    smcr_doubt_t follows;  /* SMCR_RULES_PLACED: this is the sender's next message on the link */
+    /* SMCR_RULES_PLACED */
+    int16_t step;         /* of the sequence number */
+    bool replayed;        /* the connection has moved since: messages may come again (4.6.2) */
+    smcr_doubt_t follows; /* this is the sender's next message on the link */
 } smcr_rules_cdc_t;
 
 #define SMCR_RULES_CLC_CHECK(when, types, check) \

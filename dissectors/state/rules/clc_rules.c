@@ -71,20 +71,14 @@ is_first_contact(const smcr_clc_t *clc)
  * capture has the beginning of a group with this very server, and all that may have announced
  * another link of it. But the link may be of a group that began before the capture: with another
  * client, or beside this group. So nobody is blamed. (R-C.4-1) */
-void
-smcr_rules_clc_server_qp(const smcr_rules_clc_t *message)
+static void
+check_known(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib_qp_key_t *key)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_clc_accept_t *accept = &message->clc->u.accept;
-    smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
+    smcr_lgr_t *lgr = only_group_with(arrival->state, peer_id);
 
-    if (!smcr_wire_clc_names_qp(message->clc) || is_first_contact(message->clc) ||
-        smcr_qp_of_role(arrival->state, &key, true))
-        return;
-    smcr_lgr_t *lgr = only_group_with(arrival->state, accept->peer_id);
     if (lgr)
         smcr_breach(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
-                    doubt_qp(arrival, lgr, lgr->server, &key),
+                    doubt_qp(arrival, lgr, lgr->server, key),
                     "This is no first contact, but link group %u has no such queue pair, nor has "
                     "the capture another group with this server",
                     lgr->index);
@@ -104,9 +98,10 @@ smcr_rules_clc_client_qp(const smcr_rules_clc_t *message)
     if (!conn->accept_frame)
         return;
     const smcr_qp_t *expected = &conn->side[lgr->server].link->qp[!lgr->server];
+    if (smcr_qp_find(arrival->state, &key) == expected)
+        return;
     const smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, false);
-    if (smcr_qp_find(arrival->state, &key) == expected ||
-        (qp && qp->link->lgr == lgr && qp->link->state == SMCR_LINK_ACTIVE))
+    if (qp && qp->link->lgr == lgr && qp->link->state == SMCR_LINK_ACTIVE)
         return;
     smcr_doubt_t doubt = conn->first_contact ? smcr_doubt_message(arrival)
                                              : doubt_qp(arrival, lgr, !lgr->server, &key);
@@ -130,19 +125,13 @@ lives(const smcr_link_t *link)
 /* A first contact makes a new link, with a queue pair that no other link has; further links of a
  * group come by LLC; and a peer has one role in a group. The number is free again when its link has
  * ended, which the capture may lack. (R-C.4-2, R-2.2.3-1, R-2.2.3-2) */
-void
-smcr_rules_clc_taken_qp(const smcr_rules_clc_t *message)
+static void
+check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_clc_accept_t *accept = &message->clc->u.accept;
-    smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
-    const smcr_qp_t *qp = smcr_qp_find(arrival->state, &key);
     const smcr_link_t *link = qp ? qp->link : NULL;
     bool active = link && link->state == SMCR_LINK_ACTIVE;
-    bool first_contact = is_first_contact(message->clc);
 
-    if (!smcr_wire_clc_names_qp(message->clc) || !link || !lives(link) ||
-        (!first_contact && smcr_qp_of_role(arrival->state, &key, true)))
+    if (!link || !lives(link))
         return;
     smcr_doubt_t doubt = active ? smcr_doubt_group(arrival, link->lgr)
                                 : smcr_doubt_message(arrival); /* it has no packets */
@@ -153,6 +142,22 @@ smcr_rules_clc_taken_qp(const smcr_rules_clc_t *message)
                 !first_contact ? " as the client's"
                 : active       ? ""
                                : ", which ADD LINK has announced");
+}
+
+void
+smcr_rules_clc_server_qp(const smcr_rules_clc_t *message)
+{
+    const smcr_state_t *state = message->arrival->state;
+    const smcr_clc_accept_t *accept = &message->clc->u.accept;
+    smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
+    bool first_contact = is_first_contact(message->clc);
+
+    if (!smcr_wire_clc_names_qp(message->clc) ||
+        (!first_contact && smcr_qp_of_role(state, &key, true)))
+        return;
+    check_taken(message->arrival, smcr_qp_find(state, &key), first_contact);
+    if (!first_contact)
+        check_known(message->arrival, accept->peer_id, &key);
 }
 
 /* ---- where the peers are ---- */

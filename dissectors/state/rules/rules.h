@@ -48,14 +48,8 @@ enum {
     SMCR_RULES_CLC_ANY = 0xff - SMCR_RULES_CLC_WRONG_SENDER,
 };
 
-typedef struct {
-    uint8_t when, types;
-    void (*check)(const smcr_rules_clc_t *message);
-} smcr_rules_clc_check_t;
-
-/* Asks those of `count` checks that are meant for the message now. */
-void smcr_rules_ask_clc(const smcr_rules_clc_check_t *checks, unsigned count,
-                        smcr_rules_when_t when, const smcr_rules_clc_t *message);
+/* Which of them it is: one bit. */
+unsigned smcr_rules_clc_kind(const smcr_rules_clc_t *message);
 
 /* The checks of this room. Asked by smcr_rules_clc(). */
 void smcr_rules_clc_conn(smcr_rules_when_t when, const smcr_rules_clc_t *message);

@@ -277,31 +277,26 @@ smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
                          clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC;
 }
 
-void
-smcr_rules_ask_clc(const smcr_rules_clc_check_t *checks, unsigned count, smcr_rules_when_t when,
-                   const smcr_rules_clc_t *message)
+unsigned
+smcr_rules_clc_kind(const smcr_rules_clc_t *message)
 {
     unsigned type = message->clc->header.type;
-    unsigned kind = message->wrong_sender        ? SMCR_RULES_CLC_WRONG_SENDER
-                    : type >= SMCR_CLC_PROPOSAL &&
-                            type <= SMCR_CLC_DECLINE ? 1U << type
-                                                     : SMCR_RULES_CLC_OTHER;
 
-    for (unsigned i = 0; i < count; i++)
-        if (checks[i].when == when && checks[i].types & kind)
-            checks[i].check(message);
+    if (message->wrong_sender)
+        return SMCR_RULES_CLC_WRONG_SENDER;
+    return type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_DECLINE ? 1U << type
+                                                                 : SMCR_RULES_CLC_OTHER;
 }
 
 void
 smcr_rules_clc_conn(smcr_rules_when_t when, const smcr_rules_clc_t *message)
 {
-    static const smcr_rules_clc_check_t checks[] = {
-#define SMCR_RULES_CLC_CHECK(when, types, check) \
-    {SMCR_RULES_##when, SMCR_RULES_CLC_##types, smcr_rules_clc_##check},
-#include "clc_checks.def"
-    };
+    unsigned kind = smcr_rules_clc_kind(message);
 
-    smcr_rules_ask_clc(checks, G_N_ELEMENTS(checks), when, message);
+#define SMCR_RULES_CLC_CHECK(step, types, check) \
+    if (when == SMCR_RULES_##step && kind & SMCR_RULES_CLC_##types) \
+        smcr_rules_clc_##check(message);
+#include "clc_checks.def"
 }
 
 /* ---- bytes of the application ---- */

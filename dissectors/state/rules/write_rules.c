@@ -216,19 +216,12 @@ smcr_rules_write_window(const smcr_arrival_t *arrival, const smcr_rules_write_t 
 
 /* ---- all WRITEs ---- */
 
-static const struct {
-    smcr_rules_when_t when;
-    void (*check)(const smcr_arrival_t *arrival, const smcr_rules_write_t *write);
-} checks[] = {
-#define SMCR_RULES_WRITE_CHECK(when, check) {SMCR_RULES_##when, smcr_rules_write_##check},
-#include "write_checks.def"
-};
-
 void
 smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                  const smcr_rules_write_t *write)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
-        if (checks[i].when == when)
-            checks[i].check(arrival, write);
+#define SMCR_RULES_WRITE_CHECK(step, check) \
+    if (when == SMCR_RULES_##step) \
+        smcr_rules_write_##check(arrival, write);
+#include "write_checks.def"
 }

@@ -201,12 +201,11 @@ smcr_rules_clc_rmb_named(const smcr_rules_clc_t *message)
 void
 smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message)
 {
-    static const smcr_rules_clc_check_t checks[] = {
-#define SMCR_RULES_CLC_CHECK(when, types, check) \
-    {SMCR_RULES_##when, SMCR_RULES_CLC_##types, smcr_rules_clc_##check},
-#include "links_clc_checks.def"
-    };
+    unsigned kind = smcr_rules_clc_kind(message);
 
     smcr_rules_clc_conn(when, message);
-    smcr_rules_ask_clc(checks, G_N_ELEMENTS(checks), when, message);
+#define SMCR_RULES_CLC_CHECK(step, types, check) \
+    if (when == SMCR_RULES_##step && kind & SMCR_RULES_CLC_##types) \
+        smcr_rules_clc_##check(message);
+#include "links_clc_checks.def"
 }
