@@ -139,24 +139,16 @@ enum { REQUEST = 1, RESPONSE, BOTH };
 #define ONLY(type) (1U << SMCR_LLC_##type)
 #define BUT(type) ~ONLY(type)
 
-static const struct {
-    uint8_t when, kind;
-    uint16_t types; /* bits, by type */
-    void (*check)(const smcr_rules_message_t *message);
-} checks[] = {
-#define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
-    {when, kind, (uint16_t)(types), smcr_rules_##check},
-#include "llc_checks.def"
-};
-
 static void
-check_message(const smcr_rules_message_t *message, uint8_t when)
+check_message(const smcr_rules_message_t *message, unsigned now)
 {
-    uint8_t kind = message->response ? RESPONSE : REQUEST;
+    unsigned direction = message->response ? RESPONSE : REQUEST;
+    unsigned type = 1U << message->type;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
-        if (checks[i].when == when && checks[i].kind & kind && checks[i].types >> message->type & 1)
-            checks[i].check(message);
+#define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
+    if (now == (when) && direction & (kind) && type & (types)) \
+        smcr_rules_##check(message);
+#include "llc_checks.def"
 }
 
 void
