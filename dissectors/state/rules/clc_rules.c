@@ -255,10 +255,10 @@ smcr_rules_clc_element_size(const smcr_rules_clc_t *message)
     const smcr_qp_t *qp = message->qp;
     const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
     uint32_t size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    smcr_doubt_proof_t claim = {.has_come = rmb_has_gone, .about = rmb};
 
     if (!rmb || !rmb->element_size || rmb->element_size == size)
         return;
+    smcr_doubt_proof_t claim = {.has_come = rmb_has_gone, .about = rmb};
     smcr_doubt_t doubt = smcr_doubt_later(arrival, qp->link->lgr, qp->side, claim);
     smcr_breach(arrival, SMCR_EVENT_RMB_CHANGED, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
                 "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);

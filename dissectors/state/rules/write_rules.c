@@ -126,10 +126,10 @@ smcr_rules_write_element(const smcr_arrival_t *arrival, const smcr_rules_write_t
 {
     const smcr_rmb_t *rmb = write->rmb;
     unsigned index = write->place->index;
-    smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
 
     if (write->conn || !rmb->element_size || index == 0)
         return;
+    smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
     smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE,
                 smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
                 "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
