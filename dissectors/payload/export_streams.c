@@ -45,7 +45,7 @@ file_name(const smcr_conn_t *conn, unsigned receiver, uint64_t missing)
         {"node-1-to-node-0", "node-0-to-node-1"}, /* as Follow Stream calls them */
         {"server-to-client", "client-to-server"},
     };
-    bool roles = conn->conversation || (conn->lgr && conn->lgr->server != SMCR_LGR_SIDE_UNKNOWN);
+    bool roles = conn->conversation || smcr_evidence_knows_server(conn->lgr);
     const char *direction = directions[roles][receiver];
 
     if (missing == 0)

@@ -237,9 +237,7 @@ show_answers(proto_tree *tree, const smcr_exchange_t *answers)
 static void
 check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
 {
-    const smcr_link_t *link = conn->side[0].link;
-
-    if (pinfo->fd->visited && link && link->packet_count == 0 && !conn->fallback.kind)
+    if (pinfo->fd->visited && smcr_evidence_lacks_roce(conn) && !conn->fallback.kind)
         smcr_item_raise(pinfo, item, &ei_smcr_no_roce);
 }
 

@@ -34,7 +34,7 @@ tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, uns
 static const char *
 late_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
-    bool knows_roles = conn->lgr && conn->lgr->server != SMCR_LGR_SIDE_UNKNOWN;
+    bool knows_roles = smcr_evidence_knows_server(conn->lgr);
     const char *which = knows_roles ? role ? "server" : "client" : role ? "side 1" : "side 0";
 
     return wmem_strdup_printf(scope, "%s%s(%s, stream %u)", addr, *addr ? " " : "", which,

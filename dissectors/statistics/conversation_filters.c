@@ -112,7 +112,7 @@ rmb_of(const smcr_conn_t *conn, int role)
 {
     const smcr_lgr_t *lgr = conn && !conn->fallback.kind ? conn->lgr : NULL;
 
-    if (!lgr || lgr->index == SMCR_LGR_NO_INDEX || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+    if (!smcr_evidence_knows_server(lgr) || lgr->index == SMCR_LGR_NO_INDEX)
         return NULL;
     return conn->side[role ? lgr->server : !lgr->server].rmb;
 }

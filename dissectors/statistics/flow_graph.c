@@ -130,7 +130,7 @@ knows_roles(const passage_t *passage)
     const smcr_conn_t *conn = passage->share.row ? passage->share.row->conn : NULL;
     const smcr_lgr_t *lgr = record->link ? record->link->lgr : conn ? conn->lgr : NULL;
 
-    return !passage->packet->roce || (lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN);
+    return !passage->packet->roce || smcr_evidence_knows_server(lgr);
 }
 
 /* Whether the server has sent it, or side 1. */

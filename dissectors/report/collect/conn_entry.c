@@ -111,8 +111,7 @@ fallback_by(const smcr_fallback_t *fallback)
 static bool
 knows_roles(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
 {
-    return conn->proposal_frame || conn->accept_frame || conn->confirm_frame ||
-           (tcp && tcp->client_known);
+    return smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 }
 
 static void
@@ -139,8 +138,7 @@ static bool
 stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
-    bool clc =
-        conn->proposal_frame || conn->accept_frame || conn->confirm_frame || conn->decline_frame;
+    bool clc = smcr_evidence_clc_knows_client(conn) || conn->decline_frame;
 
     if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
         return false;
@@ -234,7 +232,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     const smcr_collect_direction_t *direction = &counted->direction[sender];
     const smcr_conn_side_t *side = counted->conn->side;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
-    bool known = cost.known && side[0].has_token && side[1].has_token; /* so is the reader */
+    bool known = smcr_evidence_knows_reader(counted->conn, !sender);
 
     *entry = direction->figures;
     if (!entry->writes && !side[!sender].rmb) /* its WRITEs would not be recognised */

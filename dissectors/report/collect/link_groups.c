@@ -303,7 +303,7 @@ report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t
         return;
     smcr_entry_rmb_t *entry =
         smcr_figure_list_add(list, reporter->scope, &smcr_entry_rmb_description);
-    if (rmb->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
+    if (smcr_evidence_knows_server(rmb->lgr))
         entry->owner =
             rmb->side == rmb->lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
     entry->confirmed_frame = smcr_collect_when(reporter->sources->times, rmb->confirm_frame);

@@ -75,7 +75,7 @@ sender_of(const smcr_record_t *record)
 
     if (record->direction >= 0)
         return record->direction ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
-    if (!lgr || lgr->server == SMCR_LGR_SIDE_UNKNOWN || record->sender < 0)
+    if (!smcr_evidence_knows_server(lgr) || record->sender < 0)
         return SMCR_FIGURE_ROLE_NONE;
     return record->sender == lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
 }

@@ -115,6 +115,20 @@ smcr_evidence_tcp_knows_client(const smcr_conn_t *conn)
 }
 
 bool
+smcr_evidence_clc_knows_client(const smcr_conn_t *conn)
+{
+    return conn->proposal_frame || conn->accept_frame || conn->confirm_frame;
+}
+
+bool
+smcr_evidence_lacks_roce(const smcr_conn_t *conn)
+{
+    const smcr_link_t *link = conn->confirm_frame ? conn->side[0].link : NULL;
+
+    return link && link->packet_count == 0;
+}
+
+bool
 smcr_evidence_tcp_is_repeat(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
@@ -157,6 +171,19 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 
     /* What is acknowledged, but has not come, is absent as well. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest;
+}
+
+bool
+smcr_evidence_knows_server(const smcr_lgr_t *lgr)
+{
+    return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN;
+}
+
+bool
+smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
+{
+    return conn->side[side].in.known && smcr_evidence_is_current(conn, side) &&
+           conn->side[0].has_token && conn->side[1].has_token;
 }
 
 bool

@@ -33,6 +33,19 @@
  *   later    what would make it right has not come on   the flow ends, or goes on behind  later
  *            the flows of its sender, which go on       a gap
  *   until    it has not come until its time was over    the capture ends before           later
+ *
+ * A figure is known where a frame that the capture lacks cannot change it. Whom to ask:
+ *
+ *   free space, offered, unread, unannounced    smcr_evidence_is_current(), _knows_reader()
+ *   bytes and WRITEs that a message announces,  smcr_evidence_of_cursors(): `follows`, `placed`
+ *   bytes that it says were read
+ *   a WRITE's connection, its place             smcr_evidence_owns(), _unseen_bytes()
+ *   how long somebody was blocked               smcr_evidence_absent(), since that began
+ *   a response, its time, that there is none    smcr_evidence_is_first_answer(), _is_unanswered()
+ *   who is client, and declined, or fell silent smcr_evidence_tcp_knows_client(), _clc_, _server()
+ *   fallback: what TCP carries, and when        smcr_doubt_conn_has_clc()
+ *   one direction's counts: packets, ECN marks  smcr_evidence_has_packets_to()
+ *   states of links, the end of a group         smcr_doubt_link(), smcr_doubt_group()
  */
 
 /* By how much a capture may have packets of two hosts out of order, nanoseconds. */
@@ -81,7 +94,7 @@ bool smcr_evidence_holds(const smcr_point_t *point);
  * are in no place; UINT64_MAX: no bound is known. */
 uint64_t smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
-/* Whether the capture has packets to the queue pair. */
+/* Whether the capture has packets to the queue pair: the direction is not left out. */
 bool smcr_evidence_has_packets_to(const smcr_qp_t *qp);
 
 /* Nobody knows what the packet says, or when it was taken in: it counts as absent. */
@@ -105,8 +118,10 @@ void smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
 /* A CLC message has come: the next byte is the one behind it. */
 void smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
-/* Whether the handshake tells who is the client. */
+/* Whether the handshake tells who is the client; whether messages of CLC do, which a Decline does
+ * not. */
 bool smcr_evidence_tcp_knows_client(const smcr_conn_t *conn);
+bool smcr_evidence_clc_knows_client(const smcr_conn_t *conn);
 
 /* Whether TCP sends the bytes again. */
 bool smcr_evidence_tcp_is_repeat(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
@@ -119,7 +134,17 @@ bool smcr_evidence_tcp_is_overtaken(const smcr_arrival_t *arrival, const smcr_co
  * data by its sender; and it comes for the first time. */
 bool smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
+/* Whether the two have agreed on a link of which the capture has nothing so far. */
+bool smcr_evidence_lacks_roce(const smcr_conn_t *conn);
+
 /* ---- what the two sides of a connection have sent ---- */
+
+/* Whether it is known which side of the group is its server. `lgr` may be NULL. */
+bool smcr_evidence_knows_server(const smcr_lgr_t *lgr);
+
+/* Whether the capture tells all that `side` has read, and all that it may read: it has all messages
+ * to it, and the tokens of both directions. */
+bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
 
 /* Whether the capture has all CDC messages to `side` so far: what the other side has read and
  * announced is known. */

@@ -72,15 +72,6 @@ in_other_subnet(const smcr_conn_t *conn)
     return (ipv4(conn->addr.ipv4[0]) & mask) != (ipv4(conn->addr.ipv4[1]) & mask);
 }
 
-/* Whether the handshake was complete, but the link has not shown itself. */
-static bool
-has_no_roce(const smcr_conn_t *conn)
-{
-    const smcr_link_t *link = conn->confirm_frame ? conn->side[0].link : NULL;
-
-    return link && link->packet_count == 0;
-}
-
 static void
 fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
 {
@@ -105,7 +96,7 @@ smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
                        : 0;
     fallback->by_server = arrival->record->direction == 1;
     fallback->other_subnet = in_other_subnet(conn);
-    fallback->no_roce = has_no_roce(conn);
+    fallback->no_roce = smcr_evidence_lacks_roce(conn);
 }
 
 void
