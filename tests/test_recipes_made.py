@@ -3,6 +3,7 @@ The recipes of docs/contributing.md, as somebody follows them who knows nothing 
 in one copy of the tree, and nothing else is. The plugin that is built from it shows what was added.
 """
 
+import ast
 import importlib.util
 import json
 import os
@@ -14,13 +15,14 @@ import sys
 import jsonschema
 import pytest
 import rooms
+import rules
 import test_modules
 from bed import TOP, Tshark
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
 
 PARTS = ("meson.build", "plugin", "dissectors", "tests", "captures/README.md", "docs/statistics.md", "docs/report.md",
-         "docs/report.schema.json", "docs/add-reports.jq")
+         "docs/rfc7609.md", "docs/report.schema.json", "docs/add-reports.jq")
 PLACES = {  # a step is one edit: the places that somebody must know
     "An LLC message": 5,
     "A CDC flag": 5,
@@ -28,6 +30,7 @@ PLACES = {  # a step is one edit: the places that somebody must know
     "A figure of the JSON": 2,
     "A finding": 5,
     "A statistics table": 7,
+    "A rule of RFC 7609": 7,
 }
 WAYS = ("client_to_server", "server_to_client")
 STEP = re.compile(r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:(above|in the place of) (`+)([^\n]+?)\3(?!`)|new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)",
@@ -95,7 +98,7 @@ def tree(tmp_path_factory):
                    capture_output=True)
     made = subprocess.run(["ninja", "-C", build, "smcr.so"], capture_output=True, text=True)
     assert made.returncode == 0, made.stdout
-    subprocess.run([copy / "tests" / "synth" / "build", "llc-echo", "cdc-drained", "mirror"], check=True, capture_output=True)
+    subprocess.run([copy / "tests" / "synth" / "build", "llc-echo", "cdc-drained", "mirror", "rule-cdc-asked-again"], check=True, capture_output=True)
     return copy
 
 
@@ -111,7 +114,7 @@ def tshark(tree, bed):
 @pytest.fixture
 def built(tree, scratch):
     """The path of a capture whose scene a recipe added, where tshark can read it."""
-    return lambda name: shutil.copyfile(tree / "captures" / "synthetic" / f"{name}.pcap", scratch / f"{name}.pcap")
+    return lambda name: shutil.copyfile(next((tree / "captures").rglob(f"{name}.pcap")), scratch / f"{name}.pcap")
 
 
 @pytest.mark.parametrize("recipe", PLACES)
@@ -222,3 +225,21 @@ def test_the_table_has_rows(tree, tshark):
     report = json.loads(tshark.show(name, "-2", "-q", "-z", "smcr,json"))
     assert len(report["breaches"]) > 3
     assert list(tables.differences(printed, {"breaches": list(tables.breaches(report))})) == []
+
+
+def test_the_rule_is_checked(tree, tshark, built, monkeypatch):
+    """Each breach is told where the capture proves it, and to those who ask where it does not; the document has it."""
+    monkeypatch.setattr(rules, "DOCUMENT", tree / "docs" / "rfc7609.md")
+    row = next(each for each in rules.rules() if each.id == "R-4.5.1-6")
+    (item, severity), (name, _) = *row.items, *row.proofs
+    assert (row.visible, row.state, severity) == ("frames", "checked", "WARN")
+    capture = built(name)
+    scene = {each.targets[0].id: ast.literal_eval(each.value) for each in ast.parse(
+        (tree / "captures" / "malformed" / f"{name}.py").read_text(encoding="utf-8")).body if isinstance(each, ast.Assign)}
+    assert {which: tshark.frames(capture, which, two_pass=True) for which in (item, "smcr.packet_ahead")} == scene["EXPECTED"]
+    assert tshark.frames(capture, item) == []  # the server's flow has yet to go on
+    doubtful = tshark.frames(capture, "smcr.breach.doubtful", two_pass=True, options=("-o", "smcr.strict:TRUE"))
+    assert doubtful == scene["UNPROVEN"][item]
+    report = json.loads(tshark.show(capture, "-q", "-z", "smcr,json"))
+    assert [(each["kind"], each["by"], each["count"]) for each in report["breaches"]] == [
+        (item.removeprefix("smcr."), "client", 1)]
