@@ -18,6 +18,7 @@ TEXT = "No text changes unnoticed"
 STREAMS = "Every frame has the right connection, direction, link and place in the stream"
 OWNERS = "Nothing gets a wrong owner, whatever a capture lacks"
 LACKING = "Nobody is blamed for what a capture lacks"
+TRUTHS = "What is said of a part of a capture is true of all of it"
 HEALTHY = "A healthy capture has nothing above CHAT, and no stock colour"
 RULES = "A broken rule is told of where it is broken"
 EXCHANGES = "Requests, responses and steps of CLC find each other"
@@ -73,6 +74,12 @@ EVERY = [Mutation(*row) for row in (
     (RESERVED, "29-bytes-prove", "dissectors/message/recognise.c",
      "facts/test_reserved.py::test_bytes_that_are_missing_are_not_judged[CDC]",
      "captured < CAPTURED_MIN)", "captured + 1 < CAPTURED_MIN)"),
+    (TRUTHS, "writes-are-whole", "dissectors/state/evidence/absent.c",
+     "facts/test_truths.py::test_what_was_once_said[WRITEs of a message, though one is lost]",
+     ".whole = gap == 0,", ".whole = true,"),
+    (TRUTHS, "a-reader-is-always-heard", "dissectors/report/collect/conn_entry.c",
+     "facts/test_truths.py::test_what_was_once_said[bytes not read, though the reader's last message is lost]",
+     "known && cost.reader_known ? cost.unread", "known ? cost.unread"),
     (TEXT, "numbers-are-cut-not-rounded", "dissectors/report/words/units.c",
      "golden/test_report_golden.py::test_report[6.1-v1-d-bulk-slow-reader]",
      "(uint64_t)(number / unit * (double)scale + 0.5)", "(uint64_t)(number / unit * (double)scale)"),
@@ -184,8 +191,8 @@ EVERY = [Mutation(*row) for row in (
      "    smcr_quick_text_put_number(to, conn->port[sender]);"),
     (LIST, "window-with-a-tree-only", "dissectors/show/annotate.c",
      "facts/test_output.py::test_columns_are_the_same_without_a_tree[6.1-v1-c-three-conns]",
-     "    if (record->view)\n        smcr_show_cdc_summary(pinfo, record->view);",
-     "    if (record->view && tree)\n        smcr_show_cdc_summary(pinfo, record->view);"),
+     "    if (record->view)\n        smcr_show_cdc_summary(pinfo, record);",
+     "    if (record->view && tree)\n        smcr_show_cdc_summary(pinfo, record);"),
     # ---- the application's data ----
     (PAYLOAD, "reassembly-in-spite-of-the-preference", "dissectors/payload/as_tcp.c",
      "facts/test_payload.py::test_without_desegmentation[6.1-v1-j-http11]",

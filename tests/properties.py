@@ -13,6 +13,7 @@ PROPERTIES = [
     ("Every frame has the right connection, direction, link and place in the stream",
      ["facts/test_state_streams.py", "facts/test_state_kernel.py", "facts/test_late_clc.py"]),
     ("Nothing gets a wrong owner, whatever a capture lacks", ["facts/test_state_altered.py"]),
+    ("What is said of a part of a capture is true of all of it", ["facts/test_truths.py"]),
     ("Nobody is blamed for what a capture lacks", ["facts/test_removal.py", "facts/test_lacking.py"]),
     ("A healthy capture has nothing above CHAT, and no stock colour", ["facts/test_healthy.py", "facts/test_calm.py"]),
     ("A broken rule is told of where it is broken",

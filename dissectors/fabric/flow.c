@@ -235,7 +235,9 @@ gap_before(const smcr_flow_t *flow, smcr_psn_t psn)
 static void
 add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
 {
-    smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, (smcr_range_t){from, to, frame});
+    smcr_range_t gap = {from, to, flow->newest, frame};
+
+    smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, gap);
 }
 
 /* `psn` has come after all. */
@@ -283,6 +285,7 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     bool behind = verdict->gap_frame != 0;
     verdict->order = behind ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
     flow->highest = psn;
+    flow->newest = packet->when.frame;
     if (packet->corrupt && !flow->corrupt)
         flow->corrupt = psn;
     smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);

@@ -91,7 +91,8 @@ typedef struct {
     uint32_t carried;    /* packets, of any kind */
     uint32_t silent_at;  /* packets of the reverse flow when its silence was told */
     uint32_t mtu;        /* of the path, bytes; 0: not known */
-    smcr_ranges_t gaps;  /* PSNs that no packet has had, with the first packet behind them */
+    uint32_t newest;     /* frame that first had the highest PSN */
+    smcr_ranges_t gaps;  /* PSNs that no packet has had, with the packets before and behind */
     smcr_psn_t corrupt;  /* from here on all requests had wrong ICRCs; 0: the last one had not */
     smcr_seen_t seen;
     smcr_steps_t steps;

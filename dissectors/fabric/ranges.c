@@ -45,6 +45,7 @@ static void
 join_lowest(smcr_ranges_t *ranges)
 {
     ranges->list[1].from = ranges->list[0].from;
+    ranges->list[1].after = ranges->list[0].after;
     cut(ranges, 0, 1);
 }
 
@@ -69,7 +70,7 @@ smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, u
                 uint64_t to)
 {
     unsigned first = first_to(ranges, from), last = first;
-    smcr_range_t range = {from, to, 0};
+    smcr_range_t range = {.from = from, .to = to};
 
     if (from >= to)
         return 0;

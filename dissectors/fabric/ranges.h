@@ -18,7 +18,7 @@
 
 typedef struct {
     uint64_t from, to; /* `to` is the first behind it */
-    uint32_t frame;    /* what the caller keeps of it */
+    uint32_t after, frame; /* what the caller keeps of it: frames before and behind it */
 } smcr_range_t;
 
 /* All zeros: the empty set. */

@@ -121,11 +121,13 @@ add_order(analysis_t *analysis, const smcr_record_t *record)
 /* ---- what became of its data ---- */
 
 static void
-add_write(analysis_t *analysis, const smcr_place_t *place)
+add_write(analysis_t *analysis, const smcr_record_t *record)
 {
+    const smcr_place_t *place = record->place;
     const smcr_place_rare_t *rare = smcr_place_rare(place);
 
-    add(analysis, hf_smcr_window_written, place->used);
+    if (smcr_evidence_hears_reader(record, analysis->pinfo->num))
+        add(analysis, hf_smcr_window_written, place->used);
     add(analysis, hf_smcr_announced_in, smcr_place_announced_in(place));
     if (place->acked) {
         uint64_t sent = smcr_capture_when(analysis->pinfo).time;
@@ -215,7 +217,7 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 
     add_order(&analysis, record);
     if (record->place)
-        add_write(&analysis, record->place);
+        add_write(&analysis, record);
     add_response(&analysis, record, roce);
     if (roce)
         add_congestion(&analysis, record, roce);

@@ -249,9 +249,21 @@ static expert_field *const experts[] = {
 #include "state/model/events.def"
 };
 
-bool
-smcr_show_event_holds(const packet_info *pinfo, const smcr_event_t *event)
+/* Whether it depends on how far the reader has read. */
+static bool
+is_of_window(smcr_event_id_t id)
 {
+    return id == SMCR_EVENT_WINDOW_FULL || id == SMCR_EVENT_WINDOW_OPENED ||
+           id == SMCR_EVENT_SMALL_WRITE || id == SMCR_EVENT_SMALL_UPDATE ||
+           id == SMCR_EVENT_NEEDLESS_UPDATE || id == SMCR_EVENT_LATE_UPDATE;
+}
+
+bool
+smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record,
+                      const smcr_event_t *event)
+{
+    if (is_of_window(event->id) && !smcr_evidence_hears_reader(record, pinfo->num))
+        return false;
     return !event->claim ||
            (pinfo->fd->visited && smcr_doubt_proof_holds(smcr_capture_state(), event->claim));
 }
@@ -266,7 +278,7 @@ void
 smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
 {
     for (const smcr_event_t *event = record->events; event; event = event->next) {
-        if (!smcr_show_event_holds(pinfo, event))
+        if (!smcr_show_event_holds(pinfo, record, event))
             continue;
         if (event->text)
             smcr_item_raise_text(pinfo, item, experts[event->id], "%s", event->text);
@@ -303,7 +315,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     proto_item *item = proto_tree_get_parent(tree);
 
     if (record->view)
-        smcr_show_cdc_summary(pinfo, record->view);
+        smcr_show_cdc_summary(pinfo, record);
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, record, roce);
     /* What answers this message is known in the second pass only. */

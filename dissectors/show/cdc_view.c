@@ -12,11 +12,13 @@
 #include "values.h"
 
 void
-smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_cdc_t *view)
+smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_t *record)
 {
+    const smcr_record_cdc_t *view = record->view;
+
     if (view->has_len)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->len, " ");
-    if (view->offered != SMCR_RECORD_NOT_KNOWN)
+    if (view->offered != SMCR_RECORD_NOT_KNOWN && smcr_evidence_hears_reader(record, pinfo->num))
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->offered, " ");
 }
 
@@ -34,16 +36,16 @@ begin(packet_info *pinfo, proto_tree *tree, int hf, int direction)
     return smcr_generated_tree(tree, hf, ett_smcr_data, text);
 }
 
-/* ---- what the sender writes ---- */
+/* ---- what the sender writes: `heard`: it is known how much of it has been read ---- */
 
 static void
-sum_up_sent(proto_item *item, const smcr_record_cdc_t *view)
+sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
 {
     if (view->has_len)
         proto_item_append_text(item, ": %u bytes announced", view->len);
-    if (view->has_unread)
+    if (heard)
         proto_item_append_text(item, "%s %u bytes unread", view->has_len ? "," : ":", view->unread);
-    if (view->has_unread && view->size)
+    if (heard && view->size)
         proto_item_append_text(item, ", %u of %u bytes free", smcr_record_cdc_free(view),
                                view->size);
 }
@@ -64,15 +66,15 @@ show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
 }
 
 static void
-show_sent(proto_tree *tree, const smcr_record_cdc_t *view)
+show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 {
     const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
 
-    sum_up_sent(proto_tree_get_parent(tree), view);
+    sum_up_sent(proto_tree_get_parent(tree), view, heard);
     show_announced(tree, view);
-    if (view->has_unread)
+    if (heard)
         smcr_generated_uint(tree, hf_smcr_window_unread, view->unread);
-    if (view->has_unread && view->size) {
+    if (heard && view->size) {
         smcr_generated_uint(tree, hf_smcr_window_free, smcr_record_cdc_free(view));
         smcr_generated_uint(tree, hf_smcr_window_percent,
                             (uint32_t)((uint64_t)smcr_record_cdc_free(view) * 100 / view->size));
@@ -82,16 +84,16 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view)
                             &rare->blocked);
 }
 
-/* ---- what the sender reads ---- */
+/* ---- what the sender reads: `offers`: it is known how much space it has left ---- */
 
 static void
-show_received(proto_tree *tree, const smcr_record_cdc_t *view)
+show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
 {
     proto_item *item = proto_tree_get_parent(tree);
     smcr_record_wait_t read = {.frame = view->read_of, .time = view->read_time};
     const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
 
-    if (view->has_len) {
+    if (view->has_read) {
         proto_item_append_text(item, ": %u bytes read", view->read);
         smcr_generated_uint(tree, hf_smcr_cdc_read, view->read);
     }
@@ -100,8 +102,8 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view)
     smcr_generated_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, &read);
     if (rare)
         smcr_generated_wait(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, &rare->full);
-    if (view->offered != SMCR_RECORD_NOT_KNOWN) {
-        proto_item_append_text(item, "%s %u bytes free", view->has_len ? "," : ":", view->offered);
+    if (offers) {
+        proto_item_append_text(item, "%s %u bytes free", view->has_read ? "," : ":", view->offered);
         smcr_generated_uint(tree, hf_smcr_window_offered, view->offered);
     }
 }
@@ -112,8 +114,10 @@ smcr_show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *re
     const smcr_record_cdc_t *view = record->view;
     int direction = record->direction;
     int back = direction < 0 ? direction : !direction;
+    bool hears = smcr_evidence_hears_reader(record, pinfo->num);
+    bool offers = hears && view->offered != SMCR_RECORD_NOT_KNOWN;
 
-    show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view);
-    if (view->has_len || view->has_consumed || view->offered != SMCR_RECORD_NOT_KNOWN)
-        show_received(begin(pinfo, tree, hf_smcr_cdc_received, back), view);
+    show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view, hears && view->has_unread);
+    if (view->has_read || view->has_consumed || offers)
+        show_received(begin(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
 }

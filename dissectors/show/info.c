@@ -120,7 +120,7 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
     for (const smcr_event_t *event = record->events; event; event = event->next)
-        if (words[event->id] && smcr_show_event_holds(pinfo, event))
+        if (words[event->id] && smcr_show_event_holds(pinfo, record, event))
             add_event(text, record, event->id, words[event->id]);
     if (record->gap_frame && !record->missing)
         wmem_strbuf_append(text, "[Behind a gap] ");

@@ -39,15 +39,16 @@ void smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t 
 
 /* Whether the event is to be told: what comes later may have to bear it out, which is known in the
  * second pass only. */
-bool smcr_show_event_holds(const packet_info *pinfo, const smcr_event_t *event);
+bool smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record,
+                           const smcr_event_t *event);
 
 /* The event's expert item. */
 const expert_field *smcr_show_event_expert(const smcr_event_t *event);
 
 /* ---- the cursors of a CDC message ---- */
 
-/* What they mean, in the Info column. */
-void smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_cdc_t *view);
+/* What they mean, in the Info column. The record has a view. */
+void smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_t *record);
 
 /* A subtree per direction, below `tree`: bytes announced and read, free space, and who waited for
  * whom. The record has a view. */

@@ -16,8 +16,11 @@ Case = collections.namedtuple("Case", "label alter")
 
 SEEDS = {0.05: 20, 0.3: 5}  # share of frames left out: how many seeds
 BLOCKS, PLACES = (10, 100, 300, 1000), 5  # sizes of blocks left out, and places of each size
+ENDS = (1, 2, 3, 5, 8, 12, 20, 40, 80, 150, 300, 800)  # frames left out at the end
 STARTS = (1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 60, 80, 110, 150, 200, 300, 450, 600, 800, 1000, 1300)
 SWAPS, SHUFFLES, SHUFFLE_PLACES = 5, 5, 10  # seeds, seeds, how far a frame moves
+DELAYS, DELAY, DELAY_SHARE = 5, 10_000, 0.1  # seeds, microseconds, share of frames that come late
+MIRROR_DELAY = 5  # microseconds
 COPIES, COPY_SHARE, COPY_SEEDS = (3, 50, 500), 0.05, 3  # places later
 SNAP = range(60, 201, 4)  # bytes
 
@@ -61,6 +64,11 @@ def blocks(whole):
 
 def starts(whole):
     return [without_range(1, size) for size in STARTS if size < len(whole.frames)]
+
+
+def ends(whole):
+    count = len(whole.frames)
+    return [without_range(count - size + 1, count) for size in ENDS if size < count]
 
 
 def rkeys_of(message):
@@ -109,6 +117,22 @@ def one_host(whole):
     return [Case(f"{what} of {sender.hex(':')} only", functools.partial(of_one_host, sender=sender, others=others))
             for sender in sorted(set(map(host, whole.frames)))
             for what, others in (("all frames", ()), ("RoCE", not_roce))]
+
+
+def only(frames, numbers):
+    return [frame for frame in frames if frame.number in numbers]
+
+
+def parts(whole):
+    """One of the two protocols, or TCP of one host."""
+    every = wire.packets(whole.path)
+    tcp = {packet.frame for packet in every if isinstance(packet, wire.Segment)}
+    rest = {frame.number for frame in whole.frames} - tcp
+    found = {"TCP": tcp, "RoCE": {packet.frame for packet in wire.roce(whole.path)}}
+    for sender in sorted(set(map(host, whole.frames))):
+        found[f"all but TCP of {sender.hex(':')}"] = rest | {
+            frame.number for frame in whole.frames if frame.number in tcp and host(frame) != sender}
+    return [Case(f"{label} only", functools.partial(only, numbers=numbers)) for label, numbers in found.items()]
 
 
 # ---- frames in another order ----
@@ -168,6 +192,27 @@ def shuffles(whole):
 def copies(whole):
     return [Case(f"{distance} later, seed {seed}", functools.partial(late_copies, distance=distance, seed=seed))
             for distance in COPIES if distance < len(whole.frames) for seed in range(COPY_SEEDS)]
+
+
+def delayed(frames, seed):
+    """Some frames come up to 10 ms late; all have the time at which they come."""
+    chance = random.Random(seed)
+    times = [pcapng.time(frame) + (chance.randint(0, DELAY) if chance.random() < DELAY_SHARE else 0) for frame in frames]
+    return [pcapng.at_time(frame, time) for time, frame in sorted(zip(times, frames), key=lambda each: each[0])]
+
+
+def delays(whole):
+    return [Case(f"seed {seed}", functools.partial(delayed, seed=seed)) for seed in range(DELAYS)]
+
+
+def mirrored(frames):
+    """Each frame twice, as where a switch's port is mirrored in both directions."""
+    return [each for frame in frames
+            for each in (frame, pcapng.at_time(frame, pcapng.time(frame) + MIRROR_DELAY))]
+
+
+def mirrors(whole):
+    return [Case("each frame twice", mirrored)]
 
 
 # ---- frames cut ----
@@ -231,9 +276,13 @@ KINDS = {  # name: cases of a capture
     "30 %": functools.partial(at_random, 0.3),
     "block": blocks,
     "start": starts,
+    "end": ends,
+    "part": parts,
     "one host": one_host,
     "swapped": swaps,
     "shuffled": shuffles,
+    "delayed": delays,
+    "mirror": mirrors,
     "copies": copies,
     "snap": snaps,
 }

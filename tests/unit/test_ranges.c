@@ -70,7 +70,7 @@ apply(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, unsigned step)
     case '-':
         return smcr_ranges_remove(ranges, scope, MOST, from, to);
     default:
-        smcr_ranges_append(ranges, scope, MOST, (smcr_range_t){from, to, step});
+        smcr_ranges_append(ranges, scope, MOST, (smcr_range_t){from, to, 0, step});
         return 0;
     }
 }

@@ -232,7 +232,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     const smcr_collect_direction_t *direction = &counted->direction[sender];
     const smcr_conn_side_t *side = counted->conn->side;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
-    bool known = smcr_evidence_knows_reader(counted->conn, !sender);
+    bool known = cost.known && smcr_evidence_knows_reader(counted->conn, !sender);
 
     *entry = direction->figures;
     if (!entry->writes && !side[!sender].rmb) /* its WRITEs would not be recognised */
@@ -243,7 +243,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
         entry->window_full_s = SMCR_FIGURE_UNKNOWN;
     if (!side[!sender].in.known && !entry->window_full_count) /* so is what fills the window */
         entry->window_full_count = entry->window_full_s = SMCR_FIGURE_UNKNOWN;
-    entry->unread_bytes = known ? cost.unread : SMCR_FIGURE_UNKNOWN;
+    entry->unread_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 

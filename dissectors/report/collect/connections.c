@@ -193,7 +193,7 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
  * `direction`: of the sender; `reverse`: whose data it says it has read. */
 static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
-              const smcr_record_t *record)
+              const smcr_record_t *record, uint32_t frame)
 {
     const smcr_record_cdc_t *view = record->view;
     const smcr_place_rare_t *place = record->place ? smcr_place_rare(record->place) : NULL;
@@ -203,7 +203,8 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         count_wait(&direction->figures.blocked_s, &place->blocked, &direction->blocked_known);
     if (!view)
         return;
-    direction->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL);
+    direction->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL) &&
+                                            smcr_evidence_hears_reader(record, frame);
     direction->figures.urgent_count += view->urgent;
     if (rare) {
         count_wait(&direction->figures.blocked_s, &rare->blocked, &direction->blocked_known);
@@ -237,7 +238,7 @@ count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_
         smcr_collect_stream_bytes_take(&direction->bytes, connections->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
-    count_meaning(direction, &counted->direction[!record->sender], record);
+    count_meaning(direction, &counted->direction[!record->sender], record, when.frame);
     if (record->order == SMCR_FLOW_IS_REPEAT) {
         count_repeat(direction, packet);
         return;

@@ -7,6 +7,7 @@
 #include "evidence.h"
 
 #include "state/model/store.h"
+#include "wire/wire.h"
 
 /* ---- flows ---- */
 
@@ -169,8 +170,9 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     const smcr_point_t *last = last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
 
-    /* What is acknowledged, but has not come, is absent as well. */
-    return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest;
+    /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
+    return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
+           flow->in_order > flow->highest;
 }
 
 bool
@@ -205,6 +207,50 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 
+/* Whether a request is absent that was sent around `frame`. */
+static bool
+is_absent_at(const smcr_flow_t *flow, uint32_t frame)
+{
+    for (unsigned i = flow->gaps.count; i-- > 0 && flow->gaps.list[i].frame > frame;)
+        if (flow->gaps.list[i].after < frame)
+            return true;
+    return flow->taken > flow->highest && flow->newest < frame;
+}
+
+bool
+smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
+{
+    const smcr_link_t *link = record->link;
+    int side = record->sender;
+
+    if (!link || side < 0)
+        return true;
+    const smcr_link_t *other = record->conn ? record->conn->side[!side].link : NULL;
+    return !is_absent_at(&link->qp[side].traffic.flow, frame) &&
+           (!other || other == link || !is_absent_at(&other->qp[side].traffic.flow, frame));
+}
+
+/* The first frame behind the last request that is absent between the point and `psn` of the flow to
+ * `qp`; 0: none is. UINT32_MAX: the point is in another flow, and something may be absent there.
+ * Without a point, of all that the capture has of the flow. */
+static uint32_t
+last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    const smcr_ranges_t *gaps = &qp->traffic.flow.gaps;
+    smcr_psn_t from = point->qp ? point->psn + 1 : 0;
+    const smcr_range_t *gap;
+    uint32_t frame = 0;
+
+    if (point->qp && point->qp != qp) {
+        if (!smcr_evidence_holds(point))
+            return UINT32_MAX;
+        from = 0;
+    }
+    for (; (gap = smcr_ranges_find(gaps, from, psn)) != NULL; from = gap->to)
+        frame = gap->frame;
+    return frame;
+}
+
 smcr_evidence_cursors_t
 smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                          const smcr_cdc_t *cdc)
@@ -214,10 +260,19 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     const smcr_point_t *last = last_to(receiver);
     bool first = cdc->seq == 1 && receiver->since.qp && sender->announced.qp;
 
+    bool follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first;
+    uint32_t gap = last_gap(last, arrival->qp, arrival->psn);
+
     return (smcr_evidence_cursors_t){
-        .follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first,
+        .follows = follows,
+        .same = sender->cdc_frame ? sender->cons.wrap == cdc->cons.wrap &&
+                                        sender->cons.count == cdc->cons.count
+                                  : cdc->cons.wrap == 0 &&
+                                        cdc->cons.count <= SMCR_WIRE_EYECATCHER_LENGTH,
+        .since = follows ? 0 : gap,
         .current = smcr_evidence_is_current(conn, !arrival->qp->side),
         .placed = last->qp == arrival->qp && arrival->qp->unplaced_psn <= last->psn,
+        .whole = gap == 0,
     };
 }
 

@@ -150,11 +150,19 @@ bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
  * announced is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
+/* Whether the sender of a CDC message or an RDMA WRITE in `frame` knew no more of its reader than
+ * the capture does, as far as is known now: nothing that the reader had sent by then is absent. */
+bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
+
 /* What is known of the cursors of the message before, and of the peer's. */
 typedef struct {
     bool follows; /* the capture has the message before this one */
+    bool same;    /* which had the same consumer cursor */
+    uint32_t since; /* WRITEs of frames before this one may have been announced by a message that
+                       the capture lacks; 0: none */
     bool current; /* it has all of the peer's so far */
     bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
+    bool whole;   /* and none is absent */
 } smcr_evidence_cursors_t;
 
 smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,

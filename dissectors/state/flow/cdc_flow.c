@@ -263,11 +263,12 @@ take_in_announced(const smcr_arrival_t *arrival, const streams_t *streams, const
 
     arrival->record->view = view;
     view->has_len = known.follows;
+    view->has_read = known.follows && (streams->in || known.same);
     view->has_unread = known.current;
     view->len = len > 0 ? (uint32_t)len : 0;
     view->read = read > 0 ? (uint32_t)read : 0;
     smcr_window_announced(arrival, streams->out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0,
-                          known.placed);
+                          &known);
     if (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         smcr_window_urgent(arrival, streams->out);
 }
@@ -317,7 +318,8 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     streams_t streams = streams_of(arrival, conn, cdc);
     smcr_stream_t *out = streams.out, *in = streams.in;
-    smcr_window_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false};
+    smcr_window_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false,
+                                     known.current};
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 

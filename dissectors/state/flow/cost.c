@@ -18,6 +18,7 @@ smcr_cost_of_direction(const smcr_conn_t *conn, int side)
 
     return (smcr_cost_t){
         .known = in->known && smcr_evidence_is_current(conn, side),
+        .reader_known = smcr_evidence_is_current(conn, !side),
         .unread = in->announced > in->consumed ? in->announced - in->consumed : 0,
         .unannounced = in->written > in->announced ? in->written - in->announced : 0,
     };

@@ -11,6 +11,7 @@
 
 typedef struct {
     bool known;           /* the capture lacks nothing that would change the numbers */
+    bool reader_known;    /* of one direction: nor what its reader has sent, which `unread` needs */
     unsigned open;        /* connections that neither side has ended */
     uint64_t unread;      /* bytes announced and not read, of both directions */
     uint64_t unannounced; /* bytes written and not announced */

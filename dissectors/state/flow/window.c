@@ -103,9 +103,11 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     stream->unannounced = number;
 }
 
-/* The WRITE packets that a CDC message announces learn of it, and it of them. */
+/* The WRITE packets that a CDC message announces learn of it, and it of them. Those before frame
+ * `since` may have been announced by another message. */
 static void
-settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view)
+settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view,
+              uint32_t since)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
 
@@ -119,7 +121,7 @@ settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_
         if (place == last)
             stream->unannounced = 0;
         place->waits = false;
-        place->announced_in = arrival->when.frame;
+        place->announced_in = place->frame < since ? 0 : arrival->when.frame;
         if (!view->writes++)
             view->first_write = place->frame;
         view->last_write = place->frame;
@@ -172,17 +174,17 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
 
 void
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
-                      bool placed)
+                      const smcr_evidence_cursors_t *known)
 {
     smcr_record_cdc_t *view = arrival->record->view;
 
-    settle_writes(arrival, stream, view);
-    if (!placed) /* there may be more */
+    settle_writes(arrival, stream, view, known->since);
+    if (!known->placed || !known->whole) /* there may be more */
         view->writes = 0;
     note_blocked(arrival, stream, blocked);
     if (view->len == 0)
         return;
-    if (placed && stream->announced > stream->written)
+    if (known->placed && stream->announced > stream->written)
         smcr_rules_unseen(arrival, MIN(stream->announced - stream->written, view->len));
     note_full(arrival, stream);
     smcr_stream_announcement_t *last = stream->unread;
@@ -204,11 +206,14 @@ smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 
 /* ---- the reader ---- */
 
-/* The latest message whose bytes have all been read; 0 in `.frame` when none has. */
+/* The latest message whose bytes have all been read; 0 in `.frame` when none has, or when a later
+ * one may have been that the capture lacks: none can where the reader has come to the end of this
+ * one, or, if the capture lacks nothing so far (`current`), where more has been announced. */
 static smcr_when_t
-settle_reads(smcr_state_t *state, smcr_stream_t *stream)
+settle_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
 {
     smcr_when_t last = {0};
+    uint64_t end = 0;
 
     while (stream->unread) {
         smcr_stream_announcement_t *newest = stream->unread, *announcement = newest->next;
@@ -216,11 +221,14 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream)
         if (announcement->end > stream->consumed)
             break;
         last = announcement->when;
+        end = announcement->end;
         newest->next = announcement->next;
         if (announcement == newest)
             stream->unread = NULL;
         wmem_free(state->scope, announcement);
     }
+    if (end != stream->consumed && !(current && stream->unread))
+        return (smcr_when_t){0};
     return last;
 }
 
@@ -268,7 +276,8 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                      const smcr_window_reading_t *reading)
 {
     smcr_record_cdc_t *view = arrival->record->view;
-    smcr_record_wait_t read = waited(settle_reads(arrival->state, stream), arrival->sent, 0);
+    smcr_when_t announced = settle_reads(arrival->state, stream, reading->current);
+    smcr_record_wait_t read = waited(announced, arrival->sent, 0);
 
     if (view && view->has_len && read.frame) {
         view->read_of = read.frame;

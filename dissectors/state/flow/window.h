@@ -8,15 +8,14 @@
 #ifndef SMCR_STATE_FLOW_WINDOW_H
 #define SMCR_STATE_FLOW_WINDOW_H
 
-#include "state/model/record.h"
+#include "state/evidence/evidence.h"
 
 /* A WRITE packet's bytes are in the stream: `place` waits for the CDC message that announces it. */
 void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
-/* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag.
- * `placed`: of no RDMA WRITE since the message before it is unknown where it goes. */
+/* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag. */
 void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
-                           bool placed);
+                           const smcr_evidence_cursors_t *known);
 
 /* What the CDC message has announced ends with urgent data. */
 void smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream);
@@ -26,6 +25,7 @@ typedef struct {
     uint64_t consumed_before;
     uint64_t free_before; /* space that the writer had before it */
     bool alone;           /* it tells nothing but that the reader has read on */
+    bool current;         /* the capture has all messages of the writer before it */
 } smcr_window_reading_t;
 
 /* A CDC message says that the reader has come to stream->consumed. */

@@ -107,8 +107,9 @@ typedef struct {
     uint32_t unread;    /* of the announced bytes, those that the receiver has not read yet */
     uint32_t size;      /* of the element, without an eyecatcher; 0: not known */
     uint32_t offered;   /* space that is left in the sender's own element; SMCR_RECORD_NOT_KNOWN */
-    uint32_t writes : 27; /* WRITE packets that it announces */
-    bool has_len : 1;   /* the message before is known: so are `len` and `read` */
+    uint32_t writes : 26; /* WRITE packets that it announces */
+    bool has_len : 1;   /* the message before is known: so is `len` */
+    bool has_read : 1;  /* and so is `read` */
     bool has_consumed : 1; /* `consumed` is known */
     bool has_unread : 1; /* all messages of the peer are known: so are `unread` and what is free */
     bool urgent : 1;    /* urgent data end at `announced` */

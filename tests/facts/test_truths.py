@@ -1,0 +1,77 @@
+"""
+What is said of an altered capture is true of the whole one, or it is not said: fields and items of each frame, and
+figures of the report (truths.py).
+
+The usual run takes a sample of the alterations; `tests/run --all` takes all of them.
+"""
+
+import copy
+import functools
+
+import altered
+import alterations
+import pytest
+import truths
+from bed import ALL
+
+# What was once said where a frame is absent: (what, capture, frames that are left out)
+ONCE_SAID = [
+    ("bytes read, though the element is not known", "6.12-v2-c-three-conns", [45]),
+    ("WRITEs that a lost CDC message has announced", "6.12-v2-c-three-conns", [23]),
+    ("WRITEs of a message, though one is lost", "6.1-v1-c-three-conns", [209]),
+    ("what was read, though a lost message announced it", "6.1-v1-c-three-conns", [211]),
+    ("bytes not read, though the reader's last message is lost", "6.1-v1-c-three-conns", [253]),
+]
+CAPTURES = ("6.1-v1-c-three-conns", "6.1-v1-f6-decline-confirm-link-timeout", "6.1-v1-h3-asymmetric-links")
+SAMPLES = 2  # of each kind and capture
+
+
+def wrong_of(tshark, scratch, name, kind, cases):
+    found = truths.contradictions(tshark, truths.truth_of(tshark, name), cases, scratch)
+    return [truths.line(name, kind, wrong) for wrong in found]
+
+
+def fail_on(lines):
+    if lines:
+        pytest.fail("\n".join([f"{len(lines)} contradictions", *lines[:20]]), pytrace=False)
+
+
+@pytest.mark.parametrize("name, absent", [row[1:] for row in ONCE_SAID], ids=[row[0] for row in ONCE_SAID])
+def test_what_was_once_said(tshark, scratch, name, absent):
+    scratch.chmod(0o777)
+    case = alterations.Case(f"without {absent}", functools.partial(alterations.left_out, numbers=absent))
+    fail_on(wrong_of(tshark, scratch, name, "single", [case]))
+
+
+# ---- the reader ----
+
+
+@pytest.mark.parametrize("name", CAPTURES[:1])
+def test_reader_finds_fields(tshark, name):
+    """Each number that is said, but another one, is wrong."""
+    truth = truths.truth_of(tshark, name)
+    other = {frame: {field: {f"{text}9"} for field, text in ((field, min(texts)) for field, texts in values.items())
+                     if field in truths.NUMBERS or field in truths.FRAMES} for frame, values in truth.frames.items()}
+    count = sum(map(len, other.values()))
+    assert count > 500 and len(list(truths.wrong_of_frames("", truth.frames, other, True))) == count
+
+
+@pytest.mark.parametrize("change", [
+    lambda report: report["connections"][0].update(close="abort"),
+    lambda report: report["connections"][0].update(outcome="tcp"),
+    lambda report: report["connections"][0].update(version="SMC-Rv2"),
+    lambda report: report["connections"][0]["client_to_server"].update(unread_bytes=1),
+    lambda report: report["connections"][0]["client_to_server"].update(bytes=10**6),
+    lambda report: report["link_groups"][0].update(type="none"),
+    lambda report: report["link_groups"][0].update(ended_frame=1),
+    lambda report: report["link_groups"][0]["links"][0].update(state="deleted"),
+    lambda report: report["rdma_flows"][0].update(packets=10**6),
+    lambda report: report["breaches"].append({"kind": "clc.order", "by": "client"}),
+    lambda report: report["findings"].append({"kind": "abort", "text": ""}),
+], ids=["close", "outcome", "version", "unread", "bytes", "type", "ended", "state", "packets", "breach", "finding"])
+def test_reader_finds_figures(tshark, change):
+    truth = truths.truth_of(tshark, CAPTURES[0])
+    report = copy.deepcopy(truth.report)
+    change(report)
+    numbers = [frame.number for frame in truth.base.frames]
+    assert len(list(truths.wrong_of_reports("", truth.report, report, numbers, set(), False))) == 1
