@@ -148,7 +148,7 @@ EVERY = [Mutation(*row) for row in (
      "return request->type == wanted->type && request->requester == wanted->requester &&",
      "return request->type == wanted->type &&"),
     (EXCHANGES, "decline-of-the-same-side", "dissectors/state/flow/clc_flow.c", "unit/test_clc_flow.c",
-     "if (waiting && conn->clc_from_server != from_server &&\n", "if (waiting &&\n"),
+     "bool answers = waiting && conn->clc_from_server != from_server &&\n", "bool answers = waiting &&\n"),
     (EXCHANGES, "rows-of-requests", "dissectors/statistics/response_times.c",
      "statistics/test_response_times.py::test_rows_are_what_fields_show[6.1-v2-a-first-contact-ipv4]",
      "which == CDC ? SMCR_LLC_CDC : answers->step", "which == CDC ? SMCR_LLC_CDC : answers->llc_type"),

@@ -259,6 +259,8 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
                       tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
     clc->cut_psn = tvb_captured_length(tvb) < SMCR_CLC_PSN_LENGTH;
+    clc->cut_code = tvb_captured_length(tvb) < SMCR_CLC_CODE_LENGTH &&
+                    tvb_captured_length(tvb) < tvb_reported_length(tvb);
     if (!message->whole)
         smcr_say_both(&message->walk, " (incomplete)");
 }

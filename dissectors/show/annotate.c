@@ -50,7 +50,7 @@ static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
 {
-    proto_item *top = ends && conn->conversation
+    proto_item *top = ends && conn->conversation && !conn->no_roles
                           ? smcr_generated_text(tree, hf_smcr_stream, conn->index,
                                                 tcp_text(pinfo, conn, ends))
                           : smcr_generated_uint(tree, hf_smcr_stream, conn->index);
@@ -65,7 +65,7 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
     const int hf_port[2] = {hf_smcr_client_port, hf_smcr_server_port};
 
     smcr_generated_hidden_uint(tree, hf_smcr_tcp_stream, conn->tcp_stream);
-    for (unsigned role = 0; role < 2; role++) {
+    for (unsigned role = 0; role < 2 && !conn->no_roles; role++) {
         smcr_generated_hidden_string(tree, hf_addr[role], ends->address[role]);
         smcr_generated_hidden_uint(tree, hf_port[role], conn->port[role]);
     }

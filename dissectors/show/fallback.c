@@ -30,11 +30,22 @@ step(const smcr_fallback_t *fallback)
 static const char *
 decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
+    const char *who = fallback->no_roles ? "one side" : fallback->by_server ? "the server"
+                                                                            : "the client";
+
+    const char *why = fallback->no_code
+                          ? "the capture has cut off the reason"
+                          : wmem_strdup_printf(scope, "%s (0x%08x)",
+                                               smcr_value_decline_text(fallback->code,
+                                                                       fallback->os),
+                                               fallback->code);
+
     return wmem_strdup_printf(
-        scope, "the %s declined %s: %s (0x%08x)%s%s", fallback->by_server ? "server" : "client",
-        step(fallback), smcr_value_decline_text(fallback->code, fallback->os), fallback->code,
+        scope, "%s declined%s%s: %s%s%s%s", who, fallback->lacks_clc ? "" : " ",
+        fallback->lacks_clc ? "" : step(fallback), why,
         fallback->other_subnet ? "; the server's address is not in the client's subnet" : "",
-        fallback->no_roce ? "; the capture has no RoCE frame of the link" : "");
+        fallback->no_roce ? "; the capture has no RoCE frame of the link" : "",
+        fallback->lacks_clc ? "; the capture may lack CLC messages before that" : "");
 }
 
 const char *
@@ -46,10 +57,14 @@ smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallba
     case SMCR_FALLBACK_DECLINED:
         return decline_reason(scope, fallback);
     case SMCR_FALLBACK_NO_ANSWER:
+        if (fallback->lacks_clc)
+            return "data follows on TCP; the capture may lack CLC messages that say why";
         return fallback->step == SMCR_CLC_ACCEPT
                    ? "data follows the Accept; no Confirm or Decline is in the capture"
                    : "data follows the Proposal; no Accept or Decline is in the capture";
     default:
+        if (fallback->lacks_clc && fallback->both_options)
+            return "data follows on TCP; the capture may lack CLC messages before it";
         return fallback->both_options
                    ? "both sides sent the SMC-R option, but no CLC message follows; a server or "
                      "middlebox may only echo the option"

@@ -29,6 +29,7 @@
 #define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: right behind, when it is there */
 #define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to and with the RMB's address */
 #define SMCR_CLC_PSN_LENGTH 64       /* and with the initial PSN */
+#define SMCR_CLC_CODE_LENGTH 20      /* of a Decline, with the diagnosis */
 #define SMCR_CLC_DECLINE_LENGTH 28   /* Linux 5.10 to 5.15 sends version 2 in it, too */
 #define SMCR_CLC_DECLINE_V2_LENGTH 44
 #define SMCR_CLC_LENGTH_MAX 1024     /* above every message that a peer can build */

@@ -122,6 +122,7 @@ typedef struct {
     } u;
     bool cut_usable; /* the capture cuts it, but of an Accept or Confirm all but the PSN is there */
     bool cut_psn;    /* `cut_usable`, and the PSN is not there */
+    bool cut_code;   /* the capture has cut off the diagnosis of a Decline */
 } smcr_clc_t;
 
 /* Whether the Accept or Confirm, of SMC-R, tells its sender's queue pair, RMB and token. */

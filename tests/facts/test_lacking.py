@@ -5,8 +5,10 @@ import re
 import alterations
 import pcapng
 import pytest
+import wire
 
 LOSSY, PLAIN, THREE = "6.1-v2-n-lossy", "6.1-v2-a-first-contact-ipv4", "6.1-v2-c-three-conns"
+CLIENT = bytes([10, 0, 0, 1])
 SECOND = 10**6  # in the unit of these captures
 LONGEST = 10  # seconds; none of these captures takes as long
 REPORT = ("-q", "-2", "-z", "smcr,report")
@@ -76,6 +78,21 @@ def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
     accept = tshark.frames(PLAIN, "smcr.clc.type == 2")[0]
     path = altered(tshark, scratch, PLAIN, lambda frames: frames[:accept - 1] + frames[accept:])
     assert re.search(r"10\.0\.0\.1:\d+ → 10\.0\.0\.2:12345 +\? +5\.0 KiB ", tshark.show(path, *REPORT))
+
+
+def translated(frame):
+    """The frame with another address of the client, if TCP is in it: as behind a router that translates addresses."""
+    block = frame.block
+    if pcapng.data(frame)[23] == wire.TCP:
+        block = block.replace(CLIENT, bytes([203, 0, 113, 7]))
+    return frame._replace(block=block)
+
+
+def test_client_behind_a_router(tshark, scratch):
+    """The Proposal tells the client's network; the address that the capture has of it need not be in there."""
+    path = altered(tshark, scratch, PLAIN, lambda frames: list(map(translated, frames)))
+    assert tshark.frames(path, "smcr.client.addr == 203.0.113.7 && smcr.clc.type == 2")
+    assert tshark.frames(path, "smcr.clc.other_subnet") == []
 
 
 @pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY])

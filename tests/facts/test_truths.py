@@ -21,6 +21,18 @@ ONCE_SAID = [
     ("WRITEs of a message, though one is lost", "6.1-v1-c-three-conns", [209]),
     ("what was read, though a lost message announced it", "6.1-v1-c-three-conns", [211]),
     ("bytes not read, though the reader's last message is lost", "6.1-v1-c-three-conns", [253]),
+    ("an option that is missing, though both sides have it", "6.1-v1-h4-two-links-rkeys", [45, 51, 57]),
+    ("no CLC, though TCP lacks bytes", "6.1-v2-f1-decline-server-no-device", [4, 6]),
+    ("who declined first, and when", "6.1-v1-f6-decline-confirm-link-timeout", [12]),
+    ("a Decline that answers an Accept, though a Confirm did", "6.1-v1-f6-decline-confirm-link-timeout", [8]),
+    ("client and server, of a Decline alone", "6.1-v2-f1-decline-server-no-device", range(1, 6)),
+    ("SMC-R, though data follows on TCP", "6.1-v1-f6-decline-confirm-link-timeout", [12, 16]),
+]
+# The same of other alterations: (what, capture, kind, label)
+ONCE_SAID_OF = [
+    ("a normal end, though an abort would be on RoCE", "6.1-v2-g1-server-killed", "part", "TCP only"),
+    ("a reason that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "76 bytes"),
+    ("a step that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "92 bytes"),
 ]
 CAPTURES = ("6.1-v1-c-three-conns", "6.1-v1-f6-decline-confirm-link-timeout", "6.1-v1-h3-asymmetric-links")
 SAMPLES = 2  # of each kind and capture
@@ -41,6 +53,14 @@ def test_what_was_once_said(tshark, scratch, name, absent):
     scratch.chmod(0o777)
     case = alterations.Case(f"without {absent}", functools.partial(alterations.left_out, numbers=absent))
     fail_on(wrong_of(tshark, scratch, name, "single", [case]))
+
+
+@pytest.mark.parametrize("name, kind, label", [row[1:] for row in ONCE_SAID_OF], ids=[row[0] for row in ONCE_SAID_OF])
+def test_what_was_once_said_of(tshark, scratch, name, kind, label):
+    scratch.chmod(0o777)
+    cases = [case for case in alterations.KINDS[kind](altered.whole(tshark, name)) if case.label == label]
+    assert len(cases) == 1
+    fail_on(wrong_of(tshark, scratch, name, kind, cases))
 
 
 # ---- the reader ----

@@ -97,16 +97,18 @@ def look(tshark, path, passes=2):
             report_runs.parse(("{" + report).encode()))
 
 
-STEP = r" (before any Proposal|after the Proposal|after the Accept|after the Confirm)"
-LACKS = r"; the capture (lacks|has no).*"
+LACKS = r"; the capture (may lack|lacks|has no).*"
+DECLINED = re.compile(r"(?P<who>the \w+|one side) declined(?P<step> before any Proposal| after the \w+)?: (?P<why>.*)")
+SAYS_NOTHING = {"who": "one side", "step": None, "why": "the capture has cut off the reason"}
 
 
 def is_weaker(reason, whole):
     """Whether a reason says no more than another one."""
-    if re.sub(LACKS, "", reason) == re.sub(LACKS, "", whole):
-        return True
-    return not re.search(STEP, reason) and re.sub(STEP, "", re.sub(LACKS, "", whole)).endswith(
-        re.sub(LACKS, "", re.sub(r"^(the \w+|a side) declined", "declined", reason)))
+    reason, whole = (re.sub(LACKS, "", text) for text in (reason, whole))
+    one, other = DECLINED.fullmatch(reason), DECLINED.fullmatch(whole)
+    if not one or not other:
+        return reason in ("data follows on TCP", whole)
+    return all(one[part] in (SAYS_NOTHING[part], other[part]) for part in SAYS_NOTHING)
 
 
 def wrong_of_frames(label, before, after, same_times):

@@ -46,7 +46,7 @@ fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned ro
 {
     address addr;
 
-    if (!conn->conversation)
+    if (!conn->conversation || conn->no_roles)
         return;
     smcr_endpoint_tcp_address(conn, role, &addr);
     entry->addr = address_to_str(scope, &addr);
@@ -114,6 +114,14 @@ knows_roles(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
     return smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 }
 
+/* Data may follow on TCP because a CLC message says so that the capture lacks: then it is not known
+ * whether CLC began. */
+static bool
+is_guess(const smcr_fallback_t *fallback)
+{
+    return fallback->kind == SMCR_FALLBACK_NO_CLC && fallback->lacks_clc;
+}
+
 static void
 fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
               const smcr_collect_tcp_facts_t *tcp, wmem_array_t *times,
@@ -121,14 +129,14 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 {
     const smcr_fallback_t *fallback = &conn->fallback;
 
-    if (!fallback->kind)
+    if (!fallback->kind || is_guess(fallback))
         return;
     entry->fallback = wmem_new(scope, smcr_entry_conn_fallback_t);
     smcr_entry_clear(entry->fallback, &smcr_entry_conn_fallback_description);
     entry->fallback->reason = smcr_show_fallback_reason(scope, fallback);
-    if (fallback->kind == SMCR_FALLBACK_DECLINED)
+    if (fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->no_code)
         entry->fallback->code = fallback->code;
-    if (knows_roles(conn, tcp))
+    if (knows_roles(conn, tcp) && !fallback->lacks_clc)
         entry->fallback->by = fallback_by(fallback);
     entry->fallback->frame = smcr_collect_when(times, fallback->frame);
 }
@@ -142,7 +150,16 @@ stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
 
     if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
         return false;
-    return !conn->option_syn || tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame);
+    return !conn->option_syn ||
+           (!tcp->lacks && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame)));
+}
+
+/* Whether its data went over RDMA, in the capture or not. */
+static bool
+left_tcp(const smcr_collect_counted_conn_t *counted)
+{
+    return counted->on_roce ||
+           (counted->conn->confirm_frame && !counted->conn->fallback.kind);
 }
 
 /* CLC that never began is no fallback: the connection stayed what it was. */
@@ -151,6 +168,8 @@ outcome_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
 {
     const smcr_conn_t *conn = counted->conn;
 
+    if (is_guess(&conn->fallback))
+        return SMCR_FIGURE_OUTCOME_UNKNOWN;
     switch (conn->fallback.kind) {
     case SMCR_FALLBACK_NO_OPTION:
     case SMCR_FALLBACK_NO_CLC:
@@ -176,23 +195,32 @@ close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     if (tcp->reset.frame)
         return SMCR_FIGURE_CLOSE_RESET;
-    return tcp->fin[0].frame && tcp->fin[1].frame ? SMCR_FIGURE_CLOSE_NORMAL
-                                                  : SMCR_FIGURE_CLOSE_OPEN;
+    if (tcp->fin[0].frame && tcp->fin[1].frame)
+        return SMCR_FIGURE_CLOSE_NORMAL;
+    return tcp->lacks_end ? SMCR_FIGURE_CLOSE_UNKNOWN : SMCR_FIGURE_CLOSE_OPEN;
 }
 
-/* The two ends of SMC-R close by CDC, and then TCP. */
+/* Whether the capture has the end of what the side has sent on RoCE: an abort is not missing. */
+static bool
+knows_end(const smcr_conn_t *conn, int sender)
+{
+    return conn->side[sender].closed_frame || smcr_evidence_is_current(conn, !sender);
+}
+
+/* The two ends of SMC-R close by CDC, and then TCP. How TCP ends says nothing of an abort. */
 static smcr_figure_close_t
 close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
-    const smcr_conn_side_t *side = counted->conn->side;
+    const smcr_conn_t *conn = counted->conn;
+    const smcr_conn_side_t *side = conn->side;
     smcr_figure_close_t below = close_of_tcp(tcp);
 
     if (side[0].abort_frame || side[1].abort_frame)
         return SMCR_FIGURE_CLOSE_ABORT;
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
-    if (!counted->on_roce && below == SMCR_FIGURE_CLOSE_OPEN && counted->conn->confirm_frame &&
-        !counted->conn->fallback.kind)
+    bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
+    if (left_tcp(counted) && (open || !knows_end(conn, 0) || !knows_end(conn, 1)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
 }
@@ -253,14 +281,18 @@ static void
 fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
 {
+    const smcr_conn_t *conn = counted->conn;
     bool client_is_up =
         tcp && (tcp->client_known ? tcp->client_is_up : tcp->up_port == counted->conn->port[0]);
     uint64_t payload = tcp ? tcp->payload[client_is_up ? role : !role] : 0;
     uint64_t clc = counted->clc_bytes[role];
     uint64_t bytes = payload > clc ? payload - clc : 0;
 
+    /* what Wireshark has held back of CLC, since it came behind its acknowledgement, is no data */
+    bool mixed = conn->no_roles || (conn->fallback.lacks_clc && tcp && tcp->client_known);
+
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
-    if (tcp && !counted->is_smcd && (bytes || !may_go_elsewhere))
+    if (tcp && !counted->is_smcd && !mixed && (bytes || !may_go_elsewhere))
         entry->bytes = bytes;
     entry->unread_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
@@ -296,8 +328,11 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
     if (!began_before && counted->confirm.time >= tcp->syn.time && counted->confirm.frame)
         entry->setup_s = counted->confirm.time - tcp->syn.time;
     entry->close = close_of(counted, tcp);
-    if (entry->close != SMCR_FIGURE_CLOSE_UNKNOWN)
-        entry->goes_on = entry->close == SMCR_FIGURE_CLOSE_OPEN ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
+    if (close == SMCR_FIGURE_CLOSE_OPEN && !entry->close) /* RoCE may have ended */
+        return;
+    if (close != SMCR_FIGURE_CLOSE_UNKNOWN)
+        entry->goes_on = close == SMCR_FIGURE_CLOSE_OPEN ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
 }
 
 void

@@ -143,6 +143,10 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     smcr_collect_tcp_facts_t *facts = &flow->facts;
 
     facts->last = when;
+    facts->lacks_end = smcr_congestion_tcp_direction_lacks_end(&flow->direction[UP]) ||
+                       smcr_congestion_tcp_direction_lacks_end(&flow->direction[DOWN]);
+    facts->lacks = smcr_congestion_tcp_direction_lacks(&flow->direction[UP]) ||
+                   smcr_congestion_tcp_direction_lacks(&flow->direction[DOWN]);
     facts->payload[direction] = flow->direction[direction].payload;
     if (!facts->ce.frame && flow->direction[direction].counts.ce)
         facts->ce = when;

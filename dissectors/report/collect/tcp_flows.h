@@ -22,6 +22,8 @@ typedef struct {
     bool client_known;       /* by a SYN or a SYN-ACK; else the client is taken to send `up` */
     bool client_is_up;
     uint16_t up_port;        /* from which `up` comes */
+    bool lacks;              /* the capture may lack bytes of either stream */
+    bool lacks_end;          /* of one it lacks the newest bytes, or all: it may have a FIN */
     smcr_when_t ce;          /* first segment with the mark CE that counts; frame 0: none */
     uint64_t isn[2];        /* initial sequence numbers of client and server; SMCR_FIGURE_UNKNOWN */
     uint64_t payload[2];     /* bytes of the streams up (0) and down (1), each once */

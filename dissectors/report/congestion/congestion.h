@@ -78,6 +78,13 @@ void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *directi
                                         wmem_allocator_t *scope,
                                         const smcr_congestion_tcp_segment_t *segment);
 
+/* Whether the capture may lack bytes of the stream: it lacks the SYN, or bytes that were
+ * acknowledged or have others behind them. */
+bool smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direction);
+
+/* Whether it lacks the newest: bytes that were acknowledged, or all. */
+bool smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction);
+
 /* What the report says of it, as of now. */
 void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
                                           smcr_entry_tcp_direction_t *entry);

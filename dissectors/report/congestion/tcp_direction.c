@@ -357,6 +357,22 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
         take_marks(direction, reverse, segment, acknowledged);
 }
 
+bool
+smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direction)
+{
+    uint64_t end = MAX(direction->next, direction->acked);
+
+    return !direction->syn ||
+           direction->payload < end - direction->syn -
+                                    no_bytes_between(direction, direction->syn, end);
+}
+
+bool
+smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction)
+{
+    return !direction->next || distance(direction->next, direction->acked) > 0;
+}
+
 /* 100 times `part` by `whole`, or not a number. */
 static double
 percent(uint64_t part, uint64_t whole)

@@ -97,16 +97,40 @@ smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
     conn->clc_whole |= (uint8_t)(1U << role);
 }
 
+/* A Proposal is the first message of all: where the capture lacks the SYN or the SYN-ACK, nothing
+ * of CLC is before it. */
+static void
+begin_with_proposal(smcr_conn_t *conn, const smcr_arrival_span_t *span)
+{
+    if (!(conn->clc_whole & 1))
+        conn->clc_next[0] = span->first;
+    if (!(conn->clc_whole & 2))
+        conn->clc_next[1] = span->taken;
+    conn->clc_whole = 3;
+}
+
 void
 smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
     unsigned role = sender_of(arrival);
 
+    if (span && role == 0 && conn->clc_types == 1U << SMCR_CLC_PROPOSAL)
+        begin_with_proposal(conn, span);
     if (span && span->first == conn->clc_next[role])
         conn->clc_next[role] = span->end;
     else if (!span || (int32_t)(span->first - conn->clc_next[role]) > 0)
         conn->clc_whole &= (uint8_t)~(1U << role);
+}
+
+bool
+smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_arrival_span_t *span = arrival->span;
+    unsigned role = sender_of(arrival);
+
+    return span && conn->clc_whole == 3 && (int32_t)(conn->clc_next[role] - span->end) >= 0 &&
+           (int32_t)(conn->clc_next[!role] - span->taken) >= 0;
 }
 
 bool

@@ -118,6 +118,10 @@ void smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
 /* A CLC message has come: the next byte is the one behind it. */
 void smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
+/* Whether the capture has all bytes of CLC that were sent, or taken in by its sender, before the
+ * message or data that has arrived, and has been taken. */
+bool smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+
 /* Whether the handshake tells who is the client; whether messages of CLC do, which a Decline does
  * not. */
 bool smcr_evidence_tcp_knows_client(const smcr_conn_t *conn);

@@ -104,8 +104,12 @@ place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 
     if (accepts)
         conn->accept_flags = clc->header.flags;
-    if (!smcr_wire_clc_agrees(clc->header.type) || !smcr_wire_clc_names_qp(clc))
+    if (!smcr_wire_clc_agrees(clc->header.type))
         return NULL;
+    if (!smcr_wire_clc_names_qp(clc)) {
+        conn->cut_clc |= !clc->malformed && !clc->smcd;
+        return NULL;
+    }
     if (accepts) {
         conn->accept_frame = arrival->when.frame;
         conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
@@ -188,6 +192,8 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);
+    conn->no_roles |= !conn->proposal_frame && !conn->accept_frame && !conn->confirm_frame &&
+                      !smcr_evidence_tcp_knows_client(conn);
     smcr_state_declined(arrival, conn, clc);
 }
 
@@ -201,7 +207,8 @@ is_next_step(uint8_t type, uint8_t asked)
 }
 
 /* Each message but the last answers that of the other side before, and waits for its own answer. A
- * capture may have the Proposal behind its answer; it then changes nothing. */
+ * capture may have the Proposal behind its answer; it then changes nothing. A Decline may follow
+ * any message, also one that the capture lacks. */
 static void
 take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 {
@@ -210,8 +217,13 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
 
     if (type == SMCR_CLC_PROPOSAL && conn->accept_frame)
         return;
-    if (waiting && conn->clc_from_server != from_server &&
-        is_next_step(type, conn->clc_asked)) {
+    bool answers = waiting && conn->clc_from_server != from_server &&
+                   is_next_step(type, conn->clc_asked);
+    bool certain = type != SMCR_CLC_DECLINE || !arrival->span ||
+                   smcr_doubt_conn_has_clc(arrival, conn);
+    if (answers && !certain) {
+        waiting->is_doubtful = true;
+    } else if (answers) {
         smcr_state_exchange_close(arrival, waiting);
         waiting->step = smcr_wire_clc_step(conn->clc_asked, type);
     }
@@ -279,5 +291,6 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     take_in_message(arrival, conn, clc, message.qp);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_LEARNED, &message);
-    arrival->record->direction = from_server; /* as TCP has it, whatever the link says */
+    /* as TCP has it, whatever the link says */
+    arrival->record->direction = conn->no_roles ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }

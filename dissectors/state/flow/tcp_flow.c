@@ -69,7 +69,8 @@ in_other_subnet(const smcr_conn_t *conn)
     if (!conn->has_subnet || !conn->ipv4 || bits == 0 || bits > 32)
         return false;
     uint32_t mask = UINT32_MAX << (32 - bits);
-    return (ipv4(conn->addr.ipv4[0]) & mask) != (ipv4(conn->addr.ipv4[1]) & mask);
+    uint32_t network = ipv4(smcr_conn_subnet(conn, conn->subnet, bits));
+    return (network & mask) != (ipv4(conn->addr.ipv4[1]) & mask);
 }
 
 static void
@@ -79,6 +80,7 @@ fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
     conn->fallback.frame = frame;
     conn->fallback.step = (uint8_t)last_step(conn);
     conn->fallback.both_options = conn->option_syn && conn->option_synack;
+    conn->fallback.no_roles = conn->no_roles;
 }
 
 void
@@ -90,6 +92,8 @@ smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
     if (fallback->kind)
         return;
     fall_back(conn, SMCR_FALLBACK_DECLINED, arrival->when.frame);
+    fallback->lacks_clc = conn->cut_clc || !smcr_evidence_tcp_is_whole(arrival, conn);
+    fallback->no_code = decline->cut_code;
     fallback->code = message->diagnosis;
     fallback->os = smcr_wire_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
                        ? smcr_wire_bits(message->os, SMCR_MASK_OS)
@@ -97,6 +101,13 @@ smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
     fallback->by_server = arrival->record->direction == 1;
     fallback->other_subnet = in_other_subnet(conn);
     fallback->no_roce = smcr_evidence_lacks_roce(conn);
+}
+
+/* Whether a CDC message has come. */
+static bool
+has_used_rdma(const smcr_conn_t *conn)
+{
+    return conn->side[0].cdc_frame || conn->side[1].cdc_frame;
 }
 
 void
@@ -107,9 +118,13 @@ smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->direction = from_server;
     smcr_rules_tcp_data(arrival, conn);
-    if (!conn->confirm_frame && !conn->fallback.kind)
-        fall_back(conn, asked ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC,
-                  arrival->when.frame);
+    bool whole = !conn->cut_clc && smcr_evidence_tcp_is_whole(arrival, conn);
+    bool declined = conn->confirm_frame && arrival->span && !whole && !has_used_rdma(conn);
+    if (conn->fallback.kind || (conn->confirm_frame && !declined))
+        return;
+    fall_back(conn, asked || declined ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC,
+              arrival->when.frame);
+    conn->fallback.lacks_clc = !whole;
 }
 
 /* ---- option, beginning and end of CLC ---- */

@@ -181,6 +181,17 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     conn->lgr = lgr;
 }
 
+const uint8_t *
+smcr_conn_subnet(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
+{
+    uint32_t mask = bits ? UINT32_MAX << (32 - bits) : 0;
+    bool is_mask = true;
+
+    for (unsigned i = 0; i < sizeof mask; i++)
+        is_mask &= told[i] == (mask >> (24 - 8 * i) & 0xff);
+    return is_mask ? conn->addr.ipv4[0] : told;
+}
+
 void
 smcr_conn_take_clc(smcr_conn_t *conn)
 {

@@ -63,6 +63,9 @@ typedef struct {
     bool both_options : 1;  /* SYN and SYN-ACK have the option */
     bool other_subnet : 1;  /* the server's address is not in the subnet that the Proposal tells */
     bool no_roce : 1;       /* after the Confirm: no RoCE packet has come on the link */
+    bool lacks_clc : 1; /* the capture may lack CLC messages before it, even another Decline */
+    bool no_roles : 1;  /* nor is it known who is the client */
+    bool no_code : 1;   /* the capture has cut the diagnosis off */
 } smcr_fallback_t;
 
 struct smcr_conn {
@@ -91,6 +94,8 @@ struct smcr_conn {
     bool first_contact : 1;
     bool has_clc : 1;        /* Accept and Confirm, or the Decline: counted in its group */
     bool clc_from_server : 1; /* who sent `clc_step` */
+    bool cut_clc : 1;        /* the capture has cut an Accept or Confirm too short to know it */
+    bool no_roles : 1;       /* it begins with a Decline: either may be the client */
     bool ipv4 : 1;           /* which addresses it has */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
@@ -106,6 +111,11 @@ struct smcr_conn {
 
 /* The connection is one of the group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
+
+/* The network of the client's address, IPv4, that the Proposal has `told` with a mask of so many
+ * bits, at most 32; the client's address where it tells the mask alone. What the client says is
+ * what counts: a router may have given it another address (NAT). */
+const uint8_t *smcr_conn_subnet(const smcr_conn_t *conn, const uint8_t *told, unsigned bits);
 
 /* A CLC message of the connection has come. */
 void smcr_conn_take_clc(smcr_conn_t *conn);

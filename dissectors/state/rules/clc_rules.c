@@ -180,7 +180,8 @@ is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 
     if (conn->ipv4)
         return proposal->subnet_length > 32 ||
-               has_bits(conn->addr.ipv4[0], conn->addr.ipv4[1], proposal->subnet_length);
+               has_bits(smcr_conn_subnet(conn, proposal->subnet, proposal->subnet_length),
+                        conn->addr.ipv4[1], proposal->subnet_length);
     if (!conn->conversation || count < proposal->prefix_count || count == 0)
         return true;
     while (at < count && (proposal->prefixes[at][SMCR_GID_LENGTH] > 128 ||
