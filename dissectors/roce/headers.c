@@ -12,6 +12,9 @@
 
 enum { IPV4_AND_UDP = 28, IPV6_AND_UDP = 48, UDP_LENGTH = 8, IP_UDP = 17 };
 
+/* Extension headers of IPv6 (RFC 8200, 4). */
+enum { IPV6_HOP_BY_HOP = 0, IPV6_ROUTING = 43, IPV6_FRAGMENT = 44, IPV6_DESTINATION = 60 };
+
 static bool
 has_reth(uint8_t opcode)
 {
@@ -94,13 +97,51 @@ smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host
            ip->offset + ip->header_length == end && ip->next == IP_UDP;
 }
 
+/* The length of an extension header, in units of 8 bytes; 0: it is none. */
+static uint32_t
+extension_units(uint8_t kind, uint8_t length)
+{
+    if (kind == IPV6_FRAGMENT)
+        return 1;
+    return kind == IPV6_HOP_BY_HOP || kind == IPV6_ROUTING || kind == IPV6_DESTINATION
+               ? length + 1U : 0;
+}
+
+/* Whether extension headers lead from the header of IPv6 to that of UDP at `end`. */
+static bool
+leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t end)
+{
+    uint32_t at = ip->offset + ip->header_length;
+    uint8_t next = ip->next;
+
+    while (ip->version == 6 && at + 8 <= end) {
+        uint32_t units = extension_units(next, frame.bytes[at + 1]);
+        if (!units)
+            return false;
+        next = frame.bytes[at];
+        at += 8 * units;
+    }
+    return at == end && next == IP_UDP;
+}
+
+/* The IP header of the packet whose BTH is at `offset`, also in front of extension headers. */
+static bool
+find_first_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip)
+{
+    smcr_host_bytes_t frame = smcr_host_bytes_of(tvb_get_ds_tvb(tvb));
+    uint32_t end = (uint32_t)(tvb_raw_offset(tvb) + offset - UDP_LENGTH);
+
+    return smcr_host_ip_packet_before(frame, end, &pinfo->net_src, NULL, ip) &&
+           leads_to_udp(frame, ip, end);
+}
+
 /* What IP's header says, of the packet whose BTH is at `offset`. */
 static void
 read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {
     smcr_host_ip_packet_t ip;
 
-    if (!smcr_roce_find_ip(tvb, offset, pinfo, &ip))
+    if (!find_first_ip(tvb, offset, pinfo, &ip))
         return;
     roce->ip_id = ip.id;
     roce->has_ecn = true;

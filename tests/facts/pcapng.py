@@ -58,6 +58,15 @@ def at_time(frame, moment):
     return frame._replace(block=header + frame.block[HEADER.size:])
 
 
+def with_data(frame, new):
+    """The frame with other captured bytes, all of those on the wire."""
+    kind, _, interface, high, low, _, _ = HEADER.unpack_from(frame.block)
+    padding = bytes(-len(new) % 4)
+    length = HEADER.size + len(new) + len(padding) + LENGTH.size
+    return frame._replace(block=HEADER.pack(kind, length, interface, high, low, len(new), len(new)) + new + padding +
+                          LENGTH.pack(length))
+
+
 def cut(frame, size):
     """The frame as a snap length of `size` bytes leaves it."""
     kind, _, interface, high, low, captured, wire = HEADER.unpack_from(frame.block)

@@ -1,5 +1,6 @@
 """What a capture lacks, or has in disorder, is not said of the network, the peers or the clock."""
 
+import json
 import re
 
 import alterations
@@ -8,6 +9,7 @@ import pytest
 import wire
 
 LOSSY, PLAIN, THREE = "6.1-v2-n-lossy", "6.1-v2-a-first-contact-ipv4", "6.1-v2-c-three-conns"
+IPV6 = "6.1-v1-b-first-contact-ipv6"
 CLIENT = bytes([10, 0, 0, 1])
 SECOND = 10**6  # in the unit of these captures
 LONGEST = 10  # seconds; none of these captures takes as long
@@ -93,6 +95,25 @@ def test_client_behind_a_router(tshark, scratch):
     path = altered(tshark, scratch, PLAIN, lambda frames: list(map(translated, frames)))
     assert tshark.frames(path, "smcr.client.addr == 203.0.113.7 && smcr.clc.type == 2")
     assert tshark.frames(path, "smcr.clc.other_subnet") == []
+
+
+HOP_BY_HOP = bytes([wire.UDP, 0, 1, 4, 0, 0, 0, 0])  # an extension header of IPv6, with padding only
+
+
+def extended(frame):
+    """A frame with IPv6 and UDP, with a hop-by-hop header between the two."""
+    data = pcapng.data(frame)
+    if data[12:14] != wire.IPV6.to_bytes(2, "big") or data[20] != wire.UDP:
+        return frame
+    length = (int.from_bytes(data[18:20], "big") + len(HOP_BY_HOP)).to_bytes(2, "big")
+    return pcapng.with_data(frame, data[:18] + length + bytes([0]) + data[21:54] + HOP_BY_HOP + data[54:])
+
+
+def test_ecn_before_extension_headers(tshark, scratch):
+    path = altered(tshark, scratch, IPV6, lambda frames: list(map(extended, frames)))
+    whole, found = (json.loads(tshark.show(each, "-q", "-z", "smcr,json"))["summary"]["rdma_flows"]["ecn"]
+                    for each in (IPV6, path))
+    assert whole["not_ect"] > 20 and found == whole
 
 
 @pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY])

@@ -26,6 +26,7 @@ ONCE_SAID = [
     ("who declined first, and when", "6.1-v1-f6-decline-confirm-link-timeout", [12]),
     ("a Decline that answers an Accept, though a Confirm did", "6.1-v1-f6-decline-confirm-link-timeout", [8]),
     ("client and server, of a Decline alone", "6.1-v2-f1-decline-server-no-device", range(1, 6)),
+    ("the end of a group, though a link that is not confirmed is used", "6.1-v1-h3-asymmetric-links", [13]),
     ("SMC-R, though data follows on TCP", "6.1-v1-f6-decline-confirm-link-timeout", [12, 16]),
 ]
 # The same of other alterations: (what, capture, kind, label)

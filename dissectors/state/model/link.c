@@ -306,6 +306,18 @@ smcr_link_activate(smcr_link_t *link)
     return update_type(link->lgr);
 }
 
+/* Whether a link that is there is in use, though the capture has not all that confirms it. */
+static bool
+has_user(const smcr_lgr_t *lgr)
+{
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
+        const smcr_link_t *link = wmem_list_frame_data(at);
+        if (link->state == SMCR_LINK_ANNOUNCED && link->packet_count > 0)
+            return true;
+    }
+    return false;
+}
+
 bool
 smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {
@@ -315,9 +327,9 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
         link->lgr->active_links--;
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
-    if (link->lgr->active_links == 0)
-        link->lgr->ended_frame = frame;
     wmem_list_remove(link->lgr->links, link);
+    if (link->lgr->active_links == 0 && !has_user(link->lgr))
+        link->lgr->ended_frame = frame;
     return update_type(link->lgr);
 }
 
