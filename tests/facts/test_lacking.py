@@ -124,9 +124,15 @@ def test_each_frame_twice(tshark, scratch, name):
     for field in ("smcr.retransmission", "smcr.llc", "smcr.write"):
         assert tshark.frames(path, f"{field} and not smcr.copy") == [2 * at - 1 for at in tshark.frames(
             name, f"{field} and not smcr.copy")]
+    whole, twice = (json.loads(tshark.show(each, "-q", "-z", "smcr,json"))["summary"]["tcp_flows"] for each in (name, path))
+    assert [{**whole[way], "packets": 2 * whole[way]["packets"], "ip_bytes": 2 * whole[way]["ip_bytes"]}
+            for way in ("up", "down")] == [twice[way] for way in ("up", "down")]
 
 
 def test_syn_sent_again(tshark, scratch):
-    """It is no data segment."""
-    text = tshark.show(altered(tshark, scratch, PLAIN, lambda frames: [frames[0], *frames]), *REPORT)
+    """It is no data segment. Each packet has another identification."""
+    def again(frames):
+        data = pcapng.data(frames[0])
+        return [pcapng.with_data(frames[0], data[:18] + bytes([data[18] ^ 1]) + data[19:]), *frames]
+    text = tshark.show(altered(tshark, scratch, PLAIN, again), *REPORT)
     assert re.search(r"TCP sent 1 of \d\d segments again", text)

@@ -26,6 +26,7 @@
 #define SMCR_CONGESTION_TCP_CWR 0x080
 #define SMCR_CONGESTION_TCP_NS 0x100
 
+#define SMCR_CONGESTION_TCP_RECENT 4 /* segments among which a copy is looked for */
 #define SMCR_CONGESTION_TCP_SACKS 4 /* as many blocks as TCP's options can hold */
 
 /* A segment. Sequence numbers as they are on the wire, in host byte order. */
@@ -35,6 +36,7 @@ typedef struct {
     uint32_t length;   /* of its data, bytes */
     uint32_t ip_bytes; /* total length of its IP packet */
     uint32_t tsval, tsecr;
+    int32_t ip_id;     /* identification of IPv4; -1: not known */
     uint16_t flags;    /* SMCR_TCP_... */
     uint8_t ecn;       /* enum smcr_wire_ecn */
     uint8_t sacks;     /* blocks in `sack` */
@@ -46,6 +48,11 @@ typedef struct {
         uint32_t left, right;
     } sack[SMCR_CONGESTION_TCP_SACKS];
 } smcr_congestion_tcp_segment_t;
+
+/* One of the newest segments, and what tells it from others. */
+typedef struct {
+    uint64_t time, identity;
+} smcr_congestion_tcp_recent_t;
 
 /*
  * What is known of the data of one sender. Its numbers are unwrapped sequence numbers and time
@@ -66,6 +73,8 @@ typedef struct {
     smcr_congestion_sent_times_t stamped; /* segments, by TSval */
 
     uint64_t last_time, last_sce_time, first_ack_time; /* nanoseconds since the epoch */
+    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* a ring */
+    uint32_t newest;              /* so many have been put there */
     uint32_t sce_run;             /* the newest segments that have the mark one behind another */
     bool next_unknown;            /* a segment without known length was the last */
     bool any_ecn, any_timestamps; /* a segment told */

@@ -315,6 +315,42 @@ may_have_marks(const smcr_congestion_tcp_direction_t *direction,
            !direction->fin;
 }
 
+/* ---- copies ---- */
+
+/* What a segment shares with its copies alone: the identification of IPv4 or, where there is none,
+ * the time stamp tells it from others. 0: nothing does. */
+static uint64_t
+identity_of(const smcr_congestion_tcp_segment_t *segment)
+{
+    const uint32_t parts[] = {segment->seq,   segment->ack,   segment->length, segment->flags,
+                              segment->tsval, segment->tsecr, (uint32_t)segment->ip_id};
+    uint64_t identity = UINT64_C(14695981039346656037); /* FNV-1a */
+
+    if (segment->ip_id <= 0 && !segment->timestamps)
+        return 0;
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
+        identity = (identity ^ parts[i]) * UINT64_C(1099511628211);
+    return identity;
+}
+
+/* Whether the network or the capture has doubled a segment that came a moment ago: nobody sends it
+ * again so soon. Copies count as packets only. */
+static bool
+is_copy(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_segment_t *segment)
+{
+    const uint64_t soon = 100000; /* nanoseconds */
+    smcr_congestion_tcp_recent_t now = {segment->time, identity_of(segment)};
+
+    for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
+        const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
+        if (before->identity == now.identity && now.time >= before->time &&
+            now.time - before->time <= soon)
+            return true;
+    }
+    direction->recent[direction->newest++ % SMCR_CONGESTION_TCP_RECENT] = now;
+    return false;
+}
+
 /* ---- all of it ---- */
 
 /* SYN and FIN, where they stand. */
@@ -327,8 +363,8 @@ take_ends(smcr_congestion_tcp_direction_t *direction, segment_place_t place, uin
         direction->fin = place.to - 1;
 }
 
-/* `packets` and `ip_bytes` are of all segments, also of those with RST, which count nowhere
- * else. */
+/* `packets` and `ip_bytes` are of all segments, also of those with RST and of copies, which count
+ * nowhere else. */
 void
 smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                    smcr_congestion_tcp_direction_t *reverse,
@@ -343,6 +379,8 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
     direction->counts.ip_bytes += segment->ip_bytes;
     direction->any_ecn |= !segment->no_ecn;
     if (segment->flags & SMCR_CONGESTION_TCP_RST)
+        return;
+    if (is_copy(direction, segment))
         return;
     place = place_of(direction, segment);
     count_segment(direction, segment);
