@@ -63,7 +63,7 @@ smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallba
                    ? "data follows the Accept; no Confirm or Decline is in the capture"
                    : "data follows the Proposal; no Accept or Decline is in the capture";
     default:
-        if (fallback->lacks_clc && fallback->both_options)
+        if (fallback->lacks_clc)
             return "data follows on TCP; the capture may lack CLC messages before it";
         return fallback->both_options
                    ? "both sides sent the SMC-R option, but no CLC message follows; a server or "

@@ -62,7 +62,7 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "capture_dropped", "
                     "handshake_unfinished", *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE)}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {"setup_s", *SHORTER}
-UP_TO_THE_END = {"unread_bytes", "unannounced_bytes", "close", "state", "type"}  # at the end of the capture
+UP_TO_THE_END = {"outcome", "unread_bytes", "unannounced_bytes", "close", "state", "type"}  # at the end of the capture
 
 Wrong = collections.namedtuple("Wrong", "label where what before after")
 
@@ -103,12 +103,13 @@ SAYS_NOTHING = {"who": "one side", "step": None, "why": "the capture has cut off
 
 
 def is_weaker(reason, whole):
-    """Whether a reason says no more than another one."""
+    """Whether a reason says no more than another one. Both sides may have declined."""
+    doubtful = "may lack CLC" in reason
     reason, whole = (re.sub(LACKS, "", text) for text in (reason, whole))
     one, other = DECLINED.fullmatch(reason), DECLINED.fullmatch(whole)
     if not one or not other:
         return reason in ("data follows on TCP", whole)
-    return all(one[part] in (SAYS_NOTHING[part], other[part]) for part in SAYS_NOTHING)
+    return all(one[part] in (SAYS_NOTHING[part], other[part]) or (doubtful and part == "who") for part in SAYS_NOTHING)
 
 
 def wrong_of_frames(label, before, after, same_times):

@@ -154,12 +154,13 @@ stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
            (!tcp->lacks && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame)));
 }
 
-/* Whether its data went over RDMA, in the capture or not. */
+/* Whether its data may have gone over RDMA, in the capture or not. */
 static bool
 left_tcp(const smcr_collect_counted_conn_t *counted)
 {
-    return counted->on_roce ||
-           (counted->conn->confirm_frame && !counted->conn->fallback.kind);
+    const smcr_conn_t *conn = counted->conn;
+
+    return counted->on_roce || ((conn->confirm_frame || conn->cut_clc) && !conn->fallback.kind);
 }
 
 /* CLC that never began is no fallback: the connection stayed what it was. */
@@ -260,7 +261,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     const smcr_collect_direction_t *direction = &counted->direction[sender];
     const smcr_conn_side_t *side = counted->conn->side;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
-    bool known = cost.known && smcr_evidence_knows_reader(counted->conn, !sender);
+    bool known = smcr_evidence_knows_reader(counted->conn, !sender);
 
     *entry = direction->figures;
     if (!entry->writes && !side[!sender].rmb) /* its WRITEs would not be recognised */
@@ -289,7 +290,8 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counte
     uint64_t bytes = payload > clc ? payload - clc : 0;
 
     /* what Wireshark has held back of CLC, since it came behind its acknowledgement, is no data */
-    bool mixed = conn->no_roles || (conn->fallback.lacks_clc && tcp && tcp->client_known);
+    bool mixed = conn->no_roles || conn->cut_clc ||
+                 (conn->fallback.lacks_clc && tcp && tcp->client_known);
 
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
     if (tcp && !counted->is_smcd && !mixed && (bytes || !may_go_elsewhere))

@@ -196,7 +196,7 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
-           flow->in_order > flow->highest;
+           flow->in_order > flow->highest && last->qp->too_late <= last->psn;
 }
 
 bool

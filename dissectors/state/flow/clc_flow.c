@@ -104,12 +104,11 @@ place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 
     if (accepts)
         conn->accept_flags = clc->header.flags;
-    if (!smcr_wire_clc_agrees(clc->header.type))
-        return NULL;
-    if (!smcr_wire_clc_names_qp(clc)) {
+    bool may_agree = smcr_wire_clc_agrees(clc->header.type) || !clc->header.type; /* cut before */
+    if (may_agree && !smcr_wire_clc_names_qp(clc))
         conn->cut_clc |= !clc->malformed && !clc->smcd;
+    if (!smcr_wire_clc_agrees(clc->header.type) || !smcr_wire_clc_names_qp(clc))
         return NULL;
-    }
     if (accepts) {
         conn->accept_frame = arrival->when.frame;
         conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;

@@ -187,7 +187,8 @@ note_collision(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic
             (smcr_exchange_changes_links(topic->type) && smcr_exchange_changes_rkeys(open->type)) ||
             (smcr_exchange_changes_rkeys(topic->type) && smcr_exchange_changes_links(open->type));
         bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
-        if (!collide || given_up || open->requester == topic->side || !crosses(arrival, open))
+        if (!collide || given_up || open->requester == topic->side || !crosses(arrival, open) ||
+            !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
             continue;
         smcr_event_add(arrival, SMCR_EVENT_COLLISION,
                        "Crosses the request in frame %u, which has no response yet",
