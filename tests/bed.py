@@ -41,6 +41,7 @@ PREFERENCES = ("-o", "udp.ignore_ipv6_zero_checksum:TRUE")
 FOLDERS = ("real", "synthetic", "malformed")
 PACKED = ("fabric", "roce")  # tests of their own read them
 APPLICATIONS = "applications"  # likewise
+CAUSES = "causes"  # likewise
 
 
 def captures(*folders):
@@ -135,7 +136,7 @@ class Bed:
                 (self.root / "data" / "manuf").write_text("\n".join(line for line in lines if line.startswith(VENDOR)))
         for plugin in BUILDS.glob("*/smcr.so"):
             self.add_plugin(plugin, plugin.parent.name)
-        for path in captures(*FOLDERS, *PACKED, APPLICATIONS).values():
+        for path in captures(*FOLDERS, *PACKED, APPLICATIONS, CAUSES).values():
             copy = self.root / "captures" / path.relative_to(TOP / "captures")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
