@@ -143,6 +143,22 @@ dead_peer(scene_t *scene)
     connection(scene)->close = SMCR_FIGURE_CLOSE_RESET;
 }
 
+/* The peer goes on after the warning: the path was bad. */
+static void
+peer_heard_again(scene_t *scene)
+{
+    dead_peer(scene);
+    ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[1])->last_frame = at(60);
+}
+
+/* A NOTE that Linux brings about does no harm; a WARN of the same name does. */
+static void
+harmless(scene_t *scene)
+{
+    notice(scene, "smcr.cdc.after_close", NOTE, 30);
+    notice(scene, "smcr.llc.collision", NOTE, 31);
+}
+
 static void
 aborted(scene_t *scene)
 {
@@ -419,6 +435,8 @@ static const scene_case_t cases[] = {
     {"loss, then a blocked writer", loss_stops_writer, "warn loss 30, note slow_reader 1"},
     {"lost link", lost_link, "warn link_lost 1"},
     {"dead peer, then a reset", dead_peer, "warn dead_peer 1, warn reset 1"},
+    {"peer that is heard again", peer_heard_again, "warn reset 1, chat timeouts 900"},
+    {"what does no harm", harmless, ""},
     {"abort", aborted, "warn abort 1"},
     {"loss, then an abort", loss_aborts, "warn loss 30, warn abort 1"},
     {"RNR NAKs, NAKs with the same PSN", no_buffer, "warn no_receive_buffer 16"},
@@ -437,7 +455,7 @@ static const scene_case_t cases[] = {
     {"link that never comes up", failed_link, "warn link_failed 39"},
     {"link that is given up unused", unused_link, "note link_failed 1"},
     {"repeats after the end of a link group", sent_to_nobody, ""},
-    {"timer that ran out too early", early_timer, "note timeouts 6"},
+    {"timer that ran out too early", early_timer, "chat timeouts 6"},
     {"timer that ran out, message late", late_message, "warn timeouts 6"},
     {"repeated messages of RDMA-CM", cm_repeats, "note cm_repeat 1"},
     {"fallback, then a reset", fallback_and_reset, "warn fallback 2, note tcp_reset 1"},

@@ -171,7 +171,7 @@ smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
                             const expert_info_t *item)
 {
     begin(collection);
-    smcr_collect_notices_take(collection->notices, smcr_capture_when(pinfo), item);
+    smcr_collect_notices_take(collection->notices, pinfo, item);
 }
 
 void
@@ -179,7 +179,7 @@ smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, ep
 {
     begin(collection);
     take_totals(&collection->totals, pinfo, edt);
-    smcr_collect_notices_end_frame(collection->notices);
+    smcr_collect_notices_end_frame(collection->notices, pinfo);
 }
 
 /* Whether somebody may ask when the frame was sent: for messages that change links or connections,
@@ -212,7 +212,7 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     smcr_collect_link_groups_take(collection->groups, when, packet, pinfo->vlan_id);
     smcr_collect_notices_blame(collection->notices, packet);
     if (packet->first_pass)
-        smcr_collect_notices_claim(collection->notices, when, packet);
+        smcr_collect_notices_claim(collection->notices, pinfo, packet);
 }
 
 /* ---- reporting ---- */

@@ -11,29 +11,32 @@
 
 #include <string.h>
 
+#include "connections.h"
 #include "host/host.h"
 #include "message/message.h"
 
 #define PREFIX "smcr."
 
-/* An item of the frame whose packet has not come yet. */
+/* Expert items of a kind, or one of them. */
 typedef struct {
-    smcr_figure_notice_t notice;
-    bool blamed;
-} pending_t;
+    smcr_figure_notice_t notice; /* without its subject */
+    smcr_figure_subject_t hosts; /* of the first one; nothing else of it is known yet */
+    const smcr_conn_t *conn;     /* that it is about; NULL: none */
+    const smcr_link_t *link;     /* likewise */
+    bool blamed;                 /* its packet has come */
+} counted_items_t;
 
 /* An event that later packets have to bear out. */
 typedef struct {
     const smcr_event_t *event;
-    smcr_figure_role_t by;
-    smcr_when_t when;
+    counted_items_t kind;
 } claimed_t;
 
 struct smcr_notices {
     wmem_allocator_t *scope;
-    wmem_array_t *kinds;   /* smcr_figure_notice_t */
+    wmem_array_t *kinds;   /* counted_items_t */
     wmem_array_t *claimed; /* claimed_t */
-    pending_t *pending;
+    counted_items_t *pending;       /* items of the frame */
     unsigned pending_count, pending_room;
 };
 
@@ -43,13 +46,27 @@ smcr_collect_notices_new(wmem_allocator_t *scope)
     smcr_collect_notices_t *notices = wmem_new0(scope, smcr_collect_notices_t);
 
     notices->scope = scope;
-    notices->kinds = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
+    notices->kinds = wmem_array_new(scope, sizeof(counted_items_t));
     notices->claimed = wmem_array_new(scope, sizeof(claimed_t));
     return notices;
 }
 
+/* The hosts of the frame. */
+static smcr_figure_subject_t
+hosts_of(const smcr_collect_notices_t *notices, const packet_info *pinfo)
+{
+    smcr_figure_subject_t hosts = {SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
+                                   NULL, NULL};
+
+    if (pinfo->net_src.type == AT_NONE || pinfo->net_dst.type == AT_NONE)
+        return hosts;
+    hosts.src = address_to_str(notices->scope, &pinfo->net_src);
+    hosts.dst = address_to_str(notices->scope, &pinfo->net_dst);
+    return hosts;
+}
+
 void
-smcr_collect_notices_take(smcr_collect_notices_t *notices, smcr_when_t when,
+smcr_collect_notices_take(smcr_collect_notices_t *notices, const packet_info *pinfo,
                           const expert_info_t *item)
 {
     const header_field_info *field =
@@ -60,11 +77,11 @@ smcr_collect_notices_take(smcr_collect_notices_t *notices, smcr_when_t when,
     if (notices->pending_count == notices->pending_room) {
         notices->pending_room = 2 * notices->pending_room + 4;
         notices->pending = wmem_realloc(notices->scope, notices->pending,
-                                        notices->pending_room * sizeof(pending_t));
+                                        notices->pending_room * sizeof(counted_items_t));
     }
-    notices->pending[notices->pending_count++] = (pending_t){
-        {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, item->summary, 1, when},
-        false};
+    notices->pending[notices->pending_count++] = (counted_items_t){
+        .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, item->summary,
+                   1, smcr_capture_when(pinfo), pinfo->num, field->name, NULL}};
 }
 
 /* The role of who has sent the packet. */
@@ -80,64 +97,84 @@ sender_of(const smcr_record_t *record)
     return record->sender == lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
 }
 
-void
-smcr_collect_notices_blame(smcr_collect_notices_t *notices, const smcr_tap_t *packet)
+static void
+blame(counted_items_t *item, const smcr_record_t *record)
 {
-    smcr_figure_role_t by = sender_of(packet->record);
-
-    for (unsigned i = notices->pending_count; i > 0 && !notices->pending[i - 1].blamed; i--) {
-        notices->pending[i - 1].notice.by = by;
-        notices->pending[i - 1].blamed = true;
-    }
+    item->notice.by = sender_of(record);
+    item->conn = record->conn;
+    item->link = record->link;
+    item->blamed = true;
 }
 
 void
-smcr_collect_notices_claim(smcr_collect_notices_t *notices, smcr_when_t when,
+smcr_collect_notices_blame(smcr_collect_notices_t *notices, const smcr_tap_t *packet)
+{
+    for (unsigned i = notices->pending_count; i > 0 && !notices->pending[i - 1].blamed; i--)
+        blame(&notices->pending[i - 1], packet->record);
+}
+
+void
+smcr_collect_notices_claim(smcr_collect_notices_t *notices, const packet_info *pinfo,
                            const smcr_tap_t *packet)
 {
-    for (const smcr_event_t *event = packet->record->events; event; event = event->next)
-        if (event->claim)
-            wmem_array_append_one(notices->claimed,
-                                  ((claimed_t){event, sender_of(packet->record), when}));
+    for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
+        claimed_t claimed = {.event = event};
+
+        if (!event->claim)
+            continue;
+        blame(&claimed.kind, packet->record);
+        claimed.kind.hosts = hosts_of(notices, pinfo);
+        claimed.kind.notice.first = smcr_capture_when(pinfo);
+        wmem_array_append_one(notices->claimed, claimed);
+    }
 }
 
 /* ---- counting ---- */
 
-static smcr_figure_notice_t *
+static counted_items_t *
 find(wmem_array_t *kinds, const smcr_figure_notice_t *wanted)
 {
     for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
-        smcr_figure_notice_t *kind = wmem_array_index(kinds, i);
-        if (strcmp(kind->filter, wanted->filter) == 0 && kind->severity == wanted->severity &&
-            kind->by == wanted->by)
+        counted_items_t *kind = wmem_array_index(kinds, i);
+        if (strcmp(kind->notice.filter, wanted->filter) == 0 &&
+            kind->notice.severity == wanted->severity && kind->notice.by == wanted->by)
             return kind;
     }
     return NULL;
 }
 
-/* One more: its text lives as long as `scope`. */
-static void
-count(wmem_array_t *kinds, wmem_allocator_t *scope, smcr_figure_notice_t one)
+/* One more: its text lives as long as `scope`. Returns it where it is the first one so far. */
+static counted_items_t *
+count(wmem_array_t *kinds, wmem_allocator_t *scope, const counted_items_t *one)
 {
-    smcr_figure_notice_t *kind = find(kinds, &one);
+    counted_items_t *kind = find(kinds, &one->notice);
+    uint64_t before = kind ? kind->notice.count : 0;
+    uint32_t last = kind ? MAX(kind->notice.last, one->notice.last) : one->notice.last;
 
+    if (kind && one->notice.first.frame >= kind->notice.first.frame) {
+        kind->notice.count += one->notice.count;
+        kind->notice.last = last;
+        return NULL;
+    }
     if (!kind) {
-        one.text = wmem_strdup(scope, one.text);
-        wmem_array_append_one(kinds, one);
-        return;
+        wmem_array_append(kinds, one, 1);
+        kind = wmem_array_index(kinds, wmem_array_get_count(kinds) - 1);
     }
-    kind->count += one.count;
-    if (one.first.frame < kind->first.frame) {
-        kind->first = one.first;
-        kind->text = wmem_strdup(scope, one.text);
-    }
+    *kind = *one;
+    kind->notice.count += before;
+    kind->notice.last = last;
+    kind->notice.text = wmem_strdup(scope, one->notice.text);
+    return kind;
 }
 
 void
-smcr_collect_notices_end_frame(smcr_collect_notices_t *notices)
+smcr_collect_notices_end_frame(smcr_collect_notices_t *notices, const packet_info *pinfo)
 {
-    for (unsigned i = 0; i < notices->pending_count; i++)
-        count(notices->kinds, notices->scope, notices->pending[i].notice);
+    for (unsigned i = 0; i < notices->pending_count; i++) {
+        counted_items_t *first = count(notices->kinds, notices->scope, &notices->pending[i]);
+        if (first)
+            first->hosts = hosts_of(notices, pinfo);
+    }
     notices->pending_count = 0;
 }
 
@@ -146,30 +183,53 @@ smcr_collect_notices_end_frame(smcr_collect_notices_t *notices)
 static void
 count_claimed(wmem_array_t *kinds, wmem_allocator_t *scope, const claimed_t *claimed)
 {
-    const smcr_item_expert_row_t *row =
-        smcr_item_expert_row(smcr_show_event_expert(claimed->event));
+    const expert_field *expert = smcr_show_event_expert(claimed->event);
+    const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
+    counted_items_t kind = claimed->kind;
 
-    if (row->strict && !smcr_items_strict)
+    if ((row->strict && !smcr_items_strict) ||
+        !smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->claim))
         return;
-    if (smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->claim))
-        count(kinds, scope,
-              (smcr_figure_notice_t){row->filter, row->severity, row->group, claimed->by,
-                                     claimed->event->text, 1, claimed->when});
+    kind.notice = (smcr_figure_notice_t){row->filter, row->severity, row->group, kind.notice.by,
+                                         claimed->event->text, 1, kind.notice.first,
+                                         kind.notice.first.frame,
+                                         proto_registrar_get_name(expert->hf), NULL};
+    count(kinds, scope, &kind);
 }
 
 static int
 by_frame(const void *one, const void *other)
 {
-    const smcr_figure_notice_t *a = one, *b = other;
+    const counted_items_t *a = one, *b = other;
 
-    return (a->first.frame > b->first.frame) - (a->first.frame < b->first.frame);
+    return (a->notice.first.frame > b->notice.first.frame) -
+           (a->notice.first.frame < b->notice.first.frame);
+}
+
+static smcr_figure_notice_t
+with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
+{
+    smcr_figure_notice_t notice = kind->notice;
+    smcr_figure_subject_t *subject = wmem_new(scope, smcr_figure_subject_t);
+
+    *subject = kind->hosts;
+    if (kind->conn)
+        subject->stream = kind->conn->index;
+    if (kind->link) {
+        subject->group = smcr_collect_lgr_number(smcr_capture_state(), kind->link->lgr);
+        if (kind->link->has_number)
+            subject->link = kind->link->number;
+    }
+    notice.subject = subject;
+    return notice;
 }
 
 const smcr_figure_notice_t *
 smcr_collect_notices_all(const smcr_collect_notices_t *notices, wmem_allocator_t *scope,
                          uint32_t *number)
 {
-    wmem_array_t *kinds = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
+    wmem_array_t *kinds = wmem_array_new(scope, sizeof(counted_items_t));
+    wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
     unsigned claims = wmem_array_get_count(notices->claimed);
 
     if (wmem_array_get_count(notices->kinds))
@@ -180,7 +240,11 @@ smcr_collect_notices_all(const smcr_collect_notices_t *notices, wmem_allocator_t
     if (claims)
         wmem_array_sort(kinds, by_frame);
     *number = wmem_array_get_count(kinds);
-    return wmem_array_get_raw(kinds);
+    for (uint32_t i = 0; i < *number; i++) {
+        smcr_figure_notice_t notice = with_subject(wmem_array_index(kinds, i), scope);
+        wmem_array_append_one(all, notice);
+    }
+    return wmem_array_get_raw(all);
 }
 
 void

@@ -15,8 +15,8 @@ typedef struct smcr_notices smcr_collect_notices_t; /* of one report */
 /* None. They live as long as the scope. */
 smcr_collect_notices_t *smcr_collect_notices_new(wmem_allocator_t *scope);
 
-/* An expert item; others than those of the plugin are left alone. */
-void smcr_collect_notices_take(smcr_collect_notices_t *notices, smcr_when_t when,
+/* An expert item of the frame; others than those of the plugin are left alone. */
+void smcr_collect_notices_take(smcr_collect_notices_t *notices, const packet_info *pinfo,
                                const expert_info_t *item);
 
 /* The packet or message that the items since the last one are about. */
@@ -24,11 +24,11 @@ void smcr_collect_notices_blame(smcr_collect_notices_t *notices, const smcr_tap_
 
 /* The same packet, in the first pass over the capture: what later packets have to bear out counts
  * once they do. */
-void smcr_collect_notices_claim(smcr_collect_notices_t *notices, smcr_when_t when,
+void smcr_collect_notices_claim(smcr_collect_notices_t *notices, const packet_info *pinfo,
                                 const smcr_tap_t *packet);
 
 /* The frame is done with. */
-void smcr_collect_notices_end_frame(smcr_collect_notices_t *notices);
+void smcr_collect_notices_end_frame(smcr_collect_notices_t *notices, const packet_info *pinfo);
 
 /* All of them, in the order in which they came first; `*count`: how many. They live as long as
  * `scope`. */

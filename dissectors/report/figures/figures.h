@@ -217,6 +217,14 @@ void smcr_entry_join(void *into, const void *from, const smcr_figure_description
 
 /* ---- expert items of the plugin, as counted over a capture ---- */
 
+/* What an item is about, as far as that is known. */
+typedef struct {
+    uint64_t stream;       /* index of the connection; SMCR_FIGURE_UNKNOWN: of none */
+    uint64_t group;        /* index of the link group; likewise */
+    uint64_t link;         /* number of its link; likewise */
+    const char *src, *dst; /* hosts of the frame; NULL: not known */
+} smcr_figure_subject_t;
+
 typedef struct {
     const char *filter; /* "smcr.conn.aborted" */
     int severity;       /* PI_NOTE and so on */
@@ -225,6 +233,9 @@ typedef struct {
     const char *text;   /* the sentence of the first one */
     uint64_t count;
     smcr_when_t first;
+    uint32_t last;      /* frame of the last one; 0: as the first */
+    const char *kind;   /* the sentence of all of them; NULL: it is no expert item */
+    const smcr_figure_subject_t *subject; /* of the first one; NULL: not known */
 } smcr_figure_notice_t;
 
 /* ---- addresses and numbers as a report writes them ---- */

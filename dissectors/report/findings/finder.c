@@ -116,6 +116,31 @@ smcr_finder_close(smcr_finder_t *finder)
     }
 }
 
+static const smcr_entry_connection_t *
+connection_of(const smcr_finder_t *finder, uint64_t stream)
+{
+    const smcr_figure_list_t *conns = &finder->report->connections;
+
+    for (uint32_t i = 0; stream != SMCR_FIGURE_UNKNOWN && i < conns->length; i++)
+        if (((const smcr_entry_connection_t *)conns->entries[i])->stream == stream)
+            return conns->entries[i];
+    return NULL;
+}
+
+const char *
+smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
+{
+    const smcr_entry_connection_t *conn = subject ? connection_of(finder, subject->stream) : NULL;
+
+    if (conn)
+        return smcr_words_connection(finder->scope, conn);
+    if (subject && subject->group != SMCR_FIGURE_UNKNOWN)
+        return smcr_words_link(finder->scope, subject->group, subject->link);
+    if (subject && subject->src)
+        return wmem_strdup_printf(finder->scope, "%s → %s", subject->src, subject->dst);
+    return "the capture";
+}
+
 bool
 smcr_finder_is_filtered(const smcr_finder_t *finder)
 {
@@ -130,12 +155,14 @@ smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
         uint64_t count = sum.count + notice->count;
+        uint32_t last = MAX(sum.last, MAX(notice->last, notice->first.frame));
 
         if (strcmp(notice->filter, filter) != 0)
             continue;
         if (!sum.count || (notice->first.frame && notice->first.frame < sum.first.frame))
             sum = *notice;
         sum.count = count;
+        sum.last = last;
     }
     return sum;
 }

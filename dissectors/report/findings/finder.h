@@ -95,6 +95,10 @@ smcr_figure_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char 
 /* The first frame of the notices with one filter or the other; frame 0: there is none. */
 smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *other);
 
+/* What an item is about: a connection ("10.0.0.1:46464 → 10.0.0.2:8080"), a link or its group, the
+ * hosts of a frame; "the capture" where nothing is known. `subject` may be NULL. */
+const char *smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject);
+
 /* Whether the report counts only frames that a display filter selects. Then nobody knows whether
  * what is absent was there. */
 bool smcr_finder_is_filtered(const smcr_finder_t *finder);
@@ -116,8 +120,8 @@ void smcr_finding_flows_find_owners(smcr_finder_t *finder);
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 
-/* For how long packets were sent again and nothing came back, until the flow's last packet,
- * nanoseconds; 0 where something came back. Needs a notice of a silent peer. */
+/* For how long packets were sent again and nothing came back, from the peer's last packet to the
+ * end of the capture, nanoseconds; 0 where it was heard again. Needs a notice of a silent peer. */
 uint64_t smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether a packet with a wrong ICRC went one way or the other: it explains repeats of both. */

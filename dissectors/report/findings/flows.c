@@ -25,9 +25,11 @@ smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_
     if (!peer || !silent.count || smcr_figure_known(flow->repeated) < 3)
         return 0;
     if (flow->last_frame.frame < silent.first.frame ||
+        silent.last < peer->last_frame.frame || /* it was heard again */
         flow->last_frame.time < peer->last_frame.time)
         return 0;
-    return flow->last_frame.time - peer->last_frame.time;
+    uint64_t end = finder->report->capture.last_time;
+    return (end == SMCR_FIGURE_UNKNOWN ? flow->last_frame.time : end) - peer->last_frame.time;
 }
 
 static bool

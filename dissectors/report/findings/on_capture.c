@@ -43,8 +43,17 @@ find_late_start(smcr_finder_t *finder)
                     : filter ? filter
                              : "smcr",
                     "%s: the capture lacks the beginning, so what came first is not known",
-                    count == 1 ? smcr_words_connection(finder->scope, earliest)
-                               : smcr_words_things(finder->scope, count, "connection"));
+                    smcr_words_connections(finder->scope, earliest, count));
+}
+
+/* Unreliable: nobody acknowledges its packets, and nobody repeats them. */
+static bool
+is_unreliable(const smcr_entry_rdma_t *flow)
+{
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        if (smcr_ib_is_uc(flow->opcodes.counts[i].opcode))
+            return true;
+    return false;
 }
 
 /* Missing packets that no peer asked to have sent again. */
@@ -53,25 +62,46 @@ not_captured(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
 
+    if (is_unreliable(flow))
+        return smcr_figure_known(flow->missing);
     if (!peer || smcr_figure_known(flow->repeated) || smcr_figure_known(peer->nak.psn_sequence) ||
         smcr_finding_flow_is_damaged(finder, flow))
         return 0;
     return smcr_figure_known(flow->missing);
 }
 
+static const char *
+hosts_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    if (!flow || !flow->src || !flow->dst)
+        return "Unknown hosts";
+    return wmem_strdup_printf(finder->scope, "%s → %s", flow->src, flow->dst);
+}
+
 static void
 find_lack(smcr_finder_t *finder)
 {
     const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    uint64_t missing = 0, dropped = smcr_figure_known(finder->report->dropped);
+    uint64_t missing = 0, most = 0, dropped = smcr_figure_known(finder->report->dropped);
+    const smcr_entry_rdma_t *worst = NULL;
 
-    for (uint32_t i = 0; i < flows->length; i++)
-        missing += not_captured(finder, flows->entries[i]);
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_entry_rdma_t *flow = flows->entries[i];
+        uint64_t lacking = not_captured(finder, flow);
+        missing += lacking;
+        if (lacking > most) {
+            most = lacking;
+            worst = flow;
+        }
+    }
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_NOT_CAPTURED, missing,
                     smcr_finder_notice(finder, "smcr.packet_ahead").first, "smcr.packet_ahead",
-                    "The capture lacks %s that nobody sent again, or has %s late",
-                    smcr_words_things(finder->scope, missing, "RoCE packet"),
-                    missing == 1 ? "it" : "them");
+                    worst && is_unreliable(worst)
+                        ? "%s: the capture lacks %s of UC, which repeats none: lost on the way, or "
+                          "not captured"
+                        : "%s: the capture lacks %s that nobody sent again, or has them late",
+                    hosts_of(finder, worst),
+                    smcr_words_things(finder->scope, missing, "RoCE packet"));
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_CAPTURE_DROPPED, dropped, (smcr_when_t){0}, NULL,
                     "The capture lacks %s: whoever captured dropped them",
                     smcr_words_things(finder->scope, dropped, "packet"));
@@ -175,8 +205,15 @@ find_no_roce(smcr_finder_t *finder)
         return;
     smcr_finder_add(
         finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
-        "The capture has no RoCE packet of %s: is a port left out, or does RoCE not get through?",
-        smcr_words_things(finder->scope, notice.count, "SMC-R connection"));
+        "%s%s: the capture has no RoCE packet of %s: is a port left out, or does RoCE not get "
+        "through?",
+        smcr_finder_subject(finder, notice.subject),
+        notice.count > 1
+            ? wmem_strdup_printf(
+                  finder->scope, " and %s",
+                  smcr_words_things(finder->scope, notice.count - 1, "more connection"))
+            : "",
+        notice.count > 1 ? "them" : "it");
 }
 
 static void
@@ -222,6 +259,7 @@ static void
 find_silence(smcr_finder_t *finder)
 {
     const smcr_figure_list_t *conns = &finder->report->connections;
+    const smcr_entry_connection_t *one = NULL;
     smcr_when_t first = {0}, last = {0};
     uint64_t count = 0, unread = 0;
 
@@ -229,6 +267,8 @@ find_silence(smcr_finder_t *finder)
         const smcr_entry_connection_t *conn = conns->entries[i];
         if (!goes_silent(finder, conn))
             continue;
+        if (!one)
+            one = conn;
         if (conn->last_frame.frame > last.frame)
             last = conn->last_frame;
         first = smcr_figure_when_earlier(first, conn->last_frame);
@@ -238,11 +278,11 @@ find_silence(smcr_finder_t *finder)
     smcr_finder_add_as(
         finder, SMCR_FIGURE_FOUND_SILENT_END, unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT, count,
         last, wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, first.frame),
-        "%s open and silent in the last %s: %s%s",
-        smcr_words_things(finder->scope, count, "connection"),
+        "%s: open and silent in the last %s; %s%s",
+        smcr_words_connections(finder->scope, one, count),
         smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time),
         unread ? smcr_words_bytes(finder->scope, unread) : "idle, or cut off without a word",
-        unread ? " announced, but not read" : "");
+        unread ? " not reported as read" : "");
 }
 
 void

@@ -48,13 +48,10 @@ all_that(const smcr_finder_t *finder, is_t *is)
     return group;
 }
 
-/* "10.0.0.1:46464 → 10.0.0.2:8080", "3 connections" */
 static const char *
 name(const smcr_finder_t *finder, const alike_conns_t *group)
 {
-    if (group->count == 1)
-        return smcr_words_connection(finder->scope, group->first);
-    return smcr_words_things(finder->scope, group->count, "connection");
+    return smcr_words_connections(finder->scope, group->first, group->count);
 }
 
 /* The filter, of one connection where there is one. */
@@ -141,16 +138,20 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 {
     unsigned reasons = wmem_array_get_count(groups);
     smcr_when_t first = {0};
-    uint64_t count = 0;
+    uint32_t count = 0;
 
     for (unsigned i = from; i < reasons; i++) {
         const alike_conns_t *group = wmem_array_index(groups, i);
         first = smcr_figure_when_earlier(first, group->first->fallback->frame);
         count += group->count;
     }
+    if (!count)
+        return;
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_FALLBACK, count, first, "smcr.fallback",
-                    "%s more fell back to TCP, for %s",
-                    smcr_words_things(finder->scope, count, "connection"),
+                    "%s fell back to TCP, for %s",
+                    smcr_words_connections(
+                        finder->scope, ((alike_conns_t *)wmem_array_index(groups, from))->first,
+                        count),
                     smcr_words_things(finder->scope, reasons - from, "other reason"));
 }
 
@@ -213,7 +214,7 @@ is_tcp_reset(const smcr_entry_connection_t *conn)
     return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome != SMCR_FIGURE_OUTCOME_SMCR;
 }
 
-/* What readers have not read of what was announced, and what was not even announced. */
+/* What readers have not reported as read of what was announced, and what was not even announced. */
 static const char *
 losses(const smcr_finder_t *finder, is_t *is)
 {
@@ -230,7 +231,7 @@ losses(const smcr_finder_t *finder, is_t *is)
     }
     if (!lost)
         return "";
-    return wmem_strdup_printf(finder->scope, "; %s were never read",
+    return wmem_strdup_printf(finder->scope, "; %s not reported as read",
                               smcr_words_bytes(finder->scope, lost));
 }
 

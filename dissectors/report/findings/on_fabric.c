@@ -286,6 +286,8 @@ severity_of_repeats(const trouble_t *trouble, const smcr_entry_causes_t *causes)
         return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
     if (causes->timeout && trouble->slowest >= STALL)
         return SMCR_FIGURE_WARN;
+    if (causes->timeout) /* its acknowledgement was late, and nobody had to wait for it */
+        return SMCR_FIGURE_CHAT;
     return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT;
 }
 
@@ -395,9 +397,10 @@ find_rejected(smcr_finder_t *finder)
     const char *reason = notice.count ? strstr(notice.text, ": ") : NULL;
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REJECTED, notice.count, notice.first,
-                    notice.filter, "RDMA-CM rejects %s%s%s",
+                    notice.filter, "RDMA-CM, %s: %s rejected%s%s",
+                    smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "connection"),
-                    notice.count > 1 ? ", the first one" : "", reason ? reason : "");
+                    notice.count > 1 ? ", the first one here" : "", reason ? reason : "");
 }
 
 static void
@@ -406,8 +409,10 @@ find_unanswered_cm(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REPEAT, notice.count, notice.first, notice.filter,
-                    "%s sent again: messages are lost, or answers are late",
-                    smcr_words_things(finder->scope, notice.count, "RDMA-CM message"));
+                    "RDMA-CM, %s: %s sent again%s: messages are lost, or answers are late",
+                    smcr_finder_subject(finder, notice.subject),
+                    smcr_words_things(finder->scope, notice.count, "message"),
+                    notice.count > 1 ? ", the first one here" : "");
 }
 
 void

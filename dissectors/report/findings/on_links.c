@@ -32,7 +32,7 @@ when_lost(const link_place_t *place, const smcr_words_failover_t *failover)
 static const char *
 name_of(const link_place_t *place)
 {
-    return smcr_words_link(place->finder->scope, place->group, place->link);
+    return smcr_words_link(place->finder->scope, place->group->index, place->link->number);
 }
 
 static const char *
@@ -170,8 +170,17 @@ find_group_lost(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.lgr.connections_lost");
 
+    const char *group = "a link group";
+
+    if (notice.subject && notice.subject->group != SMCR_FIGURE_UNKNOWN)
+        group = smcr_words_link(finder->scope, notice.subject->group, SMCR_FIGURE_UNKNOWN);
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_GROUP_LOST, notice.count, notice.first,
-                    notice.filter, "%s", notice.text);
+                    notice.filter, "%s ended with open connections%s", group,
+                    notice.count > 1
+                        ? wmem_strdup_printf(
+                              finder->scope, ", as %s more did",
+                              smcr_words_number(finder->scope, notice.count - 1))
+                        : "");
 }
 
 /* The last one that had ended before the frame; NULL: none. */
@@ -251,15 +260,31 @@ kind_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
                                                      : SMCR_FIGURE_FOUND_DEAD_PEER;
 }
 
+/* Packets go out again and again to somebody of whom the capture has no packet at all. */
+static bool
+has_unheard_peer(const smcr_finder_t *finder)
+{
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_entry_rdma_t *flow = flows->entries[i];
+        if (!smcr_finding_flow_peer(finder, flow) && smcr_figure_known(flow->repeated) >= 3)
+            return true;
+    }
+    return false;
+}
+
 static void
 find_dead_peer(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
     uint64_t silence = 0;
     const smcr_entry_rdma_t *flow = silent_flow(finder, &silence);
-    const char *text = "A peer stopped answering: the same packets are sent again and again";
+    const char *text = wmem_strdup_printf(
+        finder->scope, "%s: the same packets are sent again and again, and nobody answers",
+        smcr_finder_subject(finder, notice.subject));
 
-    if (smcr_finder_is_filtered(finder))
+    if (smcr_finder_is_filtered(finder) || (!flow && !has_unheard_peer(finder)))
         return;
     if (flow)
         text = wmem_strdup_printf(

@@ -46,20 +46,15 @@ static const struct {
     {"smcr.conn.began_before", SMCR_FINDING_BY_LATE_START},
     {"smcr.window.late_update", SMCR_FINDING_BY_SLOW_READER},
     {"smcr.window.late_update", SMCR_FINDING_BY_LOSS},
-    {"smcr.window.small_update", SMCR_FINDING_BY_SLOW_READER},
-    {"smcr.window.small_write", SMCR_FINDING_BY_SLOW_READER},
     /* a lost link */
     {"smcr.link.lost", SMCR_FINDING_BY_LINK_LOST},
-    {"smcr.link.deleted", SMCR_FINDING_BY_LINK_LOST},
-    {"smcr.link.delete_asked", SMCR_FINDING_BY_LINK_LOST},
     {"smcr.conn.moved", SMCR_FINDING_BY_LINK_LOST},
-    {"smcr.llc.collision", SMCR_FINDING_BY_LINK_LOST},
+    {"smcr.llc.second_answer", SMCR_FINDING_BY_LINK_LOST},
+    {"smcr.link.number_unknown", SMCR_FINDING_BY_LINK_LOST},
     {"smcr.no_response", SMCR_FINDING_BY_LINK_LOST},
     /* a link that never came up */
-    {"smcr.link.deleted", SMCR_FINDING_BY_LINK_FAILED},
-    {"smcr.link.delete_asked", SMCR_FINDING_BY_LINK_FAILED},
     {"smcr.llc.second_answer", SMCR_FINDING_BY_LINK_FAILED},
-    {"smcr.llc.collision", SMCR_FINDING_BY_LINK_FAILED},
+    {"smcr.link.not_confirmed", SMCR_FINDING_BY_LINK_FAILED},
     {"smcr.link.number_unknown", SMCR_FINDING_BY_LINK_FAILED},
     {"smcr.no_response", SMCR_FINDING_BY_LINK_FAILED},
     /* a peer that is gone */
@@ -144,6 +139,40 @@ place_of(const smcr_figure_notice_t *notice)
     return notice->group == PROTOCOL_GROUP ? SMCR_FINDING_BY_RULE : SMCR_FINDING_BY_NOTICE;
 }
 
+/* Notes that do no harm: peers do so as a rule, or Linux does, and nothing comes of it. A warning
+ * with the same name is told. */
+static const char *const harmless[] = {
+    "smcr.llc.collision",
+    "smcr.link.deleted",
+    "smcr.link.delete_asked",
+    "smcr.move.old_link",
+    "smcr.tcp_closed_before",
+    "smcr.cdc.after_close",
+    "smcr.cdc.after_done",
+    "smcr.cdc.after_abort",
+    "smcr.write.after_close",
+    "smcr.write.after_end",
+    "smcr.window.small_update",
+    "smcr.window.small_write",
+    "smcr.llc.rfc_layout",
+    "smcr.llc.reason_missing",
+    "smcr.llc.link_number_unneeded",
+    "smcr.llc.type_optional",
+    "smcr.rmb.bsize_reserved",
+    "smcr.clc.os_unknown",
+    "smcr.clc.release_unknown",
+    "smcr.clc.direct_differs",
+};
+
+static bool
+is_harmless(const smcr_figure_notice_t *notice)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(harmless); i++)
+        if (strcmp(harmless[i], notice->filter) == 0)
+            return severity_of(notice) < SMCR_FIGURE_WARN;
+    return false;
+}
+
 /* The name of the item, as a word: "smcr.cdc.after_close" is "cdc_after_close". */
 static const char *
 kind_of(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
@@ -155,15 +184,27 @@ kind_of(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 }
 
 static const char *
-sender(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+fault(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     bool rule = notice->group == MALFORMED_GROUP || notice->group == PROTOCOL_GROUP;
 
     if (!rule || severity_of(notice) < SMCR_FIGURE_WARN)
         return "";
     return wmem_strdup_printf(
-        finder->scope, "Broken %s%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
-        notice->by ? ", by the " : "", notice->by ? smcr_figure_role_words[notice->by] : "");
+        finder->scope, "%s broken%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
+        notice->by ? " by the " : "", notice->by ? smcr_figure_role_words[notice->by] : "");
+}
+
+/* What all items of the kind say, behind a colon. The text of one may name frames and numbers that
+ * mean nothing beside another subject. */
+static const char *
+sentence(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+{
+    char *text = wmem_strdup(finder->scope, notice->kind ? notice->kind : notice->filter);
+
+    if (g_ascii_isupper(text[0]) && !g_ascii_isupper(text[1]) && strncmp(text, "RDMA", 4) != 0)
+        text[0] = g_ascii_tolower(text[0]);
+    return text;
 }
 
 static void
@@ -177,10 +218,12 @@ find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                                     .count = sum.count};
 
     finding.text = wmem_strdup_printf(
-        finder->scope, "%s%s%s", sender(finder, &sum), sum.text ? sum.text : notice->filter,
-        sum.count > 1 ? wmem_strdup_printf(finder->scope, " (and %s more)",
-                                           smcr_words_things(finder->scope, sum.count - 1, "time"))
-                      : "");
+        finder->scope, "%s: %s%s%s", smcr_finder_subject(finder, sum.subject), fault(finder, &sum),
+        sentence(finder, &sum),
+        sum.count > 1
+            ? wmem_strdup_printf(finder->scope, " (and %s more in the capture)",
+                                 smcr_words_things(finder->scope, sum.count - 1, "time"))
+            : "");
     smcr_finder_add_item(finder, place_of(notice), finding);
 }
 
@@ -199,8 +242,8 @@ smcr_finding_on_notices(smcr_finder_t *finder)
 {
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
-        if (severity_of(notice) > SMCR_FIGURE_CHAT && !is_explained(finder, notice) &&
-            !is_second(finder, i))
+        if (severity_of(notice) > SMCR_FIGURE_CHAT && !is_harmless(notice) &&
+            !is_explained(finder, notice) && !is_second(finder, i))
             find_notice(finder, notice);
     }
 }

@@ -13,7 +13,7 @@
 typedef struct {
     uint64_t all, segments, again, marked, echoed; /* `segments`: with data */
     unsigned flows;                                /* with congestion */
-    const smcr_entry_tcp_t *first;
+    const smcr_entry_tcp_t *first, *repeats;       /* with congestion; with repeats */
 } tcp_sum_t;
 
 static void
@@ -34,9 +34,11 @@ sum_up(const smcr_finder_t *finder)
 
     for (uint32_t i = 0; i < flows->length; i++) {
         const smcr_entry_tcp_t *flow = flows->entries[i];
-        uint64_t before = sum.marked + sum.echoed;
+        uint64_t before = sum.marked + sum.echoed, again = sum.again;
         add_direction(&sum, &flow->up);
         add_direction(&sum, &flow->down);
+        if (sum.again > again && !sum.repeats)
+            sum.repeats = flow;
         if (sum.marked + sum.echoed == before)
             continue;
         sum.flows++;
@@ -46,15 +48,27 @@ sum_up(const smcr_finder_t *finder)
     return sum;
 }
 
+/* "10.0.0.1:46464 → 10.0.0.2:80 and 2 more connections" */
+static const char *
+name(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t count)
+{
+    smcr_entry_connection_t conn = {.client = {flow->src, flow->src_port},
+                                    .server = {flow->dst, flow->dst_port}};
+
+    return smcr_words_connections(finder->scope, &conn, count);
+}
+
 static void
 find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
+    if (!sum->first)
+        return;
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_CONGESTION, sum->marked + sum->echoed,
                     smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
                     "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
                     "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)",
-                    "Congestion on %s with %s: %s marked CE, %s with its echo (ECE)",
-                    smcr_words_things(finder->scope, sum->flows, "TCP connection"),
+                    "Congestion of TCP, %s: of %s, %s marked CE, %s with its echo (ECE)",
+                    name(finder, sum->first, sum->flows),
                     smcr_words_things(finder->scope, sum->segments, "data segment"),
                     smcr_words_things(finder->scope, sum->marked, "segment"),
                     smcr_words_things(finder->scope, sum->echoed, "segment"));
@@ -63,13 +77,14 @@ find_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 static void
 find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    if (sum->again * 500 < sum->segments) /* SYN and FIN count, too */
+    if (!sum->repeats || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
         return;
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_LOSS, sum->again,
                     smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
                     "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
                     "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
-                    "TCP sent %s of %s again", smcr_words_number(finder->scope, sum->again),
+                    "TCP, first %s: %s of %s sent again", name(finder, sum->repeats, 1),
+                    smcr_words_number(finder->scope, sum->again),
                     smcr_words_things(finder->scope, sum->all, "segment"));
 }
 

@@ -64,6 +64,19 @@ smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *co
 }
 
 const char *
+smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
+                       uint64_t count)
+{
+    if (!first)
+        return "no connection";
+    const char *name = smcr_words_connection(scope, first);
+    if (count < 2)
+        return name;
+    return wmem_strdup_printf(scope, "%s and %s", name,
+                              smcr_words_things(scope, count - 1, "more connection"));
+}
+
+const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
@@ -74,14 +87,13 @@ smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connectio
 }
 
 const char *
-smcr_words_link(wmem_allocator_t *scope, const smcr_entry_link_group_t *group,
-                const smcr_entry_link_t *link)
+smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link)
 {
-    const char *name = "a link";
+    const char *name = wmem_strdup_printf(scope, "link group %" PRIu64, group);
 
-    if (link->number != SMCR_FIGURE_UNKNOWN)
-        name = wmem_strdup_printf(scope, "link %" PRIu64, link->number);
-    if (group->index == SMCR_FIGURE_UNKNOWN)
-        return name;
-    return wmem_strdup_printf(scope, "%s of link group %" PRIu64, name, group->index);
+    if (link == SMCR_FIGURE_UNKNOWN)
+        return group == SMCR_FIGURE_UNKNOWN ? "a link" : name;
+    if (group == SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(scope, "link %" PRIu64, link);
+    return wmem_strdup_printf(scope, "link %" PRIu64 " of %s", link, name);
 }

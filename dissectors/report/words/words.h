@@ -50,6 +50,11 @@ const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoi
 /* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" where the addresses are not known. */
 const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
+/* The name of the first of `count` connections: "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more
+ * connections". `first`: NULL where there is none. */
+const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
+                                   uint64_t count);
+
 /* The same, from the writer to the reader: `to_server` or the other direction. */
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server);
@@ -58,9 +63,9 @@ smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *con
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
-/* "link 2 of link group 0" */
-const char *smcr_words_link(wmem_allocator_t *scope, const smcr_entry_link_group_t *group,
-                            const smcr_entry_link_t *link);
+/* "link 2 of link group 0", "link group 0", "link 2": `group` is its index, `link` its number;
+ * either may be SMCR_FIGURE_UNKNOWN. */
+const char *smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link);
 
 /* ---- lost links: where their connections went, and what that has cost ---- */
 

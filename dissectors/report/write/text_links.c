@@ -110,18 +110,19 @@ write_failover(const smcr_page_t *page, const smcr_entry_link_group_t *group,
 {
     smcr_words_failover_t failover = smcr_words_failover_of(page->report, group, link);
 
-    smcr_page_line(page, 2, "%s: %s", smcr_words_link(page->scope, group, link),
+    smcr_page_line(page, 2, "%s: %s", smcr_words_link(page->scope, group->index, link->number),
                    smcr_page_list(page, "; ",
                                   failover.moved ? smcr_words_failover(page->scope, &failover)
                                                  : "no connection moved",
                                   smcr_page_when(page, &failover.first_move), NULL));
 }
 
-/* With a filter, that no connection moved means nothing. */
+/* With a filter, that no connection moved means nothing. A link that never came up had nothing to
+ * move. */
 static bool
 is_failover(const smcr_page_t *page, const smcr_entry_link_t *link)
 {
-    bool lost = smcr_words_link_is_lost(link) && !smcr_words_link_is_unused(link);
+    bool lost = smcr_words_link_is_lost(link) && link->flows.length > 1;
 
     return smcr_words_link_is_left(link) || (lost && !page->report->capture.filter);
 }
