@@ -99,9 +99,10 @@ find_lack(smcr_finder_t *finder)
                     worst && is_unreliable(worst)
                         ? "%s: the capture lacks %s of UC, which repeats none: lost on the way, or "
                           "not captured"
-                        : "%s: the capture lacks %s that nobody sent again, or has them late",
+                        : "%s: the capture lacks %s that nobody sent again, or has %s late",
                     hosts_of(finder, worst),
-                    smcr_words_things(finder->scope, missing, "RoCE packet"));
+                    smcr_words_things(finder->scope, missing, "RoCE packet"),
+                    missing == 1 ? "it" : "them");
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_CAPTURE_DROPPED, dropped, (smcr_when_t){0}, NULL,
                     "The capture lacks %s: whoever captured dropped them",
                     smcr_words_things(finder->scope, dropped, "packet"));
