@@ -87,16 +87,6 @@ find_bth(tvbuff_t *tvb, smcr_hooks_start_t start, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_GRH_LENGTH;
 }
 
-bool
-smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip)
-{
-    smcr_host_bytes_t frame = smcr_host_bytes_of(tvb_get_ds_tvb(tvb));
-    uint32_t end = (uint32_t)(tvb_raw_offset(tvb) + offset - UDP_LENGTH);
-
-    return smcr_host_ip_packet_before(frame, end, &pinfo->net_src, NULL, ip) &&
-           ip->offset + ip->header_length == end && ip->next == IP_UDP;
-}
-
 /* The length of an extension header, in units of 8 bytes; 0: it is none. */
 static uint32_t
 extension_units(uint8_t kind, uint8_t length)
@@ -124,15 +114,25 @@ leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t 
     return at == end && next == IP_UDP;
 }
 
-/* The IP header of the packet whose BTH is at `offset`, also in front of extension headers. */
+/* The IP header of the packet whose BTH is at `offset`, also in front of extension headers. `*end`:
+ * where UDP begins. */
 static bool
-find_first_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip)
+find_first_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip,
+              uint32_t *end)
 {
     smcr_host_bytes_t frame = smcr_host_bytes_of(tvb_get_ds_tvb(tvb));
-    uint32_t end = (uint32_t)(tvb_raw_offset(tvb) + offset - UDP_LENGTH);
 
-    return smcr_host_ip_packet_before(frame, end, &pinfo->net_src, NULL, ip) &&
-           leads_to_udp(frame, ip, end);
+    *end = (uint32_t)(tvb_raw_offset(tvb) + offset - UDP_LENGTH);
+    return smcr_host_ip_packet_before(frame, *end, &pinfo->net_src, NULL, ip) &&
+           leads_to_udp(frame, ip, *end);
+}
+
+bool
+smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip)
+{
+    uint32_t end;
+
+    return find_first_ip(tvb, offset, pinfo, ip, &end) && ip->offset + ip->header_length == end;
 }
 
 /* What IP's header says, of the packet whose BTH is at `offset`. */
@@ -140,8 +140,9 @@ static void
 read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {
     smcr_host_ip_packet_t ip;
+    uint32_t end;
 
-    if (!find_first_ip(tvb, offset, pinfo, &ip))
+    if (!find_first_ip(tvb, offset, pinfo, &ip, &end))
         return;
     roce->ip_id = ip.id;
     roce->has_ecn = true;

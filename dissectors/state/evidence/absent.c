@@ -123,14 +123,19 @@ smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         conn->clc_whole &= (uint8_t)~(1U << role);
 }
 
+/* Whether the capture has all bytes of CLC so far, and what the sender had taken in of them. */
+static bool
+has_clc_before(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    return arrival->span && conn->clc_whole == 3 &&
+           (int32_t)(conn->clc_next[!sender_of(arrival)] - arrival->span->taken) >= 0;
+}
+
 bool
 smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_arrival_span_t *span = arrival->span;
-    unsigned role = sender_of(arrival);
-
-    return span && conn->clc_whole == 3 && (int32_t)(conn->clc_next[role] - span->end) >= 0 &&
-           (int32_t)(conn->clc_next[!role] - span->taken) >= 0;
+    return has_clc_before(arrival, conn) &&
+           (int32_t)(conn->clc_next[sender_of(arrival)] - arrival->span->end) >= 0;
 }
 
 bool
@@ -172,18 +177,14 @@ smcr_evidence_tcp_is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t 
 bool
 smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_arrival_span_t *span = arrival->span;
-    unsigned role = sender_of(arrival);
-
-    return span && conn->clc_whole == 3 && span->first == conn->clc_next[role] &&
-           (int32_t)(conn->clc_next[!role] - span->taken) >= 0;
+    return has_clc_before(arrival, conn) &&
+           arrival->span->first == conn->clc_next[sender_of(arrival)];
 }
 
 /* ---- what the two sides of a connection have sent ---- */
 
-/* The last CDC message to the side, or where the connection began. */
-static const smcr_point_t *
-last_to(const smcr_conn_side_t *receiver)
+const smcr_point_t *
+smcr_evidence_last_to(const smcr_conn_side_t *receiver)
 {
     return receiver->heard.qp ? &receiver->heard : &receiver->since;
 }
@@ -191,7 +192,7 @@ last_to(const smcr_conn_side_t *receiver)
 bool
 smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
-    const smcr_point_t *last = last_to(&conn->side[side]);
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
 
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
@@ -281,7 +282,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
-    const smcr_point_t *last = last_to(receiver);
+    const smcr_point_t *last = smcr_evidence_last_to(receiver);
     bool first = cdc->seq == 1 && receiver->since.qp && sender->announced.qp;
 
     bool follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first;

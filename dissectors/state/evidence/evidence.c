@@ -304,7 +304,7 @@ smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const u
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
 
-    return next_unless(arrival, sender->heard.qp ? &sender->heard : &sender->since,
+    return next_unless(arrival, smcr_evidence_last_to(sender),
                        smcr_doubt_not_by(when, arrival->when.time + SMCR_DOUBT_DISORDER));
 }
 

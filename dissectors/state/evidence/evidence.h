@@ -150,6 +150,9 @@ bool smcr_evidence_knows_server(const smcr_lgr_t *lgr);
  * to it, and the tokens of both directions. */
 bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
 
+/* The last CDC message to the side, or where the connection began. */
+const smcr_point_t *smcr_evidence_last_to(const smcr_conn_side_t *receiver);
+
 /* Whether the capture has all CDC messages to `side` so far: what the other side has read and
  * announced is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);

@@ -191,7 +191,7 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);
-    conn->no_roles |= !conn->proposal_frame && !conn->accept_frame && !conn->confirm_frame &&
+    conn->no_roles |= !smcr_evidence_clc_knows_client(conn) &&
                       !smcr_evidence_tcp_knows_client(conn);
     smcr_state_declined(arrival, conn, clc);
 }

@@ -1,6 +1,6 @@
 /* links.h
- * Knows the same rules for links, LLC and RMBs, and what they remember (memory.h). Does not know
- * what a message changes. Called by the flow: before it learns a message, after that, and when
+ * Knows the same rules for links, LLC and RMBs, and what they remember (links_memory.h). Does not
+ * know what a message changes. Called by the flow: before it learns a message, after that, and when
  * something happens to an exchange.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
