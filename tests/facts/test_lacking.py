@@ -9,6 +9,7 @@ import pytest
 import wire
 
 LOSSY, PLAIN, THREE = "6.1-v2-n-lossy", "6.1-v2-a-first-contact-ipv4", "6.1-v2-c-three-conns"
+TOKENS = "6.1-v2-t-different-tokens"
 IPV6 = "6.1-v1-b-first-contact-ipv6"
 CLIENT = bytes([10, 0, 0, 1])
 SECOND = 10**6  # in the unit of these captures
@@ -80,6 +81,22 @@ def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
     accept = tshark.frames(PLAIN, "smcr.clc.type == 2")[0]
     path = altered(tshark, scratch, PLAIN, lambda frames: frames[:accept - 1] + frames[accept:])
     assert re.search(r"10\.0\.0\.1:\d+ → 10\.0\.0\.2:12345 +\? +5\.0 KiB ", tshark.show(path, *REPORT))
+
+
+def ends(tshark, scratch, name, frames):
+    """How connections end, where the capture has these frames alone."""
+    path = altered(tshark, scratch, name, lambda whole: [frame for frame in whole if frame.number in frames])
+    return [conn["close"] for conn in json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]]
+
+
+def test_ends_of_directions_apart(tshark, scratch):
+    """
+    A late capture has two directions without knowing that they are one connection. They go on while none ends that may
+    be the other one (frame 238 ends one), and while nothing is absent that may end it (an RDMA WRITE is, 132).
+    """
+    assert ends(tshark, scratch, TOKENS, range(83, 238)) == ["open"] * 6
+    assert sorted(ends(tshark, scratch, TOKENS, range(83, 239))) == ["open"] * 3 + ["unknown"] * 3
+    assert ends(tshark, scratch, TOKENS, {*range(83, 238)} - {132}) == ["unknown"] * 6
 
 
 def translated(frame):

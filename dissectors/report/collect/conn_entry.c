@@ -201,13 +201,6 @@ close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
     return tcp->lacks_end ? SMCR_FIGURE_CLOSE_UNKNOWN : SMCR_FIGURE_CLOSE_OPEN;
 }
 
-/* Whether the capture has the end of what the side has sent on RoCE: an abort is not missing. */
-static bool
-knows_end(const smcr_conn_t *conn, int sender)
-{
-    return conn->side[sender].closed_frame || smcr_evidence_is_current(conn, !sender);
-}
-
 /* The two ends of SMC-R close by CDC, and then TCP. How TCP ends says nothing of an abort. */
 static smcr_figure_close_t
 close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
@@ -221,7 +214,8 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
     bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
-    if (left_tcp(counted) && (open || !knows_end(conn, 0) || !knows_end(conn, 1)))
+    if (left_tcp(counted) &&
+        (open || !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
 }

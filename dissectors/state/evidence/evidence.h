@@ -41,6 +41,7 @@
  *   bytes that it says were read
  *   a WRITE's connection, its place             smcr_evidence_owns(), _unseen_bytes()
  *   how long somebody was blocked               smcr_evidence_absent(), since that began
+ *   how a connection ends                       smcr_evidence_has_end()
  *   a response, its time, that there is none    smcr_evidence_is_first_answer(), _is_unanswered()
  *   who is client, and declined, or fell silent smcr_evidence_tcp_knows_client(), _clc_, _server()
  *   fallback: what TCP carries, and when        smcr_doubt_conn_has_clc()
@@ -162,6 +163,10 @@ bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 
 /* What is known of the cursors of the message before, and of the peer's. */
+/* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
+ * messages of that direction may be those of another connection, of which nothing else is known. */
+bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
+
 typedef struct {
     bool follows; /* the capture has the message before this one */
     bool same;    /* which had the same consumer cursor */

@@ -58,8 +58,10 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         conn = smcr_conn_new(arrival->state);
         smcr_conn_join(conn, lgr);
         wmem_list_append(lgr->halves, conn);
-        if (wmem_list_count(lgr->halves) > HALVES_MAX)
+        if (wmem_list_count(lgr->halves) > HALVES_MAX) {
             wmem_list_remove_frame(lgr->halves, wmem_list_head(lgr->halves));
+            lgr->lacks_halves = true;
+        }
         smcr_event_add(arrival,
                        lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
     }

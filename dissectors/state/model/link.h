@@ -139,6 +139,7 @@ struct smcr_lgr {
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
+    bool lacks_halves;    /* the oldest of very many are forgotten */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_lgr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
