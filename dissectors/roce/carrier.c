@@ -302,8 +302,8 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 
     if (to->len < 4 || smcr_ib_is_whole_send(opcode))
         return false;
-    uint64_t target = smcr_orphan_target((const uint8_t *)to->data + to->len - 4, qpn);
-    return smcr_state_ignores(smcr_capture_state(), opcode, target);
+    return smcr_state_ignores(smcr_capture_state(), opcode,
+                              (const uint8_t *)to->data + to->len - 4, qpn);
 }
 
 static bool

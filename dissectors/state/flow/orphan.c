@@ -54,8 +54,10 @@ unknown_qp_of(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-uint64_t
-smcr_orphan_target(const uint8_t address[4], uint32_t qpn)
+/* What tells the queue pairs apart that are full: `address` are the last four bytes of the address
+ * or GID. */
+static uint64_t
+target_of(const uint8_t address[4], uint32_t qpn)
 {
     uint32_t tail;
 
@@ -71,10 +73,15 @@ full_slot(uint64_t target)
 }
 
 bool
-smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, uint64_t target)
+smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
+                   uint32_t qpn)
 {
-    return wmem_map_size(state->qps) == 0 &&
-           (!smcr_ib_is_write(opcode) || state->full_unknown_qps[full_slot(target)] == target);
+    uint64_t target;
+
+    if (wmem_map_size(state->qps) != 0)
+        return false;
+    target = target_of(address, qpn);
+    return !smcr_ib_is_write(opcode) || state->full_unknown_qps[full_slot(target)] == target;
 }
 
 bool
@@ -88,8 +95,7 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
         return false;
     unknown_qp_t *unknown_qp = unknown_qp_of(state, &roce->target);
     if (!unknown_qp || wmem_list_count(unknown_qp->packets) >= UNKNOWN_QP_PACKETS_MAX) {
-        uint64_t target =
-            smcr_orphan_target(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
+        uint64_t target = target_of(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
         state->full_unknown_qps[full_slot(target)] = target;
         return false;
     }

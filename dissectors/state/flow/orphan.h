@@ -11,13 +11,11 @@
 
 #include "write.h"
 
-/* What tells queue pairs apart for smcr_state_ignores(): `address` are the last four bytes of the
- * address or GID. */
-uint64_t smcr_orphan_target(const uint8_t address[4], uint32_t qpn);
-
 /* Whether a packet that is no SEND can tell nothing, so that there is no need to read it: no queue
- * pair of SMC-R is known yet, and it is no WRITE to keep until one is. */
-bool smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, uint64_t target);
+ * pair of SMC-R is known yet, and it is no WRITE to keep until one is. It goes to queue pair `qpn`;
+ * `address` are the last four bytes of the address or GID. */
+bool smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
+                        uint32_t qpn);
 
 /*
  * A WRITE packet on an unknown queue pair. Gives the record its place, to be completed when the

@@ -50,8 +50,7 @@ struct smcr_state {
     wmem_array_t *cm_notes;   /* const smcr_record_cm_t *: of each connection the last, by index */
     /* orphan.c */
     wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets on unknown queue pairs */
-    uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* smcr_orphan_target() of some that are
-                                                               full */
+    uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* some that are full */
     /* ../senders.c */
     wmem_map_t *senders; /* GID -> what its ICRCs were; NULL: none has been checked */
 };
