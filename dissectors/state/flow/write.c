@@ -98,25 +98,20 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned
  * end of an eyecatcher shows that there is none. What lies at its end is the first data behind it
  * if nothing is absent; else it raises a doubt. Without one there is none, as with Linux.
  */
-static void
-learn_base(smcr_lgr_t *lgr, int side, uint32_t offset, bool first)
+void
+smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
+    smcr_lgr_t *lgr = conn->lgr;
+    const smcr_conn_side_t *receiver = &conn->side[side];
+
     if (lgr->base_known[side] || offset > SMCR_WIRE_EYECATCHER_LENGTH)
         return;
+    bool first = receiver->size && smcr_evidence_holds(&receiver->since);
     lgr->base_known[side] = offset < SMCR_WIRE_EYECATCHER_LENGTH || first;
     lgr->base[side] = lgr->base_known[side] && offset == SMCR_WIRE_EYECATCHER_LENGTH
                           ? SMCR_WIRE_EYECATCHER_LENGTH
                           : 0;
     *lgr->base_doubtful |= !lgr->base_known[side];
-}
-
-void
-smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
-{
-    const smcr_conn_side_t *receiver = &conn->side[side];
-    bool from_start = receiver->size && smcr_evidence_holds(&receiver->since);
-
-    learn_base(conn->lgr, side, offset, from_start);
 }
 
 bool
