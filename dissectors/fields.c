@@ -50,11 +50,3 @@ smcr_fields_register(void)
     expert_register_field_array(expert_register_protocol(proto_smcr), experts,
                                 array_length(experts));
 }
-
-bool
-smcr_field_is_reserved(int hf)
-{
-    const header_field_info *field = proto_registrar_get_nth((unsigned)hf);
-
-    return g_str_has_prefix(field->abbrev, "smcr.reserved");
-}

@@ -22,7 +22,4 @@ extern int proto_smcr;
 /* Registers the protocol with its fields, subtrees and expert items; called once at start. */
 void smcr_fields_register(void);
 
-/* True when `hf` is one of the fields for reserved bits. */
-bool smcr_field_is_reserved(int hf);
-
 #endif /* SMCR_FIELDS_H */

@@ -20,6 +20,8 @@
 #define SMCR_SLAB_SIZE 32768 /* bytes of a block: a power of two */
 #endif
 #define SMCR_SLAB_ENTRY_MAX (SMCR_SLAB_SIZE - 16) /* bytes of an entry that has a number */
+#define SMCR_SLAB_UNIT 4 /* bytes: numbers count these */
+#define SMCR_SLAB_UNITS (SMCR_SLAB_SIZE / SMCR_SLAB_UNIT) /* of a block */
 
 /* All zeros but for the scope: nothing has been allocated. */
 typedef struct smcr_slab {
@@ -31,17 +33,48 @@ typedef struct smcr_slab {
     uint32_t unused_count;
 } smcr_slab_t;
 
+/* What a block begins with. It lies at a multiple of its size, so the address of an entry tells its
+ * block. */
+typedef struct smcr_slab_block {
+    const smcr_slab_t *slab;
+    uint32_t index; /* in `blocks` */
+} smcr_slab_block_t;
+
 /* `size` bytes of zeros; the address is a multiple of 4, and of 8 if the sizes of all entries of
  * the slab are. */
 void *smcr_slab_new(smcr_slab_t *slab, size_t size);
 
+static inline const smcr_slab_block_t *
+smcr_slab_block(const void *entry)
+{
+    uintptr_t within = (uintptr_t)entry & (SMCR_SLAB_SIZE - 1);
+
+    return (const smcr_slab_block_t *)(const void *)((const uint8_t *)entry - within);
+}
+
 /* The number of an entry, from 1; 0 of NULL. */
-uint32_t smcr_slab_number(const void *entry);
+static inline uint32_t
+smcr_slab_number(const void *entry)
+{
+    uint32_t within = (uint32_t)((uintptr_t)entry & (SMCR_SLAB_SIZE - 1));
+
+    return entry ? smcr_slab_block(entry)->index * SMCR_SLAB_UNITS + within / SMCR_SLAB_UNIT : 0;
+}
 
 /* The entry with that number; NULL of 0. */
-void *smcr_slab_entry(const smcr_slab_t *slab, uint32_t number);
+static inline void *
+smcr_slab_entry(const smcr_slab_t *slab, uint32_t number)
+{
+    return number ? (uint8_t *)slab->blocks[number / SMCR_SLAB_UNITS] +
+                        number % SMCR_SLAB_UNITS * SMCR_SLAB_UNIT
+                  : NULL;
+}
 
 /* The entry with that number in the slab that `neighbour` is an entry of; NULL of 0. */
-void *smcr_slab_beside(const void *neighbour, uint32_t number);
+static inline void *
+smcr_slab_beside(const void *neighbour, uint32_t number)
+{
+    return number ? smcr_slab_entry(smcr_slab_block(neighbour)->slab, number) : NULL;
+}
 
 #endif /* SMCR_FABRIC_SLAB_H */

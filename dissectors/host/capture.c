@@ -60,14 +60,6 @@ smcr_capture_begin(void)
     capture.state = smcr_state_new(wmem_file_scope());
 }
 
-smcr_when_t
-smcr_capture_when(const packet_info *pinfo)
-{
-    uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
-
-    return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
-}
-
 nstime_t
 smcr_capture_nstime(uint64_t nanoseconds)
 {

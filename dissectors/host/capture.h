@@ -25,7 +25,13 @@ void smcr_capture_begin(void);
 bool smcr_capture_is_read(void);
 
 /* Number and time of this frame, for the state. */
-smcr_when_t smcr_capture_when(const packet_info *pinfo);
+static inline smcr_when_t
+smcr_capture_when(const packet_info *pinfo)
+{
+    uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
+
+    return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
+}
 
 /* How long something took, as Wireshark has it. */
 nstime_t smcr_capture_nstime(uint64_t nanoseconds);

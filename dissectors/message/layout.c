@@ -103,8 +103,8 @@ reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned of
     unsigned count = 0;
 
     for (int *const *bit = row->bits; *bit; bit++) {
-        uint64_t mask = proto_registrar_get_nth((unsigned)**bit)->bitmask;
-        if ((value & mask) && smcr_field_is_reserved(**bit))
+        const header_field_info *field = proto_registrar_get_nth((unsigned)**bit);
+        if (value & field->bitmask && g_str_has_prefix(field->abbrev, "smcr.reserved"))
             count++;
     }
     return count;

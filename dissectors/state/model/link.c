@@ -17,21 +17,6 @@
 
 /* ---- queue pairs ---- */
 
-smcr_ib_qp_key_t
-smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
-{
-    smcr_ib_qp_key_t key = {.qpn = qpn};
-
-    memcpy(key.gid, gid, SMCR_GID_LENGTH);
-    return key;
-}
-
-bool
-smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
-{
-    return qp->key.qpn == qpn && memcmp(qp->key.gid, gid, SMCR_GID_LENGTH) == 0;
-}
-
 static unsigned
 hash_qp(const void *data)
 {
@@ -67,12 +52,6 @@ smcr_qp_t *
 smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
     return wmem_map_lookup(state->qps, key);
-}
-
-smcr_qp_t *
-smcr_qp_peer(smcr_qp_t *qp)
-{
-    return &qp->link->qp[!qp->side];
 }
 
 smcr_qp_t *
@@ -213,35 +192,6 @@ smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 {
     forget_qp(state, &link->qp[0]);
     forget_qp(state, &link->qp[1]);
-}
-
-/* ---- points in a flow ---- */
-
-#define POINT_PSN_MASK UINT64_C(0xffffffffff)
-#define POINT_UNPLACED_MASK 0xffffffU
-
-smcr_point_t
-smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
-{
-    return (smcr_point_t){qp, psn & POINT_PSN_MASK, qp->unplaced & POINT_UNPLACED_MASK};
-}
-
-smcr_point_t
-smcr_point_now(smcr_qp_t *qp)
-{
-    return smcr_point_at(qp, qp->traffic.flow.highest);
-}
-
-uint32_t
-smcr_point_unplaced(const smcr_point_t *point)
-{
-    return (uint32_t)(point->qp->unplaced - point->unplaced) & POINT_UNPLACED_MASK;
-}
-
-bool
-smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
-{
-    return point->qp == qp && point->psn < psn;
 }
 
 /* ---- links of a group ---- */

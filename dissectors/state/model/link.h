@@ -12,6 +12,8 @@
 #ifndef SMCR_STATE_MODEL_LINK_H
 #define SMCR_STATE_MODEL_LINK_H
 
+#include <string.h>
+
 #include "wire/wire.h"
 
 #include "fabric/fabric.h"
@@ -88,8 +90,36 @@ typedef struct {
     uint64_t unplaced : 24; /* as in smcr_qp_t, its lower bits */
 } smcr_point_t;
 
+#define SMCR_POINT_PSN_MASK UINT64_C(0xffffffffff)
+#define SMCR_POINT_UNPLACED_MASK 0xffffffU
+
+/* The request with `psn` that has come to the queue pair. */
+static inline smcr_point_t
+smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
+{
+    return (smcr_point_t){qp, psn & SMCR_POINT_PSN_MASK, qp->unplaced & SMCR_POINT_UNPLACED_MASK};
+}
+
+/* The last request that has come to the queue pair. */
+static inline smcr_point_t
+smcr_point_now(smcr_qp_t *qp)
+{
+    return smcr_point_at(qp, qp->traffic.flow.highest);
+}
+
+/* Whether the point lies before `psn` of the flow to `qp`. */
+static inline bool
+smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    return point->qp == qp && point->psn < psn;
+}
+
 /* WRITE packets that have come to the queue pair since then, and have no place. */
-uint32_t smcr_point_unplaced(const smcr_point_t *point);
+static inline uint32_t
+smcr_point_unplaced(const smcr_point_t *point)
+{
+    return (uint32_t)(point->qp->unplaced - point->unplaced) & SMCR_POINT_UNPLACED_MASK;
+}
 
 /* A response whose request the capture lacks so far. */
 typedef struct {
@@ -153,17 +183,20 @@ struct smcr_lgr {
     struct smcr_rules_lgr *rules; /* what rules remember of its connections; NULL: nothing */
 };
 
-/* The last request that has come to the queue pair. */
-smcr_point_t smcr_point_now(smcr_qp_t *qp);
+static inline smcr_ib_qp_key_t
+smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+{
+    smcr_ib_qp_key_t key = {.qpn = qpn};
 
-/* The request with `psn` that has come to the queue pair. */
-smcr_point_t smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn);
+    memcpy(key.gid, gid, SMCR_GID_LENGTH);
+    return key;
+}
 
-/* Whether the point lies before `psn` of the flow to `qp`. */
-bool smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
-
-smcr_ib_qp_key_t smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn);
-bool smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn);
+static inline bool
+smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+{
+    return qp->key.qpn == qpn && memcmp(qp->key.gid, gid, SMCR_GID_LENGTH) == 0;
+}
 
 /* A map with smcr_ib_qp_key_t as keys. */
 wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
@@ -179,7 +212,11 @@ smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *ke
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
 /* The other queue pair of the same link. */
-smcr_qp_t *smcr_qp_peer(smcr_qp_t *qp);
+static inline smcr_qp_t *
+smcr_qp_peer(smcr_qp_t *qp)
+{
+    return &qp->link->qp[!qp->side];
+}
 
 /* A new link group; nothing is known of it. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);

@@ -44,18 +44,6 @@ typedef struct {
 _Static_assert(MEMBERS <= 23, "a record has more members than bits for them");
 _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most records");
 
-static const smcr_record_t nothing = {
-#define MEMBER(type, name, width, value) .always.name = (value),
-    SMCR_RECORD_ALWAYS(MEMBER)
-#undef MEMBER
-};
-
-smcr_record_t
-smcr_record_new(void)
-{
-    return nothing;
-}
-
 /* All members are written out below, not looped over: the compiler then compares and copies words
  * instead of calling functions. */
 
@@ -144,7 +132,7 @@ unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
     const uint8_t *from = behind_layer(packed);
     uint32_t time[2] = {0, 0};
 
-    *record = nothing;
+    *record = smcr_record_new();
     record->always = packed->always;
     if (packed->has & HAS_NEXT)
         from += sizeof(uint32_t);
@@ -297,30 +285,6 @@ smcr_place_piece(const smcr_place_t *place)
     return piece;
 }
 
-const smcr_place_rare_t *
-smcr_place_rare(const smcr_place_t *place)
-{
-    return smcr_slab_beside(place, place->more);
-}
-
-const smcr_record_cdc_rare_t *
-smcr_record_cdc_rare(const smcr_record_cdc_t *view)
-{
-    return smcr_slab_beside(view, view->more);
-}
-
-uint32_t
-smcr_place_announced_in(const smcr_place_t *place)
-{
-    return place->waits ? 0 : place->announced_in;
-}
-
-uint32_t
-smcr_record_cdc_free(const smcr_record_cdc_t *view)
-{
-    return view->unread < view->size ? view->size - view->unread : 0;
-}
-
 /* ---- making one ---- */
 
 void
@@ -392,12 +356,4 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
     if (!view->more)
         view->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_record_cdc_rare_t)));
     return smcr_slab_entry(&state->entries, view->more);
-}
-
-smcr_place_late_t *
-smcr_place_late(const smcr_place_t *place)
-{
-    const smcr_place_rare_t *more = smcr_place_rare(place);
-
-    return more ? more->late : NULL;
 }

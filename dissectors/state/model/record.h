@@ -203,6 +203,7 @@ typedef struct smcr_event {
 
 #define SMCR_RECORD_DECLARE_ALWAYS(type, name, width, value) type name width;
 #define SMCR_RECORD_DECLARE_SOMETIMES(type, name) type name;
+#define SMCR_RECORD_VALUE(type, name, width, value) .always.name = (value),
 
 typedef struct {
     SMCR_RECORD_ALWAYS(SMCR_RECORD_DECLARE_ALWAYS)
@@ -222,7 +223,11 @@ typedef struct {
 } smcr_record_t;
 
 /* A record that knows nothing. */
-smcr_record_t smcr_record_new(void);
+static inline smcr_record_t
+smcr_record_new(void)
+{
+    return (smcr_record_t){SMCR_RECORD_ALWAYS(SMCR_RECORD_VALUE)};
+}
 
 /* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
  * exchange must be answered. */
@@ -250,14 +255,40 @@ void smcr_place_set_unasked(smcr_place_t *place);
 smcr_stream_piece_t smcr_place_piece(const smcr_place_t *place);
 
 /* The rarely set members; NULL: none is set. */
-const smcr_place_rare_t *smcr_place_rare(const smcr_place_t *place);
-const smcr_record_cdc_rare_t *smcr_record_cdc_rare(const smcr_record_cdc_t *view);
+static inline const smcr_place_rare_t *
+smcr_place_rare(const smcr_place_t *place)
+{
+    return smcr_slab_beside(place, place->more);
+}
+
+static inline const smcr_record_cdc_rare_t *
+smcr_record_cdc_rare(const smcr_record_cdc_t *view)
+{
+    return smcr_slab_beside(view, view->more);
+}
+
+/* What turns out later about a packet that came too early; NULL: this one did not. */
+static inline smcr_place_late_t *
+smcr_place_late(const smcr_place_t *place)
+{
+    const smcr_place_rare_t *more = smcr_place_rare(place);
+
+    return more ? more->late : NULL;
+}
 
 /* The CDC message that announces the packet; 0: not known. */
-uint32_t smcr_place_announced_in(const smcr_place_t *place);
+static inline uint32_t
+smcr_place_announced_in(const smcr_place_t *place)
+{
+    return place->waits ? 0 : place->announced_in;
+}
 
 /* Space that is left in the receiver's element, if its size is known. */
-uint32_t smcr_record_cdc_free(const smcr_record_cdc_t *view);
+static inline uint32_t
+smcr_record_cdc_free(const smcr_record_cdc_t *view)
+{
+    return view->unread < view->size ? view->size - view->unread : 0;
+}
 
 /* ---- what makes records ---- */
 
@@ -298,8 +329,5 @@ smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
 /* The rarely set members, allocated when they are first asked for. */
 smcr_place_rare_t *smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place);
 smcr_record_cdc_rare_t *smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view);
-
-/* What turns out later about a packet that came too early; NULL: this one did not. */
-smcr_place_late_t *smcr_place_late(const smcr_place_t *place);
 
 #endif /* SMCR_STATE_MODEL_RECORD_H */

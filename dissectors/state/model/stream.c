@@ -8,12 +8,6 @@
 
 /* ---- rings ---- */
 
-uint32_t
-smcr_ring_room(const smcr_ring_t *ring)
-{
-    return ring->size > ring->base ? ring->size - ring->base : 0;
-}
-
 int64_t
 smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to)
 {

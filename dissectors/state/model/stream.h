@@ -21,7 +21,11 @@ typedef struct {
 } smcr_ring_t;
 
 /* Bytes that the ring holds; 0 when its size is not known. */
-uint32_t smcr_ring_room(const smcr_ring_t *ring);
+static inline uint32_t
+smcr_ring_room(const smcr_ring_t *ring)
+{
+    return ring->size > ring->base ? ring->size - ring->base : 0;
+}
 
 /* How far `to` is ahead of `from`, in bytes; negative when it is behind. Wrap counts that differ
  * by more than half their range count as behind. */
