@@ -141,7 +141,7 @@ static void
 keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
     if (proposal->eids < array_length(proposal->eid))
-        proposal->eid[proposal->eids++] = smcr_wire_eid_sum(eid->text);
+        memcpy(proposal->eid[proposal->eids++], eid->text, sizeof eid->text);
 }
 
 /* Whether it is printable text, which blanks may follow. */
@@ -166,7 +166,7 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
         smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_entry,
                              "The EID is no printable text that ends in blanks");
     for (unsigned i = 0; i < proposal->eids; i++)
-        if (proposal->eid[i] == smcr_wire_eid_sum(eid->text))
+        if (memcmp(proposal->eid[i], eid->text, sizeof eid->text) == 0)
             smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_entry,
                                  "The list has the EID before");
 }

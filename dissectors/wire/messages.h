@@ -80,7 +80,7 @@ typedef struct {
     uint8_t max_conns, max_links;       /* of release 1 */
     uint16_t features;                  /* of release 1 */
     unsigned eids;                      /* that are in the message: so many of the next */
-    uint32_t eid[SMCR_CLC_COUNT_MAX + 1]; /* sums of them, and of the SEID (smcr_wire_eid_sum()) */
+    uint8_t eid[SMCR_CLC_COUNT_MAX + 1][SMCR_WIRE_EID_LENGTH]; /* padded; the SEID is the last */
 } smcr_clc_proposal_t;
 
 /* Accept and Confirm for SMC-R */

@@ -166,8 +166,8 @@ OF_THE_END = {"unread_bytes", "unannounced_bytes"}
 
 def whole_file(start):
     """A report with an entry of each list, and an object wherever one may be."""
-    file = first_file(fallback={"reason": "x", "code": 1, "by": "client"}, links=[{"number": 1, "from_frame": None,
-                                                                                  "from_time": None}])
+    file = first_file(fallback={"reason": "x", "code": 1, "by": "client", "offered_eids": None},
+                      links=[{"number": 1, "from_frame": None, "from_time": None}])
     file["capture"].update(first_time=at(start), last_time=at(start + 9))
     icrc = {"good": 0, "bad": 0, "unverified": 0}
     file["rdma_flows"][0].update(icrc=dict(icrc), cm=dict.fromkeys(

@@ -119,7 +119,8 @@ fall_back(scene_t *scene, uint64_t code, uint32_t frame)
 
     conn->outcome = SMCR_FIGURE_OUTCOME_FALLBACK;
     conn->fallback = wmem_new0(scene->scope, smcr_entry_conn_fallback_t);
-    *conn->fallback = (smcr_entry_conn_fallback_t){NULL, code, SMCR_FIGURE_ROLE_SERVER, at(frame)};
+    *conn->fallback = (smcr_entry_conn_fallback_t){
+        .code = code, .by = SMCR_FIGURE_ROLE_SERVER, .frame = at(frame)};
 }
 
 void

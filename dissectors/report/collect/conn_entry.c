@@ -124,7 +124,7 @@ is_guess(const smcr_fallback_t *fallback)
 
 static void
 fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
-              const smcr_collect_tcp_facts_t *tcp, wmem_array_t *times,
+              const smcr_collect_tcp_facts_t *tcp, wmem_array_t *times, const char *offered_eids,
               wmem_allocator_t *scope)
 {
     const smcr_fallback_t *fallback = &conn->fallback;
@@ -139,6 +139,7 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     if (knows_roles(conn, tcp) && !fallback->lacks_clc)
         entry->fallback->by = fallback_by(fallback);
     entry->fallback->frame = smcr_collect_when(times, fallback->frame);
+    entry->fallback->offered_eids = offered_eids;
 }
 
 /* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
@@ -344,7 +345,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     fill_ends(entry, conn, tcp, scope);
     entry->version = version_of(counted);
     entry->outcome = outcome_of(counted, tcp);
-    fill_fallback(entry, conn, tcp, sources->times, scope);
+    fill_fallback(entry, conn, tcp, sources->times, counted->offered_eids, scope);
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_collect_lgr_number(sources->state, conn->lgr);
     for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {

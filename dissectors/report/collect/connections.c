@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "message/message.h"
 #include "wire/wire.h"
 
 struct smcr_connections {
@@ -252,12 +253,26 @@ count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_
 
 /* ---- CLC ---- */
 
-static void
-count_clc(smcr_collect_counted_conn_t *counted, smcr_when_t when, const smcr_clc_t *clc,
-          bool from_server)
+/* The user EIDs that the Proposal offers: an EID of the system is none of them. */
+static const char *
+offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
 {
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, NULL);
 
+    for (unsigned i = 0; i < MIN(proposal->eids, proposal->eid_count); i++)
+        wmem_strbuf_append_printf(
+            text, "%s%s", i ? ", " : "",
+            smcr_item_peer_text(scope, proposal->eid[i], SMCR_WIRE_EID_LENGTH));
+    return wmem_strbuf_get_len(text) ? wmem_strbuf_finalize(text) : NULL;
+}
+
+static void
+count_clc(smcr_collect_counted_conn_t *counted, wmem_allocator_t *scope, smcr_when_t when,
+          const smcr_clc_t *clc, bool from_server)
+{
     counted->clc_bytes[from_server] += clc->header.length;
+    if (clc->header.type == SMCR_CLC_PROPOSAL)
+        counted->offered_eids = offered_eids(scope, &clc->u.proposal);
     if (!smcr_wire_clc_agrees(clc->header.type))
         return;
     counted->version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
@@ -283,7 +298,7 @@ smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when
         counted->first = when;
     counted->last = when;
     if (packet->clc)
-        count_clc(counted, when, packet->clc, record->direction == 1);
+        count_clc(counted, connections->scope, when, packet->clc, record->direction == 1);
     else if (packet->roce && record->sender >= 0)
         count_packet(connections, counted, when, packet);
 }

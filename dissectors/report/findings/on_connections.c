@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "report/words/words.h"
+#include "wire/wire.h"
 
 #define MOST_REASONS 3 /* for which connections fell back, each in a finding */
 
@@ -76,15 +77,28 @@ filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const cha
 
 /* ---- fallback ---- */
 
+/* What else the code may mean, by what the Proposal offered: Linux calls the lack of a common EID
+ * a lack of devices (smc_find_rdma_v2_device_serv()). */
+static const char *
+other_cause(const smcr_finder_t *finder, const smcr_entry_conn_fallback_t *fallback)
+{
+    if (fallback->code != SMCR_CLC_DECLINE_NO_DEVICE || !fallback->offered_eids ||
+        fallback->by != SMCR_FIGURE_ROLE_SERVER)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              ", or no common EID: the client offers %s", fallback->offered_eids);
+}
+
 /* Adds the connection to those with the same reason. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
              const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
-    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s", fallback->code,
+    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s%s", fallback->code,
                                          fallback->by ? smcr_figure_role_words[fallback->by] : "",
-                                         fallback->reason ? fallback->reason : "");
+                                         fallback->reason ? fallback->reason : "",
+                                         other_cause(finder, fallback));
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
@@ -111,10 +125,11 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 
     smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_FALLBACK, severity_of_fallback(fallback),
                        group->count, fallback->frame, filter_of_all(finder, group, "smcr.fallback"),
-                       "%s %s: %s", name(finder, group),
+                       "%s %s: %s%s", name(finder, group),
                        group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP"
                                                                         : "fell back to TCP",
-                       fallback->reason ? fallback->reason : "reason not known");
+                       fallback->reason ? fallback->reason : "reason not known",
+                       other_cause(finder, fallback));
 }
 
 /* Failed handshakes first, then what concerns most connections. */

@@ -139,7 +139,8 @@ offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
         .features = proposal->features,
     };
     offer->eid_count = (uint8_t)eids;
-    memcpy(offer->eid, proposal->eid, eids * sizeof *offer->eid);
+    for (unsigned i = 0; i < eids; i++)
+        offer->eid[i] = smcr_wire_eid_sum(proposal->eid[i]);
     return offer;
 }
 
