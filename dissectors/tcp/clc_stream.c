@@ -100,14 +100,12 @@ message_at(tvbuff_t *tvb, int offset, const packet_info *pinfo, uint32_t *missin
 
 /* ---- first pass ---- */
 
-/* Where `length` bytes at `offset` are in the byte stream. `data`: of TCP; NULL: not known. */
+/* Where the segment begins in the byte stream. `data`: of TCP; NULL: not known. */
 static smcr_arrival_span_t
-span_of(const smcr_conn_t *conn, const struct tcpinfo *data, int offset, unsigned length)
+span_of(const smcr_conn_t *conn, const struct tcpinfo *data)
 {
-    uint32_t first = data ? data->seq + (uint32_t)offset : 0;
-
-    return (smcr_arrival_span_t){.first = first,
-                                 .end = first + length,
+    return (smcr_arrival_span_t){.first = data ? data->seq : 0,
+                                 .end = data ? data->seq : 0,
                                  .taken = data ? data->lastackseq : 0,
                                  .has_syns = smcr_handshake_has_syns(conn)};
 }
@@ -116,8 +114,9 @@ span_of(const smcr_conn_t *conn, const struct tcpinfo *data, int offset, unsigne
 static void
 learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
-    smcr_state_t *state = smcr_capture_learn(pinfo);
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
+    smcr_arrival_span_t span = span_of(conn, data);
+    smcr_state_t *state = smcr_capture_learn(pinfo);
     smcr_clc_t clc = {0};
     int offset = 0;
 
@@ -127,10 +126,11 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
         if (!message)
             return;
         smcr_clc_decode(message, pinfo, &clc);
-        smcr_arrival_span_t span = span_of(conn, data, offset, tvb_reported_length(message));
+        span.end += tvb_reported_length(message);
         smcr_packet_learn_clc(pinfo, conn, &clc, nth, from_server, data ? &span : NULL);
         smcr_hooks_watch();
         smcr_udp_ports_watch();
+        span.first = span.end;
         offset += (int)tvb_reported_length(message);
         if (clc.header.type == SMCR_CLC_DECLINE)
             break;
@@ -140,7 +140,6 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
         smcr_state_clc_ended(state, conn, direction(pinfo), pinfo->num);
     bool known = data && rest >= SMCR_WIRE_EYECATCHER_LENGTH; /* else it may be the beginning of
                                                                  one */
-    smcr_arrival_span_t span = span_of(conn, data, offset, 0);
     if (rest > 0)
         smcr_packet_learn_data(pinfo, conn, from_server, known ? &span : NULL);
 }

@@ -138,47 +138,19 @@ smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *con
            (int32_t)(conn->clc_next[sender_of(arrival)] - arrival->span->end) >= 0;
 }
 
-bool
-smcr_evidence_tcp_knows_client(const smcr_conn_t *conn)
-{
-    return conn->knows_client;
-}
-
-bool
-smcr_evidence_clc_knows_client(const smcr_conn_t *conn)
-{
-    return conn->proposal_frame || conn->accept_frame || conn->confirm_frame;
-}
-
-bool
-smcr_evidence_lacks_roce(const smcr_conn_t *conn)
-{
-    const smcr_link_t *link = conn->confirm_frame ? conn->side[0].link : NULL;
-
-    return link && link->packet_count == 0;
-}
-
-bool
-smcr_evidence_tcp_is_repeat(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+smcr_evidence_clc_t
+smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
+    unsigned role = sender_of(arrival);
 
-    return span && (int32_t)(conn->clc_next[sender_of(arrival)] - span->first) > 0;
-}
-
-bool
-smcr_evidence_tcp_is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_arrival_span_t *span = arrival->span;
-
-    return span && (int32_t)(conn->clc_next[!sender_of(arrival)] - span->taken) > 0;
-}
-
-bool
-smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    return has_clc_before(arrival, conn) &&
-           arrival->span->first == conn->clc_next[sender_of(arrival)];
+    if (!span)
+        return (smcr_evidence_clc_t){0};
+    return (smcr_evidence_clc_t){
+        .is_next = has_clc_before(arrival, conn) && span->first == conn->clc_next[role],
+        .is_repeat = (int32_t)(conn->clc_next[role] - span->first) > 0,
+        .is_overtaken = (int32_t)(conn->clc_next[!role] - span->taken) > 0,
+    };
 }
 
 /* ---- what the two sides of a connection have sent ---- */

@@ -44,7 +44,7 @@
  *   how a connection ends                       smcr_evidence_has_end()
  *   a response, its time, that there is none    smcr_evidence_is_first_answer(), _is_unanswered()
  *   who is client, and declined, or fell silent smcr_evidence_tcp_knows_client(), _clc_, _server()
- *   fallback: what TCP carries, and when        smcr_doubt_conn_has_clc()
+ *   fallback: what TCP carries, and when        smcr_evidence_of_clc()
  *   one direction's counts: packets, ECN marks  smcr_evidence_has_packets_to()
  *   states of links, the end of a group         smcr_doubt_link(), smcr_doubt_group()
  */
@@ -125,22 +125,37 @@ bool smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t
 
 /* Whether the handshake tells who is the client; whether messages of CLC do, which a Decline does
  * not. */
-bool smcr_evidence_tcp_knows_client(const smcr_conn_t *conn);
-bool smcr_evidence_clc_knows_client(const smcr_conn_t *conn);
+static inline bool
+smcr_evidence_tcp_knows_client(const smcr_conn_t *conn)
+{
+    return conn->knows_client;
+}
 
-/* Whether TCP sends the bytes again. */
-bool smcr_evidence_tcp_is_repeat(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+static inline bool
+smcr_evidence_clc_knows_client(const smcr_conn_t *conn)
+{
+    return conn->proposal_frame || conn->accept_frame || conn->confirm_frame;
+}
 
-/* Whether the sender had not taken in yet what has come from the other side: the message was sent
- * before that, though the capture has it behind. */
-bool smcr_evidence_tcp_is_overtaken(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+/* What is proven of a CLC message, or of the first bytes of the application, that arrives. */
+typedef struct {
+    bool is_next;      /* clc: the capture has all bytes of CLC that its sender had sent, or taken
+                          in, before; and it comes for the first time */
+    bool is_repeat;    /* TCP sends the bytes again */
+    bool is_overtaken; /* the sender had not taken in yet what has come from the other side: it was
+                          sent before that, though the capture has it behind */
+} smcr_evidence_clc_t;
 
-/* clc: whether the capture has all bytes of CLC that were sent, or taken in, before this message or
- * data by its sender; and it comes for the first time. */
-bool smcr_doubt_conn_has_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+smcr_evidence_clc_t smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the two have agreed on a link of which the capture has nothing so far. */
-bool smcr_evidence_lacks_roce(const smcr_conn_t *conn);
+static inline bool
+smcr_evidence_lacks_roce(const smcr_conn_t *conn)
+{
+    const smcr_link_t *link = conn->confirm_frame ? conn->side[0].link : NULL;
+
+    return link && link->packet_count == 0;
+}
 
 /* ---- what the two sides of a connection have sent ---- */
 

@@ -100,14 +100,15 @@ static smcr_qp_t *
 place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     bool accepts = clc->header.type == SMCR_CLC_ACCEPT;
+    bool agrees = smcr_wire_clc_agrees(clc->header.type);
+    bool names_qp = smcr_wire_clc_names_qp(clc);
     smcr_qp_t *qp;
 
     if (accepts)
         conn->accept_flags = clc->header.flags;
-    bool may_agree = smcr_wire_clc_agrees(clc->header.type) || !clc->header.type; /* cut before */
-    if (may_agree && !smcr_wire_clc_names_qp(clc))
+    if ((agrees || !clc->header.type) && !names_qp) /* without a type it is cut before that */
         conn->cut_clc |= !clc->malformed && !clc->smcd;
-    if (!smcr_wire_clc_agrees(clc->header.type) || !smcr_wire_clc_names_qp(clc))
+    if (!agrees || !names_qp)
         return NULL;
     if (accepts) {
         conn->accept_frame = arrival->when.frame;
@@ -209,8 +210,11 @@ is_next_step(uint8_t type, uint8_t asked)
  * capture may have the Proposal behind its answer; it then changes nothing. A Decline may follow
  * any message, also one that the capture lacks. */
 static void
-take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
+take_in_step(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_conn_t *conn = message->conn;
+    uint8_t type = message->clc->header.type;
     smcr_exchange_t *waiting = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
     bool from_server = arrival->record->direction == 1;
 
@@ -218,8 +222,7 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint8_t type)
         return;
     bool answers = waiting && conn->clc_from_server != from_server &&
                    is_next_step(type, conn->clc_asked);
-    bool certain = type != SMCR_CLC_DECLINE || !arrival->span ||
-                   smcr_doubt_conn_has_clc(arrival, conn);
+    bool certain = type != SMCR_CLC_DECLINE || !arrival->span || message->proven.is_next;
     if (answers && !certain) {
         waiting->is_doubtful = true;
     } else if (answers) {
@@ -246,19 +249,21 @@ is_of_other_side(const smcr_conn_t *conn, uint8_t type, bool from_server)
 }
 
 static void
-take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
-                smcr_qp_t *sender)
+take_in_message(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_conn_t *conn = message->conn;
+    const smcr_clc_t *clc = message->clc;
     uint8_t type = clc->header.type;
 
-    if (!smcr_evidence_tcp_is_repeat(arrival, conn)) {
+    if (!message->proven.is_repeat) {
         conn->clc_types |= type <= SMCR_CLC_DECLINE ? (uint8_t)(1U << type) : 0;
         smcr_evidence_tcp_take(arrival, conn);
     }
     if (type == SMCR_CLC_PROPOSAL)
         take_in_proposal(arrival, conn, clc);
-    if (sender)
-        take_in_side(arrival, conn, sender, clc);
+    if (message->qp)
+        take_in_side(arrival, conn, message->qp, clc);
     if (type == SMCR_CLC_DECLINE)
         take_in_decline(arrival, conn, clc);
     smcr_conn_take_clc(conn);
@@ -268,26 +273,26 @@ void
 smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
                bool from_server)
 {
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    arrival->record->conn = conn;
+    arrival->record->direction = from_server;
     smcr_rules_clc_t message = {
         .arrival = arrival,
         .conn = conn,
         .clc = clc,
+        .proven = smcr_evidence_of_clc(arrival, conn),
         .wrong_sender = is_of_other_side(conn, clc->header.type, from_server),
     };
-
-    smcr_state_learns(arrival->state, arrival->when.frame);
-    arrival->record->conn = conn;
-    arrival->record->direction = from_server;
     smcr_rules_clc(SMCR_RULES_ARRIVES, &message);
     if (message.wrong_sender) {
         smcr_evidence_tcp_take(arrival, conn);
         return;
     }
-    take_in_step(arrival, conn, clc->header.type);
+    take_in_step(&message);
     message.qp = place(arrival, conn, clc);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_PLACED, &message);
-    take_in_message(arrival, conn, clc, message.qp);
+    take_in_message(&message);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_LEARNED, &message);
     /* as TCP has it, whatever the link says */

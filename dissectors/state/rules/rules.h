@@ -32,6 +32,7 @@ typedef struct {
     const smcr_arrival_t *arrival;
     smcr_conn_t *conn;
     const smcr_clc_t *clc;
+    smcr_evidence_clc_t proven;
     bool wrong_sender; /* only the other side sends it: it means nothing */
     smcr_qp_t *qp;     /* PLACED, LEARNED: an Accept or Confirm, and this one is its sender's */
 } smcr_rules_clc_t;
@@ -52,7 +53,7 @@ enum {
 unsigned smcr_rules_clc_kind(const smcr_rules_clc_t *message);
 
 /* The checks of this room. Asked by smcr_rules_clc(). */
-void smcr_rules_clc_conn(smcr_rules_when_t when, const smcr_rules_clc_t *message);
+void smcr_rules_clc_conn(smcr_rules_when_t when, unsigned kind, const smcr_rules_clc_t *message);
 
 /* The first bytes of the application arrive in a direction; nothing has been learned of them. */
 void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);

@@ -51,8 +51,7 @@ smcr_rules_clc_order(const smcr_rules_clc_t *message)
     unsigned type = message->clc->header.type;
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
-    if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM ||
-        !smcr_doubt_conn_has_clc(arrival, conn))
+    if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM || !message->proven.is_next)
         return;
     if (has_come(conn, type))
         smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "The message came before");
@@ -100,7 +99,7 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 void
 smcr_rules_clc_time(const smcr_rules_clc_t *message)
 {
-    if (smcr_doubt_conn_has_clc(message->arrival, message->conn))
+    if (message->proven.is_next)
         check_time(message->arrival, message->conn);
 }
 
@@ -112,8 +111,7 @@ check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
-    if (kept->malformed_frame && kept->malformed_by_server != sender_of(arrival) &&
-        smcr_doubt_conn_has_clc(arrival, conn))
+    if (kept->malformed_frame && kept->malformed_by_server != sender_of(arrival))
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The message in frame %u is malformed, but its receiver goes on",
                     kept->malformed_frame);
@@ -122,7 +120,8 @@ check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 void
 smcr_rules_clc_error(const smcr_rules_clc_t *message)
 {
-    check_error(message->arrival, message->conn);
+    if (message->proven.is_next)
+        check_error(message->arrival, message->conn);
 }
 
 static bool
@@ -163,13 +162,15 @@ check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* A Decline comes instead of a message, and follows none of its sender. In a first contact either
  * side may decline after the Confirm, too. (R-C.1-1) */
 static void
-check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_chase(const smcr_rules_clc_t *message)
 {
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_conn_t *conn = message->conn;
     bool known = !sender_of(arrival) || conn->accept_frame; /* whether it is a first contact */
 
     if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
         smcr_rules_of_conn(conn)->last_by_server == sender_of(arrival) &&
-        smcr_doubt_conn_has_clc(arrival, conn))
+        message->proven.is_next)
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
 }
@@ -249,7 +250,7 @@ smcr_rules_clc_decline(const smcr_rules_clc_t *message)
 
     if (check_agreed(arrival, conn))
         return;
-    check_chase(arrival, conn);
+    check_chase(message);
     if (conn->first_contact && conn->lgr && conn->confirm_frame)
         check_set_up(arrival, conn);
 }
@@ -263,10 +264,10 @@ smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_t *clc = message->clc;
 
-    if (smcr_evidence_tcp_is_repeat(arrival, message->conn))
+    if (message->proven.is_repeat)
         return;
     smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
-    if (!smcr_evidence_tcp_is_overtaken(arrival, message->conn))
+    if (!message->proven.is_overtaken)
         kept->last_by_server = sender_of(arrival);
     if (clc->malformed) {
         kept->malformed_frame = arrival->when.frame;
@@ -289,10 +290,8 @@ smcr_rules_clc_kind(const smcr_rules_clc_t *message)
 }
 
 void
-smcr_rules_clc_conn(smcr_rules_when_t when, const smcr_rules_clc_t *message)
+smcr_rules_clc_conn(smcr_rules_when_t when, unsigned kind, const smcr_rules_clc_t *message)
 {
-    unsigned kind = smcr_rules_clc_kind(message);
-
 #define SMCR_RULES_CLC_CHECK(step, types, check) \
     if (when == SMCR_RULES_##step && kind & SMCR_RULES_CLC_##types) \
         smcr_rules_clc_##check(message);
@@ -336,7 +335,7 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     smcr_lgr_t *lgr = conn->lgr;
 
-    if (!smcr_doubt_conn_has_clc(arrival, conn))
+    if (!smcr_evidence_of_clc(arrival, conn).is_next)
         return;
     if (smcr_rules_of_conn(conn)->out_of_sync && lgr &&
         conn->fallback.by_server != sender_of(arrival) &&

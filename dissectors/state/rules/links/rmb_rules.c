@@ -203,7 +203,7 @@ smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message)
 {
     unsigned kind = smcr_rules_clc_kind(message);
 
-    smcr_rules_clc_conn(when, message);
+    smcr_rules_clc_conn(when, kind, message);
 #define SMCR_RULES_CLC_CHECK(step, types, check) \
     if (when == SMCR_RULES_##step && kind & SMCR_RULES_CLC_##types) \
         smcr_rules_clc_##check(message);
