@@ -54,15 +54,17 @@ header_length(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind)
     return length >= kind->shortest && length <= bytes.length - offset ? length : 0;
 }
 
+/* `length`: of the header, as header_length() returns it. */
 static void
-read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, smcr_host_ip_packet_t *ip)
+read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32_t length,
+            smcr_host_ip_packet_t *ip)
 {
     const uint8_t *header = &bytes.bytes[offset];
 
     *ip = (smcr_host_ip_packet_t){
         .offset = offset,
         .version = kind->version,
-        .header_length = (uint8_t)header_length(bytes, offset, kind),
+        .header_length = (uint8_t)length,
         .next = header[kind->next],
         .id = -1,
     };
@@ -90,17 +92,26 @@ has_addresses(const uint8_t *bytes, const address *src, const address *dst)
            (!dst || (dst->type == src->type && memcmp(bytes + length, dst->data, length) == 0));
 }
 
+/* A header with these addresses at `offset`, which ends at `end` or before. */
+static bool
+find_at(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const address *src,
+        const address *dst, smcr_host_ip_packet_t *ip)
+{
+    const kind_t *kind = kind_of(src);
+    uint32_t length = kind ? header_length(bytes, offset, kind) : 0;
+
+    if (!length || offset + length > end ||
+        !has_addresses(&bytes.bytes[offset + kind->addresses], src, dst))
+        return false;
+    read_header(bytes, offset, kind, length, ip);
+    return true;
+}
+
 bool
 smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
                        const address *dst, smcr_host_ip_packet_t *ip)
 {
-    const kind_t *kind = kind_of(src);
-
-    if (!kind || !header_length(bytes, offset, kind) ||
-        !has_addresses(&bytes.bytes[offset + kind->addresses], src, dst))
-        return false;
-    read_header(bytes, offset, kind, ip);
-    return true;
+    return find_at(bytes, offset, bytes.length, src, dst, ip);
 }
 
 bool
@@ -108,16 +119,12 @@ smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address 
                            const address *dst, smcr_host_ip_packet_t *ip)
 {
     const kind_t *kind = kind_of(src);
-    smcr_host_ip_packet_t found;
 
     if (!kind || end < kind->shortest || end > bytes.length)
         return false;
     for (uint32_t behind = end - kind->shortest + 1; behind > 0; behind--) {
-        if (smcr_host_ip_packet_at(bytes, behind - 1, src, dst, &found) &&
-            found.offset + found.header_length <= end) {
-            *ip = found;
+        if (find_at(bytes, behind - 1, end, src, dst, ip))
             return true;
-        }
     }
     return false;
 }
@@ -144,7 +151,7 @@ smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote, smcr_host_
 
         if (length && offset + length + ICMP_HEADER == quote &&
             bytes.bytes[offset + kind->next] == kind->icmp) {
-            read_header(bytes, offset, kind, ip);
+            read_header(bytes, offset, kind, length, ip);
             return true;
         }
     }
