@@ -23,14 +23,15 @@ is_first_pass(const packet_info *pinfo)
 
 /* ---- first pass ---- */
 
-static smcr_arrival_t
-arrive(const packet_info *pinfo, smcr_record_t *record)
+/* In place: both are large. */
+static void
+arrive(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *arrival)
 {
     *record = smcr_record_new();
-    return (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
-                            .when = smcr_capture_when(pinfo),
-                            .vlan = (uint16_t)pinfo->vlan_id,
-                            .record = record};
+    *arrival = (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
+                                .when = smcr_capture_when(pinfo),
+                                .vlan = (uint16_t)pinfo->vlan_id,
+                                .record = record};
 }
 
 /* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
@@ -53,7 +54,7 @@ recognise(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t 
 static bool
 recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
-    *arrival = arrive(pinfo, &packet->record);
+    arrive(pinfo, &packet->record, arrival);
     arrival->roce = &packet->roce;
     if (smcr_state_packet(arrival))
         return true;
@@ -168,7 +169,7 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
             learn_message(pinfo, message, &arrival);
         smcr_record_keep(&arrival, packet->layer);
     }
-    packet->record = smcr_record_now(&packet->record);
+    smcr_record_complete(&packet->record);
     return packet->record.link != NULL;
 }
 
@@ -197,10 +198,11 @@ smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_cl
                       unsigned nth, bool from_server, const smcr_arrival_span_t *span)
 {
     smcr_record_t record;
-    smcr_arrival_t arrival = arrive(pinfo, &record);
+    smcr_arrival_t arrival;
 
     if (nth >= CLC_MAX)
         return;
+    arrive(pinfo, &record, &arrival);
     arrival.span = span;
     smcr_state_clc(&arrival, conn, clc, from_server);
     smcr_record_keep(&arrival, (uint16_t)(CLC_LAYERS + nth));
@@ -218,8 +220,9 @@ smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_se
                        const smcr_arrival_span_t *span)
 {
     smcr_record_t record;
-    smcr_arrival_t arrival = arrive(pinfo, &record);
+    smcr_arrival_t arrival;
 
+    arrive(pinfo, &record, &arrival);
     arrival.span = span;
     smcr_state_tcp_data(&arrival, conn, from_server);
     if (record.events)

@@ -182,9 +182,9 @@ test_case(gconstpointer data)
                 conns);
     }
     for (unsigned i = 0; i < STEPS_MAX && steps[i].what != END; i++) {
-        smcr_record_t now = smcr_record_now(&records[i]);
+        smcr_record_complete(&records[i]);
         if (steps[i].later)
-            check(&steps[i], &now, conns);
+            check(&steps[i], &records[i], conns);
     }
     capture_close(&capture);
 }

@@ -241,23 +241,21 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
     record->has_number = link->has_number;
 }
 
-smcr_record_t
-smcr_record_now(const smcr_record_t *record)
+void
+smcr_record_complete(smcr_record_t *record)
 {
     const smcr_place_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
-    smcr_record_t now = *record;
 
     if (!late)
-        return now;
-    if (!now.conn && late->conn) {
-        now.conn = late->conn;
-        now.is_late = true;
+        return;
+    if (!record->conn && late->conn) {
+        record->conn = late->conn;
+        record->is_late = true;
     }
-    if (!now.link && late->link) { /* no more is said of it than which one it is */
-        now.link = late->link;
-        now.sender = (int8_t)late->sender;
+    if (!record->link && late->link) { /* no more is said of it than which one it is */
+        record->link = late->link;
+        record->sender = (int8_t)late->sender;
     }
-    return now;
 }
 
 void

@@ -173,7 +173,7 @@ typedef struct smcr_event {
     MEMBER(bool, receiver_known, : 1, false)            /* the one that receives it is */ \
     MEMBER(bool, has_number, : 1, false)                /* the link's number was known */ \
     MEMBER(bool, has_part, : 1, false)                  /* `part` is known */ \
-    MEMBER(bool, is_late, : 1, false)                   /* see smcr_record_now() */
+    MEMBER(bool, is_late, : 1, false)                   /* see smcr_record_complete() */
 
 /* MEMBER(type, name): a record keeps it only where it is not NULL. What it points to is an entry
  * that smcr_state_alloc0() has made. */
@@ -243,10 +243,10 @@ void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
-/* The record with what has turned out since its packet went by: the connection, and which link it
- * is, of a WRITE that came before anything named them. `is_late` says that the connection was not
- * known then. Late answers are looked up here and in smcr_place_piece() only. */
-smcr_record_t smcr_record_now(const smcr_record_t *record);
+/* Completes the record with what has turned out since its packet went by: the connection, and which
+ * link it is, of a WRITE that came before anything named them. `is_late` says that the connection
+ * was not known then. Late answers are looked up here and in smcr_place_piece() only. */
+void smcr_record_complete(smcr_record_t *record);
 
 /* The heuristics are not asked about the bytes of this WRITE packet, in no pass. */
 void smcr_place_set_unasked(smcr_place_t *place);
