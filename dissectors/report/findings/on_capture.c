@@ -256,34 +256,101 @@ unread_of(const smcr_entry_connection_t *conn)
            smcr_figure_known(conn->server_to_client.unread_bytes);
 }
 
-static void
-find_silence(smcr_finder_t *finder)
+/* Connections that go silent. */
+typedef struct {
+    const smcr_entry_connection_t *one;
+    smcr_when_t first, last; /* of their last packets */
+    uint64_t count, unread;
+    uint64_t time; /* from the last of them to the end of the capture, nanoseconds */
+} silence_t;
+
+static silence_t
+silence_of(const smcr_finder_t *finder)
 {
     const smcr_figure_list_t *conns = &finder->report->connections;
-    const smcr_entry_connection_t *one = NULL;
-    smcr_when_t first = {0}, last = {0};
-    uint64_t count = 0, unread = 0;
+    silence_t silence = {0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
         const smcr_entry_connection_t *conn = conns->entries[i];
         if (!goes_silent(finder, conn))
             continue;
-        if (!one)
-            one = conn;
-        if (conn->last_frame.frame > last.frame)
-            last = conn->last_frame;
-        first = smcr_figure_when_earlier(first, conn->last_frame);
-        unread += unread_of(conn);
-        count++;
+        if (!silence.one)
+            silence.one = conn;
+        if (conn->last_frame.frame > silence.last.frame)
+            silence.last = conn->last_frame;
+        silence.first = smcr_figure_when_earlier(silence.first, conn->last_frame);
+        silence.unread += unread_of(conn);
+        silence.count++;
     }
-    smcr_finder_add_as(
-        finder, SMCR_FIGURE_FOUND_SILENT_END, unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT, count,
-        last, wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, first.frame),
-        "%s: open and silent in the last %s; %s%s",
-        smcr_words_connections(finder->scope, one, count),
-        smcr_words_duration(finder->scope, finder->report->capture.last_time - last.time),
-        unread ? smcr_words_bytes(finder->scope, unread) : "idle, or cut off without a word",
-        unread ? " not reported as read" : "");
+    silence.time = finder->report->capture.last_time - silence.last.time;
+    return silence;
+}
+
+static bool
+is_between(const char *const hosts[2], const char *one, const char *other)
+{
+    return (g_strcmp0(one, hosts[0]) == 0 && g_strcmp0(other, hosts[1]) == 0) ||
+           (g_strcmp0(one, hosts[1]) == 0 && g_strcmp0(other, hosts[0]) == 0);
+}
+
+#define AT_ONCE 20 /* parts of the silence, within one of which the last packets lie */
+
+/* Whether all that passes between two hosts stops, and at one time. That only one connection stops
+ * tells nothing of its hosts. */
+static bool
+stops_at_once(const smcr_finder_t *finder, const silence_t *silence)
+{
+    const smcr_figure_list_t *conns = &finder->report->connections;
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+
+    if (silence->count < 2 || !silence->one->client.addr ||
+        (silence->last.time - silence->first.time) > silence->time / AT_ONCE)
+        return false;
+    const char *const hosts[2] = {silence->one->client.addr, silence->one->server.addr};
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_entry_connection_t *conn = conns->entries[i];
+        if (is_between(hosts, conn->client.addr, conn->server.addr)
+                ? conn->last_frame.frame > silence->last.frame
+                : goes_silent(finder, conn))
+            return false;
+    }
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_entry_rdma_t *flow = flows->entries[i];
+        if (is_between(hosts, flow->src, flow->dst) && flow->last_frame.time > silence->last.time &&
+            flow->last_frame.time - silence->last.time > silence->time / AT_ONCE)
+            return false;
+    }
+    return true;
+}
+
+static void
+find_silence(smcr_finder_t *finder)
+{
+    silence_t silence = silence_of(finder);
+
+    if (!silence.count)
+        return;
+    bool at_once = stops_at_once(finder, &silence);
+    const char *names = smcr_words_connections(finder->scope, silence.one, silence.count);
+    const char *time = smcr_words_duration(finder->scope, silence.time);
+    const char *what = wmem_strdup_printf(
+        finder->scope,
+        at_once ? "%s: SMC-R and RoCE between the two hosts stopped at once, %s before the end; a "
+                  "port, a cable or a host may be down, or the programs pause"
+                : "%s: open and silent in the last %s",
+        names, time);
+    const char *unread = at_once ? "" : "; idle, or cut off without a word";
+
+    if (silence.unread)
+        unread = wmem_strdup_printf(finder->scope, "; %s not reported as read",
+                                    smcr_words_bytes(finder->scope, silence.unread));
+    smcr_finder_add_as(finder,
+                       at_once ? SMCR_FIGURE_FOUND_SILENCE_AT_ONCE : SMCR_FIGURE_FOUND_SILENT_END,
+                       silence.unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT, silence.count,
+                       silence.last,
+                       wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32,
+                                          silence.first.frame),
+                       "%s%s", what, unread);
 }
 
 void
