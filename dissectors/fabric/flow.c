@@ -87,26 +87,33 @@ take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
     ids->started = true;
 }
 
-bool
-smcr_ids_change(const smcr_ids_t *ids)
+/* Whether the identification tells if a packet with the PSN of one before is a copy of it: they
+ * change, or the flow has had nothing but its first packet, and that has one other than 0. */
+static bool
+tells_copy(const smcr_ids_t *ids, const smcr_sent_t *packet)
 {
-    return ids->differ && !ids->same;
+    return packet->ip_id >= 0 && !ids->same && (ids->differ || ids->id != 0);
 }
 
-/* Whether a packet with the PSN and the identification of one before is a copy of it: they change,
- * or the flow has had nothing but its first packet, and that has one other than 0. */
+/* Whether time tells that the packet is a copy of the last one with its PSN. Nobody sends so soon
+ * again what was not refused since; but a READ or an atomic, as its response may be lost. */
 static bool
-tell_copies(const smcr_ids_t *ids)
+is_soon_again(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
-    return !ids->same && (ids->differ || ids->id != 0);
+    smcr_when_t last = smcr_seen_last(seen);
+
+    return seen->arrived && !packet->corrupt && !seen->fetches && flow->refused_at < last.frame &&
+           smcr_seen_is_soon(last, packet->when);
 }
 
 /* The frame that a packet copies; 0: none. */
 static uint32_t
 copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
-    if (!seen || !tell_copies(&flow->ids) || packet->ip_id < 0)
+    if (!seen)
         return 0;
+    if (!tells_copy(&flow->ids, packet))
+        return is_soon_again(flow, seen, packet) ? smcr_seen_last_frame(seen) : 0;
     if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
     return seen->arrived && smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last_frame(seen)
@@ -197,6 +204,7 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
     cover(flow, said.taken);
     if (said.kind == SMCR_IB_SYNDROME_ACK)
         return;
+    flow->refused_at = packet->when.frame;
     int code = smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
     smcr_steps_nak(&flow->steps, scope, said.psn, said.kind == SMCR_IB_SYNDROME_RNR_NAK,
                    said.kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE,
@@ -383,8 +391,7 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
     verdict->replaces = !seen->arrived && !packet->corrupt;
     if (!packet->corrupt) {
         seen->arrived = true;
-        more->last_id = (uint16_t)packet->ip_id;
-        more->last_frame = packet->when.frame;
+        smcr_seen_again(seen, scope, packet);
     }
     verdict->silent = packet->opcode < SMCR_RC_OPCODES && is_silence(flow, reverse, more);
 }
@@ -428,7 +435,7 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
         .repeat = repeat,
         .late = verdict->order == SMCR_FLOW_IS_LATE,
         .proven = repeat && verdict->first.frame && packet->ip_id >= 0 &&
-                  smcr_ids_change(&flow->ids),
+                  flow->ids.differ && !flow->ids.same,
         .read = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != 0,
         .within = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != verdict->psn,
         .reverse_has_carried = reverse && reverse->carried,
@@ -525,17 +532,19 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet)
 {
     smcr_flow_verdict_t verdict = {.first = packet->when, .original = true};
+    smcr_response_grounds_t grounds = {.heard = reverse ? reverse->carried : 0};
     bool copy;
 
     if (!packet->corrupt) {
         take_id(&flow->ids, packet);
         learn_mtu(flow, reverse, packet);
     }
+    grounds.by_id = tells_copy(&flow->ids, packet);
     if (packet->corrupt && !is_request(packet->opcode)) {
         verdict.fate = SMCR_FLOW_FATE_DROP; /* it answers nothing */
     } else if (smcr_ib_is_response(packet->opcode)) {
         uint32_t before = smcr_responses_take(&flow->responses, scope, packet,
-                                              tell_copies(&flow->ids), &copy);
+                                              grounds, &copy);
         if (before) {
             verdict.order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
             verdict.first = (smcr_when_t){before, 0};

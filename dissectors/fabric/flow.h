@@ -71,9 +71,6 @@ typedef struct {
     bool started, differ, same; /* two successive packets had different ones, or the same */
 } smcr_ids_t;
 
-/* Whether they change. */
-bool smcr_ids_change(const smcr_ids_t *ids);
-
 #define SMCR_FLOW_GAPS_KEPT 32
 
 /* All zeros: nothing has been sent. Its four PSNs, where the capture lacks 106:
@@ -89,6 +86,7 @@ typedef struct {
     bool announced;      /* `first` is what the sender announced */
     bool acknowledged;   /* the reverse flow has carried acknowledgements */
     uint32_t carried;    /* packets, of any kind */
+    uint32_t refused_at; /* frame of the last NAK or RNR NAK; 0: there has been none */
     uint32_t silent_at;  /* packets of the reverse flow when its silence was told */
     uint32_t mtu;        /* of the path, bytes; 0: not known */
     uint32_t newest;     /* frame that first had the highest PSN */

@@ -8,6 +8,7 @@
 
 #include "wire/wire.h"
 
+#define SOON 100000 /* nanoseconds: no timer of a sender is that short */
 #define SIZE_FIRST 4
 #define SIZE_ENOUGH 128 /* unless more is under way */
 #define SIZE_MAX_KEPT 8192 /* more than a sender has under way */
@@ -83,15 +84,23 @@ smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
     if (!packet->more) {
         packet->more = wmem_new0(scope, smcr_seen_rare_t);
         packet->more->last_frame = packet->frame;
+        packet->more->last_time = packet->time;
         packet->more->last_id = packet->id;
     }
     return packet->more;
 }
 
+smcr_when_t
+smcr_seen_last(const smcr_seen_packet_t *packet)
+{
+    return packet->more ? (smcr_when_t){packet->more->last_frame, packet->more->last_time}
+                        : (smcr_when_t){packet->frame, packet->time};
+}
+
 uint32_t
 smcr_seen_last_frame(const smcr_seen_packet_t *packet)
 {
-    return packet->more ? packet->more->last_frame : packet->frame;
+    return smcr_seen_last(packet).frame;
 }
 
 uint16_t
@@ -100,59 +109,98 @@ smcr_seen_last_id(const smcr_seen_packet_t *packet)
     return packet->more ? packet->more->last_id : packet->id;
 }
 
+void
+smcr_seen_again(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet)
+{
+    smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
+
+    more->last_id = (uint16_t)packet->ip_id;
+    more->last_frame = packet->when.frame;
+    more->last_time = packet->when.time;
+}
+
+bool
+smcr_seen_is_soon(smcr_when_t before, smcr_when_t now)
+{
+    return now.time >= before.time && now.time - before.time <= SOON;
+}
+
 /* ---- responses ---- */
 
-static uint32_t
-take_acknowledgement(smcr_responses_t *responses, const smcr_sent_t *packet, bool changes,
-                     bool *copy)
+/* Whether the acknowledgement is a copy of the one that was kept in this place. */
+static bool
+copies_kept(const smcr_responses_t *responses, unsigned i, const smcr_sent_t *packet,
+            smcr_response_grounds_t grounds)
 {
-    for (unsigned i = 0; changes && packet->ip_id >= 0 && i < SMCR_RESPONSES_KEPT; i++)
-        if (responses->kept[i].frame && responses->kept[i].psn == packet->psn &&
-            responses->kept[i].id == packet->ip_id) {
+    if (!responses->kept[i].when.frame || responses->kept[i].psn != packet->psn)
+        return false;
+    if (grounds.by_id)
+        return responses->kept[i].id == packet->ip_id;
+    return responses->kept[i].syndrome == packet->syndrome &&
+           responses->kept[i].heard == grounds.heard &&
+           smcr_seen_is_soon(responses->kept[i].when, packet->when);
+}
+
+static uint32_t
+take_acknowledgement(smcr_responses_t *responses, const smcr_sent_t *packet,
+                     smcr_response_grounds_t grounds, bool *copy)
+{
+    for (unsigned i = 0; i < SMCR_RESPONSES_KEPT; i++)
+        if (copies_kept(responses, i, packet, grounds)) {
             *copy = true;
-            return responses->kept[i].frame;
+            return responses->kept[i].when.frame;
         }
-    responses->newest = (responses->newest + 1) % SMCR_RESPONSES_KEPT;
-    responses->kept[responses->newest].frame = packet->when.frame;
-    responses->kept[responses->newest].psn = packet->psn;
-    responses->kept[responses->newest].id = (uint16_t)packet->ip_id;
+    unsigned newest = responses->newest = (responses->newest + 1) % SMCR_RESPONSES_KEPT;
+    responses->kept[newest].when = packet->when;
+    responses->kept[newest].psn = packet->psn;
+    responses->kept[newest].heard = grounds.heard;
+    responses->kept[newest].id = (uint16_t)packet->ip_id;
+    responses->kept[newest].syndrome = packet->syndrome;
     return 0;
+}
+
+/* The frame of which the response with data is a copy; 0: none. */
+static uint32_t
+copied_data(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
+            const smcr_sent_t *packet, smcr_response_grounds_t grounds)
+{
+    if (!grounds.by_id)
+        return responses->heard == grounds.heard &&
+                       smcr_seen_is_soon(smcr_seen_last(seen), packet->when)
+                   ? smcr_seen_last_frame(seen) : 0;
+    if (seen->id == packet->ip_id)
+        return seen->frame;
+    return smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last_frame(seen) : 0;
 }
 
 static uint32_t
 take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_t *packet,
-          bool changes, bool *copy)
+          smcr_response_grounds_t grounds, bool *copy)
 {
     if (!responses->highest)
         responses->highest = smcr_psn_begin(packet->psn);
     smcr_psn_t psn = smcr_psn_near(responses->highest, packet->psn);
     smcr_seen_packet_t *seen = smcr_seen_find(&responses->seen, psn);
-    uint16_t id = (uint16_t)packet->ip_id;
+    uint32_t copied = seen ? copied_data(responses, seen, packet, grounds) : 0;
 
     responses->highest = MAX(responses->highest, psn);
-    if (seen) {
-        uint16_t last = smcr_seen_last_id(seen);
-        *copy = changes && packet->ip_id >= 0 && (seen->id == id || last == id);
-        uint32_t before = *copy && seen->id != id ? smcr_seen_last_frame(seen) : seen->frame;
-        if (!*copy) {
-            smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
-            more->last_id = id;
-            more->last_frame = packet->when.frame;
-        }
-        return before;
-    }
-    smcr_seen_add(&responses->seen, scope, psn, 0, packet);
-    return 0;
+    responses->heard = grounds.heard;
+    *copy = copied != 0;
+    if (seen && !copied)
+        smcr_seen_again(seen, scope, packet);
+    else if (!seen)
+        smcr_seen_add(&responses->seen, scope, psn, 0, packet);
+    return copied ? copied : seen ? seen->frame : 0;
 }
 
 uint32_t
 smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
-                    const smcr_sent_t *packet, bool changes, bool *copy)
+                    const smcr_sent_t *packet, smcr_response_grounds_t grounds, bool *copy)
 {
     if (!*responses)
         *responses = wmem_new0(scope, smcr_responses_t);
     *copy = false;
     return packet->opcode == SMCR_RC_ACK
-               ? take_acknowledgement(*responses, packet, changes, copy)
-               : take_data(*responses, scope, packet, changes, copy);
+               ? take_acknowledgement(*responses, packet, grounds, copy)
+               : take_data(*responses, scope, packet, grounds, copy);
 }

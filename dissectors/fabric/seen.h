@@ -19,6 +19,7 @@
 typedef struct {
     uint32_t *proof;     /* see smcr_flow_verdict_t.discarded; NULL: it came in order */
     uint32_t last_frame; /* of its last packet that is not corrupt */
+    uint64_t last_time;  /* and its time, nanoseconds since the epoch */
     uint32_t step;       /* number of the step back in which it was sent last; 0: in none */
     uint32_t candidate_step; /* the step it belongs to if the open candidate proves to be one */
     uint32_t reverse_packets_before; /* packets of the reverse flow when `repeats` began to count */
@@ -52,9 +53,16 @@ smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 /* The rarely set members, allocated when they are first asked for. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
-/* Frame and IPv4 identification of the last packet that is not corrupt. */
+/* The last packet that is not corrupt, and its IPv4 identification. */
+smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);
 uint32_t smcr_seen_last_frame(const smcr_seen_packet_t *packet);
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
+
+/* Another packet with the PSN has come, which is not corrupt. */
+void smcr_seen_again(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet);
+
+/* Whether `now` is so soon behind `before` that nobody sends the same again of his own accord. */
+bool smcr_seen_is_soon(smcr_when_t before, smcr_when_t now);
 
 /* A slot for `psn`, which `packet` is the first to have; NULL when a newer PSN has it. What the
  * last `needed` PSNs had is kept. */
@@ -69,16 +77,27 @@ smcr_seen_packet_t *smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, sm
 typedef struct {
     smcr_seen_t seen;   /* READ responses and Atomic ACKs */
     smcr_psn_t highest; /* of these; 0: there has been none */
+    uint32_t heard;     /* packets of the reverse flow before the last of these */
     struct {
-        uint32_t frame, psn;
+        smcr_when_t when;
+        uint32_t psn;
+        uint32_t heard; /* packets of the reverse flow before it */
         uint16_t id;
+        uint8_t syndrome;
     } kept[SMCR_RESPONSES_KEPT]; /* ACKs and NAKs */
     unsigned newest;
 } smcr_responses_t;
 
-/* The frame of the earlier response that this one copies or repeats; 0: neither. `changes`: the
- * flow's identifications change. `*copy`: it is a copy. */
+/* What tells whether a response is a copy. */
+typedef struct {
+    bool by_id;     /* its identification does; else, what is between it and the one before */
+    uint32_t heard; /* packets of the reverse flow so far */
+} smcr_response_grounds_t;
+
+/* The frame of the earlier response that this one copies or repeats; 0: neither. `*copy`: it is a
+ * copy. */
 uint32_t smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
-                             const smcr_sent_t *packet, bool changes, bool *copy);
+                             const smcr_sent_t *packet, smcr_response_grounds_t grounds,
+                             bool *copy);
 
 #endif /* SMCR_FABRIC_SEEN_H */

@@ -29,6 +29,7 @@ PSNS = 1 << 24
 AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
 NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
 NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
+SOON = 100_000  # nanoseconds: nobody sends again so soon what was not refused
 
 Frame = collections.namedtuple("Frame", "number time source target udp_source qpn opcode psn dma_length payload_length"
                                         " syndrome ip_id")
@@ -182,6 +183,15 @@ def is_negative(header):
     return header.opcode & 31 == ACKNOWLEDGE and header.syndrome & 0x60 in (NAK, RNR_NAK)
 
 
+def is_fetch(header):
+    """Has it a response of its own, which may be lost?"""
+    return header.opcode & 31 in (READ, COMPARE_AND_SWAP, FETCH_AND_ADD)
+
+
+def comes_soon(header, before):
+    return not header.corrupt and not before.corrupt and 0 <= header.time - before.time <= SOON
+
+
 def is_rnr(syndrome):
     return syndrome & 0x60 == RNR_NAK
 
@@ -222,6 +232,10 @@ class Twins:
     def find(self, psn, ip_id):
         """The frame of which a packet is a copy, if the flow's identifications change; 0 if there is none."""
         return next((each.frame for each in self.packets.get(psn, []) if each.ip_id == ip_id and not each.corrupt), 0)
+
+    def latest(self, psn):
+        """None if there is none."""
+        return self.packets.get(psn, [None, None])[1]
 
     def add(self, psn, header):
         """Of packets with a wrong ICRC, the first one only takes the place of another."""
@@ -300,7 +314,9 @@ class Flow:
         self.path_mtu = None  # from before the flow's first request
         self.begin_anew()
         self.answered, self.answer_twins, self.highest_answer = {}, Twins(), None
-        self.acknowledgements = collections.deque(maxlen=ACKNOWLEDGEMENTS_REMEMBERED)
+        self.acknowledgements = collections.deque(maxlen=ACKNOWLEDGEMENTS_REMEMBERED)  # (header, what was heard before)
+        self.carried = 0  # packets, copies left out
+        self.heard = 0  # when its last READ response or Atomic ACK came
 
     def begin_anew(self):
         self.previous, self.same, self.different = None, False, False
@@ -343,10 +359,13 @@ class Reader:
     def read(self, position, header):
         if header.corrupt:
             self.read_corrupt(position, header)
-        elif is_request(header):
+            return
+        if is_request(header):
             self.read_request(position, header)
         else:
             self.read_response(position, header)
+        judged = self.requests.get(position) or self.responses[position]
+        self.flows[header.flow].carried += judged.verdict != "copy"
 
     def note(self, header, answered):
         """Tell the reverse flow's life of a packet that is no copy."""
@@ -444,29 +463,46 @@ class Reader:
 
     @staticmethod
     def judge(life, request):
-        twin = life.twins.find(request.start, request.header.ip_id)
-        if request.tells_copies and twin:
+        latest = life.twins.latest(request.start)
+        if request.tells_copies:
+            twin = life.twins.find(request.start, request.header.ip_id)
+        else:
+            twin = latest.frame if latest and comes_soon(request.header, latest) and not is_fetch(latest) and not any(
+                isinstance(each, Answer) and each.psn is not None and is_negative(each.header)
+                and each.header.frame > latest.frame for each in life.events) else 0
+        if twin:
             request.verdict, request.of = "copy", twin
         elif request.start <= request.highest:
             request.first_taker = life.taker.get(request.start)
             request.verdict = "repeat" if request.first_taker else "late"
             request.of = request.first_taker.header.frame if request.first_taker else 0
 
+    @staticmethod
+    def twin_of_response(flow, header, psn, heard):
+        """The frame of which a response is a copy; 0 if there is none."""
+        by_id, latest = flow.tells_copies(header), flow.answer_twins.latest(psn)
+        if header.opcode & 31 == ACKNOWLEDGE:
+            return next((each.frame for each, before in flow.acknowledgements if each.psn == header.psn and (
+                each.ip_id == header.ip_id if by_id
+                else each.syndrome == header.syndrome and before == heard and comes_soon(header, each))), 0)
+        if by_id:
+            return flow.answer_twins.find(psn, header.ip_id)
+        return latest.frame if latest and flow.heard == heard and comes_soon(header, latest) else 0
+
     def read_response(self, position, header):
         flow = self.flows[header.flow]
         psn = flow.unwrap_answer(header.psn)
         flow.identified(header)
         acknowledges = header.opcode & 31 == ACKNOWLEDGE
-        if acknowledges:
-            twin = next((each.frame for each in flow.acknowledgements
-                         if (each.psn, each.ip_id) == (header.psn, header.ip_id)), 0)
-        else:
-            twin = flow.answer_twins.find(psn, header.ip_id)
+        heard = self.flows[header.reverse].carried if header.reverse >= 0 else 0
+        twin = self.twin_of_response(flow, header, psn, heard)
         verdict, of = "next", 0
-        if flow.tells_copies(header) and twin:
+        if not acknowledges:
+            flow.heard = heard
+        if twin:
             verdict, of = "copy", twin
         elif acknowledges:
-            flow.acknowledgements.append(header)
+            flow.acknowledgements.append((header, heard))
         else:
             flow.answer_twins.add(psn, header)
             of = flow.answered.setdefault(psn, header.frame)

@@ -33,7 +33,7 @@ ATOMIC_ACK, ACKNOWLEDGE, CNP_RESERVED, DETH = 18, 17, 16, 8
 # time in nanoseconds; length: on the wire
 Frame = collections.namedtuple("Frame", "number time length linktype data")
 Ip = collections.namedtuple("Ip", "frame version src dst ecn length protocol offset")  # offset: of what it carries
-Segment = collections.namedtuple("Segment", "frame ends seq ack flags length options ecn ip_bytes payload")
+Segment = collections.namedtuple("Segment", "frame ends seq ack flags length options ecn ip_bytes payload ip_id")
 Roce = collections.namedtuple("Roce", "frame kind src dst ecn bytes opcode qpn psn payload_length syndrome"
                                       " sender icrc")
 
@@ -151,8 +151,10 @@ def _segment(ip, start):
     if length < 0:
         return None
     ports = number(data, 0, 2), number(data, 2, 2)
+    ip_id = number(ip.frame.data, start + 4, 2) if ip.version == 4 else 0
     return Segment(ip.frame, ((ip.src, ports[0]), (ip.dst, ports[1])), number(data, 4, 4), number(data, 8, 4),
-                   number(data, 12, 2) & 0x1FF, length, _options(data[20:header]), ip.ecn, ip.length, data[header:])
+                   number(data, 12, 2) & 0x1FF, length, _options(data[20:header]), ip.ecn, ip.length, data[header:],
+                   ip_id)
 
 
 def headers_length(opcode):

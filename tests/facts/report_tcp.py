@@ -12,7 +12,8 @@ TIMESTAMPS, SACK = 8, 5
 SEQUENCES = 1 << 32
 COUNTS = ("packets", "segments", "data_segments", "ip_bytes", "acks", "acked_bytes", "sacked_bytes", "ce", "sce",
           "esce", "ece", "cwr", "esce_acked_bytes", "repeated_segments", "late_segments", "gaps", "gap_bytes",
-          "duplicate_acks")
+          "duplicate_acks", "copies")
+SOON, RECENT = 100_000, 4  # nanoseconds; segments among which the one before a copy is
 TIMES = ("rtt_s", "tsval_rtt_s", "ipg_s", "sce_ipg_s")
 
 
@@ -42,10 +43,22 @@ class Way:
         self.sce_run, self.runs = 0, []
         self.sent_at, self.tsval_at, self.echoed = {}, {}, set()
         self.acknowledged = self.first_ack = self.last_ack = None  # of this way's data, by the other end
+        self.recent, self.identified = collections.deque(maxlen=RECENT), False  # to tell copies
         self.sacked = set()  # those bytes that were acknowledged selectively, and not otherwise yet
 
     def note(self, name, sample):
         self.samples[name].append(sample)
+
+    def copies(self, segment):
+        """Is a segment that is no RST there for the second time?"""
+        if not segment.ip_id and timestamps(segment) is None:
+            return False
+        self.identified = True
+        key = (segment.seq, segment.ack, segment.length, segment.flags, timestamps(segment), segment.ip_id)
+        if any(key == other and 0 <= segment.frame.time - time <= SOON for other, time in self.recent):
+            return True
+        self.recent.append((key, segment.frame.time))
+        return False
 
     def send(self, segment):
         """A segment that is no RST leaves."""
@@ -156,6 +169,7 @@ class Way:
         elapsed = None if self.first_ack is None else (self.last_ack - self.first_ack) / 1e9
         acked, data = self.counts["acked_bytes"], self.counts["data_segments"]
         unknown = {"late_segments": None} if self.counts["segments"] and self.highest_tsval is None else {}
+        unknown |= {"copies": None} if self.counts["segments"] and not self.identified else {}
         return {**self.counts, **unknown, **{name: distribution(self.samples[name]) for name in TIMES},
                 "sce_run_length": distribution(runs, 1), "ack_elapsed_s": elapsed,
                 "derived": {"sce_percent": 100 * self.counts["sce"] / data if data else None,
@@ -198,6 +212,9 @@ class Flow:
         own.counts["ip_bytes"] += segment.ip_bytes
         if segment.flags & RST:
             own.reset = True
+            return
+        if own.copies(segment):
+            own.counts["copies"] += 1
             return
         if segment.flags & SYN:
             own.isn = segment.seq

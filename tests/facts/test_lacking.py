@@ -135,15 +135,23 @@ def test_ecn_before_extension_headers(tshark, scratch):
 
 @pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY])
 def test_each_frame_twice(tshark, scratch, name):
-    """As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets not either."""
+    """
+    As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets not either. IPv6 has no
+    identification.
+    """
     path = altered(tshark, scratch, name, lambda frames: [
         each for frame in frames for each in (frame, pcapng.at_time(frame, pcapng.time(frame) + 5))])
     for field in ("smcr.retransmission", "smcr.llc", "smcr.write"):
         assert tshark.frames(path, f"{field} and not smcr.copy") == [2 * at - 1 for at in tshark.frames(
             name, f"{field} and not smcr.copy")]
-    whole, twice = (json.loads(tshark.show(each, "-q", "-z", "smcr,json"))["summary"]["tcp_flows"] for each in (name, path))
-    assert [{**whole[way], "packets": 2 * whole[way]["packets"], "ip_bytes": 2 * whole[way]["ip_bytes"]}
-            for way in ("up", "down")] == [twice[way] for way in ("up", "down")]
+    whole, twice = (json.loads(tshark.show(each, "-q", "-z", "smcr,json"))["summary"] for each in (name, path))
+    before, after = whole["rdma_flows"], twice["rdma_flows"]
+    assert [after["repeated"], after["copies"]] == [before["repeated"], before["copies"] + before["packets"]]
+    for way in ("up", "down"):
+        before = whole["tcp_flows"][way]
+        assert twice["tcp_flows"][way] == {**before, "packets": 2 * before["packets"], "ip_bytes": 2 * before["ip_bytes"],
+                                           "copies": before["copies"] + before["packets"]}
+    assert "of TCP came twice, and count once" in tshark.show(path, *REPORT)
 
 
 def test_syn_sent_again(tshark, scratch):

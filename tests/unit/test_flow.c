@@ -40,12 +40,14 @@ typedef struct {
 } step_t;
 
 #define MAX_STEPS 24
+#define MILLISECOND UINT64_C(1000000)
 #define ABSENT UINT32_MAX
 
 static const struct {
     const char *name;
     bool no_id;     /* the packets have no identification */
     bool same_id;   /* all have the same */
+    bool soon;      /* one comes a nanosecond behind the other, else a millisecond */
     bool one_way;   /* the reverse flow is not known */
     step_t steps[MAX_STEPS];
 } cases[] = {
@@ -87,6 +89,12 @@ static const struct {
     {.name = "no copy where identifications do not change", .same_id = true,
      .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6},
          {SEND, 5, REPEAT, 1, .cause = UNKNOWN, .taken = true}}},
+    {.name = "copies without identification", .no_id = true, .soon = true,
+     .steps = {{SEND, 5}, {SEND, 5, COPY, 1}, {ACK, 5}, {ACK, 5, COPY, 3}, {SEND, 6},
+               {READ, 7, .length = 1}, {READ, 7, REPEAT, 6, .cause = UNKNOWN}}},
+    {.name = "no copy behind a NAK, without identification", .no_id = true, .soon = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {NAK, 5}, {SEND, 5, REPEAT, 1, .cause = BY_NAK},
+               {SEND, 5, COPY, 4}, {SEND, 6, REPEAT, 2, .cause = BY_NAK}, {SEND, 6, COPY, 6}}},
     {.name = "no copy without identification", .no_id = true,
      .steps = {{SEND, 5}, {SEND, 6}, {ACK, 4}, {SEND, 6, REPEAT, 2, .cause = UNKNOWN}}},
     {.name = "a copy of an acknowledgement",
@@ -288,7 +296,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
 
     run->ids[i + 1] = id;
     smcr_sent_t packet = {
-        .when = {i + 1, i + 1},
+        .when = {i + 1, (i + 1) * (cases[case_number].soon ? 1 : MILLISECOND)},
         .opcode = opcode_of(step->what),
         .has_aeth = from_b,
         .syndrome = step->what == NAK   ? SYNDROME_NAK
@@ -317,7 +325,8 @@ check_nak(const step_t *step, const smcr_flow_verdict_t *verdict)
     if (!step->nak)
         return;
     g_assert_cmpuint(verdict->step ? verdict->step->nak.frame : 0, ==, frame);
-    g_assert_cmpuint(verdict->step ? verdict->step->nak.time : 0, ==, frame);
+    g_assert_cmpuint(verdict->step ? verdict->step->nak.time : 0, ==,
+                     frame * MILLISECOND);
 }
 
 static void
@@ -376,7 +385,7 @@ test_distance(void)
 static smcr_flow_verdict_t
 send(smcr_flow_t *flow, wmem_allocator_t *scope, uint32_t psn, uint32_t frame)
 {
-    smcr_sent_t packet = {.when = {frame, frame},
+    smcr_sent_t packet = {.when = {frame, frame * MILLISECOND},
         .opcode = SMCR_RC_SEND_ONLY, .psn = psn & SMCR_PSN_MASK,
                           .ip_id = SMCR_SENT_NO_IP_ID};
 

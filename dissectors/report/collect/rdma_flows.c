@@ -358,13 +358,11 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
         entry->cm = describe_cm(flow->cm->conn, scope);
 }
 
-/* Whether identifications tell copies from repeats. */
+/* Whether copies are told from repeats: where PSNs are followed. */
 static bool
 tells_copies(const followed_t *flow)
 {
-    const smcr_traffic_t *traffic = flow->to ? &flow->to->traffic : flow->foreign->traffic;
-
-    return traffic && smcr_ids_change(&traffic->flow.ids);
+    return flow->to || flow->foreign->traffic;
 }
 
 /* The queue pair that turned out to be one of a link whose beginning the capture lacks; NULL: the

@@ -78,6 +78,7 @@ typedef struct {
     uint32_t sce_run;             /* the newest segments that have the mark one behind another */
     bool next_unknown;            /* a segment without known length was the last */
     bool any_ecn, any_timestamps; /* a segment told */
+    bool any_identity;            /* one can be told from others */
 } smcr_congestion_tcp_direction_t;
 
 /* `direction` sends a segment; `reverse` is the other direction. What is kept lives as long as

@@ -333,14 +333,15 @@ identity_of(const smcr_congestion_tcp_segment_t *segment)
     return identity;
 }
 
-/* Whether the network or the capture has doubled a segment that came a moment ago: nobody sends it
- * again so soon. Copies count as packets only. */
+/* `copies`: the network or the capture has doubled a segment that came a moment ago, since nobody
+ * sends it again so soon. They count as packets, and nowhere else. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_segment_t *segment)
 {
     const uint64_t soon = 100000; /* nanoseconds */
     smcr_congestion_tcp_recent_t now = {segment->time, identity_of(segment)};
 
+    direction->any_identity |= now.identity != 0;
     for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
         if (before->identity == now.identity && now.time >= before->time &&
@@ -380,8 +381,10 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
     direction->any_ecn |= !segment->no_ecn;
     if (segment->flags & SMCR_CONGESTION_TCP_RST)
         return;
-    if (is_copy(direction, segment))
+    if (is_copy(direction, segment)) {
+        direction->counts.copies++;
         return;
+    }
     place = place_of(direction, segment);
     count_segment(direction, segment);
     if (segment->timestamps)
@@ -418,7 +421,8 @@ percent(uint64_t part, uint64_t whole)
     return part == SMCR_FIGURE_UNKNOWN || !whole ? NAN : 100.0 * (double)part / (double)whole;
 }
 
-/* What no segment told is not known: ECN without IP headers, lateness without time stamps. */
+/* What no segment told is not known: ECN without IP headers, lateness without time stamps, copies
+ * without either. */
 static void
 blank_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_direction_t *entry)
 {
@@ -426,6 +430,8 @@ blank_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_d
         entry->ce = entry->sce = SMCR_FIGURE_UNKNOWN;
     if (entry->segments && !direction->any_timestamps)
         entry->late_segments = SMCR_FIGURE_UNKNOWN;
+    if (entry->segments && !direction->any_identity)
+        entry->copies = SMCR_FIGURE_UNKNOWN;
     if (!direction->acked)
         entry->ack_elapsed_s = SMCR_FIGURE_UNKNOWN;
 }

@@ -39,6 +39,21 @@ write_limits(const smcr_page_t *page, const smcr_entry_capture_t *capture)
 }
 
 static void
+write_copies(const smcr_page_t *page)
+{
+    const smcr_figure_list_t *flows = &page->report->tcp_flows;
+    uint64_t copies = 0;
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_entry_tcp_t *flow = flows->entries[i];
+        copies += smcr_figure_known(flow->up.copies) + smcr_figure_known(flow->down.copies);
+    }
+    if (copies)
+        smcr_page_line(page, 2, "%s of TCP came twice, and count once",
+                       smcr_words_things(page->scope, copies, "packet"));
+}
+
+static void
 write_capture(const smcr_page_t *page)
 {
     const smcr_entry_capture_t *capture = &page->report->capture;
@@ -48,6 +63,7 @@ write_capture(const smcr_page_t *page)
                    smcr_words_bytes(page->scope, capture->bytes));
     write_span(page, capture);
     write_limits(page, capture);
+    write_copies(page);
 }
 
 void
