@@ -133,6 +133,25 @@ def test_ecn_before_extension_headers(tshark, scratch):
     assert whole["not_ect"] > 20 and found == whole
 
 
+def v1_packet(frame):
+    """A RoCEv2 packet of IPv6 as RoCEv1 has it: a global route header in the place of IPv6 and UDP."""
+    data = pcapng.data(frame)
+    if data[12:14] != wire.IPV6.to_bytes(2, "big") or data[20] != wire.UDP:
+        return frame
+    length = (int.from_bytes(data[18:20], "big") - 8).to_bytes(2, "big")
+    return pcapng.with_data(frame, data[:12] + wire.ROCEV1.to_bytes(2, "big") + data[14:18] + length + bytes([0x1b])
+                            + data[21:54] + data[62:])
+
+
+def test_ecn_without_ip(tshark, scratch):
+    """RoCEv1 has no IP header, which would have the codepoint: how many packets have one is not known, and not none."""
+    path = altered(tshark, scratch, IPV6, lambda frames: list(map(v1_packet, frames)))
+    found = json.loads(tshark.show(path, "-q", "-z", "smcr,json"))
+    assert [sum(flow["packets"] for flow in found["rdma_flows"]), found["summary"]["rdma_flows"]["ecn"]] == [
+        json.loads(tshark.show(IPV6, "-q", "-z", "smcr,json"))["summary"]["rdma_flows"]["packets"],
+        dict.fromkeys(("not_ect", "ect0", "ect1", "ce"))]
+
+
 @pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY])
 def test_each_frame_twice(tshark, scratch, name):
     """

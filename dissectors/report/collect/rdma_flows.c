@@ -27,6 +27,7 @@ typedef struct {
     const smcr_rdma_flow_t *foreign; /* not of a link */
     uint32_t index;                  /* in the last report */
     bool merged;                     /* it was one of a link before that was known */
+    bool lacks_ecn;                  /* a packet has no codepoint that is known */
     const smcr_record_cm_t *cm;      /* the last one */
     uint8_t source[SMCR_GID_LENGTH]; /* GID of its packets */
     smcr_entry_rdma_t figures;
@@ -114,10 +115,12 @@ opposite(smcr_collect_rdma_flows_t *flows, const followed_t *flow)
 
 /* ---- counting ---- */
 
+/* RoCEv1 and InfiniBand have no IP header, and of fragments it is not found. */
 static void
-count_ecn(smcr_collect_rdma_flows_t *flows, smcr_entry_codepoints_t *ecn, smcr_when_t when,
+count_ecn(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
           const smcr_ib_headers_t *roce)
 {
+    smcr_entry_codepoints_t *ecn = &flow->figures.ecn;
     uint64_t *const counts[] = {
         [SMCR_WIRE_ECN_NOT_ECT] = &ecn->not_ect,
         [SMCR_WIRE_ECN_ECT_1] = &ecn->ect1,
@@ -125,6 +128,7 @@ count_ecn(smcr_collect_rdma_flows_t *flows, smcr_entry_codepoints_t *ecn, smcr_w
         [SMCR_WIRE_ECN_CE] = &ecn->ce,
     };
 
+    flow->lacks_ecn |= !roce->has_ecn;
     if (!roce->has_ecn)
         return;
     (*counts[roce->ecn & SMCR_MASK_ECN])++;
@@ -235,7 +239,7 @@ count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t whe
     figures->payload_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_IB_CNP;
     smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode, 1);
-    count_ecn(flows, &figures->ecn, when, roce);
+    count_ecn(flows, flow, when, roce);
     count_nak(flows, figures, when, roce);
     count_order(flow, packet);
     count_icrc(&flow->icrc, roce->icrc);
@@ -393,6 +397,7 @@ merge(smcr_collect_rdma_flows_t *flows, const smcr_state_t *state, followed_t *f
         flow->figures.first_frame.frame < into->figures.first_frame.frame)
         into->figures.first_frame = flow->figures.first_frame;
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, flows->scope);
+    into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&into->figures.repeated_after, flow->steps[i].step->cause,
                     flow->steps[i].packets);
@@ -410,11 +415,18 @@ icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
 }
 
 static void
+forget_ecn(smcr_entry_codepoints_t *ecn)
+{
+    ecn->not_ect = ecn->ect0 = ecn->ect1 = ecn->ce = SMCR_FIGURE_UNKNOWN;
+}
+
+static void
 report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     smcr_entry_rdma_t *rest = smcr_figure_list_add(list, scope, &smcr_entry_rdma_description);
 
     rest->copies = SMCR_FIGURE_UNKNOWN;
+    forget_ecn(&rest->ecn);
     rest->icrc = icrcs_of(icrc, scope);
     list->rest = rest->icrc != NULL;
     list->length--;
@@ -431,6 +443,8 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
         count_cause(&entry->repeated_after, flow->steps[i].step->cause, flow->steps[i].packets);
     if (!tells_copies(flow))
         entry->copies = SMCR_FIGURE_UNKNOWN;
+    if (flow->lacks_ecn)
+        forget_ecn(&entry->ecn);
     entry->icrc = icrcs_of(&flow->icrc, scope);
     if (flow->to)
         name_link_flow(entry, flow, scope);
