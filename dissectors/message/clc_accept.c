@@ -254,6 +254,7 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, bool smcd, smcr_clc_acc
     message->expected += head->length;
     if (!smcr_clc_walk(message, &walk, head, start, accept))
         return;
+    accept->has_fce = true;
     describe_fce(&walk, accept);
 
     bool v21 = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_CLC_RELEASE_1;

@@ -251,7 +251,7 @@ take_tcp(const passage_t *passage)
         take_data(passage);
     else if (packet->clc && !is_told_as_fallback(passage))
         draw(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
-                                          conn->lgr ? conn->lgr->release : 0));
+                                          smcr_lgr_release(conn->lgr)));
 }
 
 /* ---- through the tap ---- */

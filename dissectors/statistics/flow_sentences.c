@@ -47,19 +47,21 @@ smcr_arrow_text_segment(wmem_allocator_t *scope, const smcr_tap_segment_t *segme
 }
 
 static const char *
-version_of(const smcr_clc_t *clc, unsigned release)
+version_of(const smcr_clc_t *clc, int release)
 {
     unsigned number = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
     const char *version = smcr_figure_version_words[smcr_figure_version_of(number, release)];
 
     if (clc->smcd)
         return "SMC-D";
-    return version ? version : "version not known";
+    if (version)
+        return version;
+    return number ? "SMC version 2" : "version not known";
 }
 
 smcr_arrow_text_t
 smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_server,
-                    unsigned release)
+                    int release)
 {
     const char *subject = smcr_arrow_subject(true, from_server);
     bool first = clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;

@@ -21,9 +21,9 @@ const char *smcr_arrow_subject(bool knows_roles, unsigned role);
 smcr_arrow_text_t smcr_arrow_text_segment(wmem_allocator_t *scope,
                                           const smcr_tap_segment_t *segment);
 
-/* A CLC message; `release`: of SMC version 2 that the link group has agreed on, 0: not known. */
+/* A CLC message; `release`: of SMC version 2 that the link group has agreed on, -1: not known. */
 smcr_arrow_text_t smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc,
-                                      bool from_server, unsigned release);
+                                      bool from_server, int release);
 
 /* An LLC message (RFC 7609 A.3) that `subject` sends, whose role is 0 (client), 1 (server) or
  * SMCR_LGR_SIDE_UNKNOWN. */

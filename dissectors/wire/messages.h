@@ -99,7 +99,8 @@ typedef struct {
     uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* of it, too; padded with blanks or zeros */
     uint8_t eid[SMCR_WIRE_EID_LENGTH];   /* of version 2; padded, too */
     uint8_t gid_count;
-    uint8_t fce_flags;            /* of the first contact extension: SMCR_MASK_DIRECT */
+    bool has_fce;                 /* the first contact extension is there: with `os_release` */
+    uint8_t fce_flags;            /* of it: SMCR_MASK_DIRECT */
     uint8_t max_conns, max_links; /* of it, in release 1 */
     uint16_t features;
 } smcr_clc_accept_t;

@@ -152,7 +152,58 @@ def test_ecn_without_ip(tshark, scratch):
         dict.fromkeys(("not_ect", "ect0", "ect1", "ce"))]
 
 
-@pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY])
+TWO_LINKS, ASYMMETRIC = "6.1-v1-h4-two-links-rkeys", "6.1-v1-h3-asymmetric-links"
+REJECTED, LATE_LINK = "6.1-v2-w-smc-unloaded-server", "6.1-v2-h6-late-second-link-asymmetric"
+
+
+def links(tshark, path):
+    """[type of a link group, (state of a link, why it was deleted) ...]"""
+    return [[group["type"], *((link["state"], link["delete_reason"]) for link in group["links"])]
+            for group in json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["link_groups"]]
+
+
+@pytest.mark.parametrize("name, absent, told", [
+    (REJECTED, [], ["single", ("deleted", "operator initiated"), ("rejected", None)]),
+    (REJECTED, [15], [None, ("deleted", "operator initiated"), (None, None)]),  # the rejection of link 2
+    (REJECTED, [81], [None, (None, None), ("rejected", None)]),  # DELETE LINK of the server, the client's is there
+    (ASYMMETRIC, [36], [None, ("active", None), (None, None)]),  # DELETE LINK; a rejection of link 2 is there
+    (LATE_LINK, [2206], [None, ("active", None), ("rejected", None), (None, None)]),
+    (LATE_LINK, [2207], ["single", ("active", None), ("rejected", None), ("rejected", None)]),
+], ids=["whole", "rejection", "end", "deletion", "rejection, then deleted", "another message"])
+def test_links_whose_messages_are_absent(tshark, scratch, name, absent, told):
+    """What became of a link is not known where the capture may lack what says it."""
+    path = altered(tshark, scratch, name, lambda frames: alterations.left_out(frames, absent))
+    assert links(tshark, path) == [told]
+
+
+def test_links_without_roce(tshark, scratch):
+    """TCP tells who agreed on which link, and no more."""
+    tcp = {packet.frame for packet in wire.packets(tshark.bed.capture(TWO_LINKS)) if isinstance(packet, wire.Segment)}
+    path = altered(tshark, scratch, TWO_LINKS, lambda frames: [frame for frame in frames if frame.number in tcp])
+    assert links(tshark, path) == 2 * [[None, (None, None)]]
+    assert "type not known" in tshark.show(path, *REPORT)
+
+
+def test_link_that_never_came_up(tshark, scratch):
+    """An Accept of another connection, which is absent, says nothing of the link."""
+    path = altered(tshark, scratch, LATE_LINK, lambda frames: alterations.left_out(frames, [35]))
+    text = " ".join(tshark.show(path, *REPORT).split())
+    assert "Link 3 of link group 0 never came up: 10.0.0.2 got no answer to 39 packets" in text
+
+
+@pytest.mark.parametrize("name, change, told", [
+    (PLAIN, lambda frames: frames, "SMC-Rv2"),
+    (PLAIN, lambda frames: [pcapng.cut(frame, 160) for frame in frames], None),  # first contact without its extension
+    (THREE, lambda frames: frames[30:], None),
+    (IPV6, lambda frames: frames[5:], "SMC-R"),
+], ids=["whole", "cut", "late", "version 1"])
+def test_version_without_its_release(tshark, scratch, name, change, told):
+    """The first contact tells the release of version 2: without it, it may be SMC-Rv2 or SMC-Rv2.1."""
+    found = json.loads(tshark.show(altered(tshark, scratch, name, change), "-q", "-2", "-z", "smcr,json"))
+    assert {each["version"] for part in ("connections", "link_groups") for each in found[part]} - {None} == {told} - {None}
+
+
+@pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY, IPV6, "6.1-v1-n-lossy"])
 def test_each_frame_twice(tshark, scratch, name):
     """
     As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets not either. IPv6 has no

@@ -46,6 +46,14 @@ active(scene_t *scene)
 }
 
 static void
+doubtful_link(scene_t *scene)
+{
+    unanswered(scene);
+    link_of(scene)->state = SMCR_FIGURE_STATUS_UNKNOWN;
+}
+
+/* One of the link's connections has nothing to do with whether it came up. */
+static void
 late_connection(scene_t *scene)
 {
     unanswered(scene);
@@ -182,8 +190,9 @@ static const scene_case_t cases[] = {
     {"link without answers", unanswered, "warn link_failed 39"},
     {"link that the capture sees late", announced_late, "note repeats 38"},
     {"link that works", active, "note repeats 38"},
+    {"link of which nobody knows whether it works", doubtful_link, "note repeats 38"},
     {"link of a connection that began before", late_connection,
-     "note repeats 38, note late_start 1"},
+     "warn link_failed 39, note late_start 1"},
     {"answers that the capture lacks", one_sided, "note repeats 38, note one_sided 39"},
     {"one direction", one_direction, "note one_sided 1000"},
     {"one direction, of damaged packets alone", damaged_direction, "error wrong_icrc 1000"},

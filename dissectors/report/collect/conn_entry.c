@@ -79,16 +79,6 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
 /* ---- how it came about ---- */
 
-/* What Accept or Confirm say; else what the link group has agreed on. */
-static smcr_figure_version_t
-version_of(const smcr_collect_counted_conn_t *counted)
-{
-    const smcr_lgr_t *lgr = counted->conn->lgr;
-    unsigned release = counted->release ? counted->release : lgr ? lgr->release : 0;
-
-    return smcr_figure_version_of(counted->version, release);
-}
-
 /* Who is to blame for it. */
 static smcr_figure_role_t
 fallback_by(const smcr_fallback_t *fallback)
@@ -343,7 +333,8 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
 
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
-    entry->version = version_of(counted);
+    if (!counted->is_smcd)
+        entry->version = smcr_figure_version_of(counted->version, smcr_lgr_release(conn->lgr));
     entry->outcome = outcome_of(counted, tcp);
     fill_fallback(entry, conn, tcp, sources->times, counted->offered_eids, scope);
     if (conn->lgr && !conn->fallback.kind)

@@ -277,8 +277,6 @@ count_clc(smcr_collect_counted_conn_t *counted, wmem_allocator_t *scope, smcr_wh
         return;
     counted->version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
     counted->is_smcd = clc->smcd;
-    if (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT && !clc->smcd)
-        counted->release = smcr_wire_bits(clc->u.accept.os_release, SMCR_MASK_RELEASE);
     if (clc->header.type == SMCR_CLC_CONFIRM && !counted->confirm.frame)
         counted->confirm = when;
 }

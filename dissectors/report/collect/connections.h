@@ -43,7 +43,7 @@ typedef struct {
     smcr_collect_link_use_t *first_use, *last_use;
     uint64_t clc_bytes[2];            /* by role: client, server */
     const char *offered_eids;         /* by the Proposal, with commas; NULL: not known, or none */
-    uint8_t version, release;         /* of SMC, that both agree on; 0: not known */
+    uint8_t version;                  /* of SMC, that both agree on; 0: not known */
     bool is_smcd, on_roce;            /* agreed on; it has a packet there */
 } smcr_collect_counted_conn_t;
 

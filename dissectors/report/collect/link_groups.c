@@ -27,7 +27,6 @@ typedef struct {
     smcr_when_t first;
     uint32_t vlan;   /* 0: none */
     uint8_t version; /* of SMC; 0: not known */
-    uint8_t release;
     uint8_t eid[SMCR_WIRE_EID_LENGTH];
     peer_identity_t identity[2]; /* by side */
 } gathered_group_t;
@@ -82,7 +81,6 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
     memcpy(group->eid, accept->eid, sizeof group->eid);
     if (!(flags & SMCR_CLC_FLAG_FIRST_CONTACT))
         return;
-    group->release = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
     identity->os = smcr_wire_bits(accept->os_release, SMCR_MASK_OS);
     memcpy(identity->host_name, accept->host_name, sizeof identity->host_name);
 }
@@ -109,6 +107,8 @@ smcr_collect_link_groups_take(smcr_collect_link_groups_t *groups, smcr_when_t wh
 static smcr_figure_link_status_t
 state_of(const smcr_link_t *link)
 {
+    if (!smcr_evidence_knows_link(link))
+        return SMCR_FIGURE_STATUS_UNKNOWN;
     switch (link->state) {
     case SMCR_LINK_ACTIVE:
         return SMCR_FIGURE_STATUS_ACTIVE;
@@ -185,8 +185,9 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     fill_queue_pair(&entry->client, &link->qp[client], scope);
     fill_queue_pair(&entry->server, &link->qp[!client], scope);
     entry->added_frame = smcr_collect_when(sources->times, link->added_frame);
-    entry->deleted_frame = smcr_collect_when(sources->times, link->deleted_frame);
-    if (link->deleted_frame && link->delete_reason)
+    if (entry->state)
+        entry->deleted_frame = smcr_collect_when(sources->times, link->deleted_frame);
+    if (entry->state && link->deleted_frame && link->delete_reason)
         entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
     if (moves) {
         entry->moved_from = moves->from;
@@ -348,7 +349,7 @@ share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
            memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
 }
 
-/* Of a group that has ended, the last one. */
+/* Of a group that has ended, the last one. A late capture may lack a second link. */
 static smcr_figure_group_type_t
 type_of(const smcr_lgr_t *lgr)
 {
@@ -356,11 +357,15 @@ type_of(const smcr_lgr_t *lgr)
     int client = smcr_lgr_client_side(lgr);
 
     for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
+        if (!smcr_evidence_knows_link(link))
+            return SMCR_FIGURE_GROUP_UNKNOWN;
         if (!was_active(link))
             continue;
         second = first;
         first = link;
     }
+    if (!second && !lgr->from_start && !lgr->refused)
+        return SMCR_FIGURE_GROUP_UNKNOWN;
     if (!second)
         return first ? SMCR_FIGURE_GROUP_SINGLE : SMCR_FIGURE_GROUP_NONE;
     if (share_device(first, second, client))
@@ -400,8 +405,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     int client = smcr_lgr_client_side(lgr);
 
     entry->index = smcr_collect_lgr_number(sources->state, lgr);
-    entry->version =
-        smcr_figure_version_of(group->version, group->release ? group->release : lgr->release);
+    entry->version = smcr_figure_version_of(group->version, smcr_lgr_release(lgr));
     entry->type = type_of(lgr);
     fill_peer(&entry->peers.client, &group->identity[client], scope);
     fill_peer(&entry->peers.server, &group->identity[!client], scope);

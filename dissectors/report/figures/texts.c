@@ -42,9 +42,11 @@ smcr_figure_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned l
 }
 
 smcr_figure_version_t
-smcr_figure_version_of(unsigned version, unsigned release)
+smcr_figure_version_of(unsigned version, int release)
 {
-    if (version < 2)
-        return version ? SMCR_FIGURE_IS_SMCR_V1 : SMCR_FIGURE_IS_OF_NO_VERSION;
+    if (version == 1)
+        return SMCR_FIGURE_IS_SMCR_V1;
+    if (version == 0 || release < 0)
+        return SMCR_FIGURE_IS_OF_NO_VERSION;
     return release ? SMCR_FIGURE_IS_SMCR_V2_1 : SMCR_FIGURE_IS_SMCR_V2;
 }

@@ -67,7 +67,6 @@ typedef struct {
     unsigned count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS]; /* above SMCR_FINDINGS_MOST none is
                                                                   told */
     const smcr_figure_flow_owner_t *owners; /* by index of a flow */
-    wmem_map_t *late_groups; /* indices of link groups of connections that began before */
 } smcr_finder_t;
 
 /* A finding with its sentence, unless `count` is 0. `when`: the first frame; frame 0: not known.

@@ -46,26 +46,10 @@ smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_
 
 /* ---- links on which nobody answers ---- */
 
-/* Link groups of connections that began before the capture. */
-static wmem_map_t *
-late_groups(const smcr_finder_t *finder)
-{
-    const smcr_figure_list_t *conns = &finder->report->connections;
-    wmem_map_t *late = wmem_map_new(finder->scope, wmem_int64_hash, g_int64_equal);
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
-        if (conn->began_before == SMCR_FIGURE_YES)
-            wmem_map_insert(late, &conn->link_group, conns->entries[i]);
-    }
-    return late;
-}
-
 void
 smcr_finding_flows_find_owners(smcr_finder_t *finder)
 {
     finder->owners = smcr_figure_flow_owners(finder->report, finder->scope);
-    finder->late_groups = late_groups(finder);
 }
 
 /* Who acknowledges has got something; who sends anything but a SEND knows that the link works. */
@@ -95,9 +79,8 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
         smcr_figure_known(flow->repeated) < 3 || !only_sends(flow) ||
         smcr_finder_is_filtered(finder))
         return false;
-    bool active = link && link->state == SMCR_FIGURE_STATUS_ACTIVE;
-    return link && !active && is_announced(link, flow) &&
-           !wmem_map_contains(finder->late_groups, &owner->group->index);
+    return link && link->state && link->state != SMCR_FIGURE_STATUS_ACTIVE &&
+           is_announced(link, flow);
 }
 
 /* After the end of a link group its last packets go out again: nobody takes them any more. */

@@ -38,14 +38,21 @@ end(const smcr_page_t *page, const smcr_entry_link_group_t *group)
                               smcr_page_when(page, &group->ended_frame));
 }
 
+static const char *
+type(const smcr_entry_link_group_t *group)
+{
+    if (group->type == SMCR_FIGURE_GROUP_NONE)
+        return "no active link";
+    return group->type ? smcr_figure_group_type_words[group->type] : "type not known";
+}
+
 static void
 write_group(const smcr_page_t *page, const smcr_entry_link_group_t *group)
 {
     smcr_page_item(
         page, wmem_strdup_printf(page->scope, "  %-3" PRIu64 " ", group->index),
         smcr_page_list(page, ", ", group->version ? smcr_figure_version_words[group->version] : "",
-                       group->type ? smcr_figure_group_type_words[group->type] : "no active link",
-                       number(page, "VLAN ", group->vlan),
+                       type(group), number(page, "VLAN ", group->vlan),
                        group->eid ? wmem_strdup_printf(page->scope, "EID %s", group->eid) : "",
                        peer(page, "client", &group->peers.client),
                        peer(page, "server", &group->peers.server),
@@ -70,14 +77,14 @@ static const char *
 fate(const smcr_page_t *page, const smcr_entry_link_group_t *group, const smcr_entry_link_t *link)
 {
     const char *reason = smcr_figure_delete_reason_words[link->delete_reason], *when = "";
+    const char *state = smcr_figure_link_status_words[link->state];
 
     if (link->deleted_frame.frame)
         when = wmem_strdup_printf(page->scope, "frame %" PRIu32, link->deleted_frame.frame);
     if (link->state == SMCR_FIGURE_STATUS_REJECTED && smcr_words_link_is_unused(link) &&
         is_single(group))
         return "rejected: normal with one device";
-    return smcr_page_list(page, ", ", smcr_figure_link_status_words[link->state],
-                          reason ? reason : "", when, NULL);
+    return smcr_page_list(page, ", ", state ? state : "?", reason ? reason : "", when, NULL);
 }
 
 static void

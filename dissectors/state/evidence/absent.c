@@ -59,6 +59,59 @@ smcr_evidence_pass_over(const smcr_arrival_t *arrival)
     arrival->qp->too_late = MAX(arrival->qp->too_late, arrival->psn);
 }
 
+/* ---- states of links ---- */
+
+/* Whether the link may have carried something, but nothing in the capture. */
+static bool
+is_unseen(const smcr_link_t *link)
+{
+    return !link->packet_count && link->state == SMCR_LINK_ANNOUNCED && link->qp[0].known &&
+           link->qp[1].known;
+}
+
+/* Whether the flow lacks a request between two frames. */
+static bool
+lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
+{
+    for (unsigned i = 0; i < flow->gaps.count; i++)
+        if (flow->gaps.list[i].frame > from && flow->gaps.list[i].after < to)
+            return true;
+    return flow->taken > flow->highest && flow->newest < to;
+}
+
+/* Whether the capture may lack what was sent to the side of the group between two frames. */
+static bool
+group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
+{
+    bool seen = false;
+
+    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link)) {
+        if (is_unseen(link) || lacks_between(&link->qp[side].traffic.flow, from, to))
+            return true;
+        seen |= link->packet_count > 0;
+    }
+    return !seen;
+}
+
+bool
+smcr_evidence_knows_link(const smcr_link_t *link)
+{
+    const smcr_lgr_t *lgr = link->lgr;
+    uint32_t used = MAX(link->qp[0].traffic.flow.newest, link->qp[1].traffic.flow.newest);
+    bool guess = link->is_guess || link->state == SMCR_LINK_ANNOUNCED;
+    uint32_t from = guess ? link->added_frame : used;
+    uint32_t to = link->settled_frame ? link->settled_frame : UINT32_MAX;
+
+    if (!guess && link->state != SMCR_LINK_ACTIVE)
+        return true;
+    if (guess && !lgr->from_start && link->index == lgr->first_link) /* CLC names it, but late */
+        return false;
+    bool lacks[] = {group_lacks(lgr, 0, from, to), group_lacks(lgr, 1, from, to)};
+    if (guess) /* a Decline says that nothing came of the group */
+        return lgr->refused || (!lacks[0] && !lacks[1]);
+    return !lacks[0] || !lacks[1]; /* a request and its response */
+}
+
 /* ---- answers ---- */
 
 bool

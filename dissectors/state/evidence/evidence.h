@@ -46,7 +46,8 @@
  *   who is client, and declined, or fell silent smcr_evidence_tcp_knows_client(), _clc_, _server()
  *   fallback: what TCP carries, and when        smcr_evidence_of_clc()
  *   one direction's counts: packets, ECN marks  smcr_evidence_has_packets_to()
- *   states of links, the end of a group         smcr_doubt_link(), smcr_doubt_group()
+ *   states of links, the type of a group        smcr_evidence_knows_link()
+ *   the end of a group                          smcr_doubt_link(), smcr_doubt_group()
  */
 
 /* By how much a capture may have packets of two hosts out of order, nanoseconds. */
@@ -159,6 +160,10 @@ smcr_evidence_lacks_roce(const smcr_conn_t *conn)
 
 /* ---- what the two sides of a connection have sent ---- */
 
+/* Whether the state of the link is certain: the capture may lack what has confirmed, rejected or
+ * deleted it. */
+bool smcr_evidence_knows_link(const smcr_link_t *link);
+
 /* Whether it is known which side of the group is its server. `lgr` may be NULL. */
 bool smcr_evidence_knows_server(const smcr_lgr_t *lgr);
 
@@ -173,15 +178,15 @@ const smcr_point_t *smcr_evidence_last_to(const smcr_conn_side_t *receiver);
  * announced is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
+/* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
+ * messages of that direction may be those of another connection, of which nothing else is known. */
+bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
+
 /* Whether the sender of a CDC message or an RDMA WRITE in `frame` knew no more of its reader than
  * the capture does, as far as is known now: nothing that the reader had sent by then is absent. */
 bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 
 /* What is known of the cursors of the message before, and of the peer's. */
-/* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
- * messages of that direction may be those of another connection, of which nothing else is known. */
-bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
-
 typedef struct {
     bool follows; /* the capture has the message before this one */
     bool same;    /* which had the same consumer cursor */

@@ -152,10 +152,12 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
 
     smcr_conn_join(conn, lgr);
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
-    if (conn->first_contact) {
+    if (accept->has_fce) {
+        lgr->has_release = true;
         lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
-        lgr->version = (uint8_t)smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
     }
+    if (conn->first_contact)
+        lgr->version = (uint8_t)smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
     side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));

@@ -150,6 +150,8 @@ delete(const smcr_rules_message_t *context, smcr_link_t *link)
     bool before = link->state == SMCR_LINK_ACTIVE;
     /* else a link may live on, or a connection may have ended */
     bool certain = !smcr_doubt_group(context->arrival, context->lgr).kind;
+    link->is_guess = link->state == SMCR_LINK_ANNOUNCED; /* it may have been rejected before */
+    link->settled_frame = context->arrival->when.frame;
     bool changed = smcr_link_delete(link, context->arrival->when.frame);
 
     if (before)
@@ -231,9 +233,13 @@ announce_link(const smcr_rules_message_t *context, const smcr_llc_add_link_t *ad
     if (qp && qp->known && !smcr_qp_has_key(qp, add->gid, add->qpn)) {
         /* came to nothing, and is tried again */
         link->state = SMCR_LINK_REJECTED;
+        link->is_guess = true;
+        link->settled_frame = context->arrival->when.frame;
         announced = false;
     }
     if (!announced) {
+        if (link) /* its number would not be free */
+            link->is_guess = true;
         link = smcr_link_new(context->arrival->state, context->lgr);
         link->number = add->link;
         link->has_number = true;
@@ -271,8 +277,11 @@ take_add_link(const smcr_rules_message_t *context)
     smcr_link_t *link = smcr_lgr_link(context->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
     if (rejected) {
-        if (announced) /* shows the requester's data (wire echo): nothing to learn */
+        if (announced) { /* shows the requester's data (wire echo): nothing to learn */
             link->state = SMCR_LINK_REJECTED;
+            link->is_guess |= !context->requested;
+            link->settled_frame = context->arrival->when.frame;
+        }
         return;
     }
     if (context->response && !announced && context->lgr->from_start)
@@ -301,6 +310,8 @@ end_group(const smcr_rules_message_t *context)
     for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
         smcr_link_t *link = wmem_list_frame_data(at);
         next = wmem_list_frame_next(at);
+        link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
+        link->settled_frame = context->arrival->when.frame;
         link->delete_reason = context->llc->u.delete_link.reason;
         smcr_link_delete(link, context->arrival->when.frame);
     }
@@ -311,6 +322,18 @@ end_group(const smcr_rules_message_t *context)
     smcr_event_add(context->arrival, SMCR_EVENT_LGR_ENDED, NULL);
     if (certain)
         smcr_cost_tell_end(context->arrival, context->lgr);
+}
+
+/* The server's request, if the capture has it, says what becomes of the links. */
+static void
+ask_for_end(const smcr_rules_message_t *context)
+{
+    wmem_list_t *links = context->lgr->links;
+
+    for (wmem_list_frame_t *at = wmem_list_head(links); at; at = wmem_list_frame_next(at))
+        ((smcr_link_t *)wmem_list_frame_data(at))->is_guess = true;
+    smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
+                   "The client asks the server to delete all links");
 }
 
 /* The server deletes links, and ends the group; a client's request tells it that a link has failed,
@@ -327,8 +350,7 @@ take_delete_link(const smcr_rules_message_t *context)
         if (!by_client)
             end_group(context);
         else if (!context->lgr->ended_frame)
-            smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
-                           "The client asks the server to delete all links");
+            ask_for_end(context);
         return;
     }
     smcr_link_t *link = smcr_lgr_link(context->lgr, message->link);
@@ -338,6 +360,7 @@ take_delete_link(const smcr_rules_message_t *context)
         if (context->lgr->from_start && !by_client)
             smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
     } else if (by_client) {
+        link->is_guess = true;
         smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
     } else {
         delete(context, link);

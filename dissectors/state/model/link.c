@@ -116,6 +116,12 @@ smcr_lgr_client_side(const smcr_lgr_t *lgr)
     return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN ? !lgr->server : 0;
 }
 
+int
+smcr_lgr_release(const smcr_lgr_t *lgr)
+{
+    return lgr && lgr->has_release ? lgr->release : -1;
+}
+
 /* Behind so many links their numbers begin anew. Nobody is blamed for what may have to do with
  * older ones; see evidence.c. */
 static void

@@ -72,6 +72,8 @@ struct smcr_link {
     uint8_t number;   /* on the wire */
     smcr_qp_t qp[2]; /* by side */
     smcr_link_state_t state;
+    bool is_guess;    /* that is: it holds where the capture lacks nothing of the group before */
+    uint32_t settled_frame; /* the message that says so; 0: none has */
     bool lost;        /* a side has said so */
     uint32_t packet_count;    /* of both directions, in the capture */
     uint32_t added_frame;     /* in which it was announced, or first proven */
@@ -147,7 +149,8 @@ struct smcr_lgr {
     uint32_t index;       /* within the capture, from 0; SMCR_LGR_NO_INDEX while not proven */
     int server;           /* side, or SMCR_LGR_SIDE_UNKNOWN */
     bool from_start;      /* the capture has its first contact */
-    uint8_t release;      /* of SMC version 2, as its first contact says; 0: not known */
+    bool has_release;     /* the next one is known */
+    uint8_t release;      /* of SMC version 2, as its first contact says */
     uint8_t version;      /* of SMC, as its first contact says; 0: not known */
     uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_lgr_order; 0: not known */
     uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH];
@@ -167,9 +170,9 @@ struct smcr_lgr {
     uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
     bool refused;         /* its first contact was declined */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
+    bool lacks_halves;    /* the oldest of very many are forgotten */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
-    bool lacks_halves;    /* the oldest of very many are forgotten */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_lgr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
@@ -229,6 +232,10 @@ void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* The side of the group's client; side 0 where that, or the group, is not known. */
 int smcr_lgr_client_side(const smcr_lgr_t *lgr);
+
+/* The release of SMC version 2 that the group has agreed on; -1 where that, or the group, is not
+ * known. */
+int smcr_lgr_release(const smcr_lgr_t *lgr);
 
 /* The link of the group that came before it. The oldest of very many are left out. NULL: none. */
 static inline smcr_link_t *
