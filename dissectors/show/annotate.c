@@ -253,9 +253,10 @@ static expert_field *const experts[] = {
 static bool
 is_of_window(smcr_event_id_t id)
 {
-    return id == SMCR_EVENT_WINDOW_FULL || id == SMCR_EVENT_WINDOW_OPENED ||
-           id == SMCR_EVENT_SMALL_WRITE || id == SMCR_EVENT_SMALL_UPDATE ||
-           id == SMCR_EVENT_NEEDLESS_UPDATE || id == SMCR_EVENT_LATE_UPDATE;
+    return id == SMCR_EVENT_BLOCKED || id == SMCR_EVENT_WINDOW_FULL ||
+           id == SMCR_EVENT_WINDOW_OPENED || id == SMCR_EVENT_SMALL_WRITE ||
+           id == SMCR_EVENT_SMALL_UPDATE || id == SMCR_EVENT_NEEDLESS_UPDATE ||
+           id == SMCR_EVENT_LATE_UPDATE;
 }
 
 bool

@@ -11,6 +11,8 @@ import wire
 LOSSY, PLAIN, THREE = "6.1-v2-n-lossy", "6.1-v2-a-first-contact-ipv4", "6.1-v2-c-three-conns"
 TOKENS = "6.1-v2-t-different-tokens"
 IPV6 = "6.1-v1-b-first-contact-ipv6"
+TWO_LINKS, ASYMMETRIC = "6.1-v1-h4-two-links-rkeys", "6.1-v1-h3-asymmetric-links"
+REJECTED, LATE_LINK = "6.1-v2-w-smc-unloaded-server", "6.1-v2-h6-late-second-link-asymmetric"
 CLIENT = bytes([10, 0, 0, 1])
 SECOND = 10**6  # in the unit of these captures
 LONGEST = 10  # seconds; none of these captures takes as long
@@ -133,6 +135,17 @@ def test_ecn_before_extension_headers(tshark, scratch):
     assert whole["not_ect"] > 20 and found == whole
 
 
+@pytest.mark.parametrize("name, absent, field, frame", [
+    ("6.1-v2-e-urgent", 41, "smcr.window.small_update", 50),  # tells that urgent data has been read, which 41 announces
+    ("6.1-v2-e-urgent", 41, "smcr.cdc.read_of", 50),  # 41, and not 42, which has its bytes, too
+    ("6.1-v1-d-bulk-slow-reader", 37, "smcr.window.writer_blocked", 45),  # the window is full; 37 is of the reader
+    (ASYMMETRIC, 37, "smcr.llc.collision", 91),  # a second after the request that 37 acknowledges
+], ids=["urgent", "announcement", "full window", "acknowledgement"])
+def test_what_an_absent_packet_would_tell(tshark, scratch, name, absent, field, frame):
+    path = altered(tshark, scratch, name, lambda frames: alterations.left_out(frames, [absent]))
+    assert tshark.frames(path, f"{field} && frame.number == {frame - 1}", two_pass=True) == []
+
+
 def v1_packet(frame):
     """A RoCEv2 packet of IPv6 as RoCEv1 has it: a global route header in the place of IPv6 and UDP."""
     data = pcapng.data(frame)
@@ -150,10 +163,6 @@ def test_ecn_without_ip(tshark, scratch):
     assert [sum(flow["packets"] for flow in found["rdma_flows"]), found["summary"]["rdma_flows"]["ecn"]] == [
         json.loads(tshark.show(IPV6, "-q", "-z", "smcr,json"))["summary"]["rdma_flows"]["packets"],
         dict.fromkeys(("not_ect", "ect0", "ect1", "ce"))]
-
-
-TWO_LINKS, ASYMMETRIC = "6.1-v1-h4-two-links-rkeys", "6.1-v1-h3-asymmetric-links"
-REJECTED, LATE_LINK = "6.1-v2-w-smc-unloaded-server", "6.1-v2-h6-late-second-link-asymmetric"
 
 
 def links(tshark, path):

@@ -174,7 +174,8 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic
     return true;
 }
 
-/* RKeys must not change while links do, nor the other way round (3.5.5.3). */
+/* RKeys must not change while links do, nor the other way round (3.5.5.3). What comes long after a
+ * request does not cross it: the capture may lack its acknowledgement. */
 static void
 note_collision(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 {
@@ -186,8 +187,8 @@ note_collision(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic
         bool collide =
             (smcr_exchange_changes_links(topic->type) && smcr_exchange_changes_rkeys(open->type)) ||
             (smcr_exchange_changes_rkeys(topic->type) && smcr_exchange_changes_links(open->type));
-        bool given_up = is_given_up(arrival->when.time, open->exchange.request_time);
-        if (!collide || given_up || open->requester == topic->side || !crosses(arrival, open) ||
+        bool is_late = arrival->when.time > open->exchange.request_time + SMCR_DOUBT_DISORDER;
+        if (!collide || is_late || open->requester == topic->side || !crosses(arrival, open) ||
             !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
             continue;
         smcr_event_add(arrival, SMCR_EVENT_COLLISION,

@@ -165,9 +165,12 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
     } else if (blocked && !before) {
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_blocked = true;
-        now->blocked = arrival->sent;
+        now->blocked = (smcr_when_t){0};
+        if (arrival->record->view->has_len) /* else a message that is absent may have said it */
+            now->blocked = arrival->sent;
         now->blocked_at = smcr_point_at(arrival->qp, arrival->psn);
-        if (!fills(arrival->record->view, stream)) /* which note_full() tells */
+        bool may_fill = smcr_ring_room(&stream->ring) && !arrival->record->view->has_unread;
+        if (!may_fill && !fills(arrival->record->view, stream)) /* which note_full() tells */
             smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
     }
 }
@@ -182,16 +185,21 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     if (!known->placed || !known->whole) /* there may be more */
         view->writes = 0;
     note_blocked(arrival, stream, blocked);
+    if (!view->has_len)
+        stalls(arrival->state, stream)->unsure = stream->announced;
     if (view->len == 0)
         return;
     if (known->placed && stream->announced > stream->written)
         smcr_rules_unseen(arrival, MIN(stream->announced - stream->written, view->len));
     note_full(arrival, stream);
+    /* a message that is absent may have announced it, unless it was written behind that */
+    bool first = view->last_write >= known->since;
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =
         wmem_new(arrival->state->scope, smcr_stream_announcement_t);
     *announcement = (smcr_stream_announcement_t){last ? last->next : announcement,
-                                                 stream->announced, arrival->sent};
+                                                 stream->announced,
+                                                 first ? arrival->sent : (smcr_when_t){0}};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -242,7 +250,7 @@ note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
     smcr_stream_stalls_t now = stalls_of(stream);
     bool urgent = now.urgent > reading->consumed_before && now.urgent <= stream->consumed + 1;
 
-    if (urgent)
+    if (urgent || now.unsure > reading->consumed_before)
         return;
     if (!is_small(stream, stream->consumed - reading->consumed_before)) {
         if (!now.is_blocked && reading->free_before * 2 >= smcr_ring_room(&stream->ring))

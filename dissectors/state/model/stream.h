@@ -47,6 +47,7 @@ typedef struct {
     smcr_point_t blocked_at;  /* in the writer's flow */
     smcr_point_t full_at;     /* in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
+    uint64_t unsure;          /* data before may have been urgent: a message is absent; 0: none */
 } smcr_stream_stalls_t;
 
 /* Positions count bytes from the beginning of the connection. */
