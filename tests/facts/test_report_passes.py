@@ -5,8 +5,12 @@ may read late answers when it is printed. What may differ nevertheless is in a t
 
 import re
 
+import alterations
+import pcapng
 import pytest
-from report_runs import ALL_ONE, ALL_TWO, ONE, PACKED_NAMES, TWO, UNPACKED, differences, fail_on, name_of, report
+from bed import ALL
+from report_runs import (ALL_ONE, ALL_TWO, ONE, PACKED_NAMES, REAL, TWO, UNPACKED, differences, fail_on, name_of, parse,
+                         print_json, report)
 
 # What may differ: (captures, members, why).
 LATE = "6.1-v1-c2-capture-starts-late"
@@ -22,6 +26,23 @@ MAY_DIFFER = [
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
     (LATE, rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})", "the same, and its flow is not known as SMC-R"),
 ]
+# What may differ besides where a capture lacks frames, or has them in another order; its findings may, too.
+OF_ALTERED = "|".join([
+    r"capture\.passes|(summary|findings)\b.*",
+    # RDMA WRITEs behind what is absent, or before what tells their connection
+    r"connections\[\]\.\w+_to_\w+\.(bytes|writes|ack_time_s\.\w+|repeated_(packets|bytes)|blocked_count)",
+    r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
+    # that a packet of the reader is absent shows later
+    r"connections\[\]\.\w+_to_\w+\.window_full_(count|s)",
+    # packets before the first sign of SMC-R
+    rf"(link_groups|rdma_flows)\[\]\.first_(frame|time)|rdma_flows\[\]\.({FLOW}|opcodes\.\w+)",
+])
+ALTERED = {
+    "5 %": lambda frames: alterations.left_out_at_random(frames, 0.05, 0),
+    "30 %": lambda frames: alterations.left_out_at_random(frames, 0.3, 0),
+    "start": lambda frames: frames[40:],
+    "shuffled": lambda frames: alterations.shuffled(frames, 1),
+}
 # Findings that only two passes have: that no RoCE packet of a connection comes, or no response, is known at the end.
 LATE_FINDINGS = {"no_roce", "no_response"}
 
@@ -49,6 +70,18 @@ def test_one_pass_says_what_two_say(tshark, name, one, two):
     full = any(len(each["findings"]) == MOST for each in both)
     fail_on(differences(*(without_late_findings(each, full) for each in both), may_differ(name)),
             "one pass, two passes")
+
+
+@pytest.mark.parametrize("kind", ALTERED)
+@pytest.mark.parametrize("name", REAL if ALL else ["6.1-v1-n-lossy"])
+def test_one_pass_of_an_altered_capture(tshark, scratch, name, kind):
+    scratch.chmod(0o777)
+    path = scratch / "altered.pcapng"
+    head, frames = pcapng.read(tshark.bed.capture(name))
+    pcapng.write(path, head, ALTERED[kind](frames))
+    path.chmod(0o644)
+    one, two = (parse(print_json(tshark, path, run)) for run in (ONE, TWO))
+    fail_on(differences(one, two, lambda member: re.fullmatch(OF_ALTERED, re.sub(r"\[\d+\]", "[]", member))))
 
 
 def test_every_line_is_needed(tshark):
