@@ -95,14 +95,15 @@ tells_copy(const smcr_ids_t *ids, const smcr_sent_t *packet)
     return packet->ip_id >= 0 && !ids->same && (ids->differ || ids->id != 0);
 }
 
-/* Whether time tells that the packet is a copy of the last one with its PSN. Nobody sends so soon
+/* Whether time tells that the packet is a copy of the request right before it. Nobody sends so soon
  * again what was not refused since; but a READ or an atomic, as its response may be lost. */
 static bool
 is_soon_again(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
     smcr_when_t last = smcr_seen_last(seen);
 
-    return seen->arrived && !packet->corrupt && !seen->fetches && flow->refused_at < last.frame &&
+    return flow->steps.before == seen->psn && seen->arrived && !packet->corrupt &&
+           !seen->fetches && flow->refused_at < last.frame &&
            smcr_seen_is_soon(last, packet->when);
 }
 

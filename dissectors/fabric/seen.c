@@ -127,35 +127,21 @@ smcr_seen_is_soon(smcr_when_t before, smcr_when_t now)
 
 /* ---- responses ---- */
 
-/* Whether the acknowledgement is a copy of the one that was kept in this place. */
-static bool
-copies_kept(const smcr_responses_t *responses, unsigned i, const smcr_sent_t *packet,
-            smcr_response_grounds_t grounds)
-{
-    if (!responses->kept[i].when.frame || responses->kept[i].psn != packet->psn)
-        return false;
-    if (grounds.by_id)
-        return responses->kept[i].id == packet->ip_id;
-    return responses->kept[i].syndrome == packet->syndrome &&
-           responses->kept[i].heard == grounds.heard &&
-           smcr_seen_is_soon(responses->kept[i].when, packet->when);
-}
-
+/* Time tells nothing: each of many packets that come again is acknowledged with the same. */
 static uint32_t
 take_acknowledgement(smcr_responses_t *responses, const smcr_sent_t *packet,
                      smcr_response_grounds_t grounds, bool *copy)
 {
-    for (unsigned i = 0; i < SMCR_RESPONSES_KEPT; i++)
-        if (copies_kept(responses, i, packet, grounds)) {
+    for (unsigned i = 0; grounds.by_id && i < SMCR_RESPONSES_KEPT; i++)
+        if (responses->kept[i].frame && responses->kept[i].psn == packet->psn &&
+            responses->kept[i].id == packet->ip_id) {
             *copy = true;
-            return responses->kept[i].when.frame;
+            return responses->kept[i].frame;
         }
-    unsigned newest = responses->newest = (responses->newest + 1) % SMCR_RESPONSES_KEPT;
-    responses->kept[newest].when = packet->when;
-    responses->kept[newest].psn = packet->psn;
-    responses->kept[newest].heard = grounds.heard;
-    responses->kept[newest].id = (uint16_t)packet->ip_id;
-    responses->kept[newest].syndrome = packet->syndrome;
+    responses->newest = (responses->newest + 1) % SMCR_RESPONSES_KEPT;
+    responses->kept[responses->newest].frame = packet->when.frame;
+    responses->kept[responses->newest].psn = packet->psn;
+    responses->kept[responses->newest].id = (uint16_t)packet->ip_id;
     return 0;
 }
 

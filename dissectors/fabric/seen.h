@@ -79,18 +79,15 @@ typedef struct {
     smcr_psn_t highest; /* of these; 0: there has been none */
     uint32_t heard;     /* packets of the reverse flow before the last of these */
     struct {
-        smcr_when_t when;
-        uint32_t psn;
-        uint32_t heard; /* packets of the reverse flow before it */
+        uint32_t frame, psn;
         uint16_t id;
-        uint8_t syndrome;
     } kept[SMCR_RESPONSES_KEPT]; /* ACKs and NAKs */
     unsigned newest;
 } smcr_responses_t;
 
 /* What tells whether a response is a copy. */
 typedef struct {
-    bool by_id;     /* its identification does; else, what is between it and the one before */
+    bool by_id;     /* its identification does; else, of one with data, that it comes soon again */
     uint32_t heard; /* packets of the reverse flow so far */
 } smcr_response_grounds_t;
 

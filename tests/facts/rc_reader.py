@@ -314,7 +314,7 @@ class Flow:
         self.path_mtu = None  # from before the flow's first request
         self.begin_anew()
         self.answered, self.answer_twins, self.highest_answer = {}, Twins(), None
-        self.acknowledgements = collections.deque(maxlen=ACKNOWLEDGEMENTS_REMEMBERED)  # (header, what was heard before)
+        self.acknowledgements = collections.deque(maxlen=ACKNOWLEDGEMENTS_REMEMBERED)
         self.carried = 0  # packets, copies left out
         self.heard = 0  # when its last READ response or Atomic ACK came
 
@@ -463,7 +463,9 @@ class Reader:
 
     @staticmethod
     def judge(life, request):
-        latest = life.twins.latest(request.start)
+        before = next((each for each in reversed(life.events) if isinstance(each, Request)), None)
+        adjacent = before and transport(request.header) == RC and before.start == request.start
+        latest = life.twins.latest(request.start) if adjacent else None
         if request.tells_copies:
             twin = life.twins.find(request.start, request.header.ip_id)
         else:
@@ -482,9 +484,8 @@ class Reader:
         """The frame of which a response is a copy; 0 if there is none."""
         by_id, latest = flow.tells_copies(header), flow.answer_twins.latest(psn)
         if header.opcode & 31 == ACKNOWLEDGE:
-            return next((each.frame for each, before in flow.acknowledgements if each.psn == header.psn and (
-                each.ip_id == header.ip_id if by_id
-                else each.syndrome == header.syndrome and before == heard and comes_soon(header, each))), 0)
+            return next((each.frame for each in flow.acknowledgements
+                         if by_id and (each.psn, each.ip_id) == (header.psn, header.ip_id)), 0)
         if by_id:
             return flow.answer_twins.find(psn, header.ip_id)
         return latest.frame if latest and flow.heard == heard and comes_soon(header, latest) else 0
@@ -502,7 +503,7 @@ class Reader:
         if twin:
             verdict, of = "copy", twin
         elif acknowledges:
-            flow.acknowledgements.append((header, heard))
+            flow.acknowledgements.append(header)
         else:
             flow.answer_twins.add(psn, header)
             of = flow.answered.setdefault(psn, header.frame)

@@ -216,7 +216,7 @@ def test_version_without_its_release(tshark, scratch, name, change, told):
 def test_each_frame_twice(tshark, scratch, name):
     """
     As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets not either. IPv6 has no
-    identification.
+    identification, which alone tells copies of acknowledgements.
     """
     path = altered(tshark, scratch, name, lambda frames: [
         each for frame in frames for each in (frame, pcapng.at_time(frame, pcapng.time(frame) + 5))])
@@ -225,7 +225,8 @@ def test_each_frame_twice(tshark, scratch, name):
             name, f"{field} and not smcr.copy")]
     whole, twice = (json.loads(tshark.show(each, "-q", "-z", "smcr,json"))["summary"] for each in (name, path))
     before, after = whole["rdma_flows"], twice["rdma_flows"]
-    assert [after["repeated"], after["copies"]] == [before["repeated"], before["copies"] + before["packets"]]
+    untold = before["opcodes"]["RC_ACK"] if "-v1-" in name else 0
+    assert [after["repeated"], after["copies"]] == [before["repeated"], before["copies"] + before["packets"] - untold]
     for way in ("up", "down"):
         before = whole["tcp_flows"][way]
         assert twice["tcp_flows"][way] == {**before, "packets": 2 * before["packets"], "ip_bytes": 2 * before["ip_bytes"],
