@@ -48,7 +48,7 @@ def is_there(word):
 
 
 def pattern(function):
-    """`take_<handler>` and `key_...` stand for many."""
+    """`take_in_<handler>` and `key_...` stand for many."""
     return re.sub(r"<\w+>|\\\.\\\.\\\.", r"\\w+", re.escape(function).replace(r"\<", "<").replace(r"\>", ">"))
 
 
@@ -99,7 +99,7 @@ def test_recipes_name_something():
     """Else the tests above look at nothing."""
     texts = {path.name: prose(path) for path in [*DOCUMENTS, *TABLES]}
     assert len(paths(texts["architecture.md"], False)) > 100 and len(paths(texts["contributing.md"], False)) > 50
-    assert {("take_<handler>", "state/flow/llc_flow.c"), ("key_<key>", "state/flow/llc_flow.c")} <= set(placed(texts["llc.def"]))
+    assert {("take_in_<handler>", "state/flow/llc_flow.c"), ("key_<key>", "state/flow/llc_flow.c")} <= set(placed(texts["llc.def"]))
     assert {("key_...", "dissectors/state/flow/llc_flow.c"), ("register_parts", "plugin/plugin.c")} <= set(
         placed(texts["contributing.md"]))
     assert "smcr_breach" in functions(texts["contributing.md"])

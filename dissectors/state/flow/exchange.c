@@ -1,5 +1,7 @@
 /* exchange.c
- * Finds for each response its request.
+ * Finds for each response its request. A message is judged: does it cross another one, was it
+ * answered before it came? It is placed: with the request that it answers. Then the exchange begins
+ * or ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -76,11 +78,12 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
  * the one before it is over. So requests that are open side by side are told apart by their link;
  * but where they have waited for too long, the last one counts. */
 static smcr_exchange_request_t *
-find_answered(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic, uint8_t type,
-              const uint32_t *key, bool same_link)
+find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32_t *key,
+              bool same_link)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
-    wanted_t wanted = {type, !topic->side, key, arrival->qp, arrival->when.time};
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_lgr_t *lgr = message->lgr;
+    wanted_t wanted = {type, !message->side, key, arrival->qp, arrival->when.time};
     unsigned count;
     smcr_exchange_request_t *request = find(lgr, &wanted, &count);
 
@@ -107,39 +110,39 @@ keep_last(wmem_list_t *list, smcr_exchange_request_t *request, unsigned count)
 
 /* The message that arrives ends the exchange; `what` it does, and `came`, are for the rules. */
 static void
-answer(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
-       smcr_exchange_request_t *request, smcr_rules_happening_t what, const bool *came)
+answer(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
+       smcr_rules_happening_t what, const bool *came)
 {
-    smcr_lgr_t *lgr = topic->link->lgr;
+    smcr_lgr_t *lgr = message->lgr;
     bool by_response = what == SMCR_RULES_ANSWERED;
 
-    smcr_state_exchange_close(arrival, &request->exchange);
+    smcr_state_exchange_close(message->arrival, &request->exchange);
     request->exchange.step = smcr_wire_llc_step(request->exchange.llc_type, by_response);
-    request->rejected = topic->rejects;
+    request->rejected = message->rejects;
     wmem_list_remove(lgr->pending, request);
     keep_last(lgr->answered, request, ANSWERED_MAX);
-    smcr_rules_exchange(arrival, what, &(smcr_rules_exchange_t){topic, request, came});
+    smcr_rules_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
 /* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
  * the exchange itself. */
 static void
-answer_client(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+answer_client(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_lgr_t *lgr = message->lgr;
     smcr_exchange_request_t *asked = NULL;
 
-    if (lgr->server != topic->side)
+    if (lgr->server != message->side)
         return;
-    if (topic->type == SMCR_LLC_DELETE_LINK)
-        asked = find_answered(arrival, topic, SMCR_LLC_DELETE_LINK, NULL, false);
-    if (topic->type == SMCR_LLC_ADD_LINK) {
-        asked = find_answered(arrival, topic, SMCR_LLC_ADD_LINK, NULL, false);
+    if (message->type == SMCR_LLC_DELETE_LINK)
+        asked = find_answered(message, SMCR_LLC_DELETE_LINK, NULL, false);
+    if (message->type == SMCR_LLC_ADD_LINK) {
+        asked = find_answered(message, SMCR_LLC_ADD_LINK, NULL, false);
         if (!asked)
-            asked = find_answered(arrival, topic, SMCR_LLC_REQ_ADD_LINK, NULL, false);
+            asked = find_answered(message, SMCR_LLC_REQ_ADD_LINK, NULL, false);
     }
     if (asked)
-        answer(arrival, topic, asked, SMCR_RULES_OBEYED, NULL);
+        answer(message, asked, SMCR_RULES_OBEYED, NULL);
 }
 
 /* Whether the message that arrives crosses the open request: its sender had not seen that when it
@@ -153,12 +156,13 @@ crosses(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 /* A client's wish that crosses with the server's request for the very same thing: the request is
  * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
 static bool
-crosses_server(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+crosses_server(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
-    bool wants_link = topic->type == SMCR_LLC_ADD_LINK || topic->type == SMCR_LLC_REQ_ADD_LINK;
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_lgr_t *lgr = message->lgr;
+    bool wants_link = message->type == SMCR_LLC_ADD_LINK || message->type == SMCR_LLC_REQ_ADD_LINK;
 
-    if (lgr->server != !topic->side || (!wants_link && topic->type != SMCR_LLC_DELETE_LINK))
+    if (lgr->server != !message->side || (!wants_link && message->type != SMCR_LLC_DELETE_LINK))
         return false;
     wanted_t wanted = {
         .type = wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK,
@@ -177,18 +181,21 @@ crosses_server(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic
 /* RKeys must not change while links do, nor the other way round (3.5.5.3). What comes long after a
  * request does not cross it: the capture may lack its acknowledgement. */
 static void
-note_collision(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+tell_collision(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_lgr_t *lgr = message->lgr;
+    bool changes_links = smcr_exchange_changes_links(message->type);
+    bool changes_rkeys = smcr_exchange_changes_rkeys(message->type);
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
          at = wmem_list_frame_next(at)) {
         const smcr_exchange_request_t *open = wmem_list_frame_data(at);
         bool collide =
-            (smcr_exchange_changes_links(topic->type) && smcr_exchange_changes_rkeys(open->type)) ||
-            (smcr_exchange_changes_rkeys(topic->type) && smcr_exchange_changes_links(open->type));
+            (changes_links && smcr_exchange_changes_rkeys(open->type)) ||
+            (changes_rkeys && smcr_exchange_changes_links(open->type));
         bool is_late = arrival->when.time > open->exchange.request_time + SMCR_DOUBT_DISORDER;
-        if (!collide || is_late || open->requester == topic->side || !crosses(arrival, open) ||
+        if (!collide || is_late || open->requester == message->side || !crosses(arrival, open) ||
             !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
             continue;
         smcr_event_add(arrival, SMCR_EVENT_COLLISION,
@@ -200,17 +207,17 @@ note_collision(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic
 
 /* Linux answers a server's DELETE LINK for all links with one of its own, not with a response. */
 static bool
-answers_deletion(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+answers_deletion(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
-    bool client = lgr->server == !topic->side;
+    const smcr_lgr_t *lgr = message->lgr;
+    bool client = lgr->server == !message->side;
     smcr_exchange_request_t *asked =
-        client && topic->type == SMCR_LLC_DELETE_LINK && topic->all_links
-            ? find_answered(arrival, topic, topic->type, &topic->key, false)
+        client && message->type == SMCR_LLC_DELETE_LINK && message->all_links
+            ? find_answered(message, message->type, &message->key, false)
             : NULL;
 
     if (asked)
-        answer(arrival, topic, asked, SMCR_RULES_REPEATED, NULL);
+        answer(message, asked, SMCR_RULES_REPEATED, NULL);
     return asked != NULL;
 }
 
@@ -218,18 +225,19 @@ answers_deletion(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *top
 
 /* `link` has to carry the request; NULL: any may. Returns what tells whether it has come. */
 static const bool *
-note_unasked(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
+keep_unasked(const smcr_exchange_message_t *message,
              const smcr_link_t *link)
 {
-    smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_lgr_t *lgr = message->lgr;
     bool *came = smcr_state_alloc0(arrival->state, sizeof *came);
 
     lgr->unasked[lgr->unasked_count++ % G_N_ELEMENTS(lgr->unasked)] = (smcr_lgr_unasked_t){
         .is_open = true,
         .time = arrival->when.time,
-        .type = topic->type,
-        .requester = !topic->side,
-        .key = topic->key,
+        .type = message->type,
+        .requester = !message->side,
+        .key = message->key,
         .link = link,
         .came = came,
     };
@@ -239,27 +247,27 @@ note_unasked(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
 /* The request comes right behind the response: the capture may have the two in the wrong order, and
  * the response not repeat what it should. */
 static void
-note_disorder(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
+mark_disorder(const smcr_exchange_message_t *message,
               const smcr_lgr_unasked_t *unasked)
 {
-    if (unasked->came && unasked->type == topic->type && unasked->requester == topic->side &&
-        arrival->when.time < unasked->time + SMCR_TIME_SECOND / 1000)
+    if (unasked->came && unasked->type == message->type && unasked->requester == message->side &&
+        message->arrival->when.time < unasked->time + SMCR_TIME_SECOND / 1000)
         *unasked->came = true;
 }
 
 /* Whether the response may have come before the request, in the capture. */
 static bool
-came_before(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+came_before(const smcr_exchange_message_t *message)
 {
-    smcr_lgr_t *lgr = topic->link->lgr;
+    smcr_lgr_t *lgr = message->lgr;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
-        bool stale = is_given_up(arrival->when.time, unasked->time);
-        note_disorder(arrival, topic, unasked);
-        if (!unasked->is_open || stale || unasked->type != topic->type ||
-            unasked->requester != topic->side || unasked->key != topic->key ||
-            (unasked->link && unasked->link != topic->link))
+        bool stale = is_given_up(message->arrival->when.time, unasked->time);
+        mark_disorder(message, unasked);
+        if (!unasked->is_open || stale || unasked->type != message->type ||
+            unasked->requester != message->side || unasked->key != message->key ||
+            (unasked->link && unasked->link != message->link))
             continue;
         unasked->is_open = false;
         if (unasked->came)
@@ -275,12 +283,12 @@ came_before(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
 /* Nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
  * server to do what the client asks for, a link (3.5.4, 3.5.5.3). */
 static bool
-needs_no_response(const smcr_exchange_topic_t *topic)
+needs_no_response(const smcr_exchange_message_t *message)
 {
-    bool by_client = topic->link->lgr->server == !topic->side;
+    bool by_client = message->lgr->server == !message->side;
 
-    return (topic->all_links && !by_client) || topic->type == SMCR_LLC_REQ_ADD_LINK ||
-           (topic->type == SMCR_LLC_ADD_LINK && by_client);
+    return (message->all_links && !by_client) || message->type == SMCR_LLC_REQ_ADD_LINK ||
+           (message->type == SMCR_LLC_ADD_LINK && by_client);
 }
 
 void
@@ -293,33 +301,35 @@ smcr_state_exchange_end(const smcr_lgr_t *lgr)
 }
 
 void
-smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+smcr_state_exchange_request(const smcr_exchange_message_t *message)
 {
-    if (crosses_server(arrival, topic) || came_before(arrival, topic) ||
-        answers_deletion(arrival, topic))
+    const smcr_arrival_t *arrival = message->arrival;
+
+    if (crosses_server(message) || came_before(message) || answers_deletion(message))
         return;
-    answer_client(arrival, topic);
-    note_collision(arrival, topic);
+    answer_client(message);
+    tell_collision(message);
 
     smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
     *request = (smcr_exchange_request_t){
         .exchange = {.request_frame = arrival->when.frame,
                      .request_time = arrival->when.time,
-                     .llc_type = topic->llc->type},
-        .type = topic->type,
-        .requester = (int8_t)topic->side,
+                     .llc_type = message->llc->type},
+        .type = message->type,
+        .requester = (int8_t)message->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
         .answered = smcr_point_now(smcr_qp_peer(arrival->qp)),
-        .key = topic->key,
-        .orderly = topic->type == SMCR_LLC_DELETE_LINK && topic->llc->flags & SMCR_LLC_FLAG_ORDERLY,
+        .key = message->key,
+        .orderly = message->type == SMCR_LLC_DELETE_LINK &&
+                   message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
     };
-    request->exchange.is_optional = needs_no_response(topic);
+    request->exchange.is_optional = needs_no_response(message);
     arrival->record->asks = &request->exchange;
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
-    keep_last(topic->link->lgr->pending, request, PENDING_MAX);
-    smcr_rules_exchange(arrival, SMCR_RULES_ASKED, &(smcr_rules_exchange_t){topic, request, NULL});
+    smcr_rules_exchange(SMCR_RULES_ASKED, message, &(smcr_rules_exchange_t){request, NULL});
+    keep_last(message->lgr->pending, request, PENDING_MAX);
 }
 
 /* ---- second answers ---- */
@@ -327,10 +337,10 @@ smcr_state_exchange_request(const smcr_arrival_t *arrival, const smcr_exchange_t
 /* The last request whose answer the message repeats; NULL: there is none, or the capture
  * lacks a packet of the requester since, which may be another request. */
 static const smcr_exchange_request_t *
-find_answered_before(const smcr_exchange_topic_t *topic)
+find_answered_before(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
-    wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
+    const smcr_lgr_t *lgr = message->lgr;
+    wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
 
     for (wmem_list_frame_t *at = wmem_list_tail(lgr->answered); at; at = wmem_list_frame_prev(at)) {
         const smcr_exchange_request_t *request = wmem_list_frame_data(at);
@@ -343,9 +353,10 @@ find_answered_before(const smcr_exchange_topic_t *topic)
 /* A peer that has accepted ADD LINK, and then rejects it, takes that back. Of other messages nobody
  * knows whether they answer again, or answer a request that the capture lacks. */
 static bool
-is_second_answer(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+is_second_answer(const smcr_exchange_message_t *message)
 {
-    const smcr_exchange_request_t *before = topic->rejects ? find_answered_before(topic) : NULL;
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_exchange_request_t *before = message->rejects ? find_answered_before(message) : NULL;
 
     if (!before || before->rejected)
         return false;
@@ -358,7 +369,6 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *top
     smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
                    "Second answer to frame %u: takes back the acceptance in frame %u",
                    before->exchange.request_frame, before->exchange.response_frame);
-    smcr_rules_exchange(arrival, SMCR_RULES_UNCLEAR, &(smcr_rules_exchange_t){topic, NULL, NULL});
     return true;
 }
 
@@ -366,10 +376,10 @@ is_second_answer(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *top
 
 /* The response may be that of any of these: nobody will know. */
 static void
-give_up(const smcr_exchange_topic_t *topic)
+give_up(const smcr_exchange_message_t *message)
 {
-    wmem_list_t *pending = topic->link->lgr->pending;
-    wanted_t wanted = {.type = topic->type, .requester = !topic->side};
+    wmem_list_t *pending = message->lgr->pending;
+    wanted_t wanted = {.type = message->type, .requester = !message->side};
 
     for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
         smcr_exchange_request_t *request = wmem_list_frame_data(at);
@@ -377,7 +387,7 @@ give_up(const smcr_exchange_topic_t *topic)
         if (!fits(request, &wanted))
             continue;
         request->exchange.is_doubtful = true;
-        if (request->key == topic->key)
+        if (request->key == message->key)
             wmem_list_remove_frame(pending, at);
     }
 }
@@ -385,51 +395,53 @@ give_up(const smcr_exchange_topic_t *topic)
 /* Whether another response of this kind, whose request is not known, has come just now: the two
  * may be mixed up. */
 static bool
-is_another_unasked(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+is_another_unasked(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_lgr_t *lgr = message->lgr;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         const smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
-        bool recent = unasked->came && !is_given_up(arrival->when.time, unasked->time);
-        if (recent && !unasked->link && unasked->type == topic->type &&
-            unasked->requester == !topic->side)
+        bool recent = unasked->came && !is_given_up(message->arrival->when.time, unasked->time);
+        if (recent && !unasked->link && unasked->type == message->type &&
+            unasked->requester == !message->side)
             return true;
     }
     return false;
 }
 
-/* The capture has no request that the response may answer, unless one is open that it may. */
-static void
-take_unasked(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic, bool open)
+/* The capture has no request that the response certainly answers. Returns what tells later whether
+ * it has one after all; NULL: nobody knows. */
+static const bool *
+take_in_unasked(const smcr_exchange_message_t *message)
 {
-    bool another = is_another_unasked(arrival, topic);
+    bool another = is_another_unasked(message);
 
-    give_up(topic);
-    const bool *came = note_unasked(arrival, topic, NULL);
-    smcr_rules_exchange(arrival, open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED,
-                        &(smcr_rules_exchange_t){topic, NULL, another ? NULL : came});
+    give_up(message);
+    const bool *came = keep_unasked(message, NULL);
+    return another ? NULL : came;
 }
 
 bool
-smcr_state_exchange_response(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic)
+smcr_state_exchange_response(const smcr_exchange_message_t *message)
 {
     smcr_exchange_request_t *request =
-        find_answered(arrival, topic, topic->type, &topic->key, false);
-    wanted_t wanted = {.type = topic->type, .requester = !topic->side, .key = &topic->key};
+        find_answered(message, message->type, &message->key, false);
+    wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
+    smcr_rules_exchange_t unclear = {NULL, NULL};
     unsigned count;
-    bool open = find(topic->link->lgr, &wanted, &count) != NULL;
+    bool open = find(message->lgr, &wanted, &count) != NULL;
+    bool again = !request && !open && is_second_answer(message);
 
-    if (!request && !open && is_second_answer(arrival, topic))
+    if (!request && !open && !again) /* or one on its link that it does not repeat */
+        request = find_answered(message, message->type, NULL, true);
+    if (request) {
+        bool elsewhere = request->asked.qp->link != message->link;
+        answer(message, request, SMCR_RULES_ANSWERED,
+               elsewhere ? keep_unasked(message, message->link) : NULL);
         return true;
-    if (!request && !open) /* or one on its link that it does not repeat */
-        request = find_answered(arrival, topic, topic->type, NULL, true);
-    if (!request) {
-        take_unasked(arrival, topic, open);
-        return open;
     }
-    bool elsewhere = request->asked.qp->link != topic->link;
-    answer(arrival, topic, request, SMCR_RULES_ANSWERED,
-           elsewhere ? note_unasked(arrival, topic, topic->link) : NULL);
-    return true;
+    if (!again)
+        unclear.came = take_in_unasked(message);
+    smcr_rules_exchange(open || again ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
+    return open || again;
 }

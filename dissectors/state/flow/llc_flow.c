@@ -86,117 +86,123 @@ key_of(const smcr_llc_t *llc)
     }
 }
 
-/* What the message to the queue pair is about. */
-static smcr_exchange_topic_t
-topic_of(const smcr_qp_t *qp, const smcr_llc_t *llc)
+static smcr_exchange_message_t
+message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
+    smcr_qp_t *qp = arrival->qp;
     uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2; /* both versions share the exchanges */
 
-    return (smcr_exchange_topic_t){
+    return (smcr_exchange_message_t){
+        .arrival = arrival,
+        .llc = llc,
         .type = type,
+        .key = key_of(llc),
+        .from = smcr_qp_peer(qp),
+        .to = qp,
         .side = !qp->side,
         .link = qp->link,
-        .key = key_of(llc),
+        .lgr = qp->link->lgr,
+        .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
+        .by_server = qp->link->lgr->server == !qp->side,
         .all_links = type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL,
         .rejects = type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED,
-        .llc = llc,
     };
 }
 
 /* ---- links ---- */
 
 static void
-note_type(const smcr_rules_message_t *context)
+tell_type(const smcr_exchange_message_t *message)
 {
     static const char *const names[] = {"SINGLE", "SYMMETRIC", "ASYMMETRIC"};
-    const smcr_lgr_t *lgr = context->lgr;
+    const smcr_lgr_t *lgr = message->lgr;
     const char *single = lgr->type != SMCR_LGR_ASYMMETRIC ? ""
                          : lgr->single_side == lgr->server
                              ? ", the server has a single device"
                              : ", the client has a single device";
 
-    smcr_event_add(context->arrival, SMCR_EVENT_LGR_TYPE,
+    smcr_event_add(message->arrival, SMCR_EVENT_LGR_TYPE,
                    "The link group is of type %s now%s", names[lgr->type],
                    lgr->server == SMCR_LGR_SIDE_UNKNOWN ? "" : single);
 }
 
 static void
-activate(const smcr_rules_message_t *context, smcr_link_t *link)
+activate(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
     bool changed = smcr_link_activate(link);
 
     if (!before && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(context->arrival, SMCR_EVENT_LINK_ACTIVE, NULL);
+        smcr_event_add(message->arrival, SMCR_EVENT_LINK_ACTIVE, NULL);
     if (changed)
-        note_type(context);
+        tell_type(message);
 }
 
 /* A side says for the first time that the link has failed. */
 static void
-note_lost(const smcr_rules_message_t *context, smcr_link_t *link)
+take_in_lost(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
-    bool lost = context->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
+    bool lost = message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
 
     if (lost && !link->lost && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(context->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
+        smcr_event_add(message->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
     link->lost |= lost;
-    link->delete_reason = context->llc->u.delete_link.reason;
+    link->delete_reason = message->llc->u.delete_link.reason;
 }
 
 static void
-delete(const smcr_rules_message_t *context, smcr_link_t *link)
+delete(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     bool before = link->state == SMCR_LINK_ACTIVE;
     /* else a link may live on, or a connection may have ended */
-    bool certain = !smcr_doubt_group(context->arrival, context->lgr).kind;
+    bool certain = !smcr_doubt_group(message->arrival, message->lgr).kind;
     link->is_guess = link->state == SMCR_LINK_ANNOUNCED; /* it may have been rejected before */
-    link->settled_frame = context->arrival->when.frame;
-    bool changed = smcr_link_delete(link, context->arrival->when.frame);
+    link->settled_frame = message->arrival->when.frame;
+    bool changed = smcr_link_delete(link, message->arrival->when.frame);
 
     if (before)
-        smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted",
+        smcr_event_add(message->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted",
                        link->number);
     if (changed)
-        note_type(context);
-    if (context->lgr->ended_frame == context->arrival->when.frame && certain)
-        smcr_cost_tell_end(context->arrival, context->lgr);
+        tell_type(message);
+    if (message->lgr->ended_frame == message->arrival->when.frame && certain)
+        smcr_cost_tell_end(message->arrival, message->lgr);
 }
 
 /* The message of its sender names the queue pair from which it comes. */
 static void
-take_confirm_link(const smcr_rules_message_t *context)
+take_in_confirm_link(const smcr_exchange_message_t *message)
 {
-    const smcr_llc_confirm_link_t *confirm = &context->llc->u.confirm_link;
+    const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
     smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
-    smcr_qp_t *from = context->from;
+    smcr_qp_t *from = message->from;
     bool same_device = !from->gid_known || memcmp(key.gid, from->key.gid, SMCR_GID_LENGTH) == 0;
 
     if (!from->known && same_device)
-        smcr_qp_set(context->arrival->state, context->link, from->side, &key, SMCR_GROUND_LLC);
+        smcr_qp_set(message->arrival->state, message->link, from->side, &key, SMCR_GROUND_LLC);
     else if (!same_device || key.qpn != from->key.qpn)
-        smcr_event_add(context->arrival, SMCR_EVENT_WRONG_LINK,
+        smcr_event_add(message->arrival, SMCR_EVENT_WRONG_LINK,
                        "The message names another queue pair than the link has at this end");
-    bool eyecatcher = smcr_wire_bits(context->llc->flags, SMCR_MASK_NO_EYECATCHER) !=
+    bool eyecatcher = smcr_wire_bits(message->llc->flags, SMCR_MASK_NO_EYECATCHER) !=
                       SMCR_LLC_EYECATCHER_NOT_IN_RMB;
-    context->lgr->base[from->side] = eyecatcher ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
-    context->lgr->base_known[from->side] = true;
-    if (!context->link->has_number)
-        context->link->number = confirm->link;
-    context->link->has_number = true;
-    if (context->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        context->lgr->server = context->response ? context->to->side : from->side;
-    if (!context->response && !context->link->confirm_frame)
-        context->link->confirm_frame = context->arrival->when.frame;
-    if (context->response)
-        activate(context, context->link);
+    message->lgr->base[from->side] = eyecatcher ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
+    message->lgr->base_known[from->side] = true;
+    if (!message->link->has_number)
+        message->link->number = confirm->link;
+    message->link->has_number = true;
+    if (message->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        message->lgr->server = message->response ? message->to->side : from->side;
+    if (!message->response && !message->link->confirm_frame)
+        message->link->confirm_frame = message->arrival->when.frame;
+    if (message->response)
+        activate(message, message->link);
 }
 
 static void
-note_unknown_rkeys(const smcr_rules_message_t *context, unsigned unknown)
+tell_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
 {
-    if (unknown && context->lgr->from_start)
-        smcr_event_add(context->arrival, SMCR_EVENT_RKEY_UNKNOWN,
+    if (unknown && message->lgr->from_start)
+        smcr_event_add(message->arrival, SMCR_EVENT_RKEY_UNKNOWN,
                        "As far as the capture tells, RKeys that name no RMB of the sender on this "
                        "link: %u",
                        unknown);
@@ -204,43 +210,43 @@ note_unknown_rkeys(const smcr_rules_message_t *context, unsigned unknown)
 
 /* RTokens of the sender's RMBs on `link`, which is being added. */
 static void
-take_new_rtokens(const smcr_rules_message_t *context, smcr_link_t *link)
+take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
-    smcr_qp_t *owner = &link->qp[context->from->side];
+    smcr_qp_t *owner = &link->qp[message->from->side];
     unsigned unknown = 0;
 
-    for (unsigned i = 0; i < context->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &context->llc->rtokens[i];
-        smcr_rmb_rtoken_t *entry = smcr_rmb_find(context->arrival->state, context->from,
+    for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
+        smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, message->from,
                                                  rtoken->ref_rkey);
         if (entry)
-            smcr_rmb_add_rtoken(context->arrival->state, entry->rmb, owner, rtoken->rkey,
+            smcr_rmb_add_rtoken(message->arrival->state, entry->rmb, owner, rtoken->rkey,
                                 rtoken->va);
         else
             unknown++;
     }
-    note_unknown_rkeys(context, unknown);
+    tell_unknown_rkeys(message, unknown);
 }
 
 /* The link that ADD LINK is about: a new one, unless the other side has announced it. */
 static smcr_link_t *
-announce_link(const smcr_rules_message_t *context, const smcr_llc_add_link_t *add)
+announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add)
 {
-    smcr_link_t *link = smcr_lgr_link(context->lgr, add->link);
+    smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
-    const smcr_qp_t *qp = announced ? &link->qp[context->from->side] : NULL;
+    const smcr_qp_t *qp = announced ? &link->qp[message->from->side] : NULL;
 
     if (qp && qp->known && !smcr_qp_has_key(qp, add->gid, add->qpn)) {
         /* came to nothing, and is tried again */
         link->state = SMCR_LINK_REJECTED;
         link->is_guess = true;
-        link->settled_frame = context->arrival->when.frame;
+        link->settled_frame = message->arrival->when.frame;
         announced = false;
     }
     if (!announced) {
         if (link) /* its number would not be free */
             link->is_guess = true;
-        link = smcr_link_new(context->arrival->state, context->lgr);
+        link = smcr_link_new(message->arrival->state, message->lgr);
         link->number = add->link;
         link->has_number = true;
     }
@@ -248,138 +254,139 @@ announce_link(const smcr_rules_message_t *context, const smcr_llc_add_link_t *ad
 }
 
 static void
-take_new_qp(const smcr_rules_message_t *context, smcr_link_t *link, const smcr_llc_add_link_t *add)
+take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
+               const smcr_llc_add_link_t *add)
 {
-    smcr_qp_t *qp = &link->qp[context->from->side];
+    smcr_qp_t *qp = &link->qp[message->from->side];
     smcr_ib_qp_key_t key = smcr_qp_key(add->gid, add->qpn);
 
-    if (smcr_qp_find(context->arrival->state, &key) != context->from) /* it lives: it has sent
+    if (smcr_qp_find(message->arrival->state, &key) != message->from) /* it lives: it has sent
                                                                          this */
-        smcr_qp_set(context->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
+        smcr_qp_set(message->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
     qp->mtu = smcr_wire_bits(add->mtu, SMCR_MASK_MTU);
     smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
-    take_new_rtokens(context, link);
+    take_in_new_rtokens(message, link);
 }
 
 static void
-take_add_link(const smcr_rules_message_t *context)
+take_in_add_link(const smcr_exchange_message_t *message)
 {
-    const smcr_llc_add_link_t *add = &context->llc->u.add_link;
-    bool rejected = context->response && (context->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
-    int server = context->response ? context->to->side : context->from->side;
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    bool rejected = message->response && (message->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
+    int server = message->response ? message->to->side : message->from->side;
 
-    if (!context->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
+    if (!message->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
         return;
-    if (context->lgr->server == SMCR_LGR_SIDE_UNKNOWN && !rejected)
-        context->lgr->server = server;
-    if (context->lgr->server == !server) /* only servers offer links */
+    if (message->lgr->server == SMCR_LGR_SIDE_UNKNOWN && !rejected)
+        message->lgr->server = server;
+    if (message->lgr->server == !server) /* only servers offer links */
         return;
-    smcr_link_t *link = smcr_lgr_link(context->lgr, add->link);
+    smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
     if (rejected) {
         if (announced) { /* shows the requester's data (wire echo): nothing to learn */
             link->state = SMCR_LINK_REJECTED;
-            link->is_guess |= !context->requested;
-            link->settled_frame = context->arrival->when.frame;
+            link->is_guess |= !message->requested;
+            link->settled_frame = message->arrival->when.frame;
         }
         return;
     }
-    if (context->response && !announced && context->lgr->from_start)
-        smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
-    link = announce_link(context, add);
-    take_new_qp(context, link, add);
+    if (message->response && !announced && message->lgr->from_start)
+        smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+    link = announce_link(message, add);
+    take_in_new_qp(message, link, add);
 }
 
 static void
-take_add_link_cont(const smcr_rules_message_t *context)
+take_in_add_link_cont(const smcr_exchange_message_t *message)
 {
-    smcr_link_t *link = smcr_lgr_link(context->lgr, context->llc->u.add_link_cont.link);
+    smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link);
 
     if (link)
-        take_new_rtokens(context, link);
-    else if (context->lgr->from_start)
-        smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        take_in_new_rtokens(message, link);
+    else if (message->lgr->from_start)
+        smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
 }
 
 static void
-end_group(const smcr_rules_message_t *context)
+end_group(const smcr_exchange_message_t *message)
 {
-    smcr_lgr_t *lgr = context->lgr;
-    bool certain = !smcr_doubt_group(context->arrival, lgr).kind, alive = !lgr->ended_frame;
+    smcr_lgr_t *lgr = message->lgr;
+    bool certain = !smcr_doubt_group(message->arrival, lgr).kind, alive = !lgr->ended_frame;
 
     for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
         smcr_link_t *link = wmem_list_frame_data(at);
         next = wmem_list_frame_next(at);
         link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
-        link->settled_frame = context->arrival->when.frame;
-        link->delete_reason = context->llc->u.delete_link.reason;
-        smcr_link_delete(link, context->arrival->when.frame);
+        link->settled_frame = message->arrival->when.frame;
+        link->delete_reason = message->llc->u.delete_link.reason;
+        smcr_link_delete(link, message->arrival->when.frame);
     }
-    lgr->ended_frame = context->arrival->when.frame;
+    lgr->ended_frame = message->arrival->when.frame;
     smcr_state_exchange_end(lgr);
     if (!alive)
         return;
-    smcr_event_add(context->arrival, SMCR_EVENT_LGR_ENDED, NULL);
+    smcr_event_add(message->arrival, SMCR_EVENT_LGR_ENDED, NULL);
     if (certain)
-        smcr_cost_tell_end(context->arrival, context->lgr);
+        smcr_cost_tell_end(message->arrival, message->lgr);
 }
 
 /* The server's request, if the capture has it, says what becomes of the links. */
 static void
-ask_for_end(const smcr_rules_message_t *context)
+ask_for_end(const smcr_exchange_message_t *message)
 {
-    wmem_list_t *links = context->lgr->links;
+    wmem_list_t *links = message->lgr->links;
 
     for (wmem_list_frame_t *at = wmem_list_head(links); at; at = wmem_list_frame_next(at))
         ((smcr_link_t *)wmem_list_frame_data(at))->is_guess = true;
-    smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
+    smcr_event_add(message->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
                    "The client asks the server to delete all links");
 }
 
 /* The server deletes links, and ends the group; a client's request tells it that a link has failed,
  * or asks it to (3.5.4, A.3.4). */
 static void
-take_delete_link(const smcr_rules_message_t *context)
+take_in_delete_link(const smcr_exchange_message_t *message)
 {
-    const smcr_llc_delete_link_t *message = &context->llc->u.delete_link;
-    bool by_client = context->lgr->server == context->to->side;
+    const smcr_llc_delete_link_t *deletion = &message->llc->u.delete_link;
+    bool by_client = message->lgr->server == message->to->side;
 
-    if (context->response || message->reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
+    if (message->response || deletion->reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
         return;
-    if (context->llc->flags & SMCR_LLC_FLAG_ALL) {
+    if (message->llc->flags & SMCR_LLC_FLAG_ALL) {
         if (!by_client)
-            end_group(context);
-        else if (!context->lgr->ended_frame)
-            ask_for_end(context);
+            end_group(message);
+        else if (!message->lgr->ended_frame)
+            ask_for_end(message);
         return;
     }
-    smcr_link_t *link = smcr_lgr_link(context->lgr, message->link);
+    smcr_link_t *link = smcr_lgr_link(message->lgr, deletion->link);
     if (link)
-        note_lost(context, link);
+        take_in_lost(message, link);
     if (!link) {
-        if (context->lgr->from_start && !by_client)
-            smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        if (message->lgr->from_start && !by_client)
+            smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
     } else if (by_client) {
         link->is_guess = true;
-        smcr_event_add(context->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
+        smcr_event_add(message->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
     } else {
-        delete(context, link);
+        delete(message, link);
     }
 }
 
 /* ---- RMBs ---- */
 
 static void
-take_other_rtokens(const smcr_rules_message_t *context, smcr_rmb_t *rmb)
+take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
 {
-    for (unsigned i = 0; rmb && i < context->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &context->llc->rtokens[i];
-        smcr_link_t *link = smcr_lgr_link(context->lgr, rtoken->link);
+    for (unsigned i = 0; rmb && i < message->llc->rtoken_count; i++) {
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
+        smcr_link_t *link = smcr_lgr_link(message->lgr, rtoken->link);
         if (link)
-            smcr_rmb_add_rtoken(context->arrival->state, rmb, &link->qp[rmb->side], rtoken->rkey,
+            smcr_rmb_add_rtoken(message->arrival->state, rmb, &link->qp[rmb->side], rtoken->rkey,
                                 rtoken->va);
-        else if (context->lgr->from_start)
-            smcr_event_add(context->arrival, SMCR_EVENT_UNKNOWN_LINK,
+        else if (message->lgr->from_start)
+            smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK,
                            "As far as the capture tells, the link group has no link with number "
                            "%u", rtoken->link);
     }
@@ -389,9 +396,9 @@ take_other_rtokens(const smcr_rules_message_t *context, smcr_rmb_t *rmb)
 static bool
 has_used(const smcr_conn_t *conn, const void *data)
 {
-    const smcr_rules_message_t *context = data;
-    const smcr_arrival_t *arrival = context->arrival;
-    const smcr_point_t *announced = &conn->side[context->from->side].announced;
+    const smcr_exchange_message_t *message = data;
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_point_t *announced = &conn->side[message->from->side].announced;
 
     return conn->side[0].cdc_frame || conn->side[1].cdc_frame || conn->side[0].in.written ||
            conn->side[1].in.written ||
@@ -401,46 +408,47 @@ has_used(const smcr_conn_t *conn, const void *data)
 /* The owner announces an RMB: a new one, although it may have the key and the address of one
  * before. CLC names it after that; only where the capture has mixed up the two it is the same. */
 static void
-take_confirm_rkey(const smcr_rules_message_t *context)
+take_in_confirm_rkey(const smcr_exchange_message_t *message)
 {
-    const smcr_llc_confirm_rkey_t *confirm = &context->llc->u.confirm_rkey;
-    smcr_state_t *state = context->arrival->state;
-    smcr_qp_t *owner = context->response ? context->to : context->from;
+    const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
+    smcr_state_t *state = message->arrival->state;
+    smcr_qp_t *owner = message->response ? message->to : message->from;
 
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, confirm->rkey);
-    bool agrees = context->response && !(context->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
+    bool agrees = message->response && !(message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
 
     if (entry && agrees)
         entry->rmb->agreed = true;
-    if (context->response && (context->requested || !agrees))
+    if (message->response && (message->requested || !agrees))
         return;
-    bool used = entry && (context->response || smcr_rmb_any(entry->rmb, has_used, context));
+    bool used = entry && (message->response || smcr_rmb_any(entry->rmb, has_used, message));
     smcr_rmb_t *rmb = used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
                            : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
-    context->lgr->confirmed[owner->side] = rmb;
+    message->lgr->confirmed[owner->side] = rmb;
     rmb->confirmed = true;
-    if (!context->response && !rmb->first->confirm_frame)
-        rmb->first->confirm_frame = context->arrival->when.frame;
-    take_other_rtokens(context, rmb);
+    if (!message->response && !rmb->first->confirm_frame)
+        rmb->first->confirm_frame = message->arrival->when.frame;
+    take_in_other_rtokens(message, rmb);
 }
 
 /* The RMBs of `owner` that the message names. Returns how many of them are not known, or withdrawn
  * already. */
 static unsigned
-name_rmbs(const smcr_rules_message_t *context, const smcr_qp_t *owner, smcr_lgr_withdrawal_t *named)
+name_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *owner,
+          smcr_lgr_withdrawal_t *named)
 {
     unsigned unknown = 0;
 
-    named->count = context->llc->rtoken_count;
-    named->rmbs = smcr_state_alloc0(context->arrival->state, named->count * sizeof *named->rmbs);
+    named->count = message->llc->rtoken_count;
+    named->rmbs = smcr_state_alloc0(message->arrival->state, named->count * sizeof *named->rmbs);
     for (unsigned i = 0; i < named->count; i++) {
-        uint32_t rkey = context->llc->rtokens[i].rkey;
-        const smcr_rmb_rtoken_t *entry = smcr_rmb_find(context->arrival->state, owner, rkey);
+        uint32_t rkey = message->llc->rtokens[i].rkey;
+        const smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, owner, rkey);
         named->rmbs[i] = entry && !entry->rmb->deleted_frame ? entry->rmb : NULL;
         if (!named->rmbs[i])
             unknown++;
-        else if (!context->response && !entry->rmb->first->delete_frame)
-            entry->rmb->first->delete_frame = context->arrival->when.frame;
+        else if (!message->response && !entry->rmb->first->delete_frame)
+            entry->rmb->first->delete_frame = message->arrival->when.frame;
     }
     return unknown;
 }
@@ -448,9 +456,9 @@ name_rmbs(const smcr_rules_message_t *context, const smcr_qp_t *owner, smcr_lgr_
 /* Whether the response refuses to withdraw the RKey in this place. In version 2 it tells only how
  * many it refuses (A.3.7, smc_llc_rmt_delete_rkey()). */
 static bool
-is_refused(const smcr_rules_message_t *context, unsigned place)
+is_refused(const smcr_exchange_message_t *message, unsigned place)
 {
-    const smcr_llc_t *llc = context->llc;
+    const smcr_llc_t *llc = message->llc;
 
     return llc->flags & SMCR_LLC_FLAG_NEGATIVE &&
            (llc->type & SMCR_LLC_TYPE_V2 || place >= 8 ||
@@ -460,70 +468,70 @@ is_refused(const smcr_rules_message_t *context, unsigned place)
 /* The peer of the owner has let go of the RMBs. A response repeats its request, which the capture
  * may lack: then an RMB may have been announced again since. */
 static void
-withdraw(const smcr_rules_message_t *context, const smcr_lgr_withdrawal_t *named)
+withdraw(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_t *named)
 {
     for (unsigned i = 0; i < named->count; i++) {
         smcr_rmb_t *rmb = named->rmbs[i];
         if (!rmb)
             continue;
-        if (is_refused(context, i)) {
+        if (is_refused(message, i)) {
             rmb->first->delete_frame = 0;
             continue;
         }
-        smcr_rmb_delete(rmb, context->arrival->when.frame);
-        if (context->requested)
-            smcr_rmb_rare(context->arrival->state, rmb)->deleted = smcr_point_now(context->from);
+        smcr_rmb_delete(rmb, message->arrival->when.frame);
+        if (message->requested)
+            smcr_rmb_rare(message->arrival->state, rmb)->deleted = smcr_point_now(message->from);
     }
 }
 
 /* The owner withdraws RMBs; its peer may write to them until its response (3.5.5.2.2). */
 static void
-take_delete_rkey(const smcr_rules_message_t *context)
+take_in_delete_rkey(const smcr_exchange_message_t *message)
 {
     smcr_lgr_withdrawal_t *asked =
-        &context->lgr->withdrawn[context->response ? context->to->side : context->from->side];
+        &message->lgr->withdrawn[message->response ? message->to->side : message->from->side];
     smcr_lgr_withdrawal_t named;
 
-    if (!context->response) {
-        note_unknown_rkeys(context, name_rmbs(context, context->from, asked));
-    } else if (context->requested && context->llc->u.delete_rkey.count == asked->count) {
-        withdraw(context, asked);
-    } else if (!context->requested) {
-        name_rmbs(context, context->to, &named);
-        withdraw(context, &named);
+    if (!message->response) {
+        tell_unknown_rkeys(message, name_rmbs(message, message->from, asked));
+    } else if (message->requested && message->llc->u.delete_rkey.count == asked->count) {
+        withdraw(message, asked);
+    } else if (!message->requested) {
+        name_rmbs(message, message->to, &named);
+        withdraw(message, &named);
     }
 }
 
 static void
-take_confirm_rkey_cont(const smcr_rules_message_t *context)
+take_in_confirm_rkey_cont(const smcr_exchange_message_t *message)
 {
-    if (!context->response)
-        take_other_rtokens(context, context->lgr->confirmed[context->from->side]);
+    if (!message->response)
+        take_in_other_rtokens(message, message->lgr->confirmed[message->from->side]);
 }
 
 /* ---- all messages ---- */
 
 /* A message that changes nothing but the exchanges. */
 static void
-take_nothing(const smcr_rules_message_t *context)
+take_in_nothing(const smcr_exchange_message_t *message)
 {
-    (void)context;
+    (void)message;
 }
 
 /* What becomes of a message of one type. */
 typedef struct {
     uint8_t type;
-    void (*take)(const smcr_rules_message_t *context);
+    void (*take_in)(const smcr_exchange_message_t *message);
 } handler_t;
 
 static const handler_t handlers[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, ...) \
-    {SMCR_LLC_##name, take_##handler},
+    {SMCR_LLC_##name, take_in_##handler},
 #include "wire/llc.def"
 };
 
 static const handler_t *
-rule_of(uint8_t type)
+handler_of(uint8_t type)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(handlers); i++)
         if (handlers[i].type == type)
@@ -534,38 +542,27 @@ rule_of(uint8_t type)
 bool
 smcr_state_llc_is_known(uint8_t type)
 {
-    return rule_of(type) != NULL;
+    return handler_of(type) != NULL;
 }
 
 bool
 smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
-    smcr_exchange_topic_t topic = topic_of(arrival->qp, llc);
+    smcr_exchange_message_t message = message_of(arrival, llc);
 
-    if (llc->flags & SMCR_LLC_FLAG_RESPONSE)
-        return smcr_state_exchange_response(arrival, &topic);
-    smcr_state_exchange_request(arrival, &topic);
+    if (message.response)
+        return smcr_state_exchange_response(&message);
+    smcr_state_exchange_request(&message);
     return false;
 }
 
 void
-smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
+smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
 {
-    smcr_qp_t *qp = arrival->qp;
-    smcr_rules_message_t context = {
-        .arrival = arrival,
-        .llc = llc,
-        .type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2,
-        .from = smcr_qp_peer(qp),
-        .to = qp,
-        .link = qp->link,
-        .lgr = qp->link->lgr,
-        .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
-        .requested = requested,
-        .by_server = qp->link->lgr->server == !qp->side,
-    };
+    smcr_exchange_message_t message = message_of(arrival, llc);
 
-    smcr_rules_before_llc(&context);
-    rule_of(llc->type)->take(&context);
-    smcr_rules_after_llc(&context);
+    message.requested = requested;
+    smcr_rules_before_llc(&message);
+    handler_of(llc->type)->take_in(&message);
+    smcr_rules_after_llc(&message);
 }

@@ -22,7 +22,7 @@ bool smcr_state_llc_is_known(uint8_t type);
 bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
 /* The receiver has taken the message in. `requested`: as returned above. */
-void smcr_state_llc_apply(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);
+void smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);
 
 /* ---- CDC messages (RFC 7609 4.5 to 4.8, A.4) ---- */
 
@@ -39,13 +39,11 @@ void smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn,
  * A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that
  * asked for it (3.5.5.3); two exchanges that must not run at the same time are a collision.
  */
-void smcr_state_exchange_request(const smcr_arrival_t *arrival,
-                                 const smcr_exchange_topic_t *topic);
+void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 
 /* A response: closes the exchange that it answers, where that is known for sure. Returns whether
  * the capture has a request that it may answer. */
-bool smcr_state_exchange_response(const smcr_arrival_t *arrival,
-                                  const smcr_exchange_topic_t *topic);
+bool smcr_state_exchange_response(const smcr_exchange_message_t *message);
 
 /* The link group ends, and with it what is open. */
 void smcr_state_exchange_end(const smcr_lgr_t *lgr);

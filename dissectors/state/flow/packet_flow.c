@@ -239,7 +239,7 @@ take_in(const smcr_arrival_t *arrival, const content_t *content)
     if (content->cdc)
         smcr_state_cdc_take_in(arrival, content->conn, content->cdc);
     else if (content->llc)
-        smcr_state_llc_apply(arrival, content->llc, content->requested);
+        smcr_state_llc_take_in(arrival, content->llc, content->requested);
     else if ((stream = smcr_write_stream(content->conn, arrival->qp->side, content->place->offset)))
         smcr_write_take_in(arrival, stream, content->place);
 }

@@ -9,16 +9,22 @@
 
 #include "record.h"
 
-/* What an LLC message is about. */
+/* An LLC message, and the link that carries it. */
 typedef struct {
-    uint8_t type;      /* enum smcr_llc_type, of version 1 */
-    int side;          /* that sends the message */
-    smcr_link_t *link; /* that carries it */
-    uint32_t key;      /* that the response repeats; 0 where the message has none */
-    bool all_links;    /* DELETE LINK: it says so */
-    bool rejects;      /* a response to ADD LINK: it does */
-    const smcr_llc_t *llc; /* the message */
-} smcr_exchange_topic_t;
+    const smcr_arrival_t *arrival;
+    const smcr_llc_t *llc;
+    uint8_t type;    /* enum smcr_llc_type, of version 1 */
+    uint32_t key;    /* that the response repeats; 0 where the message has none */
+    smcr_qp_t *from, *to;
+    int side;        /* that sends it: of `from` */
+    smcr_link_t *link;
+    smcr_lgr_t *lgr;
+    bool response;
+    bool requested;  /* a response that is taken in: the capture has its request */
+    bool by_server;  /* the server sends it, as far as was known when it came */
+    bool all_links;  /* DELETE LINK: it says so */
+    bool rejects;    /* a response to ADD LINK: it does */
+} smcr_exchange_message_t;
 
 /* A request of a link group. */
 typedef struct {

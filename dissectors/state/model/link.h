@@ -126,7 +126,7 @@ smcr_point_unplaced(const smcr_point_t *point)
 /* A response whose request the capture lacks so far. */
 typedef struct {
     bool is_open;  /* it may still come; else there is no response */
-    uint8_t type;  /* as in smcr_exchange_topic_t */
+    uint8_t type;  /* as in smcr_exchange_message_t */
     uint64_t time; /* nanoseconds since the epoch */
     int requester; /* side */
     uint32_t key;

@@ -13,7 +13,7 @@
 
 /* The message is the last one of its sender's list so far. */
 static smcr_rules_countdown_t
-now(const smcr_rules_message_t *message, uint8_t left, bool continues)
+now(const smcr_exchange_message_t *message, uint8_t left, bool continues)
 {
     smcr_point_t at = smcr_point_at(message->arrival->qp, message->arrival->psn);
 
@@ -23,13 +23,13 @@ now(const smcr_rules_message_t *message, uint8_t left, bool continues)
 /* ---- what the server changes ---- */
 
 static smcr_rules_change_t *
-change_of(const smcr_rules_message_t *message)
+change_of(const smcr_exchange_message_t *message)
 {
     return &smcr_rules_links(message->arrival, message->lgr)->change;
 }
 
 void
-smcr_rules_note_adding(const smcr_rules_message_t *message)
+smcr_rules_note_adding(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_rules_change_t *change = change_of(message);
@@ -47,7 +47,7 @@ smcr_rules_note_adding(const smcr_rules_message_t *message)
 }
 
 void
-smcr_rules_note_deleting(const smcr_rules_message_t *message)
+smcr_rules_note_deleting(const smcr_exchange_message_t *message)
 {
     if (message->response)
         change_of(message)->deletes = 0;
@@ -57,7 +57,7 @@ smcr_rules_note_deleting(const smcr_rules_message_t *message)
 
 /* Before the server confirms the link, both sides have told all. (R-A.3.3-1) */
 void
-smcr_rules_check_told(const smcr_rules_message_t *message)
+smcr_rules_check_told(const smcr_exchange_message_t *message)
 {
     smcr_rules_change_t *change = change_of(message);
 
@@ -79,7 +79,7 @@ smcr_rules_check_told(const smcr_rules_message_t *message)
 
 /* The link that is being added; NULL: none is. */
 static const smcr_link_t *
-added_link(const smcr_rules_message_t *message)
+added_link(const smcr_exchange_message_t *message)
 {
     const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
     const smcr_link_t *link = change->on ? smcr_lgr_link(message->lgr, change->number) : NULL;
@@ -90,7 +90,7 @@ added_link(const smcr_rules_message_t *message)
 /* It is about the link that is being added, and flows where ADD LINK did. (R-A.3.3-4,
  * R-3.5.5.2.3-1) */
 static void
-check_new_link(const smcr_rules_message_t *message)
+check_new_link(const smcr_exchange_message_t *message)
 {
     const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
     smcr_doubt_t doubt = smcr_doubt_later_adding(message->arrival, message->lgr,
@@ -113,7 +113,7 @@ check_new_link(const smcr_rules_message_t *message)
 /* The number of RTokens that are left counts down by two. Linux counts connections: it ends early
  * where it has fewer RMBs. (R-A.3.3-2) */
 static void
-check_pairs(const smcr_rules_message_t *message, const smcr_rules_countdown_t *countdown)
+check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t *countdown)
 {
     unsigned left = message->llc->u.add_link_cont.rtokens_left;
     unsigned due = countdown->left > ADD_ROOM ? countdown->left - ADD_ROOM : 0U;
@@ -133,7 +133,7 @@ check_pairs(const smcr_rules_message_t *message, const smcr_rules_countdown_t *c
 
 /* The server asks, the client answers. (R-A.3.3-1) */
 void
-smcr_rules_check_pairs(const smcr_rules_message_t *message)
+smcr_rules_check_pairs(const smcr_exchange_message_t *message)
 {
     smcr_rules_change_t *change = change_of(message);
     smcr_rules_countdown_t *countdown = &change->countdown[message->from->side];
@@ -154,7 +154,7 @@ smcr_rules_check_pairs(const smcr_rules_message_t *message)
 /* ---- CONFIRM RKEY ---- */
 
 static smcr_rules_countdown_t *
-confirms_of(const smcr_rules_message_t *message, const smcr_qp_t *sender)
+confirms_of(const smcr_exchange_message_t *message, const smcr_qp_t *sender)
 {
     return &smcr_rules_links(message->arrival, message->lgr)->confirms[sender->side];
 }
@@ -170,7 +170,7 @@ is_unfinished(const smcr_rules_countdown_t *countdown)
 /* What does not fit into the message comes in continuations, before the next RMB. After a negative
  * response all begins anew. (R-A.3.5-4) */
 void
-smcr_rules_check_unfinished(const smcr_rules_message_t *message)
+smcr_rules_check_unfinished(const smcr_exchange_message_t *message)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
 
@@ -193,7 +193,7 @@ is_due(const smcr_rules_countdown_t *countdown, unsigned left)
 
 /* It follows CONFIRM RKEY, and counts down by three. (R-A.3.6-1) */
 void
-smcr_rules_check_countdown(const smcr_rules_message_t *message)
+smcr_rules_check_countdown(const smcr_exchange_message_t *message)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
     unsigned left = message->llc->u.confirm_rkey.other_links;
@@ -211,7 +211,7 @@ smcr_rules_check_countdown(const smcr_rules_message_t *message)
 }
 
 void
-smcr_rules_note_refusal(const smcr_rules_message_t *message)
+smcr_rules_note_refusal(const smcr_exchange_message_t *message)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)
         *confirms_of(message, message->to) = (smcr_rules_countdown_t){.left = 0};

@@ -18,7 +18,7 @@
  * (R-A.3.4-3, R-3.5.5.1.4-1)
  */
 void
-smcr_rules_check_reason(const smcr_rules_message_t *message)
+smcr_rules_check_reason(const smcr_exchange_message_t *message)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
     bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
@@ -66,7 +66,7 @@ count_others(const smcr_link_t *link, unsigned *sharing)
  * (R-2.2.1-3)
  */
 void
-smcr_rules_check_asymmetric(const smcr_rules_message_t *message)
+smcr_rules_check_asymmetric(const smcr_exchange_message_t *message)
 {
     const smcr_llc_t *llc = message->llc;
     const smcr_link_t *link = smcr_lgr_link(message->lgr, llc->u.delete_link.link);
@@ -131,7 +131,7 @@ check_known(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, uint8_t number)
 }
 
 void
-smcr_rules_check_consent(const smcr_rules_message_t *message)
+smcr_rules_check_consent(const smcr_exchange_message_t *message)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
 
@@ -147,7 +147,7 @@ smcr_rules_check_consent(const smcr_rules_message_t *message)
 
 /* The client asks to delete the link. */
 void
-smcr_rules_note_unwanted(const smcr_rules_message_t *message)
+smcr_rules_note_unwanted(const smcr_exchange_message_t *message)
 {
     smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.delete_link.link);
     bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
@@ -158,14 +158,14 @@ smcr_rules_note_unwanted(const smcr_rules_message_t *message)
 
 /* Who sends the message and who takes it in use the link no more. */
 static void
-note_gone(const smcr_rules_message_t *message, smcr_link_t *link)
+note_gone(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN) /* else it may be a client's wish */
         smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->gone);
 }
 
 static void
-note_deletion(const smcr_rules_message_t *message, smcr_link_t *link)
+note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     if (link->state != SMCR_LINK_REJECTED)
         smcr_rules_link(message->arrival, link)->was_active = link->state == SMCR_LINK_ACTIVE;
@@ -174,7 +174,7 @@ note_deletion(const smcr_rules_message_t *message, smcr_link_t *link)
 /* The server deletes a link, which both sides may use until the response, or all of them.
  * (3.5.5.1.3) */
 void
-smcr_rules_note_deleted(const smcr_rules_message_t *message)
+smcr_rules_note_deleted(const smcr_exchange_message_t *message)
 {
     const smcr_lgr_t *lgr = message->lgr;
     smcr_link_t *link = smcr_lgr_link(lgr, message->llc->u.delete_link.link);
@@ -193,7 +193,7 @@ smcr_rules_note_deleted(const smcr_rules_message_t *message)
 }
 
 void
-smcr_rules_note_consent(const smcr_rules_message_t *message)
+smcr_rules_note_consent(const smcr_exchange_message_t *message)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
     smcr_link_t *link = message->lgr->all_links;

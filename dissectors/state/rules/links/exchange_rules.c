@@ -43,26 +43,26 @@ is_known(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int
  * the same request again is no other exchange. Linux before 5.8 begins CONFIRM RKEY beside its own
  * DELETE RKEY, and the reverse: each has a lock of its own (smc_llc_do_delete_rkey()). */
 static bool
-may_run_beside(const smcr_exchange_topic_t *topic, const smcr_exchange_request_t *open)
+may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
-    bool own = open->requester == topic->side;
+    bool own = open->requester == message->side;
 
-    return (smcr_exchange_changes_rkeys(topic->type) && smcr_exchange_changes_rkeys(open->type) &&
-            (!own || topic->type != open->type)) ||
-           (own && topic->type == open->type && topic->key == open->key);
+    return (smcr_exchange_changes_rkeys(message->type) && smcr_exchange_changes_rkeys(open->type) &&
+            (!own || message->type != open->type)) ||
+           (own && message->type == open->type && message->key == open->key);
 }
 
 /* Whether DELETE LINK ends the open exchange: it is about the link that is being added, or that
  * carries the exchange, or about a link that has failed. */
 static bool
-ends_it(const smcr_exchange_topic_t *topic, const smcr_exchange_request_t *open)
+ends_it(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
     const smcr_link_t *carrier = open->asked.qp->link;
-    bool added = open->type == SMCR_LLC_ADD_LINK && open->key == topic->key;
+    bool added = open->type == SMCR_LLC_ADD_LINK && open->key == message->key;
 
-    return topic->type == SMCR_LLC_DELETE_LINK &&
-           (topic->all_links || added || carrier->number == topic->key ||
-            topic->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH);
+    return message->type == SMCR_LLC_DELETE_LINK &&
+           (message->all_links || added || carrier->number == message->key ||
+            message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH);
 }
 
 /* Whether the capture lacks the proof that the exchange was open then: that it has ended since. The
@@ -76,13 +76,13 @@ may_be_over(const smcr_doubt_proof_t *claim)
 }
 
 static void
-check_open(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
-           smcr_exchange_request_t *open)
+check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
 
-    if (!changes_group(lgr, open->type, open->requester) || may_run_beside(topic, open) ||
-        ends_it(topic, open) || !is_known(arrival, open, topic->side))
+    if (!changes_group(message->lgr, open->type, open->requester) ||
+        may_run_beside(message, open) || ends_it(message, open) ||
+        !is_known(arrival, open, message->side))
         return;
     if (!open->rules)
         open->rules = smcr_state_alloc0(arrival->state, sizeof *open->rules);
@@ -101,21 +101,21 @@ check_open(const smcr_arrival_t *arrival, const smcr_exchange_topic_t *topic,
  * host may have given up an exchange, or have begun its own before it saw the other. (R-3.5.5.3-1)
  */
 static void
-check_overlap(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+check_overlap(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    const smcr_exchange_topic_t *topic = exchange->topic;
-    const smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_lgr_t *lgr = message->lgr;
     smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
 
-    if (lgr->server == SMCR_LGR_SIDE_UNKNOWN || !changes_group(lgr, topic->type, topic->side))
+    (void)exchange;
+    if (lgr->server == SMCR_LGR_SIDE_UNKNOWN || !changes_group(lgr, message->type, message->side))
         return;
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
         smcr_exchange_request_t *open = wmem_list_frame_data(at);
-        if (open != adding && open != exchange->request)
-            check_open(arrival, topic, open);
+        if (open != adding)
+            check_open(message, open);
     }
     if (adding)
-        check_open(arrival, topic, adding);
+        check_open(message, adding);
 }
 
 static void
@@ -127,22 +127,23 @@ end(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 
 /* ADD LINK goes on when it has been accepted. */
 static void
-note_end(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+note_end(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
     if (exchange->request->type != SMCR_LLC_ADD_LINK || exchange->request->rejected)
-        end(arrival, exchange->request);
+        end(message->arrival, exchange->request);
 }
 
 /* It does until the new link is confirmed or rejected. */
 static void
-note_added_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+note_added_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    const smcr_exchange_topic_t *topic = exchange->topic;
-    smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_lgr_t *lgr = message->lgr;
     const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
-    bool confirms = adding && topic->type == SMCR_LLC_CONFIRM_LINK && topic->key == adding->key;
+    bool confirms = adding && message->type == SMCR_LLC_CONFIRM_LINK && message->key == adding->key;
 
-    if (!adding || !(topic->rejects || confirms))
+    (void)exchange;
+    if (!adding || !(message->rejects || confirms))
         return;
     end(arrival, adding);
     smcr_rules_links(arrival, lgr)->adding = NULL;
@@ -150,18 +151,18 @@ note_added_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exch
 
 /* Where DELETE LINK ends ADD LINK, the capture may lack that it was over before. */
 static void
-note_adding(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+note_adding(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    const smcr_exchange_topic_t *topic = exchange->topic;
-    smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_lgr_t *lgr = message->lgr;
     const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
 
-    if (topic->side != lgr->server)
+    if (message->side != lgr->server)
         return;
-    if (topic->type == SMCR_LLC_DELETE_LINK && adding &&
-        (topic->all_links || adding->key == topic->key))
+    if (message->type == SMCR_LLC_DELETE_LINK && adding &&
+        (message->all_links || adding->key == message->key))
         smcr_rules_links(arrival, lgr)->adding = NULL;
-    if (topic->type == SMCR_LLC_ADD_LINK)
+    if (message->type == SMCR_LLC_ADD_LINK)
         smcr_rules_links(arrival, lgr)->adding = exchange->request;
 }
 
@@ -178,13 +179,13 @@ request_has_come(const smcr_doubt_proof_t *claim)
 
 /* Whether the requester waits for another response of this type, which this one may be. */
 static bool
-waits_for_any(const smcr_exchange_topic_t *topic)
+waits_for_any(const smcr_exchange_message_t *message)
 {
-    const wmem_list_frame_t *at = wmem_list_head(topic->link->lgr->pending);
+    const wmem_list_frame_t *at = wmem_list_head(message->lgr->pending);
 
     for (; at; at = wmem_list_frame_next(at)) {
         const smcr_exchange_request_t *open = wmem_list_frame_data(at);
-        if (open->type == topic->type && open->requester != topic->side)
+        if (open->type == message->type && open->requester != message->side)
             return true;
     }
     return false;
@@ -193,27 +194,28 @@ waits_for_any(const smcr_exchange_topic_t *topic)
 /* Whether the server may say so without a request of its peer: that it has dropped, or does not
  * know, what the client asks for (C.7.1). And a group that has ended has no exchanges. */
 static bool
-needs_no_request(const smcr_exchange_topic_t *topic)
+needs_no_request(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
+    const smcr_lgr_t *lgr = message->lgr;
     bool of_links =
-        smcr_exchange_changes_links(topic->type) || topic->type == SMCR_LLC_REQ_ADD_LINK;
+        smcr_exchange_changes_links(message->type) || message->type == SMCR_LLC_REQ_ADD_LINK;
 
-    return lgr->ended_frame || topic->all_links || (of_links && topic->side == lgr->server);
+    return lgr->ended_frame || message->all_links || (of_links && message->side == lgr->server);
 }
 
 /* A response has a request before it. (R-3.3-4) */
 static void
-check_unasked(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+check_unasked(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    smcr_lgr_t *lgr = exchange->topic->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
 
     if (!lgr->from_start)
         return;
-    smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !exchange->topic->side, claim);
-    if (!exchange->came || doubt.kind || needs_no_request(exchange->topic) ||
-        waits_for_any(exchange->topic))
+    smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !message->side, claim);
+    if (!exchange->came || doubt.kind || needs_no_request(message) ||
+        waits_for_any(message))
         smcr_event_add(arrival, SMCR_EVENT_NO_REQUEST, NULL);
     else
         smcr_breach(arrival, SMCR_EVENT_LLC_UNREQUESTED, doubt,
@@ -226,8 +228,9 @@ check_unasked(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchan
  * (R-3.3-7)
  */
 static void
-check_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+check_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
+    const smcr_arrival_t *arrival = message->arrival;
     const smcr_exchange_request_t *request = exchange->request;
     const smcr_link_t *link = request->asked.qp->link;
     smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
@@ -244,13 +247,13 @@ check_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
 /* A client that asks to delete a link ignores what the server asks for over that link. It does no
  * harm. (R-C.7-10) */
 static void
-check_unwanted(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+check_unwanted(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    const smcr_exchange_topic_t *topic = exchange->topic;
-    uint64_t unwanted = smcr_rules_of_link(topic->link)->unwanted;
+    const smcr_arrival_t *arrival = message->arrival;
+    uint64_t unwanted = smcr_rules_of_link(message->link)->unwanted;
 
-    if (topic->side == !topic->link->lgr->server && unwanted &&
-        topic->type != SMCR_LLC_DELETE_LINK && topic->type != SMCR_LLC_TEST_LINK &&
+    if (message->side == !message->lgr->server && unwanted &&
+        message->type != SMCR_LLC_DELETE_LINK && message->type != SMCR_LLC_TEST_LINK &&
         exchange->request->exchange.request_time > unwanted + ORDER)
         smcr_breach(arrival, SMCR_EVENT_LLC_ON_UNWANTED, smcr_doubt_message(arrival),
                     "The client has asked to delete this link before");
@@ -258,38 +261,40 @@ check_unwanted(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *excha
 
 /* Later than Linux waits, which is 5 seconds for further links, 2 for all else. (R-C.7-1) */
 static void
-check_time(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+check_time(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
     const smcr_exchange_request_t *request = exchange->request;
     bool further = request->asked.qp->link->next_of_group != NULL;
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
     if (smcr_exchange_time(&request->exchange) > limit * SMCR_TIME_SECOND)
-        smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
+        smcr_event_add(message->arrival, SMCR_EVENT_LATE_RESPONSE,
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
 
 /* A response repeats what its request says: the number of the link, the RKeys, the user data.
  * Another request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
 static void
-check_echo(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+check_echo(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    if (exchange->request->key != exchange->topic->key)
+    const smcr_arrival_t *arrival = message->arrival;
+
+    if (exchange->request->key != message->key)
         smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED,
-                    smcr_doubt_link(arrival, exchange->topic->link),
+                    smcr_doubt_link(arrival, message->link),
                     "The response does not repeat what the request in frame %u says",
                     exchange->request->exchange.request_frame);
 }
 
 /* The server deletes at once a link that the client calls lost. (R-3.5.5.1.4-2) */
 static void
-check_obeyed(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+check_obeyed(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
     const smcr_exchange_request_t *request = exchange->request;
 
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
         smcr_exchange_time(&request->exchange) > WAIT * SMCR_TIME_SECOND)
-        smcr_event_add(arrival, SMCR_EVENT_LATE_RESPONSE,
+        smcr_event_add(message->arrival, SMCR_EVENT_LATE_RESPONSE,
                        "More than %u seconds after the client has asked for it", WAIT);
 }
 
@@ -297,10 +302,10 @@ check_obeyed(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchang
 
 /* Whether a request without response says that its link has failed. */
 static bool
-tests_link(const smcr_exchange_topic_t *topic)
+tests_link(const smcr_exchange_message_t *message)
 {
-    uint8_t type = topic->type;
-    bool by_server = topic->side == topic->link->lgr->server;
+    uint8_t type = message->type;
+    bool by_server = message->side == message->lgr->server;
 
     return type == SMCR_LLC_CONFIRM_LINK || type == SMCR_LLC_ADD_LINK_CONT ||
            type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_TEST_LINK ||
@@ -317,13 +322,13 @@ is_unanswered(const smcr_exchange_request_t *request)
 
 /* Whether the group lacks a second link. */
 static bool
-lacks_link(const smcr_exchange_topic_t *topic)
+lacks_link(const smcr_exchange_message_t *message)
 {
-    const smcr_lgr_t *lgr = topic->link->lgr;
-    bool asks = topic->type == SMCR_LLC_REQ_ADD_LINK ||
-                (topic->type == SMCR_LLC_ADD_LINK && topic->llc->u.add_link.qpn == 0);
+    const smcr_lgr_t *lgr = message->lgr;
+    bool asks = message->type == SMCR_LLC_REQ_ADD_LINK ||
+                (message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn == 0);
 
-    return asks && lgr->server == !topic->side && lgr->active_links == 1 &&
+    return asks && lgr->server == !message->side && lgr->active_links == 1 &&
            !smcr_rules_of_links(lgr)->adding;
 }
 
@@ -341,26 +346,26 @@ is_answered(const smcr_doubt_proof_t *claim)
 /* A server whose group has one link adds another one when the client asks for it, if it can.
  * (R-3.5.5.1.2-2) */
 static void
-expect_link(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+expect_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    smcr_lgr_t *lgr = exchange->topic->link->lgr;
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = is_answered, .about = exchange->request,
                                 .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
 
-    if (lacks_link(exchange->topic))
+    if (lacks_link(message))
         smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
                     smcr_doubt_later(arrival, lgr, lgr->server, claim),
                     "The server does not add the link that the client asks for");
 }
 
 static void
-note_wait(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange)
+note_wait(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
-    const smcr_exchange_topic_t *topic = exchange->topic;
-    const smcr_exchange_request_t *waits = smcr_rules_of_link(topic->link)->waits[topic->side];
+    const smcr_exchange_request_t *waits = smcr_rules_of_link(message->link)->waits[message->side];
 
-    if (tests_link(topic) && (!waits || !is_unanswered(waits)))
-        smcr_rules_link(arrival, topic->link)->waits[topic->side] = exchange->request;
+    if (tests_link(message) && (!waits || !is_unanswered(waits)))
+        smcr_rules_link(message->arrival, message->link)->waits[message->side] = exchange->request;
 }
 
 /*
@@ -414,7 +419,7 @@ smcr_rules_clc_declined_late(const smcr_rules_clc_t *message)
 
 static const struct {
     smcr_rules_happening_t what;
-    void (*check)(const smcr_arrival_t *arrival, const smcr_rules_exchange_t *exchange);
+    void (*check)(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange);
 } checks[] = {
     {SMCR_RULES_ASKED, check_overlap},
     {SMCR_RULES_ASKED, note_adding},
@@ -435,10 +440,10 @@ static const struct {
 };
 
 void
-smcr_rules_exchange(const smcr_arrival_t *arrival, smcr_rules_happening_t what,
+smcr_rules_exchange(smcr_rules_happening_t what, const smcr_exchange_message_t *message,
                     const smcr_rules_exchange_t *exchange)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
         if (checks[i].what == what)
-            checks[i].check(arrival, exchange);
+            checks[i].check(message, exchange);
 }

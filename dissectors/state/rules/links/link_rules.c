@@ -76,20 +76,20 @@ smcr_rules_clc_qp(const smcr_rules_clc_t *message)
 /* ---- CONFIRM LINK ---- */
 
 void
-smcr_rules_check_vlan(const smcr_rules_message_t *confirm)
+smcr_rules_check_vlan(const smcr_exchange_message_t *confirm)
 {
     check_vlan(confirm->arrival, confirm->from);
 }
 
 /* The MAC address is that of the announcement. (R-3.5.1.5-2) */
 static bool
-has_own_mac(const smcr_rules_message_t *confirm)
+has_own_mac(const smcr_exchange_message_t *confirm)
 {
     return !has_other_mac(confirm->from, confirm->llc->u.confirm_link.mac);
 }
 
 void
-smcr_rules_check_mac(const smcr_rules_message_t *confirm)
+smcr_rules_check_mac(const smcr_exchange_message_t *confirm)
 {
     if (!has_own_mac(confirm))
         smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
@@ -100,7 +100,7 @@ smcr_rules_check_mac(const smcr_rules_message_t *confirm)
  * capture that has the response before the request, the response may be what is wrong.
  * (R-3.5.1.5-3, R-2.2.4-2) */
 void
-smcr_rules_check_link_number(const smcr_rules_message_t *confirm)
+smcr_rules_check_link_number(const smcr_exchange_message_t *confirm)
 {
     const smcr_link_t *link = confirm->link;
     uint8_t number = confirm->llc->u.confirm_link.link;
@@ -114,7 +114,7 @@ smcr_rules_check_link_number(const smcr_rules_message_t *confirm)
 }
 
 static bool
-is_as_announced(const smcr_rules_message_t *confirm)
+is_as_announced(const smcr_exchange_message_t *confirm)
 {
     const smcr_qp_t *from = confirm->from;
     const smcr_llc_confirm_link_t *says = &confirm->llc->u.confirm_link;
@@ -127,7 +127,7 @@ is_as_announced(const smcr_rules_message_t *confirm)
 /* A user ID is unique in its peer. Of links of other groups a capture may lack the end.
  * (R-2.2.4-3) */
 void
-smcr_rules_check_user_id(const smcr_rules_message_t *confirm)
+smcr_rules_check_user_id(const smcr_exchange_message_t *confirm)
 {
     int side = confirm->from->side;
     uint32_t id = confirm->llc->u.confirm_link.user_id;
@@ -146,7 +146,7 @@ smcr_rules_check_user_id(const smcr_rules_message_t *confirm)
 /* The client's maximum is not above the server's, and the smaller one stays. Zero: the client
  * agrees. (R-2.2.2-2, R-2.2.2-3) */
 void
-smcr_rules_check_maximum(const smcr_rules_message_t *confirm)
+smcr_rules_check_maximum(const smcr_exchange_message_t *confirm)
 {
     smcr_lgr_t *lgr = confirm->lgr;
     uint8_t maximum = confirm->llc->u.confirm_link.max_links;
@@ -168,7 +168,7 @@ smcr_rules_check_maximum(const smcr_rules_message_t *confirm)
 
 /* CONFIRM LINK comes once for each link. (R-A.3.1-2) */
 void
-smcr_rules_check_once(const smcr_rules_message_t *confirm)
+smcr_rules_check_once(const smcr_exchange_message_t *confirm)
 {
     if (confirm->link->confirm_frame && confirm->lgr->server == confirm->from->side)
         smcr_breach(confirm->arrival, SMCR_EVENT_CONFIRMED_TWICE,
@@ -178,7 +178,7 @@ smcr_rules_check_once(const smcr_rules_message_t *confirm)
 
 /* The server deletes a parallel link instead. (R-C.7-9) */
 void
-smcr_rules_check_parallel(const smcr_rules_message_t *confirm)
+smcr_rules_check_parallel(const smcr_exchange_message_t *confirm)
 {
     if (smcr_rules_of_link(confirm->link)->faults & SMCR_RULES_FAULT_PARALLEL)
         smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
@@ -190,7 +190,7 @@ smcr_rules_check_parallel(const smcr_rules_message_t *confirm)
 
 /* The client does not confirm a link when the request says something wrong of it. (R-C.7-7) */
 void
-smcr_rules_check_mismatch(const smcr_rules_message_t *confirm)
+smcr_rules_check_mismatch(const smcr_exchange_message_t *confirm)
 {
     if (smcr_rules_of_link(confirm->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
         confirm->arrival->record->answers)
@@ -201,7 +201,7 @@ smcr_rules_check_mismatch(const smcr_rules_message_t *confirm)
 }
 
 void
-smcr_rules_note_mismatch(const smcr_rules_message_t *confirm)
+smcr_rules_note_mismatch(const smcr_exchange_message_t *confirm)
 {
     if (!is_as_announced(confirm))
         smcr_rules_link(confirm->arrival, confirm->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
@@ -210,7 +210,7 @@ smcr_rules_note_mismatch(const smcr_rules_message_t *confirm)
 /* Both sides have eyecatchers, or neither has. Linux has none, and declines where the other side
  * has (smc_llc_eval_conf_link()). (R-4.2-2) */
 void
-smcr_rules_check_eyecatchers(const smcr_rules_message_t *confirm)
+smcr_rules_check_eyecatchers(const smcr_exchange_message_t *confirm)
 {
     const smcr_lgr_t *lgr = confirm->lgr;
 
@@ -222,7 +222,7 @@ smcr_rules_check_eyecatchers(const smcr_rules_message_t *confirm)
 }
 
 void
-smcr_rules_note_confirmed(const smcr_rules_message_t *confirm)
+smcr_rules_note_confirmed(const smcr_exchange_message_t *confirm)
 {
     smcr_rules_link_t *memory = smcr_rules_link(confirm->arrival, confirm->link);
 
@@ -293,7 +293,7 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 }
 
 void
-smcr_rules_check_add_link(const smcr_rules_message_t *message)
+smcr_rules_check_add_link(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -386,7 +386,7 @@ await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 
 /* Behind its rejection nobody uses the link; see use_rules.c. */
 void
-smcr_rules_note_rejection(const smcr_rules_message_t *message)
+smcr_rules_note_rejection(const smcr_exchange_message_t *message)
 {
     smcr_link_t *link = message->lgr->all_links;
 
@@ -400,7 +400,7 @@ smcr_rules_note_rejection(const smcr_rules_message_t *message)
 
 /* The link that the message offers, or accepts; NULL: none. */
 static smcr_link_t *
-new_link(const smcr_rules_message_t *message)
+new_link(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
@@ -410,7 +410,7 @@ new_link(const smcr_rules_message_t *message)
 }
 
 void
-smcr_rules_note_mac(const smcr_rules_message_t *message)
+smcr_rules_note_mac(const smcr_exchange_message_t *message)
 {
     smcr_link_t *link = new_link(message);
 
@@ -419,7 +419,7 @@ smcr_rules_note_mac(const smcr_rules_message_t *message)
 }
 
 void
-smcr_rules_check_accepted(const smcr_rules_message_t *message)
+smcr_rules_check_accepted(const smcr_exchange_message_t *message)
 {
     smcr_link_t *link = new_link(message);
 
@@ -431,7 +431,7 @@ smcr_rules_check_accepted(const smcr_rules_message_t *message)
 }
 
 void
-smcr_rules_note_named(const smcr_rules_message_t *message)
+smcr_rules_note_named(const smcr_exchange_message_t *message)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->rtokens[i].link);

@@ -12,30 +12,17 @@
 #include "state/model/exchange.h"
 #include "state/rules/rules.h"
 
-/* An LLC message, and the two queue pairs of the link that carries it. */
-typedef struct {
-    const smcr_arrival_t *arrival;
-    const smcr_llc_t *llc;
-    uint8_t type;   /* enum smcr_llc_type, of version 1 */
-    smcr_qp_t *from, *to;
-    smcr_link_t *link;
-    smcr_lgr_t *lgr;
-    bool response;
-    bool requested; /* a response: the capture has its request */
-    bool by_server; /* the server sends it, as far as was known when it came */
-} smcr_rules_message_t;
-
 /* ---- LLC messages (RFC 7609 2.2, 3.5, 4.2, A.3) ---- */
 
 /* An LLC message that its receiver takes in. Its checks are the rows of llc_checks.def. */
-void smcr_rules_before_llc(const smcr_rules_message_t *message); /* nothing is learned of it */
-void smcr_rules_after_llc(const smcr_rules_message_t *message);  /* all is */
+void smcr_rules_before_llc(const smcr_exchange_message_t *message); /* nothing is learned of it */
+void smcr_rules_after_llc(const smcr_exchange_message_t *message);  /* all is */
 
 /* ---- LLC requests and their responses (RFC 7609 3.3, 3.5.4, 3.5.5, C.7) ---- */
 
 /* What happens to an exchange. */
 typedef enum {
-    SMCR_RULES_ASKED,    /* its request arrives, and is the last one of those that wait */
+    SMCR_RULES_ASKED,    /* its request arrives, behind those that wait */
     SMCR_RULES_OBEYED,   /* the server does what the client's request has asked for */
     SMCR_RULES_REPEATED, /* the client repeats the server's request, instead of a response */
     SMCR_RULES_ANSWERED, /* its response arrives */
@@ -43,16 +30,15 @@ typedef enum {
     SMCR_RULES_UNASKED,  /* the capture has no request that the response may answer */
 } smcr_rules_happening_t;
 
-/* An exchange, and the message with which something happens to it. */
+/* The exchange to which something happens with a message. */
 typedef struct {
-    const smcr_exchange_topic_t *topic; /* of the message */
-    smcr_exchange_request_t *request;   /* NULL: not known */
+    smcr_exchange_request_t *request; /* NULL: not known */
     const bool *came; /* tells later whether the capture has the request after all, too late; of a
                          response over another link, whether it has one over that link. NULL:
                          nobody knows */
 } smcr_rules_exchange_t;
 
-void smcr_rules_exchange(const smcr_arrival_t *arrival, smcr_rules_happening_t what,
+void smcr_rules_exchange(smcr_rules_happening_t what, const smcr_exchange_message_t *message,
                          const smcr_rules_exchange_t *exchange);
 
 /* ---- when a link may be used (RFC 7609 3.5.1.5, 3.5.1.6, 3.5.5.1.3) ---- */

@@ -11,7 +11,7 @@
 #include "links_memory.h"
 
 #define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
-    void smcr_rules_##check(const smcr_rules_message_t *message);
+    void smcr_rules_##check(const smcr_exchange_message_t *message);
 #include "llc_checks.def"
 
 #define SMCR_RULES_CLC_CHECK(when, types, check) \

@@ -17,7 +17,7 @@
 /* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair, or
  * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3, R-V2LLC-11) */
 void
-smcr_rules_check_sender(const smcr_rules_message_t *message)
+smcr_rules_check_sender(const smcr_exchange_message_t *message)
 {
     bool by_client = message->lgr->server == message->to->side;
     const char *wrong = NULL;
@@ -36,7 +36,7 @@ smcr_rules_check_sender(const smcr_rules_message_t *message)
 /* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
  * that there is no such link. (R-3.5.5.1.4-3) */
 void
-smcr_rules_check_deleter(const smcr_rules_message_t *message)
+smcr_rules_check_deleter(const smcr_exchange_message_t *message)
 {
     if (message->lgr->from_start && message->by_server &&
         message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
@@ -97,7 +97,7 @@ is_going(const smcr_doubt_proof_t *claim)
  * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6)
  */
 void
-smcr_rules_check_all_links(const smcr_rules_message_t *message)
+smcr_rules_check_all_links(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_t *llc = message->llc;
@@ -121,13 +121,13 @@ smcr_rules_check_all_links(const smcr_rules_message_t *message)
 /* ---- all messages ---- */
 
 void
-smcr_rules_check_terms(const smcr_rules_message_t *message)
+smcr_rules_check_terms(const smcr_exchange_message_t *message)
 {
     smcr_rules_llc_terms(message->arrival, message->llc);
 }
 
 void
-smcr_rules_note_set_up(const smcr_rules_message_t *message)
+smcr_rules_note_set_up(const smcr_exchange_message_t *message)
 {
     smcr_rules_set_up(message->arrival, message->llc);
 }
@@ -140,7 +140,7 @@ enum { REQUEST = 1, RESPONSE, BOTH };
 #define BUT(type) ~ONLY(type)
 
 static void
-check_message(const smcr_rules_message_t *message, unsigned now)
+check_message(const smcr_exchange_message_t *message, unsigned now)
 {
     unsigned direction = message->response ? RESPONSE : REQUEST;
     unsigned type = 1U << message->type;
@@ -152,13 +152,13 @@ check_message(const smcr_rules_message_t *message, unsigned now)
 }
 
 void
-smcr_rules_before_llc(const smcr_rules_message_t *message)
+smcr_rules_before_llc(const smcr_exchange_message_t *message)
 {
     check_message(message, BEFORE);
 }
 
 void
-smcr_rules_after_llc(const smcr_rules_message_t *message)
+smcr_rules_after_llc(const smcr_exchange_message_t *message)
 {
     check_message(message, AFTER);
 }

@@ -13,7 +13,7 @@
 #define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* after which Linux gives a change of links up */
 
 static bool
-is_negative(const smcr_rules_message_t *message)
+is_negative(const smcr_exchange_message_t *message)
 {
     return message->llc->flags & SMCR_LLC_FLAG_NEGATIVE;
 }
@@ -40,7 +40,7 @@ link_has_come(const smcr_doubt_proof_t *claim)
 /* The list names links of the group. 0 is in places that are not used, where the count is wrong.
  * What is doubtful is a notice of the flow. (R-A.3.5-5) */
 static void
-check_number(const smcr_rules_message_t *message, uint8_t number)
+check_number(const smcr_exchange_message_t *message, uint8_t number)
 {
     smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
@@ -55,7 +55,7 @@ check_number(const smcr_rules_message_t *message, uint8_t number)
 
 /* The RTokens are new, too. (R-A.3.5-8) */
 static void
-check_other_links(const smcr_rules_message_t *message, const smcr_rmb_t *rmb)
+check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {
     smcr_lgr_t *lgr = message->lgr;
 
@@ -74,14 +74,14 @@ check_other_links(const smcr_rules_message_t *message, const smcr_rmb_t *rmb)
 }
 
 void
-smcr_rules_check_further_rtokens(const smcr_rules_message_t *message)
+smcr_rules_check_further_rtokens(const smcr_exchange_message_t *message)
 {
     check_other_links(message, message->lgr->confirmed[message->from->side]);
 }
 
 /* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
 void
-smcr_rules_check_rkey(const smcr_rules_message_t *message)
+smcr_rules_check_rkey(const smcr_exchange_message_t *message)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
     const smcr_rmb_rtoken_t *entry =
@@ -111,7 +111,7 @@ is_retried(const smcr_doubt_proof_t *claim)
 /* After a negative response with retry flag the owner tells its RTokens anew. Linux declines the
  * connection. (R-3.5.5.3-6) */
 static void
-check_retry(const smcr_rules_message_t *message)
+check_retry(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const uint32_t *counts = smcr_rules_of_links(message->lgr)->confirm_count;
@@ -128,14 +128,14 @@ check_retry(const smcr_rules_message_t *message)
 
 /* Whether the server's request from that time is still open. */
 static bool
-is_open_still(const smcr_rules_message_t *message, uint64_t time)
+is_open_still(const smcr_exchange_message_t *message, uint64_t time)
 {
     return time && message->arrival->when.time < time + CHANGE_WAIT;
 }
 
 /* The server refuses what comes while it adds or deletes a link. (R-3.5.5.3-5) */
 static void
-check_change(const smcr_rules_message_t *message)
+check_change(const smcr_exchange_message_t *message)
 {
     const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
     bool adds = is_open_still(message, change->adds);
@@ -150,7 +150,7 @@ check_change(const smcr_rules_message_t *message)
 }
 
 void
-smcr_rules_check_agreement(const smcr_rules_message_t *message)
+smcr_rules_check_agreement(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_rmb_rtoken_t *entry =
@@ -175,7 +175,7 @@ smcr_rules_check_agreement(const smcr_rules_message_t *message)
 
 /* The other link on which the sender has an RMB with this RKey; NULL: there is none. */
 static const smcr_link_t *
-other_link_with(const smcr_rules_message_t *message, uint32_t rkey)
+other_link_with(const smcr_exchange_message_t *message, uint32_t rkey)
 {
     smcr_link_t *link = message->lgr->all_links;
 
@@ -187,7 +187,7 @@ other_link_with(const smcr_rules_message_t *message, uint32_t rkey)
 /* DELETE RKEY names RMBs by what they have been announced with, on the link that carries it.
  * (R-3.5.5.2-2, R-3.5.5.2.2-3) */
 static void
-check_unknown(const smcr_rules_message_t *message, uint32_t rkey)
+check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 {
     const smcr_link_t *other = other_link_with(message, rkey);
     smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
@@ -206,7 +206,7 @@ check_unknown(const smcr_rules_message_t *message, uint32_t rkey)
 
 /* Only an RMB that no connection uses is deleted. (R-3.5.5.2.2-1) */
 static void
-check_deleted(const smcr_rules_message_t *message, const smcr_rmb_rtoken_t *entry)
+check_deleted(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *entry)
 {
     const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
 
@@ -217,7 +217,7 @@ check_deleted(const smcr_rules_message_t *message, const smcr_rmb_rtoken_t *entr
 }
 
 void
-smcr_rules_check_withdrawn(const smcr_rules_message_t *message)
+smcr_rules_check_withdrawn(const smcr_exchange_message_t *message)
 {
     smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
     int side = message->from->side;
@@ -240,7 +240,7 @@ smcr_rules_check_withdrawn(const smcr_rules_message_t *message)
 
 /* An unknown RKey makes the response negative. (R-A.3.7-4) */
 void
-smcr_rules_check_withdrawal(const smcr_rules_message_t *message)
+smcr_rules_check_withdrawal(const smcr_exchange_message_t *message)
 {
     smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
     int side = message->to->side;
@@ -294,7 +294,7 @@ find_unreachable(const smcr_link_t *link, int side)
  * R-3.5.5.2.3-3)
  */
 void
-smcr_rules_check_reachable(const smcr_rules_message_t *message)
+smcr_rules_check_reachable(const smcr_exchange_message_t *message)
 {
     smcr_link_t *link = message->link;
 
@@ -327,7 +327,7 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 
 /* Each RKey on a new link names one RMB. (R-A.3.3-6) */
 void
-smcr_rules_check_new_rtokens(const smcr_rules_message_t *message)
+smcr_rules_check_new_rtokens(const smcr_exchange_message_t *message)
 {
     const smcr_state_t *state = message->arrival->state;
     const smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link);

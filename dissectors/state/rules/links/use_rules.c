@@ -94,25 +94,25 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 /* ---- LLC messages ---- */
 
 void
-smcr_rules_check_deleted(const smcr_rules_message_t *message)
+smcr_rules_check_deleted(const smcr_exchange_message_t *message)
 {
     check_deleted(message->arrival);
 }
 
 void
-smcr_rules_check_rejected(const smcr_rules_message_t *message)
+smcr_rules_check_rejected(const smcr_exchange_message_t *message)
 {
     check_rejected(message->arrival);
 }
 
 void
-smcr_rules_check_confirmed(const smcr_rules_message_t *message)
+smcr_rules_check_confirmed(const smcr_exchange_message_t *message)
 {
     check_confirmed(message->arrival, "The link carries another LLC message");
 }
 
 void
-smcr_rules_check_declined(const smcr_rules_message_t *message)
+smcr_rules_check_declined(const smcr_exchange_message_t *message)
 {
     check_declined(message->arrival);
 }
@@ -220,7 +220,7 @@ is_over(const smcr_link_t *link)
 }
 
 void
-smcr_rules_note_second(const smcr_rules_message_t *message)
+smcr_rules_note_second(const smcr_exchange_message_t *message)
 {
     smcr_lgr_t *lgr = message->lgr;
     smcr_rules_links_t *memory = smcr_rules_links(message->arrival, lgr);
