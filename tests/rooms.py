@@ -16,7 +16,7 @@ ROOMS = {
     "fabric/peers": ("peers.h",),
     "state/model": ("store.h", "record.h", "exchange.h"),
     "state/evidence": ("evidence.h",),
-    "state/rules": ("rules.h",),
+    "state/rules": ("rules.h", "memory.h"),
     "state/rules/links": ("links.h",),
     "state/flow": ("packet_flow.h", "cost.h", "orphan.h"),
     "state": ("state.h",),

@@ -102,7 +102,8 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
 static smcr_doubt_t
 doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
-    smcr_doubt_t doubt = doubt_unless(lgr->from_start && !lgr->oldest_known, SMCR_DOUBT_START);
+    bool whole = lgr->from_start && smcr_evidence_has_all_links(lgr);
+    smcr_doubt_t doubt = doubt_unless(whole, SMCR_DOUBT_START);
 
     for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link)) {
         if (link->state == SMCR_LINK_REJECTED || link == added)

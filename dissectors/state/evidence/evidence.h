@@ -164,6 +164,14 @@ smcr_evidence_lacks_roce(const smcr_conn_t *conn)
  * deleted it. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);
 
+/* Whether all links that the group has had are known: it has not had so many that the oldest are
+ * forgotten. */
+static inline bool
+smcr_evidence_has_all_links(const smcr_lgr_t *lgr)
+{
+    return !lgr->oldest_known;
+}
+
 /* Whether it is known which side of the group is its server. `lgr` may be NULL. */
 bool smcr_evidence_knows_server(const smcr_lgr_t *lgr);
 

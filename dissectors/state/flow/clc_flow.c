@@ -189,8 +189,6 @@ take_in_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cl
 static void
 take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
-    if (conn->first_contact && conn->lgr && !conn->lgr->declined)
-        conn->lgr->declined = arrival->when.time;
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
     smcr_conn_leave(arrival->state, conn);

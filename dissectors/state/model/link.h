@@ -181,7 +181,6 @@ struct smcr_lgr {
     smcr_lgr_type_t type;
     struct smcr_rules_links_lgr *links_rules; /* what rules for links remember of it; NULL:
                                                  nothing */
-    uint64_t declined;    /* when the first contact was declined; nanoseconds, 0: it was not */
     int single_side;      /* asymmetric: the side with a single device */
     struct smcr_rules_lgr *rules; /* what rules remember of its connections; NULL: nothing */
 };

@@ -118,12 +118,6 @@ smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb)
     return rmb->more;
 }
 
-uint32_t
-smcr_rmb_refused_frame(const smcr_rmb_t *rmb)
-{
-    return rmb->more ? rmb->more->refused_frame : 0;
-}
-
 bool
 smcr_rmb_is_alive(const smcr_rmb_t *rmb)
 {

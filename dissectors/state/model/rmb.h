@@ -25,10 +25,8 @@ typedef struct {
 /* Rarely set members, allocated on demand. */
 typedef struct {
     smcr_point_t deleted;   /* when it was, in the owner's flow; none where its request is absent */
-    smcr_point_t refused;   /* when it was, in the flow to its owner */
-    uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
     struct smcr_element *elements; /* but for the first, those that a connection uses */
-    struct smcr_rules_links_rmb *rules; /* what rules remember of it; NULL: nothing */
+    struct smcr_rules_rmb *rules; /* what rules remember of it; NULL: nothing */
 } smcr_rmb_rare_t;
 
 struct smcr_rmb {
@@ -51,9 +49,6 @@ struct smcr_rmb {
 
 /* To be changed. */
 smcr_rmb_rare_t *smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb);
-
-/* The negative response to its CONFIRM RKEY; 0: there is none. */
-uint32_t smcr_rmb_refused_frame(const smcr_rmb_t *rmb);
 
 /* The RMB that `rkey` names on the link of `owner`, a queue pair of its owner; NULL: none. */
 smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,

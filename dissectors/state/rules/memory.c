@@ -8,26 +8,28 @@
 
 #include "state/model/store.h"
 
-/* What `*kept` points to, of `size` bytes. */
-#define MADE(arrival, kept) \
-    (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0((arrival)->state, sizeof **(kept))))
-
 smcr_rules_conn_t *
 smcr_rules_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
-    return MADE(arrival, &conn->rules);
+    return SMCR_RULES_MADE(arrival, &conn->rules);
 }
 
 smcr_rules_side_t *
 smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side)
 {
-    return MADE(arrival, &smcr_rules_conn(arrival, conn)->side[side]);
+    return SMCR_RULES_MADE(arrival, &smcr_rules_conn(arrival, conn)->side[side]);
 }
 
 smcr_rules_lgr_t *
 smcr_rules_lgr(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
-    return MADE(arrival, &lgr->rules);
+    return SMCR_RULES_MADE(arrival, &lgr->rules);
+}
+
+smcr_rules_rmb_t *
+smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
+{
+    return SMCR_RULES_MADE(arrival, &smcr_rmb_rare(arrival->state, rmb)->rules);
 }
 
 const smcr_rules_goal_t *
@@ -66,4 +68,12 @@ smcr_rules_of_lgr(const smcr_lgr_t *lgr)
     static const smcr_rules_lgr_t nothing;
 
     return lgr->rules ? lgr->rules : &nothing;
+}
+
+const smcr_rules_rmb_t *
+smcr_rules_of_rmb(const smcr_rmb_t *rmb)
+{
+    static const smcr_rules_rmb_t nothing;
+
+    return rmb->more && rmb->more->rules ? rmb->more->rules : &nothing;
 }

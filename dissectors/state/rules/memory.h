@@ -10,6 +10,10 @@
 
 #include "state/model/record.h"
 
+/* What `*kept` points to; made where that is NULL. */
+#define SMCR_RULES_MADE(arrival, kept) \
+    (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0((arrival)->state, sizeof **(kept))))
+
 /* What peers of SMC version 2 agree on in a first contact. */
 typedef struct {
     uint8_t release;
@@ -93,6 +97,8 @@ enum {
 
 struct smcr_rules_lgr {
     smcr_rules_terms_t terms; /* of its first contact; zeros: version 1, or not known */
+    uint64_t declined;        /* when its first contact was, nanoseconds since the epoch; 0: it was
+                                 not */
     uint32_t open_conns;      /* with terms: that have sent CDC messages, and not their end */
     struct smcr_crowd *crowd; /* since it has had too many; NULL: it has not */
     smcr_link_sent_message_t set_up[SMCR_RULES_SET_UP_STEPS];
@@ -104,10 +110,20 @@ struct smcr_rules_lgr {
 typedef struct smcr_rules_conn smcr_rules_conn_t;
 typedef struct smcr_rules_lgr smcr_rules_lgr_t;
 
+struct smcr_rules_rmb {
+    smcr_point_t refused;   /* when it was, in the flow to its owner */
+    uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
+    uint64_t agreed; /* it was named before its CONFIRM RKEY was answered: when it was, nanoseconds
+                        since the epoch; 0: not yet */
+};
+
+typedef struct smcr_rules_rmb smcr_rules_rmb_t;
+
 /* To be changed: made where there is none. */
 smcr_rules_conn_t *smcr_rules_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 smcr_rules_side_t *smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side);
 smcr_rules_lgr_t *smcr_rules_lgr(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+smcr_rules_rmb_t *smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb);
 
 /* What a cursor of the stream to the side, the announced or the consumed position, ought to have
  * reached before this packet; it will say when it has. */
@@ -118,5 +134,6 @@ const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_con
 const smcr_rules_conn_t *smcr_rules_of_conn(const smcr_conn_t *conn);
 const smcr_rules_side_t *smcr_rules_of_side(const smcr_conn_t *conn, int side);
 const smcr_rules_lgr_t *smcr_rules_of_lgr(const smcr_lgr_t *lgr);
+const smcr_rules_rmb_t *smcr_rules_of_rmb(const smcr_rmb_t *rmb);
 
 #endif /* SMCR_STATE_RULES_MEMORY_H */

@@ -10,6 +10,7 @@
 #define SMCR_STATE_RULES_RULES_H
 
 #include "state/evidence/evidence.h"
+#include "state/model/exchange.h"
 
 /* The packet breaks a rule: tells the user. Where requests are absent, it says that they may
  * explain it; where it is doubtful for another reason, it says nothing. */
@@ -91,12 +92,10 @@ void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
 
 /* ---- what the rules of links ask here ---- */
 
-/* Notes of LLC messages, which begin the first link of a group and offer the second one, when they
- * were sent and acknowledged. */
-void smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
-
-/* An LLC message arrives, before anything is learned of it: version, byte order, limits. */
-void smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+/* Rows of llc_checks.def: does a message keep to version, byte order and limits of its group? When
+ * were those sent and acknowledged that begin its first link, and offer the second one? */
+void smcr_rules_check_terms(const smcr_exchange_message_t *message);
+void smcr_rules_note_set_up(const smcr_exchange_message_t *message);
 
 /* An RDMA WRITE or CDC message arrives on a link. */
 void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);

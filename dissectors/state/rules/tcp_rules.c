@@ -176,18 +176,17 @@ check_chase(const smcr_rules_clc_t *message)
 }
 
 void
-smcr_rules_set_up(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_note_set_up(const smcr_exchange_message_t *message)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    bool response = llc->flags & SMCR_LLC_FLAG_RESPONSE;
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-    bool confirms = type == SMCR_LLC_CONFIRM_LINK && response;
-    bool wish = !response && lgr->server == arrival->qp->side; /* of the client: it binds nobody */
-    bool offers = type == SMCR_LLC_ADD_LINK && !wish &&
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_lgr_t *lgr = message->lgr;
+    bool confirms = message->type == SMCR_LLC_CONFIRM_LINK && message->response;
+    bool wish = !message->response && lgr->server == message->to->side; /* it binds nobody */
+    bool offers = message->type == SMCR_LLC_ADD_LINK && !wish &&
                   smcr_rules_of_lgr(lgr)->set_up[SMCR_RULES_SET_UP_CONFIRMED].sent;
-    unsigned step = confirms   ? SMCR_RULES_SET_UP_CONFIRMED
-                    : response ? SMCR_RULES_SET_UP_ANSWERED
-                               : SMCR_RULES_SET_UP_OFFERED;
+    unsigned step = confirms            ? SMCR_RULES_SET_UP_CONFIRMED
+                    : message->response ? SMCR_RULES_SET_UP_ANSWERED
+                                        : SMCR_RULES_SET_UP_OFFERED;
 
     if (lgr->from_start && (confirms || offers) && !smcr_rules_of_lgr(lgr)->set_up[step].sent)
         smcr_arrival_track(arrival, &smcr_rules_lgr(arrival, lgr)->set_up[step]);
@@ -253,6 +252,15 @@ smcr_rules_clc_decline(const smcr_rules_clc_t *message)
     check_chase(message);
     if (conn->first_contact && conn->lgr && conn->confirm_frame)
         check_set_up(arrival, conn);
+}
+
+void
+smcr_rules_clc_note_declined(const smcr_rules_clc_t *message)
+{
+    const smcr_conn_t *conn = message->conn;
+
+    if (conn->first_contact && conn->lgr && !smcr_rules_of_lgr(conn->lgr)->declined)
+        smcr_rules_lgr(message->arrival, conn->lgr)->declined = message->arrival->when.time;
 }
 
 /* ---- CLC messages ---- */

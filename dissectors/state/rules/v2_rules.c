@@ -351,12 +351,10 @@ check_limits(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_lg
 }
 
 void
-smcr_rules_llc_terms(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_rules_check_terms(const smcr_exchange_message_t *message)
 {
-    smcr_lgr_t *lgr = arrival->qp->link->lgr;
-
-    check_version(arrival, llc, lgr);
-    check_order(arrival, llc, lgr);
-    if (llc->type == SMCR_LLC_CONFIRM_LINK_V2)
-        check_limits(arrival, llc, lgr);
+    check_version(message->arrival, message->llc, message->lgr);
+    check_order(message->arrival, message->llc, message->lgr);
+    if (message->llc->type == SMCR_LLC_CONFIRM_LINK_V2)
+        check_limits(message->arrival, message->llc, message->lgr);
 }

@@ -80,7 +80,7 @@ has_come_again(const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
-    return !smcr_rmb_refused_frame(rmb) || rmb->over;
+    return !smcr_rules_of_rmb(rmb)->refused_frame || rmb->over;
 }
 
 /* Nor to one behind its own negative response to CONFIRM RKEY. (R-A.3.5-9) */
@@ -88,12 +88,13 @@ static void
 check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
     smcr_doubt_proof_t claim = {.has_come = has_come_again, .about = rmb};
+    const smcr_rules_rmb_t *kept = smcr_rules_of_rmb(rmb);
 
-    if (smcr_point_is_before(&rmb->more->refused, arrival->qp, arrival->psn))
+    if (smcr_point_is_before(&kept->refused, arrival->qp, arrival->psn))
         smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY,
                     smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
                     "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
-                    rmb->more->refused_frame);
+                    kept->refused_frame);
 }
 
 void
@@ -105,7 +106,7 @@ smcr_rules_write_rkey(const smcr_arrival_t *arrival, const smcr_rules_write_t *w
         check_announced(arrival, arrival->roce->rkey);
     else if (entry->rmb->deleted_frame)
         check_withdrawn(arrival, entry->rmb);
-    else if (smcr_rmb_refused_frame(entry->rmb))
+    else if (smcr_rules_of_rmb(entry->rmb)->refused_frame)
         check_refused(arrival, entry->rmb);
 }
 

@@ -84,10 +84,9 @@ check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open
         may_run_beside(message, open) || ends_it(message, open) ||
         !is_known(arrival, open, message->side))
         return;
-    if (!open->rules)
-        open->rules = smcr_state_alloc0(arrival->state, sizeof *open->rules);
-    smcr_doubt_proof_t claim = {
-        .has_come = may_be_over, .about = open->rules, .bound = arrival->when.time + ORDER};
+    smcr_doubt_proof_t claim = {.has_come = may_be_over,
+                                .about = SMCR_RULES_MADE(arrival, &open->rules),
+                                .bound = arrival->when.time + ORDER};
     smcr_breach(arrival, SMCR_EVENT_LLC_OVERLAP,
                 smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
                               smcr_doubt_until(arrival, claim)),

@@ -133,7 +133,7 @@ smcr_rules_check_user_id(const smcr_exchange_message_t *confirm)
     uint32_t id = confirm->llc->u.confirm_link.user_id;
 
     smcr_rules_link(confirm->arrival, confirm->link)->qp[side].user_id = id;
-    if (confirm->lgr->oldest_known)
+    if (!smcr_evidence_has_all_links(confirm->lgr))
         return;
     for (const smcr_link_t *other = confirm->lgr->all_links; other; other = smcr_link_older(other))
         if (other != confirm->link && other->state == SMCR_LINK_ACTIVE && id &&
@@ -316,8 +316,9 @@ smcr_rules_check_add_link(const smcr_exchange_message_t *message)
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
-    smcr_doubt_t doubt = lgr->oldest_known ? (smcr_doubt_t){SMCR_DOUBT_START, NULL}
-                                            : smcr_doubt_message(arrival);
+    smcr_doubt_t doubt = smcr_evidence_has_all_links(lgr)
+                             ? smcr_doubt_message(arrival)
+                             : (smcr_doubt_t){SMCR_DOUBT_START, NULL};
 
     for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
         if (link->packet_count)

@@ -27,15 +27,11 @@ smcr_rules_of_links(const smcr_lgr_t *lgr)
 smcr_rules_link_t *
 smcr_rules_link(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
-    if (!link->rules)
-        link->rules = smcr_state_alloc0(arrival->state, sizeof *link->rules);
-    return link->rules;
+    return SMCR_RULES_MADE(arrival, &link->rules);
 }
 
 smcr_rules_links_t *
 smcr_rules_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
-    if (!lgr->links_rules)
-        lgr->links_rules = smcr_state_alloc0(arrival->state, sizeof *lgr->links_rules);
-    return lgr->links_rules;
+    return SMCR_RULES_MADE(arrival, &lgr->links_rules);
 }

@@ -9,6 +9,7 @@
 #define SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H
 
 #include "state/model/exchange.h"
+#include "state/rules/memory.h"
 
 /* Faults in ADD LINK or CONFIRM LINK that the receiver must refuse. */
 typedef enum {
@@ -66,11 +67,6 @@ typedef struct smcr_rules_links_lgr {
     bool has_data;         /* somebody has written data */
     bool rmb_is_new;       /* that the CLC message names which is being learned */
 } smcr_rules_links_t;
-
-/* Of an RMB that CLC has named before its CONFIRM RKEY was answered: when it was. */
-typedef struct smcr_rules_links_rmb {
-    uint64_t agreed;
-} smcr_rules_rmb_t;
 
 /* Of an exchange that may have run beside another one: since when it is over. */
 typedef struct smcr_rules_links_exchange {

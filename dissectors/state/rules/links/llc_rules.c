@@ -120,18 +120,6 @@ smcr_rules_check_all_links(const smcr_exchange_message_t *message)
 
 /* ---- all messages ---- */
 
-void
-smcr_rules_check_terms(const smcr_exchange_message_t *message)
-{
-    smcr_rules_llc_terms(message->arrival, message->llc);
-}
-
-void
-smcr_rules_note_set_up(const smcr_exchange_message_t *message)
-{
-    smcr_rules_set_up(message->arrival, message->llc);
-}
-
 enum { BEFORE, AFTER };
 enum { REQUEST = 1, RESPONSE, BOTH };
 
@@ -148,6 +136,7 @@ check_message(const smcr_exchange_message_t *message, unsigned now)
 #define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
     if (now == (when) && direction & (kind) && type & (types)) \
         smcr_rules_##check(message);
+#define SMCR_RULES_LLC_CHECK_BELOW SMCR_RULES_LLC_CHECK
 #include "llc_checks.def"
 }
 

@@ -95,8 +95,8 @@ smcr_rules_check_rkey(const smcr_exchange_message_t *message)
                     smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
                     "The RMB is announced already, and connection %u uses it", conn->index);
     check_other_links(message, entry ? entry->rmb : NULL);
-    if (entry && entry->rmb->more)
-        entry->rmb->more->refused_frame = 0;
+    if (entry && smcr_rules_of_rmb(entry->rmb)->refused_frame)
+        smcr_rules_rmb(message->arrival, entry->rmb)->refused_frame = 0;
 }
 
 static bool
@@ -156,14 +156,14 @@ smcr_rules_check_agreement(const smcr_exchange_message_t *message)
     const smcr_rmb_rtoken_t *entry =
         smcr_rmb_find(arrival->state, message->to, message->llc->u.confirm_rkey.rkey);
 
-    smcr_rules_rmb_t *early = entry && entry->rmb->more ? entry->rmb->more->rules : NULL;
+    bool is_kept = entry && entry->rmb->more && entry->rmb->more->rules;
 
-    if (early && !is_negative(message) && !early->agreed)
-        early->agreed = arrival->when.time;
+    if (is_kept && !is_negative(message) && !entry->rmb->more->rules->agreed)
+        entry->rmb->more->rules->agreed = arrival->when.time;
     if (entry && is_negative(message) && !smcr_rules_rmb_user(entry->rmb)) {
-        smcr_rmb_rare_t *more = smcr_rmb_rare(arrival->state, entry->rmb);
-        more->refused_frame = arrival->when.frame;
-        more->refused = smcr_point_at(arrival->qp, arrival->psn);
+        smcr_rules_rmb_t *kept = smcr_rules_rmb(arrival, entry->rmb);
+        kept->refused_frame = arrival->when.frame;
+        kept->refused = smcr_point_at(arrival->qp, arrival->psn);
     }
     if (!is_negative(message))
         check_change(message);
@@ -275,7 +275,8 @@ rtoken_has_come(const smcr_doubt_proof_t *claim)
 static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
-    smcr_conn_t *conn = link->lgr->oldest_known ? NULL : smcr_conn_open(&link->lgr->open);
+    smcr_conn_t *conn =
+        smcr_evidence_has_all_links(link->lgr) ? smcr_conn_open(&link->lgr->open) : NULL;
 
     for (; conn; conn = smcr_conn_open(&conn->next_open)) {
         const smcr_rmb_t *rmb = conn->side[side].rmb;

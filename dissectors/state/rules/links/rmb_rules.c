@@ -111,7 +111,7 @@ smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t 
     if (known && entry->va != va)
         smcr_rules_in_use(arrival, entry, NULL);
     if (known)
-        return entry->va != va || smcr_rmb_refused_frame(entry->rmb);
+        return entry->va != va || smcr_rules_of_rmb(entry->rmb)->refused_frame;
     check_shared(arrival, qp, rkey, va);
     check_number(arrival, qp->link->lgr, qp->side);
     return true;
@@ -124,7 +124,7 @@ is_confirmed(const smcr_doubt_proof_t *claim)
 {
     const smcr_rmb_t *rmb = claim->about;
 
-    return rmb->over || (rmb->confirmed && !smcr_rmb_refused_frame(rmb));
+    return rmb->over || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame);
 }
 
 /* Whether the CONFIRM RKEY of the RMB had been answered by then, or has no answer at all. */
@@ -141,12 +141,8 @@ was_agreed(const smcr_doubt_proof_t *claim)
 static void
 check_early(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
-    smcr_rmb_rare_t *more = smcr_rmb_rare(arrival->state, rmb);
-
-    if (!more->rules)
-        more->rules = smcr_state_alloc0(arrival->state, sizeof *more->rules);
     smcr_doubt_proof_t claim = {.has_come = was_agreed,
-                                .about = more->rules,
+                                .about = smcr_rules_rmb(arrival, rmb),
                                 .bound = arrival->when.time + SMCR_DOUBT_DISORDER};
 
     smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, smcr_doubt_until(arrival, claim),

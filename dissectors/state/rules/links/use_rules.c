@@ -63,8 +63,9 @@ check_declined(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
+    uint64_t declined = smcr_rules_of_lgr(lgr)->declined;
 
-    if (lgr->declined && arrival->when.time > lgr->declined + SMCR_TIME_SECOND && lgr->conns &&
+    if (declined && arrival->when.time > declined + SMCR_TIME_SECOND && lgr->conns &&
         !lgr->conns->next_of_group)
         smcr_breach(arrival, SMCR_EVENT_REFUSED_USED, smcr_doubt_link(arrival, link),
                     "The first contact of the link group was declined in frame %u",
@@ -198,7 +199,7 @@ smcr_rules_use(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
 
-    if (link->state != SMCR_LINK_ACTIVE || link->lgr->declined) {
+    if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined) {
         check_deleted(arrival);
         check_rejected(arrival);
         check_declined(arrival);
