@@ -27,7 +27,7 @@ is_first_pass(const packet_info *pinfo)
 static void
 arrive(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *arrival)
 {
-    *record = smcr_record_new();
+    smcr_record_begin(record);
     *arrival = (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
                                 .when = smcr_capture_when(pinfo),
                                 .vlan = (uint16_t)pinfo->vlan_id,
@@ -119,14 +119,12 @@ learn_foreign(const smcr_packet_t *packet, smcr_arrival_t *arrival)
 
 /* ---- every pass ---- */
 
-smcr_packet_t
-smcr_packet_new(const packet_info *pinfo)
+void
+smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet)
 {
-    smcr_packet_t packet = {.layer = pinfo->curr_layer_num, .roce.ip_id = -1};
-
-    smcr_endpoint_gid(&pinfo->src, packet.roce.source);
-    smcr_endpoint_gid(&pinfo->dst, packet.roce.target.gid);
-    return packet;
+    *packet = (smcr_packet_t){.layer = pinfo->curr_layer_num, .roce.ip_id = -1};
+    smcr_endpoint_gid(&pinfo->src, packet->roce.source);
+    smcr_endpoint_gid(&pinfo->dst, packet->roce.target.gid);
 }
 
 /* The LLC or CDC message that ends in this packet; NULL: none does. */

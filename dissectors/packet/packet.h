@@ -21,8 +21,8 @@
  * kept, before any dissector is called.
  */
 
-/* A packet on the wire. smcr_packet_new() makes it, and the transport fills in its headers and its
- * payload. */
+/* A packet on the wire. smcr_packet_begin() makes it, and the transport fills in its headers and
+ * its payload. */
 typedef struct {
     smcr_ib_headers_t roce; /* its headers */
     tvbuff_t *payload;     /* without padding, as far as captured; NULL: none. A WRITE needs its own
@@ -34,7 +34,7 @@ typedef struct {
 
 /* A packet of the layer that is being dissected, which goes from the source address of that layer
  * to its destination. What the transport has no header for may stay as it is here: not known. */
-smcr_packet_t smcr_packet_new(const packet_info *pinfo);
+void smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet);
 
 /* Whether some of the packet's payload was captured. */
 static inline bool

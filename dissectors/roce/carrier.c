@@ -413,7 +413,8 @@ smcr_carrier_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo
     smcr_hooks_note_cut(pinfo);
     if (ignore(start, tvb, pinfo))
         return dissect_foreign(start, tvb, pinfo, tree, data);
-    smcr_packet_t packet = smcr_packet_new(pinfo);
+    smcr_packet_t packet;
+    smcr_packet_begin(pinfo, &packet);
     if (!smcr_roce_read(tvb, pinfo, start, &packet.roce))
         return smcr_hooks_original(start, tvb, pinfo, tree, data);
     if (smcr_preferences.check_icrc)
@@ -446,7 +447,8 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     if (!smcr_hooks_enabled() || !infiniband ||
         is_of_no_interest(pinfo, infiniband->opCode, pinfo->destport))
         return false;
-    smcr_packet_t packet = smcr_packet_new(pinfo);
+    smcr_packet_t packet;
+    smcr_packet_begin(pinfo, &packet);
     packet.layer--; /* the wrapper does not count InfiniBand's layer yet */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
@@ -470,8 +472,9 @@ smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
         return false;
     if (smcr_hooks_enabled() && infiniband && smcr_ib_is_whole_send(infiniband->opCode) &&
         !current_of(pinfo)) {
-        smcr_packet_t packet = smcr_packet_new(pinfo);
+        smcr_packet_t packet;
         uint32_t sender;
+        smcr_packet_begin(pinfo, &packet);
         smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
         if (smcr_message_recognise(tvb, pinfo, &packet.roce, &sender))
             return false; /* then ours is asked, too */

@@ -13,7 +13,7 @@
 #include "wire/wire.h"
 
 /* Reads the headers of the packet in `tvb`, which begins with the header `start` says, into `roce`
- * of a new packet (smcr_packet_new()).
+ * of a new packet (smcr_packet_begin()).
  *
  * Returns false when it is no InfiniBand transport packet, or when not even its base transport
  * header was captured. Never throws. */

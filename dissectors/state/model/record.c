@@ -132,7 +132,7 @@ unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
     const uint8_t *from = behind_layer(packed);
     uint32_t time[2] = {0, 0};
 
-    *record = smcr_record_new();
+    smcr_record_begin(record);
     record->always = packed->always;
     if (packed->has & HAS_NEXT)
         from += sizeof(uint32_t);

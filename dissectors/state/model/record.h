@@ -222,11 +222,20 @@ typedef struct {
                                 acknowledged before. A record keeps of it what is not zero */
 } smcr_record_t;
 
-/* A record that knows nothing. */
+/* A record that knows nothing; made in place, since it is large. */
+static inline void
+smcr_record_begin(smcr_record_t *record)
+{
+    *record = (smcr_record_t){SMCR_RECORD_ALWAYS(SMCR_RECORD_VALUE)};
+}
+
 static inline smcr_record_t
 smcr_record_new(void)
 {
-    return (smcr_record_t){SMCR_RECORD_ALWAYS(SMCR_RECORD_VALUE)};
+    smcr_record_t record;
+
+    smcr_record_begin(&record);
+    return record;
 }
 
 /* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
