@@ -1,7 +1,8 @@
 /* cdc_flow.c
  * What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
- * A message is placed: at its connection, and on the link that it has come on. Then it is taken in:
- * its cursors, what it asks for, and what it ends. Rules are asked in between.
+ * Judge the message: can it be the connection's that has its token? Place it: at its connection,
+ * and on the link that it has come on. Take it in: its cursors, what it asks for, and what it ends.
+ * Tell what is worth it. Rules are asked in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,7 +1,8 @@
 /* clc_flow.c
  * What CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection has
- * (RFC 7609 3.5.1, 3.5.2, A.2). A message is judged: may its sender send it? An Accept or Confirm
- * is placed: at the queue pair of its sender. Then it is taken in. Rules are asked in between.
+ * (RFC 7609 3.5.1, 3.5.2, A.2). Judge the message: may its sender send it, and what is absent
+ * before it? Place it: an Accept or Confirm at the queue pair of its sender. Take it in: what its
+ * sender has, and which step it is. Tell what is worth it. Rules are asked in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -31,7 +31,7 @@ smcr_state_foreign_end(smcr_state_t *state)
 /* ---- RDMA-CM ---- */
 
 static void
-note_message(const smcr_arrival_t *arrival, const smcr_cm_verdict_t *verdict)
+tell_message(const smcr_arrival_t *arrival, const smcr_cm_verdict_t *verdict)
 {
     if (verdict->repeat_of)
         smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, "The message of frame %u is sent again",
@@ -52,7 +52,7 @@ note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
 }
 
 static void
-take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
+take_in_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {
     smcr_cm_packet_t packet = {
         .when = arrival->when,
@@ -78,7 +78,7 @@ take_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
         .repeat_of = verdict.repeat_of,
     };
     arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;
-    note_message(arrival, &verdict);
+    tell_message(arrival, &verdict);
 }
 
 /* ---- data and acknowledgements ---- */
@@ -97,7 +97,7 @@ judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 
 /* A packet of a reliable or unreliable connection. */
 static void
-take_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
+take_in_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {
     if (smcr_ib_is_response(arrival->roce->opcode)) {
         arrival->record->kind = SMCR_RECORD_ACK;
@@ -108,7 +108,7 @@ take_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 }
 
 static smcr_rdma_flow_t *
-take_flow(const smcr_arrival_t *arrival)
+place(const smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_sent_t sent = smcr_outcome_sent(arrival);
@@ -126,7 +126,7 @@ take_flow(const smcr_arrival_t *arrival)
 
 /* Any byte of the packet may be what is wrong: nothing is learned from it but how it fared. */
 static void
-take_corrupt(smcr_arrival_t *arrival)
+judge_corrupt(smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_rdma_flow_t *flow = smcr_rdma_find(rdma_of(arrival->state), roce->source, &roce->target);
@@ -145,12 +145,12 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (arrival->roce->corrupt) {
-        take_corrupt(arrival);
+        judge_corrupt(arrival);
         return;
     }
     if (message)
-        take_message(arrival, message);
-    smcr_rdma_flow_t *flow = take_flow(arrival);
+        take_in_message(arrival, message);
+    smcr_rdma_flow_t *flow = place(arrival);
 
     arrival->record->rdma = flow;
     if (flow->conn && !arrival->record->cm)
@@ -162,5 +162,5 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     if (flow->traffic)
         smcr_outcome_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
     if (arrival->roce->opcode < SMCR_RD)
-        take_packet(arrival, flow);
+        take_in_packet(arrival, flow);
 }

@@ -128,7 +128,7 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
 }
 
 void
-smcr_orphan_settle(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write)
+smcr_orphan_place(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write)
 {
     wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
 
@@ -157,7 +157,7 @@ smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     for (unsigned back = kept; back > 0; back--) {
         write = smcr_write_last(qp, back);
         if (smcr_write_confirm(arrival, write, conn))
-            smcr_orphan_settle(arrival->state, qp, write);
+            smcr_orphan_place(arrival->state, qp, write);
         qp->has_likely |= write->likely != NULL;
     }
 }

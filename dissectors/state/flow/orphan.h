@@ -40,7 +40,7 @@ wmem_list_t *smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_k
 void smcr_orphan_add(const smcr_arrival_t *arrival);
 
 /* The request of some orphans has come: they find their places in it. */
-void smcr_orphan_settle(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write);
+void smcr_orphan_place(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write);
 
 /* A CDC message of `conn` arrives: requests that were likely its own are, and their packets find
  * their places. */

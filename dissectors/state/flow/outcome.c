@@ -32,7 +32,7 @@ smcr_outcome_sent(const smcr_arrival_t *arrival)
 #define TEXT_ROW(name, value, text) [value] = (text),
 
 static void
-note_nak(const smcr_arrival_t *arrival)
+tell_nak(const smcr_arrival_t *arrival)
 {
     static const char *const reasons[SMCR_MASK_SYNDROME_CODE + 1] = {SMCR_IB_NAK_CODES(TEXT_ROW)};
     int kind = smcr_wire_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
@@ -59,7 +59,7 @@ smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
     smcr_sent_t sent = smcr_outcome_sent(arrival);
     smcr_traffic_answer_t answer = {.taken = 0};
 
-    note_nak(arrival);
+    tell_nak(arrival);
     if (requests)
         answer = smcr_traffic_answer(requests, &arrival->state->entries, &sent);
     if (answer.acks.frame)

@@ -1,9 +1,9 @@
 /* packet_flow.c
- * The one way by which packets change the state. A packet is judged: how it fared, and what its
- * receiver did with it. It is placed: on its link, and a WRITE in the byte stream too. What it
- * brings is taken in: at once where it is next in its receiver's order; when the receiver
- * acknowledges it, where it is behind a gap; never where it was before, or is sent again. What is
- * worth telling is told on the way: tell_*() changes nothing.
+ * The one way by which packets change the state. Judge the packet: how did it fare, and what did
+ * its receiver do with it? Place it: on its link, and a WRITE in the byte stream, too. Take it in:
+ * at once where it is next in its receiver's order; when the receiver acknowledges it, where it is
+ * behind a gap; never where it was before, or is sent again. Tell what is worth it: on the way, by
+ * tell_*(), which change nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -316,7 +316,6 @@ place_write(const smcr_arrival_t *arrival)
     bool begun;
 
     record->kind = SMCR_RECORD_WRITE;
-    smcr_rules_use(arrival);
     smcr_link_activate(qp->link);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
@@ -327,7 +326,7 @@ place_write(const smcr_arrival_t *arrival)
     judge_repeat(arrival);
     smcr_write_t *write = smcr_write_of(arrival, &begun);
     if (begun)
-        smcr_orphan_settle(arrival->state, qp, write);
+        smcr_orphan_place(arrival->state, qp, write);
     if (!write)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_NO_START, NULL);
     if (!write || !write->rmb)
@@ -374,7 +373,7 @@ take_in_request(smcr_arrival_t *arrival)
         take_in_deferred(arrival->state, arrival->qp, arrival->psn);
         forget_deferred(arrival->state, arrival->qp, arrival->psn);
     }
-    smcr_rules_operation(arrival);
+    smcr_rules_request(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
     else

@@ -106,7 +106,7 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
 /* The WRITE packets that a CDC message announces learn of it, and it of them. Those before frame
  * `since` may have been announced by another message. */
 static void
-settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view,
+take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view,
               uint32_t since)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
@@ -134,7 +134,7 @@ settle_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_
  * have got into the silly window syndrome (4.5.1).
  */
 static void
-note_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     const smcr_record_cdc_t *view = arrival->record->view;
     bool filled = fills(view, stream);
@@ -154,7 +154,7 @@ note_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 }
 
 static void
-note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
+take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
 {
     bool before = stalls_of(stream).is_blocked;
 
@@ -170,7 +170,7 @@ note_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
             now->blocked = arrival->sent;
         now->blocked_at = smcr_point_at(arrival->qp, arrival->psn);
         bool may_fill = smcr_ring_room(&stream->ring) && !arrival->record->view->has_unread;
-        if (!may_fill && !fills(arrival->record->view, stream)) /* which note_full() tells */
+        if (!may_fill && !fills(arrival->record->view, stream)) /* which take_in_full() tells */
             smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
     }
 }
@@ -181,17 +181,17 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
 {
     smcr_record_cdc_t *view = arrival->record->view;
 
-    settle_writes(arrival, stream, view, known->since);
+    take_in_writes(arrival, stream, view, known->since);
     if (!known->placed || !known->whole) /* there may be more */
         view->writes = 0;
-    note_blocked(arrival, stream, blocked);
+    take_in_blocked(arrival, stream, blocked);
     if (!view->has_len)
         stalls(arrival->state, stream)->unsure = stream->announced;
     if (view->len == 0)
         return;
     if (known->placed && stream->announced > stream->written)
         smcr_rules_unseen(arrival, MIN(stream->announced - stream->written, view->len));
-    note_full(arrival, stream);
+    take_in_full(arrival, stream);
     /* a message that is absent may have announced it, unless it was written behind that */
     bool first = view->last_write >= known->since;
     smcr_stream_announcement_t *last = stream->unread;
@@ -218,7 +218,7 @@ smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream)
  * one may have been that the capture lacks: none can where the reader has come to the end of this
  * one, or, if the capture lacks nothing so far (`current`), where more has been announced. */
 static smcr_when_t
-settle_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
+take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
 {
     smcr_when_t last = {0};
     uint64_t end = 0;
@@ -244,7 +244,7 @@ settle_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
  * blocked writer waits for every byte. That urgent data has been read is told at once.
  * (R-4.5.1-1) */
 static void
-note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
+tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
                   const smcr_window_reading_t *reading)
 {
     smcr_stream_stalls_t now = stalls_of(stream);
@@ -264,7 +264,7 @@ note_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
 }
 
 static void
-note_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stream_stalls_t before = stalls_of(stream);
     smcr_record_cdc_t *view = arrival->record->view;
@@ -284,7 +284,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                      const smcr_window_reading_t *reading)
 {
     smcr_record_cdc_t *view = arrival->record->view;
-    smcr_when_t announced = settle_reads(arrival->state, stream, reading->current);
+    smcr_when_t announced = take_in_reads(arrival->state, stream, reading->current);
     smcr_record_wait_t read = waited(announced, arrival->sent, 0);
 
     if (view && view->has_len && read.frame) {
@@ -292,7 +292,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
         view->read_time = read.time;
     }
     if (reading->alone)
-        note_small_update(arrival, stream, reading);
+        tell_small_update(arrival, stream, reading);
     if (reading->free_before == 0 && smcr_stream_free(stream) > 0 && stalls_of(stream).is_full)
-        note_opened(arrival, stream);
+        take_in_opened(arrival, stream);
 }

@@ -71,9 +71,6 @@ void smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes);
 
 /* ---- RDMA WRITEs (RFC 7609 2.1, 4.1, 4.2, 4.7, A.3.7) ---- */
 
-/* A request arrives, of whatever operation. */
-void smcr_rules_operation(const smcr_arrival_t *arrival);
-
 /* An RDMA WRITE, with what the flow knows of it by now. */
 typedef struct {
     const smcr_rmb_rtoken_t *entry; /* ARRIVES: what the RKey names on the link; NULL: nothing */
@@ -96,6 +93,9 @@ void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
  * were those sent and acknowledged that begin its first link, and offer the second one? */
 void smcr_rules_check_terms(const smcr_exchange_message_t *message);
 void smcr_rules_note_set_up(const smcr_exchange_message_t *message);
+
+/* A request arrives, of whatever operation. */
+void smcr_rules_operation(const smcr_arrival_t *arrival);
 
 /* An RDMA WRITE or CDC message arrives on a link. */
 void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);

@@ -43,7 +43,11 @@ void smcr_rules_exchange(smcr_rules_happening_t what, const smcr_exchange_messag
 
 /* ---- when a link may be used (RFC 7609 3.5.1.5, 3.5.1.6, 3.5.5.1.3) ---- */
 
-/* An RDMA WRITE or a CDC message arrives, before anything is learned of it. */
+/* A request arrives, of whatever operation, before anything is learned of it. An RDMA WRITE uses
+ * the link. */
+void smcr_rules_request(const smcr_arrival_t *arrival);
+
+/* A CDC message does, likewise. */
 void smcr_rules_use(const smcr_arrival_t *arrival);
 
 /* ---- CLC messages (RFC 7609 2.1, 3.5, A.2, C) ---- */

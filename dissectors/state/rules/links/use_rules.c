@@ -211,6 +211,14 @@ smcr_rules_use(const smcr_arrival_t *arrival)
     smcr_rules_out_of_sync(arrival);
 }
 
+void
+smcr_rules_request(const smcr_arrival_t *arrival)
+{
+    smcr_rules_operation(arrival);
+    if (smcr_ib_is_write(arrival->roce->opcode))
+        smcr_rules_use(arrival);
+}
+
 static bool
 is_over(const smcr_link_t *link)
 {
