@@ -1,5 +1,5 @@
 /* memory.c
- * Makes what rules remember, and finds it.
+ * Makes what rules remember.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,36 +44,4 @@ smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, bool
         (*goal)->end = end;
     }
     return *goal;
-}
-
-const smcr_rules_conn_t *
-smcr_rules_of_conn(const smcr_conn_t *conn)
-{
-    static const smcr_rules_conn_t nothing;
-
-    return conn->rules ? conn->rules : &nothing;
-}
-
-const smcr_rules_side_t *
-smcr_rules_of_side(const smcr_conn_t *conn, int side)
-{
-    static const smcr_rules_side_t nothing;
-
-    return conn->rules && conn->rules->side[side] ? conn->rules->side[side] : &nothing;
-}
-
-const smcr_rules_lgr_t *
-smcr_rules_of_lgr(const smcr_lgr_t *lgr)
-{
-    static const smcr_rules_lgr_t nothing;
-
-    return lgr->rules ? lgr->rules : &nothing;
-}
-
-const smcr_rules_rmb_t *
-smcr_rules_of_rmb(const smcr_rmb_t *rmb)
-{
-    static const smcr_rules_rmb_t nothing;
-
-    return rmb->more && rmb->more->rules ? rmb->more->rules : &nothing;
 }

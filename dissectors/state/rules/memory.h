@@ -131,9 +131,36 @@ const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_con
                                          int side, bool announced, uint64_t end);
 
 /* To be read: zeros where there is none. */
-const smcr_rules_conn_t *smcr_rules_of_conn(const smcr_conn_t *conn);
-const smcr_rules_side_t *smcr_rules_of_side(const smcr_conn_t *conn, int side);
-const smcr_rules_lgr_t *smcr_rules_of_lgr(const smcr_lgr_t *lgr);
-const smcr_rules_rmb_t *smcr_rules_of_rmb(const smcr_rmb_t *rmb);
+static inline const smcr_rules_conn_t *
+smcr_rules_of_conn(const smcr_conn_t *conn)
+{
+    static const smcr_rules_conn_t nothing;
+
+    return conn->rules ? conn->rules : &nothing;
+}
+
+static inline const smcr_rules_side_t *
+smcr_rules_of_side(const smcr_conn_t *conn, int side)
+{
+    static const smcr_rules_side_t nothing;
+
+    return conn->rules && conn->rules->side[side] ? conn->rules->side[side] : &nothing;
+}
+
+static inline const smcr_rules_lgr_t *
+smcr_rules_of_lgr(const smcr_lgr_t *lgr)
+{
+    static const smcr_rules_lgr_t nothing;
+
+    return lgr->rules ? lgr->rules : &nothing;
+}
+
+static inline const smcr_rules_rmb_t *
+smcr_rules_of_rmb(const smcr_rmb_t *rmb)
+{
+    static const smcr_rules_rmb_t nothing;
+
+    return rmb->more && rmb->more->rules ? rmb->more->rules : &nothing;
+}
 
 #endif /* SMCR_STATE_RULES_MEMORY_H */

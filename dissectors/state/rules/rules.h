@@ -94,10 +94,7 @@ void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
 void smcr_rules_check_terms(const smcr_exchange_message_t *message);
 void smcr_rules_note_set_up(const smcr_exchange_message_t *message);
 
-/* A request arrives, of whatever operation. */
-void smcr_rules_operation(const smcr_arrival_t *arrival);
-
-/* An RDMA WRITE or CDC message arrives on a link. */
+/* An RDMA WRITE or CDC message arrives on a link of a group that is out of step. */
 void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);
 
 #endif /* SMCR_STATE_RULES_RULES_H */

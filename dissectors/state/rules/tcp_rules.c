@@ -372,7 +372,7 @@ smcr_rules_out_of_sync(const smcr_arrival_t *arrival)
     smcr_link_t *link = arrival->qp->link;
     const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
 
-    if (kept->out_of_sync_time && arrival->qp->side != kept->out_of_sync_side &&
+    if (arrival->qp->side != kept->out_of_sync_side &&
         arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
         smcr_breach(arrival, SMCR_EVENT_OUT_OF_SYNC,
                     smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),

@@ -12,45 +12,6 @@
 #include "state/model/store.h"
 #include "wire/wire.h"
 
-/* ---- operations ---- */
-
-static bool
-has_immediate(uint8_t opcode)
-{
-    switch (opcode) {
-    case SMCR_RC_SEND_LAST_IMMEDIATE:
-    case SMCR_RC_SEND_ONLY_IMMEDIATE:
-    case SMCR_RC_WRITE_LAST_IMMEDIATE:
-    case SMCR_RC_WRITE_ONLY_IMMEDIATE:
-    case SMCR_RC_SEND_LAST_INVALIDATE:
-    case SMCR_RC_SEND_ONLY_INVALIDATE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* A link carries RDMA WRITE and SEND, no READ and no atomics; neither has immediate data, nor does
- * a SEND invalidate an RKey. (R-4.7-1, R-4.7-2, R-4.7-3) */
-void
-smcr_rules_operation(const smcr_arrival_t *arrival)
-{
-    uint8_t opcode = arrival->roce->opcode;
-    const smcr_link_t *link = arrival->qp->link;
-    bool fetches = smcr_ib_is_fetch(opcode);
-
-    if ((!fetches && !has_immediate(opcode)) || !link->lgr->from_start || link->deleted_frame)
-        return; /* the last two: its queue pairs may be somebody else's */
-    if (fetches)
-        smcr_breach(arrival, SMCR_EVENT_OPERATION, smcr_doubt_message(arrival),
-                    "SMC-R uses RDMA WRITE and SEND only");
-    else
-        smcr_breach(arrival, SMCR_EVENT_IMMEDIATE, smcr_doubt_message(arrival), "%s",
-                    opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE
-                        ? "The SEND invalidates an RKey, which SMC-R does not do"
-                        : "The packet has immediate data, which SMC-R does not use");
-}
-
 /* ---- RMBs ---- */
 
 /* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry

@@ -1,6 +1,6 @@
 /* use_rules.c
- * Whether a link is ready when somebody uses it: confirmed, neither rejected nor deleted, and in a
- * first contact not before there was an attempt at a second one.
+ * What a link may carry, and whether it is ready when somebody uses it: confirmed, neither rejected
+ * nor deleted, and in a first contact not before there was an attempt at a second one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -194,12 +194,54 @@ check_data(const smcr_arrival_t *arrival)
         check_settled(arrival);
 }
 
+/* ---- operations ---- */
+
+static bool
+has_immediate(uint8_t opcode)
+{
+    switch (opcode) {
+    case SMCR_RC_SEND_LAST_IMMEDIATE:
+    case SMCR_RC_SEND_ONLY_IMMEDIATE:
+    case SMCR_RC_WRITE_LAST_IMMEDIATE:
+    case SMCR_RC_WRITE_ONLY_IMMEDIATE:
+    case SMCR_RC_SEND_LAST_INVALIDATE:
+    case SMCR_RC_SEND_ONLY_INVALIDATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A link carries RDMA WRITE and SEND, no READ and no atomics; neither has immediate data, nor does
+ * a SEND invalidate an RKey. (R-4.7-1, R-4.7-2, R-4.7-3) */
+static void
+check_operation(const smcr_arrival_t *arrival)
+{
+    uint8_t opcode = arrival->roce->opcode;
+    const smcr_link_t *link = arrival->qp->link;
+    bool fetches = smcr_ib_is_fetch(opcode);
+
+    if ((!fetches && !has_immediate(opcode)) || !link->lgr->from_start || link->deleted_frame)
+        return; /* the last two: its queue pairs may be somebody else's */
+    if (fetches)
+        smcr_breach(arrival, SMCR_EVENT_OPERATION, smcr_doubt_message(arrival),
+                    "SMC-R uses RDMA WRITE and SEND only");
+    else
+        smcr_breach(arrival, SMCR_EVENT_IMMEDIATE, smcr_doubt_message(arrival), "%s",
+                    opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE
+                        ? "The SEND invalidates an RKey, which SMC-R does not do"
+                        : "The packet has immediate data, which SMC-R does not use");
+}
+
+/* ---- all requests ---- */
+
 void
 smcr_rules_use(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
+    const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
 
-    if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined) {
+    if (link->state != SMCR_LINK_ACTIVE || kept->declined) {
         check_deleted(arrival);
         check_rejected(arrival);
         check_declined(arrival);
@@ -208,16 +250,19 @@ smcr_rules_use(const smcr_arrival_t *arrival)
     smcr_rules_waits(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
         check_data(arrival);
-    smcr_rules_out_of_sync(arrival);
+    if (kept->out_of_sync_time)
+        smcr_rules_out_of_sync(arrival);
 }
 
 void
 smcr_rules_request(const smcr_arrival_t *arrival)
 {
-    smcr_rules_operation(arrival);
+    check_operation(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
         smcr_rules_use(arrival);
 }
+
+/* ---- what the next messages are held against ---- */
 
 static bool
 is_over(const smcr_link_t *link)
