@@ -98,7 +98,6 @@ message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .arrival = arrival,
         .llc = llc,
         .type = type,
-        .key = key_of(llc),
         .from = smcr_qp_peer(qp),
         .to = qp,
         .side = !qp->side,
@@ -552,6 +551,7 @@ smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     smcr_exchange_message_t message = message_of(arrival, llc);
 
+    message.key = key_of(llc);
     if (message.response)
         return smcr_state_exchange_response(&message);
     smcr_state_exchange_request(&message);

@@ -14,7 +14,7 @@ typedef struct {
     const smcr_arrival_t *arrival;
     const smcr_llc_t *llc;
     uint8_t type;    /* enum smcr_llc_type, of version 1 */
-    uint32_t key;    /* that the response repeats; 0 where the message has none */
+    uint32_t key;    /* that the response repeats; 0 where the message has none, or is taken in */
     smcr_qp_t *from, *to;
     int side;        /* that sends it: of `from` */
     smcr_link_t *link;

@@ -134,7 +134,7 @@ check_message(const smcr_exchange_message_t *message, unsigned now)
     unsigned type = 1U << message->type;
 
 #define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
-    if (type & (types) && direction & (kind) && now == (when)) \
+    if (now == (when) && direction & (kind) && type & (types)) \
         smcr_rules_##check(message);
 #define SMCR_RULES_LLC_CHECK_BELOW SMCR_RULES_LLC_CHECK
 #include "llc_checks.def"
