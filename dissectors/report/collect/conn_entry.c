@@ -173,8 +173,10 @@ outcome_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
     }
     if (counted->is_smcd)
         return SMCR_FIGURE_OUTCOME_SMCD;
-    if (conn->confirm_frame || counted->on_roce)
+    if (counted->on_roce || (conn->confirm_frame && !(tcp && tcp->lacks)))
         return SMCR_FIGURE_OUTCOME_SMCR;
+    if (conn->confirm_frame) /* a Decline may be absent */
+        return SMCR_FIGURE_OUTCOME_UNKNOWN;
     return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
@@ -279,7 +281,7 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counte
                  (conn->fallback.lacks_clc && tcp && tcp->client_known);
 
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
-    if (tcp && !counted->is_smcd && !mixed && (bytes || !may_go_elsewhere))
+    if (tcp && !counted->is_smcd && !mixed && !may_go_elsewhere)
         entry->bytes = bytes;
     entry->unread_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }

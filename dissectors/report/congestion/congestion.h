@@ -77,6 +77,7 @@ typedef struct {
     uint32_t newest;              /* so many have been put there */
     uint32_t sce_run;             /* the newest segments that have the mark one behind another */
     bool next_unknown;            /* a segment without known length was the last */
+    bool data_late;               /* data came behind their acknowledgement */
     bool any_ecn, any_timestamps; /* a segment told */
     bool any_identity;            /* one can be told from others */
 } smcr_congestion_tcp_direction_t;
@@ -89,7 +90,8 @@ void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *directi
                                         const smcr_congestion_tcp_segment_t *segment);
 
 /* Whether the capture may lack bytes of the stream: it lacks the SYN, or bytes that were
- * acknowledged or have others behind them. */
+ * acknowledged or have others behind them. So it does where they came behind their acknowledgement:
+ * Wireshark's TCP does not hand on such bytes. */
 bool smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direction);
 
 /* Whether it lacks the newest: bytes that were acknowledged, or all. */

@@ -168,8 +168,10 @@ take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
 {
     if (!segment->length || is_keep_alive(direction, place))
         return;
-    direction->payload += smcr_ranges_add(&direction->seen, scope, SMCR_RANGES_OF_STREAM,
-                                          place.data, place.data + segment->length);
+    uint64_t bytes = smcr_ranges_add(&direction->seen, scope, SMCR_RANGES_OF_STREAM, place.data,
+                                     place.data + segment->length);
+    direction->payload += bytes;
+    direction->data_late |= bytes && place.data < direction->acked;
     if (place.data >= direction->acked)
         smcr_congestion_sent_times_set(&direction->sent, scope, place.data, segment->time,
                                        direction->acked);
@@ -403,7 +405,7 @@ smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direc
 {
     uint64_t end = MAX(direction->next, direction->acked);
 
-    return !direction->syn ||
+    return !direction->syn || direction->data_late ||
            direction->payload < end - direction->syn -
                                     no_bytes_between(direction, direction->syn, end);
 }

@@ -19,9 +19,12 @@ typedef struct {
 static void
 add_direction(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {
+    uint64_t again = smcr_figure_known(direction->repeated_segments);
+
+    /* what has an older time stamp was sent before what came before it: it is only late */
+    sum->again += again - MIN(again, smcr_figure_known(direction->late_segments));
     sum->all += smcr_figure_known(direction->segments);
     sum->segments += smcr_figure_known(direction->data_segments);
-    sum->again += smcr_figure_known(direction->repeated_segments);
     sum->marked += smcr_figure_known(direction->ce);
     sum->echoed += smcr_figure_known(direction->ece);
 }

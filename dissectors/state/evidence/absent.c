@@ -53,10 +53,23 @@ smcr_evidence_has_packets_to(const smcr_qp_t *qp)
     return qp->traffic.flow.carried > 0;
 }
 
+smcr_when_t
+smcr_evidence_sent(const smcr_arrival_t *arrival)
+{
+    bool fills = arrival->record->order == SMCR_FLOW_IS_LATE &&
+                 arrival->sent.frame == arrival->when.frame;
+
+    return fills ? (smcr_when_t){0} : arrival->sent;
+}
+
 void
 smcr_evidence_pass_over(const smcr_arrival_t *arrival)
 {
-    arrival->qp->too_late = MAX(arrival->qp->too_late, arrival->psn);
+    smcr_qp_t *qp = arrival->qp;
+
+    if (!arrival->roce || !smcr_ib_is_write(arrival->roce->opcode))
+        qp->too_late_frame = arrival->when.frame;
+    qp->too_late = MAX(qp->too_late, arrival->psn);
 }
 
 /* ---- states of links ---- */
@@ -215,6 +228,14 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
 }
 
 bool
+smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_point_t *heard = &conn->side[arrival->qp->side].heard;
+
+    return heard->qp == arrival->qp && arrival->psn < heard->psn;
+}
+
+bool
 smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
@@ -318,9 +339,9 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
            (!other || other == link || !is_absent_at(&other->qp[side].traffic.flow, frame));
 }
 
-/* The first frame behind the last request that is absent between the point and `psn` of the flow to
- * `qp`; 0: none is. UINT32_MAX: the point is in another flow, and something may be absent there.
- * Without a point, of all that the capture has of the flow. */
+/* The first frame behind the last request that is absent, or came too late, between the point and
+ * `psn` of the flow to `qp`; 0: none is. UINT32_MAX: the point is in another flow, and something
+ * may be absent there. Without a point, of all that the capture has of the flow. */
 static uint32_t
 last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -334,8 +355,10 @@ last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
             return UINT32_MAX;
         from = 0;
     }
+    if (qp->too_late_frame && qp->too_late >= from)
+        frame = qp->too_late_frame + 1;
     for (; (gap = smcr_ranges_find(gaps, from, psn)) != NULL; from = gap->to)
-        frame = gap->frame;
+        frame = MAX(frame, gap->frame);
     return frame;
 }
 
@@ -360,7 +383,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .since = follows ? 0 : gap,
         .current = smcr_evidence_is_current(conn, !arrival->qp->side),
         .placed = last->qp == arrival->qp && arrival->qp->unplaced_psn <= last->psn,
-        .whole = gap == 0,
+        .whole = gap == 0 && (last->qp != arrival->qp || arrival->qp->too_late <= last->psn),
     };
 }
 

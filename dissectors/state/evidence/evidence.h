@@ -99,6 +99,10 @@ uint64_t smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *
 /* Whether the capture has packets to the queue pair: the direction is not left out. */
 bool smcr_evidence_has_packets_to(const smcr_qp_t *qp);
 
+/* When the packet was sent for the first time; 0 in `.frame`: it fills a gap, and may repeat one
+ * that the capture lacks. */
+smcr_when_t smcr_evidence_sent(const smcr_arrival_t *arrival);
+
 /* Nobody knows what the packet says, or when it was taken in: it counts as absent. */
 void smcr_evidence_pass_over(const smcr_arrival_t *arrival);
 
@@ -181,6 +185,10 @@ bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
 
 /* The last CDC message to the side, or where the connection began. */
 const smcr_point_t *smcr_evidence_last_to(const smcr_conn_side_t *receiver);
+
+/* Whether the RDMA WRITE was sent before a CDC message that has been taken in, and so was announced
+ * by that or an earlier one: the capture has it too late. */
+bool smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the capture has all CDC messages to `side` so far: what the other side has read and
  * announced is known. */

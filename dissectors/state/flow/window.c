@@ -70,7 +70,7 @@ end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     if (!before.is_blocked)
         return (smcr_record_wait_t){0};
     stream->stalls->is_blocked = false;
-    return waited(before.blocked, arrival->sent,
+    return waited(before.blocked, smcr_evidence_sent(arrival),
                   smcr_evidence_absent(&before.blocked_at, arrival->qp, arrival->psn));
 }
 
@@ -94,6 +94,10 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
     }
+    if (conn && smcr_evidence_is_announced(arrival, conn))
+        return;
+    if (arrival->record->order == SMCR_FLOW_IS_LATE)
+        smcr_place_make_rare(arrival->state, place)->fills = true;
     smcr_place_t *last = smcr_slab_entry(&arrival->state->entries, stream->unannounced);
     uint32_t number = smcr_slab_number(place);
     place->waits = true;
@@ -121,7 +125,9 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         if (place == last)
             stream->unannounced = 0;
         place->waits = false;
-        place->announced_in = place->frame < since ? 0 : arrival->when.frame;
+        const smcr_place_rare_t *more = smcr_place_rare(place);
+        bool before = since && (place->frame < since || (more && more->fills));
+        place->announced_in = before ? 0 : arrival->when.frame;
         if (!view->writes++)
             view->first_write = place->frame;
         view->last_write = place->frame;
@@ -142,7 +148,7 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     if (filled) {
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
-        now->full = arrival->sent;
+        now->full = smcr_evidence_sent(arrival);
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
         smcr_event_add(arrival, SMCR_EVENT_WINDOW_FULL, NULL);
     }
@@ -167,7 +173,7 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
         now->is_blocked = true;
         now->blocked = (smcr_when_t){0};
         if (arrival->record->view->has_len) /* else a message that is absent may have said it */
-            now->blocked = arrival->sent;
+            now->blocked = smcr_evidence_sent(arrival);
         now->blocked_at = smcr_point_at(arrival->qp, arrival->psn);
         bool may_fill = smcr_ring_room(&stream->ring) && !arrival->record->view->has_unread;
         if (!may_fill && !fills(arrival->record->view, stream)) /* which take_in_full() tells */
@@ -199,7 +205,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
         wmem_new(arrival->state->scope, smcr_stream_announcement_t);
     *announcement = (smcr_stream_announcement_t){last ? last->next : announcement,
                                                  stream->announced,
-                                                 first ? arrival->sent : (smcr_when_t){0}};
+                                                 first ? smcr_evidence_sent(arrival)
+                                                       : (smcr_when_t){0}};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -269,13 +276,16 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     smcr_stream_stalls_t before = stalls_of(stream);
     smcr_record_cdc_t *view = arrival->record->view;
     uint64_t absent = smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn);
-    smcr_record_wait_t full = waited(before.full, arrival->sent, absent);
+    smcr_when_t sent = smcr_evidence_sent(arrival);
+    smcr_record_wait_t full = waited(before.full, sent, absent);
 
     if (view && full.frame)
         smcr_record_cdc_make_rare(arrival->state, view)->full = full;
     stream->stalls->is_full = false;
+    if (absent) /* another message may have done so */
+        return;
     smcr_event_add(arrival, SMCR_EVENT_WINDOW_OPENED, NULL);
-    if (before.is_blocked && waited(before.blocked, arrival->sent, absent).time > LATE)
+    if (before.is_blocked && waited(before.blocked, sent, absent).time > LATE)
         smcr_event_add(arrival, SMCR_EVENT_LATE_UPDATE, NULL);
 }
 
@@ -285,7 +295,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
 {
     smcr_record_cdc_t *view = arrival->record->view;
     smcr_when_t announced = take_in_reads(arrival->state, stream, reading->current);
-    smcr_record_wait_t read = waited(announced, arrival->sent, 0);
+    smcr_record_wait_t read = waited(announced, smcr_evidence_sent(arrival), 0);
 
     if (view && view->has_len && read.frame) {
         view->read_of = read.frame;

@@ -39,6 +39,7 @@ typedef struct {
     uint8_t mtu;           /* code that it announced, 0: none */
     smcr_traffic_t traffic; /* that it receives */
     smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
+    uint32_t too_late_frame; /* of the last of them that is no WRITE; 0: there has been none */
     bool send_open;        /* a SEND in several packets has begun */
     smcr_psn_t send_psn;   /* with this PSN */
     uint32_t unplaced;     /* WRITE packets whose place in a stream is not known */
