@@ -12,7 +12,8 @@ import random
 import pcapng
 import wire
 
-Case = collections.namedtuple("Case", "label alter")
+# write: how the frames become a file; names: (new, old) texts of what has another name in the altered capture
+Case = collections.namedtuple("Case", "label alter write names", defaults=(pcapng.write, ()))
 
 SEEDS = {0.05: 20, 0.3: 5}  # share of frames left out: how many seeds
 BLOCKS, PLACES = (10, 100, 300, 1000), 5  # sizes of blocks left out, and places of each size

@@ -113,9 +113,8 @@ def identities(path, part=0):
             for packet in wire.roce(path)}
 
 
-def as_pcapng(bed, name):
-    """Path of a capture in this format."""
-    path = bed.capture(name)
+def as_pcapng(bed, path, name):
+    """Path of the capture in this format."""
     if path.suffix == ".pcapng":
         return path
     folder = pathlib.Path(tempfile.mkdtemp(dir=bed.scratch))
@@ -128,7 +127,7 @@ def as_pcapng(bed, name):
 @functools.cache
 def whole(tshark, name):
     """A capture that is not altered, and what is shown of it."""
-    path = as_pcapng(tshark.bed, name)
+    path = as_pcapng(tshark.bed, tshark.bed.capture(name), name)
     head, frames = pcapng.read(path)
     once, twice = (dict(enumerate(facts(frames, rows), 1))
                    for rows in (look_once(tshark, path), look_twice(tshark, [path])[0]))

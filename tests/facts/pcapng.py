@@ -58,13 +58,24 @@ def at_time(frame, moment):
     return frame._replace(block=header + frame.block[HEADER.size:])
 
 
+def wire_length(frame):
+    """How long the frame was before it was cut."""
+    return HEADER.unpack_from(frame.block)[6]
+
+
 def with_data(frame, new):
-    """The frame with other captured bytes, all of those on the wire."""
-    kind, _, interface, high, low, _, _ = HEADER.unpack_from(frame.block)
+    """The frame with other captured bytes; it is cut by as many as before."""
+    kind, _, interface, high, low, captured, wire = HEADER.unpack_from(frame.block)
     padding = bytes(-len(new) % 4)
     length = HEADER.size + len(new) + len(padding) + LENGTH.size
-    return frame._replace(block=HEADER.pack(kind, length, interface, high, low, len(new), len(new)) + new + padding +
+    wire += len(new) - captured
+    return frame._replace(block=HEADER.pack(kind, length, interface, high, low, len(new), wire) + new + padding +
                           LENGTH.pack(length))
+
+
+def of_interface(frame, interface):
+    """The frame as another interface has captured it."""
+    return frame._replace(block=frame.block[:8] + LENGTH.pack(interface) + frame.block[12:])
 
 
 def cut(frame, size):
@@ -76,3 +87,20 @@ def cut(frame, size):
     length = HEADER.size + size + len(padding) + LENGTH.size
     return frame._replace(block=HEADER.pack(kind, length, interface, high, low, size, wire) +
                           data(frame)[:size] + padding + LENGTH.pack(length))
+
+
+# ---- what comes before the frames ----
+
+
+def section():
+    return struct.pack("<IIIHHqI", SECTION, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+
+
+def interface(link_type, digits=6):
+    """An interface whose times have so many digits behind the second."""
+    return struct.pack("<IIHHIHHB3xHHI", INTERFACE, 32, link_type, 0, 0, 9, 1, digits, 0, 0, 32)
+
+
+def link_types(head):
+    """Of all interfaces."""
+    return [int.from_bytes(block[8:10], "little") for kind, block in blocks(head) if kind == INTERFACE]

@@ -132,7 +132,7 @@ def sends(path):
 
 
 def roce_messages(path):
-    return [Message(frame, "cdc" if data[0] == 0xFE else "llc", data) for frame, data in sends(path)]
+    return [Message(frame, "cdc" if data[0] == 0xFE else "llc", data) for frame, data in sends(path) if data]
 
 
 def messages(path):
