@@ -1,0 +1,475 @@
+"""
+Captures of troubles whose cause is known, built anew for each run: causes.json has the truth of each, by the name of its
+scene. Two hosts, SMC-Rv2 unless a scene says otherwise, the capture at the client unless its own text says another place.
+"""
+
+import struct
+import sys
+
+from bed import TOP
+from scapy.layers.inet import ICMP, IP
+from scapy.layers.inet6 import ICMPv6DestUnreach, IPv6
+from scapy.layers.l2 import ARP, Ether
+
+sys.path.insert(0, str(TOP / "tests" / "synth"))
+from smcsynth import clc, llc  # noqa: E402
+from smcsynth.capture import Capture  # noqa: E402
+from smcsynth.net import SMC_OPTION, Host, TcpConversation  # noqa: E402
+from smcsynth.octets import text_lines  # noqa: E402
+from smcsynth.roce import NAK_SEQUENCE_ERROR, congestion_notification  # noqa: E402
+from smcsynth.story import CLIENT, CLIENT_V2, CLIENT_V2_IPV6, SERVER, SERVER_V2, SERVER_V2_IPV6, Connection, linux_connection, linux_halves  # noqa: E402
+
+OTHERS = (Host("02:00:00:00:aa:01", "192.0.2.77"), Host("02:00:00:00:bb:01", "192.0.2.88"))
+FAST_OPEN, FAST_OPEN_COOKIE = bytes.fromhex("2202 0101"), bytes.fromhex("220a 1122334455667788 0101")
+NOPS = b"\1" * len(SMC_OPTION)  # what TCPOPTSTRIP of Linux leaves of an option
+NO_DEVICE, PREFIX, NO_CONFIRM_LINK = 0x03030000, 0x03070000, 0x02010000
+FIRST_TIMEOUT = 0.067  # seconds; an adapter waits twice as long each time
+
+
+# ---- what befalls frames ----
+
+
+def again(capture, frames, *, times=1, wait=FIRST_TIMEOUT):
+    """Frames of the capture, by their numbers, go out again: each time after twice as long a wait."""
+    for time in range(times):
+        capture.wait(wait * 2 ** time)
+        for frame in [capture.frames[number - 1][1] for number in frames]:
+            capture.add(frame)
+
+
+def checked(header):
+    """An IPv4 header with the checksum of what it has now."""
+    words = struct.unpack("!10H", header[:10] + bytes(2) + header[12:20])
+    total = sum(words)
+    total = (total & 0xFFFF) + (total >> 16)
+    return header[:10] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + header[12:]
+
+
+def marked(frame):
+    """A packet over IPv4 that a switch has marked: Congestion Experienced."""
+    return frame[:14] + checked(frame[14:15] + b"\3" + frame[16:34]) + frame[34:]
+
+
+def damaged(frame):
+    """A bit of the payload is another one; the ICRC is as it was."""
+    return frame[:-20] + bytes([frame[-20] ^ 4]) + frame[-19:]
+
+
+def alter(capture, number, change):
+    when, frame = capture.frames[number - 1]
+    capture.frames[number - 1] = when, change(frame)
+
+
+def unreachable(capture, number, *, code, sender, receiver):
+    """`sender` tells `receiver` that the packet in this frame was not delivered."""
+    quoted = capture.frames[number - 1][1][14:]
+    ether = Ether(src=sender.mac, dst=receiver.mac)
+    if quoted[0] >> 4 == 6:
+        error = ether / IPv6(src=sender.ip6, dst=receiver.ip6, hlim=64) / ICMPv6DestUnreach(code=code) / quoted[:600]
+    else:
+        error = ether / IP(src=sender.ip, dst=receiver.ip, id=7, ttl=64) / ICMP(type=3, code=code) / quoted[:548]
+    return capture.add(bytes(error))
+
+
+def ask_for(capture, seconds):
+    """The client asks for the server's MAC address once a second, and nobody answers."""
+    for _ in range(seconds):
+        capture.wait(1)
+        capture.add(bytes(Ether(src=CLIENT.mac, dst="ff:ff:ff:ff:ff:ff") /
+                          ARP(op=1, hwsrc=CLIENT.mac, psrc=CLIENT.ip, pdst=SERVER.ip)))
+
+
+def others_go_on(capture, seconds):
+    """Two other hosts talk over TCP, once a second."""
+    tcp = TcpConversation(capture, *OTHERS, sport=50123, dport=443)
+    tcp.handshake(b"", b"")
+    for _ in range(seconds):
+        capture.wait(1)
+        tcp.send("client", b"ping")
+
+
+# ---- what goes well ----
+
+
+def begun(capture, **options):
+    connection = linux_connection(capture, version=2, **options)
+    connection.first_contact()
+    return connection
+
+
+def second_of(first):
+    connection = Connection(first.group, *linux_halves(number=2), sport=40002)
+    connection.subsequent_contact()
+    return connection
+
+
+def talk(*connections, times=12, pause=0.02):
+    """Requests and responses."""
+    for number in range(times):
+        for connection in connections:
+            connection.group.capture.wait(pause)
+            connection.send("client", text_lines(300, f"request {number}"))
+            connection.send("server", text_lines(700, f"response {number}"))
+
+
+def burst(connection, size=8192):
+    """A message of some packets that nobody has acknowledged yet; returns their frames."""
+    before = len(connection.group.capture.frames)
+    connection.write("client", text_lines(size, "burst"), ack=False)
+    return list(range(before + 1, len(connection.group.capture.frames) + 1))
+
+
+def nak(connection, back):
+    """The server asks for the packet that is `back` before the next one."""
+    link = connection.group.links[1]
+    link.ack("server", link.qp["client"].psn - back, NAK_SEQUENCE_ERROR)
+
+
+def end(connection):
+    connection.cdc("client")
+    connection.read("server")
+    connection.cdc("server")
+    talk(connection, times=3)
+    connection.close()
+
+
+# ---- loss, damage, congestion ----
+
+
+def loss_one_direction(capture):
+    connection = begun(capture)
+    talk(connection)
+    for lost in (2, 5, 3):
+        frames = burst(connection)
+        packets = [capture.frames[number - 1] for number in frames]
+        del capture.frames[frames[lost] - 1]
+        nak(connection, 8 - lost)
+        for _, packet in packets[lost:]:
+            capture.add(packet)
+        connection.group.links[1].ack("server")
+    end(connection)
+
+
+def reordering_path(capture):
+    connection = begun(capture)
+    talk(connection)
+    for late in (2, 4, 3, 2):
+        frames = burst(connection)
+        capture.frames[frames[late] - 1:frames[late] + 1] = [
+            (when, capture.frames[number - 1][1]) for (when, _), number in
+            zip(capture.frames[frames[late] - 1:frames[late] + 1], (frames[late + 1], frames[late]), strict=True)]
+        nak(connection, 8 - late)
+        again(capture, frames[late:], wait=0)
+        connection.group.links[1].ack("server")
+    end(connection)
+
+
+def corruption(capture):
+    connection = begun(capture)
+    talk(connection)
+    for hit in (2, 5, 3, 6):
+        frames = burst(connection)
+        good = [capture.frames[number - 1][1] for number in frames]
+        alter(capture, frames[hit], damaged)
+        nak(connection, 8 - hit)
+        for packet in good[hit:]:
+            capture.add(packet)
+        connection.group.links[1].ack("server")
+    end(connection)
+
+
+corruption_unchecked = corruption
+
+
+def lost_behind_capture(capture):
+    connection = begun(capture)
+    talk(connection)
+    for lost in (2, 5, 3):
+        frames = burst(connection)
+        nak(connection, 8 - lost)
+        again(capture, frames[lost:], wait=0)
+        connection.group.links[1].ack("server")
+    end(connection)
+
+
+def acknowledgements_lost(capture):
+    connection = begun(capture)
+    talk(connection)
+    for _ in range(3):
+        frames = burst(connection, 2048)
+        again(capture, frames, times=2)
+        connection.group.links[1].ack("server")
+    end(connection)
+
+
+def congestion(capture):
+    connection = begun(capture)
+    talk(connection)
+    for _ in range(3):
+        for number in burst(connection)[2:6]:
+            alter(capture, number, marked)
+        congestion_notification(capture, SERVER_V2, CLIENT_V2, dest_qp=connection.group.links[1].qp["client"].qpn)
+        connection.group.links[1].ack("server")
+    end(connection)
+
+
+# ---- ports, hosts, modules ----
+
+
+def dead_port(capture):
+    """The port of the server's host is down, so nothing of two connections passes; others go on."""
+    first = begun(capture)
+    talk(first, second_of(first), times=30)
+    ask_for(capture, 3)
+    others_go_on(capture, 6)
+
+
+def dead_port_two_links(capture):
+    """Two link groups between the same hosts, and a connection over TCP; all end within a millisecond."""
+    first = begun(capture)
+    second = begun(capture, sport=40003, nth=2)
+    plain = TcpConversation(capture, CLIENT, SERVER, sport=50200, dport=22)
+    plain.handshake(b"", b"")
+    talk(first, second, times=30)
+    plain.send("client", b"echo\n")
+    first.send("client", b"last\n")
+    second.send("server", b"last\n")
+    others_go_on(capture, 6)
+
+
+def only_tcp_goes_on(capture):
+    """Nothing comes over SMC-R any more, for the programs talk over another connection, which is plain TCP."""
+    first = begun(capture)
+    talk(first, second_of(first), times=30)
+    plain = TcpConversation(capture, CLIENT, SERVER, sport=50200, dport=22)
+    plain.handshake(b"", b"")
+    for _ in range(6):
+        capture.wait(1)
+        plain.send("client", b"echo\n")
+
+
+def idle_pool(capture):
+    """A program keeps its connections after the work is done: each has had one request; others go on."""
+    first = begun(capture)
+    talk(first, second_of(first), times=1)
+    others_go_on(capture, 6)
+
+
+def one_connection_pauses(capture):
+    """A connection is idle; another one of the same hosts goes on."""
+    first = begun(capture)
+    second = second_of(first)
+    talk(first, second)
+    for _ in range(8):
+        talk(second, times=1, pause=1)
+
+
+def programs_pause(capture):
+    """Both connections are idle; the hosts test their link every 30 seconds."""
+    first = begun(capture)
+    second = second_of(first)
+    talk(first, second)
+    for _ in range(4):
+        capture.wait(30)
+        first.group.test_link("client")
+        first.group.test_link("server")
+
+
+def dead_host(capture):
+    connection = begun(capture)
+    talk(connection)
+    last = burst(connection, 1000)
+    again(capture, last, times=7)
+    ask_for(capture, 3)
+
+
+def device_gone(capture):
+    """The server's host has no RoCE device any more: it answers each packet with an ICMP error."""
+    connection = begun(capture)
+    talk(connection)
+    last = burst(connection, 1000)
+    for time in range(7):
+        again(capture, last, wait=FIRST_TIMEOUT * 2 ** time)
+        unreachable(capture, len(capture.frames), code=3, sender=SERVER, receiver=CLIENT)
+
+
+def dead_module(capture):
+    """The server's module is unloaded under open connections."""
+    first = begun(capture)
+    second = second_of(first)
+    talk(first, second)
+    first.group.delete_link_group(reason=0x00020000)
+    for connection in (first, second):
+        connection.tcp.segment("server", "RA")
+    others_go_on(capture, 4)
+
+
+# ---- SMC-R is not used ----
+
+
+def decline(capture, diagnosis, *, version=2, os_type=2, **proposal):
+    connection = linux_connection(capture, version=version)
+    connection.tcp.handshake()
+    connection.tcp.send("client", connection.proposal(**proposal))
+    connection.tcp.send("server", clc.clc_decline(diagnosis=diagnosis, version=version, os_type=os_type))
+    connection.tcp.send("client", b"over TCP\n")
+    connection.tcp.send("server", b"as well\n")
+    connection.tcp.close()
+
+
+def both_versions(subnet):
+    """Fields of a Proposal that offers both versions."""
+    return dict(peer=b"\x18\xda" + bytes.fromhex("020000000c01"), roce_gid="fe80::ff:fe00:c01", roce_mac=CLIENT.mac, typev1=clc.ONLY_R,
+                typev2=clc.ONLY_R, smcd=clc.smcd_area(v2_offset=36), ip_area=clc.prefix_area(subnet=subnet, mask_bits=24),
+                v2=clc.v2_extension(eids=["EID-ONE", "EID-TWO"], roce_gid=CLIENT.ip))
+
+
+def eid(capture):
+    decline(capture, NO_DEVICE, v2=clc.v2_extension(eids=["EID-ONE"], roce_gid=CLIENT.ip))
+
+
+def eid_both_versions(capture):
+    """Linux gives the code of SMC-R v1 where v2 has no common EID."""
+    decline(capture, PREFIX, **both_versions("198.51.100.0"))
+
+
+def no_device_v1(capture):
+    decline(capture, NO_DEVICE, version=1, os_type=0)
+
+
+def subnet(capture):
+    decline(capture, PREFIX, version=1, os_type=0, ip_area=clc.prefix_area(subnet="198.51.100.0", mask_bits=24))
+
+
+def plain(capture, *handshakes):
+    """TCP, with these options of SYN and SYN-ACK."""
+    for number, (syn, synack) in enumerate(handshakes):
+        tcp = TcpConversation(capture, CLIENT, SERVER, sport=41000 + number, dport=53)
+        tcp.handshake(syn, synack)
+        tcp.send("client", b"question\n")
+        tcp.send("server", b"answer\n")
+        tcp.close()
+
+
+def firewall_option(capture):
+    """A firewall between the hosts writes NOPs over the option of the SYN-ACK."""
+    plain(capture, (SMC_OPTION, NOPS), (SMC_OPTION, NOPS))
+
+
+def firewall_option_at_server(capture):
+    """The same at the server: its SYN has lost the option, so its host does not send one."""
+    plain(capture, (NOPS, b""), (NOPS, b""))
+
+
+def plain_server(capture):
+    plain(capture, (SMC_OPTION, b""))
+
+
+def fast_open_server(capture):
+    """The program listens with TCP_FASTOPEN: its host gives it SMC-R no more."""
+    plain(capture, (SMC_OPTION + FAST_OPEN, FAST_OPEN_COOKIE))
+
+
+def fast_open_client(capture):
+    """The client's program connects with TCP_FASTOPEN_CONNECT: Linux sends the option, and no Proposal."""
+    plain(capture, (SMC_OPTION + FAST_OPEN, SMC_OPTION + FAST_OPEN_COOKIE))
+
+
+def firewall_syn(capture):
+    """A firewall drops segments with options that it does not know."""
+    tcp = TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080)
+    tcp.handshake()
+    del capture.frames[1:]
+    again(capture, [1], times=5, wait=1)
+
+
+def refused(capture):
+    """Nobody listens."""
+    tcp = TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080)
+    tcp.handshake()
+    del capture.frames[1:]
+    tcp.segment("server", "RA")
+
+
+def firewall_roce(capture, error=None, **options):
+    """RoCE does not get through: CONFIRM LINK goes out again and again; seen at the server."""
+    connection = linux_connection(capture, version=2, **options)
+    connection.tcp.handshake()
+    for sender, message in (("client", connection.proposal()), ("server", connection.accept()), ("client", connection.confirm())):
+        connection.tcp.send(sender, message)
+    pair = connection.group.links[1].qp["server"]
+    request = connection.group.llc("server", llc.llc_confirm_link(
+        roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1, user_id=0xB01, version=2, order="little"), ack=False)
+    for time in range(5):
+        if error is not None:
+            unreachable(capture, len(capture.frames), code=error, sender=CLIENT, receiver=SERVER)
+        again(capture, [request], wait=FIRST_TIMEOUT * 2 ** time)
+    capture.wait(0.2)
+    connection.tcp.send("server", clc.clc_decline(diagnosis=NO_CONFIRM_LINK, version=2, os_type=2))
+    connection.tcp.send("client", b"over TCP\n")
+    connection.tcp.close()
+
+
+def firewall_roce_icmp(capture):
+    """The firewall says that it is prohibited."""
+    firewall_roce(capture, error=13)
+
+
+def firewall_roce_icmpv6(capture):
+    firewall_roce(capture, error=1, ipv6=True, nics=(CLIENT_V2_IPV6, SERVER_V2_IPV6))
+
+
+# ---- what the capture does to them ----
+
+
+def doubled_capture(capture):
+    """Both ports of a switch are mirrored."""
+    connection = begun(capture)
+    talk(connection)
+    end(connection)
+    capture.frames = [(when + copy, frame) for when, frame in capture.frames for copy in (0, 5)]
+
+
+def late_capture(capture):
+    connection = begun(capture)
+    talk(connection)
+    late = len(capture.frames)
+    talk(connection)
+    connection.close()
+    del capture.frames[:late]
+
+
+def early_end(capture):
+    """The capture is stopped in the middle of two connections."""
+    first = begun(capture)
+    talk(first, second_of(first))
+
+
+def other_programs(capture):
+    """RoCE of a program that is not SMC-R, with loss."""
+    connection = begun(capture)
+    for late in range(40):
+        frames = burst(connection, 4096)
+        if late % 10 == 3:
+            nak(connection, 2)
+            again(capture, frames[2:], wait=0)
+        connection.group.links[1].ack("server")
+        connection.half["client"].prod = connection.half["server"].announced = (0, 0)
+    capture.frames = [each for each in capture.frames if each[1][23] == 17 and b"\xe2\xd4" not in each[1][:60] and len(each[1]) != 102]
+
+
+
+
+def build(name):
+    """The capture as a pcap file."""
+    capture = Capture()
+    SCENES[name](capture)
+    return capture.pcap()
+
+
+SCENES = {each: globals()[each] for each in (
+    "loss_one_direction", "reordering_path", "corruption", "corruption_unchecked", "lost_behind_capture", "acknowledgements_lost",
+    "congestion", "dead_port", "dead_port_two_links", "only_tcp_goes_on", "idle_pool", "one_connection_pauses", "programs_pause", "dead_host", "device_gone",
+    "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option", "firewall_option_at_server",
+    "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused", "firewall_roce", "firewall_roce_icmp",
+    "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end", "other_programs")}
