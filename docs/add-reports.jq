@@ -61,8 +61,8 @@ def rules: {
     "endpoint": {"addr": "first", "port": "first"},
     "conn_direction": {"bytes": "total", "writes": "total", "cdc": "total", "repeated_packets": "total",
         "repeated_bytes": "total", "blocked_count": "total", "blocked_s": "total", "window_full_count": "total",
-        "window_full_s": "total", "ack_time_s": "total", "read_time_s": "total", "urgent_count": "total",
-        "unread_bytes": "tail", "unannounced_bytes": "tail"},
+        "window_full_s": "total", "ack_time_s": "total", "read_reported_s": "total", "urgent_count": "total",
+        "unreported_bytes": "tail", "unannounced_bytes": "tail"},
     "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
         "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
         ["unknown", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own", "links": "own",
@@ -83,7 +83,7 @@ def rules: {
         "links": "own", "rmbs": "own"},
     "fallback": {"code": "head", "reason": "head", "by": "head", "count": "total"},
     "breach": {"kind": "head", "by": "head", "count": "total", "frame": "null", "time": "earliest"},
-    "finding": {"severity": ["chat", "note", "warn", "error"], "kind": "own", "text": "own", "frame": "null", "time":
+    "finding": {"severity": ["info", "note", "warn", "error"], "kind": "own", "text": "own", "frame": "null", "time":
         "earliest", "filter": "own", "count": "total"},
     "flow_cm": {"client_state": "last", "server_state": "last", "service_id": "first", "port": "first",
         "reject_reason": "first"},
@@ -331,7 +331,7 @@ def joined_connections($groups; $turned):
 # What is left at the end is told by the last file only, and only if that sees the messages of both ends.
 def tells_the_end:
     length == 1 or (.[-1].file != .[-2].file and .[-1].tokens.client != null and .[-1].tokens.server != null);
-def without_end: .unread_bytes = null | .unannounced_bytes = null;
+def without_end: .unreported_bytes = null | .unannounced_bytes = null;
 
 # The input: parts of a connection. Their direction `way`.
 def direction(way):

@@ -39,8 +39,8 @@ smcr_preferences_register(int proto)
         &smcr_preferences.desegment);
     prefs_register_enum_preference(
         module, "heuristics", "Ask heuristics",
-        "When the heuristics of TCP are asked about the application's data. They decline data of "
-        "an unknown protocol again and again, which is half of what its dissection costs",
+        "When the heuristics of TCP are asked about the application's data. Each time they decline "
+        "data of an unknown protocol, which is half of what its dissection costs",
         &smcr_preferences.heuristics, heuristics, false);
     prefs_register_bool_preference(
         module, "builtin_too", "Run the built-in SMC dissector as well",

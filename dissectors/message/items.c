@@ -105,23 +105,35 @@ begin_raise(proto_item *item, const expert_field *expert)
     return true;
 }
 
-void
-smcr_item_raise(packet_info *pinfo, proto_item *item, expert_field *expert)
+/* The newest expert item at `item` says the text. Its summary stays the sentence of its row, since
+ * Expert Information has a row for each summary. */
+static void
+set_text(packet_info *pinfo, proto_item *item, const char *text)
 {
-    if (begin_raise(item, expert))
-        expert_add_info(pinfo, item, expert);
+    proto_item *newest = NULL;
+
+    for (proto_item *each = item ? item->first_child : NULL; each; each = each->next)
+        if (each->finfo && each->finfo->rep &&
+            g_str_has_prefix(each->finfo->rep->representation, "Expert Info ("))
+            newest = each;
+    if (!newest)
+        return;
+    const char *label = wmem_strdup(pinfo->pool, newest->finfo->rep->representation);
+    proto_item_set_text(newest, "%.*s): %s", (int)strcspn(label, ")"), label, text);
 }
 
 void
-smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *format,
-                     ...)
+smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *text)
 {
-    va_list arguments;
-
     if (!begin_raise(item, expert))
         return;
-    va_start(arguments, format);
-    const char *text = wmem_strdup_vprintf(pinfo->pool, format, arguments);
-    va_end(arguments);
-    expert_add_info_format(pinfo, item, expert, "%s", text);
+    expert_add_info(pinfo, item, expert);
+    if (text)
+        set_text(pinfo, item, text);
+}
+
+void
+smcr_item_raise(packet_info *pinfo, proto_item *item, expert_field *expert)
+{
+    smcr_item_raise_text(pinfo, item, expert, NULL);
 }

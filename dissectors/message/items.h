@@ -47,11 +47,11 @@ const smcr_item_expert_row_t *smcr_item_expert_row(const expert_field *expert);
 /* Whether an expert item of this group and severity says that a peer breaks a format or a rule. */
 bool smcr_item_is_breach(int group, int severity);
 
-/* The one way to raise an expert item of ours, at `item`; the second has a sentence of its own.
- * What only strict users want to know of is left out for others. A breach is found by smcr.breach.
- */
+/* The one way to raise an expert item of ours, at `item`. `text` is what the tree says instead of
+ * the sentence of the row; it may be NULL. What only strict users want to know of is left out for
+ * others. A breach is found by smcr.breach. */
 void smcr_item_raise(packet_info *pinfo, proto_item *item, expert_field *expert);
 void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
-                          const char *format, ...) G_GNUC_PRINTF(4, 5);
+                          const char *text);
 
 #endif /* SMCR_MESSAGE_ITEMS_H */

@@ -94,5 +94,5 @@ smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *exper
                      const char *format, ...)
 {
     TEXT_OF(walk, format, text, true);
-    smcr_item_raise_text(walk->pinfo, smcr_layout_item(walk, hf), expert, "%s", text);
+    smcr_item_raise_text(walk->pinfo, smcr_layout_item(walk, hf), expert, text);
 }

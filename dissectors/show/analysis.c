@@ -92,7 +92,7 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
     bool copy = record->order == SMCR_FLOW_IS_COPY;
     const smcr_step_back_t *step = record->step;
 
-    add(analysis, copy ? hf_smcr_copy : hf_smcr_retransmission, record->first_frame);
+    add(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission, record->first_frame);
     if (record->refused)
         add(analysis, hf_smcr_sent_before, record->first_frame);
     if (record->taken)

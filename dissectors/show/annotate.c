@@ -279,12 +279,8 @@ void
 smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
 {
     for (const smcr_event_t *event = record->events; event; event = event->next) {
-        if (!smcr_show_event_holds(pinfo, record, event))
-            continue;
-        if (event->text)
-            smcr_item_raise_text(pinfo, item, experts[event->id], "%s", event->text);
-        else
-            smcr_item_raise(pinfo, item, experts[event->id]);
+        if (smcr_show_event_holds(pinfo, record, event))
+            smcr_item_raise_text(pinfo, item, experts[event->id], event->text);
     }
 }
 

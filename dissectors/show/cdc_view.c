@@ -44,7 +44,8 @@ sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
     if (view->has_len)
         proto_item_append_text(item, ": %u bytes announced", view->len);
     if (heard)
-        proto_item_append_text(item, "%s %u bytes unread", view->has_len ? "," : ":", view->unread);
+        proto_item_append_text(item, "%s %u bytes not reported as read", view->has_len ? "," : ":",
+                               view->unread);
     if (heard && view->size)
         proto_item_append_text(item, ", %u of %u bytes free", smcr_record_cdc_free(view),
                                view->size);
@@ -94,7 +95,7 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
     const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
 
     if (view->has_read) {
-        proto_item_append_text(item, ": %u bytes read", view->read);
+        proto_item_append_text(item, ": %u bytes reported as read", view->read);
         smcr_generated_uint(tree, hf_smcr_cdc_read, view->read);
     }
     if (view->has_consumed)

@@ -84,8 +84,7 @@ smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
         col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[No SMC-R option] ");
     else if (conn->fallback.kind != SMCR_FALLBACK_DECLINED)
         col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Falls back to TCP] ");
-    smcr_item_raise_text(pinfo, item, &ei_smcr_fallback, "The connection falls back to TCP: %s",
-                         reason);
+    smcr_item_raise(pinfo, item, &ei_smcr_fallback);
     smcr_record_t none = smcr_record_new();
     none.direction = smcr_handshake_from_client(pinfo, conn) ? 0 : 1;
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .falls_back = conn});

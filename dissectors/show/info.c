@@ -88,7 +88,7 @@ cause_of(const smcr_record_t *record, smcr_event_id_t event)
     static const char *const causes[] = {
         [SMCR_CAUSE_RNR] = "RNR NAK",
         [SMCR_CAUSE_NAK] = "NAK",
-        [SMCR_CAUSE_READ] = "READ asked again",
+        [SMCR_CAUSE_READ] = "READ re-requested",
         [SMCR_CAUSE_TIMEOUT] = "timeout",
     };
     bool again = event == SMCR_EVENT_RETRANSMISSION || event == SMCR_EVENT_SENT_TO_NOBODY;
@@ -187,7 +187,7 @@ add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_hea
     smcr_quick_text_put(&to, roce->opcode == SMCR_RC_ACK ? "ACK of frame " : "answers frame ");
     smcr_quick_text_put_number(&to, acks->frame);
     if (acks->time == SMCR_RECORD_NO_TIME)
-        smcr_quick_text_put(&to, ", again");
+        smcr_quick_text_put(&to, ", duplicate");
     append_words(pinfo, text);
 }
 

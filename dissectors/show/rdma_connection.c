@@ -115,8 +115,7 @@ show_rejection(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *not
 
     if (!reason || note->repeat_of)
         return;
-    smcr_item_raise_text(pinfo, item, &ei_smcr_cm_rejected, "The connection is rejected: %s",
-                         reason);
+    smcr_item_raise(pinfo, item, &ei_smcr_cm_rejected);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
 }
 

@@ -114,14 +114,13 @@ smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, con
     const char *cause = cause_text(scope, record->step);
 
     if (record->first_frame && !record->step)
-        return say(scope, "Sent again", "%s sends the packet of frame %u again", subject,
+        return say(scope, "Retransmission", "%s retransmits the packet of frame %u", subject,
                    record->first_frame);
     if (record->first_frame)
-        return say(scope, "Sent again", "%s sends again from the packet of frame %u on%s", subject,
-                   record->first_frame, cause);
-    return say(scope, "Sent again",
-               "%s sends packets again%s; they are in the capture for the first time", subject,
-               cause);
+        return say(scope, "Retransmission", "%s retransmits from the packet of frame %u on%s",
+                   subject, record->first_frame, cause);
+    return say(scope, "Retransmission",
+               "%s retransmits packets%s; the capture has them for the first time", subject, cause);
 }
 
 static smcr_arrow_text_t
@@ -171,9 +170,9 @@ say_opened(wmem_allocator_t *scope, const smcr_record_cdc_t *view, const char *s
 
     if (full && full->frame && full->time != SMCR_RECORD_NO_TIME)
         return say(scope, "Window open",
-                   "%s has read data: the window was full for %s, since frame %u", subject,
+                   "%s reports data as read: the window was full for %s, since frame %u", subject,
                    smcr_words_duration(scope, full->time), full->frame);
-    return say(scope, "Window open", "%s has read data: the window is open again", subject);
+    return say(scope, "Window open", "%s reports data as read: the window is open", subject);
 }
 
 smcr_arrow_text_t

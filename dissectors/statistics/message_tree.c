@@ -3,7 +3,7 @@
  *
  *   CLC, LLC, CDC, RDMA-CM   messages, by type; below the type by version, direction and outcome.
  *                            One that was sent again is not counted there, but under "Sent again"
- *                            or "Copy, made by the network"; so is an RDMA WRITE
+ *                            or "Duplicate, made by the network"; so is an RDMA WRITE
  *   RDMA WRITE               packets: the first ones of requests, and those that follow them
  *   Acknowledgement, CNP     every one, repeats and copies as well
  *
@@ -81,8 +81,8 @@ count_class(node_t top, const char *name, const smcr_record_t *record, bool *aga
 
     *again = record->order == SMCR_FLOW_IS_REPEAT || record->order == SMCR_FLOW_IS_COPY;
     if (record->order == SMCR_FLOW_IS_REPEAT)
-        return count(node, "Sent again");
-    return *again ? count(node, "Copy, made by the network") : node;
+        return count(node, "Retransmitted");
+    return *again ? count(node, "Duplicate, made by the network") : node;
 }
 
 /* ---- CLC ---- */
@@ -151,7 +151,7 @@ llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
     if (flags & SMCR_LLC_FLAG_REJECTED)
         return rejection(llc, scope);
     if (flags & SMCR_LLC_FLAG_NEGATIVE)
-        return flags & SMCR_LLC_FLAG_RETRY ? "Response: negative, to be tried again"
+        return flags & SMCR_LLC_FLAG_RETRY ? "Response: negative, retry"
                                            : "Response: negative";
     return "Response";
 }
@@ -278,7 +278,7 @@ count_cm(node_t top, const smcr_record_cm_t *note)
     const char *name = name_of(top, note->attribute, smcr_values_cm_attributes);
 
     if (note->repeat_of) {
-        count(count(class, "Sent again"), name);
+        count(count(class, "Retransmitted"), name);
         return;
     }
     node_t node = count(class, name);

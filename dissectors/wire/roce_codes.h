@@ -213,7 +213,7 @@ enum smcr_ground {
     ROW(SMCR_CAUSE_UNKNOWN, 1, "unknown") \
     ROW(SMCR_CAUSE_RNR, 2, "RNR NAK") \
     ROW(SMCR_CAUSE_NAK, 3, "NAK, PSN sequence error") \
-    ROW(SMCR_CAUSE_READ, 4, "RDMA READ asked again") \
+    ROW(SMCR_CAUSE_READ, 4, "RDMA READ re-requested") \
     ROW(SMCR_CAUSE_TIMEOUT, 5, "timeout")
 enum smcr_cause {
     SMCR_CAUSE_NONE = 0, /* no step back: the packet was reordered */

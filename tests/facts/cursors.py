@@ -48,7 +48,7 @@ class Stream:
 
 SHOWN = ("smcr.cdc.len", "smcr.cdc.read", "smcr.window.unread", "smcr.window.free", "smcr.window.percent",
          "smcr.window.offered")
-OUT_OF_ORDER = ("smcr.retransmission", "smcr.behind_gap", "smcr.copy")
+OUT_OF_ORDER = ("smcr.retransmission", "smcr.behind_gap", "smcr.duplicate")
 FIELDS = ("frame.number", "frame.time_relative", "smcr.stream", "eth.src", "udp.dstport", "icmp", "udp.payload",
           "smcr.clc.type", "smcr.rmb.size", "smcr.cdc.announced", "smcr.cdc.failover", "smcr.missing", *OUT_OF_ORDER,
           *SHOWN)

@@ -330,7 +330,7 @@ def discarded_frames(capture):
 def right_of_repeats(capture, right):
     discarded = discarded_frames(capture)
     for frame, of in capture.copies.items():
-        right.allow("smcr.copy", frame, of)
+        right.allow("smcr.duplicate", frame, of)
     for frame, each in capture.verdicts.items():
         if not isinstance(each, rc_reader.Request):
             continue

@@ -66,7 +66,7 @@ def summary(tshark, name):
         "window full, times": str(len(full)),
         "window full, s in all": str(sum(time for *_, time in full)),
         "window open again, until it was full, s, median": median(open_times(tshark, name)),
-        "until announced data was read, s, median": median(times(tshark, name, "smcr.cdc.read_time", 1)),
+        "until announced data was reported as read, s, median": median(times(tshark, name, "smcr.cdc.read_time", 1)),
         "until a WRITE was acknowledged, s, median": median(times(tshark, name, "smcr.write.ack_time", 0)),
         "notes of a late update": str(len(tshark.frames(name, "smcr.window.late_update"))),
     }

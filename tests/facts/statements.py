@@ -31,7 +31,7 @@ KINDS = {
     "crosses": ["smcr.llc.collision"],
     "request": ["smcr.request_in", "smcr.llc.no_request"],
     "response": ["smcr.response_in", "smcr.response_time", "smcr.no_response"],
-    "repeat": ["smcr.retransmission", "smcr.retransmission.taken", "smcr.sent_before", "smcr.copy",
+    "repeat": ["smcr.retransmission", "smcr.retransmission.taken", "smcr.sent_before", "smcr.duplicate",
                "smcr.resent.cause", "smcr.resent.from", "smcr.peer_silent"],
     "missing": ["smcr.missing", "smcr.behind_gap", "smcr.discarded", "smcr.stream.gap", "smcr.cdc.unseen_data",
                 "smcr.write.no_start"],

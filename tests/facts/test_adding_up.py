@@ -36,7 +36,7 @@ def first_file(**changes):
     connection = entry("connection", stream=0, tcp_isn={"client": 11, "server": 22}, client=CLIENT, server=SERVER,
                        tokens={"client": "0x0000000a", "server": "0x0000000b"}, outcome="smc-r", close="open",
                        link_group=0, first_frame=1, first_time=at(1), last_time=at(4), began_before=False, goes_on=True,
-                       client_to_server={"bytes": 500, "unread_bytes": 7, "ack_time_s": spread(0.5, 0.25)})
+                       client_to_server={"bytes": 500, "unreported_bytes": 7, "ack_time_s": spread(0.5, 0.25)})
     link = entry("link", index=0, number=1, mtu_bytes=1024, added_time=at(1), client=QP_A, server=QP_B, flows=[0])
     group = entry("link_group", index=0, first_time=at(1), links=[link], peers={"client": {"host_name": "a"}},
                   rmbs=[entry("rmb", owner="server", rkeys=[{"link": 1, "rkey": "0x00000001"}], streams=[0])])
@@ -50,7 +50,7 @@ def later_file(start=10, tokens=(None, "0x0000000a"), **changes):
     """It begins late, and takes the server for the client."""
     connection = entry("connection", stream=0, tokens=dict(zip(("client", "server"), tokens)), outcome="smc-r",
                        close="normal", link_group=0, first_time=at(start), last_time=at(start + 5), began_before=True,
-                       goes_on=False, server_to_client={"bytes": 300, "unread_bytes": 0, "ack_time_s": spread(1.5)})
+                       goes_on=False, server_to_client={"bytes": 300, "unreported_bytes": 0, "ack_time_s": spread(1.5)})
     link = entry("link", index=0, client=QP_B, server=QP_A, flows=[1])
     flows = [entry("rdma", index=0, src="fe80::b", dst="fe80::a", dst_qpn=17, packets=3, first_time=at(start)),
              entry("rdma", index=1, src="fe80::a", dst="fe80::b", dst_qpn=1235, src_qpn=17, packets=5,
@@ -73,7 +73,7 @@ def test_what_begins_late_goes_on():
     assert (connection["first_frame"], connection["first_time"], connection["last_time"]) == (None, at(1), at(15))
     assert connection["client_to_server"]["bytes"] == 800
     assert connection["client_to_server"]["ack_time_s"] == spread(0.5, 0.25, 1.5)
-    assert connection["client_to_server"]["unread_bytes"] is None, "the later file has one direction only"
+    assert connection["client_to_server"]["unreported_bytes"] is None, "the later file has one direction only"
     assert (group["links"][0]["client"], group["links"][0]["flows"]) == (QP_A, [0])
     assert (flow["packets"], flow["opcodes"], flow["src_qpn"]) == (15, {"RC_ACK": 6, "RC_SEND_ONLY": 9}, 17)
     assert (other["packets"], other["index"]) == (3, 1)
@@ -84,7 +84,7 @@ def test_what_begins_late_goes_on():
 
 def test_both_tokens_tell_the_end():
     whole = valid_sum(first_file(), later_file(tokens=("0x0000000b", "0x0000000a")))
-    assert [each["client_to_server"]["unread_bytes"] for each in whole["connections"]] == [0]
+    assert [each["client_to_server"]["unreported_bytes"] for each in whole["connections"]] == [0]
 
 
 def test_sums_can_be_added_up_again():
@@ -161,7 +161,7 @@ def test_one_report_is_as_it_was():
 # ---- every member ----
 
 # Not added up: what is left at the end is known at the end.
-OF_THE_END = {"unread_bytes", "unannounced_bytes"}
+OF_THE_END = {"unreported_bytes", "unannounced_bytes"}
 
 
 def whole_file(start):

@@ -167,7 +167,7 @@ def test_healthy_captures_have_none(findings, name):
 
 def check_sound(found):
     """At most ten, worst first; a fact is said once."""
-    severities = [["error", "warn", "note", "chat"].index(each["severity"]) for each in found]
+    severities = [["error", "warn", "note", "info"].index(each["severity"]) for each in found]
     assert len(found) <= 10 and severities == sorted(severities)
     assert len({each["text"] for each in found}) == len(found)
     assert all(each["count"] and each["text"] and (each["frame"] is None) == (each["time"] is None) for each in found)
@@ -208,7 +208,7 @@ def joints(infos):
 
 def test_joints_are_found():
     apart = ["[Retransmission: NAK] 1 → 2 RDMA WRITE Len=3", "RC Acknowledge QP=0x0abcdef ACK of frame 9, again",
-             "NVMe offset 0 answers frame 6", "HTTP/1.1 200 ok", "Continuation 10.0.0.1: 3rd", "[Copy] [Peer silent] CDC Seq=1"]
+             "NVMe offset 0 answers frame 6", "HTTP/1.1 200 ok", "Continuation 10.0.0.1: 3rd", "[Duplicate] [Peer silent] CDC Seq=1"]
     joined = ["NVMe offset 0answers frame 6", "Len: 131072answers frame 450", "[NAK: x]RC Acknowledge", "xCDC Seq=1",
               "QP=0x000011ACK of frame 3", "QP=0x11 refusesrefuses PSN 3", "Len=5bytes", "7 messages 12done"]
     assert joints(apart) == [] and joints(joined) == [each for each in joined if each != "Len=5bytes"]

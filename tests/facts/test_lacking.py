@@ -75,7 +75,7 @@ def test_first_packets_in_the_other_order(tshark, scratch):
     """The one with the lower PSN is late. The capture has it."""
     assert "RoCE packet" not in tshark.show(PLAIN, *REPORT).partition("Look at")[2]
     text = tshark.show(altered(tshark, scratch, PLAIN, swapped(18)), *REPORT)
-    assert "the capture lacks 1 RoCE packet that nobody sent again, or has it late" in " ".join(text.split())
+    assert "the capture lacks 1 RoCE packet that nobody retransmitted, or has it out of order" in " ".join(text.split())
 
 
 def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
@@ -221,8 +221,8 @@ def test_each_frame_twice(tshark, scratch, name):
     path = altered(tshark, scratch, name, lambda frames: [
         each for frame in frames for each in (frame, pcapng.at_time(frame, pcapng.time(frame) + 5))])
     for field in ("smcr.retransmission", "smcr.llc", "smcr.write"):
-        assert tshark.frames(path, f"{field} and not smcr.copy") == [2 * at - 1 for at in tshark.frames(
-            name, f"{field} and not smcr.copy")]
+        assert tshark.frames(path, f"{field} and not smcr.duplicate") == [2 * at - 1 for at in tshark.frames(
+            name, f"{field} and not smcr.duplicate")]
     whole, twice = (json.loads(tshark.show(each, "-q", "-z", "smcr,json"))["summary"] for each in (name, path))
     before, after = whole["rdma_flows"], twice["rdma_flows"]
     untold = before["opcodes"]["RC_ACK"] if "-v1-" in name else 0
@@ -231,7 +231,7 @@ def test_each_frame_twice(tshark, scratch, name):
         before = whole["tcp_flows"][way]
         assert twice["tcp_flows"][way] == {**before, "packets": 2 * before["packets"], "ip_bytes": 2 * before["ip_bytes"],
                                            "copies": before["copies"] + before["packets"]}
-    assert "of TCP came twice, and count once" in tshark.show(path, *REPORT)
+    assert "of TCP are duplicates, and count once" in tshark.show(path, *REPORT)
 
 
 def test_syn_sent_again(tshark, scratch):
@@ -240,4 +240,4 @@ def test_syn_sent_again(tshark, scratch):
         data = pcapng.data(frames[0])
         return [pcapng.with_data(frames[0], data[:18] + bytes([data[18] ^ 1]) + data[19:]), *frames]
     text = tshark.show(altered(tshark, scratch, PLAIN, again), *REPORT)
-    assert re.search(r"TCP, first \S+ → \S+: 1 of \d\d segments sent again", " ".join(text.split()))
+    assert re.search(r"TCP, first \S+ → \S+: 1 of \d\d segments retransmitted", " ".join(text.split()))

@@ -18,7 +18,7 @@ SINGLE = ("smcr.stream", "smcr.tcp_stream", "smcr.dir", "smcr.link.index", "smcr
           "smcr.write.offset", "smcr.stream.offset", "smcr.announced_in")
 TROUBLE = {  # in brackets: the filter that finds the same frames
     "Retransmission": "smcr.retransmission",
-    "Copy": "smcr.copy",
+    "Duplicate": "smcr.duplicate",
     "Behind a gap": "smcr.behind_gap and not smcr.missing",
     "Previous packets not captured": "smcr.missing",
     "Writer blocked": "smcr.cdc.writer_blocked == 1",
@@ -81,7 +81,7 @@ def test_info_names_the_kind_that_filters_find(tshark, name):
 @real_captures
 def test_acknowledgements_say_what_they_answer(tshark, name):
     for info, acks, protocol in rows_with_info(tshark, name, ["smcr.acks"], "smcr.acks", "_ws.col.Protocol"):
-        assert re.match(r"(\[[^]]+\] )*RC Acknowledge ", info) and re.search(rf" ACK of frame {acks}(, again)?$", info)
+        assert re.match(r"(\[[^]]+\] )*RC Acknowledge ", info) and re.search(rf" ACK of frame {acks}(, duplicate)?$", info)
         assert protocol in ("RRoCE", "RoCE", "InfiniBand", "")
 
 
@@ -98,7 +98,7 @@ def test_trouble_stands_first(tshark, name, words):
 def test_all_trouble_is_there(tshark):
     """Each bracket is shown by one of the captures above at least."""
     seen = {words for name in LOSSY for words in TROUBLE if tshark.frames(name, f"({TROUBLE[words]}) and smcr")}
-    assert seen >= set(TROUBLE) - {"Copy", "RNR NAK"}  # captures/fabric has these
+    assert seen >= set(TROUBLE) - {"Duplicate", "RNR NAK"}  # captures/fabric has these
 
 
 @real_captures

@@ -18,7 +18,7 @@ CAPTURES = ["6.1-v1-c-three-conns", "6.1-v1-d-bulk-slow-reader", "6.1-v1-h1-two-
             "cdc-flags", "cm-verbs", "cm-odd", "cnp-np-cm", "cnp-smc", "nak-errors", "nak-loss-after-capture",
             "nak-loss-smc", "nocm-psn-wrap", "rnr-nak", "uc-ud", "nvme-rdma"]
 FIELDS = ["frame.number", "smcr.src_qpn", "smcr.stream", "smcr.dir", "smcr.retransmission",
-          "smcr.copy", "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len",
+          "smcr.duplicate", "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len",
           "smcr.cdc.seq", "smcr.cdc.read_time", "smcr.window.blocked_time", "smcr.window.full_time",
           "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.grh.sgid", "infiniband.grh.dgid",
           "infiniband.bth.destqp", "infiniband.bth.opcode"]
@@ -115,8 +115,8 @@ def test_repeats_and_copies(tshark, name):
     for row in rows(tshark, name):
         if flow_of(row) in expected:
             each = expected[flow_of(row)]
-            each["repeated"] += "smcr.retransmission" in row and "smcr.copy" not in row
-            each["copies"] += "smcr.copy" in row
+            each["repeated"] += "smcr.retransmission" in row and "smcr.duplicate" not in row
+            each["copies"] += "smcr.duplicate" in row
             each["gaps"] += "smcr.missing" in row
             each["missing"] += int(row.get("smcr.missing", 0))
     fail_on([(f"{key}.{member}", count, expected[key][member]) for key, counts in found.items()
@@ -218,7 +218,7 @@ def test_read_times(tshark, name):
         if "smcr.cdc.read_time" in row and way_of(row):
             samples[way_of(row, back=True)].append(seconds(row["smcr.cdc.read_time"]))
     found = ways(tshark, name)
-    fail_on(differences({f"{stream}.{way}": each["read_time_s"] for (stream, way), each in found.items()},
+    fail_on(differences({f"{stream}.{way}": each["read_reported_s"] for (stream, way), each in found.items()},
                         {f"{stream}.{way}": distribution(samples[stream, way]) for stream, way in found}))
 
 
@@ -241,7 +241,7 @@ def test_requests_and_messages(tshark, name):
     counts = collections.defaultdict(collections.Counter)
     for row in rows(tshark, name):
         way, again = way_of(row), "smcr.retransmission" in row
-        if way and "smcr.copy" not in row:
+        if way and "smcr.duplicate" not in row:
             begins = "smcr.write.len" in row and int(row["infiniband.bth.opcode"]) & 31 in (6, 10, 11)
             counts[way].update(writes=begins and not again, cdc="smcr.cdc.seq" in row and not again,
                                repeated_packets=again,

@@ -73,7 +73,7 @@ def test_no_member_is_added():
     ("schema", "smcr-report/2"), ("capture.first_time", "1.5"), ("capture.passes", 3), ("capture.frames", -1),
     ("capture.frames", None), ("connections.0.outcome", None), ("connections.0.tokens.client", "0x1"),
     ("connections.0.tokens.client", 1), ("connections.0.client.port", 65536), ("connections.0.first_frame", 0),
-    ("connections.0.client_to_server.ack_time_s.min", None), ("connections.0.client_to_server.read_time_s.min", 0),
+    ("connections.0.client_to_server.ack_time_s.min", None), ("connections.0.client_to_server.read_reported_s.min", 0),
     ("link_groups.0.links.0.client.qpn", "0x11"), ("link_groups.0.rmbs.0.va", "0xFFFF888006E80000"),
     ("rdma_flows.0.opcodes.RC_ACK", 0), ("rdma_flows.0.kind", "rdma"), ("tcp_flows.0.first_time", 1.5)])
 def test_wrong_values_are_found(place, value):

@@ -29,7 +29,7 @@ def over_rdma(name):
 def seen(request, tshark):
     """A real capture: its name, its CDC and WRITE frames, its TCP connections."""
     names = ("frame.number", "eth.src", "udp.payload", "smcr.stream", "smcr.dir", "smcr.write.len",
-             "smcr.retransmission", "smcr.copy", "smcr.stream.offset", *CONN_FIELDS)
+             "smcr.retransmission", "smcr.duplicate", "smcr.stream.offset", *CONN_FIELDS)
     rows = traffic.rows(tshark, request.param, *names, where=f"{traffic.CDC} || {traffic.WRITE}")
     assert rows
     return types.SimpleNamespace(name=request.param, rows=rows, late=request.param in traffic.BEGAN_BEFORE,
@@ -77,7 +77,7 @@ def test_writes_are_what_was_sent(seen):
     """What is sent for the first time is all of the stream, each piece at its place."""
     pieces = collections.defaultdict(dict)
     for row in seen.rows:
-        if row["smcr.write.len"] and not row["smcr.retransmission"] and not row["smcr.copy"]:
+        if row["smcr.write.len"] and not row["smcr.retransmission"] and not row["smcr.duplicate"]:
             piece = traffic.write_data(bytes.fromhex(row["udp.payload"][0].replace(":", "")))
             assert row["smcr.write.len"] == [str(len(piece))], row["frame.number"]
             pieces[number_of(seen, row), traffic.sender(row["eth.src"][0])][int(row["smcr.stream.offset"][0])] = piece

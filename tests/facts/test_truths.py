@@ -102,7 +102,7 @@ def test_reader_finds_fields(tshark, name):
     lambda report: report["connections"][0].update(close="abort"),
     lambda report: report["connections"][0].update(outcome="tcp"),
     lambda report: report["connections"][0].update(version="SMC-Rv2"),
-    lambda report: report["connections"][0]["client_to_server"].update(unread_bytes=1),
+    lambda report: report["connections"][0]["client_to_server"].update(unreported_bytes=1),
     lambda report: report["connections"][0]["client_to_server"].update(bytes=10**6),
     lambda report: report["link_groups"][0].update(type="none"),
     lambda report: report["link_groups"][0].update(ended_frame=1),

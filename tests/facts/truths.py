@@ -53,7 +53,7 @@ OPEN = [
      "a packet that was sent again lacks the first time, or comes behind its own acknowledgement"),
     ("-x-idle", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
     ("^(peer-|rfc-|.*-h[1-6]-)", {
-        "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unread_bytes",
+        "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unreported_bytes",
         "smcr.announced_in", "smcr.cdc.announced", "smcr.cdc.len", "smcr.cdc.read_of", "smcr.cdc.read_time",
         "smcr.cdc.read_too_far", "smcr.conn.moved", "link.moved_from", "link.moved_to", "bytes", "writes"},
      "the last messages on a link that is left are absent, and no number tells"),
@@ -66,7 +66,7 @@ OPEN = [
      "without time stamps and identifications nothing tells copies"),
     ("^(llc-confirm-rkey-cont|peer-foreign)$", {"rmb.va"}, LINKS_LACK_LLC),
     ("^peer-old-linux$", {"smcr.clc.decline_confirmed", "clc_decline_confirmed"}, "CLC of a queue pair's next life is absent"),
-    ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unread_bytes",
+    ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unreported_bytes",
                                                    "unannounced_bytes"}, "CDC that ends a connection is cut or absent"),
 ]
 
@@ -92,7 +92,7 @@ OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before",
                   "smcr.rkey_not_confirmed", "smcr.rkey_unknown", "smcr.cdc.token_unknown", "smcr.cdc.unseen_data",
                   "smcr.write.no_start", "smcr.llc.no_request", "smcr.cdc.sequence_gap", "smcr.breach.doubtful",
                   "smcr.cut_short", "smcr.token_reused", "smcr.link.number_unknown", "smcr.no_response",
-                  "smcr.link.delete_asked", "smcr.packet_copied", "smcr.packet_retransmitted", "smcr.peer_silent"}
+                  "smcr.link.delete_asked", "smcr.packet_duplicated", "smcr.packet_retransmitted", "smcr.peer_silent"}
 # Items that tell of the first of something, where the capture may lack the first.
 FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved"}
 # Items that tell of the first message with a flag: what they say is in the message.
@@ -105,7 +105,7 @@ FEWER = {"bytes", "writes", "cdc", "repeated_packets", "repeated_bytes", "blocke
          "urgent_count", "moved_from", "moved_to"}
 SHORTER = {"blocked_s", "window_full_s"}
 SAME = {"connection": ("version", "outcome", "setup_s", "close"),
-        "direction": ("unread_bytes", "unannounced_bytes"),
+        "direction": ("unreported_bytes", "unannounced_bytes"),
         "group": ("version", "type", "eid", "vlan"),
         "peer": ("peer_id", "host_name", "system"),
         "link": ("number", "state", "mtu_bytes", "delete_reason"),
@@ -131,7 +131,7 @@ OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "sm
 COPIED_SOON = 100  # microseconds
 OF_LATE_COPIES = {"repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
                   "link_group_ended", "smcr.packet_retransmitted.ended"}
-UP_TO_THE_END = {"outcome", "unread_bytes", "unannounced_bytes", "close", "state", "type"}  # at the end of the capture
+UP_TO_THE_END = {"outcome", "unreported_bytes", "unannounced_bytes", "close", "state", "type"}  # at the end of the capture
 
 # What is said of an altered capture: where, what, what is said of the whole one and of this one; is that no contradiction?
 Statement = collections.namedtuple("Statement", "where what before after is_true")

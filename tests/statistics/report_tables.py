@@ -90,11 +90,11 @@ def connections(report):
         for arrow, name in (("→", "client_to_server"), ("←", "server_to_client")):
             way = conn[name]
             row |= {f"Bytes {arrow}": text(way["bytes"]), f"WRITEs {arrow}": text(way["writes"]),
-                    f"CDC {arrow}": text(way["cdc"]), f"Sent again {arrow}": text(way["repeated_packets"]),
+                    f"CDC {arrow}": text(way["cdc"]), f"Retransmitted {arrow}": text(way["repeated_packets"]),
                     f"Blocked {arrow}": text(way["blocked_count"]), f"Blocked {arrow} (s)": seconds(way["blocked_s"]),
                     f"Window full {arrow}": text(way["window_full_count"]),
                     f"Window full {arrow} (s)": seconds(way["window_full_s"]),
-                    f"Unread {arrow}": text(way["unread_bytes"])}
+                    f"Unreported {arrow}": text(way["unreported_bytes"])}
         yield row | {"Close": text(conn["close"])}
 
 
@@ -151,8 +151,8 @@ def fabric(report):
                "Source": text(flow["src"]), "Source QP": hexadecimal(flow["src_qpn"], 6),
                "Destination": text(flow["dst"]), "Destination QP": hexadecimal(flow["dst_qpn"], 6),
                "Packets": text(flow["packets"]), "Bytes": text(flow["bytes"]), "Payload": text(flow["payload_bytes"]),
-               "Goodput": text(flow["goodput_bytes"]), "Sent again": text(flow["repeated"]),
-               "Copies": text(flow["copies"]), "Gaps": text(flow["gaps"]), "Missing": text(flow["missing"]),
+               "Goodput": text(flow["goodput_bytes"]), "Retransmitted": text(flow["repeated"]),
+               "Duplicates": text(flow["copies"]), "Gaps": text(flow["gaps"]), "Missing": text(flow["missing"]),
                "NAKs": text(sum(flow["nak"].values())), "RNR NAKs": text(flow["rnr_nak"]),
                "CE": text(flow["ecn"]["ce"]), "CNPs": text(flow["cnp"]), "ACK mean (s)": mean(ack),
                "ACK max (s)": longest(ack), "Complete mean (s)": mean(complete), "Complete max (s)": longest(complete),

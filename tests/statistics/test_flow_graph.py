@@ -108,7 +108,7 @@ def is_true_of(found, frame, sentence):
         return frame in found.naks and packet.psn == named
     if match := re.search(r"(from the packet of|the packet of) frame (\d+)", sentence):
         return psn(found, frame) == psn(found, match[2]) and int(match[2]) < frame
-    if re.search(r"filled the window|cannot write|has read data|moves the connection", sentence):
+    if re.search(r"filled the window|cannot write|reports data as read|moves the connection", sentence):
         return cdc(found, frame) is not None
     if "it was blocked" in sentence:
         return cdc(found, frame) is not None or is_write(found, frame)
@@ -156,7 +156,7 @@ def test_what_the_bytes_have_is_there(tshark, name):
         assert count[kind] == sum(kinds.count(kind) for kinds in found.clc.values()), kind
     messages = [frame for frame in found.messages if llc(found, frame) is not None]
     assert count["llc"] == len(firsts(messages, lambda frame: psn(found, frame)))
-    copies = tshark.frames(name, "smcr.nak && smcr.copy", two_pass=True) if found.naks else []
+    copies = tshark.frames(name, "smcr.nak && smcr.duplicate", two_pass=True) if found.naks else []
     assert count["nak"] == len(found.naks) - len(copies)
 
 

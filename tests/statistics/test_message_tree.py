@@ -28,7 +28,7 @@ DELETIONS = {0: "not given", 0x10000: "lost path", 0x20000: "operator initiated"
 FLAGS = [(24, 0x80, "Writer blocked"), (24, 0x40, "Urgent data pending"), (24, 0x20, "Urgent data present"),
          (24, 0x10, "Cursor update requested"), (24, 0x08, "Failover validation"), (25, 0x80, "Sending done"),
          (25, 0x40, "Peer connection closed"), (25, 0x20, "Abnormal close")]
-AGAIN = {"Sent again", "Copy, made by the network"}
+AGAIN = {"Retransmitted", "Duplicate, made by the network"}
 NAK_CODES = {0: "PSN sequence error", 1: "invalid request", 2: "remote access error", 3: "remote operational error"}
 
 
@@ -64,7 +64,7 @@ def llc_outcome(message):
 
 def llc_paths(message):
     if message.again:
-        yield "LLC", "Sent again", message_reader.llc_name(message.data[0])
+        yield "LLC", "Retransmitted", message_reader.llc_name(message.data[0])
         return
     node = ("LLC", message_reader.llc_name(message.data[0]))
     yield (*node, "Version", f"Version {2 if message.data[0] & 0x20 else 1}")
@@ -76,7 +76,7 @@ def llc_paths(message):
 
 def cdc_paths(message):
     if message.again:
-        yield "CDC", "Sent again"
+        yield "CDC", "Retransmitted"
         return
     yield "CDC", "Message", "Direction", DIRECTIONS[message.sender]
     set_ = [name for byte, mask, name in FLAGS if message.data[byte] & mask]
@@ -88,7 +88,7 @@ PATHS = {"clc": clc_paths, "llc": llc_paths, "cdc": cdc_paths}
 
 def write_path(packet, again):
     if again:
-        return ("RDMA WRITE", "Sent again")
+        return ("RDMA WRITE", "Retransmitted")
     first = packet.opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY)
     sender = message_reader.host(packet.ends[0])
     return ("RDMA WRITE", f"{'First' if first else 'Further'} packet of a request", "Direction", DIRECTIONS[sender])
@@ -117,10 +117,10 @@ def expected(name):
 
 
 def merged(counts):
-    """With copies under "Sent again": who made them is told by the identification of IP, not by PSNs."""
+    """With copies under "Retransmitted": who made them is told by the identification of IP, not by PSNs."""
     result = collections.Counter()
     for path, count in counts.items():
-        result[tuple("Sent again" if part in AGAIN else part for part in path)] += count
+        result[tuple("Retransmitted" if part in AGAIN else part for part in path)] += count
     return result
 
 

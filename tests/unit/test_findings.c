@@ -165,7 +165,7 @@ aborted(scene_t *scene)
     smcr_entry_connection_t *conn = connection(scene);
 
     conn->close = SMCR_FIGURE_CLOSE_ABORT;
-    conn->client_to_server.unread_bytes = 20000;
+    conn->client_to_server.unreported_bytes = 20000;
     notice(scene, "smcr.conn.aborted", WARN, 49);
 }
 
@@ -429,13 +429,13 @@ static const scene_case_t cases[] = {
     {"RoCE does not get through", confirm_link_timeout, "warn fallback 2"},
     {"loss", loss, "warn loss 30"},
     {"rare loss", rare_loss, "note loss 30"},
-    {"repeat without a cause", lone_repeat, "chat repeats 1"},
+    {"repeat without a cause", lone_repeat, "info repeats 1"},
     {"slow reader", slow_reader, "warn slow_reader 1"},
     {"window full for a moment", short_wait, ""},
     {"loss, then a blocked writer", loss_stops_writer, "warn loss 30, note slow_reader 1"},
     {"lost link", lost_link, "warn link_lost 1"},
     {"dead peer, then a reset", dead_peer, "warn dead_peer 1, warn reset 1"},
-    {"peer that is heard again", peer_heard_again, "warn reset 1, chat timeouts 900"},
+    {"peer that is heard again", peer_heard_again, "warn reset 1, info timeouts 900"},
     {"what does no harm", harmless, ""},
     {"abort", aborted, "warn abort 1"},
     {"loss, then an abort", loss_aborts, "warn loss 30, warn abort 1"},
@@ -455,7 +455,7 @@ static const scene_case_t cases[] = {
     {"link that never comes up", failed_link, "warn link_failed 39"},
     {"link that is given up unused", unused_link, "note link_failed 1"},
     {"repeats after the end of a link group", sent_to_nobody, ""},
-    {"timer that ran out too early", early_timer, "chat timeouts 6"},
+    {"timer that ran out too early", early_timer, "info timeouts 6"},
     {"timer that ran out, message late", late_message, "warn timeouts 6"},
     {"repeated messages of RDMA-CM", cm_repeats, "note cm_repeat 1"},
     {"fallback, then a reset", fallback_and_reset, "warn fallback 2, note tcp_reset 1"},
@@ -463,9 +463,9 @@ static const scene_case_t cases[] = {
     {"five reasons to fall back", many_reasons,
      "warn fallback 1, note fallback 1, note fallback 1, note fallback 2"},
     {"few marks", few_marks, "note congestion 2"},
-    {"open and silent", silent_end, "chat silent_end 1"},
+    {"open and silent", silent_end, "info silent_end 1"},
     {"connections without RoCE", no_roce, "note no_roce 1"},
-    {"cut frames", cut, "chat cut_frames 12"},
+    {"cut frames", cut, "info cut_frames 12"},
     {"congestion of TCP", tcp_marks, "note tcp_congestion 7"},
     {"more than ten", many,
      "warn k 1, note a 1, note b 1, note c 1, note d 1, note e 1, note f 1, "

@@ -142,7 +142,7 @@ silent_and_unread(scene_t *scene)
     smcr_entry_connection_t *conn = connection(scene);
 
     conn->close = SMCR_FIGURE_CLOSE_OPEN;
-    conn->server_to_client.unread_bytes = 1150;
+    conn->server_to_client.unreported_bytes = 1150;
     scene->report.capture.last_time = 300 * SECOND / 10;
 }
 
@@ -199,9 +199,9 @@ static const scene_case_t cases[] = {
     {"damaged packets of no flow", damaged_strays, "error wrong_icrc 4"},
     {"answers that a filter hides", filtered, "note repeats 38"},
     {"damaged in the capture", damaged_in_capture, "error wrong_icrc 4"},
-    {"two repeats of thousands", rare_timer, "chat timeouts 2"},
+    {"two repeats of thousands", rare_timer, "info timeouts 2"},
     {"open, silent, and not read", silent_and_unread, "note silent_end 1"},
-    {"repeats after the end", ended, "chat link_group_ended 1"},
+    {"repeats after the end", ended, "info link_group_ended 1"},
 };
 
 int

@@ -259,7 +259,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
         entry->window_full_s = SMCR_FIGURE_UNKNOWN;
     if (!side[!sender].in.known && !entry->window_full_count) /* so is what fills the window */
         entry->window_full_count = entry->window_full_s = SMCR_FIGURE_UNKNOWN;
-    entry->unread_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
+    entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
@@ -283,7 +283,7 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counte
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
     if (tcp && !counted->is_smcd && !mixed && !may_go_elsewhere)
         entry->bytes = bytes;
-    entry->unread_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
+    entry->unreported_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
 
 static void

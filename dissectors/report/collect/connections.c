@@ -212,7 +212,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         count_wait(&reverse->figures.window_full_s, &rare->full, &reverse->full_known);
     }
     if (view->read_of)
-        smcr_distribution_add(&reverse->figures.read_time_s, view->read_time);
+        smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 
 static void

@@ -80,8 +80,8 @@ smcr_collect_notices_take(smcr_collect_notices_t *notices, const packet_info *pi
                                         notices->pending_room * sizeof(counted_items_t));
     }
     notices->pending[notices->pending_count++] = (counted_items_t){
-        .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, item->summary,
-                   1, smcr_capture_when(pinfo), pinfo->num, field->name, NULL}};
+        .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, 1,
+                   smcr_capture_when(pinfo), pinfo->num, field->name, NULL}};
 }
 
 /* The role of who has sent the packet. */
@@ -143,9 +143,9 @@ find(wmem_array_t *kinds, const smcr_figure_notice_t *wanted)
     return NULL;
 }
 
-/* One more: its text lives as long as `scope`. Returns it where it is the first one so far. */
+/* One more. Returns it where it is the first one so far. */
 static counted_items_t *
-count(wmem_array_t *kinds, wmem_allocator_t *scope, const counted_items_t *one)
+count(wmem_array_t *kinds, const counted_items_t *one)
 {
     counted_items_t *kind = find(kinds, &one->notice);
     uint64_t before = kind ? kind->notice.count : 0;
@@ -163,7 +163,6 @@ count(wmem_array_t *kinds, wmem_allocator_t *scope, const counted_items_t *one)
     *kind = *one;
     kind->notice.count += before;
     kind->notice.last = last;
-    kind->notice.text = wmem_strdup(scope, one->notice.text);
     return kind;
 }
 
@@ -171,7 +170,7 @@ void
 smcr_collect_notices_end_frame(smcr_collect_notices_t *notices, const packet_info *pinfo)
 {
     for (unsigned i = 0; i < notices->pending_count; i++) {
-        counted_items_t *first = count(notices->kinds, notices->scope, &notices->pending[i]);
+        counted_items_t *first = count(notices->kinds, &notices->pending[i]);
         if (first)
             first->hosts = hosts_of(notices, pinfo);
     }
@@ -181,7 +180,7 @@ smcr_collect_notices_end_frame(smcr_collect_notices_t *notices, const packet_inf
 /* ---- reporting ---- */
 
 static void
-count_claimed(wmem_array_t *kinds, wmem_allocator_t *scope, const claimed_t *claimed)
+count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
 {
     const expert_field *expert = smcr_show_event_expert(claimed->event);
     const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
@@ -191,10 +190,10 @@ count_claimed(wmem_array_t *kinds, wmem_allocator_t *scope, const claimed_t *cla
         !smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->claim))
         return;
     kind.notice = (smcr_figure_notice_t){row->filter, row->severity, row->group, kind.notice.by,
-                                         claimed->event->text, 1, kind.notice.first,
+                                         1, kind.notice.first,
                                          kind.notice.first.frame,
                                          proto_registrar_get_name(expert->hf), NULL};
-    count(kinds, scope, &kind);
+    count(kinds, &kind);
 }
 
 static int
@@ -236,7 +235,7 @@ smcr_collect_notices_all(const smcr_collect_notices_t *notices, wmem_allocator_t
         wmem_array_append(kinds, wmem_array_get_raw(notices->kinds),
                           wmem_array_get_count(notices->kinds));
     for (unsigned i = 0; i < claims; i++)
-        count_claimed(kinds, scope, wmem_array_index(notices->claimed, i));
+        count_claimed(kinds, wmem_array_index(notices->claimed, i));
     if (claims)
         wmem_array_sort(kinds, by_frame);
     *number = wmem_array_get_count(kinds);

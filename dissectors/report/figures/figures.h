@@ -230,11 +230,10 @@ typedef struct {
     int severity;       /* PI_NOTE and so on */
     int group;          /* PI_SEQUENCE and so on */
     smcr_figure_role_t by;
-    const char *text;   /* the sentence of the first one */
     uint64_t count;
     smcr_when_t first;
     uint32_t last;      /* frame of the last one; 0: as the first */
-    const char *kind;   /* the sentence of all of them; NULL: it is no expert item */
+    const char *kind;   /* its sentence; NULL: it is no expert item */
     const smcr_figure_subject_t *subject; /* of the first one; NULL: not known */
 } smcr_figure_notice_t;
 

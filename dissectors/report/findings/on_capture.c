@@ -97,9 +97,10 @@ find_lack(smcr_finder_t *finder)
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_NOT_CAPTURED, missing,
                     smcr_finder_notice(finder, "smcr.packet_ahead").first, "smcr.packet_ahead",
                     worst && is_unreliable(worst)
-                        ? "%s: the capture lacks %s of UC, which repeats none: lost on the way, or "
-                          "not captured"
-                        : "%s: the capture lacks %s that nobody sent again, or has %s late",
+                        ? "%s: the capture lacks %s of UC, which retransmits none: lost, or not "
+                          "captured"
+                        : "%s: the capture lacks %s that nobody retransmitted, or has %s out of "
+                          "order",
                     hosts_of(finder, worst),
                     smcr_words_things(finder->scope, missing, "RoCE packet"),
                     missing == 1 ? "it" : "them");
@@ -224,7 +225,7 @@ find_cut(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
 
     smcr_finder_add_as(
-        finder, SMCR_FIGURE_FOUND_CUT_FRAMES, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT,
+        finder, SMCR_FIGURE_FOUND_CUT_FRAMES, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
         smcr_figure_known(capture->cut_frames), notice.first, "frame.cap_len < frame.len",
         "%s of %s cut: the capture has only their beginnings",
         smcr_words_number(finder->scope, capture->cut_frames),
@@ -252,8 +253,8 @@ goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 static uint64_t
 unread_of(const smcr_entry_connection_t *conn)
 {
-    return smcr_figure_known(conn->client_to_server.unread_bytes) +
-           smcr_figure_known(conn->server_to_client.unread_bytes);
+    return smcr_figure_known(conn->client_to_server.unreported_bytes) +
+           smcr_figure_known(conn->server_to_client.unreported_bytes);
 }
 
 /* Connections that go silent. */
@@ -346,7 +347,7 @@ find_silence(smcr_finder_t *finder)
                                     smcr_words_bytes(finder->scope, silence.unread));
     smcr_finder_add_as(finder,
                        at_once ? SMCR_FIGURE_FOUND_SILENCE_AT_ONCE : SMCR_FIGURE_FOUND_SILENT_END,
-                       silence.unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT, silence.count,
+                       silence.unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO, silence.count,
                        silence.last,
                        wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32,
                                           silence.first.frame),

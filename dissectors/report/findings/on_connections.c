@@ -239,8 +239,8 @@ losses(const smcr_finder_t *finder, is_t *is)
     for (uint32_t i = 0; i < conns->length; i++) {
         const smcr_entry_connection_t *conn = conns->entries[i];
         if (is(conn))
-            lost += smcr_figure_known(conn->client_to_server.unread_bytes) +
-                    smcr_figure_known(conn->server_to_client.unread_bytes) +
+            lost += smcr_figure_known(conn->client_to_server.unreported_bytes) +
+                    smcr_figure_known(conn->server_to_client.unreported_bytes) +
                     smcr_figure_known(conn->client_to_server.unannounced_bytes) +
                     smcr_figure_known(conn->server_to_client.unannounced_bytes);
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/words/words.h"
+#include "wire/wire.h"
 
 /* What one kind of trouble adds up to over the flows that it concerns. */
 typedef struct {
@@ -109,7 +110,7 @@ again(const smcr_finder_t *finder, uint64_t packets)
 {
     if (!packets)
         return "";
-    return wmem_strdup_printf(finder->scope, "; %s sent again",
+    return wmem_strdup_printf(finder->scope, "; %s retransmitted",
                               smcr_words_things(finder->scope, packets, "packet"));
 }
 
@@ -134,7 +135,7 @@ effect_of_damage(const smcr_finder_t *finder, const trouble_t *trouble)
                                   again(finder, trouble->again));
     if (smcr_finder_is_filtered(finder))
         return "damaged on the way, or in the capture alone";
-    return "nothing was sent again, so perhaps damaged in the capture alone";
+    return "nothing was retransmitted, so perhaps damaged in the capture alone";
 }
 
 static void
@@ -287,8 +288,8 @@ severity_of_repeats(const trouble_t *trouble, const smcr_entry_causes_t *causes)
     if (causes->timeout && trouble->slowest >= STALL)
         return SMCR_FIGURE_WARN;
     if (causes->timeout) /* its acknowledgement was late, and nobody had to wait for it */
-        return SMCR_FIGURE_CHAT;
-    return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_CHAT;
+        return SMCR_FIGURE_INFO;
+    return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO;
 }
 
 static smcr_figure_finding_t
@@ -308,9 +309,10 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
         smcr_words_things(finder->scope, trouble->packets, "packet"), between(finder, trouble));
 
     if (is_proven(causes))
-        return wmem_strdup_printf(finder->scope, "Packets lost or overtaken: %s sent again (%s)%s",
-                                  what, cause_text(finder, causes), slowest(finder, trouble));
-    return wmem_strdup_printf(finder->scope, "%s sent again %s%s", what,
+        return wmem_strdup_printf(finder->scope,
+                                  "Packets lost or out of order: %s retransmitted (%s)%s", what,
+                                  cause_text(finder, causes), slowest(finder, trouble));
+    return wmem_strdup_printf(finder->scope, "%s retransmitted %s%s", what,
                               causes->timeout ? "without a NAK, as when a timer runs out"
                                               : "for a cause that is not known",
                               trouble->slowest >= STALL ? slowest(finder, trouble) : "");
@@ -390,17 +392,38 @@ find_congestion(smcr_finder_t *finder)
 
 /* ---- RDMA-CM ---- */
 
+#define TEXT_ROW(name, value, text) [value] = (text),
+
+/* ": reason", where all connections have the same. */
+static const char *
+reason_of_rejection(const smcr_finder_t *finder)
+{
+    static const char *const texts[] = {SMCR_IB_CM_REASONS(TEXT_ROW)};
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    uint64_t reason = SMCR_FIGURE_UNKNOWN;
+
+    for (uint32_t i = 0; i < flows->length; i++) {
+        const smcr_entry_flow_cm_t *cm = ((const smcr_entry_rdma_t *)flows->entries[i])->cm;
+        if (cm && cm->reject_reason < G_N_ELEMENTS(texts)) {
+            if (reason < G_N_ELEMENTS(texts) && reason != cm->reject_reason)
+                return "";
+            reason = cm->reject_reason;
+        }
+    }
+    return reason < G_N_ELEMENTS(texts) ? wmem_strdup_printf(finder->scope, ": %s", texts[reason])
+                                        : "";
+}
+
 static void
 find_rejected(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.rejected");
-    const char *reason = notice.count ? strstr(notice.text, ": ") : NULL;
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REJECTED, notice.count, notice.first,
                     notice.filter, "RDMA-CM, %s: %s rejected%s%s",
                     smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "connection"),
-                    notice.count > 1 ? ", the first one here" : "", reason ? reason : "");
+                    notice.count > 1 ? ", the first one here" : "", reason_of_rejection(finder));
 }
 
 static void
@@ -409,7 +432,7 @@ find_unanswered_cm(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REPEAT, notice.count, notice.first, notice.filter,
-                    "RDMA-CM, %s: %s sent again%s: messages are lost, or answers are late",
+                    "RDMA-CM, %s: %s retransmitted%s: messages are lost, or answers are late",
                     smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "message"),
                     notice.count > 1 ? ", the first one here" : "");

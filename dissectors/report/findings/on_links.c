@@ -73,7 +73,7 @@ rewritten(const smcr_finder_t *finder)
 
     if (!notice.count)
         return "";
-    return wmem_strdup_printf(finder->scope, ", %s written again",
+    return wmem_strdup_printf(finder->scope, ", %s rewritten",
                               smcr_words_bytes(finder->scope, notice.count));
 }
 
@@ -225,7 +225,7 @@ find_group_end(smcr_finder_t *finder)
         group->ended_frame.frame);
     smcr_finder_add(
         finder, SMCR_FIGURE_FOUND_LINK_GROUP_ENDED, again.count, group->ended_frame, filter,
-        "Link group %" PRIu64 " ended%s; its last packets went out %s more, to nobody: harmless",
+        "Link group %" PRIu64 " ended%s; its last packets were retransmitted %s: harmless",
         group->index, reason_of_end(finder, group),
         smcr_words_things(finder->scope, again.count, "time"));
 }
@@ -281,7 +281,7 @@ find_dead_peer(smcr_finder_t *finder)
     uint64_t silence = 0;
     const smcr_entry_rdma_t *flow = silent_flow(finder, &silence);
     const char *text = wmem_strdup_printf(
-        finder->scope, "%s: the same packets are sent again and again, and nobody answers",
+        finder->scope, "%s: the same packets are retransmitted, and nobody answers",
         smcr_finder_subject(finder, notice.subject));
 
     if (smcr_finder_is_filtered(finder) || (!flow && !has_unheard_peer(finder)))
@@ -289,7 +289,8 @@ find_dead_peer(smcr_finder_t *finder)
     if (flow)
         text = wmem_strdup_printf(
             finder->scope,
-            "%s stopped answering: %s from %s sent again, and no packet came back on RoCE for %s",
+            "%s stopped answering: %s from %s retransmitted, and no packet came back on RoCE "
+            "for %s",
             flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence));
     smcr_finder_add(finder, kind_of_silence(finder, notice.first), notice.count, notice.first,

@@ -32,7 +32,7 @@ static const struct {
     {"smcr.rnr_nak", SMCR_FINDING_RANKS},
     {"smcr.congestion", SMCR_FINDING_RANKS},
     {"smcr.packet_retransmitted", SMCR_FINDING_RANKS},
-    {"smcr.packet_copied", SMCR_FINDING_RANKS},
+    {"smcr.packet_duplicated", SMCR_FINDING_RANKS},
     {"smcr.peer_silent", SMCR_FINDING_RANKS},
     {"smcr.cm.rejected", SMCR_FINDING_RANKS},
     {"smcr.cm.repeat", SMCR_FINDING_RANKS},
@@ -121,7 +121,7 @@ severity_of(const smcr_figure_notice_t *notice)
     case NOTE_ITEM:
         return SMCR_FIGURE_NOTE;
     default:
-        return SMCR_FIGURE_CHAT;
+        return SMCR_FIGURE_INFO;
     }
 }
 
@@ -242,7 +242,7 @@ smcr_finding_on_notices(smcr_finder_t *finder)
 {
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
-        if (severity_of(notice) > SMCR_FIGURE_CHAT && !is_harmless(notice) &&
+        if (severity_of(notice) > SMCR_FIGURE_INFO && !is_harmless(notice) &&
             !is_explained(finder, notice) && !is_second(finder, i))
             find_notice(finder, notice);
     }

@@ -89,7 +89,7 @@ order(const smcr_finder_t *finder, const wait_t *wait, smcr_when_t when)
 
     if (!is_lossy(wait->conn) || !when.frame || !loss.frame || when.frame >= loss.frame)
         return "";
-    return "; waiting began before any repeat";
+    return "; waiting began before any retransmission";
 }
 
 void

@@ -86,7 +86,7 @@ find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
                     smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
                     "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
                     "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
-                    "TCP, first %s: %s of %s sent again", name(finder, sum->repeats, 1),
+                    "TCP, first %s: %s of %s retransmitted", name(finder, sum->repeats, 1),
                     smcr_words_number(finder->scope, sum->again),
                     smcr_words_things(finder->scope, sum->all, "segment"));
 }

@@ -57,8 +57,8 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     NUMBER("WRITEs ←", 0, conn->server_to_client.writes) \
     NUMBER("CDC →", 7, conn->client_to_server.cdc) \
     NUMBER("CDC ←", 7, conn->server_to_client.cdc) \
-    NUMBER("Sent again →", 0, conn->client_to_server.repeated_packets) \
-    NUMBER("Sent again ←", 0, conn->server_to_client.repeated_packets) \
+    NUMBER("Retransmitted →", 0, conn->client_to_server.repeated_packets) \
+    NUMBER("Retransmitted ←", 0, conn->server_to_client.repeated_packets) \
     NUMBER("Blocked →", 0, conn->client_to_server.blocked_count) \
     NUMBER("Blocked ←", 0, conn->server_to_client.blocked_count) \
     SECONDS("Blocked → (s)", 0, conn->client_to_server.blocked_s) \
@@ -67,8 +67,8 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     NUMBER("Window full ←", 0, conn->server_to_client.window_full_count) \
     SECONDS("Window full → (s)", 0, conn->client_to_server.window_full_s) \
     SECONDS("Window full ← (s)", 0, conn->server_to_client.window_full_s) \
-    NUMBER("Unread →", 0, conn->client_to_server.unread_bytes) \
-    NUMBER("Unread ←", 0, conn->server_to_client.unread_bytes) \
+    NUMBER("Unreported →", 0, conn->client_to_server.unreported_bytes) \
+    NUMBER("Unreported ←", 0, conn->server_to_client.unreported_bytes) \
     TEXT("Close", 7, smcr_figure_close_words[conn->close])
 
 static void

@@ -39,8 +39,8 @@ bad_icrcs_of(const smcr_entry_rdma_t *flow)
     NUMBER("Bytes", 12, flow->bytes) \
     NUMBER("Payload", 12, flow->payload_bytes) \
     NUMBER("Goodput", 12, flow->goodput_bytes) \
-    NUMBER("Sent again", 0, flow->repeated) \
-    NUMBER("Copies", 0, flow->copies) \
+    NUMBER("Retransmitted", 0, flow->repeated) \
+    NUMBER("Duplicates", 0, flow->copies) \
     NUMBER("Gaps", 0, flow->gaps) \
     NUMBER("Missing", 0, flow->missing) \
     NUMBER("NAKs", 0, smcr_figure_naks_count(&flow->nak)) \

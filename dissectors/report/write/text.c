@@ -49,7 +49,7 @@ write_copies(const smcr_page_t *page)
         copies += smcr_figure_known(flow->up.copies) + smcr_figure_known(flow->down.copies);
     }
     if (copies)
-        smcr_page_line(page, 2, "%s of TCP came twice, and count once",
+        smcr_page_line(page, 2, "%s of TCP are duplicates, and count once",
                        smcr_words_things(page->scope, copies, "packet"));
 }
 

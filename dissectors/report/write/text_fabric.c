@@ -14,7 +14,7 @@ static void
 row(const smcr_page_t *page, const char *name, const char *text)
 {
     if (*text)
-        smcr_page_item(page, wmem_strdup_printf(page->scope, "  %-10s  ", name), text);
+        smcr_page_item(page, wmem_strdup_printf(page->scope, "  %-13s  ", name), text);
 }
 
 static const char *
@@ -54,7 +54,7 @@ repeats(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
         smcr_words_share(page->scope, sum->repeated, sum->packets),
         smcr_page_list(page, ", ", smcr_page_count(page, causes->nak, "after a NAK"),
                        smcr_page_count(page, causes->rnr, "after an RNR NAK"),
-                       smcr_page_count(page, causes->read, "as a READ was asked again"),
+                       smcr_page_count(page, causes->read, "as a READ was re-requested"),
                        smcr_page_count(page, causes->timeout, "after a timeout"),
                        smcr_page_count(page, causes->unknown, "for an unknown cause"), NULL));
 }
@@ -73,13 +73,13 @@ refusals(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 }
 
 static const char *
-absent(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
+missing(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
     if (!smcr_figure_known(sum->missing))
         return "";
     return wmem_strdup_printf(page->scope, "%s in %s, at first",
                               smcr_words_things(page->scope, sum->missing, "packet"),
-                              smcr_words_things(page->scope, sum->gaps, "place"));
+                              smcr_words_things(page->scope, sum->gaps, "gap"));
 }
 
 static const char *
@@ -203,8 +203,8 @@ write_others(const smcr_page_t *page)
     }
     if (!busiest.count)
         return;
-    smcr_text_table_row(&table, "flow of another program", "packets", "payload", "again", "NAKs",
-                        "RNR NAKs", "CE", "service");
+    smcr_text_table_row(&table, "flow of another program", "packets", "payload", "retransmitted",
+                        "NAKs", "RNR NAKs", "CE", "service");
     for (uint32_t i = 0; i < busiest.length; i++)
         add_flow(&table, busiest.entries[i]);
     smcr_text_table_write(&table);
@@ -225,11 +225,11 @@ smcr_text_fabric(const smcr_page_t *page)
         return;
     }
     row(page, "traffic", traffic(page, &sum));
-    row(page, "sent again", repeats(page, &sum));
+    row(page, "retransmitted", repeats(page, &sum));
     row(page, "NAKs", refusals(page, &sum));
     row(page, "RNR NAKs", smcr_page_count(page, sum.rnr_nak, "for want of a receive buffer"));
-    row(page, "absent", absent(page, &sum));
-    row(page, "copies", smcr_page_things(page, sum.copies, "packet"));
+    row(page, "missing", missing(page, &sum));
+    row(page, "duplicates", smcr_page_things(page, sum.copies, "packet"));
     row(page, "congestion", congestion(page, &sum));
     row(page, "ICRC", checks(page, &sum));
     row(page, "messages",

@@ -38,7 +38,7 @@ is_healthy(const smcr_figure_list_t *findings)
 {
     for (uint32_t i = 0; i < findings->length; i++) {
         const smcr_entry_finding_t *finding = findings->entries[i];
-        if (finding->severity != SMCR_FIGURE_CHAT)
+        if (finding->severity != SMCR_FIGURE_INFO)
             return false;
     }
     return true;
@@ -89,7 +89,7 @@ smcr_text_findings(const smcr_page_t *page)
         smcr_page_line(page, 2, "No frames.");
     else if (capture->filter)
         smcr_page_line(page, 2,
-                       "Findings about what is absent are left out, because of the filter.");
+                       "Findings about what is missing are left out, because of the filter.");
     write_health(page);
     for (uint32_t i = 0; i < findings->length; i++)
         write_finding(page, i + 1, findings->entries[i]);

@@ -47,7 +47,7 @@ write_marks(const smcr_page_t *page, const smcr_entry_tcp_direction_t *sum)
     if (sum->rtt_s.count)
         smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));
     if (smcr_figure_known(sum->repeated_segments))
-        smcr_page_line(page, 2, "sent again: %s",
+        smcr_page_line(page, 2, "retransmitted: %s",
                        smcr_words_things(page->scope, sum->repeated_segments, "segment"));
 }
 

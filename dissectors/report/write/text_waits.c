@@ -54,7 +54,7 @@ add_direction(smcr_text_table_t *table, const direction_t *direction)
                         smcr_words_direction(page->scope, direction->conn, direction->to_server),
                         time_and_count(page, figures->blocked_count, figures->blocked_s),
                         time_and_count(page, figures->window_full_count, figures->window_full_s),
-                        smcr_page_spread(page, &figures->read_time_s));
+                        smcr_page_spread(page, &figures->read_reported_s));
 }
 
 static void
@@ -66,7 +66,7 @@ write_worst(const smcr_page_t *page)
     if (!worst.count)
         return;
     smcr_text_table_row(&table, "writer → reader", "writer blocked", "window full",
-                        "data read after");
+                        "reads reported after");
     for (uint32_t i = 0; i < worst.length; i++)
         add_direction(&table, worst.entries[i]);
     smcr_text_table_write(&table);
@@ -86,7 +86,7 @@ join(const smcr_page_t *page, smcr_entry_conn_direction_t *sum)
             const smcr_entry_conn_direction_t *figures =
                 smcr_figure_direction(conns->entries[i], to_server);
             smcr_entry_join(sum, figures, &smcr_entry_conn_direction_description, page->scope);
-            read += figures->read_time_s.count != 0;
+            read += figures->read_reported_s.count != 0;
         }
     }
     return read;
@@ -100,7 +100,7 @@ of_how_many(const smcr_page_t *page, const smcr_entry_conn_direction_t *sum)
 
     if (measured >= writes || !smcr_figure_known(sum->repeated_packets))
         return "";
-    return wmem_strdup_printf(page->scope, " (%s of %s; without those sent again)",
+    return wmem_strdup_printf(page->scope, " (%s of %s, never retransmitted)",
                               smcr_words_number(page->scope, measured),
                               smcr_words_things(page->scope, writes, "WRITE"));
 }
@@ -111,7 +111,7 @@ smcr_text_waits(const smcr_page_t *page)
     smcr_entry_conn_direction_t sum = {0};
     unsigned read = join(page, &sum);
     const char *acks = smcr_page_spread(page, &sum.ack_time_s);
-    const char *reads = smcr_page_spread(page, &sum.read_time_s);
+    const char *reads = smcr_page_spread(page, &sum.read_reported_s);
     bool waited = smcr_figure_has_waited(&sum);
 
     if (!*acks && !*reads && !waited)
@@ -124,6 +124,6 @@ smcr_text_waits(const smcr_page_t *page)
         smcr_page_line(page, 2, "WRITEs were acknowledged after %s%s", acks,
                        of_how_many(page, &sum));
     if (*reads)
-        smcr_page_line(page, 2, "announced data was read after %s%s", reads,
+        smcr_page_line(page, 2, "reads were reported after %s%s", reads,
                        waited && read > 1 ? " (all directions)" : "");
 }

@@ -74,8 +74,8 @@ smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char 
 {
     if (smcr_cost_is_loss(cost))
         smcr_event_add(arrival, event,
-                       "%s: %" G_GUINT64_FORMAT " bytes announced and not read, %" G_GUINT64_FORMAT
-                       " written and not announced",
+                       "%s: %" G_GUINT64_FORMAT " bytes announced and not reported as read, "
+                       "%" G_GUINT64_FORMAT " written and not announced",
                        what, cost->unread, cost->unannounced);
     else
         smcr_event_add(arrival, event, "%s", what);

@@ -173,7 +173,7 @@ crosses_server(const smcr_exchange_message_t *message)
     if (!open || !crosses(arrival, open))
         return false;
     smcr_event_add(arrival, SMCR_EVENT_COLLISION,
-                   "Crosses frame %u, in which the server does the same",
+                   "Both sides send this request at the same time, the server in frame %u",
                    open->exchange.request_frame);
     return true;
 }
@@ -199,7 +199,7 @@ tell_collision(const smcr_exchange_message_t *message)
             !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
             continue;
         smcr_event_add(arrival, SMCR_EVENT_COLLISION,
-                       "Crosses the request in frame %u, which has no response yet",
+                       "Crosses the request in frame %u, which has no response so far",
                        open->exchange.request_frame);
         return;
     }
@@ -367,7 +367,7 @@ is_second_answer(const smcr_exchange_message_t *message)
     again->step = smcr_wire_llc_step(again->llc_type, true);
     smcr_state_exchange_close(arrival, again);
     smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
-                   "Second answer to frame %u: takes back the acceptance in frame %u",
+                   "ADD LINK of frame %u was accepted in frame %u, and is rejected now",
                    before->exchange.request_frame, before->exchange.response_frame);
     return true;
 }

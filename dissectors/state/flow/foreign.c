@@ -34,8 +34,7 @@ static void
 tell_message(const smcr_arrival_t *arrival, const smcr_cm_verdict_t *verdict)
 {
     if (verdict->repeat_of)
-        smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, "The message of frame %u is sent again",
-                       verdict->repeat_of);
+        smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, NULL);
     if (verdict->unexpected_sent || verdict->unexpected_received)
         smcr_event_add(arrival, SMCR_EVENT_CM_UNEXPECTED, NULL);
 }

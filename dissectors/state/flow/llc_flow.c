@@ -204,8 +204,8 @@ tell_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
 {
     if (unknown && message->lgr->from_start)
         smcr_event_add(message->arrival, SMCR_EVENT_RKEY_UNKNOWN,
-                       "As far as the capture tells, RKeys that name no RMB of the sender on this "
-                       "link: %u",
+                       "RKeys that name no RMB of the sender on this link, as far as the capture "
+                       "shows: %u",
                        unknown);
 }
 
@@ -388,8 +388,8 @@ take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
                                 rtoken->va);
         else if (message->lgr->from_start)
             smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK,
-                           "As far as the capture tells, the link group has no link with number "
-                           "%u", rtoken->link);
+                           "The link group has no link with number %u, as far as the capture shows",
+                           rtoken->link);
     }
 }
 

@@ -47,9 +47,7 @@ tell_nak(const smcr_arrival_t *arrival)
                            : "NAK, %s: the receiver refuses the packet with PSN %u",
                        reasons[code] ? reasons[code] : "unknown reason", arrival->roce->psn);
     else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
-        smcr_event_add(arrival, SMCR_EVENT_RNR_NAK,
-                       "RNR NAK: the receiver has no receive buffer for PSN %u",
-                       arrival->roce->psn);
+        smcr_event_add(arrival, SMCR_EVENT_RNR_NAK, NULL);
 }
 
 smcr_traffic_answer_t
@@ -98,10 +96,7 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
     if (verdict.order == SMCR_FLOW_IS_COPY)
         smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
     if (verdict.absent)
-        smcr_event_add(arrival, SMCR_EVENT_ABSENT,
-                       verdict.absent == 1 ? "The packet before this one has not come yet"
-                                           : "%u packets before this one have not come yet",
-                       verdict.absent);
+        smcr_event_add(arrival, SMCR_EVENT_ABSENT, NULL);
     return verdict;
 }
 

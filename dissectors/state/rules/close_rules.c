@@ -25,8 +25,8 @@ check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     smcr_breach(arrival, SMCR_EVENT_CLOSED_UNREAD,
                 smcr_doubt_or(smcr_doubt_conn(arrival, conn),
                               smcr_doubt_seen_new(arrival, &probe->sent_message)),
-                "The sender closes the connection, but has not read %" G_GUINT64_FORMAT
-                " bytes; Linux may have them in a pipe (smc_rx_splice())",
+                "The sender closes the connection, but has not reported %" G_GUINT64_FORMAT
+                " bytes as read; Linux may have them in a pipe (smc_rx_splice())",
                 probe->end - in->consumed);
 }
 

@@ -54,9 +54,9 @@ smcr_rules_clc_order(const smcr_rules_clc_t *message)
     if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM || !message->proven.is_next)
         return;
     if (has_come(conn, type))
-        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "The message came before");
+        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "This message was sent before");
     else if (type != SMCR_CLC_PROPOSAL && !has_come(conn, type - 1))
-        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "No %s came before",
+        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "No %s precedes this message",
                     type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
@@ -159,7 +159,7 @@ check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return true;
 }
 
-/* A Decline comes instead of a message, and follows none of its sender. In a first contact either
+/* The sender declines although its previous message was not answered yet. In a first contact either
  * side may decline after the Confirm, too. (R-C.1-1) */
 static void
 check_chase(const smcr_rules_clc_t *message)

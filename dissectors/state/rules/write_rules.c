@@ -173,7 +173,7 @@ smcr_rules_write_window(const smcr_arrival_t *arrival, const smcr_rules_write_t 
     const smcr_rules_goal_t *goal =
         smcr_rules_goal(arrival, conn, arrival->qp->side, false, end - room);
     smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_other(arrival, conn, &goal->when),
-                "The RDMA WRITE overwrites data that was not read");
+                "The RDMA WRITE overwrites data that was not reported as read");
 }
 
 /* ---- all WRITEs ---- */

@@ -177,7 +177,7 @@ smcr_rules_check_unfinished(const smcr_exchange_message_t *message)
     if (countdown->last.qp == message->arrival->qp && is_unfinished(countdown))
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
                     smcr_doubt_link(message->arrival, message->link),
-                    "The message before has announced more RTokens, which have not come");
+                    "The message before has announced more RTokens, which are missing");
     *countdown = now(message, message->llc->u.confirm_rkey.other_links, false);
 }
 

@@ -281,7 +281,7 @@ check_echo(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *
     if (exchange->request->key != message->key)
         smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED,
                     smcr_doubt_link(arrival, message->link),
-                    "The response does not repeat what the request in frame %u says",
+                    "The response does not echo what the request in frame %u says",
                     exchange->request->exchange.request_frame);
 }
 
