@@ -1,7 +1,7 @@
 /* congestion.h
  * Knows what scetrace measures of ordinary TCP: acknowledgements, retransmissions, gaps, delays and
- * marks of congestion, of each direction, and the bytes of its stream. Knows neither packets nor SMC-R:
- * a segment comes with its numbers. Called by who reads the segments of a capture.
+ * marks of congestion, of each direction, and the bytes of its stream. Knows neither packets nor
+ * SMC-R: a segment comes with its numbers. Called by who reads the segments of a capture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
