@@ -519,25 +519,20 @@ take_in_nothing(const smcr_exchange_message_t *message)
     (void)message;
 }
 
-/* What becomes of a message of one type. */
-typedef struct {
-    uint8_t type;
-    void (*take_in)(const smcr_exchange_message_t *message);
-} handler_t;
+typedef void handler_t(const smcr_exchange_message_t *message);
 
-static const handler_t handlers[] = {
-#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, ...) \
-    {SMCR_LLC_##name, take_in_##handler},
-#include "wire/llc.def"
-};
-
-static const handler_t *
-handler_of(uint8_t type)
+/* What becomes of a message of the type; NULL: that is not known. */
+static handler_t *
+handler_of(uint8_t of_type)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(handlers); i++)
-        if (handlers[i].type == type)
-            return &handlers[i];
-    return NULL;
+    switch (of_type) {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, ...) \
+    case SMCR_LLC_##name: \
+        return take_in_##handler;
+#include "wire/llc.def"
+    default:
+        return NULL;
+    }
 }
 
 bool
@@ -564,7 +559,7 @@ smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, boo
     smcr_exchange_message_t message = message_of(arrival, llc);
 
     message.requested = requested;
-    smcr_rules_before_llc(&message);
-    handler_of(llc->type)->take_in(&message);
-    smcr_rules_after_llc(&message);
+    smcr_rules_llc(SMCR_RULES_ARRIVES, &message);
+    handler_of(llc->type)(&message);
+    smcr_rules_llc(SMCR_RULES_LEARNED, &message);
 }

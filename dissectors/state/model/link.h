@@ -141,9 +141,6 @@ typedef struct {
     smcr_rmb_t **rmbs;
 } smcr_lgr_withdrawal_t;
 
-/* Byte orders of lengths in LLC messages of version 2. */
-enum smcr_lgr_order { SMCR_LGR_ORDER_LITTLE = 1, SMCR_LGR_ORDER_BIG };
-
 typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
 
 struct smcr_lgr {
@@ -153,7 +150,6 @@ struct smcr_lgr {
     bool has_release;     /* the next one is known */
     uint8_t release;      /* of SMC version 2, as its first contact says */
     uint8_t version;      /* of SMC, as its first contact says; 0: not known */
-    uint8_t order[2];     /* by side: of lengths in LLC, enum smcr_lgr_order; 0: not known */
     uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH];
     uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
     uint32_t active_links;

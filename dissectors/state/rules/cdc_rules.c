@@ -130,6 +130,20 @@ smcr_rules_cdc_cursors(const smcr_rules_cdc_t *message)
 
 /* ---- cursors of the two sides ---- */
 
+const smcr_rules_goal_t *
+smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, bool announced,
+                uint64_t end)
+{
+    smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, side);
+    smcr_rules_goal_t **goal = announced ? &kept->announced : &kept->consumed;
+
+    if (!*goal || (*goal)->when) { /* else the first one will do */
+        *goal = smcr_state_alloc0(arrival->state, sizeof **goal);
+        (*goal)->end = end;
+    }
+    return *goal;
+}
+
 /* Whether the connection has never left its link: later, what was sent before may come again. */
 static bool
 stays(const smcr_conn_t *conn)

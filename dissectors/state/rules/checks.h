@@ -1,5 +1,5 @@
 /* checks.h
- * The checks of CLC and CDC messages and RDMA WRITEs, and what those of CDC messages are given.
+ * The checks of CDC messages and RDMA WRITEs, and what those of CDC messages are given.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,10 +22,6 @@ typedef struct {
     smcr_doubt_t follows; /* this is the sender's next message on the link */
 } smcr_rules_cdc_t;
 
-#define SMCR_RULES_CLC_CHECK(when, types, check) \
-    void smcr_rules_clc_##check(const smcr_rules_clc_t *message);
-#include "clc_checks.def"
-
 #define SMCR_RULES_CDC_CHECK(when, which, check) \
     void smcr_rules_cdc_##check(const smcr_rules_cdc_t *message);
 #include "cdc_checks.def"
@@ -33,6 +29,11 @@ typedef struct {
 #define SMCR_RULES_WRITE_CHECK(when, check) \
     void smcr_rules_write_##check(const smcr_arrival_t *arrival, const smcr_rules_write_t *write);
 #include "write_checks.def"
+
+/* What a cursor of the stream to the side, the announced or the consumed position, ought to have
+ * reached before this packet; it will say when it has. */
+const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                                         int side, bool announced, uint64_t end);
 
 /* Whether the side of a connection that a claim is about has ended it by now. */
 bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);

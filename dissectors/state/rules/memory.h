@@ -9,10 +9,26 @@
 #define SMCR_STATE_RULES_MEMORY_H
 
 #include "state/model/record.h"
+#include "state/model/store.h"
 
 /* What `*kept` points to; made where that is NULL. */
 #define SMCR_RULES_MADE(arrival, kept) \
     (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0((arrival)->state, sizeof **(kept))))
+
+/* What `kept`, a member of `owner`, points to, a smcr_rules_NAME_t: smcr_rules_of_NAME() is for
+ * reading, and gives zeros where there is nothing; smcr_rules_NAME() is for changes, and makes it
+ * there. */
+#define SMCR_RULES_KEPT(name, owner_t, kept) \
+    static inline const smcr_rules_##name##_t *smcr_rules_of_##name(const owner_t *owner) \
+    { \
+        static const smcr_rules_##name##_t nothing; \
+        return (kept) ? (kept) : &nothing; \
+    } \
+    static inline smcr_rules_##name##_t *smcr_rules_##name(const smcr_arrival_t *arrival, \
+                                                           owner_t *owner) \
+    { \
+        return SMCR_RULES_MADE(arrival, &(kept)); \
+    }
 
 /* What peers of SMC version 2 agree on in a first contact. */
 typedef struct {
@@ -119,26 +135,10 @@ struct smcr_rules_rmb {
 
 typedef struct smcr_rules_rmb smcr_rules_rmb_t;
 
-/* To be changed: made where there is none. */
-smcr_rules_conn_t *smcr_rules_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn);
-smcr_rules_side_t *smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side);
-smcr_rules_lgr_t *smcr_rules_lgr(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
-smcr_rules_rmb_t *smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb);
+SMCR_RULES_KEPT(conn, smcr_conn_t, owner->rules)
+SMCR_RULES_KEPT(lgr, smcr_lgr_t, owner->rules)
 
-/* What a cursor of the stream to the side, the announced or the consumed position, ought to have
- * reached before this packet; it will say when it has. */
-const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                                         int side, bool announced, uint64_t end);
-
-/* To be read: zeros where there is none. */
-static inline const smcr_rules_conn_t *
-smcr_rules_of_conn(const smcr_conn_t *conn)
-{
-    static const smcr_rules_conn_t nothing;
-
-    return conn->rules ? conn->rules : &nothing;
-}
-
+/* The same of one side of a connection, and of an RMB. */
 static inline const smcr_rules_side_t *
 smcr_rules_of_side(const smcr_conn_t *conn, int side)
 {
@@ -147,12 +147,10 @@ smcr_rules_of_side(const smcr_conn_t *conn, int side)
     return conn->rules && conn->rules->side[side] ? conn->rules->side[side] : &nothing;
 }
 
-static inline const smcr_rules_lgr_t *
-smcr_rules_of_lgr(const smcr_lgr_t *lgr)
+static inline smcr_rules_side_t *
+smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side)
 {
-    static const smcr_rules_lgr_t nothing;
-
-    return lgr->rules ? lgr->rules : &nothing;
+    return SMCR_RULES_MADE(arrival, &smcr_rules_conn(arrival, conn)->side[side]);
 }
 
 static inline const smcr_rules_rmb_t *
@@ -161,6 +159,12 @@ smcr_rules_of_rmb(const smcr_rmb_t *rmb)
     static const smcr_rules_rmb_t nothing;
 
     return rmb->more && rmb->more->rules ? rmb->more->rules : &nothing;
+}
+
+static inline smcr_rules_rmb_t *
+smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
+{
+    return SMCR_RULES_MADE(arrival, &smcr_rmb_rare(arrival->state, rmb)->rules);
 }
 
 #endif /* SMCR_STATE_RULES_MEMORY_H */

@@ -38,23 +38,10 @@ typedef struct {
     smcr_qp_t *qp;     /* PLACED, LEARNED: an Accept or Confirm, and this one is its sender's */
 } smcr_rules_clc_t;
 
-/* Which messages a check is asked of; see clc_checks.def. */
-enum {
-    SMCR_RULES_CLC_WRONG_SENDER = 1,
-    SMCR_RULES_CLC_PROPOSAL = 1 << SMCR_CLC_PROPOSAL,
-    SMCR_RULES_CLC_ACCEPT = 1 << SMCR_CLC_ACCEPT,
-    SMCR_RULES_CLC_CONFIRM = 1 << SMCR_CLC_CONFIRM,
-    SMCR_RULES_CLC_DECLINE = 1 << SMCR_CLC_DECLINE,
-    SMCR_RULES_CLC_OTHER = 1 << (SMCR_CLC_DECLINE + 1),
-    SMCR_RULES_CLC_AGREE = SMCR_RULES_CLC_ACCEPT | SMCR_RULES_CLC_CONFIRM,
-    SMCR_RULES_CLC_ANY = 0xff - SMCR_RULES_CLC_WRONG_SENDER,
-};
-
-/* Which of them it is: one bit. */
-unsigned smcr_rules_clc_kind(const smcr_rules_clc_t *message);
-
-/* The checks of this room. Asked by smcr_rules_clc(). */
-void smcr_rules_clc_conn(smcr_rules_when_t when, unsigned kind, const smcr_rules_clc_t *message);
+/* Asked by smcr_rules_clc(), which knows those of links, too (links.h). */
+#define SMCR_RULES_CLC_CHECK(when, types, check) \
+    void smcr_rules_clc_##check(const smcr_rules_clc_t *message);
+#include "clc_checks.def"
 
 /* The first bytes of the application arrive in a direction; nothing has been learned of them. */
 void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
@@ -86,15 +73,5 @@ typedef struct {
  * The checks are the rows of write_checks.def. */
 void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                       const smcr_rules_write_t *write);
-
-/* ---- what the rules of links ask here ---- */
-
-/* Rows of llc_checks.def: does a message keep to version, byte order and limits of its group? When
- * were those sent and acknowledged that begin its first link, and offer the second one? */
-void smcr_rules_check_terms(const smcr_exchange_message_t *message);
-void smcr_rules_note_set_up(const smcr_exchange_message_t *message);
-
-/* An RDMA WRITE or CDC message arrives on a link of a group that is out of step. */
-void smcr_rules_out_of_sync(const smcr_arrival_t *arrival);
 
 #endif /* SMCR_STATE_RULES_RULES_H */

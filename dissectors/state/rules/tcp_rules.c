@@ -14,7 +14,6 @@
 #include "wire/wire.h"
 
 #define PATIENCE (6 * SMCR_TIME_SECOND) /* Linux, CLC_WAIT_TIME */
-#define CLEAN_UP SMCR_TIME_SECOND  /* far more than a host needs to end a link group */
 #define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
 
 /* ---- how far TCP has come ---- */
@@ -175,23 +174,6 @@ check_chase(const smcr_rules_clc_t *message)
                     "The sender has not got an answer to its last message");
 }
 
-void
-smcr_rules_note_set_up(const smcr_exchange_message_t *message)
-{
-    const smcr_arrival_t *arrival = message->arrival;
-    smcr_lgr_t *lgr = message->lgr;
-    bool confirms = message->type == SMCR_LLC_CONFIRM_LINK && message->response;
-    bool wish = !message->response && lgr->server == message->to->side; /* it binds nobody */
-    bool offers = message->type == SMCR_LLC_ADD_LINK && !wish &&
-                  smcr_rules_of_lgr(lgr)->set_up[SMCR_RULES_SET_UP_CONFIRMED].sent;
-    unsigned step = confirms            ? SMCR_RULES_SET_UP_CONFIRMED
-                    : message->response ? SMCR_RULES_SET_UP_ANSWERED
-                                        : SMCR_RULES_SET_UP_OFFERED;
-
-    if (lgr->from_start && (confirms || offers) && !smcr_rules_of_lgr(lgr)->set_up[step].sent)
-        smcr_arrival_track(arrival, &smcr_rules_lgr(arrival, lgr)->set_up[step]);
-}
-
 /* Whether the message was certainly sent before the Decline. */
 static smcr_doubt_t
 doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_message)
@@ -286,26 +268,6 @@ smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
                          clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC;
 }
 
-unsigned
-smcr_rules_clc_kind(const smcr_rules_clc_t *message)
-{
-    unsigned type = message->clc->header.type;
-
-    if (message->wrong_sender)
-        return SMCR_RULES_CLC_WRONG_SENDER;
-    return type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_DECLINE ? 1U << type
-                                                                 : SMCR_RULES_CLC_OTHER;
-}
-
-void
-smcr_rules_clc_conn(smcr_rules_when_t when, unsigned kind, const smcr_rules_clc_t *message)
-{
-#define SMCR_RULES_CLC_CHECK(step, types, check) \
-    if (when == SMCR_RULES_##step && kind & SMCR_RULES_CLC_##types) \
-        smcr_rules_clc_##check(message);
-#include "clc_checks.def"
-}
-
 /* ---- bytes of the application ---- */
 
 /* The last frame of RDMA that the connection has used; 0: none. */
@@ -360,21 +322,4 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         check_switch(arrival, conn);
     else
         check_due(arrival, conn);
-}
-
-/* ---- groups that are out of step ---- */
-
-/* A Decline with the S flag makes its receiver end the link group. That it has taken it in, data on
- * TCP show. (R-A.2.5-2) */
-void
-smcr_rules_out_of_sync(const smcr_arrival_t *arrival)
-{
-    smcr_link_t *link = arrival->qp->link;
-    const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
-
-    if (arrival->qp->side != kept->out_of_sync_side &&
-        arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
-        smcr_breach(arrival, SMCR_EVENT_OUT_OF_SYNC,
-                    smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
-                    "The sender was told to end the link group");
 }

@@ -1,6 +1,6 @@
 /* v2_rules.c
  * What two peers agree on: an Accept takes what the Proposal offers, the Confirm repeats it, and
- * their link group keeps to it.
+ * their link group has no more connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -298,63 +298,4 @@ smcr_rules_cdc_count_open(const smcr_rules_cdc_t *message)
     } else if (kept->opened && !kept->ended && ends) {
         close_conn(arrival, conn);
     }
-}
-
-/* ---- LLC ---- */
-
-/* A group has the LLC messages of its version. (R-V2LLC-3) */
-static void
-check_version(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_lgr_t *lgr)
-{
-    bool v2 = (llc->type & SMCR_LLC_TYPE_V2) != 0;
-    bool known = lgr->from_start && lgr->version && !arrival->qp->link->deleted_frame;
-
-    if (known && v2 != (lgr->version == 2)) /* else the queue pairs may be another group's */
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_VERSION, smcr_doubt_message(arrival),
-                    "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
-                    lgr->version);
-}
-
-/* A host has one byte order. (R-V2LLC-2) */
-static void
-check_order(const smcr_arrival_t *arrival, const smcr_llc_t *llc, smcr_lgr_t *lgr)
-{
-    uint8_t *before = &lgr->order[!arrival->qp->side];
-    uint8_t now = llc->little_endian ? SMCR_LGR_ORDER_LITTLE
-                  : llc->big_endian  ? SMCR_LGR_ORDER_BIG
-                                     : 0;
-
-    if (now && *before && now != *before)
-        smcr_breach(arrival, SMCR_EVENT_BYTE_ORDER, smcr_doubt_message(arrival),
-                    "The length is %s-endian, unlike that of the sender's messages before",
-                    now == SMCR_LGR_ORDER_LITTLE ? "little" : "big");
-    if (now)
-        *before = now;
-}
-
-/* CONFIRM LINK of release 1 repeats what CLC has agreed on. A response may leave the links to the
- * server. (R-V2LLC-10) */
-static void
-check_limits(const smcr_arrival_t *arrival, const smcr_llc_t *llc, const smcr_lgr_t *lgr)
-{
-    const smcr_llc_confirm_link_t *confirm = &llc->u.confirm_link;
-    const smcr_rules_terms_t *terms = &smcr_rules_of_lgr(lgr)->terms;
-    bool leaves = llc->flags & SMCR_LLC_FLAG_RESPONSE && confirm->max_links == 0;
-
-    if (!lgr->from_start || !terms->release ||
-        (confirm->max_conns == terms->max_conns &&
-         (leaves || confirm->max_links == terms->max_links)))
-        return;
-    smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
-                "The message has most connections %u and links %u, but CLC agreed on %u and %u",
-                confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
-}
-
-void
-smcr_rules_check_terms(const smcr_exchange_message_t *message)
-{
-    check_version(message->arrival, message->llc, message->lgr);
-    check_order(message->arrival, message->llc, message->lgr);
-    if (message->llc->type == SMCR_LLC_CONFIRM_LINK_V2)
-        check_limits(message->arrival, message->llc, message->lgr);
 }

@@ -15,8 +15,7 @@
 /* ---- LLC messages (RFC 7609 2.2, 3.5, 4.2, A.3) ---- */
 
 /* An LLC message that its receiver takes in. Its checks are the rows of llc_checks.def. */
-void smcr_rules_before_llc(const smcr_exchange_message_t *message); /* nothing is learned of it */
-void smcr_rules_after_llc(const smcr_exchange_message_t *message);  /* all is */
+void smcr_rules_llc(smcr_rules_when_t when, const smcr_exchange_message_t *message);
 
 /* ---- LLC requests and their responses (RFC 7609 3.3, 3.5.4, 3.5.5, C.7) ---- */
 

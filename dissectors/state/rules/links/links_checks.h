@@ -12,7 +12,6 @@
 
 #define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
     void smcr_rules_##check(const smcr_exchange_message_t *message);
-#define SMCR_RULES_LLC_CHECK_BELOW(when, kind, types, check) /* see rules.h */
 #include "llc_checks.def"
 
 #define SMCR_RULES_CLC_CHECK(when, types, check) \

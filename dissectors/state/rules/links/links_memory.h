@@ -52,6 +52,9 @@ typedef struct {
     smcr_rules_countdown_t countdown[2]; /* by side: ADD LINK CONTINUATION */
 } smcr_rules_change_t;
 
+/* Byte orders of lengths in LLC messages of version 2. */
+enum smcr_rules_order { SMCR_RULES_ORDER_LITTLE = 1, SMCR_RULES_ORDER_BIG };
+
 /* Of a link group. Times as above. */
 typedef struct smcr_rules_links_lgr {
     smcr_rules_change_t change;
@@ -63,6 +66,7 @@ typedef struct smcr_rules_links_lgr {
     uint32_t unknown[2];   /* by side: the last RKey of its DELETE RKEY that nobody has announced */
     bool has_unknown[2];
     uint8_t max_links[2];  /* by side: as its CONFIRM LINK says; 0: it has said none */
+    uint8_t order[2];      /* by side: of lengths in LLC, enum smcr_rules_order; 0: not known */
     uint16_t vlan;         /* of the first CLC message that has one; 0: none has */
     bool has_data;         /* somebody has written data */
     bool rmb_is_new;       /* that the CLC message names which is being learned */
@@ -73,12 +77,7 @@ typedef struct smcr_rules_links_exchange {
     uint64_t over;
 } smcr_rules_open_t;
 
-/* To be changed: made where there is none. */
-smcr_rules_link_t *smcr_rules_link(const smcr_arrival_t *arrival, smcr_link_t *link);
-smcr_rules_links_t *smcr_rules_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
-
-/* To be read: zeros where there is none. */
-const smcr_rules_link_t *smcr_rules_of_link(const smcr_link_t *link);
-const smcr_rules_links_t *smcr_rules_of_links(const smcr_lgr_t *lgr);
+SMCR_RULES_KEPT(link, smcr_link_t, owner->rules)
+SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
 
 #endif /* SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H */

@@ -45,6 +45,79 @@ smcr_rules_check_deleter(const smcr_exchange_message_t *message)
                     "Only the client responds to DELETE LINK");
 }
 
+/* ---- what both sides have agreed on ---- */
+
+/* A group has the LLC messages of its version. (R-V2LLC-3) */
+void
+smcr_rules_check_version(const smcr_exchange_message_t *message)
+{
+    const smcr_lgr_t *lgr = message->lgr;
+    bool v2 = (message->llc->type & SMCR_LLC_TYPE_V2) != 0;
+    bool known = lgr->from_start && lgr->version && !message->link->deleted_frame;
+
+    if (known && v2 != (lgr->version == 2)) /* else the queue pairs may be another group's */
+        smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_VERSION,
+                    smcr_doubt_message(message->arrival),
+                    "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
+                    lgr->version);
+}
+
+/* A host has one byte order. (R-V2LLC-2) */
+void
+smcr_rules_check_order(const smcr_exchange_message_t *message)
+{
+    uint8_t now = message->llc->little_endian ? SMCR_RULES_ORDER_LITTLE
+                  : message->llc->big_endian  ? SMCR_RULES_ORDER_BIG
+                                              : 0;
+
+    if (!now)
+        return;
+    uint8_t *before = &smcr_rules_links(message->arrival, message->lgr)->order[message->side];
+    if (*before && now != *before)
+        smcr_breach(message->arrival, SMCR_EVENT_BYTE_ORDER, smcr_doubt_message(message->arrival),
+                    "The length is %s-endian, unlike that of the sender's messages before",
+                    now == SMCR_RULES_ORDER_LITTLE ? "little" : "big");
+    *before = now;
+}
+
+/* CONFIRM LINK of release 1 repeats what CLC has agreed on. A response may leave the links to the
+ * server. (R-V2LLC-10) */
+void
+smcr_rules_check_limits(const smcr_exchange_message_t *message)
+{
+    const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
+    const smcr_rules_terms_t *terms = &smcr_rules_of_lgr(message->lgr)->terms;
+    bool leaves = message->response && confirm->max_links == 0;
+
+    if (message->llc->type != SMCR_LLC_CONFIRM_LINK_V2 || !message->lgr->from_start ||
+        !terms->release ||
+        (confirm->max_conns == terms->max_conns &&
+         (leaves || confirm->max_links == terms->max_links)))
+        return;
+    smcr_breach(message->arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(message->arrival),
+                "The message has most connections %u and links %u, but CLC agreed on %u and %u",
+                confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
+}
+
+/* When were the messages sent and acknowledged that begin the group's first link, and offer the
+ * second one? */
+void
+smcr_rules_note_set_up(const smcr_exchange_message_t *message)
+{
+    smcr_lgr_t *lgr = message->lgr;
+    bool confirms = message->type == SMCR_LLC_CONFIRM_LINK && message->response;
+    bool wish = !message->response && lgr->server == message->to->side; /* it binds nobody */
+    bool offers = message->type == SMCR_LLC_ADD_LINK && !wish &&
+                  smcr_rules_of_lgr(lgr)->set_up[SMCR_RULES_SET_UP_CONFIRMED].sent;
+    unsigned step = confirms            ? SMCR_RULES_SET_UP_CONFIRMED
+                    : message->response ? SMCR_RULES_SET_UP_ANSWERED
+                                        : SMCR_RULES_SET_UP_OFFERED;
+
+    if (lgr->from_start && (confirms || offers) && !smcr_rules_of_lgr(lgr)->set_up[step].sent)
+        smcr_arrival_track(message->arrival,
+                           &smcr_rules_lgr(message->arrival, lgr)->set_up[step]);
+}
+
 /* ---- keys ---- */
 
 /* Marks the links that the message names. Returns whether it names one twice. */
@@ -120,34 +193,20 @@ smcr_rules_check_all_links(const smcr_exchange_message_t *message)
 
 /* ---- all messages ---- */
 
-enum { BEFORE, AFTER };
 enum { REQUEST = 1, RESPONSE, BOTH };
 
 #define ANY UINT16_MAX
 #define ONLY(type) (1U << SMCR_LLC_##type)
 #define BUT(type) ~ONLY(type)
 
-static void
-check_message(const smcr_exchange_message_t *message, unsigned now)
+void
+smcr_rules_llc(smcr_rules_when_t when, const smcr_exchange_message_t *message)
 {
     unsigned direction = message->response ? RESPONSE : REQUEST;
     unsigned type = 1U << message->type;
 
-#define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
-    if (now == (when) && direction & (kind) && type & (types)) \
+#define SMCR_RULES_LLC_CHECK(step, kind, types, check) \
+    if (when == SMCR_RULES_##step && direction & (kind) && type & (types)) \
         smcr_rules_##check(message);
-#define SMCR_RULES_LLC_CHECK_BELOW SMCR_RULES_LLC_CHECK
 #include "llc_checks.def"
-}
-
-void
-smcr_rules_before_llc(const smcr_exchange_message_t *message)
-{
-    check_message(message, BEFORE);
-}
-
-void
-smcr_rules_after_llc(const smcr_exchange_message_t *message)
-{
-    check_message(message, AFTER);
 }

@@ -194,14 +194,31 @@ smcr_rules_clc_rmb_named(const smcr_rules_clc_t *message)
         check_early(message->arrival, rmb);
 }
 
+/* Which messages a check is asked of; see clc_checks.def. */
+enum {
+    WRONG_SENDER = 1,
+    PROPOSAL = 1 << SMCR_CLC_PROPOSAL,
+    ACCEPT = 1 << SMCR_CLC_ACCEPT,
+    CONFIRM = 1 << SMCR_CLC_CONFIRM,
+    DECLINE = 1 << SMCR_CLC_DECLINE,
+    OTHER = 1 << (SMCR_CLC_DECLINE + 1),
+    AGREE = ACCEPT | CONFIRM,
+    ANY = PROPOSAL | AGREE | DECLINE | OTHER,
+};
+
 void
 smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message)
 {
-    unsigned kind = smcr_rules_clc_kind(message);
+    unsigned type = message->clc->header.type;
+    bool known = type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_DECLINE;
+    unsigned kind = message->wrong_sender ? WRONG_SENDER : known ? 1U << type : OTHER;
 
-    smcr_rules_clc_conn(when, kind, message);
 #define SMCR_RULES_CLC_CHECK(step, types, check) \
-    if (when == SMCR_RULES_##step && kind & SMCR_RULES_CLC_##types) \
+    if (when == SMCR_RULES_##step && kind & (types)) \
+        smcr_rules_clc_##check(message);
+#include "state/rules/clc_checks.def"
+#define SMCR_RULES_CLC_CHECK(step, types, check) \
+    if (when == SMCR_RULES_##step && kind & (types)) \
         smcr_rules_clc_##check(message);
 #include "links_clc_checks.def"
 }

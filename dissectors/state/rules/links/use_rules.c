@@ -11,6 +11,7 @@
 #include "wire/wire.h"
 
 #define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for an answer in a first contact; then it goes on */
+#define CLEAN_UP SMCR_TIME_SECOND  /* far more than a host needs to end a link group */
 
 /* What is told at `*time` had to come by now, or a moment later. */
 static smcr_doubt_proof_t
@@ -72,6 +73,21 @@ check_declined(const smcr_arrival_t *arrival)
                     lgr->conns->decline_frame);
 }
 
+/* A Decline with the S flag makes its receiver end the link group. That it has taken it in, data on
+ * TCP show. (R-A.2.5-2) */
+static void
+check_out_of_sync(const smcr_arrival_t *arrival)
+{
+    smcr_link_t *link = arrival->qp->link;
+    const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
+
+    if (kept->out_of_sync_time && arrival->qp->side != kept->out_of_sync_side &&
+        arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
+        smcr_breach(arrival, SMCR_EVENT_OUT_OF_SYNC,
+                    smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
+                    "The sender was told to end the link group");
+}
+
 /* ---- links that are not ready yet ---- */
 
 /* A link carries nothing but CONFIRM LINK before the client's response. What the client sends, it
@@ -101,21 +117,14 @@ smcr_rules_check_deleted(const smcr_exchange_message_t *message)
 }
 
 void
-smcr_rules_check_rejected(const smcr_exchange_message_t *message)
+smcr_rules_check_usable(const smcr_exchange_message_t *message)
 {
     check_rejected(message->arrival);
-}
-
-void
-smcr_rules_check_confirmed(const smcr_exchange_message_t *message)
-{
+    if (message->type == SMCR_LLC_CONFIRM_LINK)
+        return;
     check_confirmed(message->arrival, "The link carries another LLC message");
-}
-
-void
-smcr_rules_check_declined(const smcr_exchange_message_t *message)
-{
-    check_declined(message->arrival);
+    if (message->type != SMCR_LLC_DELETE_LINK)
+        check_declined(message->arrival);
 }
 
 /* ---- the second link of a first contact ---- */
@@ -239,9 +248,8 @@ void
 smcr_rules_use(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
-    const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
 
-    if (link->state != SMCR_LINK_ACTIVE || kept->declined) {
+    if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined) {
         check_deleted(arrival);
         check_rejected(arrival);
         check_declined(arrival);
@@ -250,8 +258,7 @@ smcr_rules_use(const smcr_arrival_t *arrival)
     smcr_rules_waits(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
         check_data(arrival);
-    if (kept->out_of_sync_time)
-        smcr_rules_out_of_sync(arrival);
+    check_out_of_sync(arrival);
 }
 
 void
