@@ -6,7 +6,6 @@
 
 #include "state.h"
 
-#include "state/flow/orphan.h"
 #include "state/model/store.h"
 
 smcr_state_t *
@@ -15,10 +14,12 @@ smcr_state_new(wmem_allocator_t *scope)
     smcr_state_t *state = wmem_new0(scope, smcr_state_t);
 
     state->scope = state->entries.scope = state->records.scope = scope;
-    smcr_link_start(state);
+    state->lgrs = wmem_list_new(scope);
+    state->half_known = wmem_list_new(scope);
+    state->qps = smcr_qp_map_new(scope);
+    state->unknown_qps = smcr_qp_map_new(scope);
     smcr_rmb_start(state);
     smcr_conn_start(state);
-    smcr_orphan_start(state);
     return state;
 }
 
@@ -35,5 +36,6 @@ smcr_state_free(smcr_state_t *state)
 {
     smcr_rmb_end(state);
     smcr_conn_end(state);
-    smcr_state_foreign_end(state);
+    if (state->rdma)
+        smcr_rdma_free(state->rdma);
 }

@@ -16,21 +16,16 @@ doubt_unless(bool certain, smcr_doubt_kind_t kind)
 
 /* ---- one flow ---- */
 
-/* Whether the capture has the request behind `psn` to `qp`, or what is behind that is not known. */
-static bool
-begins_behind(const smcr_flow_t *flow, smcr_psn_t psn)
-{
-    return flow->first && psn + 1 >= flow->first && (psn >= flow->first || flow->announced);
-}
-
 /* Whether the capture has all requests to `qp` behind `psn`, and they were taken in as they came.
  * What is acknowledged, but has not come, is absent as well. */
 static bool
 is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
+    /* the capture has the request behind `psn`, or what is behind that is not known */
+    bool begins = flow->first && psn + 1 >= flow->first && (psn >= flow->first || flow->announced);
 
-    return begins_behind(flow, psn) && qp->too_late <= psn && flow->in_order > flow->highest &&
+    return begins && qp->too_late <= psn && flow->in_order > flow->highest &&
            flow->taken <= flow->highest &&
            smcr_ranges_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
 }
@@ -273,17 +268,10 @@ smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender
     return claim_flow(arrival, smcr_doubt_link(arrival, link), &link->qp[!sender], claim);
 }
 
-/* And what the claim names has not come by then. */
-static smcr_doubt_t
-next_unless(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_doubt_proof_t claim)
+smcr_doubt_t
+smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_doubt_proof_t claim)
 {
     return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
-}
-
-smcr_doubt_t
-smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point)
-{
-    return next_unless(arrival, point, (smcr_doubt_proof_t){0});
 }
 
 static bool
@@ -305,8 +293,8 @@ smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const u
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
 
-    return next_unless(arrival, smcr_evidence_last_to(sender),
-                       smcr_doubt_not_by(when, arrival->when.time + SMCR_DOUBT_DISORDER));
+    return smcr_doubt_next(arrival, smcr_evidence_last_to(sender),
+                           smcr_doubt_not_by(when, arrival->when.time + SMCR_DOUBT_DISORDER));
 }
 
 smcr_doubt_t

@@ -323,8 +323,9 @@ smcr_doubt_t smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t 
                                smcr_doubt_proof_t claim);
 
 /* later, on the flow of the point: nothing is absent behind the point, nor right before the next
- * request of that flow. */
-smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point);
+ * request of that flow. `claim` as in smcr_doubt_later(). */
+smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point,
+                             smcr_doubt_proof_t claim);
 
 /* As smcr_doubt_next(), of what the other side of the connection ought to have sent before this
  * packet: its next message comes without a gap, and what makes it right does not come a moment

@@ -113,16 +113,6 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     side->located = smcr_point_at(qp, arrival->psn);
 }
 
-/* The connection of a message that was sent before: the token has meant it since. */
-static smcr_conn_t *
-conn_of_old(const smcr_arrival_t *arrival, smcr_conn_t *conn)
-{
-    const smcr_qp_t *qp = arrival->qp;
-    bool since = conn && smcr_point_is_before(&conn->side[qp->side].since, qp, arrival->psn);
-
-    return since ? conn : NULL;
-}
-
 smcr_conn_t *
 smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -130,8 +120,10 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, cdc->token);
     smcr_flow_fate_t fate = arrival->record->fate;
 
-    if (fate == SMCR_FLOW_FATE_DROP || fate == SMCR_FLOW_FATE_TOO_LATE)
-        return conn_of_old(arrival, conn);
+    if (fate == SMCR_FLOW_FATE_DROP || fate == SMCR_FLOW_FATE_TOO_LATE) {
+        bool since = conn && smcr_point_is_before(&conn->side[qp->side].since, qp, arrival->psn);
+        return since ? conn : NULL; /* the token may have meant another one then */
+    }
     return conn && !smcr_evidence_is_over(arrival, conn, cdc) ? conn : late_conn(arrival, cdc);
 }
 
@@ -270,10 +262,7 @@ take_in_announced(const smcr_arrival_t *arrival, const streams_t *streams, const
     view->has_unread = known.current;
     view->len = len > 0 ? (uint32_t)len : 0;
     view->read = read > 0 ? (uint32_t)read : 0;
-    smcr_window_announced(arrival, streams->out, (cdc->flags & SMCR_CDC_FLAG_BLOCKED) != 0,
-                          &known);
-    if (cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT)
-        smcr_window_urgent(arrival, streams->out);
+    smcr_window_announced(arrival, streams->out, cdc->flags, &known);
 }
 
 /* Completes the view with how the streams are now. */
@@ -303,16 +292,6 @@ only_reads(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc, const smcr_rec
            cdc->state == sender->cdc_state;
 }
 
-/* All that comes behind a cursor lies at or behind what it announces. */
-static void
-place_next(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
-{
-    if (reader->in.located > reader->in.announced)
-        return;
-    reader->in.begun = reader->in.announced;
-    reader->located = smcr_point_at(arrival->qp, arrival->psn);
-}
-
 /* Bytes announced and read. */
 static void
 take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
@@ -331,8 +310,10 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
         smcr_orphan_end(arrival, conn, out, out->announced);
         smcr_write_end(arrival, conn, out);
     }
-    if (out && len >= 0)
-        place_next(arrival, &conn->side[arrival->qp->side]);
+    if (out && len >= 0 && out->located <= out->announced) {
+        out->begun = out->announced; /* all that comes behind a cursor lies there, or behind it */
+        conn->side[arrival->qp->side].located = smcr_point_at(arrival->qp, arrival->psn);
+    }
     if (out)
         take_in_announced(arrival, &streams, cdc, len, read, known);
     reading.alone = only_reads(sender, cdc, arrival->record);

@@ -198,15 +198,6 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     smcr_state_declined(arrival, conn, clc);
 }
 
-/* Whether a message of this type is the next step after one of type `asked`. */
-static bool
-is_next_step(uint8_t type, uint8_t asked)
-{
-    if (type == SMCR_CLC_DECLINE)
-        return true;
-    return asked == SMCR_CLC_PROPOSAL ? type == SMCR_CLC_ACCEPT : type == SMCR_CLC_CONFIRM;
-}
-
 /* Each message but the last answers that of the other side before, and waits for its own answer. A
  * capture may have the Proposal behind its answer; it then changes nothing. A Decline may follow
  * any message, also one that the capture lacks. */
@@ -217,13 +208,14 @@ take_in_step(const smcr_rules_clc_t *message)
     smcr_conn_t *conn = message->conn;
     uint8_t type = message->clc->header.type;
     smcr_exchange_t *waiting = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
-    bool from_server = arrival->record->direction == 1;
+    bool from_server = arrival->record->direction == 1, declines = type == SMCR_CLC_DECLINE;
+    uint8_t next = conn->clc_asked == SMCR_CLC_PROPOSAL ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
 
     if (type == SMCR_CLC_PROPOSAL && conn->accept_frame)
         return;
-    bool answers = waiting && conn->clc_from_server != from_server &&
-                   is_next_step(type, conn->clc_asked);
-    bool certain = type != SMCR_CLC_DECLINE || !arrival->span || message->proven.is_next;
+    bool answers =
+        waiting && conn->clc_from_server != from_server && (declines || type == next);
+    bool certain = !declines || !arrival->span || message->proven.is_next;
     if (answers && !certain) {
         waiting->is_doubtful = true;
     } else if (answers) {

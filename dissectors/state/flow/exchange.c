@@ -225,8 +225,7 @@ answers_deletion(const smcr_exchange_message_t *message)
 
 /* `link` has to carry the request; NULL: any may. Returns what tells whether it has come. */
 static const bool *
-keep_unasked(const smcr_exchange_message_t *message,
-             const smcr_link_t *link)
+keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->lgr;
@@ -247,8 +246,7 @@ keep_unasked(const smcr_exchange_message_t *message,
 /* The request comes right behind the response: the capture may have the two in the wrong order, and
  * the response not repeat what it should. */
 static void
-mark_disorder(const smcr_exchange_message_t *message,
-              const smcr_lgr_unasked_t *unasked)
+mark_disorder(const smcr_exchange_message_t *message, const smcr_lgr_unasked_t *unasked)
 {
     if (unasked->came && unasked->type == message->type && unasked->requester == message->side &&
         message->arrival->when.time < unasked->time + SMCR_TIME_SECOND / 1000)
@@ -409,18 +407,6 @@ is_another_unasked(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* The capture has no request that the response certainly answers. Returns what tells later whether
- * it has one after all; NULL: nobody knows. */
-static const bool *
-take_in_unasked(const smcr_exchange_message_t *message)
-{
-    bool another = is_another_unasked(message);
-
-    give_up(message);
-    const bool *came = keep_unasked(message, NULL);
-    return another ? NULL : came;
-}
-
 bool
 smcr_state_exchange_response(const smcr_exchange_message_t *message)
 {
@@ -440,8 +426,12 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message)
                elsewhere ? keep_unasked(message, message->link) : NULL);
         return true;
     }
-    if (!again)
-        unclear.came = take_in_unasked(message);
+    if (!again) { /* the capture has no request that the response certainly answers */
+        bool another = is_another_unasked(message);
+        give_up(message);
+        const bool *came = keep_unasked(message, NULL);
+        unclear.came = another ? NULL : came;
+    }
     smcr_rules_exchange(open || again ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
     return open || again;
 }

@@ -20,14 +20,6 @@ rdma_of(smcr_state_t *state)
     return state->rdma;
 }
 
-void
-smcr_state_foreign_end(smcr_state_t *state)
-{
-    if (state->rdma)
-        smcr_rdma_free(state->rdma);
-    state->rdma = NULL;
-}
-
 /* ---- RDMA-CM ---- */
 
 static void

@@ -20,12 +20,6 @@ typedef struct {
     wmem_list_t *packets; /* smcr_orphan_t */
 } unknown_qp_t;
 
-void
-smcr_orphan_start(smcr_state_t *state)
-{
-    state->unknown_qps = smcr_qp_map_new(state->scope);
-}
-
 static smcr_orphan_t *
 new_orphan(const smcr_arrival_t *arrival)
 {

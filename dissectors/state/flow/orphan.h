@@ -53,7 +53,4 @@ void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 void smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
                      uint64_t position);
 
-/* The table of orphan.c in a new state. */
-void smcr_orphan_start(smcr_state_t *state);
-
 #endif /* SMCR_STATE_FLOW_ORPHAN_H */

@@ -84,7 +84,4 @@ void smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role
  * carries, NULL when it carries none. Fills in the record. */
 void smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message);
 
-/* Frees what the scope does not own; before the scope goes. */
-void smcr_state_foreign_end(smcr_state_t *state);
-
 #endif /* SMCR_STATE_FLOW_PACKET_FLOW_H */

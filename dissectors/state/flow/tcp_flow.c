@@ -103,13 +103,6 @@ smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
     fallback->no_roce = smcr_evidence_lacks_roce(conn);
 }
 
-/* Whether a CDC message has come. */
-static bool
-has_used_rdma(const smcr_conn_t *conn)
-{
-    return conn->side[0].cdc_frame || conn->side[1].cdc_frame;
-}
-
 void
 smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)
 {
@@ -119,7 +112,8 @@ smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_
     arrival->record->direction = from_server;
     smcr_rules_tcp_data(arrival, conn);
     bool whole = !conn->cut_clc && smcr_evidence_tcp_is_whole(arrival, conn);
-    bool declined = conn->confirm_frame && arrival->span && !whole && !has_used_rdma(conn);
+    bool declined = conn->confirm_frame && arrival->span && !whole && !conn->side[0].cdc_frame &&
+                    !conn->side[1].cdc_frame;
     if (conn->fallback.kind || (conn->confirm_frame && !declined))
         return;
     fall_back(conn, asked || declined ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC,

@@ -182,7 +182,7 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
 }
 
 void
-smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
+smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint8_t flags,
                       const smcr_evidence_cursors_t *known)
 {
     smcr_record_cdc_t *view = arrival->record->view;
@@ -190,11 +190,13 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     take_in_writes(arrival, stream, view, known->since);
     if (!known->placed || !known->whole) /* there may be more */
         view->writes = 0;
-    take_in_blocked(arrival, stream, blocked);
+    take_in_blocked(arrival, stream, (flags & SMCR_CDC_FLAG_BLOCKED) != 0);
     if (!view->has_len)
         stalls(arrival->state, stream)->unsure = stream->announced;
     if (view->len == 0)
         return;
+    if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
+        stalls(arrival->state, stream)->urgent = stream->announced;
     if (known->placed && stream->announced > stream->written)
         smcr_rules_unseen(arrival, MIN(stream->announced - stream->written, view->len));
     take_in_full(arrival, stream);
@@ -210,13 +212,6 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool
     if (last)
         last->next = announcement;
     stream->unread = announcement;
-}
-
-void
-smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream)
-{
-    if (arrival->record->view->len > 0) /* else the flag goes on */
-        stalls(arrival->state, stream)->urgent = stream->announced;
 }
 
 /* ---- the reader ---- */

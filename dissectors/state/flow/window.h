@@ -13,12 +13,9 @@
 /* A WRITE packet's bytes are in the stream: `place` waits for the CDC message that announces it. */
 void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
 
-/* A CDC message has announced up to stream->announced; `blocked` is its writer blocked flag. */
-void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked,
+/* A CDC message with these flags has announced up to stream->announced. */
+void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint8_t flags,
                            const smcr_evidence_cursors_t *known);
-
-/* What the CDC message has announced ends with urgent data. */
-void smcr_window_urgent(const smcr_arrival_t *arrival, smcr_stream_t *stream);
 
 /* What a CDC message of the reader is for. */
 typedef struct {

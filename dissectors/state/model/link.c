@@ -40,14 +40,6 @@ smcr_qp_map_new(wmem_allocator_t *scope)
     return wmem_map_new(scope, hash_qp, equal_qps);
 }
 
-void
-smcr_link_start(smcr_state_t *state)
-{
-    state->lgrs = wmem_list_new(state->scope);
-    state->qps = smcr_qp_map_new(state->scope);
-    state->half_known = wmem_list_new(state->scope);
-}
-
 smcr_qp_t *
 smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
@@ -122,16 +114,6 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
     return lgr && lgr->has_release ? lgr->release : -1;
 }
 
-/* Behind so many links their numbers begin anew. Nobody is blamed for what may have to do with
- * older ones; see evidence.c. */
-static void
-forget_oldest(smcr_lgr_t *lgr)
-{
-    lgr->oldest_known = lgr->all_links;
-    for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
-        lgr->oldest_known = lgr->oldest_known->next_of_group;
-}
-
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {
@@ -144,8 +126,13 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
         lgr->first_link = link->index;
     link->next_of_group = lgr->all_links;
     lgr->all_links = link;
-    if (++lgr->link_count == 2 * LINKS_MAX)
-        forget_oldest(lgr);
+    if (++lgr->link_count == 2 * LINKS_MAX) {
+        /* behind so many links their numbers begin anew. Nobody is blamed for what may have to do
+         * with older ones; see evidence.c */
+        lgr->oldest_known = link;
+        for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
+            lgr->oldest_known = lgr->oldest_known->next_of_group;
+    }
     for (int side = 0; side < 2; side++) {
         link->qp[side].link = link;
         link->qp[side].side = side;
@@ -165,15 +152,6 @@ forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
         wmem_map_remove(state->qps, &qp->key);
 }
 
-/* The sender of what the queue pair receives becomes known: acknowledgements that went to it before
- * were not taken for such. */
-static void
-miss_answers(smcr_qp_t *qp)
-{
-    smcr_unacked_forget(&qp->unacked);
-    smcr_traffic_skip_all(&qp->traffic);
-}
-
 void
 smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
             enum smcr_ground ground)
@@ -185,7 +163,10 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
         return;
     if (before)
         forget_qp(state, smcr_qp_peer(before));
-    miss_answers(smcr_qp_peer(qp));
+    /* the sender of what the peer receives: acknowledgements that went to it before were not taken
+     * for such */
+    smcr_unacked_forget(&smcr_qp_peer(qp)->unacked);
+    smcr_traffic_skip_all(&smcr_qp_peer(qp)->traffic);
     qp->known = true;
     qp->gid_known = true;
     qp->key = *key;

@@ -276,7 +276,4 @@ smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce);
  * there is no such link, or more than one. */
 smcr_qp_t *smcr_link_of_ack(smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t when);
 
-/* The tables of link.c in a new state. */
-void smcr_link_start(smcr_state_t *state);
-
 #endif /* SMCR_STATE_MODEL_LINK_H */

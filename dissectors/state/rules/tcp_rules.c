@@ -123,13 +123,6 @@ smcr_rules_clc_error(const smcr_rules_clc_t *message)
         check_error(message->arrival, message->conn);
 }
 
-static bool
-has_reserved_mtu(const smcr_clc_t *clc)
-{
-    return clc->complete && !clc->smcd && clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT &&
-           smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU)) == 0;
-}
-
 /* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
 void
 smcr_rules_clc_reserved(const smcr_rules_clc_t *message)
@@ -263,7 +256,9 @@ smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
         kept->malformed_frame = arrival->when.frame;
         kept->malformed_by_server = sender_of(arrival);
     }
-    kept->mtu_reserved = clc->header.type == SMCR_CLC_ACCEPT && has_reserved_mtu(clc);
+    kept->mtu_reserved = clc->header.type == SMCR_CLC_ACCEPT && clc->complete && !clc->smcd &&
+                         clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT &&
+                         !smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU));
     kept->out_of_sync |= clc->header.type == SMCR_CLC_DECLINE &&
                          clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC;
 }

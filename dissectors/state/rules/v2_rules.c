@@ -64,15 +64,6 @@ has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
     return false;
 }
 
-/* The server chooses one of the client's EIDs. (R-V2ACC-5) */
-static void
-check_eid(const smcr_arrival_t *arrival, const smcr_rules_offer_t *offer, uint32_t eid)
-{
-    if (offer->eid_count && !has_eid(offer, eid))
-        smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
-                    "The EID is none of the Proposal");
-}
-
 static void
 check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
             bool repeats)
@@ -172,7 +163,8 @@ has_terms(const smcr_clc_t *clc)
     return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
 }
 
-/* The Accept keeps to what the Proposal offers. */
+/* The Accept keeps to what the Proposal offers: the server chooses one of the client's EIDs.
+ * (R-V2ACC-5) */
 void
 smcr_rules_clc_offered(const smcr_rules_clc_t *message)
 {
@@ -185,8 +177,9 @@ smcr_rules_clc_offered(const smcr_rules_clc_t *message)
     const smcr_rules_offer_t *offer = kept->offer;
     smcr_rules_terms_t now = terms_of(accept);
 
-    if (offer)
-        check_eid(arrival, offer, smcr_wire_eid_sum(accept->eid));
+    if (offer && offer->eid_count && !has_eid(offer, smcr_wire_eid_sum(accept->eid)))
+        smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
+                    "The EID is none of the Proposal");
     if (offer && has_terms(message->clc))
         check_terms(arrival, &offer->terms, &now, false);
     kept->has_terms = has_terms(message->clc);

@@ -14,15 +14,6 @@
 
 /* ---- RMBs ---- */
 
-/* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry
- * the announcement. (R-4.2-4) */
-static void
-check_announced(const smcr_arrival_t *arrival, uint32_t rkey)
-{
-    smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, smcr_doubt_rkey(arrival, arrival->qp, rkey),
-                "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
-}
-
 /* Nobody writes to an RMB behind its own consent to the withdrawal. (R-3.5.5.2.2-2, R-A.3.7-6) */
 static void
 check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
@@ -58,13 +49,17 @@ check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                     kept->refused_frame);
 }
 
+/* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry
+ * the announcement. (R-4.2-4) */
 void
 smcr_rules_write_rkey(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
 {
     const smcr_rmb_rtoken_t *entry = write->entry;
+    uint32_t rkey = arrival->roce->rkey;
 
     if (!entry)
-        check_announced(arrival, arrival->roce->rkey);
+        smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, smcr_doubt_rkey(arrival, arrival->qp, rkey),
+                    "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
     else if (entry->rmb->deleted_frame)
         check_withdrawn(arrival, entry->rmb);
     else if (smcr_rules_of_rmb(entry->rmb)->refused_frame)

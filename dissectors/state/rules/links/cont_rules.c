@@ -68,7 +68,8 @@ smcr_rules_check_told(const smcr_exchange_message_t *message)
             smcr_breach(
                 message->arrival, SMCR_EVENT_RKEY_COUNT,
                 smcr_doubt_or(smcr_doubt_link(message->arrival, change->on),
-                              smcr_doubt_next(message->arrival, &change->countdown[side].last)),
+                              smcr_doubt_next(message->arrival, &change->countdown[side].last,
+                                              (smcr_doubt_proof_t){0})),
                 "The %s has not told all its RTokens for link %u yet",
                 side == message->lgr->server ? "server" : "client", change->number);
     if (message->response)

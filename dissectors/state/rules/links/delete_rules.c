@@ -112,35 +112,22 @@ is_deleted_by_server(const smcr_link_t *link)
 }
 
 /* A client cannot refuse to delete a link. It knows none that it has asked to delete, or has called
- * lost; Linux clears such a link at once. (R-3.5.5.1.3-1) */
-static void
-check_refusal(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, uint8_t number)
-{
-    if (find_link(lgr, number, is_deleted_by_server))
-        smcr_breach(arrival, SMCR_EVENT_DELETE_ANSWER, smcr_doubt_group(arrival, lgr),
-                    "Link %u was in use, and the client has not asked to delete it", number);
-}
-
-/* A client says so when it does not know the link. (R-C.7-12) */
-static void
-check_known(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, uint8_t number)
-{
-    if (!find_link(lgr, number, NULL))
-        smcr_breach(arrival, SMCR_EVENT_DELETE_ANSWER, smcr_doubt_group(arrival, lgr),
-                    "The group never had a link %u; the response does not say so", number);
-}
-
+ * lost; Linux clears such a link at once. It says so when it does not know the link.
+ * (R-3.5.5.1.3-1, R-C.7-12) */
 void
 smcr_rules_check_consent(const smcr_exchange_message_t *message)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
+    bool refuses = consent->reason == SMCR_LLC_DELETE_UNKNOWN_LINK;
 
-    if (message->llc->flags & SMCR_LLC_FLAG_ALL || message->lgr->server != message->to->side)
+    if (message->llc->flags & SMCR_LLC_FLAG_ALL || message->lgr->server != message->to->side ||
+        !find_link(message->lgr, consent->link, refuses ? is_deleted_by_server : NULL) == refuses)
         return;
-    if (consent->reason == SMCR_LLC_DELETE_UNKNOWN_LINK)
-        check_refusal(message->arrival, message->lgr, consent->link);
-    else
-        check_known(message->arrival, message->lgr, consent->link);
+    smcr_breach(message->arrival, SMCR_EVENT_DELETE_ANSWER,
+                smcr_doubt_group(message->arrival, message->lgr),
+                refuses ? "Link %u was in use, and the client has not asked to delete it"
+                        : "The group never had a link %u; the response does not say so",
+                consent->link);
 }
 
 /* ---- who has let go of a link ---- */

@@ -16,20 +16,15 @@
 
 /* ---- queue pairs, on their VLAN ---- */
 
-static bool
-is_link_local(const smcr_qp_t *qp)
-{
-    return qp->gid_known && qp->key.gid[0] == 0xfe && qp->key.gid[1] == 0x80;
-}
-
 /* A group has one VLAN, that of its TCP connections. What has no tag may have lost it where it was
  * captured; and what is routed has another one behind the router. (R-2-1) */
 static void
 check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
     unsigned vlan = smcr_rules_of_links(qp->link->lgr)->vlan;
+    bool routed = !qp->gid_known || qp->key.gid[0] != 0xfe || qp->key.gid[1] != 0x80;
 
-    if (arrival->vlan && vlan && arrival->vlan != vlan && is_link_local(qp))
+    if (arrival->vlan && vlan && arrival->vlan != vlan && !routed)
         smcr_breach(arrival, SMCR_EVENT_VLAN, smcr_doubt_message(arrival),
                     "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan, vlan);
 }
