@@ -180,19 +180,14 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
     return true;
 }
 
-/* An error of ICMP leaves the ports of what it quotes behind. */
-static bool
-is_error(const packet_info *pinfo)
-{
-    return proto_is_frame_protocol(pinfo->layers, "icmp") ||
-           proto_is_frame_protocol(pinfo->layers, "icmpv6");
-}
-
 const smcr_conn_t *
 smcr_selected_conn(packet_info *pinfo)
 {
-    bool of_file = smcr_capture_state() && !is_error(pinfo);
-    const smcr_conn_t *conn = of_file ? smcr_handshake_find(pinfo) : NULL;
+    /* An error of ICMP leaves the ports of what it quotes behind. */
+    bool is_error = proto_is_frame_protocol(pinfo->layers, "icmp") ||
+                    proto_is_frame_protocol(pinfo->layers, "icmpv6");
+    const smcr_conn_t *conn =
+        smcr_capture_state() && !is_error ? smcr_handshake_find(pinfo) : NULL;
     smcr_record_t record;
 
     if (!conn && smcr_selected_record(pinfo, &record))

@@ -83,15 +83,6 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
 
 /* ---- by addresses ---- */
 
-static bool
-has_addresses(const uint8_t *bytes, const address *src, const address *dst)
-{
-    size_t length = (size_t)src->len;
-
-    return memcmp(bytes, src->data, length) == 0 &&
-           (!dst || (dst->type == src->type && memcmp(bytes + length, dst->data, length) == 0));
-}
-
 /* A header with these addresses at `offset`, which ends at `end` or before. */
 static bool
 find_at(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const address *src,
@@ -99,9 +90,13 @@ find_at(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const address *s
 {
     const kind_t *kind = kind_of(src);
     uint32_t length = kind ? header_length(bytes, offset, kind) : 0;
+    size_t size = (size_t)src->len;
 
-    if (!length || offset + length > end ||
-        !has_addresses(&bytes.bytes[offset + kind->addresses], src, dst))
+    if (!length || offset + length > end)
+        return false;
+    const uint8_t *addresses = &bytes.bytes[offset + kind->addresses];
+    if (memcmp(addresses, src->data, size) != 0 ||
+        (dst && (dst->type != src->type || memcmp(addresses + size, dst->data, size) != 0)))
         return false;
     read_header(bytes, offset, kind, length, ip);
     return true;

@@ -91,14 +91,6 @@ is_roce(const datagram_t *datagram)
            datagram->length >= SMCR_IB_BTH_LENGTH + padding + SMCR_IB_ICRC_LENGTH;
 }
 
-/* Devices for RoCE have the default partition only. Other protocols hardly ever have its bytes. */
-static bool
-has_default_partition(const datagram_t *datagram)
-{
-    return ((datagram->bth[2] << 8 | datagram->bth[3]) & SMCR_IB_PKEY_DEFAULT) ==
-           SMCR_IB_PKEY_DEFAULT;
-}
-
 /* Whether the state knows the queue pair that the packet is for. */
 static bool
 is_for_smcr(const packet_info *pinfo, const datagram_t *datagram)
@@ -128,16 +120,6 @@ would_be_lost(const datagram_t *datagram)
 
 /* ---- the conversation ---- */
 
-/* Whether somebody else has claimed the conversation. */
-static bool
-is_claimed(conversation_t *conversation, uint32_t frame)
-{
-    dissector_handle_t handle = conversation ? conversation_get_dissector(conversation, frame)
-                                             : NULL;
-
-    return handle && handle != ports.conversation;
-}
-
 /* Leads the packet to InfiniBand. That of an unknown queue pair has to leave a conversation alone
  * that is somebody else's. */
 static void
@@ -146,8 +128,10 @@ lead(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
     conversation_t *conversation =
         find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
                           datagram->destination, datagram->source, 0);
+    dissector_handle_t claimed =
+        conversation ? conversation_get_dissector(conversation, pinfo->num) : NULL;
 
-    if (!is_smcr && is_claimed(conversation, pinfo->num))
+    if (!is_smcr && claimed && claimed != ports.conversation)
         return;
     if (!conversation || (conversation->options & (NO_ADDR2 | NO_PORT2)))
         conversation = conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_UDP,
@@ -195,7 +179,10 @@ look_at(tvbuff_t *tvb, packet_info *pinfo)
         !would_be_lost(&datagram))
         return;
     bool is_smcr = is_for_smcr(pinfo, &datagram);
-    if (is_smcr || (smcr_preferences.roce && has_default_partition(&datagram)))
+    unsigned partition = datagram.bth[2] << 8 | datagram.bth[3];
+    /* Devices for RoCE have the default one only. Other protocols hardly ever have its bytes. */
+    bool is_default = (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;
+    if (is_smcr || (smcr_preferences.roce && is_default))
         lead(pinfo, &datagram, is_smcr);
 }
 

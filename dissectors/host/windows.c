@@ -30,13 +30,9 @@ smcr_host_windows_last_frame(void)
 }
 
 static tap_packet_status
-take_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-           tap_flags_t flags)
+take_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
+           tap_flags_t flags _U_)
 {
-    (void)listener;
-    (void)edt;
-    (void)data;
-    (void)flags;
     if (pinfo->num > file.last_frame)
         file.last_frame = pinfo->num;
     return TAP_PACKET_DONT_REDRAW;

@@ -53,22 +53,14 @@ SMCR_LAYOUT(prefix_layout, "IPv6 prefix", SMCR_WIRE_PREFIX_LENGTH,
 
 /* ---- IP area ---- */
 
-static uint32_t
-subnet_value(const smcr_clc_proposal_t *proposal)
-{
-    const uint8_t *subnet = proposal->subnet;
-
-    return (uint32_t)subnet[0] << 24 | (uint32_t)subnet[1] << 16 | (uint32_t)subnet[2] << 8 |
-           subnet[3];
-}
-
 /* Whether the subnet is neither a mask nor a network: it has bits that the mask leaves out. */
 static bool
 has_host_bits(const smcr_clc_proposal_t *proposal)
 {
     unsigned bits = proposal->subnet_length;
 
-    return bits > 0 && bits < 32 && (subnet_value(proposal) & UINT32_MAX >> bits);
+    return bits > 0 && bits < 32 &&
+           smcr_wire_number(proposal->subnet, sizeof proposal->subnet) & UINT32_MAX >> bits;
 }
 
 /*
@@ -79,7 +71,7 @@ static const char *
 subnet_kind(const smcr_clc_proposal_t *proposal)
 {
     unsigned bits = proposal->subnet_length;
-    uint32_t subnet = subnet_value(proposal);
+    uint32_t subnet = (uint32_t)smcr_wire_number(proposal->subnet, sizeof proposal->subnet);
 
     if (bits == 0 || bits > 32)
         return NULL;

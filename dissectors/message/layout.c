@@ -266,12 +266,6 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 
 /* ---- the check at load time ---- */
 
-static uint64_t
-all_ones(unsigned length)
-{
-    return length >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * length)) - 1;
-}
-
 static const char *
 bits_fault(const smcr_row_t *row)
 {
@@ -283,7 +277,7 @@ bits_fault(const smcr_row_t *row)
             return "bits overlap";
         covered |= mask;
     }
-    return covered == all_ones(row->length) ? NULL : "bits are not covered";
+    return covered == UINT64_MAX >> (64 - 8 * row->length) ? NULL : "bits are not covered";
 }
 
 static const char *

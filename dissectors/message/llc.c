@@ -233,17 +233,6 @@ dissect_unknown(const smcr_message_llc_t *message)
     message->llc->complete = captured == message->end;
 }
 
-/* Says which message it is, as far as the header was captured. */
-static void
-say_kind(const smcr_message_llc_t *message, bool has_flags)
-{
-    const char *name = val_to_str_const(message->llc->type, smcr_values_llc_types, "message");
-    const char *direction = message->response ? " response" : " request";
-
-    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool, "LLC %s%s", name,
-                                         has_flags ? direction : ""));
-}
-
 static void
 dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {
@@ -258,7 +247,12 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
     if (message->rejected)
         header = kind->header->rejection;
     llc->type = kind->type;
-    say_kind(message, has_flags);
+    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool, "LLC %s%s",
+                                         val_to_str_const(llc->type, smcr_values_llc_types,
+                                                          "message"),
+                                         !has_flags          ? ""
+                                         : message->response ? " response"
+                                                             : " request"));
     if (!smcr_layout_walk(header, &message->walk, 0, llc))
         return;
 

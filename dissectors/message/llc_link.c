@@ -44,26 +44,25 @@ SMCR_LAYOUT(confirm_link_v2, "CONFIRM LINK v2", BODY(SMCR_LLC_LENGTH),
 
 static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
 
+/* With the GID at `at`. */
+#define ADD_LINK_ROWS(at) \
+    KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(at), 16, smcr_llc_t, u.add_link.gid), \
+    KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(at + 16), 3, smcr_llc_t, u.add_link.qpn), \
+    KEEP(hf_smcr_llc_link_number, BODY(at + 19), 1, smcr_llc_t, u.add_link.link), \
+    KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(at + 20), 1, mtu_bits, smcr_llc_t, u.add_link.mtu), \
+    KEEP(hf_smcr_psn, BODY(at + 21), 3, smcr_llc_t, u.add_link.psn), \
+    SHOW(hf_smcr_reserved, BODY(at + 24), SMCR_LLC_LENGTH - (at + 24))
+
 /* A.3.2 figure 32 */
 SMCR_LAYOUT(add_link_rfc, "ADD LINK of figure 32", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
-    KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(10), 16, smcr_llc_t, u.add_link.gid),
-    KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(26), 3, smcr_llc_t, u.add_link.qpn),
-    KEEP(hf_smcr_llc_link_number, BODY(29), 1, smcr_llc_t, u.add_link.link),
-    KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(30), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
-    KEEP(hf_smcr_psn, BODY(31), 3, smcr_llc_t, u.add_link.psn),
-    SHOW(hf_smcr_reserved, BODY(34), 10));
+    ADD_LINK_ROWS(10));
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_add_link, what peers really send */
 SMCR_LAYOUT(add_link, "ADD LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     SHOW(hf_smcr_reserved, BODY(10), 2),
-    KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(12), 16, smcr_llc_t, u.add_link.gid),
-    KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(28), 3, smcr_llc_t, u.add_link.qpn),
-    KEEP(hf_smcr_llc_link_number, BODY(31), 1, smcr_llc_t, u.add_link.link),
-    KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(32), 1, mtu_bits, smcr_llc_t, u.add_link.mtu),
-    KEEP(hf_smcr_psn, BODY(33), 3, smcr_llc_t, u.add_link.psn),
-    SHOW(hf_smcr_reserved, BODY(36), 8));
+    ADD_LINK_ROWS(12));
 
 static int *const extension_flags[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
 

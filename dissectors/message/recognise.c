@@ -23,14 +23,6 @@ typedef struct {
 
 /* ---- rules ---- */
 
-/* A GID of the kinds that RoCE devices have: link-local, global, unique local, IPv4-mapped. */
-static bool
-is_device(const uint8_t *gid)
-{
-    return (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
-           (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
-}
-
 static bool
 is_page(uint64_t va)
 {
@@ -50,9 +42,8 @@ rtokens_are_pages(const smcr_llc_t *llc)
 /* ---- what a message has to prove; the names are those of llc.def ---- */
 
 static bool
-proof_none(const candidate_t *candidate)
+proof_none(const candidate_t *candidate _U_)
 {
-    (void)candidate;
     return true;
 }
 
@@ -66,10 +57,15 @@ proof_own_gid(const candidate_t *candidate)
            memcmp(confirm->gid, candidate->roce->source, SMCR_GID_LENGTH) == 0;
 }
 
+/* A GID of the kinds that RoCE devices have: link-local, global, unique local, IPv4-mapped. */
 static bool
 proof_device_gid(const candidate_t *candidate)
 {
-    return is_device(candidate->llc->u.add_link.gid) && rtokens_are_pages(candidate->llc);
+    const uint8_t *gid = candidate->llc->u.add_link.gid;
+    bool is_device = (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
+                     (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
+
+    return is_device && rtokens_are_pages(candidate->llc);
 }
 
 static bool
@@ -126,15 +122,6 @@ length_fits(tvbuff_t *payload, uint8_t type, int length)
            tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT) == length;
 }
 
-/* The queue pair that sent the message, if that says so. */
-static uint32_t
-sender_of(const smcr_llc_t *llc)
-{
-    bool names_it = llc->type == SMCR_LLC_CONFIRM_LINK || llc->type == SMCR_LLC_CONFIRM_LINK_V2;
-
-    return names_it ? llc->u.confirm_link.qpn : 0;
-}
-
 bool
 smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
                        uint32_t *sender)
@@ -156,6 +143,7 @@ smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_head
         return smcr_cdc_decode(message, pinfo, &cdc);
     if (!smcr_llc_decode(message, pinfo, &llc) || !proves_itself(&candidate))
         return false;
-    *sender = sender_of(&llc);
+    if (llc.type == SMCR_LLC_CONFIRM_LINK || llc.type == SMCR_LLC_CONFIRM_LINK_V2)
+        *sender = llc.u.confirm_link.qpn;
     return true;
 }

@@ -425,10 +425,9 @@ smcr_carrier_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo
 /* ---- without it ---- */
 
 static void
-dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
+dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_,
                   nested_packet_t *current)
 {
-    (void)data;
     show_as_layer(tvb, pinfo, tree, current);
 }
 

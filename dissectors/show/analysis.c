@@ -107,17 +107,6 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
     }
 }
 
-/* Why it was sent again, and that it was discarded, may turn out later. */
-static void
-add_order(analysis_t *analysis, const smcr_record_t *record)
-{
-    add_repeat(analysis, record);
-    add(analysis, hf_smcr_missing, record->missing);
-    add_first(analysis, hf_smcr_behind_gap, record->gap_frame);
-    if (record->discarded)
-        add(analysis, hf_smcr_discarded, *record->discarded);
-}
-
 /* ---- what became of its data ---- */
 
 static void
@@ -215,7 +204,11 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     const char *title = record->link || !roce ? NULL : "RDMA analysis";
     analysis_t analysis = {tvb, pinfo, tree, title, NULL};
 
-    add_order(&analysis, record);
+    add_repeat(&analysis, record);
+    add(&analysis, hf_smcr_missing, record->missing);
+    add_first(&analysis, hf_smcr_behind_gap, record->gap_frame);
+    if (record->discarded) /* may turn out later, as may why it was sent again */
+        add(&analysis, hf_smcr_discarded, *record->discarded);
     if (record->place)
         add_write(&analysis, record);
     add_response(&analysis, record, roce);

@@ -232,15 +232,6 @@ show_answers(proto_tree *tree, const smcr_exchange_t *answers)
         smcr_generated_hidden_uint(tree, hf_step, answers->step);
 }
 
-/* Second pass, at the Confirm: did the connection ever appear on RoCE? One that fell back says so
- * there. */
-static void
-check_roce(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn)
-{
-    if (pinfo->fd->visited && smcr_evidence_lacks_roce(conn) && !conn->fallback.kind)
-        smcr_item_raise(pinfo, item, &ei_smcr_no_roce);
-}
-
 /* ---- events ---- */
 
 /* The expert item of each event. */
@@ -320,6 +311,9 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_evidence_is_unanswered(smcr_capture_state(), record->asks))
         smcr_item_raise(pinfo, item, &ei_smcr_no_response);
     smcr_show_events(pinfo, item, record);
-    if (record->conn && record->conn->confirm_frame == pinfo->num)
-        check_roce(pinfo, item, record->conn);
+    /* At the Confirm: did the connection ever appear on RoCE? One that fell back says so there. */
+    const smcr_conn_t *conn = record->conn;
+    if (conn && conn->confirm_frame == pinfo->num && pinfo->fd->visited &&
+        smcr_evidence_lacks_roce(conn) && !conn->fallback.kind)
+        smcr_item_raise(pinfo, item, &ei_smcr_no_roce);
 }

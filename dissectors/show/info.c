@@ -24,15 +24,6 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* As col_append_ports() does, where ports have no names. */
-static void
-put_ports(smcr_quick_text_t *to, const smcr_conn_t *conn, int sender)
-{
-    smcr_quick_text_put_number(to, conn->port[sender]);
-    smcr_quick_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
-    smcr_quick_text_put_number(to, conn->port[!sender]);
-}
-
 /* The ports where TCP is known; else what tells the packet from those of others. */
 static void
 put_whose(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record)
@@ -40,11 +31,14 @@ put_whose(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record
     const smcr_conn_t *conn = record->conn;
 
     if (conn && conn->conversation && record->direction >= 0) {
-        if (gbl_resolv_flags.transport_name)
-            col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[record->direction],
-                             conn->port[!record->direction]);
-        else
-            put_ports(to, conn, record->direction);
+        uint16_t from = conn->port[record->direction], at = conn->port[!record->direction];
+        if (gbl_resolv_flags.transport_name) {
+            col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, from, at);
+        } else { /* as col_append_ports() does, where ports have no names */
+            smcr_quick_text_put_number(to, from);
+            smcr_quick_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
+            smcr_quick_text_put_number(to, at);
+        }
         smcr_quick_text_put(to, " ");
     } else if (conn || record->has_number) {
         smcr_quick_text_put(to, conn ? "Connection " : "Link ");
@@ -169,15 +163,6 @@ add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_heade
                                            record->refuses ? record->refuses : roce->psn));
 }
 
-/* InfiniBand's dissector has no name for it. */
-static void
-set_cnp(packet_info *pinfo, const smcr_ecn_cnp_t *cnp, const smcr_ib_headers_t *roce)
-{
-    col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->target.qpn);
-    if (cnp->ce.frame)
-        col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", cnp->ce.frame);
-}
-
 static void
 add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_headers_t *roce)
 {
@@ -197,9 +182,12 @@ smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_
     int kind = roce->has_aeth ? (int)smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) : -1;
     unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
-    if (record->cnp)
-        set_cnp(pinfo, record->cnp, roce);
-    else if (kind == SMCR_IB_SYNDROME_NAK)
+    if (record->cnp) { /* InfiniBand's dissector has no name for it */
+        col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->target.qpn);
+        if (record->cnp->ce.frame)
+            col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u",
+                            record->cnp->ce.frame);
+    } else if (kind == SMCR_IB_SYNDROME_NAK)
         add_refusal(
             pinfo, record, roce,
             wmem_strdup_printf(pinfo->pool, "NAK: %s",

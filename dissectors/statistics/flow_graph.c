@@ -1,6 +1,6 @@
 /* flow_graph.c
  * Decides which packets have an arrow: those that begin, change, delay or end a connection, and the
- * messages of its link group. Data have few of them (flow_runs.c).
+ * messages of its link group. Data have few of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,16 +8,132 @@
 #include "menus.h"
 
 #include "flow_arrows.h"
-#include "flow_runs.h"
 #include "flow_sentences.h"
+#include "report/words/words.h"
 #include "wire/wire.h"
 
 #define LOOKED_AT 64 /* connections of a link group: one of them tells its hosts */
 
+/* ---- data: the first ones of a direction have an arrow; what follows has one for all of it, which
+ * stands at the last packet, until something happens that has an arrow of its own ---- */
+
+/* Data that one arrow stands for. */
+typedef struct {
+    uint64_t bytes, packets;
+    uint32_t from; /* frame of the first packet */
+} run_t;
+
+/* A direction. All zeros: it has carried nothing. */
+typedef struct {
+    seq_analysis_item_t *arrow; /* the last one; NULL: none */
+    GList *link;                /* of it in the graph, while more data may join it; else NULL */
+    run_t run;                  /* that it stands for */
+    uint64_t total;             /* bytes so far */
+    uint64_t end;               /* position behind the last data; 0: not known */
+    bool is_first;              /* the run is the first data */
+    bool from_start;            /* nothing came before the first data */
+    bool over_tcp;
+} runs_t;
+
+static const char *
+first_sentence(const runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
+{
+    const char *which = is_last ? "its first and last data" : "its first data";
+
+    if (!runs->from_start)
+        which = is_last ? "its last data" : "data, the first of this direction here";
+    return wmem_strdup_printf(scope, "%s sends %s%s: %s", subject, which,
+                              runs->over_tcp ? " over TCP" : "",
+                              smcr_words_things(scope, runs->run.bytes, "byte"));
+}
+
+static const char *
+later_sentence(const runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
+{
+    const char *bytes = smcr_words_number(scope, runs->run.bytes);
+    const char *packets = smcr_words_things(scope, runs->run.packets, "packet");
+    const char *total = smcr_words_number(scope, runs->total);
+
+    return wmem_strdup_printf(
+        scope,
+        is_last ? "%s sends its last data: %s bytes in %s since frame %u, %s in all%s"
+                : "%s sends %s bytes more in %s since frame %u, %s so far%s",
+        subject, bytes, packets, runs->run.from, total, runs->over_tcp ? ", over TCP" : "");
+}
+
+static const char *
+sentence_of(const runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
+{
+    return runs->is_first ? first_sentence(runs, scope, subject, is_last)
+                          : later_sentence(runs, scope, subject, is_last);
+}
+
+static const char *
+label_of(const runs_t *runs, bool is_last)
+{
+    if (is_last)
+        return "Last data";
+    return runs->is_first ? "First data" : "Data";
+}
+
+/* The run goes on with this packet, or begins. */
+static void
+count(runs_t *runs, const smcr_conversation_share_t *share, const smcr_tap_t *packet,
+      uint32_t frame)
+{
+    smcr_stream_piece_t piece = {.known = false};
+
+    if (packet->record->place)
+        piece = smcr_place_piece(packet->record->place);
+    if (!runs->link)
+        runs->run = (run_t){.from = frame};
+    if (!runs->arrow)
+        runs->from_start = packet->segment || (piece.known && piece.position == 0);
+    runs->is_first = !runs->arrow;
+    runs->run.bytes += (uint64_t)share->bytes;
+    runs->run.packets++;
+    runs->total += (uint64_t)share->bytes;
+    runs->over_tcp = packet->segment != NULL;
+    if (piece.known)
+        runs->end = MAX(runs->end, piece.position + packet->record->place->length);
+}
+
+/* New data, as `share` says. `subject`: who sends. The arrow of a run moves to its last packet, so
+ * that a graph does not grow with the data. */
+static void
+add_data(runs_t *runs, const smcr_arrow_drawing_t *drawing,
+         const smcr_conversation_share_t *share, const smcr_tap_t *packet,
+                    const char *subject)
+{
+    smcr_arrow_ends_t ends = smcr_arrow_of_conn(share->row, share->sender);
+    GList *before = runs->link;
+
+    count(runs, share, packet, drawing->pinfo->num);
+    seq_analysis_item_t *arrow =
+        smcr_arrow_draw(drawing, &ends, label_of(runs, false),
+                        sentence_of(runs, drawing->pinfo->pool, subject, false));
+    if (!arrow)
+        return;
+    if (before)
+        smcr_arrow_remove(drawing->graph, before);
+    runs->arrow = arrow;
+    runs->link = runs->is_first ? NULL : g_queue_peek_tail_link(drawing->graph->items);
+}
+
+/* The sender has said that its stream ends at position `end`. */
+static void
+end_data(runs_t *runs, wmem_allocator_t *scope, uint64_t end, const char *subject)
+{
+    if (runs->arrow && runs->end == end)
+        smcr_arrow_say(runs->arrow, label_of(runs, true), sentence_of(runs, scope, subject, true));
+}
+
+/* ---- what is kept ---- */
+
 /* What is kept of a graph. */
 typedef struct {
     smcr_conversation_rows_t rows;
-    wmem_map_t *runs;   /* smcr_conn_t -> smcr_graph_runs_t of both roles */
+    wmem_map_t *runs;   /* smcr_conn_t -> runs_t of both roles */
     wmem_map_t *groups; /* smcr_lgr_t -> smcr_conversation_row_t: whose hosts stand for its sides */
     wmem_map_t *steps;  /* smcr_step_back_t: those that have an arrow */
 } graph_t;
@@ -28,11 +144,9 @@ typedef struct {
     smcr_statistics_kept_t *kept;
     const smcr_tap_t *packet;
     smcr_conversation_share_t share;
-    smcr_graph_runs_t *runs; /* by role, of its connection; NULL: it is of none */
+    runs_t *runs; /* by role, of its connection; NULL: it is of none */
     const char *subject;     /* who sends it */
 } passage_t;
-
-/* ---- what is kept ---- */
 
 static void
 begin(const smcr_statistics_kept_t *kept)
@@ -46,15 +160,15 @@ begin(const smcr_statistics_kept_t *kept)
     graph->steps = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
 }
 
-static smcr_graph_runs_t *
+static runs_t *
 runs_of(const smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
 {
     graph_t *graph = kept->data;
-    smcr_graph_runs_t *runs = wmem_map_lookup(graph->runs, conn);
+    runs_t *runs = wmem_map_lookup(graph->runs, conn);
 
     if (runs)
         return runs;
-    runs = wmem_alloc0_array(kept->scope, smcr_graph_runs_t, 2);
+    runs = wmem_alloc0_array(kept->scope, runs_t, 2);
     wmem_map_insert(graph->runs, conn, runs);
     return runs;
 }
@@ -92,33 +206,20 @@ row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 /* ---- arrows ---- */
 
 static void
-draw_on_link(const passage_t *passage, smcr_arrow_text_t said)
-{
-    const smcr_record_t *record = passage->packet->record;
-    smcr_arrow_ends_t ends = smcr_arrow_of_link(row_of_group(passage, record->link->lgr), record);
-
-    smcr_arrow_draw(&passage->drawing, &ends, said.label, said.sentence);
-}
-
-static void
-draw_of_conn(const passage_t *passage, smcr_arrow_text_t said)
-{
-    smcr_arrow_ends_t ends = smcr_arrow_of_conn(passage->share.row, passage->share.sender);
-
-    smcr_graph_runs_close(&passage->runs[0]);
-    smcr_graph_runs_close(&passage->runs[1]);
-    smcr_arrow_draw(&passage->drawing, &ends, said.label, said.sentence);
-}
-
-static void
 draw(const passage_t *passage, smcr_arrow_text_t said)
 {
-    if (!said.sentence)
+    const smcr_record_t *record = passage->packet->record;
+    smcr_arrow_ends_t ends;
+
+    if (!said.sentence || (!passage->runs && !record->link))
         return;
-    if (passage->runs)
-        draw_of_conn(passage, said);
-    else if (passage->packet->record->link)
-        draw_on_link(passage, said);
+    if (passage->runs) {
+        ends = smcr_arrow_of_conn(passage->share.row, passage->share.sender);
+        passage->runs[0].link = passage->runs[1].link = NULL;
+    } else {
+        ends = smcr_arrow_of_link(row_of_group(passage, record->link->lgr), record);
+    }
+    smcr_arrow_draw(&passage->drawing, &ends, said.label, said.sentence);
 }
 
 /* ---- packets ---- */
@@ -199,11 +300,11 @@ take_data(const passage_t *passage)
 
     if (!share->row)
         return;
-    smcr_graph_runs_t *runs = &passage->runs[share->sender];
+    runs_t *runs = &passage->runs[share->sender];
     if (share->bytes > 0)
-        smcr_graph_runs_add(runs, &passage->drawing, share, passage->packet, passage->subject);
+        add_data(runs, &passage->drawing, share, passage->packet, passage->subject);
     if (view && view->last)
-        smcr_graph_runs_end(runs, passage->drawing.pinfo->pool, view->announced, passage->subject);
+        end_data(runs, passage->drawing.pinfo->pool, view->announced, passage->subject);
 }
 
 static void

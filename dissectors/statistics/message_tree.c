@@ -63,13 +63,6 @@ count_direction(node_t node, int direction)
                                : val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
 }
 
-/* The version on the wire, or what the bits of a type say. */
-static void
-count_version(node_t node, unsigned version)
-{
-    count_aspect(node, "Version", wmem_strdup_printf(node.scope, "Version %u", version));
-}
-
 /*
  * The node of one class of packets. Repeats and copies have nodes of their own below it, so that
  * the others count each message once; `*again` says whether the packet is one of these.
@@ -108,7 +101,9 @@ count_clc(node_t top, const smcr_tap_t *packet)
     node_t node = count(count(top, "CLC"), name_of(top, clc->header.type, smcr_values_clc_types));
     const char *outcome = clc_outcome(clc);
 
-    count_version(node, smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION));
+    count_aspect(node, "Version",
+                 wmem_strdup_printf(node.scope, "Version %u",
+                                    smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION)));
     count_direction(node, packet->record->direction);
     if (outcome)
         count_aspect(node, "Outcome", outcome);
@@ -167,7 +162,7 @@ count_llc(node_t top, const smcr_tap_t *packet)
 
     if (again)
         return;
-    count_version(node, (llc->type & SMCR_LLC_TYPE_V2) ? 2 : 1);
+    count_aspect(node, "Version", llc->type & SMCR_LLC_TYPE_V2 ? "Version 2" : "Version 1");
     count_direction(node, packet->record->direction);
     count_aspect(node, "Outcome", llc_outcome(llc, top.scope));
     if (deletes && llc->complete)
@@ -301,14 +296,12 @@ begin(stats_tree *tree)
 }
 
 static tap_packet_status
-take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt, const void *tapped,
-     tap_flags_t flags)
+take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
+     tap_flags_t flags _U_)
 {
     const smcr_tap_t *packet = tapped;
     const smcr_record_cm_t *cm = packet->record->kind == SMCR_RECORD_CM ? packet->record->cm : NULL;
 
-    (void)edt;
-    (void)flags;
     if (!packet->clc && !packet->record->link && !cm)
         return TAP_PACKET_DONT_REDRAW;
     node_t top = count((node_t){tree, 0, pinfo->pool}, TOP);

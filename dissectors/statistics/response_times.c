@@ -33,53 +33,36 @@ static const struct {
 };
 
 static void
-name_rows(srt_stat_table *table, int rows, const value_string *names)
-{
-    for (int i = 0; i < rows; i++)
-        init_srt_table_row(table, i, val_to_str_const((uint32_t)i, names, ""));
-}
-
-static void
-begin(struct register_srt *srt, GArray *array)
+begin(struct register_srt *srt _U_, GArray *array)
 {
     static const value_string updates[] = {{SMCR_LLC_CDC, "Cursor update"}, {0, NULL}};
     const value_string *const names[TABLES] = {smcr_values_clc_steps, smcr_values_llc_steps,
                                                updates};
 
-    (void)srt;
     for (unsigned i = 0; i < TABLES; i++) {
         srt_stat_table *table = init_srt_table(tables[i].name, tables[i].tab, array, tables[i].rows,
                                                tables[i].column, tables[i].filter, NULL);
-        name_rows(table, tables[i].rows, names[i]);
+        for (int row = 0; row < tables[i].rows; row++)
+            init_srt_table_row(table, row, val_to_str_const((uint32_t)row, names[i], ""));
     }
 }
 
 /* ---- samples ---- */
 
-/* When the request must have been sent for the table to show what the field shows. */
-static nstime_t
-request_time(const packet_info *pinfo, const smcr_exchange_t *answers)
-{
-    nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers));
-    nstime_t asked;
-
-    nstime_delta(&asked, &pinfo->abs_ts, &took);
-    return asked;
-}
-
 static tap_packet_status
-take(void *data, packet_info *pinfo, epan_dissect_t *edt, const void *tapped, tap_flags_t flags)
+take(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
+     tap_flags_t flags _U_)
 {
     const srt_data_t *srt = data;
     const smcr_tap_t *packet = tapped;
     const smcr_exchange_t *answers = packet->record->answers;
 
-    (void)edt;
-    (void)flags;
     if (!answers)
         return TAP_PACKET_DONT_REDRAW;
     unsigned which = packet->clc ? CLC : packet->llc ? LLC : CDC;
-    nstime_t asked = request_time(pinfo, answers);
+    nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers)), asked;
+    /* when the request must have been sent for the table to show what the field shows */
+    nstime_delta(&asked, &pinfo->abs_ts, &took);
     add_srt_table_data(g_array_index(srt->srt_array, srt_stat_table *, which),
                        which == CDC ? SMCR_LLC_CDC : answers->step, &asked, pinfo);
     return TAP_PACKET_REDRAW;

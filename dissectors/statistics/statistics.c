@@ -10,7 +10,7 @@
 
 #include <epan/conversation_table.h>
 
-#include "kept.h"
+#include "conn_rows.h"
 
 void
 smcr_statistics_register(int proto)

@@ -287,14 +287,6 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
     return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
-/* Sequence number of the first byte that TCP hands over. With what a FIN completes, TCP tells that
- * of the FIN. */
-static uint32_t
-seq_of(tvbuff_t *tvb, const struct tcpinfo *tcp)
-{
-    return tcp->is_reassembled ? tcp->seq : tcp->nxtseq - tvb_reported_length(tvb);
-}
-
 /* Tells listeners of the application's data that TCP brings, from `offset` on. */
 static void
 tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
@@ -304,10 +296,12 @@ tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
 
     if (!tcp || length <= 0)
         return;
+    /* that of the first byte. With what a FIN completes, TCP tells the number of the FIN */
+    uint32_t seq = tcp->is_reassembled ? tcp->seq : tcp->nxtseq - tvb_reported_length(tvb);
     smcr_tap_segment(pinfo,
                      &(smcr_tap_segment_t){.conn = conn,
                                            .from_server = !smcr_handshake_from_client(pinfo, conn),
-                                           .seq = seq_of(tvb, tcp) + (uint32_t)offset,
+                                           .seq = seq + (uint32_t)offset,
                                            .length = (uint32_t)length});
 }
 
@@ -366,10 +360,7 @@ smcr_tcp_clc_plausible(tvbuff_t *tvb)
     if (captured > SMCR_CLC_TYPE_AT &&
         !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_values_clc_types))
         return false;
-    if (captured < SMCR_CLC_HEADER_LENGTH)
-        return true;
-    unsigned length = tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT);
-    return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
+    return captured < SMCR_CLC_HEADER_LENGTH || stated_length(tvb, 0);
 }
 
 /* First pass: returns the connection, NULL when there is none. Where the handshake was not

@@ -15,6 +15,17 @@
 
 #define SMCR_WIRE_ENUM_ROW(name, value, text) name = (value),
 
+/* The number in `length` bytes, at most 8, in network order. */
+static inline uint64_t
+smcr_wire_number(const uint8_t *bytes, unsigned length)
+{
+    uint64_t number = 0;
+
+    for (unsigned i = 0; i < length; i++)
+        number = number << 8 | bytes[i];
+    return number;
+}
+
 /* The value of the bits in `mask`, which are next to each other. */
 static inline uint8_t
 smcr_wire_bits(uint8_t byte, uint8_t mask)

@@ -17,26 +17,16 @@
 
 #define BITS_ANSWERED 0xc0 /* of the byte behind the IDs: MRA, REJ */
 
-static uint64_t
-number(const uint8_t *bytes, unsigned length)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < length; i++)
-        value = value << 8 | bytes[i];
-    return value;
-}
-
 static uint32_t
 number24(const uint8_t *bytes)
 {
-    return (uint32_t)number(bytes, 3);
+    return (uint32_t)smcr_wire_number(bytes, 3);
 }
 
 static uint32_t
 number32(const uint8_t *bytes)
 {
-    return (uint32_t)number(bytes, 4);
+    return (uint32_t)smcr_wire_number(bytes, 4);
 }
 
 /* FNV-1a: no more is asked of it than that other bytes hardly ever have the same. */
@@ -88,7 +78,7 @@ take_service(smcr_cm_message_t *message, uint64_t service)
 static void
 take_req(smcr_cm_message_t *message, const uint8_t *body)
 {
-    take_service(message, number(body + 8, 8));
+    take_service(message, smcr_wire_number(body + 8, 8));
     take_qpn(message, number24(body + 32));
     take_psn(message, number24(body + 44));
 }
@@ -112,7 +102,7 @@ static void
 take_rej(smcr_cm_message_t *message, const uint8_t *body)
 {
     take_mra(message, body);
-    message->reason = (uint16_t)number(body + 10, 2);
+    message->reason = (uint16_t)smcr_wire_number(body + 10, 2);
 }
 
 static void
@@ -130,7 +120,7 @@ take_lap(smcr_cm_message_t *message, const uint8_t *body)
 static void
 take_sidr_req(smcr_cm_message_t *message, const uint8_t *body)
 {
-    take_service(message, number(body + 8, 8));
+    take_service(message, smcr_wire_number(body + 8, 8));
 }
 
 static void
@@ -138,7 +128,7 @@ take_sidr_rep(smcr_cm_message_t *message, const uint8_t *body)
 {
     message->status = body[4];
     take_qpn(message, number24(body + 8));
-    take_service(message, number(body + 12, 8));
+    take_service(message, smcr_wire_number(body + 12, 8));
 }
 
 /* In the order of the attributes. */
@@ -163,7 +153,7 @@ static const struct {
 static bool
 is_cm(const uint8_t *mad)
 {
-    uint64_t attribute = number(mad + AT_ATTRIBUTE, 2);
+    uint64_t attribute = smcr_wire_number(mad + AT_ATTRIBUTE, 2);
 
     return mad[0] == SMCR_IB_MAD_BASE_VERSION && mad[AT_CLASS] == SMCR_IB_MAD_CLASS_CM &&
            mad[AT_VERSION] == SMCR_IB_MAD_CM_VERSION && mad[AT_METHOD] == SMCR_IB_MAD_METHOD_SEND &&
@@ -182,7 +172,7 @@ smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t len
     if (length - SMCR_IB_MAD_HEADER_LENGTH < layouts[attribute - SMCR_IB_CM_REQ].needed)
         return false;
     message->attribute = attribute;
-    message->tid = number(mad + AT_TID, 8);
+    message->tid = smcr_wire_number(mad + AT_TID, 8);
     message->local_id = number32(body);
     message->digest = digest_of(mad, length < SMCR_IB_MAD_LENGTH ? length : SMCR_IB_MAD_LENGTH);
     if (layouts[attribute - SMCR_IB_CM_REQ].names_receiver)

@@ -8,7 +8,6 @@
 #ifndef SMCR_REPORT_LISTEN_LISTENERS_H
 #define SMCR_REPORT_LISTEN_LISTENERS_H
 
-#include <stdio.h>
 
 #include "report/collect/collection.h"
 #include "compat.h"

@@ -73,12 +73,6 @@ owner_of(stat_tap_table_ui *ui)
     return (table_t *)(void *)ui;
 }
 
-static table_t *
-table_of(void *listener)
-{
-    return owner_of(((stat_data_t *)listener)->stat_tap_data);
-}
-
 /* A round begins. */
 static void
 begin(stat_tap_table_ui *ui)
@@ -99,14 +93,11 @@ begin(stat_tap_table_ui *ui)
 }
 
 static tap_packet_status
-select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
-             tap_flags_t flags)
+select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
+             tap_flags_t flags _U_)
 {
-    table_t *table = table_of(listener);
+    table_t *table = owner_of(((stat_data_t *)listener)->stat_tap_data);
 
-    (void)edt;
-    (void)data;
-    (void)flags;
     if (table->listeners)
         smcr_listeners_select(table->listeners, pinfo);
     return TAP_PACKET_REDRAW;
@@ -115,9 +106,8 @@ select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void
 /* `argument`: of -z. tshark has one list of rows for each kind of table. Two filters would make one
  * table of both. */
 static void
-check_argument(const char *argument, const char **filter, char **error)
+check_argument(const char *argument, const char **filter _U_, char **error)
 {
-    (void)filter;
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds) && !*error; i++)
         if (all_tables[i].listeners && g_str_has_prefix(argument, kinds[i]->name))
             *error = g_strdup_printf("-z %s can be given only once.", kinds[i]->name);
@@ -125,11 +115,9 @@ check_argument(const char *argument, const char **filter, char **error)
 
 /* No window shows the table any more: Wireshark frees it, and calls this for each of its cells. */
 static void
-free_cell(stat_tap_table *shown, guint row, guint column, stat_tap_table_item_type *cell)
+free_cell(stat_tap_table *shown _U_, guint row _U_, guint column _U_,
+          stat_tap_table_item_type *cell)
 {
-    (void)shown;
-    (void)row;
-    (void)column;
     g_free(cell->user_data.ptr_value);
 }
 

@@ -4,9 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "report/words/words.h"
 #include "text_page.h"
 

@@ -53,13 +53,6 @@ last_step(const smcr_conn_t *conn)
     return conn->proposal_frame ? SMCR_CLC_PROPOSAL : 0;
 }
 
-/* Network order, as 32 bits. */
-static uint32_t
-ipv4(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
 /* Whether the Proposal proves that the server is not in the client's IPv4 subnet. */
 static bool
 in_other_subnet(const smcr_conn_t *conn)
@@ -69,8 +62,8 @@ in_other_subnet(const smcr_conn_t *conn)
     if (!conn->has_subnet || !conn->ipv4 || bits == 0 || bits > 32)
         return false;
     uint32_t mask = UINT32_MAX << (32 - bits);
-    uint32_t network = ipv4(smcr_conn_subnet(conn, conn->subnet, bits));
-    return (network & mask) != (ipv4(conn->addr.ipv4[1]) & mask);
+    uint64_t network = smcr_wire_number(smcr_conn_subnet(conn, conn->subnet, bits), sizeof mask);
+    return (network & mask) != (smcr_wire_number(conn->addr.ipv4[1], sizeof mask) & mask);
 }
 
 static void

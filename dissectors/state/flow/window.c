@@ -8,7 +8,6 @@
 
 #include "state/evidence/evidence.h"
 #include "state/model/store.h"
-#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 
 #define LATE (500 * SMCR_TIME_MILLISECOND) /* for a reader whose writer is blocked */

@@ -9,7 +9,6 @@
 
 #include "state/evidence/evidence.h"
 #include "state/model/store.h"
-#include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 #include "window.h"
 #include "wire/wire.h"

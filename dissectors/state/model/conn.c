@@ -185,11 +185,8 @@ const uint8_t *
 smcr_conn_subnet(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
 {
     uint32_t mask = bits ? UINT32_MAX << (32 - bits) : 0;
-    bool is_mask = true;
 
-    for (unsigned i = 0; i < sizeof mask; i++)
-        is_mask &= told[i] == (mask >> (24 - 8 * i) & 0xff);
-    return is_mask ? conn->addr.ipv4[0] : told;
+    return smcr_wire_number(told, sizeof mask) == mask ? conn->addr.ipv4[0] : told;
 }
 
 void
