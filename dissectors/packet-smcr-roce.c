@@ -12,23 +12,14 @@
 #include "host/host.h"
 #include "roce/roce.h"
 
-static int
-dissect_bth(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    return smcr_carrier_dissect(SMCR_HOOKS_BTH, tvb, pinfo, tree, data);
-}
-
-static int
-dissect_grh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    return smcr_carrier_dissect(SMCR_HOOKS_GRH, tvb, pinfo, tree, data);
-}
-
-static int
-dissect_lrh(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    return smcr_carrier_dissect(SMCR_HOOKS_LRH, tvb, pinfo, tree, data);
-}
+#define WRAPPER(name, start) \
+    static int dissect_##name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data) \
+    { \
+        return smcr_carrier_dissect(start, tvb, pinfo, tree, data); \
+    }
+WRAPPER(bth, SMCR_HOOKS_BTH)
+WRAPPER(grh, SMCR_HOOKS_GRH)
+WRAPPER(lrh, SMCR_HOOKS_LRH)
 
 void
 smcr_dissector_roce_register(void)

@@ -38,23 +38,14 @@ dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     return used;
 }
 
-static int
-dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    return dissect_option(MSS, tvb, pinfo, tree, data);
-}
-
-static int
-dissect_experiment_1(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    return dissect_option(EXPERIMENT_1, tvb, pinfo, tree, data);
-}
-
-static int
-dissect_experiment_2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    return dissect_option(EXPERIMENT_2, tvb, pinfo, tree, data);
-}
+#define WRAPPER(name, which) \
+    static int dissect_##name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data) \
+    { \
+        return dissect_option(which, tvb, pinfo, tree, data); \
+    }
+WRAPPER(mss, MSS)
+WRAPPER(experiment_1, EXPERIMENT_1)
+WRAPPER(experiment_2, EXPERIMENT_2)
 
 void
 smcr_dissector_tcpopt_handoff(void)

@@ -202,16 +202,6 @@ check_length(const smcr_message_clc_t *message)
     return false;
 }
 
-static void
-check_version(const smcr_message_clc_t *message)
-{
-    const smcr_layout_walk_t *walk = &message->walk;
-    unsigned version = smcr_wire_bits(message->clc->header.flags, SMCR_MASK_VERSION);
-
-    if (version < 1 || version > 2)
-        smcr_say_note(walk, hf_smcr_clc_version, &ei_smcr_clc_version);
-}
-
 /* What decodes all of a message but its trailer. */
 static smcr_message_clc_body_t *
 body_of(uint8_t of_type)
@@ -241,8 +231,9 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
     smcr_clc_t *clc = message->clc;
     unsigned length = body_length(tvb, &clc->header);
+    unsigned version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
 
-    message->format = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) >= 2 ? 2 : 1;
+    message->format = version >= 2 ? 2 : 1;
     message->walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
     say_name(&message->walk, val_to_str_const(clc->header.type, smcr_values_clc_types, "message"));
@@ -250,7 +241,8 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
     smcr_clc_show_other_bytes(message);
     bool trailer_right = dissect_trailer(message, tvb);
     bool length_right = check_length(message) && clc->header.length == tvb_reported_length(tvb);
-    check_version(message);
+    if (version < 1 || version > 2)
+        smcr_say_note(&message->walk, hf_smcr_clc_version, &ei_smcr_clc_version);
     clc->malformed = tvb_captured_length(tvb) == tvb_reported_length(tvb) &&
                      (!message->whole || !message->consistent || !trailer_right ||
                       (message->exact && !length_right));

@@ -79,18 +79,16 @@ open_window(const char *filter)
 }
 
 static void
-chosen(void *data)
+chosen(void *data _U_)
 {
-    (void)data;
     open_window(NULL);
 }
 
 /* ---- the command line ---- */
 
 static void
-print_json(const smcr_entry_report_t *report, void *context)
+print_json(const smcr_entry_report_t *report, void *context _U_)
 {
-    (void)context;
     smcr_json_write(stdout, report);
 }
 
@@ -118,18 +116,16 @@ begin(const char *filter, const char *option, smcr_listeners_draw_t *draw)
 
 /* The listeners stay until the program ends. */
 static compat_stat_result
-begin_text(const char *argument, void *data)
+begin_text(const char *argument, void *data _U_)
 {
     const char *filter = filter_of(argument, TEXT_OPTION);
 
-    (void)data;
     compat_end_stat_init(open_window(filter) || begin(filter, TEXT_OPTION, show_text));
 }
 
 static compat_stat_result
-begin_json(const char *argument, void *data)
+begin_json(const char *argument, void *data _U_)
 {
-    (void)data;
     compat_end_stat_init(begin(filter_of(argument, JSON_OPTION), JSON_OPTION, print_json));
 }
 

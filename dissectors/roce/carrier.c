@@ -143,15 +143,6 @@ is_bound_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
 }
 
 static void
-hide_columns(packet_info *pinfo, nested_packet_t *current)
-{
-    if (!col_get_writable(pinfo->cinfo, -1))
-        return;
-    col_set_writable(pinfo->cinfo, -1, false);
-    current->hides = true;
-}
-
-static void
 unhide_columns(packet_info *pinfo, nested_packet_t *current)
 {
     if (!current->hides)
@@ -348,20 +339,15 @@ dissect_not_ours(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, pr
     return dissect_foreign(start, tvb, pinfo, tree, data);
 }
 
-/* A packet whose payload has to be known before it is shown. */
-static bool
-has_message(const smcr_ib_headers_t *roce)
-{
-    return smcr_ib_is_send(roce->opcode) ||
-           (roce->opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce);
-}
-
 /* A packet whose headers have been read. */
 static int
 dissect_read(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
              void *data, smcr_packet_t *packet)
 {
-    if (has_message(&packet->roce))
+    bool manages = packet->roce.opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce;
+
+    /* what has to be known before it is shown */
+    if (manages || smcr_ib_is_send(packet->roce.opcode))
         packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
     if (!smcr_packet_learn(pinfo, packet))
         return dissect_not_ours(start, tvb, pinfo, tree, data, packet);
@@ -373,7 +359,8 @@ dissect_read(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_
     if (is_bound_to_show(tvb, packet)) {
         if (needs_no_infiniband(start, tree, packet))
             return call_dissector_only(handles.headers, tvb, pinfo, tree, &current);
-        hide_columns(pinfo, &current);
+        current.hides = col_get_writable(pinfo->cinfo, -1); /* until unhide_columns() */
+        col_set_writable(pinfo->cinfo, -1, false);
     }
     with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
     return call.used;

@@ -18,16 +18,22 @@
 #include "host/host.h"
 #include "wire/wire.h"
 
+/* What Wireshark asks: whether the packet has what a filter finds, and for the filter; NULL: it has
+ * none. */
+#define FILTER(name, is_there, filter) \
+    static compat_filter_bool has_##name(compat_conversation_filter_arguments) \
+    { \
+        return is_there; \
+    } \
+    static char *name##_filter(compat_conversation_filter_arguments) \
+    { \
+        return filter; \
+    }
+
 /* ---- connection ---- */
 
-static compat_filter_bool
-has_conn(compat_conversation_filter_arguments)
-{
-    return smcr_selected_conn(pinfo) != NULL;
-}
-
 static char *
-conn_filter(compat_conversation_filter_arguments)
+filter_of_conn(packet_info *pinfo)
 {
     const smcr_conn_t *conn = smcr_selected_conn(pinfo);
 
@@ -37,6 +43,8 @@ conn_filter(compat_conversation_filter_arguments)
         return g_strdup_printf("smcr.stream eq %u", conn->index);
     return g_strdup_printf("smcr.stream eq %u || tcp.stream eq %u", conn->index, conn->tcp_stream);
 }
+
+FILTER(conn, smcr_selected_conn(pinfo) != NULL, filter_of_conn(pinfo))
 
 /* ---- link and link group ---- */
 
@@ -59,14 +67,8 @@ links_of(packet_info *pinfo)
     return (links_t){{one ? one : other, one && other != one ? other : NULL}};
 }
 
-static compat_filter_bool
-has_link(compat_conversation_filter_arguments)
-{
-    return links_of(pinfo).link[0] != NULL;
-}
-
 static char *
-link_filter(compat_conversation_filter_arguments)
+filter_of_link(packet_info *pinfo)
 {
     links_t links = links_of(pinfo);
 
@@ -78,6 +80,8 @@ link_filter(compat_conversation_filter_arguments)
                            links.link[1]->index);
 }
 
+FILTER(link, links_of(pinfo).link[0] != NULL, filter_of_link(pinfo))
+
 /* NULL: it is in none that has an index. */
 static const smcr_lgr_t *
 group_of(packet_info *pinfo)
@@ -87,19 +91,15 @@ group_of(packet_info *pinfo)
     return link && link->lgr->index != SMCR_LGR_NO_INDEX ? link->lgr : NULL;
 }
 
-static compat_filter_bool
-has_group(compat_conversation_filter_arguments)
-{
-    return group_of(pinfo) != NULL;
-}
-
 static char *
-group_filter(compat_conversation_filter_arguments)
+filter_of_group(packet_info *pinfo)
 {
     const smcr_lgr_t *group = group_of(pinfo);
 
     return group ? g_strdup_printf("smcr.lgr eq %u", group->index) : NULL;
 }
+
+FILTER(group, group_of(pinfo) != NULL, filter_of_group(pinfo))
 
 /* ---- RMBs ---- */
 
@@ -193,7 +193,7 @@ add_owner(GString *filter, int role)
 /* `role`: of the owner. Packets of an RDMA WRITE behind its first one have no RKey: they are found
  * by their connection. */
 static char *
-rmb_filter(packet_info *pinfo, int role)
+filter_of_rmb(packet_info *pinfo, int role)
 {
     const smcr_conn_t *conn = smcr_selected_conn(pinfo);
     const smcr_rmb_t *rmb = rmb_of(conn, role);
@@ -213,29 +213,8 @@ rmb_filter(packet_info *pinfo, int role)
     return g_string_free(filter, FALSE);
 }
 
-static compat_filter_bool
-has_client_rmb(compat_conversation_filter_arguments)
-{
-    return rmb_of(smcr_selected_conn(pinfo), 0) != NULL;
-}
-
-static char *
-client_rmb_filter(compat_conversation_filter_arguments)
-{
-    return rmb_filter(pinfo, 0);
-}
-
-static compat_filter_bool
-has_server_rmb(compat_conversation_filter_arguments)
-{
-    return rmb_of(smcr_selected_conn(pinfo), 1) != NULL;
-}
-
-static char *
-server_rmb_filter(compat_conversation_filter_arguments)
-{
-    return rmb_filter(pinfo, 1);
-}
+FILTER(client_rmb, rmb_of(smcr_selected_conn(pinfo), 0) != NULL, filter_of_rmb(pinfo, 0))
+FILTER(server_rmb, rmb_of(smcr_selected_conn(pinfo), 1) != NULL, filter_of_rmb(pinfo, 1))
 
 void
 smcr_conversation_filters_register(void)

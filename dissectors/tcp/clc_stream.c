@@ -100,22 +100,16 @@ message_at(tvbuff_t *tvb, int offset, const packet_info *pinfo, uint32_t *missin
 
 /* ---- first pass ---- */
 
-/* Where the segment begins in the byte stream. `data`: of TCP; NULL: not known. */
-static smcr_arrival_span_t
-span_of(const smcr_conn_t *conn, const struct tcpinfo *data)
-{
-    return (smcr_arrival_span_t){.first = data ? data->seq : 0,
-                                 .end = data ? data->seq : 0,
-                                 .taken = data ? data->lastackseq : 0,
-                                 .has_syns = smcr_handshake_has_syns(conn)};
-}
-
-/* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. */
+/* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. `data`: of
+ * TCP, where it is in the byte stream; NULL: not known. */
 static void
 learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
-    smcr_arrival_span_t span = span_of(conn, data);
+    smcr_arrival_span_t span = {.first = data ? data->seq : 0,
+                                .end = data ? data->seq : 0,
+                                .taken = data ? data->lastackseq : 0,
+                                .has_syns = smcr_handshake_has_syns(conn)};
     smcr_state_t *state = smcr_capture_learn(pinfo);
     smcr_clc_t clc = {0};
     int offset = 0;

@@ -20,12 +20,6 @@ longest_of(const smcr_distribution_t *times)
     return times->count ? times->max : SMCR_FIGURE_UNKNOWN;
 }
 
-static uint64_t
-bad_icrcs_of(const smcr_entry_rdma_t *flow)
-{
-    return flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN;
-}
-
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("Flow", 0, flow->index) \
     NUMBER("LG-ID", 0, owner.group ? owner.group->index : SMCR_FIGURE_UNKNOWN) \
@@ -51,7 +45,7 @@ bad_icrcs_of(const smcr_entry_rdma_t *flow)
     SECONDS("ACK max (s)", 0, longest_of(&flow->ack_time_s)) \
     SECONDS("Complete mean (s)", 0, mean_of(&flow->completion_time_s)) \
     SECONDS("Complete max (s)", 0, longest_of(&flow->completion_time_s)) \
-    NUMBER("Wrong ICRC", 0, bad_icrcs_of(flow))
+    NUMBER("Wrong ICRC", 0, flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN)
 
 static void
 fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)

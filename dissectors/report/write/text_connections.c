@@ -80,19 +80,6 @@ write_fallbacks(const smcr_page_t *page, uint64_t plain)
 
 /* ---- the busiest ---- */
 
-static uint64_t
-bytes_of(const smcr_entry_connection_t *conn)
-{
-    return smcr_figure_known(conn->client_to_server.bytes) +
-           smcr_figure_known(conn->server_to_client.bytes);
-}
-
-static uint64_t
-time_of(const smcr_entry_connection_t *conn)
-{
-    return smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
-}
-
 static const char *
 size_of(const smcr_page_t *page, const smcr_entry_conn_direction_t *direction)
 {
@@ -145,7 +132,8 @@ add_row(const smcr_text_table_t *table, const smcr_entry_connection_t *conn, con
         const char *sent, const char *received, const char *end)
 {
     const smcr_page_t *page = table->page;
-    uint64_t time = time_of(conn);
+    uint64_t time =
+        smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
 
     smcr_text_table_row(table, name, sent, received,
                         time ? smcr_words_duration(page->scope, time) : "",
@@ -204,8 +192,12 @@ write_busiest(const smcr_page_t *page)
                         "end");
     if (conns->length > 1)
         add_sum(&table);
-    for (uint32_t i = 0; i < conns->length; i++)
-        smcr_page_few_add(&busiest, conns->entries[i], bytes_of(conns->entries[i]));
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_entry_connection_t *conn = conns->entries[i];
+        smcr_page_few_add(&busiest, conn,
+                          smcr_figure_known(conn->client_to_server.bytes) +
+                              smcr_figure_known(conn->server_to_client.bytes));
+    }
     for (uint32_t i = 0; i < busiest.length; i++)
         add_connection(&table, busiest.entries[i]);
     smcr_text_table_write(&table);

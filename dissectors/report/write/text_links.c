@@ -66,23 +66,18 @@ queue_pair(const smcr_page_t *page, const smcr_entry_queue_pair_t *entry)
                               number(page, " QP ", entry->qpn));
 }
 
-/* One link works, and another one was tried alone: a host has no second device. */
-static bool
-is_single(const smcr_entry_link_group_t *group)
-{
-    return group->type == SMCR_FIGURE_GROUP_SINGLE && group->links.length == 2;
-}
-
 static const char *
 fate(const smcr_page_t *page, const smcr_entry_link_group_t *group, const smcr_entry_link_t *link)
 {
     const char *reason = smcr_figure_delete_reason_words[link->delete_reason], *when = "";
     const char *state = smcr_figure_link_status_words[link->state];
+    /* one link works, and another one was tried alone: a host has no second device */
+    bool is_single = group->type == SMCR_FIGURE_GROUP_SINGLE && group->links.length == 2;
 
     if (link->deleted_frame.frame)
         when = wmem_strdup_printf(page->scope, "frame %" PRIu32, link->deleted_frame.frame);
     if (link->state == SMCR_FIGURE_STATUS_REJECTED && smcr_words_link_is_unused(link) &&
-        is_single(group))
+        is_single)
         return "rejected: normal with one device";
     return smcr_page_list(page, ", ", state ? state : "?", reason ? reason : "", when, NULL);
 }

@@ -177,16 +177,6 @@ smcr_doubt_place(const smcr_arrival_t *arrival)
 
 /* ---- what may come later ---- */
 
-static unsigned
-count_links(const smcr_lgr_t *lgr)
-{
-    unsigned count = 0;
-
-    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
-        count += link->state != SMCR_LINK_REJECTED;
-    return count;
-}
-
 /* A copy that lives as long as the capture, with room for points; NULL: nobody will be told. */
 static smcr_doubt_proof_t *
 keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t claim,
@@ -208,7 +198,7 @@ static smcr_doubt_t
 claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, unsigned sides,
             const smcr_link_t *but, smcr_doubt_proof_t claim)
 {
-    smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 2 * count_links(lgr));
+    smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 2 * lgr->link_count);
 
     doubt.claim = kept;
     for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))

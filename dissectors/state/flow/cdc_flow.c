@@ -282,22 +282,13 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *vi
     view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
 
-/* Whether the message tells nothing that its sender has not told before, but for the consumer
- * cursor. */
-static bool
-only_reads(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc, const smcr_record_t *record)
-{
-    return record->view && record->view->has_len && record->view->has_unread &&
-           record->view->len == 0 && !record->answers && cdc->flags == sender->cdc_flags &&
-           cdc->state == sender->cdc_state;
-}
-
 /* Bytes announced and read. */
 static void
 take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 smcr_evidence_cursors_t known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_record_t *record = arrival->record;
     streams_t streams = streams_of(arrival, conn, cdc);
     smcr_stream_t *out = streams.out, *in = streams.in;
     smcr_window_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false,
@@ -316,11 +307,14 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     }
     if (out)
         take_in_announced(arrival, &streams, cdc, len, read, known);
-    reading.alone = only_reads(sender, cdc, arrival->record);
+    /* it tells nothing that its sender has not told before, but for the consumer cursor */
+    reading.alone = record->view && record->view->has_len && record->view->has_unread &&
+                    record->view->len == 0 && !record->answers &&
+                    cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
     if (in && read > 0)
         smcr_window_consumed(arrival, in, &reading);
     if (out)
-        summarize(&streams, cdc, arrival->record->view);
+        summarize(&streams, cdc, record->view);
 }
 
 /* ---- the message ---- */

@@ -243,16 +243,6 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
     return came;
 }
 
-/* The request comes right behind the response: the capture may have the two in the wrong order, and
- * the response not repeat what it should. */
-static void
-mark_disorder(const smcr_exchange_message_t *message, const smcr_lgr_unasked_t *unasked)
-{
-    if (unasked->came && unasked->type == message->type && unasked->requester == message->side &&
-        message->arrival->when.time < unasked->time + SMCR_TIME_SECOND / 1000)
-        *unasked->came = true;
-}
-
 /* Whether the response may have come before the request, in the capture. */
 static bool
 came_before(const smcr_exchange_message_t *message)
@@ -261,11 +251,14 @@ came_before(const smcr_exchange_message_t *message)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
-        bool stale = is_given_up(message->arrival->when.time, unasked->time);
-        mark_disorder(message, unasked);
-        if (!unasked->is_open || stale || unasked->type != message->type ||
-            unasked->requester != message->side || unasked->key != message->key ||
-            (unasked->link && unasked->link != message->link))
+        uint64_t now = message->arrival->when.time;
+        bool alike = unasked->type == message->type && unasked->requester == message->side;
+        /* the request comes right behind the response: the capture may have the two in the wrong
+         * order, and the response not repeat what it should */
+        if (alike && unasked->came && now < unasked->time + SMCR_TIME_MILLISECOND)
+            *unasked->came = true;
+        if (!alike || !unasked->is_open || is_given_up(now, unasked->time) ||
+            unasked->key != message->key || (unasked->link && unasked->link != message->link))
             continue;
         unasked->is_open = false;
         if (unasked->came)
@@ -277,17 +270,6 @@ came_before(const smcr_exchange_message_t *message)
 }
 
 /* ---- requests ---- */
-
-/* Nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
- * server to do what the client asks for, a link (3.5.4, 3.5.5.3). */
-static bool
-needs_no_response(const smcr_exchange_message_t *message)
-{
-    bool by_client = message->lgr->server == !message->side;
-
-    return (message->all_links && !by_client) || message->type == SMCR_LLC_REQ_ADD_LINK ||
-           (message->type == SMCR_LLC_ADD_LINK && by_client);
-}
 
 void
 smcr_state_exchange_end(const smcr_lgr_t *lgr)
@@ -302,6 +284,7 @@ void
 smcr_state_exchange_request(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
+    bool by_client = message->lgr->server == !message->side;
 
     if (crosses_server(message) || came_before(message) || answers_deletion(message))
         return;
@@ -321,7 +304,11 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
         .orderly = message->type == SMCR_LLC_DELETE_LINK &&
                    message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
     };
-    request->exchange.is_optional = needs_no_response(message);
+    /* nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
+     * server to do what the client asks for, a link (3.5.4, 3.5.5.3) */
+    request->exchange.is_optional = (message->all_links && !by_client) ||
+                                    message->type == SMCR_LLC_REQ_ADD_LINK ||
+                                    (message->type == SMCR_LLC_ADD_LINK && by_client);
     arrival->record->asks = &request->exchange;
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,

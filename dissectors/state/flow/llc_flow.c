@@ -19,9 +19,8 @@
 
 /* Requests of a type that has no such thing follow each other. */
 static uint32_t
-key_none(const smcr_llc_t *llc)
+key_none(G_GNUC_UNUSED const smcr_llc_t *llc)
 {
-    (void)llc;
     return 0;
 }
 
@@ -514,9 +513,8 @@ take_in_confirm_rkey_cont(const smcr_exchange_message_t *message)
 
 /* A message that changes nothing but the exchanges. */
 static void
-take_in_nothing(const smcr_exchange_message_t *message)
+take_in_nothing(G_GNUC_UNUSED const smcr_exchange_message_t *message)
 {
-    (void)message;
 }
 
 typedef void handler_t(const smcr_exchange_message_t *message);

@@ -265,20 +265,15 @@ smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
 
 /* ---- bytes of the application ---- */
 
-/* The last frame of RDMA that the connection has used; 0: none. */
-static uint32_t
-rdma_frame(const smcr_conn_t *conn)
-{
-    return MAX(conn->side[0].cdc_frame, conn->side[1].cdc_frame);
-}
-
 /* A connection that uses RDMA never returns to TCP. (R-1-2) */
 static void
 check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    if (!conn->fallback.kind && rdma_frame(conn))
+    uint32_t last = MAX(conn->side[0].cdc_frame, conn->side[1].cdc_frame);
+
+    if (!conn->fallback.kind && last)
         smcr_breach(arrival, SMCR_EVENT_DATA_AFTER_SWITCH, smcr_doubt_message(arrival),
-                    "The connection has used RDMA, last in frame %u", rdma_frame(conn));
+                    "The connection has used RDMA, last in frame %u", last);
 }
 
 /* Bytes of the application where a message of CLC is due. (R-C.6-1) */

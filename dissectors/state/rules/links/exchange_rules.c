@@ -100,12 +100,12 @@ check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open
  * host may have given up an exchange, or have begun its own before it saw the other. (R-3.5.5.3-1)
  */
 static void
-check_overlap(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+check_overlap(const smcr_exchange_message_t *message,
+              G_GNUC_UNUSED const smcr_rules_exchange_t *exchange)
 {
     const smcr_lgr_t *lgr = message->lgr;
     smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
 
-    (void)exchange;
     if (lgr->server == SMCR_LGR_SIDE_UNKNOWN || !changes_group(lgr, message->type, message->side))
         return;
     for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
@@ -134,14 +134,14 @@ note_end(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *ex
 
 /* It does until the new link is confirmed or rejected. */
 static void
-note_added_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+note_added_link(const smcr_exchange_message_t *message,
+                G_GNUC_UNUSED const smcr_rules_exchange_t *exchange)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->lgr;
     const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
     bool confirms = adding && message->type == SMCR_LLC_CONFIRM_LINK && message->key == adding->key;
 
-    (void)exchange;
     if (!adding || !(message->rejects || confirms))
         return;
     end(arrival, adding);

@@ -92,15 +92,6 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 /* ---- new RMBs ---- */
 
 /* A side has at most 255 RMBs in a group. (R-2.1-1) */
-static void
-check_number(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int side)
-{
-    if (lgr->rmb_count[side] >= SMCR_RMBS_MAX)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
-                    smcr_doubt_later_adding(arrival, lgr, NULL, (smcr_doubt_proof_t){0}),
-                    "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
-}
-
 bool
 smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                    uint64_t va)
@@ -113,7 +104,10 @@ smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t 
     if (known)
         return entry->va != va || smcr_rules_of_rmb(entry->rmb)->refused_frame;
     check_shared(arrival, qp, rkey, va);
-    check_number(arrival, qp->link->lgr, qp->side);
+    if (qp->link->lgr->rmb_count[qp->side] >= SMCR_RMBS_MAX)
+        smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
+                    smcr_doubt_later_adding(arrival, qp->link->lgr, NULL, (smcr_doubt_proof_t){0}),
+                    "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
     return true;
 }
 
