@@ -34,7 +34,6 @@ register_parts(void)
     smcr_layouts_check();
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
-    smcr_host_windows_register();
     smcr_dissector_roce_register();
     smcr_tap_register();
     smcr_packet_parts_register();

@@ -230,7 +230,7 @@ EVERY = [Mutation(*row) for row in (
      "    mask(header + 7, 1); /* hop limit */\n", ""),
     (ICRC, "fragments-are-whole", "dissectors/roce/icrc_check.c", "facts/test_icrc.py::test_fragments_that_nobody_puts_together",
      "if (!smcr_roce_find_ip(tvb, 0, pinfo, &ip) || ip.is_fragment)", "if (!smcr_roce_find_ip(tvb, 0, pinfo, &ip))"),
-    (ICRC, "doubt-for-good", "dissectors/state/senders.c", "facts/test_icrc.py::test_a_right_one_ends_the_doubt",
+    (ICRC, "doubt-for-good", "dissectors/state/state.c", "facts/test_icrc.py::test_a_right_one_ends_the_doubt",
      "        sender->trusted = true;\n        sender->doubted = 0;", "        sender->trusted = true;"),
     # ---- reports ----
     (FIGURES, "late-packets-are-repeats", "dissectors/report/collect/rdma_flows.c",

@@ -1,5 +1,5 @@
 /* capture.h
- * The state of the capture file that Wireshark has open.
+ * The capture file that Wireshark has open: its state, and the windows that show it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,6 +8,9 @@
 #define SMCR_HOST_CAPTURE_H
 
 #include "compat.h"
+
+#include <epan/funnel.h>
+
 #include "state/state.h"
 
 /* What is known; NULL while no file is open. */
@@ -35,6 +38,15 @@ smcr_capture_when(const packet_info *pinfo)
 
 /* How long something took, as Wireshark has it. */
 nstime_t smcr_capture_nstime(uint64_t nanoseconds);
+
+/* ---- the windows that Wireshark has, and tshark has not ---- */
+
+/* What makes text windows; NULL: the program has no windows. */
+const funnel_ops_t *smcr_host_window_ops(void);
+
+/* The number of the last frame of the file, as far as it has been read; 0 in programs without
+ * windows, or without a file. */
+uint32_t smcr_host_windows_last_frame(void);
 
 /* Called once at start. */
 void smcr_capture_register(void);

@@ -15,6 +15,5 @@
 #include "hooks.h"
 #include "ip_packet.h"
 #include "preferences.h"
-#include "windows.h"
 
 #endif /* SMCR_HOST_HOST_H */

@@ -1,12 +1,18 @@
 /* state.c
- * Begins and ends the state of a capture file.
+ * Begins and ends the state of a capture file. Counts each sender's wrong ICRCs until its first
+ * right one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "state.h"
 
+#include <string.h>
+
 #include "state/model/store.h"
+
+#define WRONG_MAX 4       /* of a sender without a right one: what comes then has another reason */
+#define SENDERS_MAX 65536 /* that are remembered */
 
 smcr_state_t *
 smcr_state_new(wmem_allocator_t *scope)
@@ -38,4 +44,78 @@ smcr_state_free(smcr_state_t *state)
     smcr_conn_end(state);
     if (state->rdma)
         smcr_rdma_free(state->rdma);
+}
+
+/* ---- senders ---- */
+
+typedef struct {
+    uint8_t address[SMCR_GID_LENGTH];
+    bool trusted;     /* a right one has come */
+    uint32_t wrong;   /* that came before it */
+    uint32_t doubted; /* frame of the one that was too many; 0: none was */
+} sender_t;
+
+static unsigned
+hash(const void *key)
+{
+    return wmem_strong_hash(key, SMCR_GID_LENGTH);
+}
+
+static gboolean
+is_equal(const void *one, const void *other)
+{
+    return memcmp(one, other, SMCR_GID_LENGTH) == 0;
+}
+
+static const sender_t *
+find(const smcr_state_t *state, const smcr_icrc_t *icrc)
+{
+    return state->senders ? wmem_map_lookup(state->senders, icrc->sender) : NULL;
+}
+
+/* NULL: there are too many already. */
+static sender_t *
+get(smcr_state_t *state, const smcr_icrc_t *icrc)
+{
+    if (!state->senders)
+        state->senders = wmem_map_new(state->scope, hash, is_equal);
+    sender_t *sender = wmem_map_lookup(state->senders, icrc->sender);
+    if (sender || wmem_map_size(state->senders) >= SENDERS_MAX)
+        return sender;
+    sender = wmem_new0(state->scope, sender_t);
+    memcpy(sender->address, icrc->sender, SMCR_GID_LENGTH);
+    wmem_map_insert(state->senders, sender->address, sender);
+    return sender;
+}
+
+void
+smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
+{
+    smcr_state_learns(state, frame);
+    sender_t *sender = icrc->status != SMCR_IB_ICRC_UNVERIFIED ? get(state, icrc) : NULL;
+
+    if (!sender || sender->trusted)
+        return;
+    if (icrc->status == SMCR_IB_ICRC_GOOD) {
+        sender->trusted = true;
+        sender->doubted = 0;
+    } else if (++sender->wrong == WRONG_MAX + 1) {
+        sender->doubted = frame;
+    }
+}
+
+bool
+smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc)
+{
+    const sender_t *sender = find(state, icrc);
+
+    return sender && sender->trusted;
+}
+
+uint32_t
+smcr_senders_doubted(const smcr_state_t *state, const smcr_icrc_t *icrc)
+{
+    const sender_t *sender = find(state, icrc);
+
+    return sender ? sender->doubted : 0;
 }

@@ -15,7 +15,6 @@
 #include "state/model/record.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
-#include "state/senders.h"
 
 /* The state of a capture file. `scope` owns almost everything. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
@@ -25,5 +24,19 @@ void smcr_state_place(smcr_state_t *state, uint32_t interface);
 
 /* Frees what the scope does not own; before the scope goes. */
 void smcr_state_free(smcr_state_t *state);
+
+/* ---- whose ICRCs mean something: where an adapter fills them in, a capture on its own host has
+ * something else in their place (docs/fabric.md) ---- */
+
+/* First pass, in the order of the capture: counts the ICRC of a packet in `frame`, which is right
+ * or wrong. One that is unverified tells nothing. */
+void smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame);
+
+/* Whether its sender has sent a right one, as far as is known now. */
+bool smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc);
+
+/* The frame of the sender's wrong one with which all of them turned out to mean nothing; 0: they
+ * mean something, as far as is known now. */
+uint32_t smcr_senders_doubted(const smcr_state_t *state, const smcr_icrc_t *icrc);
 
 #endif /* SMCR_STATE_STATE_H */
