@@ -91,16 +91,6 @@ is_roce(const datagram_t *datagram)
            datagram->length >= SMCR_IB_BTH_LENGTH + padding + SMCR_IB_ICRC_LENGTH;
 }
 
-/* Whether the state knows the queue pair that the packet is for. */
-static bool
-is_for_smcr(const packet_info *pinfo, const datagram_t *datagram)
-{
-    smcr_ib_qp_key_t key = {.qpn = smcr_ib_bth_qpn(datagram->bth)};
-
-    smcr_endpoint_gid(&pinfo->dst, key.gid);
-    return smcr_qp_find(smcr_capture_state(), &key) != NULL;
-}
-
 /* ---- what UDP would do with it ---- */
 
 /* Whether UDP would ask another protocol first, though the destination port is InfiniBand's. It
@@ -178,7 +168,9 @@ look_at(tvbuff_t *tvb, packet_info *pinfo)
     if (!smcr_hooks_enabled() || !read_datagram(tvb, &datagram) || !is_roce(&datagram) ||
         !would_be_lost(&datagram))
         return;
-    bool is_smcr = is_for_smcr(pinfo, &datagram);
+    smcr_ib_qp_key_t key = {.qpn = smcr_ib_bth_qpn(datagram.bth)};
+    smcr_endpoint_gid(&pinfo->dst, key.gid);
+    bool is_smcr = smcr_qp_find(smcr_capture_state(), &key) != NULL;
     unsigned partition = datagram.bth[2] << 8 | datagram.bth[3];
     /* Devices for RoCE have the default one only. Other protocols hardly ever have its bytes. */
     bool is_default = (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;

@@ -116,16 +116,6 @@ has_more_bits(const prefix_t *prefix)
 }
 
 static void
-check_prefix(const smcr_layout_walk_t *walk, const prefix_t *prefix)
-{
-    if (prefix->length > 128)
-        smcr_say_note(walk, hf_smcr_clc_prefix_length, &ei_smcr_clc_subnet);
-    else if (has_more_bits(prefix)) /* (R-A.2.2-6) */
-        smcr_say_note_format(walk, hf_smcr_clc_prefix, &ei_smcr_clc_unusual,
-                             "The prefix has bits behind its length");
-}
-
-static void
 dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, unsigned start,
                  unsigned count)
 {
@@ -140,7 +130,11 @@ dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, un
         if (i < SMCR_WIRE_PREFIXES_MAX)
             memcpy(proposal->prefixes[proposal->prefixes_kept++], &prefix, sizeof prefix);
         proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_prefix), "/%u", prefix.length);
-        check_prefix(walk, &prefix);
+        if (prefix.length > 128)
+            smcr_say_note(walk, hf_smcr_clc_prefix_length, &ei_smcr_clc_subnet);
+        else if (has_more_bits(&prefix)) /* (R-A.2.2-6) */
+            smcr_say_note_format(walk, hf_smcr_clc_prefix, &ei_smcr_clc_unusual,
+                                 "The prefix has bits behind its length");
     }
 }
 

@@ -144,17 +144,6 @@ gid_is_at_10(tvbuff_t *tvb)
     return captured >= 22 && !smcr_layout_has_bits(tvb, 10, 10) && tvb_get_ntohs(tvb, 20) == 0xffff;
 }
 
-/* A client of Linux that wants a link sends its MAC and GID, but no queue pair: the server is to
- * start an ADD LINK of its own (A.3.2, smc_llc_send_add_link() without a link). So does a server of
- * Linux before 5.8, which expects a rejection. */
-static bool
-asks_for_link(const smcr_message_llc_t *message)
-{
-    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
-
-    return !message->response && add->qpn == 0 && add->link == 0 && add->mtu == 0 && add->psn == 0;
-}
-
 static void
 say_rejection(const smcr_message_llc_t *message)
 {
@@ -184,17 +173,6 @@ finish_rejection(const smcr_message_llc_t *message)
                              "The link is rejected without a reason");
     else if (!try_val_to_str(reason, smcr_values_reject_reasons))
         smcr_say_note(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason);
-}
-
-/* A request of the server or an accepting response: its values are the sender's own. */
-static void
-finish_offer(const smcr_message_llc_t *message)
-{
-    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
-
-    say_link(message, add->link, add->qpn);
-    if (!try_val_to_str(smcr_wire_bits(add->mtu, SMCR_MASK_MTU), smcr_values_mtus))
-        smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
 }
 
 static unsigned
@@ -231,6 +209,7 @@ show_extension(const smcr_message_llc_t *message)
 unsigned
 smcr_llc_add_link(const smcr_message_llc_t *message)
 {
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     bool rfc = gid_is_at_10(message->walk.tvb);
 
     if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc : &add_link))
@@ -238,13 +217,19 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
     if (rfc)
         smcr_say_note(&message->walk, hf_smcr_llc_gid, &ei_smcr_llc_rfc_layout);
 
-    bool asks = asks_for_link(message);
-    if (message->rejected)
+    /* A client of Linux that wants a link sends its MAC and GID, but no queue pair: the server is
+     * to start an ADD LINK of its own (A.3.2, smc_llc_send_add_link() without a link). So does a
+     * server of Linux before 5.8, which expects a rejection. */
+    bool asks = !message->response && !add->qpn && !add->link && !add->mtu && !add->psn;
+    if (message->rejected) {
         finish_rejection(message);
-    else if (asks)
+    } else if (asks) {
         smcr_say_remark(&message->walk, "asking for a link");
-    else
-        finish_offer(message);
+    } else { /* an offer, or accepts one: the values are the sender's own */
+        say_link(message, add->link, add->qpn);
+        if (!try_val_to_str(smcr_wire_bits(add->mtu, SMCR_MASK_MTU), smcr_values_mtus))
+            smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
+    }
 
     bool extended = message->end > SMCR_LLC_LENGTH || (!message->rejected && !asks);
     return message->v2 && extended ? show_extension(message) : SMCR_LLC_LENGTH;

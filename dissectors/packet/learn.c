@@ -106,17 +106,6 @@ parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
     return smcr_cm_message_parse(message, tvb_get_ptr(packet->payload, 0, (int)length), length);
 }
 
-/* Returns whether there is a record of it. */
-static bool
-learn_foreign(const smcr_packet_t *packet, smcr_arrival_t *arrival)
-{
-    smcr_cm_message_t message;
-    bool manages = parse_management(packet, &message);
-
-    smcr_state_foreign(arrival, manages ? &message : NULL);
-    return arrival->record->rdma != NULL;
-}
-
 /* ---- every pass ---- */
 
 void
@@ -157,8 +146,12 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
                                                packet->layer, &packet->record);
 
     packet->parts = NULL;
-    if (first_pass && smcr_preferences.roce && !packet->record.link)
-        found |= learn_foreign(packet, &arrival);
+    if (first_pass && smcr_preferences.roce && !packet->record.link) {
+        smcr_cm_message_t management;
+        bool manages = parse_management(packet, &management);
+        smcr_state_foreign(&arrival, manages ? &management : NULL);
+        found |= packet->record.rdma != NULL;
+    }
     if (!found)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);

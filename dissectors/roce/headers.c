@@ -151,16 +151,6 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *
         roce->length = ip.total_length;
 }
 
-/* Bytes of the packet in `tvb`, where IP's header does not tell. */
-static uint32_t
-length_of(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start)
-{
-    bool ip = start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP;
-    uint32_t before = pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
-
-    return tvb_reported_length(tvb) + (ip ? before : 0);
-}
-
 /* Bytes of the headers from the BTH on, of SEND and RDMA WRITE. */
 static int
 header_length(uint8_t opcode)
@@ -251,10 +241,12 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
     roce->becn = (bth[4] & SMCR_MASK_BTH_BECN) != 0;
     uint8_t operation = operation_of(roce->opcode);
     roce->payload = read_extended_headers(tvb, offset + SMCR_IB_BTH_LENGTH, operation, roce);
-    roce->length = length_of(tvb, pinfo, start);
+    bool over_udp = start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP;
+    uint32_t before = pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
+    roce->length = tvb_reported_length(tvb) + (over_udp ? before : 0); /* or as IP's header says */
     if (start == SMCR_HOOKS_BTH)
         read_ip(tvb, offset, pinfo, roce);
-    if (pinfo->ptype == PT_UDP && start == SMCR_HOOKS_BTH)
+    if (over_udp)
         roce->port = (uint16_t)pinfo->srcport;
     int trailer =
         roce->pad + SMCR_IB_ICRC_LENGTH + (start == SMCR_HOOKS_LRH ? SMCR_IB_VCRC_LENGTH : 0);

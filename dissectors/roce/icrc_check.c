@@ -59,15 +59,6 @@ find_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
     cover->length = (tvb_get_ntohs(tvb, 4) & LRH_WORDS_MASK) * 4;
 }
 
-static bool
-is_whole(const cover_t *cover)
-{
-    int captured = (int)tvb_captured_length(cover->tvb) - cover->offset;
-
-    return cover->length >= cover->bth + SMCR_IB_BTH_LENGTH + SMCR_IB_ICRC_LENGTH &&
-           cover->length <= captured;
-}
-
 smcr_icrc_t
 smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                      const smcr_ib_headers_t *roce)
@@ -79,7 +70,8 @@ smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t
         find_headers(tvb, start, &cover);
     else if (!find_ip(tvb, pinfo, &cover))
         return icrc;
-    if (!is_whole(&cover))
+    if (cover.length < cover.bth + SMCR_IB_BTH_LENGTH + SMCR_IB_ICRC_LENGTH ||
+        cover.length > (int)tvb_captured_length(cover.tvb) - cover.offset)
         return icrc;
     int end = cover.length - SMCR_IB_ICRC_LENGTH;
     icrc.computed = smcr_icrc_compute(cover.start, tvb_get_ptr(cover.tvb, cover.offset, end),

@@ -65,17 +65,6 @@ add(conv_hash_t *hash, packet_info *pinfo, const smcr_conversation_share_t *shar
         bytes, &pinfo->rel_ts, &pinfo->abs_ts, &info, CONVERSATION_NONE);
 }
 
-/* Adds to the bytes of all packets only, not to those that the filter selects. */
-static void
-add_hidden_bytes(conv_hash_t *hash, packet_info *pinfo, const smcr_conversation_share_t *share)
-{
-    unsigned flags = hash->flags;
-
-    hash->flags |= TL_DISPLAY_FILTER_IGNORED;
-    add(hash, pinfo, share, share->sender, 0, share->all_bytes - share->bytes);
-    hash->flags = flags;
-}
-
 tap_packet_status
 smcr_conversations_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
                         tap_flags_t flags)
@@ -92,7 +81,10 @@ smcr_conversations_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
     if (share.is_first)
         add(hash, pinfo, &share, 0, 0, 0); /* so that A is the client */
     add(hash, pinfo, &share, share.sender, share.frames, selected ? share.bytes : share.all_bytes);
-    if (selected && share.all_bytes != share.bytes)
-        add_hidden_bytes(hash, pinfo, &share);
+    if (selected && share.all_bytes != share.bytes) { /* those that the filter does not select */
+        hash->flags |= TL_DISPLAY_FILTER_IGNORED;
+        add(hash, pinfo, &share, share.sender, 0, share.all_bytes - share.bytes);
+        hash->flags = flags;
+    }
     return TAP_PACKET_REDRAW;
 }

@@ -45,41 +45,26 @@ add(const amount_t *amount, const address *addr, bool sends)
     hash->flags = flags;
 }
 
-static void
-add_hosts(const amount_t *amount, const smcr_conversation_share_t *share)
-{
-    const smcr_conversation_row_t *row = share->row;
-
-    for (unsigned role = 0; role < 2; role++)
-        if (row->host[role].type != AT_NONE)
-            add(amount, &row->host[role], role == share->sender);
-}
-
-static void
-add_link(const amount_t *amount, smcr_statistics_kept_t *kept, const smcr_record_t *record)
-{
-    int client = smcr_lgr_client_side(record->link->lgr);
-
-    add(amount, smcr_conversation_rows_link(kept, record->link), record->sender == client);
-}
-
 tap_packet_status
 smcr_conversation_endpoints_take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_,
                                  const void *data, tap_flags_t flags)
 {
     conv_hash_t *hash = table;
     const smcr_tap_t *packet = data;
+    const smcr_record_t *record = packet->record;
     smcr_statistics_kept_t *kept =
         smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
     smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, packet, flags);
     amount_t amount = {hash, share.frames, share.bytes, share.all_bytes};
 
     hash->flags = flags;
-    if (share.row)
-        add_hosts(&amount, &share);
-    if (!packet->roce || !packet->record->link)
+    for (unsigned role = 0; role < 2 && share.row; role++)
+        if (share.row->host[role].type != AT_NONE)
+            add(&amount, &share.row->host[role], role == share.sender);
+    if (!packet->roce || !record->link)
         return share.row ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     amount.frames = 1;
-    add_link(&amount, kept, packet->record);
+    add(&amount, smcr_conversation_rows_link(kept, record->link),
+        record->sender == smcr_lgr_client_side(record->link->lgr));
     return TAP_PACKET_REDRAW;
 }

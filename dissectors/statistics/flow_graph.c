@@ -326,23 +326,16 @@ take_roce(const passage_t *passage)
     take_events(passage);
 }
 
-/* A Decline that makes the connection fall back is told as that. */
-static bool
-is_told_as_fallback(const passage_t *passage)
-{
-    const smcr_fallback_t *fallback = &passage->share.row->conn->fallback;
-
-    return passage->packet->clc->header.type == SMCR_CLC_DECLINE &&
-           fallback->kind == SMCR_FALLBACK_DECLINED &&
-           fallback->frame == passage->drawing.pinfo->num;
-}
-
 static void
 take_tcp(const passage_t *passage)
 {
     const smcr_tap_t *packet = passage->packet;
     wmem_allocator_t *scope = passage->drawing.pinfo->pool;
     const smcr_conn_t *conn = passage->share.row->conn;
+    /* a Decline that makes the connection fall back is told as that */
+    bool declines = packet->clc && packet->clc->header.type == SMCR_CLC_DECLINE &&
+                    conn->fallback.kind == SMCR_FALLBACK_DECLINED &&
+                    conn->fallback.frame == passage->drawing.pinfo->num;
 
     if (packet->falls_back)
         draw(passage, smcr_arrow_text_fallback(scope, conn));
@@ -350,7 +343,7 @@ take_tcp(const passage_t *passage)
         draw(passage, smcr_arrow_text_segment(scope, packet->segment));
     else if (packet->segment)
         take_data(passage);
-    else if (packet->clc && !is_told_as_fallback(passage))
+    else if (packet->clc && !declines)
         draw(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
                                           smcr_lgr_release(conn->lgr)));
 }

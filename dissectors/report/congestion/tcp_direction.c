@@ -182,17 +182,6 @@ take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
 /*
  * `rtt_s`: from the segment that begins where the last ACK stood, as it was sent last, to the ACK
  * that moves on.
- */
-static void
-count_rtt(smcr_congestion_tcp_direction_t *data, uint64_t time)
-{
-    uint64_t sent;
-
-    if (smcr_congestion_sent_times_take(&data->sent, data->acked, &sent) && time >= sent)
-        smcr_distribution_add(&data->counts.rtt_s, time - sent);
-}
-
-/*
  * `acked_bytes`: how far ACKs have moved since the first one, but SYN, FIN and what SACK blocks had
  * acknowledged before. `ack_elapsed_s`: from the first ACK to the last one that moves.
  */
@@ -200,9 +189,10 @@ static uint64_t
 move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_t ack,
          uint64_t time)
 {
-    uint64_t bytes = less(ack - data->acked, no_bytes_between(data, data->acked, ack));
+    uint64_t bytes = less(ack - data->acked, no_bytes_between(data, data->acked, ack)), sent;
 
-    count_rtt(data, time);
+    if (smcr_congestion_sent_times_take(&data->sent, data->acked, &sent) && time >= sent)
+        smcr_distribution_add(&data->counts.rtt_s, time - sent);
     bytes = less(bytes, smcr_ranges_remove(&data->sacked, scope, SMCR_RANGES_OF_STREAM, 0, ack));
     data->acked = ack;
     data->counts.acked_bytes += bytes;
@@ -307,16 +297,6 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
     take_sce(direction, segment);
 }
 
-/* Marks count on segments with ACK, without SYN and FIN, not behind their sender's FIN. */
-static bool
-may_have_marks(const smcr_congestion_tcp_direction_t *direction,
-               const smcr_congestion_tcp_segment_t *segment)
-{
-    return segment->flags & SMCR_CONGESTION_TCP_ACK &&
-           !(segment->flags & (SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_FIN)) &&
-           !direction->fin;
-}
-
 /* ---- copies ---- */
 
 /* What a segment shares with its copies alone: the identification of IPv4 or, where there is none,
@@ -356,16 +336,6 @@ is_copy(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_se
 
 /* ---- all of it ---- */
 
-/* SYN and FIN, where they stand. */
-static void
-take_ends(smcr_congestion_tcp_direction_t *direction, segment_place_t place, uint16_t flags)
-{
-    if (flags & SMCR_CONGESTION_TCP_SYN)
-        direction->syn = place.from;
-    if (flags & SMCR_CONGESTION_TCP_FIN)
-        direction->fin = place.to - 1;
-}
-
 /* `packets` and `ip_bytes` are of all segments, also of those with RST and of copies, which count
  * nowhere else. */
 void
@@ -374,14 +344,17 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                    wmem_allocator_t *scope,
                                    const smcr_congestion_tcp_segment_t *segment)
 {
-    bool marks = may_have_marks(direction, segment);
+    uint16_t flags = segment->flags;
+    uint16_t no_marks = SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_FIN;
+    /* marks count on segments with ACK, not behind their sender's FIN */
+    bool marks = flags & SMCR_CONGESTION_TCP_ACK && !(flags & no_marks) && !direction->fin;
     uint64_t acknowledged = 0;
     segment_place_t place;
 
     direction->counts.packets++;
     direction->counts.ip_bytes += segment->ip_bytes;
     direction->any_ecn |= !segment->no_ecn;
-    if (segment->flags & SMCR_CONGESTION_TCP_RST)
+    if (flags & SMCR_CONGESTION_TCP_RST)
         return;
     if (is_copy(direction, segment)) {
         direction->counts.copies++;
@@ -393,8 +366,11 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
         take_timestamps(direction, reverse, scope, segment);
     take_data(direction, scope, place, segment);
     take_sequence(direction, place, segment->no_length);
-    take_ends(direction, place, segment->flags);
-    if (segment->flags & SMCR_CONGESTION_TCP_ACK)
+    if (flags & SMCR_CONGESTION_TCP_SYN)
+        direction->syn = place.from;
+    if (flags & SMCR_CONGESTION_TCP_FIN)
+        direction->fin = place.to - 1;
+    if (flags & SMCR_CONGESTION_TCP_ACK)
         acknowledged = take_ack(direction, reverse, scope, segment);
     if (marks)
         take_marks(direction, reverse, segment, acknowledged);

@@ -6,16 +6,9 @@
 
 #include "table_kinds.h"
 
-static const char *
-code_of(wmem_allocator_t *scope, const smcr_entry_fallback_t *fallback)
-{
-    if (fallback->code == SMCR_FIGURE_UNKNOWN)
-        return NULL;
-    return smcr_figure_hex_text(scope, fallback->code, 4);
-}
-
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
-    TEXT("Code", 10, code_of(rows->scope, fallback)) \
+    TEXT("Code", 10, fallback->code == SMCR_FIGURE_UNKNOWN \
+                         ? NULL : smcr_figure_hex_text(rows->scope, fallback->code, 4)) \
     TEXT("By", 6, smcr_figure_role_words[fallback->by]) \
     NUMBER("Count", 0, fallback->count) \
     TEXT("Reason", 0, fallback->reason)

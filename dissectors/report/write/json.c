@@ -206,15 +206,6 @@ write_numbers(writer_t *writer, const smcr_figure_numbers_t *numbers)
 }
 
 static void
-write_maybe(writer_t *writer, void *const *entry, const smcr_figure_description_t *description)
-{
-    if (*entry)
-        write_entry(writer, *entry, description);
-    else
-        write_null(writer);
-}
-
-static void
 write_list(writer_t *writer, const smcr_figure_list_t *list,
            const smcr_figure_description_t *description)
 {
@@ -463,7 +454,10 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
         write_entry(writer, value, member->of);
         break;
     case SMCR_FIGURE_KIND_MAYBE:
-        write_maybe(writer, value, member->of);
+        if (*(void *const *)value)
+            write_entry(writer, *(void *const *)value, member->of);
+        else
+            write_null(writer);
         break;
     case SMCR_FIGURE_KIND_LIST:
         write_list(writer, value, member->of);

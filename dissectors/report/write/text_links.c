@@ -121,14 +121,6 @@ write_failover(const smcr_page_t *page, const smcr_entry_link_group_t *group,
 
 /* With a filter, that no connection moved means nothing. A link that never came up had nothing to
  * move. */
-static bool
-is_failover(const smcr_page_t *page, const smcr_entry_link_t *link)
-{
-    bool lost = smcr_words_link_is_lost(link) && link->flows.length > 1;
-
-    return smcr_words_link_is_left(link) || (lost && !page->report->capture.filter);
-}
-
 static void
 write_failovers(const smcr_page_t *page)
 {
@@ -139,7 +131,8 @@ write_failovers(const smcr_page_t *page)
         const smcr_entry_link_group_t *group = groups->entries[i];
         for (uint32_t j = 0; j < group->links.length; j++) {
             const smcr_entry_link_t *link = group->links.entries[j];
-            if (!is_failover(page, link))
+            bool lost = smcr_words_link_is_lost(link) && link->flows.length > 1;
+            if (!smcr_words_link_is_left(link) && (!lost || page->report->capture.filter))
                 continue;
             if (!count)
                 smcr_page_heading(page, "Failovers");

@@ -7,14 +7,6 @@
 #include "report/words/words.h"
 #include "text_page.h"
 
-static bool
-uses_ecn(const smcr_entry_tcp_t *flow)
-{
-    bool agreed = flow->ecn_initiated == SMCR_FIGURE_YES && flow->ecn_accepted == SMCR_FIGURE_YES;
-
-    return agreed || flow->up.ce || flow->down.ce || flow->up.sce || flow->down.sce;
-}
-
 static void
 add_up(const smcr_page_t *page, smcr_entry_tcp_direction_t *sum, uint32_t *users)
 {
@@ -22,7 +14,9 @@ add_up(const smcr_page_t *page, smcr_entry_tcp_direction_t *sum, uint32_t *users
 
     for (uint32_t i = 0; i < flows->length; i++) {
         const smcr_entry_tcp_t *flow = flows->entries[i];
-        if (!uses_ecn(flow))
+        bool agreed =
+            flow->ecn_initiated == SMCR_FIGURE_YES && flow->ecn_accepted == SMCR_FIGURE_YES;
+        if (!agreed && !flow->up.ce && !flow->down.ce && !flow->up.sce && !flow->down.sce)
             continue;
         (*users)++;
         smcr_entry_join(sum, &flow->up, &smcr_entry_tcp_direction_description, page->scope);

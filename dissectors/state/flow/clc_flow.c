@@ -233,14 +233,6 @@ take_in_step(const smcr_rules_clc_t *message)
 
 /* ---- the message ---- */
 
-/* Only the client sends Proposal and Confirm, and only the server Accept. */
-static bool
-is_of_other_side(const smcr_conn_t *conn, uint8_t type, bool from_server)
-{
-    return smcr_evidence_tcp_knows_client(conn) && type >= SMCR_CLC_PROPOSAL &&
-           type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server;
-}
-
 static void
 take_in_message(const smcr_rules_clc_t *message)
 {
@@ -266,6 +258,8 @@ void
 smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
                bool from_server)
 {
+    uint8_t type = clc->header.type;
+
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->conn = conn;
     arrival->record->direction = from_server;
@@ -274,7 +268,9 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
         .conn = conn,
         .clc = clc,
         .proven = smcr_evidence_of_clc(arrival, conn),
-        .wrong_sender = is_of_other_side(conn, clc->header.type, from_server),
+        /* only the client sends Proposal and Confirm, and only the server Accept */
+        .wrong_sender = smcr_evidence_tcp_knows_client(conn) && type >= SMCR_CLC_PROPOSAL &&
+                        type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server,
     };
     smcr_rules_clc(SMCR_RULES_ARRIVES, &message);
     if (message.wrong_sender) {

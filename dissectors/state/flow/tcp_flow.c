@@ -15,15 +15,6 @@
 
 /* ---- the handshake ---- */
 
-static void
-copy_address(smcr_conn_t *conn, unsigned role, const uint8_t *gid)
-{
-    if (conn->ipv4)
-        memcpy(conn->addr.ipv4[role], gid + SMCR_GID_IPV4_AT, sizeof conn->addr.ipv4[role]);
-    else
-        memcpy(conn->addr.ipv6[role], gid, SMCR_GID_LENGTH);
-}
-
 smcr_conn_t *
 smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
 {
@@ -35,7 +26,10 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     if (!conn->ipv4)
         conn->addr.ipv6 = wmem_alloc(state->scope, 2 * sizeof *conn->addr.ipv6);
     for (unsigned role = 0; role < 2; role++) {
-        copy_address(conn, role, tcp->gid[role]);
+        if (conn->ipv4)
+            memcpy(conn->addr.ipv4[role], tcp->gid[role] + SMCR_GID_IPV4_AT, SMCR_GID_IPV4_LENGTH);
+        else
+            memcpy(conn->addr.ipv6[role], tcp->gid[role], SMCR_GID_LENGTH);
         conn->port[role] = tcp->port[role];
     }
     return conn;

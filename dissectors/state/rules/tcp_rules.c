@@ -179,16 +179,6 @@ doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_m
                          seen);
 }
 
-/* Linux before 5.8 declines where the response to ADD LINK does not come. (R-C.7-4) */
-static bool
-gave_up_second(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_link_sent_message_t *sent_message = smcr_rules_of_lgr(conn->lgr)->set_up;
-
-    return sender_of(arrival) && !sent_message[SMCR_RULES_SET_UP_ANSWERED].sent &&
-           arrival->when.time >= sent_message[SMCR_RULES_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
-}
-
 /*
  * In a first contact the server does not decline once ADD LINK was taken in, nor the client once
  * its response was. (R-C.3-1) Nor does either side once CONFIRM LINK has completed, but C.3 seems
@@ -201,8 +191,11 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_link_sent_message_t *sent_message = smcr_rules_of_lgr(conn->lgr)->set_up;
     const smcr_link_sent_message_t *last =
         &sent_message[by_server ? SMCR_RULES_SET_UP_OFFERED : SMCR_RULES_SET_UP_ANSWERED];
+    /* Linux before 5.8 declines where the response to ADD LINK does not come. (R-C.7-4) */
+    bool gave_up = by_server && !sent_message[SMCR_RULES_SET_UP_ANSWERED].sent &&
+                   arrival->when.time >= last->sent + ADD_LINK_WAIT;
 
-    if (!doubt_told(arrival, last).kind && gave_up_second(arrival, conn))
+    if (!doubt_told(arrival, last).kind && gave_up)
         smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_message(arrival),
                     "ADD LINK has no response: the server declines, as Linux before 5.8 does "
                     "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");

@@ -78,24 +78,16 @@ smcr_rules_check_told(const smcr_exchange_message_t *message)
 
 /* ---- ADD LINK CONTINUATION ---- */
 
-/* The link that is being added; NULL: none is. */
-static const smcr_link_t *
-added_link(const smcr_exchange_message_t *message)
-{
-    const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
-    const smcr_link_t *link = change->on ? smcr_lgr_link(message->lgr, change->number) : NULL;
-
-    return link && link->state == SMCR_LINK_ANNOUNCED ? link : NULL;
-}
-
 /* It is about the link that is being added, and flows where ADD LINK did. (R-A.3.3-4,
  * R-3.5.5.2.3-1) */
 static void
 check_new_link(const smcr_exchange_message_t *message)
 {
     const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
+    const smcr_link_t *link = change->on ? smcr_lgr_link(message->lgr, change->number) : NULL;
+    bool added = link && link->state == SMCR_LINK_ANNOUNCED;
     smcr_doubt_t doubt = smcr_doubt_later_adding(message->arrival, message->lgr,
-                                                 added_link(message), (smcr_doubt_proof_t){0});
+                                                 added ? link : NULL, (smcr_doubt_proof_t){0});
     unsigned number = message->llc->u.add_link_cont.link;
 
     if (!change->on)

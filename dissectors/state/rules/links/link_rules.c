@@ -249,18 +249,6 @@ check_number(const smcr_arrival_t *arrival, uint8_t number)
                     same->added_frame);
 }
 
-/* The new link has queue pairs of its own. Of others than the one that has sent this nobody knows
- * whether they live. (R-A.3.2-8) */
-static void
-check_new_qp(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *add)
-{
-    const smcr_qp_t *from = smcr_qp_peer(arrival->qp);
-
-    if (from->known && smcr_qp_has_key(from, add->gid, add->qpn))
-        smcr_breach(arrival, SMCR_EVENT_QPN_IN_USE, smcr_doubt_message(arrival),
-                    "The queue pair 0x%06x has sent this message", add->qpn);
-}
-
 /* An MTU code that is not defined is rejected, with reason 2. (R-C.7-8) */
 static void
 check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
@@ -287,20 +275,25 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
                     code, reason);
 }
 
+/* The new link has queue pairs of its own. Of others than the one that has sent this nobody knows
+ * whether they live. (R-A.3.2-8) */
 void
 smcr_rules_check_add_link(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    const smcr_qp_t *from = message->from;
     bool by_client = message->lgr->server == message->to->side;
+    bool rejects = message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED;
 
     if (!(message->response ? by_client : message->by_server)) {
         if (!message->response && !add->qpn && by_client)
             smcr_rules_wish(arrival, add);
         return;
     }
-    if (!message->response || !(message->llc->flags & SMCR_LLC_FLAG_REJECTED))
-        check_new_qp(arrival, add);
+    if (!rejects && from->known && smcr_qp_has_key(from, add->gid, add->qpn))
+        smcr_breach(arrival, SMCR_EVENT_QPN_IN_USE, smcr_doubt_message(arrival),
+                    "The queue pair 0x%06x has sent this message", add->qpn);
     if (message->response)
         check_mtu_answer(arrival, message->llc);
     else

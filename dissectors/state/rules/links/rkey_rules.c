@@ -173,27 +173,18 @@ smcr_rules_check_agreement(const smcr_exchange_message_t *message)
 
 /* ---- DELETE RKEY ---- */
 
-/* The other link on which the sender has an RMB with this RKey; NULL: there is none. */
-static const smcr_link_t *
-other_link_with(const smcr_exchange_message_t *message, uint32_t rkey)
-{
-    smcr_link_t *link = message->lgr->all_links;
-
-    while (link && !smcr_rmb_find(message->arrival->state, &link->qp[message->from->side], rkey))
-        link = smcr_link_older(link);
-    return link;
-}
-
 /* DELETE RKEY names RMBs by what they have been announced with, on the link that carries it.
  * (R-3.5.5.2-2, R-3.5.5.2.2-3) */
 static void
 check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 {
-    const smcr_link_t *other = other_link_with(message, rkey);
+    const smcr_link_t *other = message->lgr->all_links; /* on which it has an RMB with this RKey */
     smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
 
     if (doubt.kind) /* the flow gives a notice */
         return;
+    while (other && !smcr_rmb_find(message->arrival->state, &other->qp[message->from->side], rkey))
+        other = smcr_link_older(other);
     if (other)
         smcr_breach(message->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
                     "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "

@@ -271,15 +271,6 @@ smcr_rules_request(const smcr_arrival_t *arrival)
 
 /* ---- what the next messages are held against ---- */
 
-static bool
-is_over(const smcr_link_t *link)
-{
-    const smcr_rules_link_t *memory = smcr_rules_of_link(link);
-
-    return memory->confirmed || link->state == SMCR_LINK_REJECTED ||
-           (link->state == SMCR_LINK_DELETED && memory->gone.sent);
-}
-
 void
 smcr_rules_note_second(const smcr_exchange_message_t *message)
 {
@@ -295,6 +286,10 @@ smcr_rules_note_second(const smcr_exchange_message_t *message)
     }
     /* the capture has it before its request */
     bool disorder = !memory->second && adds && message->response;
-    if (!memory->second_over && (disorder || (memory->second && is_over(memory->second))))
+    const smcr_link_t *second = memory->second;
+    const smcr_rules_link_t *kept = second ? smcr_rules_of_link(second) : NULL;
+    bool is_over = second && (kept->confirmed || second->state == SMCR_LINK_REJECTED ||
+                              (second->state == SMCR_LINK_DELETED && kept->gone.sent));
+    if (!memory->second_over && (disorder || is_over))
         memory->second_over = message->arrival->when.time;
 }
