@@ -171,7 +171,7 @@ look_at(tvbuff_t *tvb, packet_info *pinfo)
     smcr_ib_qp_key_t key = {.qpn = smcr_ib_bth_qpn(datagram.bth)};
     smcr_endpoint_gid(&pinfo->dst, key.gid);
     bool is_smcr = smcr_qp_find(smcr_capture_state(), &key) != NULL;
-    unsigned partition = datagram.bth[2] << 8 | datagram.bth[3];
+    int partition = datagram.bth[2] << 8 | datagram.bth[3];
     /* Devices for RoCE have the default one only. Other protocols hardly ever have its bytes. */
     bool is_default = (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;
     if (is_smcr || (smcr_preferences.roce && is_default))
