@@ -17,6 +17,38 @@ SOURCES = sorted(path.relative_to(TOP).as_posix() for folder in ("plugin", "diss
 TABLES = sorted(path.relative_to(TOP).as_posix() for path in (TOP / "dissectors").rglob("*.def"))
 
 
+# What the output says otherwise: docs/info-column.md has its words.
+OLD_WORDS = re.compile(r"""\bagain\b|\brepeat(s|ed|ing)?\b|\bovertak|\babsent\b|\bcop(y|ies)\b|\bnews\b|\bcame\ early|\bcome\ yet
+    |\bwent\ out|\bunread\b|\bnot\ read\b|\b(data|bytes)\ read\b|\bha(s|ve)\ read\ (all|data)|\bdata\ (that\ )?(was|were)\ read
+    |^chat$""", re.IGNORECASE | re.VERBOSE)
+OLD_PHRASES = re.compile(r"""\bsen[dt]s?\ (\w+\ ){0,2}again|\b(asked|written|came|went\ out)\ again|\bovertak|\bnews\ of|\babsent\ (packet|PSN)
+    |\b(packets?|PSNs?)\ (is|are|was|were)\ absent|\bnot\ read\ yet|\bbytes\ unread|\bunread\ bytes|\bdata\ (was\ )?read\ after
+    |\brepeats\ (of|and|in)\b|\bcopies\ (of\ packets|made)|"chat\b""", re.IGNORECASE | re.VERBOSE)
+LITERALS = re.compile(r'(?:"(?:[^"\\\n]|\\.)*"\s*(?:PRI\w+\s*|G_GUINT64_FORMAT\s*)?)+')
+
+
+def sentences(source):
+    """The string literals of a source but for names, such as those of filters; parts of one are joined."""
+    text = re.sub(r"/\*.*?\*/|^#include.*?$", " ", "\n".join(lines_of(source)), flags=re.DOTALL | re.MULTILINE)
+    for parts in LITERALS.findall(text):
+        whole = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', parts))
+        if whole == "chat" or not re.fullmatch(r"[a-z0-9_.]+", whole):
+            yield whole
+
+
+def test_output_has_the_words_of_its_glossary():
+    """One word for one thing, the one that people search for: in what is printed, and in what documents say of it."""
+    sources = [source for source in [*SOURCES, *TABLES] if source.startswith("dissectors/")]
+    said = [(source, each) for source in sources for each in sentences(source)]
+    goldens = [(path.name, re.sub(r'"[a-z_]+":|smcr\.[\w.]+', "", line)) for path in (TOP / "tests/golden").rglob("*.txt")
+               for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(said) > 2000 and len(goldens) > 10000
+    assert [each for each in [*said, *goldens] if OLD_WORDS.search(each[1])] == []
+    documents = [(path.name, re.sub(r"`[^`]*`", "", line)) for path in [TOP / "README.md", *(TOP / "docs").glob("*.md")]
+                 for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [each for each in documents if OLD_PHRASES.search(each[1])] == []
+
+
 def tracked():
     """Files of the project."""
     command = ["git", "-c", "safe.directory=*", "-C", TOP, "ls-files", "-z"]

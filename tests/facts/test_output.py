@@ -2,9 +2,10 @@
 
 import re
 
+import fields
 import ground_truth
 import pytest
-from bed import wireshark_version
+from bed import ALL, wireshark_version
 
 PORTS = r"(?P<source>\d+) → (?P<target>\d+) "
 INFO = re.compile(rf"^(?P<trouble>(\[[^]]+\] )*)({PORTS}|Connection (?P<connection>\d+): |Link (?P<link>\d+): )?"
@@ -224,3 +225,22 @@ def test_packet_above_the_mtu(tshark, scratch):
     item = "smcr.packet_above_mtu"
     assert tshark.frames(path, item) == tshark.frames(path, "smcr.write.len > 512") != []
     assert tshark.frames("6.1-v2-a-first-contact-ipv4", item) == []
+
+
+def summaries(tshark, name):
+    """{summary: how many expert items of SMC-R have it}"""
+    table = tshark.show(name, "-2", "-q", "-z", "expert")
+    return {summary: int(count) for count, summary in re.findall(r"^ +(\d+) +\S+ +SMC-R  (.*)$", table, re.MULTILINE)}
+
+
+def test_summaries_of_expert_items_have_no_numbers(tshark):
+    """The sentence of its table, in whatever frame, is the summary of an item. The details pane has what differs."""
+    rows = re.findall(r'^EXPERT(?:_STRICT)?\([^"]+"[^"]+"[^"]+((?:"[^"]+"\s*)+)\)', fields.experts_text(), re.MULTILINE)
+    known = {"".join(re.findall('"([^"]*)"', each)) for each in rows}
+    assert len(known) > 150
+    for name in (*LOSSY, *(ground_truth.names() if ALL else ()), "clc-contradictions", "llc-contradictions", "rule-move"):
+        found = summaries(tshark, name)
+        assert found and set(found) <= known, name
+        assert len({re.sub(r"\d+", "0", summary) for summary in found}) == len(found), name
+    naks = re.findall(r"Sequence\): (NAK, .*)\]", tshark.show("6.1-v2-n-lossy", "-2", "-Y", "smcr.nak", "-V"))
+    assert len(set(naks)) > 10 and len(naks) == summaries(tshark, "6.1-v2-n-lossy")["NAK: negative acknowledgement"]
