@@ -203,8 +203,8 @@ write_others(const smcr_page_t *page)
     }
     if (!busiest.count)
         return;
-    smcr_text_table_row(&table, "flow of another program", "packets", "payload", "retransmitted",
-                        "NAKs", "RNR NAKs", "CE", "service");
+    smcr_text_table_row(&table, "flow of another program", "packets", "payload", "retrans.", "NAKs",
+                        "RNR NAKs", "CE", "service");
     for (uint32_t i = 0; i < busiest.length; i++)
         add_flow(&table, busiest.entries[i]);
     smcr_text_table_write(&table);
