@@ -129,6 +129,8 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
         if (clc.header.type == SMCR_CLC_DECLINE)
             break;
     }
+    if (offset == 0 && data && data->is_reassembled && !conn->proposal_frame)
+        return; /* another dissector has had the Proposal, before the SYN came */
     int rest = tvb_captured_length_remaining(tvb, offset);
     if (rest > 0 || clc.header.type == SMCR_CLC_DECLINE)
         smcr_state_clc_ended(state, conn, direction(pinfo), pinfo->num);

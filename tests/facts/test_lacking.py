@@ -234,6 +234,13 @@ def test_each_frame_twice(tshark, scratch, name):
     assert "of TCP are duplicates, and count once" in tshark.show(path, *REPORT)
 
 
+def test_proposal_before_the_handshake(tshark, scratch):
+    """A dissector that gets the Proposal puts it together with the Confirm: these bytes are no data."""
+    path = altered(tshark, scratch, PLAIN, lambda frames: alterations.in_time(frames, [frames[2], *frames[:2], *frames[3:]]))
+    text = tshark.show(path, "-d", "tcp.port==12345,resp", "-q", "-z", "smcr,json")
+    assert [(conn["outcome"], conn["fallback"]) for conn in json.loads(text)["connections"]] == [("smc-r", None)]
+
+
 def test_syn_sent_again(tshark, scratch):
     """It is no data segment. Each packet has another identification."""
     def again(frames):

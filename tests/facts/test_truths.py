@@ -36,6 +36,8 @@ ONCE_SAID_OF = [
     ("a normal end, though an abort would be on RoCE", "6.1-v2-g1-server-killed", "part", "TCP only"),
     ("a reason that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "76 bytes"),
     ("a step that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "92 bytes"),
+    ("bytes left out, though their WRITE is before the Confirm", "6.1-v1-j-http11", "shuffled", "seed 2, times too"),
+    ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
 LATER = "30 years later"  # times are not compared
 UNALTERED = alterations.Case("whole", list)

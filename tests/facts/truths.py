@@ -49,7 +49,7 @@ OPEN = [
      "both an answer and the next request are absent"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be"),
     ("-n-lossy|-g6-|^cdc-flags$|^nak-loss-smc$", {"smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in",
-                                                 "smcr.window.full"},
+                                                 "smcr.window.full", "blocked_s"},
      "a packet that was sent again lacks the first time, or comes behind its own acknowledgement"),
     ("-x-idle", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
     ("^(peer-|rfc-|.*-h[1-6]-)", {
@@ -65,6 +65,7 @@ OPEN = [
     ("^(clc-ipv6|rule-clc-subnet|exported-source)", {"tcp_loss"},
      "without time stamps and identifications nothing tells copies"),
     ("^(llc-confirm-rkey-cont|peer-foreign)$", {"rmb.va"}, LINKS_LACK_LLC),
+    ("^rocev1-vlan$", {"group.vlan"}, "Wireshark tells the outermost VLAN, that of an ERSPAN header, too"),
     ("^peer-old-linux$", {"smcr.clc.decline_confirmed", "clc_decline_confirmed"}, "CLC of a queue pair's next life is absent"),
     ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unreported_bytes",
                                                    "unannounced_bytes"}, "CDC that ends a connection is cut or absent"),
@@ -94,7 +95,7 @@ OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before",
                   "smcr.cut_short", "smcr.token_reused", "smcr.link.number_unknown", "smcr.no_response",
                   "smcr.link.delete_asked", "smcr.packet_duplicated", "smcr.packet_retransmitted", "smcr.peer_silent"}
 # Items that tell of the first of something, where the capture may lack the first.
-FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved"}
+FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved", "smcr.lgr.first_contact"}
 # Items that tell of the first message with a flag: what they say is in the message.
 OF_FLAGS = {"smcr.conn.sending_done": "smcr.cdc.sending_done", "smcr.conn.closed": "smcr.cdc.closed",
             "smcr.conn.aborted": "smcr.cdc.abort", "smcr.window.writer_blocked": "smcr.cdc.writer_blocked"}
@@ -119,7 +120,7 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "capture_dropped", "
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
 SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
-TIMES = {"setup_s", *SHORTER}
+TIMES = {"setup_s", "smcr.llc.late_response", "llc_late_response", *SHORTER}
 # What one host had sent when the other one sent something: the capture's order tells.
 OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
             "smcr.window.blocked_since", "smcr.window.full_since", "smcr.window.blocked_time", "smcr.window.full_time",
@@ -131,7 +132,8 @@ OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "sm
 COPIED_SOON = 100  # microseconds
 OF_LATE_COPIES = {"repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
                   "link_group_ended", "smcr.packet_retransmitted.ended"}
-UP_TO_THE_END = {"outcome", "unreported_bytes", "unannounced_bytes", "close", "state", "type"}  # at the end of the capture
+# Of the end of the capture, and a share of its time.
+UP_TO_THE_END = {"outcome", "unreported_bytes", "unannounced_bytes", "close", "state", "type", "slow_reader"}
 
 # What is said of an altered capture: where, what, what is said of the whole one and of this one; is that no contradiction?
 Statement = collections.namedtuple("Statement", "where what before after is_true")
@@ -186,7 +188,7 @@ def is_weaker(reason, whole):
 
 
 def packets_of(texts, packets):
-    """Frames, and for those with a RoCE packet what tells it: it may have been sent more than once."""
+    """Frames, and for those with a packet what tells it: it may have been sent more than once."""
     return {packets.get(int(text), text) for text in texts}
 
 

@@ -18,7 +18,8 @@ smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
         return UINT64_MAX;
     if (!point->psn && !qp->traffic.flow.announced) /* before the first packet of the capture */
         return UINT64_MAX;
-    return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn);
+    return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn) +
+           (qp->too_late > point->psn && qp->too_late < psn);
 }
 
 bool

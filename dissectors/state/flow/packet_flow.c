@@ -144,6 +144,7 @@ typedef struct {
     content_t content; /* its message is the copy below */
     smcr_psn_t psn;
     smcr_when_t when, sent; /* as in smcr_arrival_t */
+    uint8_t order;          /* as in smcr_record_t */
     union {
         smcr_llc_t llc;
         smcr_cdc_t cdc;
@@ -203,6 +204,7 @@ defer(const smcr_arrival_t *arrival, const content_t *content)
     deferred->psn = arrival->psn;
     deferred->when = arrival->when;
     deferred->sent = arrival->sent;
+    deferred->order = arrival->record->order;
     copy_message(scope, deferred);
     insert(qp->deferred, deferred);
 }
@@ -267,6 +269,7 @@ take_in_late(smcr_state_t *state, smcr_qp_t *qp, deferred_t *deferred)
     };
     content_t *content = &deferred->content;
 
+    gone.order = deferred->order & 0x7U;
     if (content->cdc) /* what was behind the gap may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
     take_in(&then, content);

@@ -159,14 +159,19 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
         write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
         return;
     }
+    bool is_read = arrival->record->order == SMCR_FLOW_IS_LATE &&
+                   stream->consumed > smcr_stream_reach(stream);
     bool late = reader->heard.qp == qp && write->first_psn < reader->heard.psn;
-    if (late || arrival->record->fate == SMCR_FLOW_FATE_TOO_LATE)
+    if (late || is_read || arrival->record->fate == SMCR_FLOW_FATE_TOO_LATE)
         return; /* nor is it known where it goes among what came before it */
     uint64_t bytes = smcr_evidence_unseen_bytes(&reader->located, qp, write->first_psn);
     smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side)};
     uint64_t end = smcr_stream_reach(stream);
+    /* the capture may have CLC behind the first WRITEs, which then have no place */
+    bool first = reader->located.psn == reader->since.psn;
+    smcr_psn_t unplaced = qp->unplaced_psn + (first ? SMCR_WRITE_UNPLACED_NEAR : 0);
     bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved &&
-                   qp->unplaced_psn <= reader->located.psn && write->conn;
+                   (!qp->unplaced_psn || unplaced <= reader->located.psn) && write->conn;
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed && goes_on)
         smcr_rules_write(SMCR_RULES_COUNTED, arrival,
@@ -199,7 +204,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
     if (write->conn || (!before && (since || arrival->record->fate == SMCR_FLOW_FATE_TAKE))) {
         write->rmb = entry->rmb;
         write->rmb_va = entry->va;
-    } else if (before && !smcr_conn_side_has_ended(&before->side[!arrival->qp->side])) {
+    } else if (before) { /* a writer that has closed may still send what it had written before */
         write->likely = before;
         write->likely_rmb = entry->rmb;
         write->rmb_va = entry->va;
