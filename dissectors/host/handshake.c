@@ -86,6 +86,8 @@ describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
         .conversation = conversation,
         .stream = tcp->stream,
         .ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4,
+        .has_ended = (tcp->conversation_completeness & COMPLETENESS_RST) ||
+                     tcp->flow1.closing_initiator || tcp->flow2.closing_initiator,
     };
 
     described.port[sender] = (uint16_t)pinfo->srcport;
@@ -129,7 +131,7 @@ had(const smcr_conn_t *conn, unsigned completeness)
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    return had(conn, COMPLETENESS_RST);
+    return !conn->after_end && had(conn, COMPLETENESS_RST);
 }
 
 bool
@@ -145,7 +147,7 @@ smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
     const struct tcp_analysis *tcp = analysis_of(conn);
     address own, peer;
 
-    if (!tcp)
+    if (!tcp || conn->after_end)
         return false;
     smcr_endpoint_tcp_address(conn, role, &own);
     smcr_endpoint_tcp_address(conn, !role, &peer);

@@ -241,6 +241,19 @@ def test_proposal_before_the_handshake(tshark, scratch):
     assert {(conn["outcome"], conn["fallback"]) for conn in report["connections"]} == {("smc-r", None)}
 
 
+def test_ports_that_are_used_again(tshark, scratch):
+    """The FIN of an earlier connection, whose ports the next one has: the capture lacks the SYN."""
+    fin = tshark.frames(PLAIN, "tcp.flags.fin == 1 && ip.src == 10.0.0.1")[0]
+
+    def change(frames):
+        data = pcapng.data(frames[fin - 1])
+        before = int.from_bytes(data[38:42], "big") - 100_000
+        earlier = pcapng.with_data(frames[fin - 1], data[:38] + before.to_bytes(4, "big") + data[42:])
+        return alterations.in_time(frames[1:], [earlier, *frames[2:]])
+    path = altered(tshark, scratch, PLAIN, change)
+    assert tshark.frames(path, "smcr.cdc") and tshark.frames(path, "smcr.tcp_closed_before") == []
+
+
 def test_syn_sent_again(tshark, scratch):
     """It is no data segment. Each packet has another identification."""
     def again(frames):

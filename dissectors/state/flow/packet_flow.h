@@ -54,6 +54,7 @@ typedef struct {
     bool ipv4;          /* both addresses are; `gid` has them as ::ffff:a.b.c.d */
     uint8_t gid[2][SMCR_GID_LENGTH];
     uint16_t port[2];
+    bool has_ended; /* an earlier connection of these ports, without a SYN in between */
 } smcr_state_tcp_t;
 
 /* A new connection, that of `tcp->conversation`. */

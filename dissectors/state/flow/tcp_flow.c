@@ -23,6 +23,7 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     smcr_conn_set_conversation(state, conn, tcp->conversation);
     conn->tcp_stream = tcp->stream;
     conn->ipv4 = tcp->ipv4;
+    conn->after_end = tcp->has_ended;
     if (!conn->ipv4)
         conn->addr.ipv6 = wmem_alloc(state->scope, 2 * sizeof *conn->addr.ipv6);
     for (unsigned role = 0; role < 2; role++) {

@@ -147,7 +147,7 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     if (filled) {
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
-        now->full = smcr_evidence_sent(arrival);
+        now->full = view->has_len ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
         smcr_event_add(arrival, SMCR_EVENT_WINDOW_FULL, NULL);
     }

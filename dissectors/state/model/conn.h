@@ -97,6 +97,7 @@ struct smcr_conn {
     bool cut_clc : 1;        /* the capture has cut an Accept or Confirm too short to know it */
     bool no_roles : 1;       /* it begins with a Decline: either may be the client */
     bool ipv4 : 1;           /* which addresses it has */
+    bool after_end : 1;      /* TCP had ended before: that was another connection of its ports */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
     uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
