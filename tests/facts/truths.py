@@ -127,7 +127,7 @@ OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "sm
             "smcr.window.blocked_since", "smcr.window.full_since", "smcr.window.blocked_time", "smcr.window.full_time",
             "smcr.window.full", "smcr.window.opened", "smcr.window.small_update", "smcr.window.small_write",
             "smcr.window.late_update", "smcr.cdc.read_too_far", "smcr.llc.collision", "smcr.tcp_reset_before",
-            "smcr.tcp_closed_before", "smcr.link.after_delete", "link.after_delete", "link_after_delete",
+            "smcr.tcp_closed_before", "smcr.move.old_link", "move.old_link", "move_old_link", "smcr.link.after_delete", "link.after_delete", "link_after_delete",
             "blocked_count", "window_full_count", "tcp_loss"}
 # A copy that comes later than that may be a repeat (docs/report.md), where no identification tells.
 COPIED_SOON = 100  # microseconds

@@ -64,6 +64,7 @@ typedef struct {
 
     uint64_t syn, fin;            /* sequence numbers of these */
     uint64_t next;                /* the number behind the highest that was sent */
+    bool lacks_newest;            /* the numbers right before `next`; they may be a FIN's */
     uint64_t acked;               /* everything below has been acknowledged */
     uint64_t tsval;               /* the highest */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */

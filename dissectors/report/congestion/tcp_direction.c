@@ -156,6 +156,8 @@ take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
     if (ahead < 0 && !astray && place.to > place.from && !is_keep_alive(direction, place))
         direction->counts.repeated_segments++;
     if (astray || place.to >= direction->next) {
+        direction->lacks_newest = place.to == place.from &&
+                                  (direction->lacks_newest || (ahead > 0 && !astray));
         direction->next = place.to;
         direction->next_unknown = no_length;
     }
@@ -389,7 +391,8 @@ smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direc
 bool
 smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction)
 {
-    return !direction->next || distance(direction->next, direction->acked) > 0;
+    return !direction->next || direction->lacks_newest ||
+           distance(direction->next, direction->acked) > 0;
 }
 
 /* 100 times `part` by `whole`, or not a number. */

@@ -85,8 +85,8 @@ typedef struct {
 
 /* ---- what a flow lacks ---- */
 
-/* How many requests are absent between the point and `psn` of the same flow, or came too late, which
- * count as one; UINT64_MAX when the point is none, or of another flow. */
+/* How many requests are absent between the point and `psn` of the same flow; those that came too
+ * late count as one. UINT64_MAX when the point is none, or of another flow. */
 uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
 /* Whether no request has been absent from the flow since the point. */

@@ -135,6 +135,31 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     return receiver->in.known ? &receiver->in : NULL;
 }
 
+/* Whether it is known how far the stream has come. The capture may have CLC behind the first
+ * WRITEs, which then have no place. */
+static bool
+is_seamless(const smcr_qp_t *qp, const smcr_conn_side_t *reader, uint64_t unseen)
+{
+    bool first = reader->located.psn == reader->since.psn;
+    smcr_psn_t unplaced = qp->unplaced_psn + (first ? SMCR_WRITE_UNPLACED_NEAR : 0);
+
+    return reader->located.qp == qp && unseen == 0 && !reader->in.moved &&
+           (!qp->unplaced_psn || unplaced <= reader->located.psn);
+}
+
+/* Whether the capture has the request too late: nor is it known where it goes among what came
+ * before it. The reader may have told already that it has read it. */
+static bool
+is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_psn_t psn)
+{
+    const smcr_record_t *record = arrival->record;
+
+    return (reader->heard.qp == arrival->qp && psn < reader->heard.psn) ||
+           record->fate == SMCR_FLOW_FATE_TOO_LATE ||
+           (record->order == SMCR_FLOW_IS_LATE &&
+            reader->in.consumed > smcr_stream_reach(&reader->in));
+}
+
 /* Where in the byte stream the request begins. */
 static void
 locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
@@ -159,19 +184,12 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
         write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
         return;
     }
-    bool is_read = arrival->record->order == SMCR_FLOW_IS_LATE &&
-                   stream->consumed > smcr_stream_reach(stream);
-    bool late = reader->heard.qp == qp && write->first_psn < reader->heard.psn;
-    if (late || is_read || arrival->record->fate == SMCR_FLOW_FATE_TOO_LATE)
-        return; /* nor is it known where it goes among what came before it */
+    if (is_too_late(arrival, reader, write->first_psn))
+        return;
     uint64_t bytes = smcr_evidence_unseen_bytes(&reader->located, qp, write->first_psn);
     smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side)};
     uint64_t end = smcr_stream_reach(stream);
-    /* the capture may have CLC behind the first WRITEs, which then have no place */
-    bool first = reader->located.psn == reader->since.psn;
-    smcr_psn_t unplaced = qp->unplaced_psn + (first ? SMCR_WRITE_UNPLACED_NEAR : 0);
-    bool goes_on = reader->located.qp == qp && unseen.bytes == 0 && !stream->moved &&
-                   (!qp->unplaced_psn || unplaced <= reader->located.psn) && write->conn;
+    bool goes_on = write->conn && is_seamless(qp, reader, unseen.bytes);
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (write->placed && goes_on)
         smcr_rules_write(SMCR_RULES_COUNTED, arrival,
