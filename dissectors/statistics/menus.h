@@ -19,13 +19,8 @@ void smcr_statistics_response_times_register(int proto);
 void smcr_statistics_message_tree_handoff(void);
 
 /* Statistics > Conversations, and `tshark -z conv,smcr`: the connections of SMC-R. Statistics >
- * Endpoints, and `tshark -z endpoints,smcr`: hosts and links. A packet of the tap, for the table
- * `hash` (conv_hash_t), as Wireshark calls it. */
-tap_packet_status smcr_conversations_take(void *hash, packet_info *pinfo, epan_dissect_t *edt,
-                                          const void *data, tap_flags_t flags);
-tap_packet_status smcr_conversation_endpoints_take(void *hash, packet_info *pinfo,
-                                                   epan_dissect_t *edt, const void *data,
-                                                   tap_flags_t flags);
+ * Endpoints, and `tshark -z endpoints,smcr`: hosts and links. */
+void smcr_conversations_register(int proto);
 
 /* The menus Conversation Filter and Colorize Conversation: the connection of the selected packet,
  * its link, its link group, and the two RMBs of its connection. */

@@ -6,18 +6,14 @@
 
 #include "statistics.h"
 
-#include "menus.h" /* must come first */
-
-#include <epan/conversation_table.h>
-
 #include "conn_rows.h"
+#include "menus.h"
 
 void
 smcr_statistics_register(int proto)
 {
     smcr_statistics_kept_register();
-    register_conversation_table(proto, true, smcr_conversations_take,
-                                smcr_conversation_endpoints_take);
+    smcr_conversations_register(proto);
     smcr_graph_register(proto);
     smcr_statistics_response_times_register(proto);
     smcr_conversation_filters_register();

@@ -48,12 +48,6 @@ smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_
                                 : (absent + smcr_point_unplaced(point)) * smcr_qp_mtu(qp);
 }
 
-bool
-smcr_evidence_has_packets_to(const smcr_qp_t *qp)
-{
-    return qp->traffic.flow.carried > 0;
-}
-
 smcr_when_t
 smcr_evidence_sent(const smcr_arrival_t *arrival)
 {
@@ -222,20 +216,6 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- what the two sides of a connection have sent ---- */
 
-const smcr_point_t *
-smcr_evidence_last_to(const smcr_conn_side_t *receiver)
-{
-    return receiver->heard.qp ? &receiver->heard : &receiver->since;
-}
-
-bool
-smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_point_t *heard = &conn->side[arrival->qp->side].heard;
-
-    return heard->qp == arrival->qp && arrival->psn < heard->psn;
-}
-
 bool
 smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
@@ -283,12 +263,6 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
         if (link->packet_count && (!is_seamless(&link->qp[0]) || !is_seamless(&link->qp[1])))
             return false;
     return true;
-}
-
-bool
-smcr_evidence_knows_server(const smcr_lgr_t *lgr)
-{
-    return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN;
 }
 
 bool

@@ -97,7 +97,11 @@ bool smcr_evidence_holds(const smcr_point_t *point);
 uint64_t smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
 /* Whether the capture has packets to the queue pair: the direction is not left out. */
-bool smcr_evidence_has_packets_to(const smcr_qp_t *qp);
+static inline bool
+smcr_evidence_has_packets_to(const smcr_qp_t *qp)
+{
+    return qp->traffic.flow.carried > 0;
+}
 
 /* When the packet was sent for the first time; 0 in `.frame`: it fills a gap, and may repeat one
  * that the capture lacks. */
@@ -177,18 +181,32 @@ smcr_evidence_has_all_links(const smcr_lgr_t *lgr)
 }
 
 /* Whether it is known which side of the group is its server. `lgr` may be NULL. */
-bool smcr_evidence_knows_server(const smcr_lgr_t *lgr);
+static inline bool
+smcr_evidence_knows_server(const smcr_lgr_t *lgr)
+{
+    return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN;
+}
 
 /* Whether the capture tells all that `side` has read, and all that it may read: it has all messages
  * to it, and the tokens of both directions. */
 bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
 
 /* The last CDC message to the side, or where the connection began. */
-const smcr_point_t *smcr_evidence_last_to(const smcr_conn_side_t *receiver);
+static inline const smcr_point_t *
+smcr_evidence_last_to(const smcr_conn_side_t *receiver)
+{
+    return receiver->heard.qp ? &receiver->heard : &receiver->since;
+}
 
 /* Whether the RDMA WRITE was sent before a CDC message that has been taken in, and so was announced
  * by that or an earlier one: the capture has it too late. */
-bool smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+static inline bool
+smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_point_t *heard = &conn->side[arrival->qp->side].heard;
+
+    return heard->qp == arrival->qp && arrival->psn < heard->psn;
+}
 
 /* Whether the capture has all CDC messages to `side` so far: what the other side has read and
  * announced is known. */

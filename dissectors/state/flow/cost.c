@@ -62,12 +62,6 @@ smcr_cost_of_group(smcr_lgr_t *lgr)
     return sum;
 }
 
-bool
-smcr_cost_is_loss(const smcr_cost_t *cost)
-{
-    return cost->known && (cost->unread || cost->unannounced);
-}
-
 void
 smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
                const smcr_cost_t *cost)

@@ -25,7 +25,11 @@ smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
 smcr_cost_t smcr_cost_of_group(smcr_lgr_t *lgr);
 
 /* Whether it is known, and not nothing. */
-bool smcr_cost_is_loss(const smcr_cost_t *cost);
+static inline bool
+smcr_cost_is_loss(const smcr_cost_t *cost)
+{
+    return cost->known && (cost->unread || cost->unannounced);
+}
 
 /* Tells the user that something has happened, and what it costs where that is known. `what`: the
  * beginning of the sentence. */

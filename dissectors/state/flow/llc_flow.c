@@ -228,11 +228,12 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
     tell_unknown_rkeys(message, unknown);
 }
 
-/* The link that ADD LINK is about: a new one, unless the other side has announced it. */
+/* The link that ADD LINK is about: a new one, unless the other side has announced it. `link`: that
+ * has the number; NULL: none. */
 static smcr_link_t *
-announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add)
+announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add,
+              smcr_link_t *link)
 {
-    smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
     bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
     const smcr_qp_t *qp = announced ? &link->qp[message->from->side] : NULL;
 
@@ -293,8 +294,7 @@ take_in_add_link(const smcr_exchange_message_t *message)
     }
     if (message->response && !announced && message->lgr->from_start)
         smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
-    link = announce_link(message, add);
-    take_in_new_qp(message, link, add);
+    take_in_new_qp(message, announce_link(message, add, link), add);
 }
 
 static void

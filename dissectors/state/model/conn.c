@@ -139,12 +139,6 @@ smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
     }
 }
 
-void
-smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_flow *flow)
-{
-    conn->flow[direction] = flow;
-}
-
 bool
 smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most)
 {
@@ -153,18 +147,6 @@ smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most)
     if (*declined < most)
         ++*declined;
     return *declined == most;
-}
-
-int
-smcr_conn_direction(const smcr_lgr_t *lgr, int side)
-{
-    return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
-}
-
-bool
-smcr_conn_side_has_ended(const smcr_conn_side_t *side)
-{
-    return side->sending_done_frame || side->closed_frame || side->abort_frame;
 }
 
 void
@@ -199,13 +181,6 @@ smcr_conn_take_clc(smcr_conn_t *conn)
         conn->lgr->refused |= conn->first_contact && conn->decline_frame;
     }
     conn->has_clc |= complete;
-}
-
-bool
-smcr_conn_has_closed(const smcr_conn_t *conn)
-{
-    return conn->side[0].closed_frame || conn->side[0].abort_frame ||
-           conn->side[1].closed_frame || conn->side[1].abort_frame;
 }
 
 smcr_conn_t *

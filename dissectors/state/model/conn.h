@@ -122,7 +122,12 @@ const uint8_t *smcr_conn_subnet(const smcr_conn_t *conn, const uint8_t *told, un
 void smcr_conn_take_clc(smcr_conn_t *conn);
 
 /* Whether a side has closed or aborted the connection. */
-bool smcr_conn_has_closed(const smcr_conn_t *conn);
+static inline bool
+smcr_conn_has_closed(const smcr_conn_t *conn)
+{
+    return conn->side[0].closed_frame || conn->side[0].abort_frame ||
+           conn->side[1].closed_frame || conn->side[1].abort_frame;
+}
 
 /* The first connection from `*at` on, along `next_open`, that is neither closed nor aborted nor
  * fallen back. Those before it leave the list. NULL: there is none. */
@@ -159,18 +164,30 @@ void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint3
 void smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Whether the side has said that it will write no more, or that it is done with the connection. */
-bool smcr_conn_side_has_ended(const smcr_conn_side_t *side);
+static inline bool
+smcr_conn_side_has_ended(const smcr_conn_side_t *side)
+{
+    return side->sending_done_frame || side->closed_frame || side->abort_frame;
+}
 
 /* The connection is certainly alive where `qp` receives the request with `psn`. */
 void smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
-void smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_flow *flow);
+static inline void
+smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_flow *flow)
+{
+    conn->flow[direction] = flow;
+}
 
 /* The heuristics have declined what `side` receives. Returns whether they have `most` times in a
  * row. */
 bool smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */
-int smcr_conn_direction(const smcr_lgr_t *lgr, int side);
+static inline int
+smcr_conn_direction(const smcr_lgr_t *lgr, int side)
+{
+    return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
+}
 
 #endif /* SMCR_STATE_MODEL_CONN_H */

@@ -102,18 +102,6 @@ smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
     }
 }
 
-int
-smcr_lgr_client_side(const smcr_lgr_t *lgr)
-{
-    return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN ? !lgr->server : 0;
-}
-
-int
-smcr_lgr_release(const smcr_lgr_t *lgr)
-{
-    return lgr && lgr->has_release ? lgr->release : -1;
-}
-
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {

@@ -227,11 +227,19 @@ uint32_t smcr_lgr_count(const smcr_state_t *state);
 void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* The side of the group's client; side 0 where that, or the group, is not known. */
-int smcr_lgr_client_side(const smcr_lgr_t *lgr);
+static inline int
+smcr_lgr_client_side(const smcr_lgr_t *lgr)
+{
+    return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN ? !lgr->server : 0;
+}
 
 /* The release of SMC version 2 that the group has agreed on; -1 where that, or the group, is not
  * known. */
-int smcr_lgr_release(const smcr_lgr_t *lgr);
+static inline int
+smcr_lgr_release(const smcr_lgr_t *lgr)
+{
+    return lgr && lgr->has_release ? lgr->release : -1;
+}
 
 /* The link of the group that came before it. The oldest of very many are left out. NULL: none. */
 static inline smcr_link_t *

@@ -164,14 +164,6 @@ next_of(const smcr_state_t *state, const packed_t *packed)
 
 /* ---- what records lead to ---- */
 
-uint64_t
-smcr_exchange_time(const smcr_exchange_t *exchange)
-{
-    return exchange->response_time > exchange->request_time
-               ? exchange->response_time - exchange->request_time
-               : 0;
-}
-
 /* ---- all of them, by frame ---- */
 
 /* Where the number of the frame's record is that was kept last; NULL when there is no such page. */
@@ -256,12 +248,6 @@ smcr_record_complete(smcr_record_t *record)
         record->link = late->link;
         record->sender = (int8_t)late->sender;
     }
-}
-
-void
-smcr_place_set_unasked(smcr_place_t *place)
-{
-    place->is_unasked = true;
 }
 
 smcr_stream_piece_t

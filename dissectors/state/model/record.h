@@ -241,7 +241,13 @@ smcr_record_new(void)
 
 /* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
  * exchange must be answered. */
-uint64_t smcr_exchange_time(const smcr_exchange_t *exchange);
+static inline uint64_t
+smcr_exchange_time(const smcr_exchange_t *exchange)
+{
+    return exchange->response_time > exchange->request_time
+               ? exchange->response_time - exchange->request_time
+               : 0;
+}
 
 /* Adds what is known of the link now; `sender` is a side of it. */
 void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);
@@ -259,7 +265,11 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
 void smcr_record_complete(smcr_record_t *record);
 
 /* The heuristics are not asked about the bytes of this WRITE packet, in no pass. */
-void smcr_place_set_unasked(smcr_place_t *place);
+static inline void
+smcr_place_set_unasked(smcr_place_t *place)
+{
+    place->is_unasked = true;
+}
 
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
 smcr_stream_piece_t smcr_place_piece(const smcr_place_t *place);

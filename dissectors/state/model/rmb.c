@@ -118,12 +118,6 @@ smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb)
     return rmb->more;
 }
 
-bool
-smcr_rmb_is_alive(const smcr_rmb_t *rmb)
-{
-    return !rmb->over && !rmb->deleted_frame;
-}
-
 void
 smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame)
 {
@@ -139,12 +133,6 @@ smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
     while (entry && entry->owner != owner)
         entry = smcr_rmb_rtoken_next(entry);
     return entry;
-}
-
-const smcr_rmb_rtoken_t *
-smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry)
-{
-    return smcr_slab_beside(entry, entry->next);
 }
 
 /* ---- elements ---- */

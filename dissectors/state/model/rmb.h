@@ -66,7 +66,11 @@ smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rk
 smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
 /* Whether the owner has announced it, and has not withdrawn it. */
-bool smcr_rmb_is_alive(const smcr_rmb_t *rmb);
+static inline bool
+smcr_rmb_is_alive(const smcr_rmb_t *rmb)
+{
+    return !rmb->over && !rmb->deleted_frame;
+}
 
 /* Its owner has withdrawn it, and the peer has agreed in this frame. */
 void smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame);
@@ -75,7 +79,11 @@ void smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame);
 const smcr_rmb_rtoken_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
 
 /* The next one that names the same RMB; NULL: there is none. */
-const smcr_rmb_rtoken_t *smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry);
+static inline const smcr_rmb_rtoken_t *
+smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry)
+{
+    return smcr_slab_beside(entry, entry->next);
+}
 
 /* The first connection that uses the RMB of which `test` is true; NULL: there is none. */
 const smcr_conn_t *smcr_rmb_any(const smcr_rmb_t *rmb,

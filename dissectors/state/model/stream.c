@@ -109,12 +109,6 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
     return true;
 }
 
-uint64_t
-smcr_stream_reach(const smcr_stream_t *stream)
-{
-    return MAX(MAX(stream->written, stream->located), stream->announced);
-}
-
 bool
 smcr_stream_locate_old(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t between,
                        uint64_t *position)
@@ -158,12 +152,6 @@ smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod)
     return stream->known;
 }
 
-bool
-smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons)
-{
-    return smcr_ring_room(&stream->ring) || cons.wrap == stream->cons.wrap;
-}
-
 /* The cursor, which stands for the position, goes on to `next`. */
 static int64_t
 advance(const smcr_ring_t *ring, smcr_cursor_t *cursor, uint64_t *position, smcr_cursor_t next)
@@ -187,12 +175,6 @@ int64_t
 smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons)
 {
     return advance(&stream->ring, &stream->cons, &stream->consumed, cons);
-}
-
-uint64_t
-smcr_stream_unread(const smcr_stream_t *stream)
-{
-    return stream->announced > stream->consumed ? stream->announced - stream->consumed : 0;
 }
 
 uint64_t

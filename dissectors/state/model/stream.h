@@ -91,7 +91,11 @@ void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t leng
 /* Cursors in the first round of an element of unknown size say all. Later ones do not: then nothing
  * is known of the stream any more. Returns whether a producer cursor tells its position. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
-bool smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons);
+static inline bool
+smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons)
+{
+    return smcr_ring_room(&stream->ring) || cons.wrap == stream->cons.wrap;
+}
 
 /* Where in the element a request writes. */
 typedef struct {
@@ -112,7 +116,11 @@ bool smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent,
                         smcr_stream_unseen_t unseen, uint64_t *position);
 
 /* Up to where it has been written, as WRITEs and the producer cursor tell. */
-uint64_t smcr_stream_reach(const smcr_stream_t *stream);
+static inline uint64_t
+smcr_stream_reach(const smcr_stream_t *stream)
+{
+    return MAX(MAX(stream->written, stream->located), stream->announced);
+}
 
 /* The same of a request that was sent before the one that was located last, which lies at or before
  * that. `between` is at least what was sent from this one up to that. */
@@ -129,7 +137,12 @@ int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 int64_t smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons);
 
 /* Bytes announced and not yet read, and the space that is left for the writer. */
-uint64_t smcr_stream_unread(const smcr_stream_t *stream);
+static inline uint64_t
+smcr_stream_unread(const smcr_stream_t *stream)
+{
+    return stream->announced > stream->consumed ? stream->announced - stream->consumed : 0;
+}
+
 uint64_t smcr_stream_free(const smcr_stream_t *stream);
 
 #endif /* SMCR_STATE_MODEL_STREAM_H */
