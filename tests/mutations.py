@@ -84,7 +84,7 @@ EVERY = [Mutation(*row) for row in (
      "golden/test_report_golden.py::test_report[6.1-v1-d-bulk-slow-reader]",
      "(uint64_t)(number / unit * (double)scale + 0.5)", "(uint64_t)(number / unit * (double)scale)"),
     (TEXT, "last-step-of-a-decline", "dissectors/show/fallback.c", "golden/test_golden.py::test_golden[clc-decline-codes]",
-     'return "after the Proposal";', 'return "after the Accept";'),
+     '[SMCR_CLC_PROPOSAL] = "after the Proposal"', '[SMCR_CLC_PROPOSAL] = "after the Accept"'),
     # ---- whose it is ----
     (STREAMS, "ports-of-the-other-side", "dissectors/host/handshake.c",
      "facts/test_state_streams.py::test_connection_is_that_of_tcp[6.1-v2-a-first-contact-ipv4]",

@@ -30,15 +30,6 @@ has_aeth(uint8_t opcode)
             opcode != SMCR_RC_READ_RESPONSE_MIDDLE);
 }
 
-/* Immediate data or, of the same length, the RKey of SEND with invalidate */
-static bool
-has_immediate(uint8_t opcode)
-{
-    return opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-           opcode == SMCR_RC_WRITE_LAST_IMMEDIATE || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE ||
-           opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
-}
-
 /* `opcode`: without its service. */
 static bool
 has_payload(uint8_t opcode)
@@ -156,7 +147,7 @@ static int
 header_length(uint8_t opcode)
 {
     return SMCR_IB_BTH_LENGTH + (has_reth(opcode) ? SMCR_IB_RETH_LENGTH : 0) +
-           (has_immediate(opcode) ? SMCR_IB_IMMEDIATE_LENGTH : 0);
+           (smcr_ib_has_immediate(opcode) ? SMCR_IB_IMMEDIATE_LENGTH : 0);
 }
 
 /* Reads the headers of a service other than RC that come before those which all services have.
@@ -204,7 +195,7 @@ read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers
     }
     if (opcode == SMCR_RC_ATOMIC_ACK)
         offset += SMCR_IB_ATOMIC_ACK_LENGTH;
-    if (has_immediate(opcode))
+    if (smcr_ib_has_immediate(opcode))
         offset += SMCR_IB_IMMEDIATE_LENGTH;
     return offset;
 }

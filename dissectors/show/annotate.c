@@ -240,21 +240,18 @@ static expert_field *const experts[] = {
 #include "state/model/events.def"
 };
 
-/* Whether it depends on how far the reader has read. */
-static bool
-is_of_window(smcr_event_id_t id)
-{
-    return id == SMCR_EVENT_BLOCKED || id == SMCR_EVENT_WINDOW_FULL ||
-           id == SMCR_EVENT_WINDOW_OPENED || id == SMCR_EVENT_SMALL_WRITE ||
-           id == SMCR_EVENT_SMALL_UPDATE || id == SMCR_EVENT_NEEDLESS_UPDATE ||
-           id == SMCR_EVENT_LATE_UPDATE;
-}
-
 bool
 smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record,
                       const smcr_event_t *event)
 {
-    if (is_of_window(event->id) && !smcr_evidence_hears_reader(record, pinfo->num))
+    smcr_event_id_t id = event->id;
+    /* whether it depends on how far the reader has read */
+    bool is_of_window = id == SMCR_EVENT_BLOCKED || id == SMCR_EVENT_WINDOW_FULL ||
+                        id == SMCR_EVENT_WINDOW_OPENED || id == SMCR_EVENT_SMALL_WRITE ||
+                        id == SMCR_EVENT_SMALL_UPDATE || id == SMCR_EVENT_NEEDLESS_UPDATE ||
+                        id == SMCR_EVENT_LATE_UPDATE;
+
+    if (is_of_window && !smcr_evidence_hears_reader(record, pinfo->num))
         return false;
     return !event->claim ||
            (pinfo->fd->visited && smcr_doubt_proof_holds(smcr_capture_state(), event->claim));

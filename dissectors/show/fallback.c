@@ -12,20 +12,12 @@
 #include "values.h"
 
 /* Which step of the handshake was the last one before a Decline. */
-static const char *
-step(const smcr_fallback_t *fallback)
-{
-    switch (fallback->step) {
-    case SMCR_CLC_CONFIRM:
-        return "after the Confirm";
-    case SMCR_CLC_ACCEPT:
-        return "after the Accept";
-    case SMCR_CLC_PROPOSAL:
-        return "after the Proposal";
-    default:
-        return "before any Proposal";
-    }
-}
+static const char *const steps[] = {
+    "before any Proposal",
+    [SMCR_CLC_PROPOSAL] = "after the Proposal",
+    [SMCR_CLC_ACCEPT] = "after the Accept",
+    [SMCR_CLC_CONFIRM] = "after the Confirm",
+};
 
 static const char *
 decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
@@ -42,7 +34,7 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 
     return wmem_strdup_printf(
         scope, "%s declined%s%s: %s%s%s%s", who, fallback->lacks_clc ? "" : " ",
-        fallback->lacks_clc ? "" : step(fallback), why,
+        fallback->lacks_clc ? "" : steps[fallback->step], why,
         fallback->other_subnet ? "; the server's address is not in the client's subnet" : "",
         fallback->no_roce ? "; the capture has no RoCE frame of the link" : "",
         fallback->lacks_clc ? "; the capture may lack CLC messages before that" : "");

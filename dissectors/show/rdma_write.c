@@ -13,21 +13,11 @@
 #include "quick_text.h"
 
 /* As InfiniBand's dissector calls them. */
-static const char *
-part_name(uint8_t opcode)
-{
-    switch (opcode) {
-    case SMCR_RC_WRITE_FIRST:
-        return "First";
-    case SMCR_RC_WRITE_MIDDLE:
-        return "Middle";
-    case SMCR_RC_WRITE_LAST:
-    case SMCR_RC_WRITE_LAST_IMMEDIATE:
-        return "Last";
-    default:
-        return "Only";
-    }
-}
+static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {
+    [SMCR_RC_WRITE_FIRST] = "First", [SMCR_RC_WRITE_MIDDLE] = "Middle",
+    [SMCR_RC_WRITE_LAST] = "Last",   [SMCR_RC_WRITE_LAST_IMMEDIATE] = "Last",
+    [SMCR_RC_WRITE_ONLY] = "Only",   [SMCR_RC_WRITE_ONLY_IMMEDIATE] = "Only",
+};
 
 static void
 show_place(proto_tree *tree, const smcr_record_t *record)
@@ -55,7 +45,7 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce, const 
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
     smcr_quick_text_put(&to, "SMC-R, RDMA WRITE ");
-    smcr_quick_text_put(&to, part_name(roce->opcode));
+    smcr_quick_text_put(&to, smcr_ib_is_write(roce->opcode) ? part_names[roce->opcode] : "?");
     smcr_quick_text_put(&to, ", ");
     smcr_quick_text_put_number(&to, place->length);
     smcr_quick_text_put(&to, " bytes");

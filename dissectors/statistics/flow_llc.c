@@ -147,20 +147,6 @@ words_of(const llc_words_t *of)
     }
 }
 
-/* "CONFIRM RKEY response" and its kind are too long. */
-static const char *
-label_of(const llc_words_t *of)
-{
-    switch (of->llc->type) {
-    case SMCR_LLC_ADD_LINK_CONT:
-        return "ADD LINK CONT";
-    case SMCR_LLC_CONFIRM_RKEY_CONT:
-        return "CONFIRM RKEY CONT";
-    default:
-        return of->name;
-    }
-}
-
 smcr_arrow_text_t
 smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
 {
@@ -171,5 +157,8 @@ smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *
     if (!of.name)
         return (smcr_arrow_text_t){
             "LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown type", subject)};
-    return (smcr_arrow_text_t){label_of(&of), words_of(&of)};
+    const char *label = llc->type == SMCR_LLC_ADD_LINK_CONT       ? "ADD LINK CONT"
+                        : llc->type == SMCR_LLC_CONFIRM_RKEY_CONT ? "CONFIRM RKEY CONT"
+                                                                  : of.name; /* short enough */
+    return (smcr_arrow_text_t){label, words_of(&of)};
 }

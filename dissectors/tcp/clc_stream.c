@@ -39,7 +39,6 @@ direction(const packet_info *pinfo)
     return order > 0 || (order == 0 && pinfo->srcport > pinfo->destport);
 }
 
-/* Whether the bytes at `offset` are an eyecatcher; the beginning of one if TCP can give more. */
 bool
 smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {

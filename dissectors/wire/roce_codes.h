@@ -116,6 +116,15 @@ smcr_ib_is_fetch(uint8_t opcode)
            opcode == SMCR_RC_FETCH_ADD;
 }
 
+/* Immediate data or, of the same length, the RKey of SEND with invalidate. */
+static inline bool
+smcr_ib_has_immediate(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_WRITE_LAST_IMMEDIATE || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
 /* The last packet of a SEND or an RDMA WRITE, or the only one. */
 static inline bool
 smcr_ib_ends_message(uint8_t opcode)

@@ -123,21 +123,17 @@ free_cell(stat_tap_table *shown _U_, guint row _U_, guint column _U_,
 
 /* ---- registration ---- */
 
-static stat_tap_table_item
-field_of(const smcr_table_column_t *column)
-{
-    return (stat_tap_table_item){
-        TABLE_ITEM_STRING, column->is_figure ? TAP_ALIGN_RIGHT : TAP_ALIGN_LEFT, column->name,
-        column->is_figure ? "%s" : g_strdup_printf("%%-%us", smcr_table_column_width(column))};
-}
-
 static void
 register_table(table_t *table, const smcr_table_kind_t *kind)
 {
     stat_tap_table_item *fields = g_new(stat_tap_table_item, kind->column_count);
 
-    for (unsigned i = 0; i < kind->column_count; i++)
-        fields[i] = field_of(&kind->columns[i]);
+    for (unsigned i = 0; i < kind->column_count; i++) {
+        const smcr_table_column_t *column = &kind->columns[i];
+        fields[i] = (stat_tap_table_item){
+            TABLE_ITEM_STRING, column->is_figure ? TAP_ALIGN_RIGHT : TAP_ALIGN_LEFT, column->name,
+            column->is_figure ? "%s" : g_strdup_printf("%%-%us", smcr_table_column_width(column))};
+    }
     table->kind = kind;
     table->retired = g_ptr_array_new_with_free_func(free_rows);
     table->ui = (stat_tap_table_ui){

@@ -24,24 +24,10 @@ static void write_entry(writer_t *writer, const void *entry,
 
 /* ---- opcodes: InfiniBand Architecture Specification, volume 1, table 38 ---- */
 
-static const char *
-service_name(uint8_t opcode)
-{
-    switch (smcr_wire_bits(opcode, SMCR_MASK_SERVICE) << 5) {
-    case SMCR_RC:
-        return "RC";
-    case SMCR_UC:
-        return "UC";
-    case SMCR_RD:
-        return "RD";
-    case SMCR_UD:
-        return "UD";
-    case SMCR_XRC:
-        return "XRC";
-    default:
-        return NULL;
-    }
-}
+static const char *const services[8] = {
+    [SMCR_RC >> 5] = "RC", [SMCR_UC >> 5] = "UC",   [SMCR_RD >> 5] = "RD",
+    [SMCR_UD >> 5] = "UD", [SMCR_XRC >> 5] = "XRC",
+};
 
 static const char *const operations[SMCR_RC_OPCODES] = {
     [SMCR_RC_SEND_FIRST] = "SEND_FIRST",
@@ -74,7 +60,7 @@ static const char *const operations[SMCR_RC_OPCODES] = {
 static const char *
 opcode_name(wmem_allocator_t *scope, uint8_t opcode)
 {
-    const char *service = service_name(opcode);
+    const char *service = services[smcr_wire_bits(opcode, SMCR_MASK_SERVICE)];
     const char *operation = operations[opcode % SMCR_RC_OPCODES];
 
     if (opcode == SMCR_IB_CNP)
@@ -220,17 +206,9 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
 static bool
 is_added_up(smcr_figure_member_kind_t kind)
 {
-    switch (kind) {
-    case SMCR_FIGURE_KIND_COUNT:
-    case SMCR_FIGURE_KIND_SECONDS:
-    case SMCR_FIGURE_KIND_SAMPLE:
-    case SMCR_FIGURE_KIND_SPREAD:
-    case SMCR_FIGURE_KIND_LENGTHS:
-    case SMCR_FIGURE_KIND_OPCODES:
-        return true;
-    default:
-        return false;
-    }
+    return kind == SMCR_FIGURE_KIND_COUNT || kind == SMCR_FIGURE_KIND_SECONDS ||
+           kind == SMCR_FIGURE_KIND_SAMPLE || kind == SMCR_FIGURE_KIND_SPREAD ||
+           kind == SMCR_FIGURE_KIND_LENGTHS || kind == SMCR_FIGURE_KIND_OPCODES;
 }
 
 static bool

@@ -144,12 +144,6 @@ smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *ex
 
 /* ---- CLC on TCP ---- */
 
-static unsigned
-sender_of(const smcr_arrival_t *arrival)
-{
-    return arrival->record->direction == 1;
-}
-
 void
 smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
 {
@@ -174,7 +168,7 @@ void
 smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
-    unsigned role = sender_of(arrival);
+    unsigned role = smcr_arrival_role(arrival);
 
     if (span && role == 0 && conn->clc_types == 1U << SMCR_CLC_PROPOSAL)
         begin_with_proposal(conn, span);
@@ -189,21 +183,21 @@ static bool
 has_clc_before(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     return arrival->span && conn->clc_whole == 3 &&
-           (int32_t)(conn->clc_next[!sender_of(arrival)] - arrival->span->taken) >= 0;
+           (int32_t)(conn->clc_next[!smcr_arrival_role(arrival)] - arrival->span->taken) >= 0;
 }
 
 bool
 smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     return has_clc_before(arrival, conn) &&
-           (int32_t)(conn->clc_next[sender_of(arrival)] - arrival->span->end) >= 0;
+           (int32_t)(conn->clc_next[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
 }
 
 smcr_evidence_clc_t
 smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
-    unsigned role = sender_of(arrival);
+    unsigned role = smcr_arrival_role(arrival);
 
     if (!span)
         return (smcr_evidence_clc_t){0};

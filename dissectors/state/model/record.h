@@ -334,6 +334,13 @@ typedef struct {
     smcr_record_t *record;   /* gets what is found out about the packet */
 } smcr_arrival_t;
 
+/* Who sends a CLC message, or the bytes behind CLC: 0 client, 1 server. */
+static inline unsigned
+smcr_arrival_role(const smcr_arrival_t *arrival)
+{
+    return arrival->record->direction == 1;
+}
+
 /* A message is sent with what arrives: says so, and will say when it is acknowledged. */
 void smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message);
 

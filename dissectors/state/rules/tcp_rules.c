@@ -16,14 +16,6 @@
 #define PATIENCE (6 * SMCR_TIME_SECOND) /* Linux, CLC_WAIT_TIME */
 #define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
 
-/* ---- how far TCP has come ---- */
-
-static unsigned
-sender_of(const smcr_arrival_t *arrival)
-{
-    return arrival->record->direction == 1;
-}
-
 /* ---- the order ---- */
 
 /* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) */
@@ -32,7 +24,7 @@ smcr_rules_clc_sender(const smcr_rules_clc_t *message)
 {
     smcr_breach(message->arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(message->arrival),
                 "Only the %s sends this message",
-                sender_of(message->arrival) ? "client" : "server");
+                smcr_arrival_role(message->arrival) ? "client" : "server");
 }
 
 static bool
@@ -110,7 +102,7 @@ check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
-    if (kept->malformed_frame && kept->malformed_by_server != sender_of(arrival))
+    if (kept->malformed_frame && kept->malformed_by_server != smcr_arrival_role(arrival))
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The message in frame %u is malformed, but its receiver goes on",
                     kept->malformed_frame);
@@ -142,7 +134,7 @@ smcr_rules_clc_reserved(const smcr_rules_clc_t *message)
 static bool
 check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    uint32_t last = sender_of(arrival) ? conn->accept_frame : conn->confirm_frame;
+    uint32_t last = smcr_arrival_role(arrival) ? conn->accept_frame : conn->confirm_frame;
 
     if (!last || !conn->accept_frame || conn->first_contact)
         return false;
@@ -158,10 +150,11 @@ check_chase(const smcr_rules_clc_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
-    bool known = !sender_of(arrival) || conn->accept_frame; /* whether it is a first contact */
+    bool by_server = smcr_arrival_role(arrival);
+    bool known = !by_server || conn->accept_frame; /* whether it is a first contact */
 
     if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
-        smcr_rules_of_conn(conn)->last_by_server == sender_of(arrival) &&
+        smcr_rules_of_conn(conn)->last_by_server == by_server &&
         message->proven.is_next)
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
@@ -187,7 +180,7 @@ doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_m
 static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    bool by_server = sender_of(arrival);
+    bool by_server = smcr_arrival_role(arrival);
     const smcr_link_sent_message_t *sent_message = smcr_rules_of_lgr(conn->lgr)->set_up;
     const smcr_link_sent_message_t *last =
         &sent_message[by_server ? SMCR_RULES_SET_UP_OFFERED : SMCR_RULES_SET_UP_ANSWERED];
@@ -244,10 +237,10 @@ smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
         return;
     smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
     if (!message->proven.is_overtaken)
-        kept->last_by_server = sender_of(arrival);
+        kept->last_by_server = smcr_arrival_role(arrival);
     if (clc->malformed) {
         kept->malformed_frame = arrival->when.frame;
-        kept->malformed_by_server = sender_of(arrival);
+        kept->malformed_by_server = smcr_arrival_role(arrival);
     }
     kept->mtu_reserved = clc->header.type == SMCR_CLC_ACCEPT && clc->complete && !clc->smcd &&
                          clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT &&
@@ -273,7 +266,7 @@ check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static void
 check_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    bool by_server = sender_of(arrival);
+    bool by_server = smcr_arrival_role(arrival);
     const char *due = by_server && !has_come(conn, SMCR_CLC_ACCEPT) ? "The Accept of the server"
                       : has_come(conn, SMCR_CLC_ACCEPT) ? "The Confirm of the client"
                                                         : "The answer to the Proposal";
@@ -291,11 +284,11 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     if (!smcr_evidence_of_clc(arrival, conn).is_next)
         return;
     if (smcr_rules_of_conn(conn)->out_of_sync && lgr &&
-        conn->fallback.by_server != sender_of(arrival) &&
+        conn->fallback.by_server != smcr_arrival_role(arrival) &&
         !smcr_rules_of_lgr(lgr)->out_of_sync_time) {
         smcr_rules_lgr_t *kept = smcr_rules_lgr(arrival, lgr);
         kept->out_of_sync_time = arrival->when.time; /* the receiver has seen the Decline */
-        kept->out_of_sync_side = sender_of(arrival) ? lgr->server : !lgr->server;
+        kept->out_of_sync_side = smcr_arrival_role(arrival) ? lgr->server : !lgr->server;
     }
     check_error(arrival, conn);
     if (has_come(conn, SMCR_CLC_DECLINE))

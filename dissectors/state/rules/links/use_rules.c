@@ -205,22 +205,6 @@ check_data(const smcr_arrival_t *arrival)
 
 /* ---- operations ---- */
 
-static bool
-has_immediate(uint8_t opcode)
-{
-    switch (opcode) {
-    case SMCR_RC_SEND_LAST_IMMEDIATE:
-    case SMCR_RC_SEND_ONLY_IMMEDIATE:
-    case SMCR_RC_WRITE_LAST_IMMEDIATE:
-    case SMCR_RC_WRITE_ONLY_IMMEDIATE:
-    case SMCR_RC_SEND_LAST_INVALIDATE:
-    case SMCR_RC_SEND_ONLY_INVALIDATE:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* A link carries RDMA WRITE and SEND, no READ and no atomics; neither has immediate data, nor does
  * a SEND invalidate an RKey. (R-4.7-1, R-4.7-2, R-4.7-3) */
 static void
@@ -230,7 +214,8 @@ check_operation(const smcr_arrival_t *arrival)
     const smcr_link_t *link = arrival->qp->link;
     bool fetches = smcr_ib_is_fetch(opcode);
 
-    if ((!fetches && !has_immediate(opcode)) || !link->lgr->from_start || link->deleted_frame)
+    if ((!fetches && !smcr_ib_has_immediate(opcode)) || !link->lgr->from_start ||
+        link->deleted_frame)
         return; /* the last two: its queue pairs may be somebody else's */
     if (fetches)
         smcr_breach(arrival, SMCR_EVENT_OPERATION, smcr_doubt_message(arrival),
