@@ -48,9 +48,12 @@ OPEN = [
     ("", {"smcr.request_in", "smcr.response_in", "smcr.response_time"},
      "both an answer and the next request are absent"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be"),
-    ("-n-lossy|-g6-|^cdc-flags$|^nak-loss-smc$", {"smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in",
-                                                 "smcr.window.full", "blocked_s"},
-     "a packet that was sent again lacks the first time, or comes behind its own acknowledgement"),
+    ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
+        "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
+        "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
+        "smcr.window.blocked_since", "smcr.window.blocked_time", "blocked_s", "blocked_count", "slow_reader"},
+     "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
+     "is real, nothing tells the two apart"),
     ("-x-idle", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
     ("^(peer-|rfc-|.*-h[1-6]-)", {
         "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unreported_bytes",
