@@ -173,10 +173,20 @@ EVERY = [Mutation(*row) for row in (
     (WINDOWS, "wait-begins-where-it-ends", "dissectors/state/flow/window.c",
      "facts/test_window.py::test_full_and_blocked_periods[6.1-v1-d-bulk-slow-reader]",
      "return (smcr_record_wait_t){.frame = from.frame, .time", "return (smcr_record_wait_t){.frame = to.frame, .time"),
+    (WINDOWS, "urgent-data-are-read-in-passing", "dissectors/state/flow/window.c",
+     "facts/test_window.py::test_small_windows",
+     "now.urgent <= stream->consumed + 1;", "now.urgent > stream->consumed + 1;"),
+    (WINDOWS, "small-writes-at-once", "dissectors/state/flow/window.c", "facts/test_window.py::test_small_windows",
+     "if (small && stream->filled_small)", "if (small)"),
+    (STATEMENTS, "waits-across-a-packet", "dissectors/state/flow/window.c", "facts/test_statements.py::test_statements[6.1-v2-n-lossy]",
+     "if (!from.frame || !to.frame || absent ||", "if (!from.frame || !to.frame || absent > 1 ||"),
     (PASSES, "state-learns-in-every-pass", "dissectors/tcp/clc_stream.c",
      "facts/test_state_passes.py::test_frames_look_the_same_in_any_order[clc-split-segments]",
      "    if (!pinfo->fd->visited)\n        conn = learn(tvb, pinfo, conn, data);",
      "    conn = learn(tvb, pinfo, conn, data);"),
+    (PASSES, "wrappers-stay-aside", "dissectors/roce/carrier.c",
+     "facts/test_stepping_aside.py::test_smcr_after_other_roce[6.1-v1-c2-capture-starts-late-others0-passes0]",
+     "    smcr_hooks_watch();\n    smcr_udp_ports_watch();\n    nested_packet_t", "    smcr_udp_ports_watch();\n    nested_packet_t"),
     (PASSES, "link-number-before-it-is-told", "dissectors/show/annotate.c",
      "facts/test_state_passes.py::test_one_pass_shows_what_two_show[reserved-flags]",
      "int hf = record->has_number ? hf_smcr_link_number : hf_smcr_link_index;\n"
@@ -273,6 +283,17 @@ EVERY = [Mutation(*row) for row in (
     (TABLES, "runs-are-never-closed", "dissectors/statistics/flow_graph.c",
      "statistics/test_flow_graph.py::test_data_do_not_run_past_another_arrow",
      "passage->runs[0].link = passage->runs[1].link = NULL;", "(void)passage;"),
+    (TABLES, "kept-of-an-empty-table", "dissectors/statistics/conn_rows.c",
+     "statistics/test_conversations.py::test_tables_of_one_file_after_the_other",
+     "    if (kept && !is_empty)", "    (void)is_empty;\n    if (kept)"),
+    (TABLES, "last-frame-of-another-file", "dissectors/host/capture.c",
+     "statistics/test_statistics_window.py::test_window_of_the_report_and_of_links",
+     "    capture.last_frame = 0;\n", ""),
+    (TABLES, "first-frame-is-the-last", "dissectors/host/capture.c",
+     "statistics/test_statistics_window.py::test_window_of_the_report_and_of_links",
+     "if (pinfo->num > capture.last_frame)", "if (!capture.last_frame)"),
+    (TEXT, "terminals-have-windows", "dissectors/host/capture.c", "golden/test_report_golden.py::test_report[6.1-v1-d-bulk-slow-reader]",
+     "return ops && ops->ops_id && ops->new_text_window", "return ops && ops->new_text_window"),
     (FILTERS, "group-by-the-index-of-its-link", "dissectors/statistics/conversation_filters.c",
      "statistics/test_conversation_filters.py::test_link_group[6.1-v2-h1-two-links-second-fails]",
      'g_strdup_printf("smcr.lgr eq %u", group->index)', 'g_strdup_printf("smcr.link.index eq %u", group->index)'),
@@ -286,6 +307,8 @@ EVERY = [Mutation(*row) for row in (
     (HOSTILE, "page-is-too-wide", "dissectors/report/write/text_page.c",
      "malformed/test_hostile_reports.py::test_as_they_are[cdc-contradictions]",
      "glong indent = width(mark), columns = SMCR_PAGE_WIDTH - indent;", "glong indent = width(mark), columns = SMCR_PAGE_WIDTH;"),
+    (HOSTILE, "kept-of-a-closed-file", "dissectors/statistics/conn_rows.c", "statistics/test_sanitized.py::test_files_one_after_the_other",
+     "        g_hash_table_destroy(all.tables);\n    all.tables = NULL;", "        g_hash_table_destroy(all.tables);"),
     (LIVE, "no-roce-yet", "dissectors/show/annotate.c",
      "desk/test_live.py::test_one_pass_does_not_lie[6.1-v2-h1-two-links-second-fails]",
      "conn->confirm_frame == pinfo->num && pinfo->fd->visited &&", "conn->confirm_frame == pinfo->num &&"),
@@ -334,11 +357,6 @@ EVERY = [Mutation(*row) for row in (
      "return Tshark(self, \"none\").run(*arguments, program=program)",
      "return subprocess.run([program, *arguments], capture_output=True, text=True).stdout"),
 )]
-
-# Properties that less than two break, and why.
-UNBROKEN = {
-    HOSTILE: "but once: which of its altered bytes find a fault, is a matter of minutes under sanitizers",
-}
 
 SANITIZED = ("malformed/", "statistics/test_sanitized.py", "statistics/test_statistics_window.py")
 

@@ -7,6 +7,7 @@ import collections
 
 import pytest
 import printed_statistics as tables
+import report_tables
 
 # A link fails, an empty one, loss; then the first one again
 NAMES = ["6.1-v1-h1-two-links-second-fails", "6.1-v1-f3-plain-tcp-server", "6.1-v1-n-lossy", "6.1-v2-q-forty-conns",
@@ -43,6 +44,16 @@ def test_window_agrees_with_tshark(tshark, files, where):
         rows = collections.Counter((tables.TABLES[row.filter], row.name, row.count) for row in tables.srt(
             tshark, name, where))
         assert collections.Counter(row[:3] for row in opened.srt) == rows + rows
+
+
+def test_window_of_the_report_and_of_links(tshark, files):
+    """Of one file after the other, in both passes what tshark prints at its end; of links those of the frames selected."""
+    where = "smcr.llc || frame.number > 400"
+    for name, path, opened in zip(NAMES, files, tables.window(tshark, files, where), strict=True):
+        pages = [tshark.show(path, *options, "-q", "-z", "smcr,report").splitlines() for options in ((), ("-2",))]
+        assert opened.report == [*pages[0], "", *pages[1], ""], name
+        printed = report_tables.printed(tshark.show(path, "-2", "-q", "-z", f"smcr,links,{where}"))["links"]
+        assert opened.links == [list(row.values()) for row in printed], name
 
 
 def test_window_under_sanitizers(tshark, files):

@@ -1,7 +1,8 @@
 /* window.c
  * Does what Wireshark's window does: opens one file after the other, with the windows of response
- * times and of the stats tree open, filters them, reads the frames again, and asks the menu of
- * conversation filters about each frame.
+ * times, of the stats tree and of the report open, filters them, reads the frames again, and asks
+ * the menu of conversation filters about each frame. The window of links is opened last: Wireshark
+ * then goes over the frames for it alone, and tells no listener to draw.
  *
  *     window FILTER FILE...
  *
@@ -12,8 +13,10 @@
  *     menu FRAME MENU FILTER        of each filter that is valid for the frame
  *     srt TABLE ROW COUNT MIN MAX SUM       nanoseconds
  *     tree DEPTH NAME COUNT
+ *     report LINE
+ *     links CELL...
  *
- * The statistics come twice: of the first pass, and of the second one.
+ * The statistics come twice: of the first pass, and of the second one. The report has no filter.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +27,9 @@
 #include <epan/conversation_filter.h>
 #include <epan/epan.h>
 #include <epan/epan_dissect.h>
+#include <epan/funnel.h>
 #include <epan/srt_table.h>
+#include <epan/stat_tap_ui.h>
 #include <epan/stats_tree_priv.h>
 #include <epan/timestamp.h>
 #include <wiretap/wtap.h>
@@ -53,6 +58,7 @@ static capture_t capture;
 static register_srt_t *times;
 static srt_data_t srt;
 static stats_tree *tree;
+static GString *page; /* what the report's window shows */
 
 /* ---- the file ---- */
 
@@ -237,9 +243,91 @@ close_windows(void)
     stats_tree_free(tree);
 }
 
+/* ---- the window of the report ---- */
+
+static funnel_text_window_t *
+new_text_window(funnel_ops_id_t *program _U_, const char *title _U_)
+{
+    page = g_string_new(NULL);
+    return (funnel_text_window_t *)(void *)page;
+}
+
+static void
+set_text(funnel_text_window_t *window, const char *text)
+{
+    g_string_assign((GString *)(void *)window, text);
+}
+
+static void
+set_close_cb(funnel_text_window_t *window _U_, text_win_close_cb_t closed _U_, void *data _U_)
+{
+}
+
+static void
+retap_packets(funnel_ops_id_t *program _U_)
+{
+}
+
+static void
+open_from_menu(const char *name, register_stat_group_t group _U_, funnel_menu_callback chosen,
+               gpointer data, gboolean retap _U_)
+{
+    if (strcmp(name, "SMC-R Report") == 0)
+        chosen(data);
+}
+
+static void
+print_report(void)
+{
+    char **lines = g_strsplit(page->str, "\n", -1);
+
+    for (unsigned i = 0; lines[i]; i++)
+        printf("report\t%s\n", lines[i]);
+    g_strfreev(lines);
+    g_string_truncate(page, 0);
+}
+
+/* ---- the window of links ---- */
+
+static void
+print_rows(const stat_tap_table *links)
+{
+    for (unsigned row = 0; row < links->num_elements; row++) {
+        printf("links");
+        for (unsigned i = 0; i < links->num_fields; i++)
+            printf("\t%s", stat_tap_get_field_data(links, row, i)->value.string_value);
+        printf("\n");
+    }
+}
+
+static void
+show_links(const char *filter)
+{
+    stat_data_t window = {.stat_tap_data = stat_tap_by_name("smcr,links")};
+
+    require(window.stat_tap_data);
+    window.stat_tap_data->refcount++;
+    window.stat_tap_data->stat_tap_init_cb(window.stat_tap_data);
+    require(!register_tap_listener(window.stat_tap_data->tap_name, &window, filter, 0, NULL,
+                                   window.stat_tap_data->packet_func, NULL, NULL));
+    reset_tap_listeners();
+    pass(false);
+    print_rows(g_array_index(window.stat_tap_data->tables, stat_tap_table *, 0));
+    remove_tap_listener(&window);
+    free_stat_tables(window.stat_tap_data);
+}
+
 static void
 start(void)
 {
+    static const funnel_ops_t program = {
+        .ops_id = (funnel_ops_id_t *)(void *)&capture,
+        .new_text_window = new_text_window,
+        .set_text = set_text,
+        .set_close_cb = set_close_cb,
+        .retap_packets = retap_packets,
+    };
+
     g_setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", TRUE);
     init_process_policies();
     compat_log_init("window");
@@ -252,6 +340,8 @@ start(void)
     epan_load_settings();
     disable_name_resolution();
     prefs_apply_all();
+    funnel_set_funnel_ops(&program);
+    funnel_register_all_menus(open_from_menu);
 }
 
 int
@@ -266,10 +356,14 @@ main(int argc, char **argv)
         reset_tap_listeners();
         open_file(argv[i]);
         pass(false);
+        postseq_cleanup_all_protocols();
         draw_tap_listeners(TRUE);
+        print_report();
         reset_tap_listeners();
         pass(true);
         draw_tap_listeners(TRUE);
+        print_report();
+        show_links(filter);
         close_file();
     }
     close_windows();
