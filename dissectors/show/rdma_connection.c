@@ -97,9 +97,8 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
     show_frame(pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_IB_CM_REP);
 }
 
-/* Why a connection does not come about, or ends; NULL: the message does not say that it does. */
-static const char *
-rejection_of(const smcr_record_cm_t *note)
+const char *
+smcr_show_rejection(const smcr_record_cm_t *note)
 {
     if (note->attribute == SMCR_IB_CM_REJ)
         return val_to_str_const(note->reason, smcr_values_cm_reasons, "unknown reason");
@@ -111,7 +110,7 @@ rejection_of(const smcr_record_cm_t *note)
 static void
 show_rejection(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
-    const char *reason = rejection_of(note);
+    const char *reason = smcr_show_rejection(note);
 
     if (!reason || note->repeat_of)
         return;

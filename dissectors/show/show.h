@@ -45,6 +45,9 @@ bool smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record
 /* The event's expert item. */
 const expert_field *smcr_show_event_expert(const smcr_event_t *event);
 
+/* Why a connection of RDMA-CM does not come about, or ends; NULL: the message does not say that. */
+const char *smcr_show_rejection(const smcr_record_cm_t *note);
+
 /* ---- the cursors of a CDC message ---- */
 
 /* What they mean, in the Info column. The record has a view. */

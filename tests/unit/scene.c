@@ -35,7 +35,7 @@ notice(scene_t *scene, const char *filter, int severity, uint32_t frame)
 {
     g_assert_cmpuint(scene->notice_count, <, MOST_NOTICES);
     scene->notices[scene->notice_count++] = (smcr_figure_notice_t){
-        .filter = filter, .severity = severity, .count = 1, .first = at(frame)};
+        .filter = filter, .severity = severity, .reason = filter, .count = 1, .first = at(frame)};
 }
 
 smcr_entry_connection_t *

@@ -81,7 +81,7 @@ smcr_collect_notices_take(smcr_collect_notices_t *notices, const packet_info *pi
     }
     notices->pending[notices->pending_count++] = (counted_items_t){
         .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, 1,
-                   smcr_capture_when(pinfo), pinfo->num, field->name, NULL}};
+                   smcr_capture_when(pinfo), pinfo->num, field->name, NULL, NULL}};
 }
 
 /* The role of who has sent the packet. */
@@ -103,6 +103,7 @@ blame(counted_items_t *item, const smcr_record_t *record)
     item->notice.by = sender_of(record);
     item->conn = record->conn;
     item->link = record->link;
+    item->notice.reason = record->cm ? smcr_show_rejection(record->cm) : NULL;
     item->blamed = true;
 }
 
@@ -192,7 +193,7 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
     kind.notice = (smcr_figure_notice_t){row->filter, row->severity, row->group, kind.notice.by,
                                          1, kind.notice.first,
                                          kind.notice.first.frame,
-                                         proto_registrar_get_name(expert->hf), NULL};
+                                         proto_registrar_get_name(expert->hf), NULL, NULL};
     count(kinds, &kind);
 }
 

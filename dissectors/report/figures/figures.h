@@ -235,6 +235,7 @@ typedef struct {
     uint32_t last;      /* frame of the last one; 0: as the first */
     const char *kind;   /* its sentence; NULL: it is no expert item */
     const smcr_figure_subject_t *subject; /* of the first one; NULL: not known */
+    const char *reason; /* smcr.cm.rejected: why, of the first one */
 } smcr_figure_notice_t;
 
 /* ---- addresses and numbers as a report writes them ---- */

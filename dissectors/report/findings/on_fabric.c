@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "report/words/words.h"
-#include "wire/wire.h"
 
 /* What one kind of trouble adds up to over the flows that it concerns. */
 typedef struct {
@@ -392,28 +391,6 @@ find_congestion(smcr_finder_t *finder)
 
 /* ---- RDMA-CM ---- */
 
-#define TEXT_ROW(name, value, text) [value] = (text),
-
-/* ": reason", where all connections have the same. */
-static const char *
-reason_of_rejection(const smcr_finder_t *finder)
-{
-    static const char *const texts[] = {SMCR_IB_CM_REASONS(TEXT_ROW)};
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    uint64_t reason = SMCR_FIGURE_UNKNOWN;
-
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_flow_cm_t *cm = ((const smcr_entry_rdma_t *)flows->entries[i])->cm;
-        if (cm && cm->reject_reason < G_N_ELEMENTS(texts)) {
-            if (reason < G_N_ELEMENTS(texts) && reason != cm->reject_reason)
-                return "";
-            reason = cm->reject_reason;
-        }
-    }
-    return reason < G_N_ELEMENTS(texts) ? wmem_strdup_printf(finder->scope, ": %s", texts[reason])
-                                        : "";
-}
-
 static void
 find_rejected(smcr_finder_t *finder)
 {
@@ -423,7 +400,7 @@ find_rejected(smcr_finder_t *finder)
                     notice.filter, "RDMA-CM, %s: %s rejected%s%s",
                     smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "connection"),
-                    notice.count > 1 ? ", the first one here" : "", reason_of_rejection(finder));
+                    notice.count > 1 ? ", the first one here: " : ": ", notice.reason);
 }
 
 static void
