@@ -99,7 +99,7 @@ OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before",
                   "smcr.link.delete_asked", "smcr.packet_duplicated", "smcr.packet_retransmitted", "smcr.peer_silent"}
 # Items that tell of the first of something, where the capture may lack the first.
 FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved", "smcr.lgr.first_contact",
-         "smcr.tcp_reset_before"}
+         "smcr.tcp_reset_before", "smcr.lgr.ended"}
 # Items that tell of the first message with a flag: what they say is in the message.
 OF_FLAGS = {"smcr.conn.sending_done": "smcr.cdc.sending_done", "smcr.conn.closed": "smcr.cdc.closed",
             "smcr.conn.aborted": "smcr.cdc.abort", "smcr.window.writer_blocked": "smcr.cdc.writer_blocked"}

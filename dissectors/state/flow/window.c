@@ -18,6 +18,7 @@ struct smcr_stream_announcement {
     smcr_stream_announcement_t *next; /* after the last one, the first */
     uint64_t end;              /* position in the stream */
     smcr_when_t when;
+    bool behind_gap;           /* a message before it is absent, and may have announced a part */
 };
 
 /* ---- the writer ---- */
@@ -207,7 +208,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     *announcement = (smcr_stream_announcement_t){last ? last->next : announcement,
                                                  stream->announced,
                                                  first ? smcr_evidence_sent(arrival)
-                                                       : (smcr_when_t){0}};
+                                                       : (smcr_when_t){0},
+                                                 known->since != 0};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -236,7 +238,8 @@ take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
             stream->unread = NULL;
         wmem_free(state->scope, announcement);
     }
-    if (end != stream->consumed && !(current && stream->unread))
+    bool next = current && stream->unread && !stream->unread->next->behind_gap;
+    if (end != stream->consumed && !next)
         return (smcr_when_t){0};
     return last;
 }
