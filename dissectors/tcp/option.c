@@ -35,14 +35,11 @@ smcr_tcp_option_is_ours(tvbuff_t *tvb)
 static void
 learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bool option)
 {
-    bool answer = (tcp->th_flags & TH_ACK) != 0;
-    smcr_state_t *state = smcr_capture_learn(pinfo);
-
-    smcr_state_tcp_begins(state, conn, answer, tcp->th_seq + 1, pinfo->num);
-    if (answer)
-        smcr_state_synack(state, conn, option, pinfo->num);
-    else if (option)
-        smcr_state_syn(state, conn, pinfo->num);
+    smcr_state_syn(smcr_capture_learn(pinfo), conn,
+                   &(smcr_state_syn_t){.answer = (tcp->th_flags & TH_ACK) != 0,
+                                       .option = option,
+                                       .first = tcp->th_seq + 1,
+                                       .frame = pinfo->num});
 }
 
 void

@@ -54,10 +54,12 @@ new_conn(capture_t *capture)
     smcr_conn_t *conn = smcr_state_tcp(capture->state, &tcp);
 
     next_frame(capture, NULL);
-    smcr_state_syn(capture->state, conn, capture->frame);
-    smcr_state_tcp_begins(capture->state, conn, CLIENT, UINT32_MAX, capture->frame);
-    smcr_state_synack(capture->state, conn, true, capture->frame);
-    smcr_state_tcp_begins(capture->state, conn, SERVER, UINT32_MAX, capture->frame);
+    for (unsigned role = CLIENT; role <= SERVER; role++)
+        smcr_state_syn(capture->state, conn,
+                       &(smcr_state_syn_t){.answer = role == SERVER,
+                                           .option = true,
+                                           .first = UINT32_MAX,
+                                           .frame = capture->frame});
     return conn;
 }
 

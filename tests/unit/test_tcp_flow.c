@@ -136,12 +136,13 @@ play_step(capture_t *capture, smcr_conn_t *conn, int step)
         return;
     }
     next_frame(capture, NULL);
-    if (step == SYN)
-        smcr_state_syn(capture->state, conn, capture->frame);
-    else if (step == DATA)
+    if (step == DATA)
         smcr_state_tcp_data(&capture->arrival, conn, false);
     else
-        smcr_state_synack(capture->state, conn, step == SYNACK, capture->frame);
+        smcr_state_syn(capture->state, conn,
+                       &(smcr_state_syn_t){.answer = step != SYN,
+                                           .option = step == SYN || step == SYNACK,
+                                           .frame = capture->frame});
 }
 
 static void

@@ -60,12 +60,16 @@ typedef struct {
 /* A new connection, that of `tcp->conversation`. */
 smcr_conn_t *smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp);
 
-/* A SYN with the option, in `frame`. (A.1) */
-void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame);
+/* A SYN or, as `answer`, a SYN-ACK. */
+typedef struct smcr_state_syn {
+    bool answer, option;
+    uint32_t first; /* number of the first byte of what its sender sends, as Wireshark counts */
+    uint32_t frame;
+} smcr_state_syn_t;
 
-/* A SYN-ACK, with the option or without, in `frame`. Without, it answers that of the SYN with a
- * fallback, unless there was one with the option before. */
-void smcr_state_synack(smcr_state_t *state, smcr_conn_t *conn, bool option, uint32_t frame);
+/* A SYN-ACK without the option answers that of the SYN with a fallback, unless there was one with
+ * the option before. (A.1) */
+void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn);
 
 /* CLC ends in `frame`, for one `direction` of Wireshark's TCP stream (0 or 1). */
 void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direction,
@@ -73,11 +77,6 @@ void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direc
 
 /* Bytes of the application arrive on the TCP connection, the first ones of a direction. (3.6) */
 void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);
-
-/* The SYN or SYN-ACK in `frame`: the first byte of what `role` sends, 0 the client, has the number
- * `first`, as Wireshark counts. */
-void smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role, uint32_t first,
-                           uint32_t frame);
 
 /* ---- packets of RDMA connections that are not SMC-R ---- */
 

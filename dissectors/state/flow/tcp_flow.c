@@ -112,32 +112,18 @@ smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_
 /* ---- option, beginning and end of CLC ---- */
 
 void
-smcr_state_tcp_begins(smcr_state_t *state, smcr_conn_t *conn, unsigned role, uint32_t first,
-                      uint32_t frame)
+smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn)
 {
-    smcr_state_learns(state, frame);
+    bool again = conn->synack;
+
+    smcr_state_learns(state, syn->frame);
     if (!conn->clc_types) /* else it is of an earlier handshake, seen again */
-        smcr_evidence_tcp_begins(conn, role, first);
-}
-
-void
-smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, uint32_t frame)
-{
-    smcr_state_learns(state, frame);
-    conn->option_syn = true;
-}
-
-void
-smcr_state_synack(smcr_state_t *state, smcr_conn_t *conn, bool option, uint32_t frame)
-{
-    bool first = !conn->synack;
-
-    smcr_state_learns(state, frame);
-    conn->synack = true;
-    if (option)
-        conn->option_synack = true;
-    else if (first && conn->option_syn && !conn->fallback.kind)
-        fall_back(conn, SMCR_FALLBACK_NO_OPTION, frame);
+        smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
+    conn->synack |= syn->answer;
+    conn->option_synack |= syn->option && syn->answer;
+    conn->option_syn |= syn->option && !syn->answer;
+    if (syn->answer && !syn->option && !again && conn->option_syn && !conn->fallback.kind)
+        fall_back(conn, SMCR_FALLBACK_NO_OPTION, syn->frame);
 }
 
 void
