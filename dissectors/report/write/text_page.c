@@ -147,16 +147,6 @@ rows_of(const smcr_text_table_t *table)
     return wmem_array_get_count(table->cells) / table->columns;
 }
 
-static glong
-column_width(const smcr_text_table_t *table, unsigned column)
-{
-    glong widest = 0;
-
-    for (unsigned row = 0; row < rows_of(table); row++)
-        widest = MAX(widest, width(cell_of(table, row, column)));
-    return widest;
-}
-
 /* Takes from the cell what fits in a line. An arrow begins the next line rather than end this
  * one. */
 static const char *
@@ -226,7 +216,9 @@ measure(const smcr_text_table_t *table, glong *widths)
     glong sum = (glong)table->indent - BETWEEN;
 
     for (unsigned column = 0; column < table->columns; column++) {
-        widths[column] = column_width(table, column);
+        widths[column] = 0;
+        for (unsigned row = 0; row < rows_of(table); row++)
+            widths[column] = MAX(widths[column], width(cell_of(table, row, column)));
         sum += widths[column] ? widths[column] + BETWEEN : 0;
     }
     return sum - SMCR_PAGE_WIDTH;

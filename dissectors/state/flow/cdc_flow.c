@@ -84,7 +84,7 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
     bool moved = !writer->cdc_frame || writer->prod.count != cdc->prod.count ||
                  writer->prod.wrap != cdc->prod.wrap;
-    bool known = side->rmb && !side->rmb->deleted_frame && !side->rmb->over;
+    bool known = side->rmb && smcr_rmb_is_alive(side->rmb);
 
     if (known || !write || !moved || write->rmb)
         return;

@@ -208,7 +208,7 @@ take_in_step(const smcr_rules_clc_t *message)
     smcr_conn_t *conn = message->conn;
     uint8_t type = message->clc->header.type;
     smcr_exchange_t *waiting = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
-    bool from_server = arrival->record->direction == 1, declines = type == SMCR_CLC_DECLINE;
+    bool from_server = smcr_arrival_role(arrival), declines = type == SMCR_CLC_DECLINE;
     uint8_t next = conn->clc_asked == SMCR_CLC_PROPOSAL ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
 
     if (type == SMCR_CLC_PROPOSAL && conn->accept_frame)

@@ -86,7 +86,7 @@ smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
     fallback->os = smcr_wire_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
                        ? smcr_wire_bits(message->os, SMCR_MASK_OS)
                        : 0;
-    fallback->by_server = arrival->record->direction == 1;
+    fallback->by_server = smcr_arrival_role(arrival);
     fallback->other_subnet = in_other_subnet(conn);
     fallback->no_roce = smcr_evidence_lacks_roce(conn);
 }

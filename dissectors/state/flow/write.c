@@ -209,7 +209,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
     unsigned index = entry ? element_of(entry->rmb, entry->va, write->va) : 0;
-    bool alive = entry && !entry->rmb->over && !entry->rmb->deleted_frame;
+    bool alive = entry && smcr_rmb_is_alive(entry->rmb);
     smcr_conn_t *before = alive ? smcr_rmb_conn(entry->rmb, index) : NULL;
 
     write->conn = alive ? owner_of(arrival, entry, index) : NULL;

@@ -64,7 +64,7 @@ smcr_rmb_t *
 smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey, uint64_t va)
 {
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, rkey);
-    bool same = entry && entry->va == va && !entry->rmb->deleted_frame && !entry->rmb->over;
+    bool same = entry && entry->va == va && smcr_rmb_is_alive(entry->rmb);
 
     return same ? entry->rmb : NULL;
 }
