@@ -270,7 +270,7 @@ retap_packets(funnel_ops_id_t *program _U_)
 
 static void
 open_from_menu(const char *name, register_stat_group_t group _U_, funnel_menu_callback chosen,
-               gpointer data, gboolean retap _U_)
+               void *data, ws_bool retap _U_)
 {
     if (strcmp(name, "SMC-R Report") == 0)
         chosen(data);
