@@ -47,7 +47,7 @@ begin_again(smcr_flow_t *flow, uint32_t psn)
     flow->steps = (smcr_steps_t){0};
     flow->seen = (smcr_seen_t){0};
     flow->reads = NULL;
-    flow->unproven = 0;
+    flow->unproven = flow->asked = flow->refused = 0;
     flow->announced = flow->acknowledged = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
@@ -150,6 +150,19 @@ learn_mtu(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet)
 
 /* ---- responses ---- */
 
+/* What comes next in order has come before, and nothing refuses it: only the capture lacked what
+ * was before it, or had it in another order. */
+static void
+catch_up(smcr_flow_t *flow)
+{
+    while (flow->in_order <= flow->highest && flow->in_order > flow->refused) {
+        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, flow->in_order);
+        if (!seen || !seen->arrived)
+            break;
+        flow->in_order++;
+    }
+}
+
 /* The requests of `flow` up to `psn` have been taken in. */
 static void
 cover(smcr_flow_t *flow, smcr_psn_t psn)
@@ -160,6 +173,7 @@ cover(smcr_flow_t *flow, smcr_psn_t psn)
     if (flow->unproven && flow->unproven <= psn)
         flow->unproven = psn < flow->highest ? psn + 1 : 0;
     flow->in_order = MAX(flow->in_order, MIN(psn, flow->highest) + 1);
+    catch_up(flow);
 }
 
 /* A NAK in `frame` names `psn`: the receiver has discarded what came behind. */
@@ -211,6 +225,8 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
                    said.kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE,
                    packet->when);
     prove_discarded(flow, said.psn, packet->when.frame);
+    flow->asked = said.psn;
+    flow->refused = flow->highest;
 }
 
 static void
@@ -399,23 +415,42 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
 
 /* ---- what becomes of it ---- */
 
-/* What is behind a gap waits. It also waits when the gap is filled, for the sender may send it
- * again now; but a packet above all before it shows that the sender has gone on. */
+/* Whether the receiver takes in the request next: what is before it was taken in, or is the rest of
+ * a READ. Where nobody acknowledges, what has not come is missing in the capture. */
+static bool
+is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
+{
+    smcr_psn_t psn = verdict->psn;
+    smcr_psn_t read = psn > flow->in_order ? smcr_reads_find(flow->reads, psn - 1) : 0;
+
+    return psn == flow->in_order || (read && read < flow->in_order) ||
+           (!flow->acknowledged && verdict->order == SMCR_FLOW_IS_NEXT);
+}
+
+/* A receiver that waits for a packet that it has asked for throws away what is behind it. */
+static smcr_flow_fate_t
+wait(smcr_flow_t *flow, smcr_psn_t psn)
+{
+    if (flow->asked >= flow->in_order)
+        flow->refused = MAX(flow->refused, psn);
+    return SMCR_FLOW_FATE_WAIT;
+}
+
 static smcr_flow_fate_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
     bool is_known = verdict->order == SMCR_FLOW_IS_REPEAT && !verdict->replaces;
     bool reliable = packet->opcode < SMCR_RC_OPCODES;
-    bool is_next = verdict->order == SMCR_FLOW_IS_NEXT; /* so there is no gap before it */
-    bool waits = !is_next && (verdict->psn > flow->in_order || gap_before(flow, verdict->psn));
 
     if (packet->corrupt)
         return SMCR_FLOW_FATE_DROP;
     if (verdict->psn < flow->in_order)
         return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_TOO_LATE;
-    if (reliable && waits)
-        return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_WAIT;
+    if (reliable && !is_expected(flow, verdict))
+        return is_known ? SMCR_FLOW_FATE_DROP : wait(flow, verdict->psn);
     flow->in_order = verdict->psn + 1;
+    if (verdict->order == SMCR_FLOW_IS_LATE && !verdict->step) /* nobody has sent it again */
+        catch_up(flow);
     return SMCR_FLOW_FATE_TAKE;
 }
 

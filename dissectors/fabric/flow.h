@@ -96,6 +96,8 @@ typedef struct {
     smcr_steps_t steps;
     smcr_ids_t ids;
     smcr_flow_early_t early;
+    smcr_psn_t asked;    /* by the last NAK or RNR NAK; 0: there has been none */
+    smcr_psn_t refused;  /* what came behind a gap up to here was thrown away; 0: nothing */
     smcr_psn_t unproven; /* first packet behind a gap that nothing proves discarded; 0: none */
     smcr_reads_t *reads;         /* NULL: there has been none */
     smcr_responses_t *responses; /* NULL: there has been none */

@@ -173,7 +173,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
     smcr_stream_t *stream = smcr_write_stream(conn, qp->side, extent.offset);
     smcr_psn_t last = write->first_psn + write->packets - 1;
 
-    if (!stream)
+    if (!stream || write->placed)
         return;
     /* On another link before any failover validation: the capture lacks that. */
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
@@ -232,9 +232,10 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
         locate(arrival, write, entry, before);
 }
 
-/* `late` is that of the request's first packet, NULL when it has none yet. */
+/* `late` is that of the request's first packet, NULL when it has none yet. `before`: the same request
+ * when it was thrown away, NULL: there is none. Its place in the stream is the same. */
 static smcr_write_t *
-new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late)
+new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *before)
 {
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
@@ -251,7 +252,12 @@ new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late)
                                                       : (uint32_t)roce->payload_length,
         .va = roce->va,
         .rkey = roce->rkey,
+        .waits = arrival->record->fate == SMCR_FLOW_FATE_WAIT,
+        .placed = before && before->placed,
+        .position = before ? before->position : 0,
     };
+    if (before)
+        before->likely = NULL;
     find_owner(arrival, write);
     bool known = write->rmb && write->placed;
     write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_place_late_t));
@@ -263,12 +269,14 @@ smcr_write_of(const smcr_arrival_t *arrival, bool *begun)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_write_t *write = find_write(arrival->qp, arrival->psn);
+    bool same = write && write->first_psn == arrival->psn && write->rkey == roce->rkey &&
+                write->va == roce->va;
+    bool was_refused = same && write->waits && arrival->record->fate == SMCR_FLOW_FATE_TAKE;
 
-    *begun = roce->has_reth && (!write || write->first_psn != arrival->psn ||
-                                write->rkey != roce->rkey || write->va != roce->va);
+    *begun = roce->has_reth && (!same || was_refused);
     if (!*begun)
         return write;
-    return new_write(arrival, smcr_place_late(arrival->record->place));
+    return new_write(arrival, smcr_place_late(arrival->record->place), was_refused ? write : NULL);
 }
 
 /* ---- the place of a packet ---- */

@@ -18,6 +18,7 @@ struct smcr_write {
     uint32_t length;         /* of the whole request, bytes */
     uint64_t va;             /* where the first packet writes */
     uint32_t rkey;
+    bool waits;              /* it came behind a gap: its repeat counts */
     bool placed;             /* `position` is known */
     uint64_t position;       /* of the first byte in the byte stream */
     smcr_rmb_t *rmb;         /* NULL: not known for sure */
