@@ -56,6 +56,7 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
 {
     arrive(pinfo, &packet->record, arrival);
     arrival->roce = &packet->roce;
+    arrival->layer = packet->layer;
     if (smcr_state_packet(arrival))
         return true;
     return !packet->roce.corrupt && /* it proves nothing */

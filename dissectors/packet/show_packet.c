@@ -85,9 +85,13 @@ smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     smcr_annotate_packet(packet->payload, pinfo, below, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
     tell(pinfo, packet, &carried);
-    if (write)
+    bool handed_on = smcr_payload_hand_on(packet->payload, write ? packet->payload : NULL, pinfo,
+                                          tree, below, record, packet->layer);
+    if (write && !pinfo->fd->visited)
+        smcr_payload_hold(packet->payload, pinfo, record);
+    if (write && !handed_on)
         smcr_payload_dissect(packet->payload, pinfo, tree, below, record);
-    else
+    else if (!write)
         smcr_payload_end(packet->payload, pinfo, tree, below, record);
     return true;
 }
@@ -118,15 +122,17 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     proto_item *item = proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0, 0, "SMC-R%s",
                                                       answer_text(pinfo, packet));
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr);
 
     if (record->has_number)
         proto_item_append_text(item, ", link %u", record->link->number);
     pinfo->current_proto = "SMC-R";
-    smcr_annotate_packet(tvb, pinfo, proto_item_add_subtree(item, ett_smcr), record, &packet->roce);
+    smcr_annotate_packet(tvb, pinfo, below, record, &packet->roce);
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
     tell(pinfo, packet, NULL);
+    smcr_payload_hand_on(tvb, NULL, pinfo, tree, below, record, packet->layer);
 }
 
 void

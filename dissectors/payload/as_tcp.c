@@ -22,6 +22,7 @@
 #include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
+#include "show/generated.h"
 
 /* The members of packet_info that a dissector above TCP reads and changes. */
 #define TCP_MEMBERS(DO) \
@@ -268,6 +269,108 @@ smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto
         dissect_fresh(&fresh, pinfo, tree, below, record);
     else if (length && proto_field_is_referenced(below, hf_smcr_write_data))
         smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
+}
+
+void
+smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
+    unsigned length = tvb_captured_length(data);
+
+    if (rare && rare->held && rare->held->frame == pinfo->num && length &&
+        length == tvb_reported_length(data))
+        smcr_held_fill(smcr_capture_learn(pinfo), rare->held, tvb_get_ptr(data, 0, (int)length),
+                       length);
+}
+
+/* Bytes that follow each other in a stream, as one piece of the buffer. */
+typedef struct {
+    smcr_record_t record; /* of the first of them */
+    uint64_t position;
+    int begin, end; /* in the buffer */
+} run_t;
+
+/* All that a frame hands on. */
+typedef struct {
+    packet_info *pinfo;
+    proto_tree *tree, *below;
+    wmem_array_t *bytes; /* fresh ones only */
+    wmem_array_t *runs;
+} handing_t;
+
+static void
+add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
+{
+    unsigned count = wmem_array_get_count(handing->runs);
+    run_t *last = count ? wmem_array_index(handing->runs, count - 1) : NULL;
+    int begin = (int)wmem_array_get_count(handing->bytes);
+    smcr_payload_fresh_t fresh;
+
+    if (!is_for_dissectors(data, record, &fresh))
+        return;
+    unsigned length = tvb_captured_length(fresh.data);
+    wmem_array_append(handing->bytes, tvb_get_ptr(fresh.data, 0, (int)length), length);
+    if (last && last->record.conn == record->conn && last->record.direction == record->direction &&
+        last->position + (uint64_t)(last->end - last->begin) == fresh.position) {
+        last->end += (int)length;
+        return;
+    }
+    run_t run = {*record, fresh.position, begin, begin + (int)length};
+    wmem_array_append_one(handing->runs, run);
+}
+
+static void
+add_held(handing_t *handing, tvbuff_t *tvb, const smcr_held_t *held)
+{
+    smcr_record_t record = smcr_record_new();
+    tvbuff_t *data = tvb_new_child_real_data(tvb, held->bytes, held->length, (int)held->length);
+
+    smcr_generated_uint(handing->below, hf_smcr_data_of, held->frame);
+    record.kind = SMCR_RECORD_WRITE;
+    record.conn = held->conn;
+    record.place = held->place;
+    record.sender = held->sender;
+    record.direction = (int8_t)smcr_conn_direction(held->conn->lgr, held->sender);
+    add_to_runs(handing, data, &record);
+}
+
+/* One buffer for all: some dissectors tell the parts of a frame apart by their offset in it. */
+static void
+dissect_runs(const handing_t *handing, tvbuff_t *tvb)
+{
+    int length = (int)wmem_array_get_count(handing->bytes);
+    tvbuff_t *all = tvb_new_child_real_data(tvb, wmem_array_get_raw(handing->bytes),
+                                            (unsigned)length, length);
+
+    add_new_data_source(handing->pinfo, all, "Data taken in now");
+    for (unsigned i = 0; i < wmem_array_get_count(handing->runs); i++) {
+        const run_t *run = wmem_array_index(handing->runs, i);
+        smcr_payload_fresh_t fresh = {
+            .data = tvb_new_subset_length(all, run->begin, run->end - run->begin),
+            .position = run->position,
+        };
+        dissect_fresh(&fresh, handing->pinfo, handing->tree, handing->below, &run->record);
+    }
+}
+
+bool
+smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                     proto_tree *below, const smcr_record_t *record, uint16_t layer)
+{
+    wmem_array_t *held = smcr_held_of(smcr_capture_state(), pinfo->num, layer);
+    handing_t handing = {.pinfo = pinfo, .tree = tree, .below = below};
+
+    if (!held)
+        return false;
+    handing.bytes = wmem_array_new(pinfo->pool, 1);
+    handing.runs = wmem_array_new(pinfo->pool, sizeof(run_t));
+    for (unsigned i = 0; i < wmem_array_get_count(held); i++)
+        add_held(&handing, tvb, *(smcr_held_t **)wmem_array_index(held, i));
+    if (data)
+        add_to_runs(&handing, data, record);
+    if (wmem_array_get_count(handing.runs))
+        dissect_runs(&handing, tvb);
+    return true;
 }
 
 void

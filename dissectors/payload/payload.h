@@ -35,6 +35,16 @@ bool smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record,
 void smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                           const smcr_record_t *record);
 
+/* First pass: keeps the bytes of an RDMA WRITE packet that a later frame may hand on. */
+void smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record);
+
+/* Has the bytes of earlier RDMA WRITEs dissected that this packet hands on, and then, in the same
+ * way, those of its own, if it is a WRITE: `data`, else NULL. Returns whether it hands on any.
+ *
+ * tvb: the packet. layer: of the packet in its frame. tree, below: as above. */
+bool smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
+                          proto_tree *below, const smcr_record_t *record, uint16_t layer);
+
 /* A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
  * response without a length) is dissected here.
  *

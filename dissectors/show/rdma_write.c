@@ -82,6 +82,9 @@ smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
 
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, below, roce, record);
+    if (smcr_place_rare(place) && smcr_place_rare(place)->held &&
+        smcr_place_rare(place)->held->handed_in)
+        smcr_generated_uint(below, hf_smcr_data_in, smcr_place_rare(place)->held->handed_in);
     if (captured < place->length)
         smcr_item_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
                         &ei_smcr_cut_short);

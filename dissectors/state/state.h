@@ -12,6 +12,7 @@
 #include "state/evidence/evidence.h"
 #include "state/flow/cost.h"
 #include "state/flow/packet_flow.h"
+#include "state/model/held.h"
 #include "state/model/record.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"

@@ -144,8 +144,9 @@ tell_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validate
 }
 
 static void
-place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
+place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
+    bool validated = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[!qp->side];
     bool has_sent = side->cdc_frame || validated; /* before, any link of the group may be chosen */
@@ -157,7 +158,7 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool validated)
     }
     side->link = qp->link;
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
-    smcr_orphan_confirm(arrival, conn);
+    smcr_orphan_confirm(arrival, conn, cdc->prod);
 }
 
 /* Sets `*frame` and tells the user when the connection's state has `bit` for the first time. */
@@ -329,7 +330,7 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     if (arrival->roce)
         place_rmb(arrival, conn, cdc);
     smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc);
-    place_on_link(arrival, conn, validation);
+    place_on_link(arrival, conn, cdc);
     smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;

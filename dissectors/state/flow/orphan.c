@@ -139,7 +139,7 @@ smcr_orphan_place(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write)
 }
 
 void
-smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_write_t *write;
@@ -150,7 +150,7 @@ smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     qp->has_likely = false;
     for (unsigned back = kept; back > 0; back--) {
         write = smcr_write_last(qp, back);
-        if (smcr_write_confirm(arrival, write, conn))
+        if (smcr_write_confirm(arrival, write, conn, prod))
             smcr_orphan_place(arrival->state, qp, write);
         qp->has_likely |= write->likely != NULL;
     }

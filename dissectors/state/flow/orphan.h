@@ -42,9 +42,9 @@ void smcr_orphan_add(const smcr_arrival_t *arrival);
 /* The request of some orphans has come: they find their places in it. */
 void smcr_orphan_place(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write);
 
-/* A CDC message of `conn` arrives: requests that were likely its own are, and their packets find
- * their places. */
-void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn);
+/* A CDC message of `conn` arrives, with the producer cursor `prod`: requests that were likely its
+ * own are, and their packets find their places. */
+void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod);
 
 /*
  * A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right

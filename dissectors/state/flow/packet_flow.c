@@ -16,6 +16,7 @@
 #include "cost.h"
 #include "outcome.h"
 #include "message_flow.h"
+#include "state/model/held.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -207,6 +208,8 @@ defer(const smcr_arrival_t *arrival, const content_t *content)
     deferred->order = arrival->record->order;
     copy_message(scope, deferred);
     insert(qp->deferred, deferred);
+    if (content->place)
+        smcr_held_new(arrival, 0);
 }
 
 /* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
@@ -226,6 +229,8 @@ next_deferred(smcr_qp_t *qp, smcr_psn_t end)
 static void
 free_deferred(smcr_state_t *state, deferred_t *deferred)
 {
+    if (deferred->content.place)
+        smcr_held_drop(state, deferred->content.place);
     if (deferred->content.llc)
         wmem_free(state->scope, deferred->copy.llc.rtokens);
     wmem_free(state->scope, deferred);
@@ -255,12 +260,13 @@ take_in_turn(const smcr_arrival_t *arrival, const content_t *content)
         defer(arrival, content);
 }
 
+/* `now`: the packet that proves it. */
 static void
-take_in_late(smcr_state_t *state, smcr_qp_t *qp, deferred_t *deferred)
+take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
 {
     smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
     smcr_arrival_t then = {
-        .state = state,
+        .state = now->state,
         .qp = qp,
         .psn = deferred->psn,
         .when = deferred->when,
@@ -273,17 +279,20 @@ take_in_late(smcr_state_t *state, smcr_qp_t *qp, deferred_t *deferred)
     if (content->cdc) /* what was behind the gap may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
     take_in(&then, content);
+    if (content->place)
+        smcr_held_hand_on(now, smcr_place_rare(content->place)->held, content->conn, !qp->side);
 }
 
-/* What the receiver `qp` has taken in of what was deferred: everything before `end`. */
+/* What the receiver `qp` has taken in of what was deferred: everything before `end`, as the packet
+ * that arrives proves. */
 static void
-take_in_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t end)
+take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {
     deferred_t *deferred;
 
     while ((deferred = next_deferred(qp, end)) != NULL) {
-        take_in_late(state, qp, deferred);
-        free_deferred(state, deferred);
+        take_in_late(arrival, qp, deferred);
+        free_deferred(arrival->state, deferred);
     }
 }
 
@@ -300,7 +309,7 @@ forget_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
 /* ---- place: WRITEs in the byte stream, packets in their message ---- */
 
 static void
-leave_unplaced(const smcr_arrival_t *arrival)
+leave_unplaced(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     smcr_qp_t *qp = arrival->qp;
 
@@ -309,6 +318,8 @@ leave_unplaced(const smcr_arrival_t *arrival)
         arrival->psn > qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR)
         qp->unplaced_from = arrival->psn;
     qp->unplaced_psn = MAX(qp->unplaced_psn, arrival->psn);
+    if (write && arrival->record->fate <= SMCR_FLOW_FATE_WAIT)
+        smcr_write_hold(arrival, write);
 }
 
 static void
@@ -337,7 +348,7 @@ place_write(const smcr_arrival_t *arrival)
     if (write && smcr_write_place(arrival, write))
         take_in_turn(arrival, &(content_t){.place = record->place, .conn = record->conn});
     else
-        leave_unplaced(arrival);
+        leave_unplaced(arrival, write);
 }
 
 /* Which part of its message a SEND packet is, when that needs several. */
@@ -373,7 +384,7 @@ static void
 take_in_request(smcr_arrival_t *arrival)
 {
     if (judge_request(arrival) == SMCR_FLOW_FATE_TAKE) {
-        take_in_deferred(arrival->state, arrival->qp, arrival->psn);
+        take_in_deferred(arrival, arrival->qp, arrival->psn);
         forget_deferred(arrival->state, arrival->qp, arrival->psn);
     }
     smcr_rules_request(arrival);
@@ -404,7 +415,7 @@ take_in_response(smcr_arrival_t *arrival)
     if (answer.taken)
         take_in_ack(arrival, receiver, answer.taken);
     smcr_outcome_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
-    take_in_deferred(arrival->state, receiver, receiver->traffic.flow.in_order);
+    take_in_deferred(arrival, receiver, receiver->traffic.flow.in_order);
 }
 
 /* Whether the packet is of another life of the queue pair than what the state knows. */

@@ -8,6 +8,7 @@
 #include "write.h"
 
 #include "state/evidence/evidence.h"
+#include "state/model/held.h"
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 #include "window.h"
@@ -232,8 +233,16 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
         locate(arrival, write, entry, before);
 }
 
-/* `late` is that of the request's first packet, NULL when it has none yet. `before`: the same request
- * when it was thrown away, NULL: there is none. Its place in the stream is the same. */
+/* Nobody will ask for the request's bytes. */
+static void
+forget_held(smcr_state_t *state, smcr_write_t *write)
+{
+    for (; write->held; write->held = write->held->next)
+        smcr_held_drop(state, write->held->place);
+}
+
+/* `late` is that of the request's first packet, NULL when it has none yet. `before`: the same
+ * request when it was thrown away, NULL: there is none. Its place in the stream is the same. */
 static smcr_write_t *
 new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *before)
 {
@@ -244,6 +253,7 @@ new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *
     if (!qp->writes)
         qp->writes = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_KEPT);
     smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
+    forget_held(state, write);
     *write = (smcr_write_t){
         .first_psn = arrival->psn,
         .packets = count_packets(roce),
@@ -256,8 +266,10 @@ new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *
         .placed = before && before->placed,
         .position = before ? before->position : 0,
     };
-    if (before)
+    if (before) {
         before->likely = NULL;
+        forget_held(state, before);
+    }
     find_owner(arrival, write);
     bool known = write->rmb && write->placed;
     write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_place_late_t));
@@ -322,6 +334,15 @@ smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
 }
 
 void
+smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write)
+{
+    uint32_t within = (uint32_t)(arrival->psn - write->first_psn) * write->packet_length;
+
+    if (write->likely || write->conn)
+        smcr_held_insert(&write->held, smcr_held_new(arrival, within));
+}
+
+void
 smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write,
                       smcr_psn_t psn, smcr_place_t *place)
 {
@@ -339,17 +360,55 @@ smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *wr
 
 /* ---- what turns out later ---- */
 
-bool
-smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn)
+/* The packet that arrives tells whose the request is, and its place in the stream. */
+static void
+take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn)
 {
-    if (!write->likely || write->likely != conn || write->first_psn > arrival->psn)
+    smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+
+    for (; write->held; write->held = write->held->next) {
+        smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, write->held->place);
+        smcr_stream_piece_t piece = smcr_stream_write(
+            stream, write->position + write->held->within, write->held->place->length);
+        more->rewritten = piece.rewritten;
+        more->gap = piece.gap;
+        smcr_held_hand_on(arrival, write->held, conn, !arrival->qp->side);
+    }
+    smcr_stream_write(stream, write->position, write->length);
+}
+
+/* Whether a connection whose message arrives has the request. Linux says that it has closed before it
+ * sends its last data: these are its own if the message announces them. */
+static bool
+is_of(const smcr_arrival_t *arrival, const smcr_write_t *write, const smcr_conn_t *conn,
+      smcr_cursor_t prod)
+{
+    const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+
+    if (write->likely != conn || write->first_psn > arrival->psn)
+        return false;
+    if (!smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
+        return true;
+    int64_t len = smcr_ring_distance(&stream->ring, stream->prod, prod);
+    return write->placed && write->position >= stream->announced &&
+           write->position + write->length <= stream->announced + (uint64_t)MAX(len, 0);
+}
+
+bool
+smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
+                   smcr_cursor_t prod)
+{
+    if (!write->likely || !is_of(arrival, write, conn, prod))
         return false;
     write->likely = NULL;
     write->rmb = write->likely_rmb;
     write->conn = conn;
     write->late->conn = conn;
-    if (write->placed)
-        smcr_stream_write(&conn->side[arrival->qp->side].in, write->position, write->length);
+    if (write->placed) {
+        write->late->placed = true;
+        write->late->position = write->position;
+        take_in_held(arrival, write, conn);
+    }
     return true;
 }
 
@@ -364,7 +423,7 @@ ends_at(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 }
 
 void
-smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *stream)
+smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream)
 {
     uint64_t end = stream->announced, begin = end;
     smcr_psn_t psn = arrival->psn;
@@ -380,8 +439,8 @@ smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stre
         psn = write->first_psn;
         back++;
     }
-    if (begin < end)
-        smcr_stream_write(stream, begin, (uint32_t)(end - begin));
+    while (--back > 0)
+        take_in_held(arrival, smcr_write_last(arrival->qp, back), conn);
 }
 
 /* ---- what it changes ---- */

@@ -28,6 +28,7 @@ struct smcr_write {
                                 life since; NULL: none */
     smcr_conn_t *likely;     /* that used it */
     smcr_place_late_t *late; /* NULL when the RMB is known */
+    smcr_held_t *held;       /* its packets whose bytes are held, by offset */
 };
 
 /* The request that `qp` received `back` requests ago: 1 is the last one. NULL when it has received
@@ -42,18 +43,21 @@ smcr_write_t *smcr_write_of(const smcr_arrival_t *arrival, bool *begun);
  * the whole request. Returns whether the place in the byte stream is known. */
 bool smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write);
 
+/* The bytes of the packet that arrives are held until its request has an owner and a place. */
+void smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write);
+
 /* Completes the place of a packet with `psn` that came before its request was known. */
 void smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write,
                            smcr_psn_t psn, smcr_place_t *place);
 
-/* The CDC message that arrives shows that `conn` is alive. If the request was likely its own, it
- * is. Returns whether this is news. */
-bool smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn);
+/* The CDC message that arrives shows that `conn` is alive, and that it has written up to `prod`. If
+ * the request was likely its own, it is. Returns whether this is news. */
+bool smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
+                        smcr_cursor_t prod);
 
 /* A CDC message arrives: requests of `conn` right before it whose position was unknown end at
  * stream->announced. */
-void smcr_write_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-                    smcr_stream_t *stream);
+void smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream);
 
 /* The receiver has taken the packet at `place` in; its position is known. */
 void smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);

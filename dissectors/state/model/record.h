@@ -57,6 +57,8 @@ typedef struct {
     uint64_t position; /* of the request's first byte in the byte stream */
 } smcr_place_late_t;
 
+typedef struct smcr_held smcr_held_t;
+
 /* Rarely set members of the place of a WRITE packet, allocated on demand. */
 typedef struct {
     smcr_place_late_t *late; /* where the capture begins late */
@@ -66,6 +68,7 @@ typedef struct {
     bool fills;            /* a gap: it may have been sent before what is behind it */
     bool gap_is_seen;      /* its bytes are in packets whose place was not known when they came */
     smcr_record_wait_t blocked; /* the writer was, until this packet */
+    smcr_held_t *held;     /* its bytes are (held.h); NULL: they are not */
 } smcr_place_rare_t;
 
 #define SMCR_PLACE_LENGTH_MASK 0x1fffff
@@ -331,6 +334,7 @@ typedef struct {
     bool replaces;           /* its PSN was sent before, but with wrong ICRCs only */
     smcr_when_t sent;        /* first of all; frame 0 where that is not known */
     uint16_t vlan;           /* 0: none, or not known */
+    uint16_t layer;          /* tells the packets of a frame apart */
     smcr_record_t *record;   /* gets what is found out about the packet */
 } smcr_arrival_t;
 

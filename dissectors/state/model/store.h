@@ -33,6 +33,9 @@ struct smcr_state {
     uint32_t **pages; /* numbers of records by frame */
     uint32_t page_count;
     struct smcr_event **events; /* by kind: see smcr_event_add(); NULL: there have been none */
+    /* held.c */
+    wmem_map_t *held;    /* what packets hand on; NULL: nothing so far */
+    uint64_t held_bytes; /* that are held, or were handed on */
     /* link.c */
     uint32_t lgr_count, link_count;
     wmem_list_t *lgrs;       /* smcr_lgr_t that have an index, the last ones */
