@@ -136,6 +136,7 @@ typedef struct {
     const smcr_llc_t *llc;
     const smcr_cdc_t *cdc;
     smcr_place_t *place;
+    const smcr_ib_headers_t *roce; /* with `place` */
     smcr_conn_t *conn; /* of `cdc` or `place` */
     bool requested;    /* `llc` is a response, and the capture has its request */
 } content_t;
@@ -149,6 +150,7 @@ typedef struct {
     union {
         smcr_llc_t llc;
         smcr_cdc_t cdc;
+        smcr_ib_headers_t roce;
     } copy;
 } deferred_t;
 
@@ -180,6 +182,10 @@ copy_message(wmem_allocator_t *scope, deferred_t *deferred)
     if (content->cdc) {
         deferred->copy.cdc = *content->cdc;
         content->cdc = &deferred->copy.cdc;
+    }
+    if (content->roce) {
+        deferred->copy.roce = *content->roce;
+        content->roce = &deferred->copy.roce;
     }
     if (content->llc) {
         smcr_llc_t *llc = &deferred->copy.llc;
@@ -260,6 +266,33 @@ take_in_turn(const smcr_arrival_t *arrival, const content_t *content)
         defer(arrival, content);
 }
 
+/* What is before the WRITE packet has come: its request may have an owner and a place now. Returns
+ * false where it has none, and its bytes are held on. */
+static bool
+place_again(smcr_arrival_t *then, content_t *content)
+{
+    smcr_record_t *record = then->record;
+    bool begun;
+
+    record->place = content->place;
+    then->roce = content->roce;
+    smcr_write_t *write = smcr_write_of(then, &begun);
+    if (!write || !smcr_write_place(then, write)) {
+        if (write)
+            smcr_write_hold(then, write);
+        return false;
+    }
+    smcr_place_late_t *late = smcr_place_late(content->place);
+    content->conn = record->conn;
+    if (late) {
+        late->conn = record->conn;
+        late->link = then->qp->link;
+        late->sender = !then->qp->side;
+    }
+    then->roce = NULL;
+    return true;
+}
+
 /* `now`: the packet that proves it. */
 static void
 take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
@@ -271,6 +304,7 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
         .psn = deferred->psn,
         .when = deferred->when,
         .sent = deferred->sent,
+        .layer = now->layer,
         .record = &gone,
     };
     content_t *content = &deferred->content;
@@ -278,6 +312,10 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
     gone.order = deferred->order & 0x7U;
     if (content->cdc) /* what was behind the gap may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
+    if (content->place && !content->place->positioned && !place_again(&then, content)) {
+        content->place = NULL;
+        return;
+    }
     take_in(&then, content);
     if (content->place)
         smcr_held_hand_on(now, smcr_place_rare(content->place)->held, content->conn, !qp->side);
@@ -318,7 +356,7 @@ leave_unplaced(const smcr_arrival_t *arrival, smcr_write_t *write)
         arrival->psn > qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR)
         qp->unplaced_from = arrival->psn;
     qp->unplaced_psn = MAX(qp->unplaced_psn, arrival->psn);
-    if (write && arrival->record->fate <= SMCR_FLOW_FATE_WAIT)
+    if (write && arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_write_hold(arrival, write);
 }
 
@@ -345,10 +383,15 @@ place_write(const smcr_arrival_t *arrival)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_NO_START, NULL);
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
-    if (write && smcr_write_place(arrival, write))
-        take_in_turn(arrival, &(content_t){.place = record->place, .conn = record->conn});
-    else
+    bool placed = write && smcr_write_place(arrival, write);
+    if (!placed)
         leave_unplaced(arrival, write);
+    if (placed || record->fate == SMCR_FLOW_FATE_WAIT)
+        take_in_turn(arrival, &(content_t){
+                                  .place = record->place,
+                                  .roce = arrival->roce,
+                                  .conn = record->conn,
+                              });
 }
 
 /* Which part of its message a SEND packet is, when that needs several. */

@@ -14,13 +14,14 @@ smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
 {
     smcr_place_t *place = arrival->record->place;
-    smcr_held_t *held = smcr_state_alloc0(arrival->state, sizeof *held);
+    smcr_place_rare_t *rare = smcr_place_make_rare(arrival->state, place);
 
-    held->place = place;
-    held->frame = arrival->when.frame;
-    held->within = within;
-    smcr_place_make_rare(arrival->state, place)->held = held;
-    return held;
+    if (!rare->held)
+        rare->held = smcr_state_alloc0(arrival->state, sizeof *rare->held);
+    rare->held->place = place;
+    rare->held->frame = arrival->when.frame;
+    rare->held->within = within;
+    return rare->held;
 }
 
 void
@@ -68,7 +69,7 @@ void
 smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn, int sender)
 {
     smcr_state_t *state = arrival->state;
-    const void *key = key_of(arrival->when.frame, arrival->layer);
+    const void *key = key_of(state->last_frame, arrival->layer);
 
     if (!held->length || held->handed_in)
         return;
@@ -79,7 +80,7 @@ smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t 
         list = wmem_array_new(state->scope, sizeof held);
         wmem_map_insert(state->held, key, list);
     }
-    held->handed_in = arrival->when.frame;
+    held->handed_in = state->last_frame;
     held->sender = (int8_t)sender;
     held->conn = conn;
     wmem_array_append_one(list, held);

@@ -24,7 +24,7 @@ struct smcr_held {
     smcr_held_t *next;   /* of its request */
 };
 
-/* The packet's bytes are to be held. */
+/* The packet's bytes are to be held, or are already. */
 smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
 
 /* Those of its request, by offset; of two packets with the same offset the newer one stays. */
@@ -36,7 +36,7 @@ void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes
 /* Nobody will ask for them: their packet was sent again. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
-/* The packet that arrives hands them on, behind those that it has handed on before: they are of
+/* The frame that is learned from hands them on, behind those that it has handed on before: they are of
  * `conn`, and the side `sender` has written them. */
 void smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn,
                        int sender);
