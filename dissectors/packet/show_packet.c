@@ -7,6 +7,7 @@
 #include "packet.h"
 
 #include "fields.h"
+#include "host/host.h"
 #include "message/message.h"
 #include "payload/payload.h"
 #include "show/show.h"
@@ -65,7 +66,9 @@ tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
                                          .roce = &packet->roce,
                                          .llc = carried && carried->is_llc ? &carried->llc : NULL,
                                          .cdc = carried && carried->is_cdc ? &carried->cdc : NULL,
-                                         .data = write ? packet->payload : NULL});
+                                         .data = write ? packet->payload : NULL,
+                                         .hands_on = smcr_held_of(
+                                             smcr_capture_state(), pinfo->num, packet->layer)});
 }
 
 bool

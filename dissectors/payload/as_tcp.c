@@ -319,19 +319,39 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     wmem_array_append_one(handing->runs, run);
 }
 
-static void
-add_held(handing_t *handing, tvbuff_t *tvb, const smcr_held_t *held)
+static tvbuff_t *
+held_packet(const smcr_held_t *held, smcr_record_t *record)
 {
-    smcr_record_t record = smcr_record_new();
-    tvbuff_t *data = tvb_new_child_real_data(tvb, held->bytes, held->length, (int)held->length);
+    smcr_record_begin(record);
+    record->kind = SMCR_RECORD_WRITE;
+    record->conn = held->conn;
+    record->place = held->place;
+    record->sender = held->sender;
+    record->direction = (int8_t)smcr_conn_direction(held->conn->lgr, held->sender);
+    return tvb_new_real_data(held->bytes, held->length, (int)held->length);
+}
+
+bool
+smcr_payload_tell_held(const smcr_tap_t *packet, const smcr_held_t *held, smcr_record_t *record,
+                       tvbuff_t **data)
+{
+    if (!packet->first_pass || !smcr_place_late(held->place))
+        return false;
+    *data = held_packet(held, record);
+    return true;
+}
+
+static void
+add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
+{
+    smcr_record_t record;
+    tvbuff_t *data = held_packet(held, &record);
 
     smcr_generated_uint(handing->below, hf_smcr_data_of, held->frame);
-    record.kind = SMCR_RECORD_WRITE;
-    record.conn = held->conn;
-    record.place = held->place;
-    record.sender = held->sender;
-    record.direction = (int8_t)smcr_conn_direction(held->conn->lgr, held->sender);
+    if (held->conn != by->conn)
+        smcr_generated_hidden_uint(handing->below, hf_smcr_stream, held->conn->index);
     add_to_runs(handing, data, &record);
+    tvb_free(data);
 }
 
 /* One buffer for all: some dissectors tell the parts of a frame apart by their offset in it. */
@@ -365,7 +385,7 @@ smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tr
     handing.bytes = wmem_array_new(pinfo->pool, 1);
     handing.runs = wmem_array_new(pinfo->pool, sizeof(run_t));
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
-        add_held(&handing, tvb, *(smcr_held_t **)wmem_array_index(held, i));
+        add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
     if (data)
         add_to_runs(&handing, data, record);
     if (wmem_array_get_count(handing.runs))

@@ -166,6 +166,23 @@ take_piece(export_object_list_t *list, const packet_info *pinfo, const update_t 
     set_names(stream, update);
 }
 
+static void
+take_held(export_object_list_t *list, const packet_info *pinfo, const smcr_tap_t *packet)
+{
+    unsigned count = packet->hands_on ? wmem_array_get_count(packet->hands_on) : 0;
+    smcr_record_t record;
+
+    for (unsigned i = 0; i < count; i++) {
+        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->hands_on, i);
+        update_t update = {.conn = held->conn, .sender = held->sender};
+        if (!smcr_payload_tell_held(packet, held, &record, &update.data))
+            continue;
+        update.position = smcr_place_piece(held->place).position;
+        take_piece(list, pinfo, &update);
+        tvb_free(update.data);
+    }
+}
+
 static tap_packet_status
 export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
               tap_flags_t flags _U_)
@@ -176,6 +193,7 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
     update_t update = {.conn = record->conn, .sender = record->sender};
 
+    take_held(tapdata, pinfo, packet);
     if (has_data) {
         update.position = fresh.position;
         update.data = fresh.data;

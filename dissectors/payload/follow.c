@@ -195,6 +195,25 @@ note_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t
     g_free(text);
 }
 
+static void
+take_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *packet)
+{
+    unsigned count = packet->hands_on ? wmem_array_get_count(packet->hands_on) : 0;
+    smcr_payload_fresh_t fresh;
+    smcr_record_t record;
+    tvbuff_t *data;
+
+    for (unsigned i = 0; i < count; i++) {
+        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->hands_on, i);
+        if (held->conn != packet->record->conn || /* then it is not known which one is followed */
+            !smcr_payload_tell_held(packet, held, &record, &data))
+            continue;
+        if (smcr_payload_fresh_bytes(data, &record, &fresh))
+            take_data(follow, pinfo, &record, &fresh);
+        tvb_free(data);
+    }
+}
+
 static tap_packet_status
 follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
               tap_flags_t flags _U_)
@@ -211,6 +230,7 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
         set_ends(follow, record->conn);
     if (record->view && record->view->has_consumed)
         deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)record->view->consumed);
+    take_held(follow, pinfo, packet);
     if (has_data)
         take_data(follow, pinfo, record, &fresh);
     return TAP_PACKET_DONT_REDRAW;

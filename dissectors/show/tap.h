@@ -31,6 +31,7 @@ typedef struct {
     const smcr_llc_t *llc;       /* the message, if it is one of LLC; it may have come before */
     const smcr_cdc_t *cdc;       /* the message, if it is one of CDC */
     tvbuff_t *data;              /* RDMA WRITE: the application's bytes, as far as captured */
+    wmem_array_t *hands_on;      /* smcr_held_t *: bytes of earlier packets; NULL: none */
     const smcr_tap_segment_t *segment; /* the record is then smcr_record_new() */
     const smcr_conn_t *falls_back; /* goes back to TCP in this frame; NULL: none does */
     uint8_t stray_icrc; /* as smcr_ib_headers_t.icrc, of a packet in no flow; 0: it is none */
