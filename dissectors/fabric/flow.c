@@ -449,7 +449,8 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
     if (reliable && !is_expected(flow, verdict))
         return is_known ? SMCR_FLOW_FATE_DROP : wait(flow, verdict->psn);
     flow->in_order = verdict->psn + 1;
-    if (verdict->order == SMCR_FLOW_IS_LATE && !verdict->step) /* nobody has sent it again */
+    bool sent_again = verdict->step && verdict->step->cause != SMCR_CAUSE_NONE;
+    if (verdict->order == SMCR_FLOW_IS_LATE && !sent_again)
         catch_up(flow);
     return SMCR_FLOW_FATE_TAKE;
 }

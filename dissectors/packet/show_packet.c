@@ -90,7 +90,7 @@ smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     tell(pinfo, packet, &carried);
     bool handed_on = smcr_payload_hand_on(packet->payload, write ? packet->payload : NULL, pinfo,
                                           tree, below, record, packet->layer);
-    if (write && !pinfo->fd->visited)
+    if (write)
         smcr_payload_hold(packet->payload, pinfo, record);
     if (write && !handed_on)
         smcr_payload_dissect(packet->payload, pinfo, tree, below, record);

@@ -277,7 +277,7 @@ smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
     unsigned length = tvb_captured_length(data);
 
-    if (rare && rare->held && rare->held->frame == pinfo->num && length &&
+    if (!pinfo->fd->visited && rare && rare->held && length &&
         length == tvb_reported_length(data))
         smcr_held_fill(smcr_capture_learn(pinfo), rare->held, tvb_get_ptr(data, 0, (int)length),
                        length);

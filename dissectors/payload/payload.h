@@ -10,7 +10,7 @@
 
 #include "compat.h"
 #include "heuristic_policy.h"
-#include "show/tap.h"
+#include "show/show.h"
 #include "state/state.h"
 
 /* ---- dissected as over TCP ---- */
@@ -46,8 +46,8 @@ void smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_reco
 bool smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                           proto_tree *below, const smcr_record_t *record, uint16_t layer);
 
-/* The bytes of an earlier packet, and in `*record` what is known of it now. Returns false where they
- * were told when it came, or will be. Else the caller frees `*data` with tvb_free(). */
+/* The bytes of an earlier packet, and in `*record` what is known of it now. Returns false where
+ * they were told when it came, or will be. Else the caller frees `*data` with tvb_free(). */
 bool smcr_payload_tell_held(const smcr_tap_t *packet, const smcr_held_t *held,
                             smcr_record_t *record, tvbuff_t **data);
 

@@ -272,9 +272,13 @@ static bool
 place_again(smcr_arrival_t *then, content_t *content)
 {
     smcr_record_t *record = then->record;
+    smcr_place_late_t *late = smcr_place_late(content->place);
     bool begun;
 
     record->place = content->place;
+    content->conn = late ? late->conn : NULL;
+    if (content->place->positioned && content->conn) /* its request has told */
+        return true;
     then->roce = content->roce;
     smcr_write_t *write = smcr_write_of(then, &begun);
     if (!write || !smcr_write_place(then, write)) {
@@ -282,7 +286,6 @@ place_again(smcr_arrival_t *then, content_t *content)
             smcr_write_hold(then, write);
         return false;
     }
-    smcr_place_late_t *late = smcr_place_late(content->place);
     content->conn = record->conn;
     if (late) {
         late->conn = record->conn;
@@ -290,7 +293,7 @@ place_again(smcr_arrival_t *then, content_t *content)
         late->sender = !then->qp->side;
     }
     then->roce = NULL;
-    return true;
+    return content->conn != NULL;
 }
 
 /* `now`: the packet that proves it. */
@@ -312,7 +315,7 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
     gone.order = deferred->order & 0x7U;
     if (content->cdc) /* what was behind the gap may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
-    if (content->place && !content->place->positioned && !place_again(&then, content)) {
+    if (content->place && !content->conn && !place_again(&then, content)) {
         content->place = NULL;
         return;
     }

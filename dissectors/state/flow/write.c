@@ -377,8 +377,8 @@ take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *co
     smcr_stream_write(stream, write->position, write->length);
 }
 
-/* Whether a connection whose message arrives has the request. Linux says that it has closed before it
- * sends its last data: these are its own if the message announces them. */
+/* Whether a connection whose message arrives has the request. Linux says that it has closed before
+ * it sends its last data: these are its own if the message announces them. */
 static bool
 is_of(const smcr_arrival_t *arrival, const smcr_write_t *write, const smcr_conn_t *conn,
       smcr_cursor_t prod)

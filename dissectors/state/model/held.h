@@ -1,7 +1,7 @@
 /* held.h
  * The bytes of RDMA WRITE packets that are held, until a later frame proves that their receiver has
- * taken them in, and whose they are. That frame hands them to the application's dissectors: so these
- * get each byte once, in the receiver's order, in every pass.
+ * taken them in, and whose they are. That frame hands them to the application's dissectors: so
+ * these get each byte once, in the receiver's order, in every pass.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,8 +36,8 @@ void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes
 /* Nobody will ask for them: their packet was sent again. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
-/* The frame that is learned from hands them on, behind those that it has handed on before: they are of
- * `conn`, and the side `sender` has written them. */
+/* The frame that is learned from hands them on, behind those that it has handed on before: they are
+ * of `conn`, and the side `sender` has written them. */
 void smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn,
                        int sender);
 
