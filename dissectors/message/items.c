@@ -131,9 +131,3 @@ smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
     if (text)
         set_text(pinfo, item, text);
 }
-
-void
-smcr_item_raise(packet_info *pinfo, proto_item *item, expert_field *expert)
-{
-    smcr_item_raise_text(pinfo, item, expert, NULL);
-}

@@ -50,7 +50,7 @@ bool smcr_item_is_breach(int group, int severity);
 /* The one way to raise an expert item of ours, at `item`. `text` is what the tree says instead of
  * the sentence of the row; it may be NULL. What only strict users want to know of is left out for
  * others. A breach is found by smcr.breach. */
-void smcr_item_raise(packet_info *pinfo, proto_item *item, expert_field *expert);
+#define smcr_item_raise(pinfo, item, expert) smcr_item_raise_text(pinfo, item, expert, NULL)
 void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
                           const char *text);
 

@@ -192,13 +192,6 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
 
 /* What the packet means for its receiver, once: if it came behind a gap, its repeat tells that.
  * `direction`: of the sender; `reverse`: whose data it says it has read. */
-static bool
-ends(const smcr_record_t *record)
-{
-    return has_event(record, SMCR_EVENT_SENDING_DONE) || has_event(record, SMCR_EVENT_CLOSED) ||
-           has_event(record, SMCR_EVENT_ABORTED);
-}
-
 static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
               const smcr_record_t *record, uint32_t frame)
@@ -218,7 +211,9 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         count_wait(&direction->figures.blocked_s, &rare->blocked, &direction->blocked_known);
         count_wait(&reverse->figures.window_full_s, &rare->full, &reverse->full_known);
     }
-    if (view->read_of && !ends(record)) /* the reader may have been idle before it closed */
+    bool ends = has_event(record, SMCR_EVENT_SENDING_DONE) ||
+                has_event(record, SMCR_EVENT_CLOSED) || has_event(record, SMCR_EVENT_ABORTED);
+    if (view->read_of && !ends) /* the reader may have been idle before it closed */
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 

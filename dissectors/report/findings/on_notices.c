@@ -195,8 +195,7 @@ fault(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
         notice->by ? " by the " : "", notice->by ? smcr_figure_role_words[notice->by] : "");
 }
 
-/* What all items of the kind say, behind a colon. The text of one may name frames and numbers that
- * mean nothing beside another subject. */
+/* What all items of the kind say, behind a colon. */
 static const char *
 sentence(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {

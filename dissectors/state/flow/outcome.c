@@ -41,11 +41,10 @@ tell_nak(const smcr_arrival_t *arrival)
     if (arrival->roce->opcode != SMCR_RC_ACK || !arrival->roce->has_aeth)
         return;
     if (kind == SMCR_IB_SYNDROME_NAK)
-        smcr_event_add(arrival, SMCR_EVENT_NAK,
-                       code == SMCR_IB_NAK_PSN_SEQUENCE
-                           ? "NAK, %s: the receiver waits for PSN %u"
-                           : "NAK, %s: the receiver refuses the packet with PSN %u",
-                       reasons[code] ? reasons[code] : "unknown reason", arrival->roce->psn);
+        smcr_event_add(arrival, SMCR_EVENT_NAK, "NAK, %s: the receiver %s PSN %u",
+                       reasons[code] ? reasons[code] : "unknown reason",
+                       code == SMCR_IB_NAK_PSN_SEQUENCE ? "waits for" : "refuses",
+                       arrival->roce->psn);
     else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
         smcr_event_add(arrival, SMCR_EVENT_RNR_NAK, NULL);
 }

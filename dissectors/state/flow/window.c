@@ -262,9 +262,7 @@ tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
         return;
     }
     smcr_event_add(arrival, SMCR_EVENT_SMALL_UPDATE,
-                   now.is_blocked ? "The message only frees less than a tenth of the RMB element, "
-                                    "and the writer is blocked"
-                                  : NULL);
+                   now.is_blocked ? "Less than a tenth is freed, and the writer is blocked" : NULL);
 }
 
 static void
