@@ -22,7 +22,6 @@
 #include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
-#include "show/generated.h"
 
 /* The members of packet_info that a dissector above TCP reads and changes. */
 #define TCP_MEMBERS(DO) \
@@ -258,6 +257,15 @@ is_for_dissectors(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fres
            smcr_payload_fresh_bytes(data, record, fresh);
 }
 
+/* Whether another frame hands the bytes on, if any does. */
+static bool
+is_held(const smcr_record_t *record)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
+
+    return rare && rare->held;
+}
+
 void
 smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                      const smcr_record_t *record)
@@ -265,7 +273,7 @@ smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto
     unsigned length = tvb_captured_length(data);
     smcr_payload_fresh_t fresh;
 
-    if (is_for_dissectors(data, record, &fresh))
+    if (!is_held(record) && is_for_dissectors(data, record, &fresh))
         dissect_fresh(&fresh, pinfo, tree, below, record);
     else if (length && proto_field_is_referenced(below, hf_smcr_write_data))
         smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
@@ -274,13 +282,11 @@ smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto
 void
 smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record)
 {
-    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
     unsigned length = tvb_captured_length(data);
 
-    if (!pinfo->fd->visited && rare && rare->held && length &&
-        length == tvb_reported_length(data))
-        smcr_held_fill(smcr_capture_learn(pinfo), rare->held, tvb_get_ptr(data, 0, (int)length),
-                       length);
+    if (!pinfo->fd->visited && is_held(record) && length && length == tvb_reported_length(data))
+        smcr_held_fill(smcr_capture_learn(pinfo), smcr_place_rare(record->place)->held,
+                       tvb_get_ptr(data, 0, (int)length), length);
 }
 
 /* Bytes that follow each other in a stream, as one piece of the buffer. */
@@ -347,9 +353,11 @@ add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
     smcr_record_t record;
     tvbuff_t *data = held_packet(held, &record);
 
-    smcr_generated_uint(handing->below, hf_smcr_data_of, held->frame);
+    proto_item_set_generated(
+        proto_tree_add_uint(handing->below, hf_smcr_data_of, data, 0, 0, held->frame));
     if (held->conn != by->conn)
-        smcr_generated_hidden_uint(handing->below, hf_smcr_stream, held->conn->index);
+        smcr_item_hide(
+            proto_tree_add_uint(handing->below, hf_smcr_stream, data, 0, 0, held->conn->index));
     add_to_runs(handing, data, &record);
     tvb_free(data);
 }
@@ -386,7 +394,7 @@ smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tr
     handing.runs = wmem_array_new(pinfo->pool, sizeof(run_t));
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
-    if (data)
+    if (data && !is_held(record))
         add_to_runs(&handing, data, record);
     if (wmem_array_get_count(handing.runs))
         dissect_runs(&handing, tvb);

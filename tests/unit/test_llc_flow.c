@@ -439,7 +439,7 @@ test_late_wish(void)
     capture_close(&capture);
 }
 
-/* Behind a gap: taken in when the receiver acknowledges it, once and in order, with what follows. */
+/* Behind a gap: taken in when the receiver acknowledges it, in order, with what follows. */
 static void
 test_deferred(void)
 {
