@@ -294,7 +294,7 @@ typedef struct {
     smcr_record_t record; /* of the first of them */
     uint64_t position;
     int begin, end; /* in the buffer */
-} run_t;
+} handed_run_t;
 
 /* All that a frame hands on. */
 typedef struct {
@@ -308,7 +308,7 @@ static void
 add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
 {
     unsigned count = wmem_array_get_count(handing->runs);
-    run_t *last = count ? wmem_array_index(handing->runs, count - 1) : NULL;
+    handed_run_t *last = count ? wmem_array_index(handing->runs, count - 1) : NULL;
     int begin = (int)wmem_array_get_count(handing->bytes);
     smcr_payload_fresh_t fresh;
 
@@ -321,7 +321,7 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
         last->end += (int)length;
         return;
     }
-    run_t run = {*record, fresh.position, begin, begin + (int)length};
+    handed_run_t run = {*record, fresh.position, begin, begin + (int)length};
     wmem_array_append_one(handing->runs, run);
 }
 
@@ -372,7 +372,7 @@ dissect_runs(const handing_t *handing, tvbuff_t *tvb)
 
     add_new_data_source(handing->pinfo, all, "Data taken in now");
     for (unsigned i = 0; i < wmem_array_get_count(handing->runs); i++) {
-        const run_t *run = wmem_array_index(handing->runs, i);
+        const handed_run_t *run = wmem_array_index(handing->runs, i);
         smcr_payload_fresh_t fresh = {
             .data = tvb_new_subset_length(all, run->begin, run->end - run->begin),
             .position = run->position,
@@ -391,7 +391,7 @@ smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tr
     if (!held)
         return false;
     handing.bytes = wmem_array_new(pinfo->pool, 1);
-    handing.runs = wmem_array_new(pinfo->pool, sizeof(run_t));
+    handing.runs = wmem_array_new(pinfo->pool, sizeof(handed_run_t));
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
     if (data && !is_held(record))
