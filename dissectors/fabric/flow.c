@@ -151,11 +151,11 @@ learn_mtu(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet)
 /* ---- responses ---- */
 
 /* What comes next in order has come before, and nothing refuses it: only the capture lacked what
- * was before it, or had it in another order. */
+ * was before it, or had it in another order. Up to the packet before `end`. */
 static void
-catch_up(smcr_flow_t *flow)
+catch_up(smcr_flow_t *flow, smcr_psn_t end)
 {
-    while (flow->in_order <= flow->highest && flow->in_order > flow->refused) {
+    while (flow->in_order < end && flow->in_order > flow->refused) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, flow->in_order);
         if (!seen || !seen->arrived)
             break;
@@ -172,8 +172,10 @@ cover(smcr_flow_t *flow, smcr_psn_t psn)
     flow->taken = psn;
     if (flow->unproven && flow->unproven <= psn)
         flow->unproven = psn < flow->highest ? psn + 1 : 0;
-    flow->in_order = MAX(flow->in_order, MIN(psn, flow->highest) + 1);
-    catch_up(flow);
+    if (MIN(psn, flow->highest) < flow->in_order)
+        return;
+    flow->in_order = MIN(psn, flow->highest) + 1;
+    catch_up(flow, flow->highest + 1);
 }
 
 /* A NAK in `frame` names `psn`: the receiver has discarded what came behind. */
@@ -444,14 +446,13 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
 
     if (packet->corrupt)
         return SMCR_FLOW_FATE_DROP;
+    if (verdict->order == SMCR_FLOW_IS_NEXT) /* the sender has gone on */
+        catch_up(flow, verdict->psn);
     if (verdict->psn < flow->in_order)
         return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_TOO_LATE;
     if (reliable && !is_expected(flow, verdict))
         return is_known ? SMCR_FLOW_FATE_DROP : wait(flow, verdict->psn);
     flow->in_order = verdict->psn + 1;
-    bool sent_again = verdict->step && verdict->step->cause != SMCR_CAUSE_NONE;
-    if (verdict->order == SMCR_FLOW_IS_LATE && !sent_again)
-        catch_up(flow);
     return SMCR_FLOW_FATE_TAKE;
 }
 
