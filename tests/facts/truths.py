@@ -25,6 +25,7 @@ import expert_items  # noqa: E402
 import fields  # noqa: E402
 import pcapng  # noqa: E402
 import report_runs  # noqa: E402
+import wire  # noqa: E402
 import alterations  # noqa: E402
 import wrappings  # noqa: E402
 from bed import Tshark, new_bed  # noqa: E402
@@ -375,7 +376,8 @@ def truth_of(tshark, name):
     path = altered.as_pcapng(tshark.bed, report_runs.copy_of(tshark, name), name)
     base = Base(name, path, *pcapng.read(path))
     rows, report = look(tshark, base.path)
-    return Truth(base, shown(rows, base.frames), report, altered.identities(path))
+    segments = {each.frame: each[1:] for each in wire.packets(path) if isinstance(each, wire.Segment)}
+    return Truth(base, shown(rows, base.frames), report, segments | altered.identities(path))
 
 
 def has_same_times(truth, frames):
