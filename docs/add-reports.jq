@@ -54,8 +54,8 @@ def members($summary):
 # ---- rules: tests/figures-doc writes them ----
 def rules: {
     "capture": {"frames": "total", "bytes": "total", "first_time": "earliest", "last_time": "latest", "cut_frames":
-        "total", "passes": "same", "filter": "same", "wireshark": "same", "plugin": "same", "smcr_roce": "same",
-        "check_icrc": "same"},
+        "total", "roce_frames": "total", "passes": "same", "filter": "same", "wireshark": "same", "plugin": "same",
+        "smcr_roce": "same", "check_icrc": "same"},
     "number_pair": {"client": "first", "server": "first"},
     "text_pair": {"client": "first", "server": "first"},
     "endpoint": {"addr": "first", "port": "first"},
@@ -65,10 +65,10 @@ def rules: {
         "unreported_bytes": "tail", "unannounced_bytes": "tail"},
     "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
         "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
-        ["unknown", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own", "links": "own",
-        "setup_s": "first", "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time":
-        "latest", "began_before": "head", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"],
-        "client_to_server": "own", "server_to_client": "own"},
+        ["unknown", "no-connection", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own",
+        "links": "own", "setup_s": "first", "first_frame": "null", "first_time": "earliest", "last_frame": "null",
+        "last_time": "latest", "began_before": "head", "goes_on": "tail", "close": ["unknown", "open", "normal",
+        "reset", "abort"], "client_to_server": "own", "server_to_client": "own"},
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
     "queue_pair": {"gid": "first", "qpn": "first"},
@@ -92,11 +92,11 @@ def rules: {
         "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
         "packets": "total", "bytes": "total", "payload_bytes": "total", "goodput_bytes": "total", "opcodes": "total",
         "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp": "total", "repeated": "total", "repeated_after":
-        "total", "copies": "total", "gaps": "total", "missing": "total", "icrc": "total", "ack_time_s": "total",
-        "completion_time_s": "total", "ce_to_cnp_s": "total"},
+        "total", "late_naks": "total", "copies": "total", "gaps": "total", "missing": "total", "icrc": "total",
+        "ack_time_s": "total", "completion_time_s": "total", "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
-        "dst_port": "head", "first_time": "earliest", "ecn_initiated": "first", "ecn_accepted": "first", "up":
-        "total", "down": "total"},
+        "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
+        "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
         "rdma_flows": "own", "tcp_flows": "own"}

@@ -152,3 +152,16 @@ smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote, smcr_host_
     }
     return false;
 }
+
+bool
+smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
+                           smcr_host_ip_packet_t *ip)
+{
+    const kind_t *kind = error->version == ipv4.version ? &ipv4 : &ipv6;
+    uint32_t quote = error->offset + error->header_length + ICMP_HEADER;
+    uint32_t length = error->next == kind->icmp ? header_length(bytes, quote, kind) : 0;
+
+    if (length)
+        read_header(bytes, quote, kind, length, ip);
+    return length != 0;
+}

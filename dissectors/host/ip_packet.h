@@ -51,4 +51,8 @@ bool smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, cons
 bool smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote,
                                   smcr_host_ip_packet_t *ip);
 
+/* The header of what the ICMP error with the header `error` quotes. */
+bool smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
+                                smcr_host_ip_packet_t *ip);
+
 #endif /* SMCR_HOST_IP_PACKET_H */

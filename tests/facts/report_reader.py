@@ -26,7 +26,7 @@ def capture(path):
     times = [each.time for each in every]
     return {"frames": len(every), "bytes": sum(each.length for each in every),
             "first_time": text_of_time(min(times)), "last_time": text_of_time(max(times)),
-            "cut_frames": sum(len(each.data) < each.length for each in every)}
+            "cut_frames": sum(len(each.data) < each.length for each in every), "roce_frames": len(of_kind(path, Roce))}
 
 
 def ip(path):

@@ -246,6 +246,7 @@ class Flow:
         (src, src_port), (dst, dst_port) = self.first.ends
         return {"tcp_stream": self.stream, "tcp_isn": self.isn(), "src": src, "dst": dst, "src_port": src_port,
                 "dst_port": dst_port, "first_time": text_of_time(self.first.frame.time),
+                "last_frame": self.segments[-1].frame.number, "last_time": text_of_time(self.segments[-1].frame.time),
                 "ecn_initiated": self.initiated, "ecn_accepted": self.accepted, "up": self.up.report(),
                 "down": self.down.report()}
 

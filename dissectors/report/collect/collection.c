@@ -71,50 +71,55 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
 
 /* The packet that IP carries. */
 typedef struct {
-    bool ip, other; /* there is an IP header; it is TCP or RoCE */
-    bool icmp;      /* what comes behind are quotes */
+    bool ip, tcp, roce;
+    bool icmp; /* what comes behind are quotes */
 } layers_t;
 
 static layers_t
 layers_of(const totals_t *totals, const packet_info *pinfo)
 {
-    layers_t layers = {false, false, false};
+    layers_t layers = {.ip = false};
     wmem_list_frame_t *layer = wmem_list_head(pinfo->layers);
 
     for (; layer && !layers.icmp; layer = wmem_list_frame_next(layer)) {
         int proto = GPOINTER_TO_INT(wmem_list_frame_data(layer));
 
         layers.ip |= proto == totals->proto_ip || proto == totals->proto_ipv6;
-        layers.other |= proto == totals->proto_tcp || proto == totals->proto_infiniband;
+        layers.tcp |= proto == totals->proto_tcp;
+        layers.roce |= proto == totals->proto_infiniband;
         layers.icmp |= proto == totals->proto_icmp || proto == totals->proto_icmpv6;
     }
     return layers;
 }
 
-/* Total length of the frame's IP packet, bytes; where its header does not say, what the frame has
- * from there on. Behind ICMP, Wireshark remembers the addresses of what an error quotes. */
-static uint32_t
-ip_bytes(const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
+/* Counts the frame's IP packet; where its header does not say how long it is, what the frame has
+ * from there on. Behind ICMP, Wireshark may remember the addresses of what an error quotes. */
+static void
+count_ip(smcr_collection_t *collection, const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
 {
     smcr_host_bytes_t frame = smcr_host_bytes_of(edt->tvb);
     smcr_host_ip_packet_t ip = {.offset = 0};
+    smcr_entry_ip_t *count = &collection->totals.ip;
 
-    if (smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp)
+    if (smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp) {
         smcr_host_ip_packet_of_error(frame, ip.offset, &ip);
-    return ip.total_length ? ip.total_length : pinfo->fd->pkt_len - ip.offset;
+        smcr_collect_notices_undelivered(collection->notices, pinfo, frame, &ip);
+    }
+    count->packets++;
+    count->bytes += ip.total_length ? ip.total_length : pinfo->fd->pkt_len - ip.offset;
 }
 
 /* A frame, as Wireshark's tap `frame` hands it over, while it is dissected. */
 static void
-take_totals(totals_t *totals, const packet_info *pinfo, epan_dissect_t *edt)
+take_totals(smcr_collection_t *collection, const packet_info *pinfo, epan_dissect_t *edt)
 {
+    totals_t *totals = &collection->totals;
     layers_t layers = layers_of(totals, pinfo);
 
     count_frame(&totals->capture, pinfo);
-    if (!layers.ip || layers.other)
-        return;
-    totals->ip.packets++;
-    totals->ip.bytes += ip_bytes(pinfo, edt, layers.icmp);
+    totals->capture.roce_frames += layers.roce;
+    if (layers.ip && !layers.tcp && !layers.roce)
+        count_ip(collection, pinfo, edt, layers.icmp);
 }
 
 /* ---- beginning and end ---- */
@@ -178,7 +183,7 @@ void
 smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt)
 {
     begin(collection);
-    take_totals(&collection->totals, pinfo, edt);
+    take_totals(collection, pinfo, edt);
     smcr_collect_notices_end_frame(collection->notices, pinfo);
 }
 

@@ -130,6 +130,8 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
         entry->fallback->by = fallback_by(fallback);
     entry->fallback->frame = smcr_collect_when(times, fallback->frame);
     entry->fallback->offered_eids = offered_eids;
+    if (tcp)
+        entry->fallback->syn_sign = tcp->syn_sign[fallback->kind == SMCR_FALLBACK_NO_OPTION];
 }
 
 /* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
@@ -162,6 +164,8 @@ outcome_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
 
     if (is_guess(&conn->fallback))
         return SMCR_FIGURE_OUTCOME_UNKNOWN;
+    if (tcp && !tcp->is_connected && (tcp->reset.frame ? tcp->syns : tcp->syns > 2))
+        return SMCR_FIGURE_OUTCOME_NO_CONNECTION;
     switch (conn->fallback.kind) {
     case SMCR_FALLBACK_NO_OPTION:
     case SMCR_FALLBACK_NO_CLC:

@@ -11,8 +11,9 @@
 
 #include <string.h>
 
+#include <epan/ipproto.h>
+
 #include "connections.h"
-#include "host/host.h"
 #include "message/message.h"
 
 #define PREFIX "smcr."
@@ -176,6 +177,83 @@ smcr_collect_notices_end_frame(smcr_collect_notices_t *notices, const packet_inf
             first->hosts = hosts_of(notices, pinfo);
     }
     notices->pending_count = 0;
+}
+
+/* ---- ICMP errors ---- */
+
+#define ICMP_HEADER 8 /* bytes before what an error quotes */
+#define ROCE_PORT 4791
+#define PROHIBITED "administratively prohibited"
+
+/* Of a destination that is unreachable; NULL: another error (RFC 1812 5.2.7.1, RFC 4443 3.1). */
+static const char *
+reason_of(bool is_ipv4, const uint8_t *icmp)
+{
+    static const char *const ipv4[16] = {[0] = "network unreachable", [1] = "host unreachable",
+                                         [3] = "port unreachable", [9] = PROHIBITED,
+                                         [10] = PROHIBITED, [13] = PROHIBITED};
+    static const char *const ipv6[16] = {[0] = "no route", [1] = PROHIBITED,
+                                         [3] = "address unreachable", [4] = "port unreachable"};
+
+    if (icmp[0] != (is_ipv4 ? 3 : 1) || icmp[1] >= G_N_ELEMENTS(ipv4))
+        return NULL;
+    return (is_ipv4 ? ipv4 : ipv6)[icmp[1]];
+}
+
+/* "RoCE", "TCP"; NULL: another protocol. */
+static const char *
+protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
+{
+    uint32_t ports = quote->offset + quote->header_length;
+    bool is_roce = quote->next == IP_PROTO_UDP && ports + 4 <= frame.length &&
+                   (frame.bytes[ports + 2] << 8 | frame.bytes[ports + 3]) == ROCE_PORT;
+
+    return is_roce ? "RoCE" : quote->next == IP_PROTO_TCP ? "TCP" : NULL;
+}
+
+/* The source of a packet, or its destination. */
+static const char *
+address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip,
+           bool is_destination)
+{
+    bool is_ipv4 = ip->version == 4;
+    unsigned length = is_ipv4 ? 4 : 16;
+    address addr;
+
+    set_address(&addr, is_ipv4 ? AT_IPv4 : AT_IPv6, (int)length,
+                &frame.bytes[ip->offset + (is_ipv4 ? 12 : 8) + (is_destination ? length : 0)]);
+    return address_to_str(scope, &addr);
+}
+
+void
+smcr_collect_notices_undelivered(smcr_collect_notices_t *notices, const packet_info *pinfo,
+                                 smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error)
+{
+    smcr_host_ip_packet_t quote;
+    const char *protocol, *reason;
+
+    if (!smcr_host_ip_packet_quoted(frame, error, &quote) ||
+        !(protocol = protocol_of(frame, &quote)) ||
+        !(reason = reason_of(error->version == 4, &frame.bytes[quote.offset - ICMP_HEADER])))
+        return;
+    const char *from = address_of(pinfo->pool, frame, &quote, false);
+    const char *to = address_of(pinfo->pool, frame, &quote, true);
+    const char *text = wmem_strdup_printf(
+        pinfo->pool, "%s: %s %s", address_of(pinfo->pool, frame, error, false), protocol,
+        reason);
+    counted_items_t item = {
+        .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
+                   .count = 1,
+                   .first = smcr_capture_when(pinfo)}};
+    counted_items_t *first = count(notices->kinds, &item);
+
+    if (!first)
+        return;
+    first->notice.filter = wmem_strdup(notices->scope, item.notice.filter);
+    first->notice.kind = wmem_strdup(notices->scope, text);
+    first->hosts = (smcr_figure_subject_t){
+        SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
+        wmem_strdup(notices->scope, from), wmem_strdup(notices->scope, to)};
 }
 
 /* ---- reporting ---- */

@@ -7,6 +7,7 @@
 #ifndef SMCR_REPORT_COLLECT_NOTICES_H
 #define SMCR_REPORT_COLLECT_NOTICES_H
 
+#include "host/host.h"
 #include "report/figures/figures.h"
 #include "show/show.h"
 
@@ -38,5 +39,11 @@ const smcr_figure_notice_t *smcr_collect_notices_all(const smcr_collect_notices_
 /* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */
 void smcr_collect_notices_report_breaches(const smcr_collect_notices_t *notices,
                                           smcr_figure_list_t *list, wmem_allocator_t *scope);
+
+/* Counts an ICMP error of `frame` that quotes a packet of RoCE or TCP; `error` is its own IP
+ * header. Its notice has severity 0, a filter that begins with "icmp", and the hosts of the quoted
+ * packet. */
+void smcr_collect_notices_undelivered(smcr_collect_notices_t *notices, const packet_info *pinfo,
+                                      smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error);
 
 #endif /* SMCR_REPORT_COLLECT_NOTICES_H */

@@ -33,7 +33,12 @@ typedef struct {
     smcr_entry_rdma_t figures;
     smcr_entry_icrcs_t icrc;
     stepped_t steps[STEPS_KEPT]; /* the newest first */
+    bool asks_again; /* requests were sent again */
+    wmem_map_t *odd; /* frame -> odd_t; NULL: there has been none */
 } followed_t;
+
+/* What is odd about a packet. */
+typedef enum { NOT_ODD, LATE, DAMAGED, ASKS_FOR_DAMAGED } odd_t;
 
 struct smcr_rdma_flows {
     wmem_allocator_t *scope;
@@ -98,6 +103,15 @@ flow_of(smcr_collect_rdma_flows_t *flows, const smcr_tap_t *packet)
     return flow;
 }
 
+/* The opposite flow, if it has had packets; NULL: not known. */
+static followed_t *
+peer_of(const smcr_collect_rdma_flows_t *flows, const followed_t *flow)
+{
+    const smcr_qp_t *from = flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
+
+    return wmem_map_lookup(flows->flows, from ? (const void *)from : flow->foreign->peer);
+}
+
 /* The opposite flow; NULL: not known. It is made when it has no packet yet. */
 static followed_t *
 opposite(smcr_collect_rdma_flows_t *flows, const followed_t *flow)
@@ -136,10 +150,40 @@ count_ecn(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
         flows->firsts.ce = when;
 }
 
-static void
-count_nak(smcr_collect_rdma_flows_t *flows, smcr_entry_rdma_t *figures, smcr_when_t when,
-          const smcr_ib_headers_t *roce)
+static odd_t
+odd_of(const followed_t *flow, uint32_t frame)
 {
+    return flow->odd ? GPOINTER_TO_UINT(wmem_map_lookup(flow->odd, GUINT_TO_POINTER(frame)))
+                     : NOT_ODD;
+}
+
+static void
+set_odd(const smcr_collect_rdma_flows_t *flows, followed_t *flow, uint32_t frame, odd_t odd)
+{
+    if (!flow->odd)
+        flow->odd = wmem_map_new(flows->scope, g_direct_hash, g_direct_equal);
+    wmem_map_insert(flow->odd, GUINT_TO_POINTER(frame), GUINT_TO_POINTER(odd));
+}
+
+/* A NAK for a PSN sequence error; `wanted`: frame that has had the packet of `flow`; 0: none. */
+static void
+count_wanted(const smcr_collect_rdma_flows_t *flows, followed_t *flow, uint32_t nak,
+             uint32_t wanted)
+{
+    odd_t odd = odd_of(flow, wanted);
+
+    flow->figures.late_naks += odd == LATE;
+    if (odd == DAMAGED)
+        set_odd(flows, flow, nak, ASKS_FOR_DAMAGED);
+}
+
+static void
+count_nak(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+          const smcr_tap_t *packet)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+    smcr_entry_rdma_t *figures = &flow->figures;
+    followed_t *requests = peer_of(flows, flow);
     unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     uint64_t *const counts[] = {
         [SMCR_IB_NAK_PSN_SEQUENCE] = &figures->nak.psn_sequence,
@@ -156,38 +200,44 @@ count_nak(smcr_collect_rdma_flows_t *flows, smcr_entry_rdma_t *figures, smcr_whe
         figures->rnr_nak++;
     else if (kind == SMCR_IB_SYNDROME_NAK && code < array_length(counts))
         (*counts[code])++;
-    if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE &&
-        !flows->firsts.refusal.frame)
+    if (kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE && requests)
+        count_wanted(flows, requests, when.frame, packet->record->refuses);
+    else if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE &&
+             !flows->firsts.refusal.frame)
         flows->firsts.refusal = when;
 }
 
 static void
-count_cause(smcr_entry_causes_t *causes, unsigned cause, uint64_t packets)
+count_cause(smcr_entry_causes_t *causes, const followed_t *flow, const stepped_t *stepped)
 {
+    const smcr_step_back_t *step = stepped->step;
+    bool damaged = odd_of(flow, step->nak.frame) == ASKS_FOR_DAMAGED;
     uint64_t *const counts[] = {
         [SMCR_CAUSE_NONE] = &causes->unknown,    [SMCR_CAUSE_UNKNOWN] = &causes->unknown,
-        [SMCR_CAUSE_RNR] = &causes->rnr,         [SMCR_CAUSE_NAK] = &causes->nak,
+        [SMCR_CAUSE_RNR] = &causes->rnr,
+        [SMCR_CAUSE_NAK] = damaged ? &causes->icrc : &causes->nak,
         [SMCR_CAUSE_READ] = &causes->read,       [SMCR_CAUSE_TIMEOUT] = &causes->timeout,
     };
 
-    *counts[cause] += packets;
+    *counts[step->cause] += stepped->packets;
 }
 
 /* A packet that is sent again. The cause of its step may turn out later: the last steps wait. */
 static void
-count_repeat(followed_t *flow, const smcr_step_back_t *step)
+count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_t *step)
 {
     stepped_t *newest = &flow->steps[0];
 
     flow->figures.repeated++;
     if (!step) {
-        flow->figures.repeated_after.unknown++;
+        flow->figures.repeated_after.read += requests && requests->asks_again;
+        flow->figures.repeated_after.unknown += !requests || !requests->asks_again;
         return;
     }
     if (newest->step != step) {
         const stepped_t *oldest = &flow->steps[STEPS_KEPT - 1];
         if (oldest->step)
-            count_cause(&flow->figures.repeated_after, oldest->step->cause, oldest->packets);
+            count_cause(&flow->figures.repeated_after, flow, oldest);
         memmove(flow->steps + 1, flow->steps, sizeof flow->steps - sizeof *flow->steps);
         *newest = (stepped_t){step, 0};
     }
@@ -195,17 +245,25 @@ count_repeat(followed_t *flow, const smcr_step_back_t *step)
 }
 
 static void
-count_order(followed_t *flow, const smcr_tap_t *packet)
+count_order(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+            const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     smcr_entry_rdma_t *figures = &flow->figures;
+    bool is_response = smcr_ib_is_response(packet->roce->opcode);
+    const followed_t *requests = is_response ? peer_of(flows, flow) : NULL;
 
+    if (packet->roce->icrc == SMCR_IB_ICRC_BAD + 1)
+        set_odd(flows, flow, when.frame, DAMAGED);
+    else if (record->order == SMCR_FLOW_IS_LATE)
+        set_odd(flows, flow, when.frame, LATE);
+    flow->asks_again |= !is_response && record->step;
     figures->gaps += record->missing > 0;
     figures->missing += record->missing;
     if (record->order == SMCR_FLOW_IS_COPY)
         figures->copies++;
     else if (record->order == SMCR_FLOW_IS_REPEAT)
-        count_repeat(flow, record->step);
+        count_repeat(flow, requests, record->step);
     else
         figures->goodput_bytes += (uint64_t)packet->roce->payload_length;
 }
@@ -240,8 +298,8 @@ count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t whe
     figures->cnp += roce->opcode == SMCR_IB_CNP;
     smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode, 1);
     count_ecn(flows, flow, when, roce);
-    count_nak(flows, figures, when, roce);
-    count_order(flow, packet);
+    count_nak(flows, flow, when, packet);
+    count_order(flows, flow, when, packet);
     count_icrc(&flow->icrc, roce->icrc);
     if (packet->record->cm)
         flow->cm = packet->record->cm;
@@ -399,8 +457,7 @@ merge(smcr_collect_rdma_flows_t *flows, const smcr_state_t *state, followed_t *f
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, flows->scope);
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
-        count_cause(&into->figures.repeated_after, flow->steps[i].step->cause,
-                    flow->steps[i].packets);
+        count_cause(&into->figures.repeated_after, flow, &flow->steps[i]);
     smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
     memset(flow->steps, 0, sizeof flow->steps);
     memset(&flow->icrc, 0, sizeof flow->icrc);
@@ -440,7 +497,7 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
     *entry = flow->figures;
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
-        count_cause(&entry->repeated_after, flow->steps[i].step->cause, flow->steps[i].packets);
+        count_cause(&entry->repeated_after, flow, &flow->steps[i]);
     if (!tells_copies(flow))
         entry->copies = SMCR_FIGURE_UNKNOWN;
     if (flow->lacks_ecn)
@@ -473,9 +530,7 @@ smcr_collect_rdma_flows_report(smcr_collect_rdma_flows_t *flows, const smcr_stat
 
         if (!is_reported(flow))
             continue;
-        const followed_t *peer = wmem_map_lookup(
-            flows->flows, flow->to ? (const void *)&flow->to->link->qp[!flow->to->side]
-                                   : flow->foreign->peer);
+        const followed_t *peer = peer_of(flows, flow);
         if (is_reported(peer))
             ((smcr_entry_rdma_t *)list->entries[flow->index])->peer = peer->index;
     }

@@ -116,8 +116,10 @@ set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
 
 /* A SYN that asks for ECN has ECE and CWR, one that agrees has ECE alone (RFC 3168, 6.1.1). */
 static void
-take_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, uint32_t isn, smcr_when_t when)
+take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
+         smcr_when_t when)
 {
+    uint16_t flags = segment->flags;
     bool ece = flags & SMCR_CONGESTION_TCP_ECE, cwr = flags & SMCR_CONGESTION_TCP_CWR;
     smcr_collect_tcp_facts_t *facts = &flow->facts;
 
@@ -131,9 +133,11 @@ take_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, uint32_t isn, smc
             MAX(flow->ecn_initiated, ece && cwr ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
         if (!facts->syn.frame)
             facts->syn = when;
+        facts->syns++;
     }
     if (facts->isn[end_of(facts, direction)] == SMCR_FIGURE_UNKNOWN)
-        facts->isn[end_of(facts, direction)] = isn;
+        facts->isn[end_of(facts, direction)] = segment->seq;
+    facts->syn_sign[(flags & SMCR_CONGESTION_TCP_ACK) != 0] = segment->sign;
 }
 
 static void
@@ -152,10 +156,13 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
         facts->ce = when;
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
+        facts->is_connected |= end_of(facts, direction) == CLIENT; /* it may have had an answer */
         return;
     }
+    facts->is_connected |= (segment->flags & (SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_ACK)) !=
+                           SMCR_CONGESTION_TCP_SYN;
     if (segment->flags & SMCR_CONGESTION_TCP_SYN)
-        take_syn(flow, direction, segment->flags, segment->seq, when);
+        take_syn(flow, direction, segment, when);
     if (segment->flags & SMCR_CONGESTION_TCP_FIN && !facts->fin[end_of(facts, direction)].frame)
         facts->fin[end_of(facts, direction)] = when;
 }
@@ -210,6 +217,7 @@ report_flow(const tcp_conn_t *flow, smcr_entry_tcp_t *entry, wmem_allocator_t *s
     entry->src_port = flow->port[UP];
     entry->dst_port = flow->port[DOWN];
     entry->first_time = flow->facts.first.time;
+    entry->last_frame = flow->facts.last;
     entry->ecn_initiated = flow->ecn_initiated;
     entry->ecn_accepted = flow->ecn_accepted;
     smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up);

@@ -25,6 +25,9 @@ typedef struct {
     bool lacks;              /* the capture may lack bytes of either stream */
     bool lacks_end;          /* of one it lacks the newest bytes, or all: it may have a FIN */
     smcr_when_t ce;          /* first segment with the mark CE that counts; frame 0: none */
+    uint32_t syns;           /* of the client */
+    bool is_connected;       /* there are segments other than these and RST */
+    smcr_figure_syn_sign_t syn_sign[2]; /* of the SYN, and of the SYN-ACK */
     uint64_t isn[2];        /* initial sequence numbers of client and server; SMCR_FIGURE_UNKNOWN */
     uint64_t payload[2];     /* bytes of the streams up (0) and down (1), each once */
 } smcr_collect_tcp_facts_t;

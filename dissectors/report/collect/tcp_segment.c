@@ -18,7 +18,9 @@
 #define OPTION_NOP 1
 #define OPTION_SACK 5
 #define OPTION_TIMESTAMPS 8
+#define OPTION_FAST_OPEN 34 /* RFC 7413, 4.1.1 */
 #define TIMESTAMPS_LENGTH 10
+#define NOPS 6 /* in a row, which no sender needs: bytes of our option */
 #define SACK_BLOCK 8
 
 static uint32_t
@@ -129,6 +131,8 @@ read_sacks(smcr_congestion_tcp_segment_t *segment, const uint8_t *blocks, unsign
 static void
 read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsigned length)
 {
+    if (option[0] == OPTION_FAST_OPEN)
+        segment->sign = MAX(segment->sign, SMCR_FIGURE_SIGN_FAST_OPEN);
     if (option[0] == OPTION_SACK) {
         read_sacks(segment, option + 2, length - 2);
     } else if (option[0] == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH) {
@@ -142,11 +146,16 @@ read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsig
 static void
 read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, unsigned length)
 {
+    unsigned nops = 0;
+
     while (length && options[0] != OPTION_END) {
         unsigned step = options[0] == OPTION_NOP ? 1 : length > 1 ? options[1] : 0;
 
         if (!step || step > length || (step == 1 && options[0] != OPTION_NOP))
             return;
+        nops = step == 1 ? nops + 1 : 0;
+        if (nops == NOPS)
+            segment->sign = SMCR_FIGURE_SIGN_NOPS;
         if (step > 1)
             read_option(segment, options, step);
         options += step;

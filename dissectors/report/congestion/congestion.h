@@ -40,6 +40,7 @@ typedef struct {
     uint16_t flags;    /* SMCR_TCP_... */
     uint8_t ecn;       /* enum smcr_wire_ecn */
     uint8_t sacks;     /* blocks in `sack` */
+    smcr_figure_syn_sign_t sign; /* what its options tell, if it is a SYN */
     bool no_length;    /* an IP fragment: `length` is not known, and 0 */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */
     bool ace;          /* NS, CWR and ECE are a counter (Accurate ECN, RFC 9768) */

@@ -6,6 +6,7 @@
 
 #include "finder.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -139,6 +140,24 @@ smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *su
     if (subject && subject->src)
         return wmem_strdup_printf(finder->scope, "%s → %s", subject->src, subject->dst);
     return "the capture";
+}
+
+const char *
+smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char *other)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(finder->scope, "");
+
+    for (uint32_t i = 0; i < finder->notice_count; i++) {
+        const smcr_figure_notice_t *notice = &finder->notices[i];
+        const smcr_figure_subject_t *hosts = notice->subject;
+        if (strncmp(notice->filter, "icmp", 4) != 0 ||
+            !((g_strcmp0(hosts->src, one) == 0 && g_strcmp0(hosts->dst, other) == 0) ||
+              (g_strcmp0(hosts->src, other) == 0 && g_strcmp0(hosts->dst, one) == 0)))
+            continue;
+        wmem_strbuf_append_printf(text, "; ICMP (frame %" PRIu32 ") of %s", notice->first.frame,
+                                  notice->kind);
+    }
+    return wmem_strbuf_finalize(text);
 }
 
 bool

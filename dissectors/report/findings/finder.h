@@ -19,6 +19,7 @@ typedef enum {
     SMCR_FINDING_BY_ICRC,   /* packets arrive damaged */
     SMCR_FINDING_BY_FORMAT, /* messages that break their format */
     SMCR_FINDING_BY_OVERWRITTEN, /* data is overwritten before it is read */
+    SMCR_FINDING_BY_STOP, /* all between two hosts stops at once */
     SMCR_FINDING_BY_LINK_LOST, /* a link of a group that goes on */
     SMCR_FINDING_BY_REFUSAL, /* NAKs that end a queue pair */
     SMCR_FINDING_BY_DEAD_PEER, /* nobody answers any more */
@@ -29,6 +30,7 @@ typedef enum {
     SMCR_FINDING_BY_RESET,  /* TCP reset of a connection over RDMA */
     SMCR_FINDING_BY_DEAD_AFTER, /* nobody answers any more, since connections were reset */
     SMCR_FINDING_BY_FALLBACK, /* a connection falls back to TCP */
+    SMCR_FINDING_BY_NO_CONNECTION, /* TCP does not come about */
     SMCR_FINDING_BY_CM_REJECT, /* RDMA-CM rejects a connection */
     SMCR_FINDING_BY_CM_REPEAT, /* RDMA-CM sends messages again */
     SMCR_FINDING_BY_LINK_FAILED, /* a link never comes up */
@@ -97,6 +99,10 @@ smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, cons
 /* What an item is about: a connection ("10.0.0.1:46464 → 10.0.0.2:8080"), a link or its group, the
  * hosts of a frame; "the capture" where nothing is known. `subject` may be NULL. */
 const char *smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject);
+
+/* What ICMP says of packets between two hosts: "; ICMP: ..." or "". */
+const char *smcr_finder_undelivered(const smcr_finder_t *finder, const char *one,
+                                    const char *other);
 
 /* Whether the report counts only frames that a display filter selects. Then nobody knows whether
  * what is absent was there. */

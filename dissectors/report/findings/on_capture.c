@@ -250,108 +250,160 @@ goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return end - conn->last_frame.time >= MAX(lived, SILENCE);
 }
 
-static uint64_t
-unread_of(const smcr_entry_connection_t *conn)
-{
-    return smcr_figure_known(conn->client_to_server.unreported_bytes) +
-           smcr_figure_known(conn->server_to_client.unreported_bytes);
-}
-
-/* Connections that go silent. */
+/* All that passes between two hosts, and the connections that stop with it. */
 typedef struct {
+    smcr_when_t last; /* packet */
     const smcr_entry_connection_t *one;
-    smcr_when_t first, last; /* of their last packets */
-    uint64_t count, unread;
-    uint64_t time; /* from the last of them to the end of the capture, nanoseconds */
-} silence_t;
+    smcr_when_t first; /* of the last packets of these connections */
+    uint64_t count;
+} host_pair_t;
 
-static silence_t
-silence_of(const smcr_finder_t *finder)
+typedef struct {
+    wmem_map_t *by_hosts;
+    wmem_map_t *by_group; /* index of a link group and 1, since addresses of RoCE are others */
+} host_pairs_t;
+
+/* NULL: a host is not known. */
+static host_pair_t *
+pair_of(const smcr_finder_t *finder, const host_pairs_t *pairs, const char *one, const char *other)
+{
+    if (!one || !other)
+        return NULL;
+    bool up = strcmp(one, other) < 0;
+    char *key = wmem_strdup_printf(finder->scope, "%s %s", up ? one : other, up ? other : one);
+    host_pair_t *pair = wmem_map_lookup(pairs->by_hosts, key);
+
+    if (!pair) {
+        pair = wmem_new0(finder->scope, host_pair_t);
+        wmem_map_insert(pairs->by_hosts, key, pair);
+    }
+    return pair;
+}
+
+static host_pair_t *
+pair_of_conn(const smcr_finder_t *finder, const host_pairs_t *pairs,
+             const smcr_entry_connection_t *conn)
+{
+    return pair_of(finder, pairs, conn->client.addr, conn->server.addr);
+}
+
+static void
+goes_on(host_pair_t *pair, smcr_when_t last)
+{
+    if (pair && last.frame > pair->last.frame)
+        pair->last = last;
+}
+
+static void
+find_last_packets(const smcr_finder_t *finder, const host_pairs_t *pairs)
+{
+    const smcr_entry_report_t *report = finder->report;
+
+    for (uint32_t i = 0; i < report->connections.length; i++) {
+        const smcr_entry_connection_t *conn = report->connections.entries[i];
+        host_pair_t *pair = pair_of_conn(finder, pairs, conn);
+        goes_on(pair, conn->last_frame);
+        if (pair && conn->link_group != SMCR_FIGURE_UNKNOWN)
+            wmem_map_insert(pairs->by_group, GSIZE_TO_POINTER(conn->link_group + 1), pair);
+    }
+    for (uint32_t i = 0; i < report->rdma_flows.length; i++) {
+        const smcr_entry_rdma_t *flow = report->rdma_flows.entries[i];
+        const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
+        goes_on(pair_of(finder, pairs, flow->src, flow->dst), flow->last_frame);
+        if (group)
+            goes_on(wmem_map_lookup(pairs->by_group, GSIZE_TO_POINTER(group->index + 1)),
+                    flow->last_frame);
+    }
+    for (uint32_t i = 0; i < report->tcp_flows.length; i++) {
+        const smcr_entry_tcp_t *flow = report->tcp_flows.entries[i];
+        goes_on(pair_of(finder, pairs, flow->src, flow->dst), flow->last_frame);
+    }
+}
+
+#define SPOKEN 8 /* messages by which a connection shows how often it speaks */
+
+/* It spoke again and again until all that passes between its hosts stopped, and no pause before was
+ * as long. */
+static bool
+stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
+           const smcr_entry_connection_t *conn)
+{
+    uint64_t spoken =
+        smcr_figure_known(smcr_figure_sum(conn->client_to_server.cdc, conn->server_to_client.cdc));
+
+    return pair && spoken >= SPOKEN && goes_silent(finder, conn) &&
+           smcr_figure_known(smcr_figure_time_between(conn->last_frame, pair->last)) <=
+               2 * smcr_figure_time_between(conn->first_frame, conn->last_frame) / spoken;
+}
+
+static void
+count_stopped(const smcr_finder_t *finder, const host_pairs_t *pairs)
 {
     const smcr_figure_list_t *conns = &finder->report->connections;
-    silence_t silence = {0};
 
     for (uint32_t i = 0; i < conns->length; i++) {
         const smcr_entry_connection_t *conn = conns->entries[i];
-        if (!goes_silent(finder, conn))
+        host_pair_t *pair = pair_of_conn(finder, pairs, conn);
+        if (!stops_with(finder, pair, conn))
             continue;
-        if (!silence.one)
-            silence.one = conn;
-        if (conn->last_frame.frame > silence.last.frame)
-            silence.last = conn->last_frame;
-        silence.first = smcr_figure_when_earlier(silence.first, conn->last_frame);
-        silence.unread += unread_of(conn);
-        silence.count++;
+        pair->one = pair->one ? pair->one : conn;
+        pair->first = smcr_figure_when_earlier(pair->first, conn->last_frame);
+        pair->count++;
     }
-    silence.time = finder->report->capture.last_time - silence.last.time;
-    return silence;
 }
 
-static bool
-is_between(const char *const hosts[2], const char *one, const char *other)
+/* One connection alone that stops tells nothing of its hosts. */
+#define AT_ONCE 2
+
+static void
+find_stop(smcr_finder_t *finder, const host_pair_t *pair)
 {
-    return (g_strcmp0(one, hosts[0]) == 0 && g_strcmp0(other, hosts[1]) == 0) ||
-           (g_strcmp0(one, hosts[1]) == 0 && g_strcmp0(other, hosts[0]) == 0);
-}
+    const smcr_entry_connection_t *one = pair->one;
 
-#define AT_ONCE 20 /* parts of the silence, within one of which the last packets lie */
-
-/* Whether all that passes between two hosts stops, and at one time. That only one connection stops
- * tells nothing of its hosts. */
-static bool
-stops_at_once(const smcr_finder_t *finder, const silence_t *silence)
-{
-    const smcr_figure_list_t *conns = &finder->report->connections;
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-
-    if (silence->count < 2 || !silence->one->client.addr ||
-        (silence->last.time - silence->first.time) > silence->time / AT_ONCE)
-        return false;
-    const char *const hosts[2] = {silence->one->client.addr, silence->one->server.addr};
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
-        if (is_between(hosts, conn->client.addr, conn->server.addr)
-                ? conn->last_frame.frame > silence->last.frame
-                : goes_silent(finder, conn))
-            return false;
-    }
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_rdma_t *flow = flows->entries[i];
-        if (is_between(hosts, flow->src, flow->dst) && flow->last_frame.time > silence->last.time &&
-            flow->last_frame.time - silence->last.time > silence->time / AT_ONCE)
-            return false;
-    }
-    return true;
+    smcr_finder_add(
+        finder, SMCR_FIGURE_FOUND_SILENCE_AT_ONCE, pair->count, pair->last,
+        wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, pair->first.frame),
+        "%s and %s fall silent at once, %s before the end (%s): port, cable or host down, or the "
+        "programs pause%s",
+        one->client.addr, one->server.addr,
+        smcr_words_duration(finder->scope, finder->report->capture.last_time - pair->last.time),
+        smcr_words_connections(finder->scope, one, pair->count),
+        smcr_finder_undelivered(finder, one->client.addr, one->server.addr));
 }
 
 static void
 find_silence(smcr_finder_t *finder)
 {
-    silence_t silence = silence_of(finder);
+    const smcr_figure_list_t *conns = &finder->report->connections;
+    host_pairs_t pairs = {wmem_map_new(finder->scope, wmem_str_hash, g_str_equal),
+                          wmem_map_new(finder->scope, g_direct_hash, g_direct_equal)};
+    host_pair_t idle = {.count = 0};
 
-    if (!silence.count)
-        return;
-    bool at_once = stops_at_once(finder, &silence);
-    const char *names = smcr_words_connections(finder->scope, silence.one, silence.count);
-    const char *time = smcr_words_duration(finder->scope, silence.time);
-    const char *what = wmem_strdup_printf(
-        finder->scope,
-        at_once ? "%s: SMC-R and RoCE between the two hosts stopped at once, %s before the end; a "
-                  "port, a cable or a host may be down, or the programs pause"
-                : "%s: open and silent in the last %s",
-        names, time);
-    const char *unread = at_once ? "" : "; idle, or cut off without a word";
+    find_last_packets(finder, &pairs);
+    count_stopped(finder, &pairs);
+    for (uint32_t i = 0; i < conns->length; i++) {
+        const smcr_entry_connection_t *conn = conns->entries[i];
+        const host_pair_t *pair = pair_of_conn(finder, &pairs, conn);
+        bool stopped = pair && pair->count >= AT_ONCE && stops_with(finder, pair, conn);
 
-    if (silence.unread)
-        unread = wmem_strdup_printf(finder->scope, "; %s not reported as read",
-                                    smcr_words_bytes(finder->scope, silence.unread));
-    smcr_finder_add_as(finder,
-                       at_once ? SMCR_FIGURE_FOUND_SILENCE_AT_ONCE : SMCR_FIGURE_FOUND_SILENT_END,
-                       silence.unread ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO, silence.count,
-                       silence.last,
-                       wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32,
-                                          silence.first.frame),
-                       "%s%s", what, unread);
+        if (stopped && pair->one == conn &&
+            finder->count[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_STOP] < SMCR_FINDINGS_MOST)
+            find_stop(finder, pair);
+        if (stopped || !goes_silent(finder, conn))
+            continue;
+        idle.one = idle.one ? idle.one : conn;
+        idle.first = smcr_figure_when_earlier(idle.first, conn->last_frame);
+        goes_on(&idle, conn->last_frame);
+        idle.count++;
+    }
+    if (idle.count)
+        smcr_finder_add(
+            finder, SMCR_FIGURE_FOUND_SILENT_END, idle.count, idle.last,
+            wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, idle.first.frame),
+            "%s: open and silent in the last %s; idle, or cut off without a word",
+            smcr_words_connections(finder->scope, idle.one, idle.count),
+            smcr_words_duration(finder->scope,
+                                finder->report->capture.last_time - idle.last.time));
 }
 
 void

@@ -8,6 +8,7 @@
 #include "finder.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/words/words.h"
 #include "wire/wire.h"
@@ -50,6 +51,12 @@ all_that(const smcr_finder_t *finder, is_t *is)
 }
 
 static const char *
+undelivered(const smcr_finder_t *finder, const alike_conns_t *group)
+{
+    return smcr_finder_undelivered(finder, group->first->client.addr, group->first->server.addr);
+}
+
+static const char *
 name(const smcr_finder_t *finder, const alike_conns_t *group)
 {
     return smcr_words_connections(finder->scope, group->first, group->count);
@@ -77,16 +84,39 @@ filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const cha
 
 /* ---- fallback ---- */
 
-/* What else the code may mean, by what the Proposal offered: Linux calls the lack of a common EID
- * a lack of devices (smc_find_rdma_v2_device_serv()). */
+/* Where the option is missing, or no Proposal follows it. A socket of Linux with TCP_FASTOPEN is
+ * one of TCP for good (smc_setsockopt()). */
+static const char *const signs[] = {
+    [SMCR_FIGURE_SIGN_NONE] = "",
+    [SMCR_FIGURE_SIGN_NOPS] =
+        "; six NOPs in a row: a firewall may have overwritten it",
+    [SMCR_FIGURE_SIGN_FAST_OPEN] = "; the handshake has TCP Fast Open, for which "
+                                   "Linux gives SMC-R up",
+};
+
+/* What else the code may mean, by what the Proposal offered. Where no EID is common, Linux gives
+ * the lack of a device, or the code of SMC-R v1 if that was offered, too
+ * (smc_listen_find_device()). It offers v2 over IPv4 only, and with an EID
+ * (smc_find_proposal_devices()). */
 static const char *
-other_cause(const smcr_finder_t *finder, const smcr_entry_conn_fallback_t *fallback)
+other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    if (fallback->code != SMCR_CLC_DECLINE_NO_DEVICE || !fallback->offered_eids ||
-        fallback->by != SMCR_FIGURE_ROLE_SERVER)
+    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
+    bool no_device = fallback->code == SMCR_CLC_DECLINE_NO_DEVICE;
+    bool by_server = fallback->by == SMCR_FIGURE_ROLE_SERVER;
+
+    if (fallback->code == SMCR_FIGURE_UNKNOWN)
+        return signs[fallback->syn_sign];
+    if (by_server && fallback->offered_eids &&
+        (no_device || fallback->code == SMCR_CLC_DECLINE_PREFIX))
+        return wmem_strdup_printf(finder->scope, "%s common EID: the client offers %s",
+                                  no_device ? ", or no" : "; for SMC-Rv2 perhaps no",
+                                  fallback->offered_eids);
+    if (!no_device || fallback->by != SMCR_FIGURE_ROLE_CLIENT)
         return "";
-    return wmem_strdup_printf(finder->scope,
-                              ", or no common EID: the client offers %s", fallback->offered_eids);
+    return conn->client.addr && strchr(conn->client.addr, ':')
+               ? "; over IPv6 Linux offers no SMC-Rv2"
+               : ", or no EID is defined there";
 }
 
 /* Adds the connection to those with the same reason. */
@@ -98,7 +128,7 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
     const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s%s", fallback->code,
                                          fallback->by ? smcr_figure_role_words[fallback->by] : "",
                                          fallback->reason ? fallback->reason : "",
-                                         other_cause(finder, fallback));
+                                         other_cause(finder, conn));
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
@@ -125,11 +155,12 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 
     smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_FALLBACK, severity_of_fallback(fallback),
                        group->count, fallback->frame, filter_of_all(finder, group, "smcr.fallback"),
-                       "%s %s: %s%s", name(finder, group),
+                       "%s %s: %s%s%s", name(finder, group),
                        group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP"
                                                                         : "fell back to TCP",
                        fallback->reason ? fallback->reason : "reason not known",
-                       other_cause(finder, fallback));
+                       other_cause(finder, group->first),
+                       smcr_finding_is_timeout(fallback->code) ? undelivered(finder, group) : "");
 }
 
 /* Failed handshakes first, then what concerns most connections. */
@@ -196,18 +227,6 @@ is_plain_tcp(const smcr_entry_connection_t *conn)
     return conn->outcome == SMCR_FIGURE_OUTCOME_TCP && !conn->fallback;
 }
 
-static void
-find_plain(smcr_finder_t *finder)
-{
-    alike_conns_t group = all_that(finder, is_plain_tcp);
-
-    if (!group.count)
-        return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_OPTION, group.count, group.first->first_frame,
-                    filter_of_all(finder, &group, "tcp.flags.syn == 1"),
-                    "%s stayed on TCP: one side did not offer SMC-R", name(finder, &group));
-}
-
 /* ---- ends ---- */
 
 static bool
@@ -226,7 +245,8 @@ is_reset(const smcr_entry_connection_t *conn)
 static bool
 is_tcp_reset(const smcr_entry_connection_t *conn)
 {
-    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome != SMCR_FIGURE_OUTCOME_SMCR;
+    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome != SMCR_FIGURE_OUTCOME_SMCR &&
+           conn->outcome != SMCR_FIGURE_OUTCOME_NO_CONNECTION;
 }
 
 /* What readers have not reported as read of what was announced, and what was not even announced. */
@@ -286,8 +306,8 @@ find_reset(smcr_finder_t *finder)
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_RESET, group.count, notice.first,
                     reset_filter(finder, &group, &notice),
-                    "%s ended with a TCP reset, not with an end in CDC%s", name(finder, &group),
-                    losses(finder, is_reset));
+                    "%s ended with a TCP reset, not with an end in CDC%s%s", name(finder, &group),
+                    losses(finder, is_reset), group.count ? undelivered(finder, &group) : "");
 }
 
 static void
@@ -305,23 +325,35 @@ find_tcp_reset(smcr_finder_t *finder)
 /* ---- handshakes ---- */
 
 static bool
+is_refused(const smcr_entry_connection_t *conn)
+{
+    return conn->outcome == SMCR_FIGURE_OUTCOME_NO_CONNECTION &&
+           conn->close == SMCR_FIGURE_CLOSE_RESET;
+}
+
+static bool
+is_unanswered(const smcr_entry_connection_t *conn)
+{
+    return conn->outcome == SMCR_FIGURE_OUTCOME_NO_CONNECTION && !is_refused(conn);
+}
+
+static bool
 is_unfinished(const smcr_entry_connection_t *conn)
 {
     return conn->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && conn->began_before != SMCR_FIGURE_YES &&
            conn->tcp_stream != SMCR_FIGURE_UNKNOWN;
 }
 
+/* What all of them have in common. A filter of the report may hide how they went on. */
 static void
-find_unfinished(smcr_finder_t *finder)
+find_alike(smcr_finder_t *finder, is_t *is, smcr_figure_finding_t kind, const char *what)
 {
-    alike_conns_t group = all_that(finder, is_unfinished);
+    alike_conns_t group = all_that(finder, is);
 
-    if (!group.count || smcr_finder_is_filtered(finder))
-        return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED, group.count,
-                    group.first->first_frame,
-                    group.streams ? group.streams : "smcr.clc || smcr.option || tcp.flags.syn == 1",
-                    "%s: the capture does not show how the handshake ended", name(finder, &group));
+    if (group.count && !smcr_finder_is_filtered(finder))
+        smcr_finder_add(finder, kind, group.count, group.first->first_frame,
+                        filter_of_all(finder, &group, "(smcr.clc || tcp.flags.syn == 1)"),
+                        "%s%s%s", name(finder, &group), what, undelivered(finder, &group));
 }
 
 void
@@ -331,6 +363,12 @@ smcr_finding_on_connections(smcr_finder_t *finder)
     find_reset(finder);
     find_tcp_reset(finder);
     find_fallbacks(finder);
-    find_plain(finder);
-    find_unfinished(finder);
+    find_alike(finder, is_plain_tcp, SMCR_FIGURE_FOUND_NO_OPTION,
+               " stayed on TCP: one side did not offer SMC-R");
+    find_alike(finder, is_refused, SMCR_FIGURE_FOUND_NO_CONNECTION,
+               ": TCP refused the connection: nobody listens, or a firewall answers");
+    find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION,
+               ": no answer to SYNs with the SMC-R option: a dead host, or a firewall");
+    find_alike(finder, is_unfinished, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED,
+               ": the capture does not show how the handshake ended");
 }

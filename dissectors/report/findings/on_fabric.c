@@ -235,17 +235,20 @@ add_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_
     add_trouble(trouble, flow, smcr_finding_flow_repeats(finder, flow), 0);
 }
 
-static smcr_entry_causes_t
-sum_causes(const smcr_finder_t *finder)
+/* The flows that have repeats, added up; `*naks`: for a PSN sequence error, that answer them. */
+static smcr_entry_rdma_t
+sum_repeated(const smcr_finder_t *finder, uint64_t *naks)
 {
     const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    smcr_entry_causes_t sum = {0};
+    smcr_entry_rdma_t sum = {0};
 
     for (uint32_t i = 0; i < flows->length; i++) {
         const smcr_entry_rdma_t *flow = flows->entries[i];
-        if (smcr_finding_flow_repeats(finder, flow))
-            smcr_entry_join(&sum, &flow->repeated_after, &smcr_entry_causes_description,
-                            finder->scope);
+        const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+        if (!smcr_finding_flow_repeats(finder, flow))
+            continue;
+        smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
+        *naks += peer ? smcr_figure_known(peer->nak.psn_sequence) : 0;
     }
     return sum;
 }
@@ -299,21 +302,36 @@ kind_of_repeats(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
+/* Where the capture has all packets in order, the receivers have missed them behind its place;
+ * where each that a NAK asks for came behind later ones, they were out of order. */
 static const char *
-text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble,
-                const smcr_entry_causes_t *causes)
+missed(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
+{
+    if (!sum->missing && !sum->repeated_after.read) /* of responses nobody counts what is absent */
+        return finder->report->capture.check_icrc == SMCR_FIGURE_YES
+                   ? "Packets lost behind the capture point"
+                   : "Packets lost behind the capture point, or damaged "
+                     "(-o smcr.check_icrc:TRUE)";
+    return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
+}
+
+static const char *
+text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble, const smcr_entry_rdma_t *sum,
+                uint64_t naks)
 {
     const char *what = wmem_strdup_printf(
         finder->scope, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
         smcr_words_things(finder->scope, trouble->packets, "packet"), between(finder, trouble));
 
-    if (is_proven(causes))
-        return wmem_strdup_printf(finder->scope,
-                                  "Packets lost or out of order: %s retransmitted (%s)%s", what,
-                                  cause_text(finder, causes), slowest(finder, trouble));
+    if (is_proven(&sum->repeated_after))
+        return wmem_strdup_printf(finder->scope, "%s: %s retransmitted (%s)%s",
+                                  missed(finder, sum, naks), what,
+                                  cause_text(finder, &sum->repeated_after),
+                                  slowest(finder, trouble));
     return wmem_strdup_printf(finder->scope, "%s retransmitted %s%s", what,
-                              causes->timeout ? "without a NAK, as when a timer runs out"
-                                              : "for a cause that is not known",
+                              sum->repeated_after.timeout
+                                  ? "without a NAK, as when a timer runs out"
+                                  : "for a cause that is not known",
                               trouble->slowest >= STALL ? slowest(finder, trouble) : "");
 }
 
@@ -321,12 +339,14 @@ static void
 find_repeats(smcr_finder_t *finder)
 {
     trouble_t trouble = sum_up(finder, add_repeats);
-    smcr_entry_causes_t causes = sum_causes(finder);
+    uint64_t naks = 0;
+    smcr_entry_rdma_t sum = sum_repeated(finder, &naks);
+    const smcr_entry_causes_t *causes = &sum.repeated_after;
 
     smcr_finder_add_as(
-        finder, kind_of_repeats(&causes), severity_of_repeats(&trouble, &causes), trouble.count,
+        finder, kind_of_repeats(causes), severity_of_repeats(&trouble, causes), trouble.count,
         smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
-        "smcr.nak || smcr.retransmission", "%s", text_of_repeats(finder, &trouble, &causes));
+        "smcr.nak || smcr.retransmission", "%s", text_of_repeats(finder, &trouble, &sum, naks));
 }
 
 /* ---- congestion ---- */

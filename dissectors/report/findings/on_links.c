@@ -124,9 +124,10 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
         wmem_strdup_printf(finder->scope, "smcr.link.index == %" PRIu64, place->link->index);
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_FAILED, smcr_figure_known(flow->packets),
-                    flow->first_frame, filter, "%s never came up: %s got no answer to %s",
+                    flow->first_frame, filter, "%s never came up: %s got no answer to %s%s",
                     name_of(place), flow->src ? flow->src : "one side",
-                    smcr_words_things(finder->scope, flow->packets, "packet"));
+                    smcr_words_things(finder->scope, flow->packets, "packet"),
+                    smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 
 /* It was given up before it carried anything. */
@@ -290,9 +291,10 @@ find_dead_peer(smcr_finder_t *finder)
         text = wmem_strdup_printf(
             finder->scope,
             "%s stopped answering: %s from %s retransmitted, and no packet came back on RoCE "
-            "for %s",
+            "for %s%s",
             flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
-            smcr_words_duration(finder->scope, silence));
+            smcr_words_duration(finder->scope, silence),
+            smcr_finder_undelivered(finder, flow->src, flow->dst));
     smcr_finder_add(finder, kind_of_silence(finder, notice.first), notice.count, notice.first,
                     "smcr.peer_silent || smcr.retransmission", "%s", text);
 }

@@ -47,6 +47,8 @@ write_outcomes(const smcr_page_t *page, const counts_t *counts)
             smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"),
             smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"),
             smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"),
+            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION],
+                            "refused or not answered by TCP"),
             smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN],
                             "without an end of the handshake"),
             NULL));

@@ -53,6 +53,7 @@ repeats(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
         page->scope, "%s (%s): %s", smcr_words_things(page->scope, sum->repeated, "packet"),
         smcr_words_share(page->scope, sum->repeated, sum->packets),
         smcr_page_list(page, ", ", smcr_page_count(page, causes->nak, "after a NAK"),
+                       smcr_page_count(page, causes->icrc, "after a NAK for a wrong ICRC"),
                        smcr_page_count(page, causes->rnr, "after an RNR NAK"),
                        smcr_page_count(page, causes->read, "as a READ was re-requested"),
                        smcr_page_count(page, causes->timeout, "after a timeout"),

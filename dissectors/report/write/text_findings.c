@@ -63,18 +63,37 @@ write_finding(const smcr_page_t *page, uint32_t number, const smcr_entry_finding
     smcr_page_line(page, FINDING_INDENT, "%s", filter);
 }
 
+/* Frames of RoCE that no flow has: of other programs, which nobody has looked at. */
+static uint64_t
+others(const smcr_entry_report_t *report)
+{
+    uint64_t frames = report->capture.roce_frames;
+
+    for (uint32_t i = 0; i < report->rdma_flows.length; i++)
+        frames -= MIN(frames, ((smcr_entry_rdma_t *)report->rdma_flows.entries[i])->packets);
+    return report->capture.smcr_roce == SMCR_FIGURE_YES ? 0 : frames;
+}
+
 /* Only of what has been looked at. */
 static void
 write_health(const smcr_page_t *page)
 {
-    const smcr_figure_list_t *findings = &page->report->findings;
-    const smcr_entry_capture_t *capture = &page->report->capture;
+    const smcr_entry_report_t *report = page->report;
+    bool all = report->capture.smcr_roce == SMCR_FIGURE_YES;
+    bool smcr = report->connections.length || report->rdma_flows.length;
 
-    if (capture->frames && is_healthy(findings))
+    if (!report->capture.frames || !is_healthy(&report->findings))
+        return;
+    if (smcr || report->tcp_flows.length || !others(report))
         smcr_page_line(page, 2, "Nothing is wrong%s, as far as %s.%s",
-                       capture->smcr_roce == SMCR_FIGURE_YES ? "" : " with SMC-R and TCP",
-                       capture->filter ? "these frames show" : "this capture shows",
-                       findings->length ? " But:" : "");
+                       all ? "" : smcr ? " with SMC-R and TCP" : " with TCP; no SMC-R is here",
+                       report->capture.filter ? "these frames show" : "this capture shows",
+                       report->findings.length ? " But:" : "");
+    if (others(report))
+        smcr_page_line(page, 2, "%s%s of other programs %s not looked at: -o smcr.roce:TRUE",
+                       smcr ? "" : "No SMC-R here. ",
+                       smcr_words_things(page->scope, others(report), "RoCE packet"),
+                       others(report) == 1 ? "was" : "were");
 }
 
 void
