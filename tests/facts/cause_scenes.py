@@ -91,8 +91,8 @@ def others_go_on(capture, seconds):
 # ---- what goes well ----
 
 
-def begun(capture, **options):
-    connection = linux_connection(capture, version=2, **options)
+def begun(capture, version=2, **options):
+    connection = linux_connection(capture, version=version, **options)
     connection.first_contact()
     return connection
 
@@ -217,12 +217,17 @@ def congestion(capture):
 # ---- ports, hosts, modules ----
 
 
-def dead_port(capture):
+def dead_port(capture, version=2):
     """The port of the server's host is down, so nothing of two connections passes; others go on."""
-    first = begun(capture)
+    first = begun(capture, version)
     talk(first, second_of(first), times=30)
     ask_for(capture, 3)
     others_go_on(capture, 6)
+
+
+def dead_port_v1(capture):
+    """Addresses of RoCE are others than those of TCP."""
+    dead_port(capture, version=1)
 
 
 def dead_port_two_links(capture):
@@ -265,15 +270,19 @@ def one_connection_pauses(capture):
         talk(second, times=1, pause=1)
 
 
-def programs_pause(capture):
+def programs_pause(capture, version=2):
     """Both connections are idle; the hosts test their link every 30 seconds."""
-    first = begun(capture)
+    first = begun(capture, version)
     second = second_of(first)
     talk(first, second)
     for _ in range(4):
         capture.wait(30)
         first.group.test_link("client")
         first.group.test_link("server")
+
+
+def programs_pause_v1(capture):
+    programs_pause(capture, version=1)
 
 
 def dead_host(capture):
@@ -470,8 +479,10 @@ def build(name):
 
 
 SCENES = {each: globals()[each] for each in (
-    "loss_one_direction", "reordering_path", "corruption", "corruption_unchecked", "lost_behind_capture", "acknowledgements_lost",
-    "congestion", "dead_port", "dead_port_two_links", "only_tcp_goes_on", "idle_pool", "one_connection_pauses", "programs_pause", "dead_host", "device_gone",
-    "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option", "firewall_option_at_server",
-    "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused", "firewall_roce", "firewall_roce_icmp",
-    "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end", "other_programs")}
+    "loss_one_direction", "reordering_path", "corruption", "corruption_unchecked", "lost_behind_capture",
+    "acknowledgements_lost", "congestion", "dead_port", "dead_port_v1", "dead_port_two_links", "only_tcp_goes_on",
+    "idle_pool", "one_connection_pauses", "programs_pause", "programs_pause_v1", "dead_host", "device_gone",
+    "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
+    "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused",
+    "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
+    "other_programs")}

@@ -221,8 +221,9 @@ smcr_text_fabric(const smcr_page_t *page)
         return;
     smcr_page_heading(page, "RDMA on the wire");
     if (!page->report->rdma_flows.length) {
-        smcr_page_line(page, 2,
-                       "none of SMC-R; of other programs: not looked at (-o smcr.roce:TRUE)");
+        smcr_page_line(page, 2, page->report->capture.roce_frames
+                                    ? "none of SMC-R; other programs' was not looked at"
+                                    : "none");
         return;
     }
     row(page, "traffic", traffic(page, &sum));
