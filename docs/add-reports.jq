@@ -58,17 +58,20 @@ def rules: {
         "smcr_roce": "same", "check_icrc": "same"},
     "number_pair": {"client": "first", "server": "first"},
     "text_pair": {"client": "first", "server": "first"},
+    "size_pair": {"client": "first", "server": "first"},
     "endpoint": {"addr": "first", "port": "first"},
     "conn_direction": {"bytes": "total", "writes": "total", "cdc": "total", "repeated_packets": "total",
-        "repeated_bytes": "total", "blocked_count": "total", "blocked_s": "total", "window_full_count": "total",
-        "window_full_s": "total", "ack_time_s": "total", "read_reported_s": "total", "urgent_count": "total",
-        "unreported_bytes": "tail", "unannounced_bytes": "tail"},
+        "repeated_bytes": "total", "blocked_count": "total", "window_full_count": "total", "time": "total",
+        "reader_time_s": "total", "drain_time_s": "total", "ack_time_s": "total", "read_reported_s": "total",
+        "urgent_count": "total", "unreported_bytes": "tail", "unannounced_bytes": "tail"},
+    "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first"},
     "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
         "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
         ["unknown", "no-connection", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own",
-        "links": "own", "setup_s": "first", "first_frame": "null", "first_time": "earliest", "last_frame": "null",
-        "last_time": "latest", "began_before": "head", "goes_on": "tail", "close": ["unknown", "open", "normal",
-        "reset", "abort"], "client_to_server": "own", "server_to_client": "own"},
+        "links": "own", "setup_s": "first", "setup": {"of": "conn_setup"}, "setup_longest": "first", "buffer_bytes":
+        {"of": "size_pair"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time":
+        "latest", "began_before": "head", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"],
+        "client_to_server": "own", "server_to_client": "own"},
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
     "queue_pair": {"gid": "first", "qpn": "first"},
@@ -90,10 +93,11 @@ def rules: {
     "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
         "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "kind": ["other", "cm", "smc-r"], "cm": {"of":
         "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
-        "packets": "total", "bytes": "total", "payload_bytes": "total", "goodput_bytes": "total", "opcodes": "total",
-        "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp": "total", "repeated": "total", "repeated_after":
-        "total", "late_naks": "total", "copies": "total", "gaps": "total", "missing": "total", "icrc": "total",
-        "ack_time_s": "total", "completion_time_s": "total", "ce_to_cnp_s": "total"},
+        "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
+        "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
+        "total", "repeated": "total", "repeated_after": "total", "late_naks": "total", "copies": "total", "gaps":
+        "total", "missing": "total", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
+        "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},

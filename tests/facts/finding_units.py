@@ -83,6 +83,18 @@ def writers(report, finding):
                 yield f"smcr.stream == {each['stream']} && (smcr.dir == {number} || !smcr.dir)"
 
 
+def small_writers(report, finding):
+    """Directions of connections with many WRITEs, smaller than a CDC message on average."""
+    for each in report["connections"]:
+        for number, way in enumerate(("client_to_server", "server_to_client")):
+            if (each[way]["writes"] or 0) >= 100 and each[way]["bytes"] < 44 * each[way]["writes"]:
+                yield f"smcr.stream == {each['stream']} && smcr.dir == {number}"
+
+
+def set_up_slowly(connection, finding):
+    return connection["outcome"] == "smc-r" and (connection["setup_s"] or 0) >= 1
+
+
 def is_silent(connection, finding):
     return connection["close"] == "open" and (connection["last_frame"] or finding["frame"] + 1) <= finding["frame"]
 
@@ -118,6 +130,9 @@ UNITS = {
     "silent_end": connections(is_silent),
     "failover": connections(lambda each, _: len(each["links"]) > 1),
     "slow_reader": Subjects(writers),
+    "buffer_full": Subjects(writers),
+    "slow_setup": connections(set_up_slowly),
+    "small_writes": Subjects(small_writers),
     "link_lost": Something(),
     "link_failed": Something(),
 }

@@ -145,7 +145,7 @@ def connection(flow):
         return None
     tokens = {each.client: f"0x{number(each.data, TOKEN, 4):08x}" for each in messages
               if each.kind in (ACCEPT, CONFIRM) and each.data[:4] == SMC_R}
-    confirm = next((each.frame for each in messages if each.kind == CONFIRM), None)
+    steps = [next((each.frame for each in messages if each.kind == kind), None) for kind in (PROPOSAL, ACCEPT, CONFIRM)]
     syn = next((each.frame for each in flow.segments if each.flags & report_frames.SYN
                 and not each.flags & report_frames.ACK), None)
     ends = {flow.first.ends[0], flow.first.ends[1]}
@@ -155,7 +155,8 @@ def connection(flow):
             "client": {"addr": client and client[0], "port": client and client[1]},
             "server": {"addr": server and server[0], "port": server and server[1]},
             "versions": sorted({each.version for each in messages if each.kind in (ACCEPT, CONFIRM)}),
-            "setup_s": (confirm.time - syn.time) / 1e9 if confirm and syn else None}
+            "setup": {f"{name}_s": (to.time - begin.time) / 1e9 if begin and to else None
+                      for name, begin, to in zip(("tcp", "accept", "confirm"), [syn, *steps], steps, strict=False)}}
 
 
 @functools.cache

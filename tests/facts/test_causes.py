@@ -15,7 +15,7 @@ TRUTH = json.loads((pathlib.Path(__file__).parent / "causes.json").read_text(enc
 PATHS = {name.removesuffix(".pcapng"): path for name, path in captures("real", *PACKED, APPLICATIONS, CAUSES).items()}
 
 # Causes that the report does not tell yet.
-OPEN = {"6.1-v1-d3-bulk-64k", "6.1-v2-d2-bulk-duplex"}
+OPEN = set()
 
 
 def known(names):

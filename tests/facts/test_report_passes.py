@@ -21,6 +21,8 @@ MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),
     (EARLY, r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(bytes|writes|ack_time_s\.\w+)",
      "an RDMA WRITE comes before what tells its connection"),
+    (f"{EARLY}|.*lossy.*", r"(summary\.connections|connections\[\])\.\w+_to_\w+\.time\.\w+",
+     "the same, or it comes behind a gap"),
     (EARLY, r"connections\[\]\.(links\[\]\.from|first)_(frame|time)", "the same"),
     (EARLY, r"findings\[\]\.(frame|time|filter)", "the same"),
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
@@ -33,7 +35,9 @@ OF_ALTERED = "|".join([
     r"connections\[\]\.\w+_to_\w+\.(bytes|writes|ack_time_s\.\w+|repeated_(packets|bytes)|blocked_count)",
     r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
     # that a packet of the reader is absent shows later
-    r"connections\[\]\.\w+_to_\w+\.window_full_(count|s)",
+    r"connections\[\]\.\w+_to_\w+\.(window_full_count|time\.\w+|(reader|drain)_time_s\.\w+)",
+    # LLC on a link that nothing has named yet
+    r"connections\[\]\.setup(_s|\.llc_s|_longest)",
     # packets before the first sign of SMC-R
     rf"(link_groups|rdma_flows)\[\]\.first_(frame|time)|rdma_flows\[\]\.({FLOW}|opcodes\.\w+)",
 ])

@@ -4,11 +4,15 @@ is wrong with it, by hand. Times are milliseconds after the SYN.
 """
 
 import itertools
+import pathlib
+import sys
 
-from smcsynth import llc
-from smcsynth.capture import START, Capture
-from smcsynth.roce import Nic
-from smcsynth.story import MTU_1024, Connection, Half, Rmb, linux_connection, linux_halves, other
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "synth"))
+
+from smcsynth import llc  # noqa: E402
+from smcsynth.capture import START, Capture  # noqa: E402
+from smcsynth.roce import Nic  # noqa: E402
+from smcsynth.story import MTU_1024, Connection, Half, Rmb, linux_connection, linux_halves, other  # noqa: E402
 
 
 class Clocked(Capture):
@@ -65,6 +69,7 @@ class Play:
             self.ack(when, other(role))
         self.at(when + 1)
         self.connection.tcp.close()
+        self.capture.frames.sort(key=lambda frame: frame[0])
         return self.capture
 
 

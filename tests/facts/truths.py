@@ -109,7 +109,6 @@ OF_FLAGS = {"smcr.conn.sending_done": "smcr.cdc.sending_done", "smcr.conn.closed
 
 FEWER = {"bytes", "writes", "cdc", "repeated_packets", "repeated_bytes", "blocked_count", "window_full_count",
          "urgent_count", "moved_from", "moved_to"}
-SHORTER = {"blocked_s", "window_full_s"}
 SAME = {"connection": ("version", "outcome", "setup_s", "close"),
         "direction": ("unreported_bytes", "unannounced_bytes"),
         "group": ("version", "type", "eid", "vlan"),
@@ -125,7 +124,7 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "capture_dropped", "
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
 SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
-TIMES = {"setup_s", "smcr.llc.late_response", "llc_late_response", *SHORTER}
+TIMES = {"setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
 OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
             "smcr.window.blocked_since", "smcr.window.full_since", "smcr.window.blocked_time", "smcr.window.full_time",
@@ -258,10 +257,9 @@ def same(before, after, names, prefix=""):
 
 def no_more(before, after, prefix="", times=1):
     """Statements whose number is not larger than that of the whole capture, or so many times that."""
-    for name in sorted((FEWER | SHORTER) & after.keys()):
+    for name in sorted(FEWER & after.keys()):
         if before[name] is not None and after[name] is not None:
-            slack = 1e-6 if name in SHORTER else 0
-            yield prefix + name, before[name], after[name], after[name] <= times * before[name] + slack
+            yield prefix + name, before[name], after[name], after[name] <= times * before[name]
 
 
 def of_connection(before, after):

@@ -76,6 +76,9 @@ def mode(conn):
     return "TCP" if code is None else f"TCP 0x{code:08x}"
 
 
+PARTS = ("Nothing to write", "Answer", "Buffer full", "Retransmission", "Transfer", "Unknown")
+
+
 def connections(report):
     for conn in report["connections"]:
         first, last = (None if each is None else decimal.Decimal(each) for each in (conn["first_time"], conn["last_time"]))
@@ -91,9 +94,10 @@ def connections(report):
             way = conn[name]
             row |= {f"Bytes {arrow}": text(way["bytes"]), f"WRITEs {arrow}": text(way["writes"]),
                     f"CDC {arrow}": text(way["cdc"]), f"Retransmitted {arrow}": text(way["repeated_packets"]),
-                    f"Blocked {arrow}": text(way["blocked_count"]), f"Blocked {arrow} (s)": seconds(way["blocked_s"]),
+                    f"Blocked {arrow}": text(way["blocked_count"]),
                     f"Window full {arrow}": text(way["window_full_count"]),
-                    f"Window full {arrow} (s)": seconds(way["window_full_s"]),
+                    **{f"{part} {arrow} (s)": seconds(way["time"] and way["time"][f"{part.lower().replace(' ', '_')}_s"])
+                       for part in PARTS},
                     f"Unreported {arrow}": text(way["unreported_bytes"])}
         yield row | {"Close": text(conn["close"])}
 

@@ -59,7 +59,6 @@ def expected(whole):
         ways = [each[way] for each in told]
         result[f"Throughput: {side}, each byte once"] = sum(
             way["bytes"] for each, way in zip(told, ways, strict=True) if each["outcome"] == "smc-r")
-        result[f"Blocked: {side}"] = round(sum(way["blocked_s"] or 0 for way in ways), 6)
     if fabric["count"]:
         result["Repeats: all"] = fabric["repeated"]
         result["Repeats: after a timeout"] = fabric["repeated_after"]["timeout"]

@@ -77,17 +77,25 @@ lone_repeat(scene_t *scene)
     notice(scene, "smcr.packet_retransmitted", NOTE, 21);
 }
 
+/* The buffer was full for so long, nanoseconds, 100 times; the reader's host took so much of it. */
 static void
-wait_for_reader(smcr_entry_connection_t *conn, uint64_t seconds)
+wait_for_reader(smcr_entry_connection_t *conn, uint64_t full, uint64_t reader)
 {
+    static smcr_entry_conn_time_t time;
+
+    time = (smcr_entry_conn_time_t){.buffer_full_s = full, .transfer_s = SECOND};
     conn->client_to_server.blocked_count = 173;
-    conn->client_to_server.blocked_s = seconds * SECOND;
+    conn->client_to_server.time = &time;
+    conn->buffer_bytes.server = 65536;
+    conn->client_to_server.reader_time_s = (smcr_distribution_t){100, reader, 0, reader / 100, 0};
+    conn->client_to_server.drain_time_s = conn->client_to_server.reader_time_s;
+    conn->client_to_server.ack_time_s = (smcr_distribution_t){100, 100000000, 0, 1000000, 0};
 }
 
 static void
 slow_reader(scene_t *scene)
 {
-    wait_for_reader(connection(scene), 9);
+    wait_for_reader(connection(scene), 9 * SECOND, 8 * SECOND);
     notice(scene, "smcr.window.full", NOTE, 33);
     notice(scene, "smcr.window.writer_blocked", NOTE, 33);
     notice(scene, "smcr.window.late_update", WARN, 40);
@@ -96,10 +104,7 @@ slow_reader(scene_t *scene)
 static void
 short_wait(scene_t *scene)
 {
-    smcr_entry_connection_t *conn = connection(scene);
-
-    conn->client_to_server.window_full_count = 3;
-    conn->client_to_server.window_full_s = SECOND / 100;
+    wait_for_reader(connection(scene), SECOND / 100, SECOND / 100);
     notice(scene, "smcr.window.full", NOTE, 33);
 }
 
@@ -227,7 +232,7 @@ congestion_stops_writer(scene_t *scene)
     smcr_entry_connection_t *conn = connection(scene);
 
     congested(scene);
-    wait_for_reader(conn, 3);
+    wait_for_reader(conn, 3 * SECOND, 2 * SECOND);
 }
 
 static void
@@ -432,7 +437,7 @@ static const scene_case_t cases[] = {
     {"repeat without a cause", lone_repeat, "info repeats 1"},
     {"slow reader", slow_reader, "warn slow_reader 1"},
     {"window full for a moment", short_wait, ""},
-    {"loss, then a blocked writer", loss_stops_writer, "warn loss 30, note slow_reader 1"},
+    {"loss, then a blocked writer", loss_stops_writer, "warn loss 30, note buffer_full 1"},
     {"lost link", lost_link, "warn link_lost 1"},
     {"dead peer, then a reset", dead_peer, "warn dead_peer 1, warn reset 1"},
     {"peer that is heard again", peer_heard_again, "warn reset 1, info timeouts 900"},

@@ -10,6 +10,7 @@
 
 #include "host/host.h"
 #include "show/show.h"
+#include "values.h"
 #include "wire/wire.h"
 
 uint64_t
@@ -250,6 +251,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
         return;
     }
     const smcr_collect_direction_t *direction = &counted->direction[sender];
+    const smcr_collect_writer_t *writer = &counted->division.writer[sender];
     const smcr_conn_side_t *side = counted->conn->side;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
     bool known = smcr_evidence_knows_reader(counted->conn, !sender);
@@ -257,12 +259,11 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     *entry = direction->figures;
     if (!entry->writes && !side[!sender].rmb) /* its WRITEs would not be recognised */
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
-    if (entry->blocked_count && !direction->blocked_known)
-        entry->blocked_s = SMCR_FIGURE_UNKNOWN;
-    if (entry->window_full_count && !direction->full_known)
-        entry->window_full_s = SMCR_FIGURE_UNKNOWN;
+    entry->ack_time_s = writer->ack_time;
+    entry->reader_time_s = writer->reader_time;
+    entry->drain_time_s = writer->drain_time;
     if (!side[!sender].in.known && !entry->window_full_count) /* so is what fills the window */
-        entry->window_full_count = entry->window_full_s = SMCR_FIGURE_UNKNOWN;
+        entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
@@ -290,16 +291,100 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counte
     entry->unreported_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
 
+/* What TCP's handshake and CLC took; 0 in `.frame`: the capture lacks one of them. */
+static uint64_t
+step(uint64_t *from, smcr_when_t to)
+{
+    uint64_t begin = *from;
+
+    *from = to.frame ? to.time : SMCR_FIGURE_UNKNOWN;
+    return begin == SMCR_FIGURE_UNKNOWN || !to.frame || to.time < begin ? SMCR_FIGURE_UNKNOWN
+                                                                        : to.time - begin;
+}
+
+static const char *
+longest_step(const smcr_collect_contact_t *contact, wmem_allocator_t *scope)
+{
+    const smcr_exchange_t *step = contact->longest_of;
+
+    if (!step)
+        return NULL;
+    return wmem_strdup_printf(
+        scope, "%s%s on link %u%s", contact->longest_behind ? "what follows " : "",
+        val_to_str_const(step->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
+        step->response_frame ? "" : ", which got no answer");
+}
+
+/* When the connection could carry data; frame 0: not known. */
+static smcr_when_t
+ready(const smcr_collect_counted_conn_t *counted)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+
+    if (!counted->conn->first_contact)
+        return contact->ready;
+    bool lacks = counted->division.gaps_before || !is_captured(counted, 0) ||
+                 !is_captured(counted, 1);
+    bool is_open = !counted->on_roce && contact->asked && !contact->asked->response_frame;
+    return lacks || is_open ? (smcr_when_t){0} : contact->ready;
+}
+
 static void
-fill_directions(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
-                const smcr_collect_tcp_facts_t *tcp)
+fill_setup(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
+           const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
+{
+    uint64_t from = tcp && tcp->syn.frame ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
+
+    entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
+    entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
+    entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
+    entry->setup.llc_s = step(&from, ready(counted));
+    entry->setup_s = step(&syn, ready(counted));
+    entry->setup_longest = longest_step(&counted->contact, scope);
+}
+
+/* Where the time of both directions went; where one of them is not captured, nobody knows. */
+static void
+fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
+          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
+{
+    smcr_when_t can_carry = ready(counted);
+    smcr_collect_span_t span = {
+        .first = entry->first_frame.time,
+        .last = entry->last_frame.time,
+        .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
+        .has_syn = tcp && tcp->syn.frame,
+    };
+    int client = smcr_lgr_client_side(counted->conn->lgr);
+
+    for (int side = 0; side < 2; side++)
+        if (!is_captured(counted, side) || !smcr_evidence_knows_reader(counted->conn, side))
+            return;
+    entry->client_to_server.time =
+        smcr_collect_division_entry(&counted->division, client, &span, scope);
+    entry->server_to_client.time =
+        smcr_collect_division_entry(&counted->division, !client, &span, scope);
+}
+
+static uint64_t
+buffer_of(const smcr_conn_side_t *side)
+{
+    return side->size ? side->size : SMCR_FIGURE_UNKNOWN;
+}
+
+static void
+fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
+                const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(counted->conn->lgr);
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
     if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR) {
+        entry->buffer_bytes.client = buffer_of(&counted->conn->side[client]);
+        entry->buffer_bytes.server = buffer_of(&counted->conn->side[!client]);
         fill_direction(&entry->client_to_server, counted, client);
         fill_direction(&entry->server_to_client, counted, !client);
+        fill_time(entry, counted, tcp, scope);
         return;
     }
     fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);
@@ -318,8 +403,6 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
     if (tcp && tcp->last.frame > counted->last.frame)
         entry->last_frame = tcp->last;
     entry->began_before = began_before ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
-    if (!began_before && counted->confirm.time >= tcp->syn.time && counted->confirm.frame)
-        entry->setup_s = counted->confirm.time - tcp->syn.time;
     entry->close = close_of(counted, tcp);
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
     if (close == SMCR_FIGURE_CLOSE_OPEN && !entry->close) /* RoCE may have ended */
@@ -330,7 +413,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
 
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
-                             const smcr_collect_counted_conn_t *counted,
+                             smcr_collect_counted_conn_t *counted,
                              const smcr_collect_sources_t *sources, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -352,5 +435,6 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         used->from_frame = use->from;
     }
     fill_times(entry, counted, tcp);
-    fill_directions(entry, counted, tcp);
+    fill_setup(entry, counted, tcp, scope);
+    fill_directions(entry, counted, tcp, scope);
 }

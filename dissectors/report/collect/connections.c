@@ -15,6 +15,8 @@
 struct smcr_connections {
     wmem_allocator_t *scope;
     wmem_map_t *by_conn; /* smcr_conn_t -> smcr_collect_counted_conn_t */
+    wmem_map_t *contacts; /* smcr_lgr_t -> that of its first contact, before data */
+    wmem_map_t *gaps;     /* smcr_link_t -> places where packets are absent, so far */
     smcr_collect_rewritten_t rewritten;
     uint32_t last_frame; /* that has been taken, of any connection or of none */
 };
@@ -26,6 +28,8 @@ smcr_collect_connections_new(wmem_allocator_t *scope)
 
     connections->scope = scope;
     connections->by_conn = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    connections->contacts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    connections->gaps = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     return connections;
 }
 
@@ -64,73 +68,92 @@ note_link(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
     counted->last_use = use;
 }
 
-/* ---- WRITEs that wait for their acknowledgement ---- */
+/* ---- setup ---- */
 
-/* A list of few requests, the oldest first: where nobody acknowledges, old ones are given up.
- * Requests that are sent again before the acknowledgement comes are left out: nobody knows which of
- * their packets is acknowledged. */
-#define UNACKED_MAX 256
-
-typedef struct smcr_unacked_write {
-    struct smcr_unacked_write *next; /* newer */
-    const smcr_place_t *place;
-    smcr_when_t sent;
-    bool again; /* it was sent again */
-} unacked_write_t;
-
-static void
-remove_oldest(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope)
+/* Whether a step of LLC has no answer so far, or is still to come. */
+static bool
+is_asked(const smcr_collect_contact_t *contact, uint32_t frame)
 {
-    unacked_write_t *oldest = writes->oldest;
+    const smcr_exchange_t *asked = contact->asked;
 
-    writes->oldest = oldest->next;
-    if (!writes->oldest)
-        writes->newest = NULL;
-    writes->count--;
-    wmem_free(scope, oldest);
+    return contact->is_adding ||
+           (asked && (!asked->response_frame || asked->response_frame >= frame));
 }
 
-/* The last packet of a request, which the state knows as `place`. */
-static void
-add_unacked(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope, smcr_when_t when,
-            const smcr_place_t *place)
+/* Whether a link is being added behind the message. */
+static bool
+adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
 {
-    unacked_write_t *write = wmem_new(scope, unacked_write_t);
-
-    *write = (unacked_write_t){.place = place, .sent = when};
-    if (writes->newest)
-        writes->newest->next = write;
-    else
-        writes->oldest = write;
-    writes->newest = write;
-    if (++writes->count > UNACKED_MAX)
-        remove_oldest(writes, scope);
-}
-
-/* The packet of frame `first` is sent again. */
-static void
-repeat_unacked(smcr_collect_unacked_writes_t *writes, uint32_t first)
-{
-    for (unacked_write_t *write = writes->oldest; write; write = write->next)
-        if (write->sent.frame == first)
-            write->again = true;
-}
-
-/* Measures the requests that have been acknowledged before `now`. */
-static void
-settle_unacked(smcr_collect_unacked_writes_t *writes, wmem_allocator_t *scope, uint32_t now,
-               smcr_distribution_t *times)
-{
-    while (writes->oldest) {
-        const unacked_write_t *write = writes->oldest;
-        const smcr_when_t *acked = write->place->acked;
-
-        if (!acked || acked->frame >= now)
-            return;
-        if (!write->again && acked->time >= write->sent.time)
-            smcr_distribution_add(times, acked->time - write->sent.time);
-        remove_oldest(writes, scope);
+    switch (llc->type) {
+    case SMCR_LLC_ADD_LINK:
+    case SMCR_LLC_ADD_LINK_V2:
+        return !(llc->flags & SMCR_LLC_FLAG_REJECTED);
+    case SMCR_LLC_CONFIRM_LINK:
+    case SMCR_LLC_CONFIRM_LINK_V2:
+        return before && !record->answers;
+    case SMCR_LLC_DELETE_LINK:
+    case SMCR_LLC_DELETE_LINK_V2:
+        return false;
+    default:
+        return before;
     }
+}
+
+/* A message of LLC belongs to the first contact if it comes soon after the one before, or while a
+ * request waits for its response. */
+static void
+take_llc(smcr_collect_connections_t *connections, smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_collect_counted_conn_t *counted =
+        record->link ? wmem_map_lookup(connections->contacts, record->link->lgr) : NULL;
+
+    if (!counted || !packet->llc || packet->llc->type == SMCR_LLC_TEST_LINK)
+        return;
+    smcr_collect_contact_t *contact = &counted->contact;
+    if (when.time > contact->ready.time + SMCR_TIME_SECOND && !is_asked(contact, when.frame)) {
+        wmem_map_remove(connections->contacts, record->link->lgr);
+        return;
+    }
+    contact->ready = when;
+    if (record->order == SMCR_FLOW_IS_REPEAT)
+        return;
+    if (when.time - contact->step.time > contact->longest) {
+        contact->longest = when.time - contact->step.time;
+        contact->longest_of = contact->asked;
+        contact->longest_link = contact->asked_link;
+        contact->longest_behind = contact->asked && contact->asked->response_frame &&
+                                  contact->asked->response_frame <= contact->step.frame;
+    }
+    contact->step = when;
+    contact->is_adding = adds_link(packet->llc, record, contact->is_adding);
+    if (record->asks) {
+        contact->asked = record->asks;
+        contact->asked_link = record->link->number;
+    }
+}
+
+/* Data comes: the connection can carry it, whatever LLC is still at. */
+static void
+end_contact(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
+            smcr_when_t when)
+{
+    if (counted->conn->lgr &&
+        wmem_map_lookup(connections->contacts, counted->conn->lgr) == counted)
+        wmem_map_remove(connections->contacts, counted->conn->lgr);
+    if (is_asked(&counted->contact, when.frame))
+        counted->contact.ready = when;
+}
+
+static void
+begin_contact(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
+              smcr_when_t when)
+{
+    if (counted->on_roce)
+        return;
+    counted->contact.ready = counted->contact.step = when;
+    if (counted->conn->first_contact && counted->conn->lgr)
+        wmem_map_insert(connections->contacts, counted->conn->lgr, counted);
 }
 
 /* ---- packets ---- */
@@ -144,29 +167,17 @@ note_rewritten(smcr_collect_connections_t *connections, smcr_when_t when, uint32
 }
 
 static void
-count_wait(uint64_t *sum, const smcr_record_wait_t *wait, bool *known)
-{
-    if (!wait->frame)
-        return;
-    *sum += wait->time;
-    *known = true;
-}
-
-static void
 count_write(smcr_collect_connections_t *connections, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_place_t *place = packet->record->place;
-    uint8_t opcode = packet->roce->opcode;
 
-    direction->figures.writes += smcr_ib_begins_message(opcode);
+    direction->figures.writes += smcr_ib_begins_message(packet->roce->opcode);
     if (!place)
         return;
     note_rewritten(connections, when, smcr_place_piece(place).rewritten);
     if (place->length)
         direction->is_blocked = false;
-    if (smcr_ib_ends_message(opcode))
-        add_unacked(&direction->unacked, connections->scope, when, place);
 }
 
 static bool
@@ -197,20 +208,12 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
               const smcr_record_t *record, uint32_t frame)
 {
     const smcr_record_cdc_t *view = record->view;
-    const smcr_place_rare_t *place = record->place ? smcr_place_rare(record->place) : NULL;
-    const smcr_record_cdc_rare_t *rare = view ? smcr_record_cdc_rare(view) : NULL;
 
-    if (place)
-        count_wait(&direction->figures.blocked_s, &place->blocked, &direction->blocked_known);
     if (!view)
         return;
     direction->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL) &&
                                             smcr_evidence_hears_reader(record, frame);
     direction->figures.urgent_count += view->urgent;
-    if (rare) {
-        count_wait(&direction->figures.blocked_s, &rare->blocked, &direction->blocked_known);
-        count_wait(&reverse->figures.window_full_s, &rare->full, &reverse->full_known);
-    }
     bool ends = has_event(record, SMCR_EVENT_SENDING_DONE) ||
                 has_event(record, SMCR_EVENT_CLOSED) || has_event(record, SMCR_EVENT_ABORTED);
     if (view->read_of && !ends) /* the reader may have been idle before it closed */
@@ -220,11 +223,8 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
 static void
 count_repeat(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
 {
-    const smcr_record_t *record = packet->record;
-
     direction->figures.repeated_packets++;
     direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
-    repeat_unacked(&direction->unacked, record->first_frame);
 }
 
 static void
@@ -234,9 +234,12 @@ count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_
     const smcr_record_t *record = packet->record;
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
-    settle_unacked(&direction->unacked, connections->scope, when.frame,
-                   &direction->figures.ack_time_s);
+    if (!counted->on_roce)
+        end_contact(connections, counted, when);
     counted->on_roce = true;
+    smcr_collect_division_take(&counted->division, connections->scope, when, packet,
+                               GPOINTER_TO_UINT(wmem_map_lookup(connections->gaps, record->link)),
+                               counted->clc[SMCR_CLC_CONFIRM].frame != 0);
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, connections->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
@@ -269,18 +272,31 @@ offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
 }
 
 static void
-count_clc(smcr_collect_counted_conn_t *counted, wmem_allocator_t *scope, smcr_when_t when,
-          const smcr_clc_t *clc, bool from_server)
+count_clc(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
+          smcr_when_t when, const smcr_clc_t *clc, bool from_server)
 {
+    uint8_t type = clc->header.type;
+
     counted->clc_bytes[from_server] += clc->header.length;
-    if (clc->header.type == SMCR_CLC_PROPOSAL)
-        counted->offered_eids = offered_eids(scope, &clc->u.proposal);
-    if (!smcr_wire_clc_agrees(clc->header.type))
+    if (type < G_N_ELEMENTS(counted->clc) && !counted->clc[type].frame) {
+        counted->clc[type] = when;
+        if (type == SMCR_CLC_CONFIRM)
+            begin_contact(connections, counted, when);
+    }
+    if (type == SMCR_CLC_PROPOSAL)
+        counted->offered_eids = offered_eids(connections->scope, &clc->u.proposal);
+    if (!smcr_wire_clc_agrees(type))
         return;
     counted->version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
     counted->is_smcd = clc->smcd;
-    if (clc->header.type == SMCR_CLC_CONFIRM && !counted->confirm.frame)
-        counted->confirm = when;
+}
+
+static void
+count_gap(smcr_collect_connections_t *connections, const smcr_link_t *link)
+{
+    uint32_t gaps = GPOINTER_TO_UINT(wmem_map_lookup(connections->gaps, link));
+
+    wmem_map_insert(connections->gaps, link, GUINT_TO_POINTER(gaps + 1));
 }
 
 void
@@ -291,14 +307,18 @@ smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when
     const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
 
     connections->last_frame = when.frame;
-    if (!conn)
+    if (record->link && record->missing)
+        count_gap(connections, record->link);
+    if (!conn) {
+        take_llc(connections, when, packet);
         return;
+    }
     smcr_collect_counted_conn_t *counted = get(connections, conn);
     if (!counted->first.frame)
         counted->first = when;
     counted->last = when;
     if (packet->clc)
-        count_clc(counted, connections->scope, when, packet->clc, record->direction == 1);
+        count_clc(connections, counted, when, packet->clc, record->direction == 1);
     else if (packet->roce && record->sender >= 0)
         count_packet(connections, counted, when, packet);
 }
@@ -378,17 +398,6 @@ gather(void *key, void *value, void *data)
     gathered->all[gathered->count++] = value;
 }
 
-/* The last WRITEs of a direction are acknowledged behind its last packet. */
-static void
-settle(const smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted)
-{
-    for (unsigned sender = 0; sender < 2; sender++) {
-        smcr_collect_direction_t *direction = &counted->direction[sender];
-        settle_unacked(&direction->unacked, connections->scope, connections->last_frame + 1,
-                       &direction->figures.ack_time_s);
-    }
-}
-
 void
 smcr_collect_connections_report(smcr_collect_connections_t *connections,
                                 const smcr_collect_sources_t *sources, smcr_figure_list_t *list,
@@ -404,7 +413,8 @@ smcr_collect_connections_report(smcr_collect_connections_t *connections,
     wmem_map_foreach(connections->by_conn, gather, &gathered);
     qsort(gathered.all, gathered.count, sizeof *gathered.all, compare);
     for (uint32_t i = 0; i < gathered.count; i++) {
-        settle(connections, gathered.all[i]);
+        smcr_collect_division_settle(&gathered.all[i]->division, connections->scope,
+                                     connections->last_frame + 1);
         smcr_collect_conn_entry_fill(
             smcr_figure_list_add(list, scope, &smcr_entry_connection_description), gathered.all[i],
             sources, scope);

@@ -8,25 +8,17 @@
 #ifndef SMCR_REPORT_COLLECT_CONNECTIONS_H
 #define SMCR_REPORT_COLLECT_CONNECTIONS_H
 
+#include "division.h"
 #include "rdma_flows.h"
 #include "stream_bytes.h"
 #include "tcp_flows.h"
-
-/* RDMA WRITE requests of one direction that wait for their acknowledgement, so that the time it
- * takes can be measured. All zeros: none. */
-typedef struct {
-    struct smcr_unacked_write *oldest, *newest;
-    unsigned count;
-} smcr_collect_unacked_writes_t;
 
 /* One direction. */
 typedef struct {
     smcr_entry_conn_direction_t figures;
     smcr_collect_stream_bytes_t bytes; /* that figures.bytes has counted */
-    smcr_collect_unacked_writes_t unacked;
     const smcr_link_t *link;      /* on which it went last */
     bool is_blocked;              /* the writer has said so last */
-    bool blocked_known, full_known; /* how long one time of them was is known */
 } smcr_collect_direction_t;
 
 /* A link that the connection has used, from a frame on. */
@@ -36,9 +28,22 @@ typedef struct smcr_collect_link_use {
     smcr_when_t from;
 } smcr_collect_link_use_t;
 
+/* From the Confirm to where the connection can carry data: LLC of a first contact. */
+typedef struct {
+    smcr_when_t ready, step;   /* its last packet, and its last one that is no retransmission */
+    const smcr_exchange_t *asked, *longest_of; /* NULL: none */
+    uint64_t longest;          /* between two messages, nanoseconds */
+    uint8_t asked_link, longest_link;
+    bool is_adding;      /* a link that is neither confirmed nor refused nor deleted */
+    bool longest_behind; /* its response, which was there before */
+} smcr_collect_contact_t;
+
 typedef struct {
     const smcr_conn_t *conn;
-    smcr_when_t first, last, confirm; /* frame 0: not seen */
+    smcr_when_t first, last;          /* frame 0: not seen */
+    smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* likewise, by type */
+    smcr_collect_contact_t contact;
+    smcr_collect_division_t division;
     smcr_collect_direction_t direction[2]; /* by the side that sends */
     smcr_collect_link_use_t *first_use, *last_use;
     uint64_t clc_bytes[2];            /* by role: client, server */
@@ -87,7 +92,7 @@ void smcr_collect_connections_moves(const smcr_collect_connections_t *connection
 
 /* Fills in the entry, whose texts live as long as `scope`. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
-                                  const smcr_collect_counted_conn_t *counted,
+                                  smcr_collect_counted_conn_t *counted,
                                   const smcr_collect_sources_t *sources,
                                   wmem_allocator_t *scope);
 

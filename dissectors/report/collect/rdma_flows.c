@@ -295,6 +295,10 @@ count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t whe
     figures->packets++;
     figures->bytes += roce->length;
     figures->payload_bytes += (uint64_t)roce->payload_length;
+    if (packet->record->kind == SMCR_RECORD_CDC)
+        figures->cdc_bytes += (uint64_t)roce->payload_length;
+    else if (packet->record->kind == SMCR_RECORD_LLC)
+        figures->llc_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_IB_CNP;
     smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode, 1);
     count_ecn(flows, flow, when, roce);

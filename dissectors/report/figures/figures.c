@@ -186,15 +186,13 @@ smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
 bool
 smcr_figure_has_waited(const smcr_entry_conn_direction_t *direction)
 {
-    return smcr_figure_known(direction->blocked_count) ||
-           smcr_figure_known(direction->window_full_count);
+    return smcr_figure_waited(direction) != 0;
 }
 
 uint64_t
 smcr_figure_waited(const smcr_entry_conn_direction_t *direction)
 {
-    return MAX(smcr_figure_known(direction->blocked_s),
-               smcr_figure_known(direction->window_full_s));
+    return direction->time ? direction->time->buffer_full_s : 0;
 }
 
 smcr_when_t

@@ -36,6 +36,7 @@ typedef enum {
     SMCR_FINDING_BY_LINK_FAILED, /* a link never comes up */
     SMCR_FINDING_BY_CONGESTION, /* CE, CNP */
     SMCR_FINDING_BY_SLOW_READER, /* writers wait for readers */
+    SMCR_FINDING_BY_SLOW_SETUP, /* a connection takes long to set up */
     SMCR_FINDING_BY_RULE,   /* messages that break a rule */
     SMCR_FINDING_BY_TCP_LOSS, /* TCP sends segments again */
     SMCR_FINDING_BY_TCP_CONGESTION, /* CE, ECE */
@@ -49,6 +50,7 @@ typedef enum {
     SMCR_FINDING_BY_ICRC_DOUBTED, /* ICRCs that mean nothing */
     SMCR_FINDING_BY_SILENCE, /* connections that go silent */
     SMCR_FINDING_BY_CUT,    /* frames are cut */
+    SMCR_FINDING_BY_COST,   /* what harms nobody */
     SMCR_FINDING_BY_GROUP_END, /* a link group ends, and its last packets go out again */
     SMCR_FINDING_RANKS
 } smcr_finding_rank_t;
@@ -143,7 +145,7 @@ uint64_t smcr_finding_flow_repeats(const smcr_finder_t *finder, const smcr_entry
 /* ---- who finds ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
-void smcr_finding_on_readers(smcr_finder_t *finder);
+void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
 void smcr_finding_on_tcp(smcr_finder_t *finder);

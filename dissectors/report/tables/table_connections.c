@@ -41,6 +41,9 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     return conn->links.length ? wmem_strbuf_get_str(text) : NULL;
 }
 
+/* Where the time of a direction went. */
+#define PART_OF(way, part) (conn->way.time ? conn->way.time->part : SMCR_FIGURE_UNKNOWN)
+
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("Stream", 0, conn->stream) \
     TEXT("Client Address", 21, smcr_words_endpoint(rows->scope, &conn->client)) \
@@ -61,12 +64,20 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     NUMBER("Retransmitted ←", 0, conn->server_to_client.repeated_packets) \
     NUMBER("Blocked →", 0, conn->client_to_server.blocked_count) \
     NUMBER("Blocked ←", 0, conn->server_to_client.blocked_count) \
-    SECONDS("Blocked → (s)", 0, conn->client_to_server.blocked_s) \
-    SECONDS("Blocked ← (s)", 0, conn->server_to_client.blocked_s) \
     NUMBER("Window full →", 0, conn->client_to_server.window_full_count) \
     NUMBER("Window full ←", 0, conn->server_to_client.window_full_count) \
-    SECONDS("Window full → (s)", 0, conn->client_to_server.window_full_s) \
-    SECONDS("Window full ← (s)", 0, conn->server_to_client.window_full_s) \
+    SECONDS("Nothing to write → (s)", 0, PART_OF(client_to_server, nothing_to_write_s)) \
+    SECONDS("Nothing to write ← (s)", 0, PART_OF(server_to_client, nothing_to_write_s)) \
+    SECONDS("Answer → (s)", 0, PART_OF(client_to_server, answer_s)) \
+    SECONDS("Answer ← (s)", 0, PART_OF(server_to_client, answer_s)) \
+    SECONDS("Buffer full → (s)", 0, PART_OF(client_to_server, buffer_full_s)) \
+    SECONDS("Buffer full ← (s)", 0, PART_OF(server_to_client, buffer_full_s)) \
+    SECONDS("Retransmission → (s)", 0, PART_OF(client_to_server, retransmission_s)) \
+    SECONDS("Retransmission ← (s)", 0, PART_OF(server_to_client, retransmission_s)) \
+    SECONDS("Transfer → (s)", 0, PART_OF(client_to_server, transfer_s)) \
+    SECONDS("Transfer ← (s)", 0, PART_OF(server_to_client, transfer_s)) \
+    SECONDS("Unknown → (s)", 0, PART_OF(client_to_server, unknown_s)) \
+    SECONDS("Unknown ← (s)", 0, PART_OF(server_to_client, unknown_s)) \
     NUMBER("Unreported →", 0, conn->client_to_server.unreported_bytes) \
     NUMBER("Unreported ←", 0, conn->server_to_client.unreported_bytes) \
     TEXT("Close", 7, smcr_figure_close_words[conn->close])

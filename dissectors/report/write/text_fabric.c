@@ -20,10 +20,20 @@ row(const smcr_page_t *page, const char *name, const char *text)
 static const char *
 traffic(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 {
-    return wmem_strdup_printf(page->scope, "%s, %s; payload %s, each byte once %s",
+    uint64_t payload = smcr_figure_known(sum->payload_bytes);
+    uint64_t cdc = smcr_figure_known(sum->cdc_bytes), llc = smcr_figure_known(sum->llc_bytes);
+    const char *shares =
+        !cdc && !llc ? ""
+                     : wmem_strdup_printf(
+                           page->scope, " (data %s, CDC %s, LLC %s)",
+                           smcr_words_share(page->scope, payload - cdc - llc, payload),
+                           smcr_words_share(page->scope, cdc, payload),
+                           smcr_words_share(page->scope, llc, payload));
+
+    return wmem_strdup_printf(page->scope, "%s, %s; payload %s%s, each byte once %s",
                               smcr_words_things(page->scope, sum->packets, "packet"),
                               smcr_words_size(page->scope, sum->bytes),
-                              smcr_words_size(page->scope, sum->payload_bytes),
+                              smcr_words_size(page->scope, payload), shares,
                               smcr_words_size(page->scope, sum->goodput_bytes));
 }
 

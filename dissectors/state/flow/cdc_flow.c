@@ -258,6 +258,8 @@ take_in_announced(const smcr_arrival_t *arrival, const streams_t *streams, const
     smcr_record_cdc_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
 
     arrival->record->view = view;
+    if (arrival->roce)
+        smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &view->acked);
     view->has_len = known.follows;
     view->has_read = known.follows && (streams->in || known.same);
     view->has_unread = known.current;

@@ -330,8 +330,15 @@ static void
 take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {
     deferred_t *deferred;
+    smcr_when_t *kept = NULL;
 
     while ((deferred = next_deferred(qp, end)) != NULL) {
+        if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place) {
+            if (!kept)
+                kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+            *kept = arrival->when;
+            deferred->content.place->acked = kept;
+        }
         take_in_late(arrival, qp, deferred);
         free_deferred(arrival->state, deferred);
     }

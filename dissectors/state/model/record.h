@@ -121,6 +121,7 @@ typedef struct {
     uint32_t first_write, last_write; /* their frames */
     uint32_t read_of;   /* in which that was; 0: nothing was read */
     uint32_t more;      /* number of an entry: smcr_record_cdc_rare_t; 0: nothing */
+    const smcr_when_t *acked; /* NULL: not known */
 } smcr_record_cdc_t;
 
 /* Which part of its message a SEND packet has. */

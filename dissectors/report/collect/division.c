@@ -1,0 +1,380 @@
+/* division.c
+ * A writer is at one thing at a time. A retransmission shows afterwards what the time since the
+ * first transmission was: so each packet under way remembers what had been spent before it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "division.h"
+
+#include "wire/wire.h"
+
+#define SENT_MAX 256 /* where nobody acknowledges, old ones are given up */
+
+typedef struct smcr_collect_sent {
+    struct smcr_collect_sent *next; /* newer */
+    const smcr_when_t *const *acked;
+    smcr_when_t when;
+    smcr_collect_spent_t before;
+    bool is_data, waits; /* behind a gap: perhaps it will never be acknowledged */
+    bool ends, again;    /* a WRITE request; it was sent again */
+} unacked_t;
+
+/* ---- what a writer is at ---- */
+
+static void
+advance(smcr_collect_writer_t *writer, uint64_t time)
+{
+    if (time <= writer->spent.until)
+        return;
+    writer->spent.part[writer->at] += time - writer->spent.until;
+    writer->spent.until = time;
+}
+
+static void
+look(smcr_collect_writer_t *writer)
+{
+    smcr_collect_part_t at = !writer->is_known   ? SMCR_COLLECT_IS_UNKNOWN
+                             : writer->is_full   ? SMCR_COLLECT_IS_FULL
+                             : writer->under_way ? SMCR_COLLECT_IS_SENDING
+                                                 : SMCR_COLLECT_IS_IDLE;
+
+    if (at != writer->at)
+        writer->since = writer->spent.until;
+    writer->at = at;
+}
+
+/* It turns out what the writer was idle for. */
+static void
+was_idle(smcr_collect_writer_t *writer, smcr_collect_part_t part)
+{
+    writer->spent.part[part] += writer->spent.part[SMCR_COLLECT_IS_IDLE];
+    writer->spent.part[SMCR_COLLECT_IS_IDLE] = 0;
+}
+
+/* ---- packets under way ---- */
+
+static void
+remove_oldest(smcr_collect_writer_t *writer, wmem_allocator_t *scope)
+{
+    unacked_t *oldest = writer->oldest;
+
+    writer->oldest = oldest->next;
+    if (!writer->oldest)
+        writer->newest = NULL;
+    writer->count--;
+    writer->under_way -= oldest->is_data;
+    wmem_free(scope, oldest);
+}
+
+static void
+add(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t packet)
+{
+    unacked_t *sent = wmem_new(scope, unacked_t);
+
+    *sent = packet;
+    sent->before = writer->spent;
+    if (writer->newest)
+        writer->newest->next = sent;
+    else
+        writer->oldest = sent;
+    writer->newest = sent;
+    writer->under_way += sent->is_data;
+    if (++writer->count > SENT_MAX)
+        remove_oldest(writer, scope);
+}
+
+/* The first one that is known to have been acknowledged before frame `end`. */
+static const unacked_t *
+acknowledged(const smcr_collect_writer_t *writer, uint32_t end)
+{
+    for (const unacked_t *sent = writer->oldest; sent; sent = sent->next) {
+        if (sent->acked && *sent->acked && (*sent->acked)->frame < end)
+            return sent;
+        if (sent->acked && !sent->waits)
+            return NULL;
+    }
+    return NULL;
+}
+
+static void
+take_ack(smcr_collect_writer_t *writer, wmem_allocator_t *scope, const unacked_t *sent)
+{
+    const smcr_when_t *acked = *sent->acked;
+    bool is_this;
+
+    advance(writer, acked->time);
+    if (sent->ends && !sent->again && acked->time >= sent->when.time)
+        smcr_distribution_add(&writer->ack_time, acked->time - sent->when.time);
+    do {
+        is_this = writer->oldest == sent;
+        remove_oldest(writer, scope);
+    } while (!is_this);
+}
+
+/* Space was freed, and the writer's host knows. */
+static const smcr_when_t *
+told_of_space(const smcr_collect_writer_t *writer, uint32_t end)
+{
+    const smcr_when_t *told = writer->is_full && writer->freed ? *writer->freed : NULL;
+
+    return told && told->frame < end ? told : NULL;
+}
+
+static void
+settle(smcr_collect_writer_t *writer, wmem_allocator_t *scope, uint32_t end)
+{
+    for (;;) {
+        const unacked_t *sent = acknowledged(writer, end);
+        const smcr_when_t *space = told_of_space(writer, end);
+
+        if (space && (!sent || space->frame <= (*sent->acked)->frame)) {
+            advance(writer, space->time);
+            writer->is_full = false;
+        } else if (sent) {
+            take_ack(writer, scope, sent);
+        } else {
+            return;
+        }
+        look(writer);
+    }
+}
+
+/* ---- retransmissions ---- */
+
+/* The packet of frame `first`, or the first one of its request. */
+static unacked_t *
+find(const smcr_collect_writer_t *writer, uint32_t first)
+{
+    unacked_t *found = NULL;
+
+    for (unacked_t *sent = writer->oldest; sent && sent->when.frame <= first; sent = sent->next)
+        found = sent;
+    return found;
+}
+
+/* What was spent since `before` went into a retransmission. */
+static void
+repeat_since(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before)
+{
+    uint64_t until = writer->spent.until;
+
+    if (writer->repeated.until > before->until)
+        before = &writer->repeated;
+    writer->spent = *before;
+    writer->spent.part[SMCR_COLLECT_IS_REPEATING] += until - before->until;
+    writer->spent.until = until;
+    writer->repeated = writer->spent;
+    writer->since = until;
+}
+
+/* A packet that its peer sent first at `first` comes again: space or an answer came late. */
+static void
+wait_for_peer(smcr_collect_writer_t *writer, uint64_t first)
+{
+    uint64_t from = MAX(MAX(first, writer->since), writer->reversed);
+    bool waits = writer->at == SMCR_COLLECT_IS_FULL ||
+                 (writer->at == SMCR_COLLECT_IS_IDLE && writer->has_asked);
+    uint64_t *part = &writer->spent.part[writer->at];
+
+    if (!waits || from >= writer->spent.until)
+        return;
+    uint64_t time = MIN(*part, writer->spent.until - from);
+    *part -= time;
+    writer->spent.part[SMCR_COLLECT_IS_REPEATING] += time;
+    writer->reversed = writer->spent.until;
+}
+
+static void
+take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
+{
+    smcr_collect_writer_t *writer = &division->writer[record->sender];
+    unacked_t *sent = find(writer, record->first_frame);
+
+    if (!sent) /* it was acknowledged before */
+        return;
+    repeat_since(writer, &sent->before);
+    wait_for_peer(&division->writer[!record->sender], sent->when.time);
+    for (; sent && sent->when.frame <= record->first_frame; sent = sent->next)
+        sent->again = true;
+}
+
+/* ---- packets ---- */
+
+static void
+take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smcr_tap_t *packet,
+           unacked_t sent)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_collect_writer_t *writer = &division->writer[record->sender];
+    smcr_collect_writer_t *peer = &division->writer[!record->sender];
+    uint8_t opcode = packet->roce->opcode;
+
+    writer->is_known = true;
+    if (!record->place || !record->place->length)
+        return;
+    was_idle(writer, SMCR_COLLECT_IS_SILENT);
+    if (peer->has_asked)
+        was_idle(peer, SMCR_COLLECT_IS_ASKING);
+    writer->has_asked = true;
+    writer->is_full = false;
+    sent.acked = &record->place->acked;
+    sent.ends = smcr_ib_ends_message(opcode);
+    if (sent.ends || smcr_ib_begins_message(opcode))
+        add(writer, scope, sent);
+}
+
+static bool
+fills(const smcr_record_t *record, uint32_t frame)
+{
+    const smcr_event_t *event = record->events;
+
+    while (event && event->id != SMCR_EVENT_WINDOW_FULL)
+        event = event->next;
+    return event && smcr_evidence_hears_reader(record, frame);
+}
+
+/* 0 where the acknowledgement comes later. */
+static uint64_t
+time_since(const smcr_when_t *acked, smcr_when_t when)
+{
+    return acked && acked->frame < when.frame && acked->time < when.time ? when.time - acked->time
+                                                                         : 0;
+}
+
+/* What the message says of the reader: `peer` writes what its sender reads. */
+static void
+take_reading(smcr_collect_writer_t *peer, smcr_when_t when, const smcr_record_cdc_t *view)
+{
+    if (!view->read)
+        return;
+    if (peer->draining && view->has_consumed && view->consumed >= peer->half) {
+        smcr_distribution_add(&peer->drain_time, time_since(*peer->draining, when));
+        peer->draining = NULL;
+    }
+    if (!peer->is_full || peer->freed)
+        return;
+    peer->freed = &view->acked;
+    smcr_distribution_add(&peer->reader_time, time_since(*peer->filled, when));
+}
+
+static void
+take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t when,
+         const smcr_tap_t *packet, unacked_t sent)
+{
+    const smcr_record_t *record = packet->record;
+    const smcr_record_cdc_t *view = record->view;
+    smcr_collect_writer_t *writer = &division->writer[record->sender];
+    bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
+    bool filled = fills(record, when.frame);
+
+    writer->is_known = true;
+    sent.acked = view ? &view->acked : NULL;
+    sent.is_data = view && view->len;
+    add(writer, scope, sent);
+    if (!view)
+        return;
+    if ((blocked || filled) && !writer->is_full) {
+        writer->is_full = true;
+        writer->filled = &view->acked;
+        writer->freed = NULL;
+        if (!writer->draining && view->size) {
+            writer->draining = &view->acked;
+            writer->half = view->announced - MIN(view->announced, view->size / 2);
+        }
+    } else if (!blocked && writer->is_blocked && !filled) {
+        writer->is_full = false;
+    }
+    writer->is_blocked = blocked;
+    take_reading(&division->writer[!record->sender], when, view);
+}
+
+static void
+begin(smcr_collect_division_t *division, smcr_when_t when, uint32_t gaps, bool is_whole)
+{
+    division->begun = when;
+    division->gaps = division->gaps_before = gaps;
+    for (unsigned side = 0; side < 2; side++) {
+        division->writer[side].is_known = is_whole;
+        division->writer[side].spent.until = when.time;
+        look(&division->writer[side]);
+    }
+}
+
+/* The capture lacks packets before this one: nobody knows what they said. */
+static void
+pass_gap(smcr_collect_writer_t *writer, uint64_t time)
+{
+    writer->gap = writer->spent;
+    writer->at = SMCR_COLLECT_IS_UNKNOWN;
+    advance(writer, time);
+}
+
+void
+smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *scope,
+                           smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps, bool is_whole)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_collect_writer_t *writer = &division->writer[record->sender];
+    unacked_t sent = {.when = when, .is_data = true, .waits = record->fate == SMCR_FLOW_FATE_WAIT};
+
+    if (!division->begun.frame)
+        begin(division, when, gaps, is_whole);
+    smcr_collect_division_settle(division, scope, when.frame);
+    for (unsigned side = 0; side < 2; side++) {
+        if (division->gaps != gaps)
+            pass_gap(&division->writer[side], when.time);
+        advance(&division->writer[side], when.time);
+    }
+    division->gaps = gaps;
+    if (record->order == SMCR_FLOW_IS_REPEAT)
+        take_repeat(division, record);
+    else if (record->order == SMCR_FLOW_IS_LATE && writer->gap.until)
+        repeat_since(writer, &writer->gap);
+    if (record->order != SMCR_FLOW_IS_COPY && record->fate != SMCR_FLOW_FATE_DROP) {
+        sent.again = record->order == SMCR_FLOW_IS_REPEAT;
+        if (record->kind == SMCR_RECORD_WRITE)
+            take_write(division, scope, packet, sent);
+        else if (record->kind == SMCR_RECORD_CDC)
+            take_cdc(division, scope, when, packet, sent);
+    }
+    for (unsigned side = 0; side < 2; side++)
+        look(&division->writer[side]);
+}
+
+void
+smcr_collect_division_settle(smcr_collect_division_t *division, wmem_allocator_t *scope,
+                             uint32_t end)
+{
+    for (unsigned side = 0; side < 2; side++)
+        settle(&division->writer[side], scope, end);
+}
+
+/* ---- the entry ---- */
+
+smcr_entry_conn_time_t *
+smcr_collect_division_entry(smcr_collect_division_t *division, int side,
+                            const smcr_collect_span_t *span, wmem_allocator_t *scope)
+{
+    smcr_collect_writer_t *writer = &division->writer[side];
+    const uint64_t *part = writer->spent.part;
+    uint64_t begun = division->begun.time;
+    bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN;
+    uint64_t ready = is_ready ? span->ready : begun;
+
+    if (ready < span->first || begun < ready || span->last < writer->spent.until)
+        return NULL;
+    advance(writer, span->last);
+    was_idle(writer, SMCR_COLLECT_IS_SILENT);
+    smcr_entry_conn_time_t *entry = wmem_new(scope, smcr_entry_conn_time_t);
+    is_ready = is_ready && span->has_syn;
+    *entry = (smcr_entry_conn_time_t){
+        .connecting_s = is_ready ? ready - span->first : SMCR_FIGURE_UNKNOWN,
+        .nothing_to_write_s = part[SMCR_COLLECT_IS_SILENT] + begun - ready,
+        .answer_s = part[SMCR_COLLECT_IS_ASKING],
+        .buffer_full_s = part[SMCR_COLLECT_IS_FULL],
+        .retransmission_s = part[SMCR_COLLECT_IS_REPEATING],
+        .transfer_s = part[SMCR_COLLECT_IS_SENDING],
+        .unknown_s = part[SMCR_COLLECT_IS_UNKNOWN] + (is_ready ? 0 : ready - span->first)};
+    return entry;
+}
