@@ -40,7 +40,7 @@ PROPERTIES = [
       "facts/test_report_fields.py", "facts/test_report_live.py"]),
     ("The JSON is what its schema says, and can be added up and stored",
      ["facts/test_report_schema.py", "facts/test_adding_up.py", "facts/test_elastic.py"]),
-    ("The first finding is the cause", ["facts/test_findings.py", "facts/test_causes.py", "facts/test_causes_made.py"]),
+    ("The first finding is the cause", ["facts/test_findings.py", "facts/test_causes.py", "facts/test_causes_made.py", "facts/test_times.py"]),
     ("Tables, trees and graphs say what the report and the bytes say",
      ["statistics/test_tables.py", "statistics/test_conversations.py", "statistics/test_message_tree.py",
       "statistics/test_flow_graph.py", "statistics/test_io_graphs.py",

@@ -224,19 +224,6 @@ def test_read_times(tshark, name):
 
 
 @every
-def test_waiting(tshark, name):
-    """A full window is told by the reader's message; a blocked writer by its own, again and again while it lasts."""
-    full = collections.Counter()
-    for row in rows(tshark, name):
-        if "smcr.window.full_time" in row and way_of(row):
-            full[way_of(row, back=True)] += seconds(row["smcr.window.full_time"])
-    fail_on([(f"{stream}.{way}.window_full_s", each["window_full_s"], full[stream, way])
-             for (stream, way), each in ways(tshark, name).items()
-             if abs((each["window_full_s"] or 0) - full[stream, way]) > 1e-8
-             or each["window_full_s"] is None and each["window_full_count"] == 0])
-
-
-@every
 def test_requests_and_messages(tshark, name):
     """Packets that are sent again count apart."""
     counts = collections.defaultdict(collections.Counter)

@@ -321,10 +321,10 @@ ready(const smcr_collect_counted_conn_t *counted)
 {
     const smcr_collect_contact_t *contact = &counted->contact;
 
-    if (!counted->conn->first_contact)
+    if (counted->conn->accept_frame && !counted->conn->first_contact)
         return contact->ready;
-    bool lacks = counted->division.gaps_before || !is_captured(counted, 0) ||
-                 !is_captured(counted, 1);
+    bool lacks = !contact->asked || contact->is_unsure || counted->division.gaps_before ||
+                 !is_captured(counted, 0) || !is_captured(counted, 1);
     bool is_open = !counted->on_roce && contact->asked && !contact->asked->response_frame;
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;
 }

@@ -108,9 +108,13 @@ take_llc(smcr_collect_connections_t *connections, smcr_when_t when, const smcr_t
     smcr_collect_counted_conn_t *counted =
         record->link ? wmem_map_lookup(connections->contacts, record->link->lgr) : NULL;
 
-    if (!counted || !packet->llc || packet->llc->type == SMCR_LLC_TEST_LINK)
+    if (!counted || record->kind == SMCR_RECORD_ACK ||
+        (packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK))
         return;
     smcr_collect_contact_t *contact = &counted->contact;
+    contact->is_unsure |= !packet->llc || when.time < contact->step.time;
+    if (!packet->llc)
+        return;
     if (when.time > contact->ready.time + SMCR_TIME_SECOND && !is_asked(contact, when.frame)) {
         wmem_map_remove(connections->contacts, record->link->lgr);
         return;

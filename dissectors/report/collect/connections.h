@@ -34,6 +34,7 @@ typedef struct {
     const smcr_exchange_t *asked, *longest_of; /* NULL: none */
     uint64_t longest;          /* between two messages, nanoseconds */
     uint8_t asked_link, longest_link;
+    bool is_unsure;      /* a message is cut, or its time is before that of another */
     bool is_adding;      /* a link that is neither confirmed nor refused nor deleted */
     bool longest_behind; /* its response, which was there before */
 } smcr_collect_contact_t;

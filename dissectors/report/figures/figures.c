@@ -183,12 +183,6 @@ smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
     return to_server ? &conn->client_to_server : &conn->server_to_client;
 }
 
-bool
-smcr_figure_has_waited(const smcr_entry_conn_direction_t *direction)
-{
-    return smcr_figure_waited(direction) != 0;
-}
-
 uint64_t
 smcr_figure_waited(const smcr_entry_conn_direction_t *direction)
 {

@@ -198,9 +198,7 @@ const smcr_figure_flow_owner_t *smcr_figure_flow_owners(const smcr_entry_report_
 const smcr_entry_conn_direction_t *smcr_figure_direction(const smcr_entry_connection_t *conn,
                                                          bool to_server);
 
-/* Whether the writer of a direction waited for space, blocked or with a full window; and how long,
- * nanoseconds, 0: nobody knows. */
-bool smcr_figure_has_waited(const smcr_entry_conn_direction_t *direction);
+/* How long the receive buffer of a direction was full, nanoseconds; 0 where nobody knows. */
 uint64_t smcr_figure_waited(const smcr_entry_conn_direction_t *direction);
 
 /* The earlier one of two; frame 0 is none. */
