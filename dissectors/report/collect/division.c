@@ -219,8 +219,8 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
     writer->has_asked = true;
     writer->is_full = false;
     sent.acked = &record->place->acked;
-    sent.ends = smcr_ib_ends_message(opcode);
-    if (sent.ends || smcr_ib_begins_message(opcode))
+    sent.ends = smcr_ib_ends_message(opcode) && !sent.waits;
+    if (smcr_ib_ends_message(opcode) || smcr_ib_begins_message(opcode))
         add(writer, scope, sent);
 }
 
