@@ -17,7 +17,7 @@ typedef struct {
     uint64_t packets;            /* all of these flows */
     uint64_t again;              /* packets sent again for it */
     uint64_t slowest;            /* message, nanoseconds */
-    uint64_t answered;           /* marks: CNPs that answer them */
+    uint64_t answered;           /* CNPs that answer marks; repeats after NAKs for damage */
     const smcr_entry_rdma_t *at; /* the flow with most of it */
     uint64_t most;
     uint64_t flows;    /* that have it; only where somebody asks */
@@ -122,6 +122,7 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_
         add_trouble(trouble, flow, smcr_figure_known(flow->icrc->bad), 0);
     if (smcr_finding_flow_is_damaged(finder, flow))
         trouble->again += smcr_figure_known(flow->repeated);
+    trouble->answered += smcr_figure_known(flow->repeated_after.icrc);
 }
 
 /* A receiver that drops a packet gets it again. */
@@ -129,9 +130,11 @@ static const char *
 effect_of_damage(const smcr_finder_t *finder, const trouble_t *trouble)
 {
     if (trouble->again)
-        return wmem_strdup_printf(finder->scope, "the receiver drops %s%s",
+        return wmem_strdup_printf(finder->scope, "the receiver drops %s%s, %s after NAKs for %s",
                                   trouble->count == 1 ? "it" : "them",
-                                  again(finder, trouble->again));
+                                  again(finder, trouble->again),
+                                  smcr_words_number(finder->scope, trouble->answered),
+                                  trouble->count == 1 ? "it" : "them");
     if (smcr_finder_is_filtered(finder))
         return "damaged on the way, or in the capture alone";
     return "nothing was retransmitted, so perhaps damaged in the capture alone";
