@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "state/model/held.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -116,9 +117,13 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
 
     if (!qp->orphans)
         qp->orphans = wmem_list_new(arrival->state->scope);
-    if (wmem_list_count(qp->orphans) >= ORPHANS_MAX)
-        wmem_list_remove_frame(qp->orphans, wmem_list_head(qp->orphans));
+    if (wmem_list_count(qp->orphans) >= ORPHANS_MAX) {
+        wmem_list_frame_t *oldest = wmem_list_head(qp->orphans);
+        smcr_held_drop(arrival->state, ((smcr_orphan_t *)wmem_list_frame_data(oldest))->place);
+        wmem_list_remove_frame(qp->orphans, oldest);
+    }
     wmem_list_append(qp->orphans, new_orphan(arrival));
+    smcr_held_new(arrival, 0);
 }
 
 void
@@ -200,6 +205,7 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_co
                                          .sent = orphan->when,
                                          .record = &gone},
                        stream, place);
+    smcr_held_hand_on(arrival, smcr_place_rare(place)->held, conn, !arrival->qp->side);
 }
 
 void

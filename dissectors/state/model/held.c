@@ -71,7 +71,7 @@ smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t 
     smcr_state_t *state = arrival->state;
     const void *key = key_of(state->last_frame, arrival->layer);
 
-    if (!held->length || held->handed_in)
+    if (!held || !held->length || held->handed_in)
         return;
     if (!state->held)
         state->held = wmem_map_new(state->scope, g_direct_hash, g_direct_equal);
