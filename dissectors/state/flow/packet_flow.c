@@ -292,7 +292,6 @@ place_again(smcr_arrival_t *then, content_t *content)
         late->link = then->qp->link;
         late->sender = !then->qp->side;
     }
-    then->roce = NULL;
     return content->conn != NULL;
 }
 
@@ -319,6 +318,9 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
         content->place = NULL;
         return;
     }
+    then.roce = NULL; /* its frame has gone by */
+    gone.place = NULL;
+    gone.conn = NULL;
     take_in(&then, content);
     if (content->place)
         smcr_held_hand_on(now, smcr_place_rare(content->place)->held, content->conn, !qp->side);
