@@ -1,0 +1,99 @@
+"""
+What is handed to the application's dissectors is the stream as the receiver takes it in: each byte once, in order, at
+the frame that proves it, in one pass as in two. The program's own bytes are the truth. A program that nobody knows has
+its bytes shown as they come: so Wireshark's own field of data tells what was handed on.
+"""
+
+import collections
+
+import altered
+import pcapng
+import pytest
+import traffic
+from alterations import KINDS
+from bed import ALL, TOP
+
+LOSSY = ["6.1-v1-n-lossy", "6.1-v2-n-lossy"]
+WHOLE = ["6.1-v2-j-http11", "6.1-v1-h1-two-links-second-fails", "6.1-v1-g3-half-close"]
+MADE = ["peer-exit", "peer-move", "rule-cdc-after-end", "rfc-peer"]
+AS_DATA = ("-o", "smcr.heuristics:always", "-o", "tcp.try_heuristic_first:FALSE", "-d", "tcp.port==1-65535,data")
+DATA = "smcr.stream || smcr.data_of"
+
+
+def rows(tshark, capture, two_pass):
+    return tshark.fields(capture, "frame.number", "smcr.stream", "smcr.dir", "data.data", "smcr.data_of", where=DATA,
+                         two_pass=two_pass, options=AS_DATA)
+
+
+def owners(found):
+    """{frame: its connection and direction}, as the second pass knows them."""
+    return {number: (stream[0], way[0]) for (number,), stream, way, _, _ in found if stream and way}
+
+
+def handed(found, owner):
+    """{(connection, direction): the pieces that were handed on, in their order}"""
+    pieces = collections.defaultdict(list)
+    for (number,), _, _, data, held in found:
+        whose = owner.get(held[0] if held else number)
+        if data and whose:
+            pieces[whose].append(bytes.fromhex("".join(data)))
+    return pieces
+
+
+def truth(tshark, name, folder):
+    """{(connection, direction): bytes}: what the programs of a real capture sent, or what the maker of another wrote."""
+    path = TOP / "captures" / "real" / f"{name}.streams"
+    if path.exists():
+        return {(str(number - 1), str(way)): stream for (number, way), stream in traffic.streams(path).items() if stream}
+    tshark.show(name, "-2", "-q", "--export-objects", f"smcr,{folder}")
+    parts = {path: path.stem.split("-") for path in folder.iterdir()}
+    return {(part[1], str(int(part[2] == "server"))): path.read_bytes() for path, part in parts.items()}
+
+
+@pytest.mark.parametrize("two_pass", [False, True], ids=["one-pass", "two-passes"])
+def test_each_byte_once_and_in_order(tshark, scratch, two_pass):
+    lost = 0
+    for name in [*LOSSY, *WHOLE, *MADE]:
+        folder = scratch / name
+        folder.mkdir(mode=0o777)
+        folder.chmod(0o777)
+        known = rows(tshark, name, True)
+        pieces = handed(rows(tshark, name, two_pass), owners(known))
+        got = {whose: b"".join(each) for whose, each in pieces.items()}
+        expected = truth(tshark, name, folder)
+        assert (name, {whose: len(each) for whose, each in got.items()}) == (
+            name, {whose: len(each) for whose, each in expected.items()})
+        assert got == expected, name
+        lost += sum(bool(held) for *_, held in known)
+    assert lost > 8  # frames that hand on what came before them
+
+
+def test_one_frame_is_missing(tshark, scratch):
+    """What is handed on is the stream without the bytes of that frame, in order: nothing twice, nothing else lost."""
+    for name in LOSSY:
+        base = altered.whole(tshark, name)
+        found = tshark.fields(name, "frame.number", "smcr.write.len", where="smcr.write")
+        own = {int(number): int(length[0]) for (number,), length in found}
+        known = rows(tshark, name, True)
+        stream = {whose: b"".join(each) for whose, each in handed(known, owners(known)).items()}
+        for number, case in enumerate(altered.sample(KINDS["single"](base), None if ALL else 5)):
+            frames, path = case.alter(base.frames), scratch / f"{name}-{number}.pcapng"
+            pcapng.write(path, base.head, frames)
+            gone = ({frame.number for frame in base.frames} - {frame.number for frame in frames}).pop()
+            known = rows(tshark, path, True)
+            for found in (known, rows(tshark, path, False)):
+                pieces = handed(found, owners(known))
+                assert is_in_order(pieces, stream), (name, gone)
+                lacking = sum(map(len, stream.values())) - sum(len(each) for every in pieces.values() for each in every)
+                assert 0 <= lacking <= own.get(gone, 0), (name, gone)
+
+
+def is_in_order(pieces, stream):
+    for whose, every in pieces.items():
+        at = 0
+        for piece in every:
+            at = stream[whose].find(piece, at)
+            if at < 0:
+                return False
+            at += len(piece)
+    return True
