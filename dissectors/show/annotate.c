@@ -253,8 +253,10 @@ smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record,
 
     if (is_of_window && !smcr_evidence_hears_reader(record, pinfo->num))
         return false;
-    return !event->claim ||
-           (pinfo->fd->visited && smcr_doubt_proof_holds(smcr_capture_state(), event->claim));
+    if (!event->claim)
+        return true;
+    return pinfo->fd->visited ? smcr_doubt_proof_holds(smcr_capture_state(), event->claim)
+                              : id == SMCR_EVENT_SILENT; /* what turns out false is taken back */
 }
 
 const expert_field *

@@ -82,3 +82,13 @@ def test_setup_is_what_programs_measured(tshark):
             assert abs(one - other) < 0.03, (name, connected, measured)
             compared += 1
     assert compared > 40
+
+
+def test_peer_silent(tshark, scratch):
+    """Told at the fourth transmission after the peer's last packet; taken back in the second pass where it is heard again."""
+    found = {scene.__name__: [tshark.frames(file_of(scratch, scene), "smcr.peer_silent", two_pass=two_pass)
+                              for two_pass in (False, True)]
+             for scene in (time_scenes.heard_again, time_scenes.dead_peer)}
+    assert found == {"heard_again": [[27], []], "dead_peer": [[27], [27]]}
+    finding = parse(print_json(tshark, file_of(scratch, time_scenes.dead_peer), TWO))["findings"][0]
+    assert finding["kind"] == "dead_peer" and finding["text"].endswith("for 700 ms")  # 710 - 10.4

@@ -122,7 +122,7 @@ smcr_collect_notices_claim(smcr_collect_notices_t *notices, const packet_info *p
     for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
         claimed_t claimed = {.event = event};
 
-        if (!event->claim)
+        if (!event->claim || event->id == SMCR_EVENT_SILENT) /* which the first pass shows */
             continue;
         blame(&claimed.kind, packet->record);
         claimed.kind.hosts = hosts_of(notices, pinfo);

@@ -296,6 +296,25 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim)
     return doubt;
 }
 
+static bool
+is_heard(const smcr_doubt_proof_t *claim)
+{
+    const smcr_flow_t *reverse = claim->about;
+
+    return reverse->carried > claim->key;
+}
+
+const smcr_doubt_proof_t *
+smcr_doubt_heard(const smcr_arrival_t *arrival)
+{
+    const smcr_flow_t *reverse = &smcr_qp_peer(arrival->qp)->traffic.flow;
+
+    return keep_claim(arrival, (smcr_doubt_t){0},
+                      (smcr_doubt_proof_t){
+                          .has_come = is_heard, .about = reverse, .key = reverse->carried},
+                      0);
+}
+
 /* Whether the flow goes on behind the point: without a gap right there, or without any. */
 static bool
 goes_on(const smcr_point_t *point, bool all_of_it)

@@ -26,7 +26,8 @@
 
 /* ---- judge: how a packet fared ---- */
 
-/* The peer answers nothing any more: what is on its way to it is lost. */
+/* The peer answers nothing any more: what is on its way to it is lost. Told when it happens, and
+ * taken back in the second pass where the peer is heard again. */
 static void
 tell_silence(const smcr_arrival_t *arrival)
 {
@@ -40,6 +41,10 @@ tell_silence(const smcr_arrival_t *arrival)
     else
         g_strlcpy(what, text, sizeof what);
     smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost);
+    smcr_event_t *event = arrival->record->events;
+    while (event->next)
+        event = event->next;
+    event->claim = smcr_doubt_heard(arrival);
 }
 
 static void
