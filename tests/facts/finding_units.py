@@ -136,7 +136,7 @@ UNITS = {
     "link_lost": Something(),
     "link_failed": Something(),
 }
-WITHOUT_FILTER = {"capture_dropped", "one_sided"}  # packets that the capture lacks; a queue pair that is not known
+WITHOUT_FILTER = {"one_sided"}  # of a queue pair that is not known
 
 
 def unit_of(finding):

@@ -118,8 +118,9 @@ SAME = {"connection": ("version", "outcome", "setup_s", "close"),
 NOT_KNOWN = (None, "unknown")
 DIRECTIONS = ("client_to_server", "server_to_client")
 # Findings that speak of the capture.
-FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "capture_dropped", "late_start", "cut_frames", "silent_end",
-                    "handshake_unfinished", *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE)}
+FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "late_start", "cut_frames", "silent_end",
+                    "silence_at_once", "no_connection", "handshake_unfinished",
+                    *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE)}
 # Findings that say less than others of the same.
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
 SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}}

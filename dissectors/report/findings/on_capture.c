@@ -82,7 +82,7 @@ static void
 find_lack(smcr_finder_t *finder)
 {
     const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    uint64_t missing = 0, most = 0, dropped = smcr_figure_known(finder->report->dropped);
+    uint64_t missing = 0, most = 0;
     const smcr_entry_rdma_t *worst = NULL;
 
     for (uint32_t i = 0; i < flows->length; i++) {
@@ -104,27 +104,14 @@ find_lack(smcr_finder_t *finder)
                     hosts_of(finder, worst),
                     smcr_words_things(finder->scope, missing, "RoCE packet"),
                     missing == 1 ? "it" : "them");
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_CAPTURE_DROPPED, dropped, (smcr_when_t){0}, NULL,
-                    "The capture lacks %s: whoever captured dropped them",
-                    smcr_words_things(finder->scope, dropped, "packet"));
 }
 
 /* ---- one direction alone ---- */
 
-static guint
-hash_direction(gconstpointer key)
+static const char *
+direction_of(const smcr_finder_t *finder, const char *src, const char *dst)
 {
-    const smcr_entry_rdma_t *flow = key;
-
-    return 31 * wmem_str_hash(flow->src) + wmem_str_hash(flow->dst);
-}
-
-static gboolean
-equal_directions(gconstpointer one_key, gconstpointer other_key)
-{
-    const smcr_entry_rdma_t *one = one_key, *other = other_key;
-
-    return strcmp(one->src, other->src) == 0 && strcmp(one->dst, other->dst) == 0;
+    return wmem_strdup_printf(finder->scope, "%s %s", src, dst);
 }
 
 /* A flow from each address to each other one. */
@@ -132,12 +119,13 @@ static wmem_map_t *
 directions_of(const smcr_finder_t *finder)
 {
     const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    wmem_map_t *directions = wmem_map_new(finder->scope, hash_direction, equal_directions);
+    wmem_map_t *directions = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
 
     for (uint32_t i = 0; i < flows->length; i++) {
         const smcr_entry_rdma_t *flow = flows->entries[i];
         if (flow->src && flow->dst)
-            wmem_map_insert(directions, flow, flows->entries[i]);
+            wmem_map_insert(directions, direction_of(finder, flow->src, flow->dst),
+                            flows->entries[i]);
     }
     return directions;
 }
@@ -146,7 +134,6 @@ directions_of(const smcr_finder_t *finder)
 static bool
 is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
 {
-    const smcr_entry_rdma_t reverse = {.src = flow->dst, .dst = flow->src};
     bool acknowledges = false;
 
     if (!flow->src || !flow->dst || smcr_finding_flow_peer(finder, flow) ||
@@ -154,7 +141,8 @@ is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_ent
         return false;
     for (unsigned i = 0; i < flow->opcodes.length; i++)
         acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
-    return acknowledges && !wmem_map_contains(directions, &reverse);
+    return acknowledges &&
+           !wmem_map_contains(directions, direction_of(finder, flow->dst, flow->src));
 }
 
 static void
