@@ -556,10 +556,12 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_LLC;
-    if (!llc->complete)
-        smcr_evidence_pass_over(arrival);
-    if (!llc->complete || !smcr_state_llc_is_known(llc->type))
+    if (!smcr_state_llc_is_known(llc->type)) /* whatever it is, it changes nothing here */
         return;
+    if (!llc->complete) {
+        smcr_evidence_pass_over(arrival);
+        return;
+    }
     /* an exchange is a matter of first transmissions, whatever becomes of them */
     bool requested = is_known(arrival) || smcr_state_llc_exchange(arrival, llc);
     take_in_turn(arrival, &(content_t){.llc = llc, .requested = requested});
