@@ -68,7 +68,7 @@ smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char 
 {
     if (smcr_cost_is_loss(cost))
         smcr_event_add(arrival, event,
-                       "%s: %" G_GUINT64_FORMAT " bytes announced and not reported as read, "
+                       "%s: %" G_GUINT64_FORMAT " bytes announced and not reported as read so far, "
                        "%" G_GUINT64_FORMAT " written and not announced",
                        what, cost->unread, cost->unannounced);
     else
