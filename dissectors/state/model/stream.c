@@ -58,12 +58,14 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
     };
 }
 
-/* What comes next is not before this: bytes that were located or announced have been written, even
- * if the capture lacks them. */
+/* What comes next is not before this: bytes that were located, read or announced have been written,
+ * even if the capture lacks them. */
 static uint64_t
-earliest(const smcr_stream_t *stream)
+earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
-    uint64_t done = MAX(stream->written, stream->located);
+    /* the capture may have put the reader's cursor before what it has read */
+    uint64_t consumed = unseen ? stream->consumed : 0;
+    uint64_t done = MAX(MAX(consumed, stream->written), stream->located);
 
     return stream->moved ? done : MAX(done, stream->announced);
 }
@@ -89,11 +91,8 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
                    uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t sure = earliest(stream);
-    uint64_t next = unseen.bytes ? MAX(sure, stream->consumed) : sure;
+    uint64_t next = earliest(stream, unseen.bytes);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
-    /* the capture may have put the reader's cursor before what it has read */
-    bool round_before = !stream->moved && room && forward >= sure + room;
 
     if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
         return false;
@@ -102,8 +101,6 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
         return false;
     }
     *position = forward;
-    if (round_before)
-        return false;
     if (stream->moved ? !locate_moved(stream, extent, next, unseen, position)
                       : unseen.bytes && room && unseen.bytes >= forward - next + room)
         return false;
