@@ -241,8 +241,7 @@ static smcr_entry_fallback_t *
 fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallback,
             wmem_allocator_t *scope)
 {
-    for (uint32_t i = 0; i < report->fallbacks.length; i++) {
-        smcr_entry_fallback_t *entry = report->fallbacks.entries[i];
+    SMCR_FIGURE_EACH(fallback, entry, report->fallbacks) {
         if (entry->code == fallback->code && entry->by == fallback->by &&
             g_strcmp0(entry->reason, fallback->reason) == 0)
             return entry;
@@ -258,8 +257,7 @@ fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallb
 static void
 count_fallbacks(smcr_entry_report_t *report, wmem_allocator_t *scope)
 {
-    for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_entry_connection_t *entry = report->connections.entries[i];
+    SMCR_FIGURE_EACH(connection, entry, report->connections) {
         if (entry->fallback)
             fallback_of(report, entry->fallback, scope)->count++;
     }
@@ -271,12 +269,10 @@ fill_versions(smcr_entry_report_t *report)
 {
     GHashTable *versions = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        smcr_entry_link_group_t *group = report->link_groups.entries[i];
+    SMCR_FIGURE_EACH(link_group, group, report->link_groups) {
         g_hash_table_insert(versions, &group->index, group);
     }
-    for (uint32_t i = 0; i < report->connections.length; i++) {
-        smcr_entry_connection_t *entry = report->connections.entries[i];
+    SMCR_FIGURE_EACH(connection, entry, report->connections) {
         const smcr_entry_link_group_t *group = g_hash_table_lookup(versions, &entry->link_group);
         if (group && !entry->version)
             entry->version = group->version;
@@ -326,8 +322,7 @@ note_resets(const smcr_collection_t *collection, const smcr_entry_report_t *repo
     smcr_when_t first = {0, 0};
     uint64_t count = 0;
 
-    for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_entry_connection_t *entry = report->connections.entries[i];
+    SMCR_FIGURE_EACH(connection, entry, report->connections) {
         const smcr_collect_tcp_facts_t *tcp =
             entry->tcp_stream < UINT32_MAX
                 ? smcr_collect_tcp_flows_facts(collection->tcp, (uint32_t)entry->tcp_stream)

@@ -165,10 +165,8 @@ smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *sco
     smcr_figure_flow_owner_t *owners =
         wmem_alloc0_array(scope, smcr_figure_flow_owner_t, count + 1);
 
-    for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
-        for (uint32_t j = 0; j < group->links.length; j++) {
-            const smcr_entry_link_t *link = group->links.entries[j];
+    SMCR_FIGURE_EACH(link_group, group, report->link_groups) {
+        SMCR_FIGURE_EACH(link, link, group->links) {
             for (uint32_t k = 0; k < link->flows.length; k++)
                 if (link->flows.numbers[k] < count)
                     owners[link->flows.numbers[k]] = (smcr_figure_flow_owner_t){group, link};

@@ -96,6 +96,13 @@ typedef struct {
     unsigned rest; /* 1: one more entry behind the last, of what is in none: only sums count it */
 } smcr_figure_list_t;
 
+/* Head of a loop over a list; `entry` is an smcr_entry_<kind>_t *. The loop must not add to it. */
+#define SMCR_FIGURE_EACH(kind, entry, list)                                                        \
+    for (smcr_entry_##kind##_t **at_##entry = (void *)(list).entries, *entry;                      \
+         (list).length && (void *)at_##entry < (void *)((list).entries + (list).length) &&         \
+         (entry = *at_##entry);                                                                    \
+         at_##entry++)
+
 typedef struct smcr_figure_description smcr_figure_description_t;
 
 /* Kinds of figures, and what C has for them. */

@@ -82,22 +82,14 @@ compare_found(const void *one, const void *other)
     return a->turn < b->turn ? -1 : 1;
 }
 
-/* Addresses and display filters stay as they are. */
-static bool
-begins_with_word(const char *text)
-{
-    size_t length = strcspn(text, " ");
-
-    return length && !memchr(text, ':', length) && !memchr(text, '.', length);
-}
-
-/* A sentence, whatever it begins with. */
+/* A sentence, whatever it begins with. Addresses and display filters stay as they are. */
 static const char *
 capitalized(const smcr_finder_t *finder, const char *text)
 {
     char *sentence = wmem_strdup(finder->scope, text);
+    size_t length = strcspn(text, " ");
 
-    if (begins_with_word(text))
+    if (length && !memchr(text, ':', length) && !memchr(text, '.', length))
         sentence[0] = g_ascii_toupper(sentence[0]);
     return sentence;
 }
@@ -117,29 +109,16 @@ smcr_finder_close(smcr_finder_t *finder)
     }
 }
 
-static const smcr_entry_connection_t *
-connection_of(const smcr_finder_t *finder, uint64_t stream)
-{
-    const smcr_figure_list_t *conns = &finder->report->connections;
-
-    for (uint32_t i = 0; stream != SMCR_FIGURE_UNKNOWN && i < conns->length; i++)
-        if (((const smcr_entry_connection_t *)conns->entries[i])->stream == stream)
-            return conns->entries[i];
-    return NULL;
-}
-
 const char *
 smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 {
-    const smcr_entry_connection_t *conn = subject ? connection_of(finder, subject->stream) : NULL;
-
-    if (conn)
-        return smcr_words_connection(finder->scope, conn);
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        if (subject && subject->stream != SMCR_FIGURE_UNKNOWN && conn->stream == subject->stream)
+            return smcr_words_connection(finder->scope, conn);
     if (subject && subject->group != SMCR_FIGURE_UNKNOWN)
         return smcr_words_link(finder->scope, subject->group, subject->link);
-    if (subject && subject->src)
-        return wmem_strdup_printf(finder->scope, "%s → %s", subject->src, subject->dst);
-    return "the capture";
+    return subject && subject->src ? smcr_words_hosts(finder->scope, subject->src, subject->dst)
+                                   : "the capture";
 }
 
 const char *

@@ -62,41 +62,26 @@ only_sends(const smcr_entry_rdma_t *flow)
     return true;
 }
 
-/* The capture has the announcement of the link, before anything went over it. */
-static bool
-is_announced(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
-{
-    return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
-}
-
 bool
 smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_figure_flow_owner_t *owner = &finder->owners[flow->index];
-    const smcr_entry_link_t *link = owner->link;
+    const smcr_entry_link_t *link = finder->owners[flow->index].link;
 
     if (flow->kind != SMCR_FIGURE_FLOW_SMCR || smcr_finding_flow_peer(finder, flow) ||
         smcr_figure_known(flow->repeated) < 3 || !only_sends(flow) ||
         smcr_finder_is_filtered(finder))
         return false;
     return link && link->state && link->state != SMCR_FIGURE_STATUS_ACTIVE &&
-           is_announced(link, flow);
-}
-
-/* After the end of a link group its last packets go out again: nobody takes them any more. */
-static uint64_t
-sent_to_nobody(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
-{
-    smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
-
-    return flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
+           link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
 }
 
 uint64_t
 smcr_finding_flow_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_causes_t *causes = &flow->repeated_after;
-    uint64_t needless = sent_to_nobody(finder, flow);
+    /* after the end of a link group its last packets go out again: nobody takes them any more */
+    smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
+    uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
     uint64_t repeats = smcr_figure_known(causes->nak) + smcr_figure_known(causes->read) +
                        smcr_figure_known(causes->timeout) + smcr_figure_known(causes->unknown);
 

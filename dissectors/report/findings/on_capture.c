@@ -16,15 +16,13 @@
 static void
 find_late_start(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *conns = &finder->report->connections;
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
     const smcr_entry_connection_t *earliest = NULL;
     const char *filter = "";
     smcr_when_t first = {0};
     uint64_t count = 0;
 
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (conn->began_before != SMCR_FIGURE_YES)
             continue;
         if (!earliest || conn->first_frame.frame < first.frame)
@@ -70,23 +68,13 @@ not_captured(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return smcr_figure_known(flow->missing);
 }
 
-static const char *
-hosts_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
-{
-    if (!flow || !flow->src || !flow->dst)
-        return "Unknown hosts";
-    return wmem_strdup_printf(finder->scope, "%s → %s", flow->src, flow->dst);
-}
-
 static void
 find_lack(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
     uint64_t missing = 0, most = 0;
     const smcr_entry_rdma_t *worst = NULL;
 
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_rdma_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         uint64_t lacking = not_captured(finder, flow);
         missing += lacking;
         if (lacking > most) {
@@ -101,7 +89,9 @@ find_lack(smcr_finder_t *finder)
                           "captured"
                         : "%s: the capture lacks %s that nobody retransmitted, or has %s out of "
                           "order",
-                    hosts_of(finder, worst),
+                    worst && worst->src && worst->dst
+                        ? smcr_words_hosts(finder->scope, worst->src, worst->dst)
+                        : "Unknown hosts",
                     smcr_words_things(finder->scope, missing, "RoCE packet"),
                     missing == 1 ? "it" : "them");
 }
@@ -112,22 +102,6 @@ static const char *
 direction_of(const smcr_finder_t *finder, const char *src, const char *dst)
 {
     return wmem_strdup_printf(finder->scope, "%s %s", src, dst);
-}
-
-/* A flow from each address to each other one. */
-static wmem_map_t *
-directions_of(const smcr_finder_t *finder)
-{
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    wmem_map_t *directions = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
-
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_rdma_t *flow = flows->entries[i];
-        if (flow->src && flow->dst)
-            wmem_map_insert(directions, direction_of(finder, flow->src, flow->dst),
-                            flows->entries[i]);
-    }
-    return directions;
 }
 
 /* Who acknowledges has got packets, and the capture has none of them. */
@@ -148,14 +122,16 @@ is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_ent
 static void
 find_one_sided(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-    wmem_map_t *directions = directions_of(finder);
+    wmem_map_t *directions = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
     const smcr_entry_rdma_t *first = NULL;
     const char *filter = NULL;
 
-    for (uint32_t i = 0; i < flows->length && !first; i++)
-        if (is_one_sided(finder, directions, flows->entries[i]))
-            first = flows->entries[i];
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (flow->src && flow->dst)
+            wmem_map_insert(directions, direction_of(finder, flow->src, flow->dst), flow);
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (!first && is_one_sided(finder, directions, flow))
+            first = flow;
     if (!first)
         return;
     if (first->dst_qpn != SMCR_FIGURE_UNKNOWN)
@@ -171,38 +147,22 @@ find_one_sided(smcr_finder_t *finder)
                     first->dst, first->src);
 }
 
-/* Connections that gave up because RoCE did not get through. */
-static uint64_t
-timed_out(const smcr_finder_t *finder)
-{
-    const smcr_figure_list_t *fallbacks = &finder->report->fallbacks;
-    uint64_t count = 0;
-
-    for (uint32_t i = 0; i < fallbacks->length; i++) {
-        const smcr_entry_fallback_t *fallback = fallbacks->entries[i];
-        if (smcr_finding_is_timeout(fallback->code))
-            count += fallback->count;
-    }
-    return count;
-}
-
 static void
 find_no_roce(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
+    uint64_t timed_out = 0; /* connections that gave up because RoCE did not get through */
 
-    if (notice.count <= timed_out(finder))
+    SMCR_FIGURE_EACH(fallback, fallback, finder->report->fallbacks)
+        timed_out += smcr_finding_is_timeout(fallback->code) ? fallback->count : 0;
+    if (notice.count <= timed_out)
         return;
     smcr_finder_add(
         finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
-        "%s%s: the capture has no RoCE packet of %s: is a port left out, or does RoCE not get "
+        "%s: the capture has no RoCE packet of %s: is a port left out, or does RoCE not get "
         "through?",
-        smcr_finder_subject(finder, notice.subject),
-        notice.count > 1
-            ? wmem_strdup_printf(
-                  finder->scope, " and %s",
-                  smcr_words_things(finder->scope, notice.count - 1, "more connection"))
-            : "",
+        smcr_words_and_more(finder->scope, smcr_finder_subject(finder, notice.subject),
+                            notice.count),
         notice.count > 1 ? "them" : "it");
 }
 
@@ -287,25 +247,21 @@ find_last_packets(const smcr_finder_t *finder, const host_pairs_t *pairs)
 {
     const smcr_entry_report_t *report = finder->report;
 
-    for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_entry_connection_t *conn = report->connections.entries[i];
+    SMCR_FIGURE_EACH(connection, conn, report->connections) {
         host_pair_t *pair = pair_of_conn(finder, pairs, conn);
         goes_on(pair, conn->last_frame);
         if (pair && conn->link_group != SMCR_FIGURE_UNKNOWN)
             wmem_map_insert(pairs->by_group, GSIZE_TO_POINTER(conn->link_group + 1), pair);
     }
-    for (uint32_t i = 0; i < report->rdma_flows.length; i++) {
-        const smcr_entry_rdma_t *flow = report->rdma_flows.entries[i];
+    SMCR_FIGURE_EACH(rdma, flow, report->rdma_flows) {
         const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
         goes_on(pair_of(finder, pairs, flow->src, flow->dst), flow->last_frame);
         if (group)
             goes_on(wmem_map_lookup(pairs->by_group, GSIZE_TO_POINTER(group->index + 1)),
                     flow->last_frame);
     }
-    for (uint32_t i = 0; i < report->tcp_flows.length; i++) {
-        const smcr_entry_tcp_t *flow = report->tcp_flows.entries[i];
+    SMCR_FIGURE_EACH(tcp, flow, report->tcp_flows)
         goes_on(pair_of(finder, pairs, flow->src, flow->dst), flow->last_frame);
-    }
 }
 
 #define SPOKEN 8 /* messages by which a connection shows how often it speaks */
@@ -324,20 +280,13 @@ stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
                2 * smcr_figure_time_between(conn->first_frame, conn->last_frame) / spoken;
 }
 
+/* One more that stops, or is silent. */
 static void
-count_stopped(const smcr_finder_t *finder, const host_pairs_t *pairs)
+add_silent(host_pair_t *pair, const smcr_entry_connection_t *conn)
 {
-    const smcr_figure_list_t *conns = &finder->report->connections;
-
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
-        host_pair_t *pair = pair_of_conn(finder, pairs, conn);
-        if (!stops_with(finder, pair, conn))
-            continue;
-        pair->one = pair->one ? pair->one : conn;
-        pair->first = smcr_figure_when_earlier(pair->first, conn->last_frame);
-        pair->count++;
-    }
+    pair->one = pair->one ? pair->one : conn;
+    pair->first = smcr_figure_when_earlier(pair->first, conn->last_frame);
+    pair->count++;
 }
 
 /* One connection alone that stops tells nothing of its hosts. */
@@ -362,15 +311,17 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
 static void
 find_silence(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *conns = &finder->report->connections;
     host_pairs_t pairs = {wmem_map_new(finder->scope, wmem_str_hash, g_str_equal),
                           wmem_map_new(finder->scope, g_direct_hash, g_direct_equal)};
     host_pair_t idle = {.count = 0};
 
     find_last_packets(finder, &pairs);
-    count_stopped(finder, &pairs);
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        host_pair_t *pair = pair_of_conn(finder, &pairs, conn);
+        if (stops_with(finder, pair, conn))
+            add_silent(pair, conn);
+    }
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const host_pair_t *pair = pair_of_conn(finder, &pairs, conn);
         bool stopped = pair && pair->count >= AT_ONCE && stops_with(finder, pair, conn);
 
@@ -379,10 +330,8 @@ find_silence(smcr_finder_t *finder)
             find_stop(finder, pair);
         if (stopped || !goes_silent(finder, conn))
             continue;
-        idle.one = idle.one ? idle.one : conn;
-        idle.first = smcr_figure_when_earlier(idle.first, conn->last_frame);
+        add_silent(&idle, conn);
         goes_on(&idle, conn->last_frame);
-        idle.count++;
     }
     if (idle.count)
         smcr_finder_add(

@@ -24,28 +24,21 @@ typedef struct {
     const char *streams; /* a display filter of all of them; NULL: they are too many */
 } alike_conns_t;
 
-static const char *
-tcp_filter(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
-{
-    if (conn->tcp_stream == SMCR_FIGURE_UNKNOWN)
-        return smcr_words_connection_filter(finder->scope, conn);
-    return wmem_strdup_printf(finder->scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
-}
-
 static alike_conns_t
 all_that(const smcr_finder_t *finder, is_t *is)
 {
-    const smcr_figure_list_t *conns = &finder->report->connections;
     alike_conns_t group = {0};
 
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!is(conn))
             continue;
         if (!group.first)
             group.first = conn;
-        group.streams =
-            smcr_finder_either(finder, group.streams, tcp_filter(finder, conn), group.count++);
+        const char *stream =
+            conn->tcp_stream == SMCR_FIGURE_UNKNOWN
+                ? smcr_words_connection_filter(finder->scope, conn)
+                : wmem_strdup_printf(finder->scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
+        group.streams = smcr_finder_either(finder, group.streams, stream, group.count++);
     }
     return group;
 }
@@ -204,12 +197,10 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 static void
 find_fallbacks(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *conns = &finder->report->connections;
     wmem_map_t *by_reason = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
     wmem_array_t *groups = wmem_array_new(finder->scope, sizeof(alike_conns_t));
 
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (conn->fallback)
             add_fallback(finder, by_reason, groups, conn);
     }
@@ -253,11 +244,9 @@ is_tcp_reset(const smcr_entry_connection_t *conn)
 static const char *
 losses(const smcr_finder_t *finder, is_t *is)
 {
-    const smcr_figure_list_t *conns = &finder->report->connections;
     uint64_t lost = 0;
 
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (is(conn))
             lost += smcr_figure_known(conn->client_to_server.unreported_bytes) +
                     smcr_figure_known(conn->server_to_client.unreported_bytes) +
@@ -299,27 +288,19 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
 }
 
 static void
-find_reset(smcr_finder_t *finder)
+find_resets(smcr_finder_t *finder)
 {
-    alike_conns_t group = all_that(finder, is_reset);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
+    alike_conns_t group = all_that(finder, is_reset), over_tcp = all_that(finder, is_tcp_reset);
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_RESET, group.count, notice.first,
                     reset_filter(finder, &group, &notice),
                     "%s ended with a TCP reset, not with an end in CDC%s%s", name(finder, &group),
                     losses(finder, is_reset), group.count ? undelivered(finder, &group) : "");
-}
-
-static void
-find_tcp_reset(smcr_finder_t *finder)
-{
-    alike_conns_t group = all_that(finder, is_tcp_reset);
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
-
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_RESET, group.count,
-                    finder->has[SMCR_FINDING_BY_RESET] ? (smcr_when_t){0} : notice.first,
-                    reset_filter(finder, &group, &notice), "%s, over TCP, ended with a reset",
-                    name(finder, &group));
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_RESET, over_tcp.count,
+                    group.count ? (smcr_when_t){0} : notice.first,
+                    reset_filter(finder, &over_tcp, &notice), "%s, over TCP, ended with a reset",
+                    name(finder, &over_tcp));
 }
 
 /* ---- handshakes ---- */
@@ -360,8 +341,7 @@ void
 smcr_finding_on_connections(smcr_finder_t *finder)
 {
     find_aborted(finder);
-    find_reset(finder);
-    find_tcp_reset(finder);
+    find_resets(finder);
     find_fallbacks(finder);
     find_alike(finder, is_plain_tcp, SMCR_FIGURE_FOUND_NO_OPTION,
                " stayed on TCP: one side did not offer SMC-R");

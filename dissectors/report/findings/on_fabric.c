@@ -31,23 +31,18 @@ is_from_to(const smcr_entry_rdma_t *flow, const char *src, const char *dst)
 }
 
 static void
-compare_hosts(trouble_t *trouble, const smcr_entry_rdma_t *flow)
-{
-    if (!trouble->at || !flow->src || is_from_to(flow, trouble->at->src, trouble->at->dst))
-        return;
-    if (is_from_to(flow, trouble->at->dst, trouble->at->src))
-        trouble->both = true;
-    else
-        trouble->others = true;
-}
-
-static void
 add_trouble(trouble_t *trouble, const smcr_entry_rdma_t *flow, uint64_t count, uint64_t again)
 {
+    const smcr_entry_rdma_t *at = trouble->at;
+
     if (!count)
         return;
-    compare_hosts(trouble, flow);
-    if (!trouble->at || count > trouble->most) {
+    if (at && flow->src && !is_from_to(flow, at->src, at->dst)) {
+        bool back = is_from_to(flow, at->dst, at->src);
+        trouble->both |= back;
+        trouble->others |= !back;
+    }
+    if (!at || count > trouble->most) {
         trouble->at = flow;
         trouble->most = count;
     }
@@ -175,13 +170,11 @@ add_cause(const smcr_finder_t *finder, const char *names, uint64_t count, const 
 static const char *
 reasons(const smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
     smcr_entry_naks_t sum = {0};
     const char *names = "";
 
-    for (uint32_t i = 0; i < flows->length; i++)
-        smcr_entry_join(&sum, &((const smcr_entry_rdma_t *)flows->entries[i])->nak,
-                        &smcr_entry_naks_description, finder->scope);
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        smcr_entry_join(&sum, &flow->nak, &smcr_entry_naks_description, finder->scope);
     names = add_cause(finder, names, sum.invalid_request, "for an invalid request");
     names = add_cause(finder, names, sum.remote_access, "for a remote access error");
     names = add_cause(finder, names, sum.remote_operational, "for a remote operational error");
@@ -242,11 +235,9 @@ add_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_
 static smcr_entry_rdma_t
 sum_repeated(const smcr_finder_t *finder, uint64_t *naks)
 {
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
     smcr_entry_rdma_t sum = {0};
 
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_rdma_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
         if (!smcr_finding_flow_repeats(finder, flow))
             continue;
@@ -254,17 +245,6 @@ sum_repeated(const smcr_finder_t *finder, uint64_t *naks)
         *naks += peer ? smcr_figure_known(peer->nak.psn_sequence) : 0;
     }
     return sum;
-}
-
-/* How the senders came to know. */
-static const char *
-cause_text(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
-{
-    const char *names = "";
-
-    names = add_cause(finder, names, causes->nak, "after NAKs");
-    names = add_cause(finder, names, causes->read, "after lost READ responses");
-    return add_cause(finder, names, causes->timeout, "after timeouts");
 }
 
 /* Somebody missed a packet: the receiver said so, or the reader did. It was lost or overtaken. */
@@ -297,14 +277,6 @@ severity_of_repeats(const trouble_t *trouble, const smcr_entry_causes_t *causes)
     return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO;
 }
 
-static smcr_figure_finding_t
-kind_of_repeats(const smcr_entry_causes_t *causes)
-{
-    if (is_proven(causes))
-        return SMCR_FIGURE_FOUND_LOSS;
-    return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
-}
-
 /* Where the capture has all packets in order, the receivers have missed them behind its place;
  * where each that a NAK asks for came behind later ones, they were out of order. */
 static const char *
@@ -326,11 +298,15 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble, const smc
         finder->scope, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
         smcr_words_things(finder->scope, trouble->packets, "packet"), between(finder, trouble));
 
-    if (is_proven(&sum->repeated_after))
+    if (is_proven(&sum->repeated_after)) {
+        const smcr_entry_causes_t *causes = &sum->repeated_after; /* how the senders came to know */
+        const char *names = add_cause(finder, "", causes->nak, "after NAKs");
+        names = add_cause(finder, names, causes->read, "after lost READ responses");
+        names = add_cause(finder, names, causes->timeout, "after timeouts");
         return wmem_strdup_printf(finder->scope, "%s: %s retransmitted (%s)%s",
-                                  missed(finder, sum, naks), what,
-                                  cause_text(finder, &sum->repeated_after),
+                                  missed(finder, sum, naks), what, names,
                                   slowest(finder, trouble));
+    }
     return wmem_strdup_printf(finder->scope, "%s retransmitted %s%s", what,
                               sum->repeated_after.timeout
                                   ? "without a NAK, as when a timer runs out"
@@ -347,7 +323,11 @@ find_repeats(smcr_finder_t *finder)
     const smcr_entry_causes_t *causes = &sum.repeated_after;
 
     smcr_finder_add_as(
-        finder, kind_of_repeats(causes), severity_of_repeats(&trouble, causes), trouble.count,
+        finder,
+        is_proven(causes)  ? SMCR_FIGURE_FOUND_LOSS
+        : causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS
+                          : SMCR_FIGURE_FOUND_REPEATS,
+        severity_of_repeats(&trouble, causes), trouble.count,
         smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
         "smcr.nak || smcr.retransmission", "%s", text_of_repeats(finder, &trouble, &sum, naks));
 }
@@ -380,21 +360,13 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow, tro
     add_trouble(trouble, flow, smcr_figure_known(flow->cnp), 0);
 }
 
-/* Few marks are what ECN is for. */
-static smcr_figure_severity_t
-severity_of_congestion(const trouble_t *marked, const trouble_t *notified)
-{
-    bool many = (marked->count && marked->count * 100 >= marked->packets) ||
-                (notified->count && notified->count * 100 >= notified->packets);
-
-    return many ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
-}
-
 static void
 find_congestion(smcr_finder_t *finder)
 {
     trouble_t marked = sum_up(finder, add_marked);
     trouble_t notified = sum_up(finder, add_notified);
+    bool many = (marked.count && marked.count * 100 >= marked.packets) ||
+                (notified.count && notified.count * 100 >= notified.packets);
     const char *text;
 
     if (marked.count)
@@ -407,7 +379,8 @@ find_congestion(smcr_finder_t *finder)
                                   smcr_words_things(finder->scope, notified.count, "CNP"),
                                   between(finder, &notified));
     smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_CONGESTION,
-                       severity_of_congestion(&marked, &notified), marked.count + notified.count,
+                       many ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, /* a few are what ECN is for */
+                       marked.count + notified.count,
                        smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"),
                        "smcr.ecn == 3 || smcr.congestion", "Congestion: %s", text);
 }

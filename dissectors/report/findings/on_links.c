@@ -18,17 +18,6 @@ typedef struct {
     const smcr_entry_link_t *link;
 } link_place_t;
 
-/* One link: where the notice is; of several, where each was deleted. */
-static smcr_when_t
-when_lost(const link_place_t *place, const smcr_words_failover_t *failover)
-{
-    smcr_figure_notice_t notice = smcr_finder_notice(place->finder, "smcr.link.lost");
-
-    if (notice.count == 1)
-        return notice.first;
-    return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
-}
-
 static const char *
 name_of(const link_place_t *place)
 {
@@ -83,12 +72,16 @@ find_lost(const link_place_t *place)
     smcr_finder_t *finder = place->finder;
     smcr_words_failover_t failover =
         smcr_words_failover_of(finder->report, place->group, place->link);
-    smcr_when_t when = when_lost(place, &failover);
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.link.lost");
+    /* one link: where the notice is; of several, where each was deleted */
+    smcr_when_t when = notice.count == 1                  ? notice.first
+                       : place->link->deleted_frame.frame ? place->link->deleted_frame
+                                                          : failover.first_move;
     const char *frame = "";
 
     if (!when.frame && smcr_finder_is_filtered(finder))
         return;
-    if (!smcr_finder_notice(finder, "smcr.link.lost").count)
+    if (!notice.count)
         frame = wmem_strdup_printf(finder->scope, " || frame.number == %" PRIu32, when.frame);
     const char *filter = wmem_strdup_printf(
         finder->scope,
@@ -188,28 +181,14 @@ find_group_lost(smcr_finder_t *finder)
 static const smcr_entry_link_group_t *
 ended_before(const smcr_finder_t *finder, uint32_t frame)
 {
-    const smcr_figure_list_t *groups = &finder->report->link_groups;
     const smcr_entry_link_group_t *last = NULL;
 
-    for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_entry_link_group_t *group = groups->entries[i];
+    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups) {
         uint32_t ended = group->ended_frame.frame;
         if (ended && ended <= frame && (!last || ended > last->ended_frame.frame))
             last = group;
     }
     return last;
-}
-
-static const char *
-reason_of_end(const smcr_finder_t *finder, const smcr_entry_link_group_t *group)
-{
-    for (uint32_t i = 0; i < group->links.length; i++) {
-        const smcr_entry_link_t *link = group->links.entries[i];
-        if (link->delete_reason)
-            return wmem_strdup_printf(finder->scope, " (%s)",
-                                      smcr_figure_delete_reason_words[link->delete_reason]);
-    }
-    return "";
 }
 
 /* Linux sends its last DELETE LINK again and again: the peer's queue pair is gone. */
@@ -218,16 +197,21 @@ find_group_end(smcr_finder_t *finder)
 {
     smcr_figure_notice_t again = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
     const smcr_entry_link_group_t *group = ended_before(finder, again.first.frame);
+    const char *reason = "";
 
     if (!group)
         return;
+    SMCR_FIGURE_EACH(link, link, group->links)
+        if (link->delete_reason && !*reason)
+            reason = wmem_strdup_printf(finder->scope, " (%s)",
+                                        smcr_figure_delete_reason_words[link->delete_reason]);
     const char *filter = wmem_strdup_printf(
         finder->scope, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
         group->ended_frame.frame);
     smcr_finder_add(
         finder, SMCR_FIGURE_FOUND_LINK_GROUP_ENDED, again.count, group->ended_frame, filter,
         "Link group %" PRIu64 " ended%s; its last packets were retransmitted %s: harmless",
-        group->index, reason_of_end(finder, group),
+        group->index, reason,
         smcr_words_things(finder->scope, again.count, "time"));
 }
 
@@ -237,11 +221,9 @@ find_group_end(smcr_finder_t *finder)
 static const smcr_entry_rdma_t *
 silent_flow(const smcr_finder_t *finder, uint64_t *silence)
 {
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
     const smcr_entry_rdma_t *silent = NULL;
 
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_rdma_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         uint64_t time = smcr_finding_flow_unanswered(finder, flow);
         if (time > *silence) {
             *silence = time;
@@ -251,24 +233,11 @@ silent_flow(const smcr_finder_t *finder, uint64_t *silence)
     return silent;
 }
 
-/* What a host that has reset its connections does is no cause of that. */
-static smcr_figure_finding_t
-kind_of_silence(const smcr_finder_t *finder, smcr_when_t silent)
-{
-    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
-
-    return reset.frame && reset.frame < silent.frame ? SMCR_FIGURE_FOUND_DEAD_AFTER
-                                                     : SMCR_FIGURE_FOUND_DEAD_PEER;
-}
-
 /* Packets go out again and again to somebody of whom the capture has no packet at all. */
 static bool
 has_unheard_peer(const smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
-
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_rdma_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         if (!smcr_finding_flow_peer(finder, flow) && smcr_figure_known(flow->repeated) >= 3)
             return true;
     }
@@ -295,17 +264,19 @@ find_dead_peer(smcr_finder_t *finder)
             flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence),
             smcr_finder_undelivered(finder, flow->src, flow->dst));
-    smcr_finder_add(finder, kind_of_silence(finder, notice.first), notice.count, notice.first,
+    /* what a host that has reset its connections does is no cause of that */
+    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
+    smcr_finder_add(finder,
+                    reset.frame && reset.frame < notice.first.frame ? SMCR_FIGURE_FOUND_DEAD_AFTER
+                                                                    : SMCR_FIGURE_FOUND_DEAD_PEER,
+                    notice.count, notice.first,
                     "smcr.peer_silent || smcr.retransmission", "%s", text);
 }
 
 void
 smcr_finding_on_links(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *groups = &finder->report->link_groups;
-
-    for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_entry_link_group_t *group = groups->entries[i];
+    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups) {
         for (uint32_t j = 0; j < group->links.length; j++)
             find_on_link(&(link_place_t){finder, group, group->links.entries[j]});
     }

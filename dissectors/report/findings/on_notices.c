@@ -162,26 +162,8 @@ static const char *const harmless[] = {
     "smcr.clc.os_unknown",
     "smcr.clc.release_unknown",
     "smcr.clc.direct_differs",
+    NULL,
 };
-
-static bool
-is_harmless(const smcr_figure_notice_t *notice)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(harmless); i++)
-        if (strcmp(harmless[i], notice->filter) == 0)
-            return severity_of(notice) < SMCR_FIGURE_WARN;
-    return false;
-}
-
-/* The name of the item, as a word: "smcr.cdc.after_close" is "cdc_after_close". */
-static const char *
-kind_of(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
-{
-    bool ours = strncmp(notice->filter, PREFIX, strlen(PREFIX)) == 0;
-    char *kind = wmem_strdup(finder->scope, notice->filter + (ours ? strlen(PREFIX) : 0));
-
-    return g_strdelimit(kind, ".", '_');
-}
 
 static const char *
 fault(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
@@ -210,8 +192,11 @@ static void
 find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     smcr_figure_notice_t sum = smcr_finder_notice(finder, notice->filter);
+    bool ours = strncmp(notice->filter, PREFIX, strlen(PREFIX)) == 0;
+    /* the name of the item, as a word: "smcr.cdc.after_close" is "cdc_after_close" */
+    char *kind = wmem_strdup(finder->scope, notice->filter + (ours ? strlen(PREFIX) : 0));
     smcr_entry_finding_t finding = {.severity = severity_of(notice),
-                                    .kind = kind_of(finder, notice),
+                                    .kind = g_strdelimit(kind, ".", '_'),
                                     .frame = sum.first,
                                     .filter = notice->filter,
                                     .count = sum.count};
@@ -226,23 +211,18 @@ find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     smcr_finder_add_item(finder, place_of(notice), finding);
 }
 
-/* Whether a notice with this filter came before. */
-static bool
-is_second(const smcr_finder_t *finder, uint32_t index)
-{
-    for (uint32_t i = 0; i < index; i++)
-        if (strcmp(finder->notices[i].filter, finder->notices[index].filter) == 0)
-            return true;
-    return false;
-}
-
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {
+    wmem_map_t *told = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
+
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
-        if (severity_of(notice) > SMCR_FIGURE_INFO && !is_harmless(notice) &&
-            !is_explained(finder, notice) && !is_second(finder, i))
+        bool is_harmless = severity_of(notice) < SMCR_FIGURE_WARN &&
+                           g_strv_contains(harmless, notice->filter);
+        if (severity_of(notice) > SMCR_FIGURE_INFO && !is_harmless &&
+            !is_explained(finder, notice) && !wmem_map_contains(told, notice->filter))
             find_notice(finder, notice);
+        wmem_map_insert(told, notice->filter, NULL);
     }
 }

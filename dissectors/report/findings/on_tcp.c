@@ -32,11 +32,9 @@ add_direction(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 static tcp_sum_t
 sum_up(const smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *flows = &finder->report->tcp_flows;
     tcp_sum_t sum = {0};
 
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_tcp_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows) {
         uint64_t before = sum.marked + sum.echoed, again = sum.again;
         add_direction(&sum, &flow->up);
         add_direction(&sum, &flow->down);

@@ -102,16 +102,6 @@ size_of(const smcr_finder_t *finder, uint64_t size)
                : wmem_strdup_printf(finder->scope, "%" PRIu64 " KiB", size / 1024);
 }
 
-static const char *
-buffer(const smcr_finder_t *finder, const wait_t *wait)
-{
-    uint64_t size = wait->buffer;
-
-    return size == SMCR_FIGURE_UNKNOWN
-               ? "the receive buffer"
-               : wmem_strdup_printf(finder->scope, "a %s buffer", size_of(finder, size));
-}
-
 /* While it may write it fills the buffer, and then waits: with what it could write meanwhile, it
  * would not. Linux rounds sizes up to powers of two. */
 static uint64_t
@@ -166,7 +156,10 @@ find_full(smcr_finder_t *finder)
                          : "The client reads slowly",
         smcr_words_direction(scope, wait.conn, wait.to_server),
         smcr_words_duration(scope, wait.full), smcr_words_share(scope, wait.full, wait.whole),
-        buffer(finder, &wait), cause(finder, &wait),
+        wait.buffer == SMCR_FIGURE_UNKNOWN
+            ? "the receive buffer"
+            : wmem_strdup_printf(scope, "a %s buffer", size_of(finder, wait.buffer)),
+        cause(finder, &wait),
         count > 1 ? wmem_strdup_printf(scope, "; %s waited",
                                        smcr_words_things(scope, count, "direction"))
                   : "");
@@ -201,13 +194,11 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 static void
 find_slow_setup(smcr_finder_t *finder)
 {
-    const smcr_figure_list_t *conns = &finder->report->connections;
     const smcr_entry_connection_t *worst_conn = NULL;
     const char *filter = "";
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         uint64_t time = smcr_figure_known(conn->setup_s);
         uint64_t tcp = smcr_figure_known(conn->setup.tcp_s);
         bool by_path = tcp < LONG_SETUP && time < 10 * tcp;

@@ -85,8 +85,7 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 static void
 fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
-    for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_entry_connection_t *conn = report->connections.entries[i];
+    SMCR_FIGURE_EACH(connection, conn, report->connections) {
         SMCR_TABLE_CELLS(COLUMNS)
         smcr_table_row_end(rows);
     }

@@ -16,8 +16,7 @@
 static void
 fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
-    for (uint32_t i = 0; i < report->fallbacks.length; i++) {
-        const smcr_entry_fallback_t *fallback = report->fallbacks.entries[i];
+    SMCR_FIGURE_EACH(fallback, fallback, report->fallbacks) {
         SMCR_TABLE_CELLS(COLUMNS)
         smcr_table_row_end(rows);
     }

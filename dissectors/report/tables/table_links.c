@@ -32,8 +32,7 @@ count_conns(wmem_allocator_t *scope, const smcr_entry_report_t *report)
 {
     wmem_map_t *counts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
 
-    for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_entry_connection_t *conn = report->connections.entries[i];
+    SMCR_FIGURE_EACH(connection, conn, report->connections) {
         void *group = GSIZE_TO_POINTER(conn->link_group);
         size_t count = GPOINTER_TO_SIZE(wmem_map_lookup(counts, group));
         wmem_map_insert(counts, group, GSIZE_TO_POINTER(count + 1));
@@ -77,8 +76,7 @@ fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 
     smcr_entry_clear(&none, &smcr_entry_link_description);
     none.moved_from = none.moved_to = SMCR_FIGURE_UNKNOWN;
-    for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
+    SMCR_FIGURE_EACH(link_group, group, report->link_groups) {
         uint64_t conns = GPOINTER_TO_SIZE(wmem_map_lookup(counts, GSIZE_TO_POINTER(group->index)));
         for (uint32_t n = 0; n < group->links.length; n++)
             add_row(rows, group, conns, group->links.entries[n]);

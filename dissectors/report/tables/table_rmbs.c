@@ -47,10 +47,8 @@ streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 static void
 fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
 {
-    for (uint32_t i = 0; i < report->link_groups.length; i++) {
-        const smcr_entry_link_group_t *group = report->link_groups.entries[i];
-        for (uint32_t n = 0; n < group->rmbs.length; n++) {
-            const smcr_entry_rmb_t *rmb = group->rmbs.entries[n];
+    SMCR_FIGURE_EACH(link_group, group, report->link_groups) {
+        SMCR_FIGURE_EACH(rmb, rmb, group->rmbs) {
             SMCR_TABLE_CELLS(COLUMNS)
             smcr_table_row_end(rows);
         }

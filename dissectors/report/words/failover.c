@@ -68,8 +68,7 @@ smcr_words_failover_of(const smcr_entry_report_t *report, const smcr_entry_link_
     smcr_words_failover_t failover = {.to = SMCR_FIGURE_UNKNOWN};
     uint64_t last = last_time(report, link);
 
-    for (uint32_t i = 0; i < report->connections.length; i++) {
-        const smcr_entry_connection_t *conn = report->connections.entries[i];
+    SMCR_FIGURE_EACH(connection, conn, report->connections) {
         if (conn->link_group != group->index)
             continue;
         uint32_t before = failover.moved;

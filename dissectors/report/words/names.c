@@ -44,8 +44,8 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
     const smcr_entry_endpoint_t *to = to_server ? &conn->server : &conn->client;
 
     if (from->addr || to->addr)
-        return wmem_strdup_printf(scope, "%s → %s", smcr_words_endpoint(scope, from),
-                                  smcr_words_endpoint(scope, to));
+        return smcr_words_hosts(scope, smcr_words_endpoint(scope, from),
+                                smcr_words_endpoint(scope, to));
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "connection %" PRIu64 "%s", conn->stream, direction);
     return "a connection";
@@ -69,11 +69,22 @@ smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *f
 {
     if (!first)
         return "no connection";
-    const char *name = smcr_words_connection(scope, first);
+    return smcr_words_and_more(scope, smcr_words_connection(scope, first), count);
+}
+
+const char *
+smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count)
+{
     if (count < 2)
-        return name;
-    return wmem_strdup_printf(scope, "%s and %s", name,
+        return first;
+    return wmem_strdup_printf(scope, "%s and %s", first,
                               smcr_words_things(scope, count - 1, "more connection"));
+}
+
+const char *
+smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst)
+{
+    return wmem_strdup_printf(scope, "%s → %s", src, dst);
 }
 
 const char *

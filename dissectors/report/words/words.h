@@ -54,8 +54,12 @@ const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_conn
  * connections". `first`: NULL where there is none. */
 const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
                                    uint64_t count);
+const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count);
 
-/* The same, from the writer to the reader: `to_server` or the other direction. */
+/* "src → dst" */
+const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
+
+/* Its name from the writer to the reader: `to_server` or the other direction. */
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server);
 

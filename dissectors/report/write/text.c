@@ -41,11 +41,9 @@ write_limits(const smcr_page_t *page, const smcr_entry_capture_t *capture)
 static void
 write_copies(const smcr_page_t *page)
 {
-    const smcr_figure_list_t *flows = &page->report->tcp_flows;
     uint64_t copies = 0;
 
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_tcp_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(tcp, flow, page->report->tcp_flows) {
         copies += smcr_figure_known(flow->up.copies) + smcr_figure_known(flow->down.copies);
     }
     if (copies)

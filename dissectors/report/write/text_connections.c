@@ -19,8 +19,7 @@ count(const smcr_figure_list_t *conns)
 {
     counts_t counts = {0};
 
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *entry = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, entry, *conns) {
         counts.outcomes[entry->outcome]++;
         counts.closes[entry->close]++;
         counts.versions[entry->version] += entry->outcome == SMCR_FIGURE_OUTCOME_SMCR;
@@ -157,12 +156,10 @@ add_connection(const smcr_text_table_t *table, const smcr_entry_connection_t *co
 static smcr_entry_connection_t
 add_up(const smcr_page_t *page)
 {
-    const smcr_figure_list_t *conns = &page->report->connections;
     smcr_entry_connection_t sum;
 
     smcr_entry_clear(&sum, &smcr_entry_connection_description);
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, page->report->connections) {
         smcr_entry_join(&sum, conn, &smcr_entry_connection_description, page->scope);
         if (!sum.first_frame.frame || conn->first_frame.frame < sum.first_frame.frame)
             sum.first_frame = conn->first_frame;
@@ -194,8 +191,7 @@ write_busiest(const smcr_page_t *page)
                         "end");
     if (conns->length > 1)
         add_sum(&table);
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, *conns) {
         smcr_page_few_add(&busiest, conn,
                           smcr_figure_known(conn->client_to_server.bytes) +
                               smcr_figure_known(conn->server_to_client.bytes));

@@ -41,10 +41,7 @@ traffic(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
 static const char *
 repeated_by_cm(const smcr_page_t *page)
 {
-    const smcr_figure_list_t *findings = &page->report->findings;
-
-    for (uint32_t i = 0; i < findings->length; i++) {
-        const smcr_entry_finding_t *finding = findings->entries[i];
+    SMCR_FIGURE_EACH(finding, finding, page->report->findings) {
         if (finding->kind == smcr_figure_finding_words[SMCR_FIGURE_FOUND_CM_REPEAT])
             return wmem_strdup_printf(page->scope, "none by RDMA; by RDMA-CM %s",
                                       smcr_words_things(page->scope, finding->count, "message"));
@@ -207,8 +204,7 @@ write_others(const smcr_page_t *page)
     smcr_text_table_t table = smcr_text_table_new(page, "lrrrrrrl");
     smcr_page_few_t busiest = {.count = 0};
 
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_rdma_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(rdma, flow, *flows) {
         if (flow->kind != SMCR_FIGURE_FLOW_SMCR)
             smcr_page_few_add(&busiest, flow, smcr_figure_known(flow->packets));
     }

@@ -36,8 +36,7 @@ write_breaches(const smcr_page_t *page)
 static bool
 is_healthy(const smcr_figure_list_t *findings)
 {
-    for (uint32_t i = 0; i < findings->length; i++) {
-        const smcr_entry_finding_t *finding = findings->entries[i];
+    SMCR_FIGURE_EACH(finding, finding, *findings) {
         if (finding->severity != SMCR_FIGURE_INFO)
             return false;
     }

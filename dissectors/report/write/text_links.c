@@ -124,13 +124,10 @@ write_failover(const smcr_page_t *page, const smcr_entry_link_group_t *group,
 static void
 write_failovers(const smcr_page_t *page)
 {
-    const smcr_figure_list_t *groups = &page->report->link_groups;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < groups->length; i++) {
-        const smcr_entry_link_group_t *group = groups->entries[i];
-        for (uint32_t j = 0; j < group->links.length; j++) {
-            const smcr_entry_link_t *link = group->links.entries[j];
+    SMCR_FIGURE_EACH(link_group, group, page->report->link_groups) {
+        SMCR_FIGURE_EACH(link, link, group->links) {
             bool lost = smcr_words_link_is_lost(link) && link->flows.length > 1;
             if (!smcr_words_link_is_left(link) && (!lost || page->report->capture.filter))
                 continue;

@@ -10,10 +10,7 @@
 static void
 add_up(const smcr_page_t *page, smcr_entry_tcp_direction_t *sum, uint32_t *users)
 {
-    const smcr_figure_list_t *flows = &page->report->tcp_flows;
-
-    for (uint32_t i = 0; i < flows->length; i++) {
-        const smcr_entry_tcp_t *flow = flows->entries[i];
+    SMCR_FIGURE_EACH(tcp, flow, page->report->tcp_flows) {
         bool agreed =
             flow->ecn_initiated == SMCR_FIGURE_YES && flow->ecn_accepted == SMCR_FIGURE_YES;
         if (!agreed && !flow->up.ce && !flow->down.ce && !flow->up.sce && !flow->down.sce)

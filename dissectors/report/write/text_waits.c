@@ -17,11 +17,9 @@ typedef struct {
 static smcr_page_few_t
 find_worst(const smcr_page_t *page)
 {
-    const smcr_figure_list_t *conns = &page->report->connections;
     smcr_page_few_t worst = {.count = 0};
 
-    for (uint32_t i = 0; i < conns->length; i++) {
-        const smcr_entry_connection_t *conn = conns->entries[i];
+    SMCR_FIGURE_EACH(connection, conn, page->report->connections) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             direction_t direction = {conn, smcr_figure_direction(conn, to_server), to_server};
             const smcr_entry_conn_time_t *time = direction.figures->time;
