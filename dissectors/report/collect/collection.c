@@ -109,19 +109,6 @@ count_ip(smcr_collection_t *collection, const packet_info *pinfo, epan_dissect_t
     count->bytes += ip.total_length ? ip.total_length : pinfo->fd->pkt_len - ip.offset;
 }
 
-/* A frame, as Wireshark's tap `frame` hands it over, while it is dissected. */
-static void
-take_totals(smcr_collection_t *collection, const packet_info *pinfo, epan_dissect_t *edt)
-{
-    totals_t *totals = &collection->totals;
-    layers_t layers = layers_of(totals, pinfo);
-
-    count_frame(&totals->capture, pinfo);
-    totals->capture.roce_frames += layers.roce;
-    if (layers.ip && !layers.tcp && !layers.roce)
-        count_ip(collection, pinfo, edt, layers.icmp);
-}
-
 /* ---- beginning and end ---- */
 
 smcr_collection_t *
@@ -182,8 +169,14 @@ smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
 void
 smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt)
 {
+    totals_t *totals = &collection->totals;
+
     begin(collection);
-    take_totals(collection, pinfo, edt);
+    layers_t layers = layers_of(totals, pinfo);
+    count_frame(&totals->capture, pinfo);
+    totals->capture.roce_frames += layers.roce;
+    if (layers.ip && !layers.tcp && !layers.roce)
+        count_ip(collection, pinfo, edt, layers.icmp);
     smcr_collect_notices_end_frame(collection->notices, pinfo);
 }
 
@@ -254,24 +247,14 @@ fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallb
     return entry;
 }
 
-static void
-count_fallbacks(smcr_entry_report_t *report, wmem_allocator_t *scope)
-{
-    SMCR_FIGURE_EACH(connection, entry, report->connections) {
-        if (entry->fallback)
-            fallback_of(report, entry->fallback, scope)->count++;
-    }
-}
-
 /* What Accept and Confirm tell; else what the messages of the link group show. */
 static void
 fill_versions(smcr_entry_report_t *report)
 {
     GHashTable *versions = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    SMCR_FIGURE_EACH(link_group, group, report->link_groups) {
+    SMCR_FIGURE_EACH(link_group, group, report->link_groups)
         g_hash_table_insert(versions, &group->index, group);
-    }
     SMCR_FIGURE_EACH(connection, entry, report->connections) {
         const smcr_entry_link_group_t *group = g_hash_table_lookup(versions, &entry->link_group);
         if (group && !entry->version)
@@ -296,7 +279,9 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_collect_connections_report(collection->connections, &sources, &report->connections, scope);
     smcr_collect_link_groups_report(collection->groups, &sources, &report->link_groups, scope);
     fill_versions(report);
-    count_fallbacks(report, scope);
+    SMCR_FIGURE_EACH(connection, entry, report->connections)
+        if (entry->fallback)
+            fallback_of(report, entry->fallback, scope)->count++;
     smcr_collect_notices_report_breaches(collection->notices, &report->breaches, scope);
     smcr_collect_tcp_flows_report(collection->tcp, &report->tcp_flows, scope);
     return report;

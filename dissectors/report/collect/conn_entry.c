@@ -97,14 +97,6 @@ fallback_by(const smcr_fallback_t *fallback)
     }
 }
 
-/* Whether it is known who the client is. Without a handshake and without Proposal, Accept and
- * Confirm a Decline may be of either side. */
-static bool
-knows_roles(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
-{
-    return smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
-}
-
 /* Data may follow on TCP because a CLC message says so that the capture lacks: then it is not known
  * whether CLC began. */
 static bool
@@ -119,6 +111,8 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
               wmem_allocator_t *scope)
 {
     const smcr_fallback_t *fallback = &conn->fallback;
+    /* without a handshake and without Proposal, Accept and Confirm a Decline may be of any side */
+    bool knows_roles = smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 
     if (!fallback->kind || is_guess(fallback))
         return;
@@ -127,7 +121,7 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     entry->fallback->reason = smcr_show_fallback_reason(scope, fallback);
     if (fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->no_code)
         entry->fallback->code = fallback->code;
-    if (knows_roles(conn, tcp) && !fallback->lacks_clc)
+    if (knows_roles && !fallback->lacks_clc)
         entry->fallback->by = fallback_by(fallback);
     entry->fallback->frame = smcr_collect_when(times, fallback->frame);
     entry->fallback->offered_eids = offered_eids;
@@ -146,15 +140,6 @@ stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
         return false;
     return !conn->option_syn ||
            (!tcp->lacks && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame)));
-}
-
-/* Whether its data may have gone over RDMA, in the capture or not. */
-static bool
-left_tcp(const smcr_collect_counted_conn_t *counted)
-{
-    const smcr_conn_t *conn = counted->conn;
-
-    return counted->on_roce || ((conn->confirm_frame || conn->cut_clc) && !conn->fallback.kind);
 }
 
 /* CLC that never began is no fallback: the connection stayed what it was. */
@@ -206,13 +191,16 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
     const smcr_conn_t *conn = counted->conn;
     const smcr_conn_side_t *side = conn->side;
     smcr_figure_close_t below = close_of_tcp(tcp);
+    /* whether its data may have gone over RDMA, in the capture or not */
+    bool left_tcp =
+        counted->on_roce || ((conn->confirm_frame || conn->cut_clc) && !conn->fallback.kind);
 
     if (side[0].abort_frame || side[1].abort_frame)
         return SMCR_FIGURE_CLOSE_ABORT;
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
     bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
-    if (left_tcp(counted) &&
+    if (left_tcp &&
         (open || !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
@@ -302,19 +290,6 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
-static const char *
-longest_step(const smcr_collect_contact_t *contact, wmem_allocator_t *scope)
-{
-    const smcr_exchange_t *step = contact->longest_of;
-
-    if (!step)
-        return NULL;
-    return wmem_strdup_printf(
-        scope, "%s%s on link %u%s", contact->longest_behind ? "what follows " : "",
-        val_to_str_const(step->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
-        step->response_frame ? "" : ", which got no answer");
-}
-
 /* When the connection could carry data; frame 0: not known. */
 static smcr_when_t
 ready(const smcr_collect_counted_conn_t *counted)
@@ -334,13 +309,19 @@ fill_setup(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
            const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
     uint64_t from = tcp && tcp->syn.frame ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
+    const smcr_collect_contact_t *contact = &counted->contact;
+    const smcr_exchange_t *longest = contact->longest_of;
 
     entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
     entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
     entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
     entry->setup.llc_s = step(&from, ready(counted));
     entry->setup_s = step(&syn, ready(counted));
-    entry->setup_longest = longest_step(&counted->contact, scope);
+    if (longest)
+        entry->setup_longest = wmem_strdup_printf(
+            scope, "%s%s on link %u%s", contact->longest_behind ? "what follows " : "",
+            val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"),
+            contact->longest_link, longest->response_frame ? "" : ", which got no answer");
 }
 
 /* Where the time of both directions went; where one of them is not captured, nobody knows. */

@@ -17,6 +17,7 @@ struct smcr_connections {
     wmem_map_t *by_conn; /* smcr_conn_t -> smcr_collect_counted_conn_t */
     wmem_map_t *contacts; /* smcr_lgr_t -> that of its first contact, before data */
     wmem_map_t *gaps;     /* smcr_link_t -> places where packets are absent, so far */
+    wmem_map_t *moves;    /* smcr_link_t -> smcr_collect_moves_t */
     smcr_collect_rewritten_t rewritten;
     uint32_t last_frame; /* that has been taken, of any connection or of none */
 };
@@ -30,6 +31,7 @@ smcr_collect_connections_new(wmem_allocator_t *scope)
     connections->by_conn = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     connections->contacts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     connections->gaps = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    connections->moves = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     return connections;
 }
 
@@ -48,6 +50,18 @@ get(smcr_collect_connections_t *connections, const smcr_conn_t *conn)
 
 /* ---- links ---- */
 
+static smcr_collect_moves_t *
+moves_of(smcr_collect_connections_t *connections, const smcr_link_t *link)
+{
+    smcr_collect_moves_t *moves = wmem_map_lookup(connections->moves, link);
+
+    if (!moves) {
+        moves = wmem_new0(connections->scope, smcr_collect_moves_t);
+        wmem_map_insert(connections->moves, link, moves);
+    }
+    return moves;
+}
+
 /* What `side` sends goes on this link now. */
 static void
 note_link(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted, int side,
@@ -61,10 +75,13 @@ note_link(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
     smcr_collect_link_use_t *use = wmem_new0(connections->scope, smcr_collect_link_use_t);
     use->link = link;
     use->from = when;
-    if (counted->last_use)
+    if (counted->last_use) {
         counted->last_use->next = use;
-    else
+        moves_of(connections, counted->last_use->link)->from++;
+        moves_of(connections, link)->to++;
+    } else {
         counted->first_use = use;
+    }
     counted->last_use = use;
 }
 
@@ -149,26 +166,7 @@ end_contact(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t
         counted->contact.ready = when;
 }
 
-static void
-begin_contact(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
-              smcr_when_t when)
-{
-    if (counted->on_roce)
-        return;
-    counted->contact.ready = counted->contact.step = when;
-    if (counted->conn->first_contact && counted->conn->lgr)
-        wmem_map_insert(connections->contacts, counted->conn->lgr, counted);
-}
-
 /* ---- packets ---- */
-
-static void
-note_rewritten(smcr_collect_connections_t *connections, smcr_when_t when, uint32_t bytes)
-{
-    if (bytes && !connections->rewritten.first.frame)
-        connections->rewritten.first = when;
-    connections->rewritten.bytes += bytes;
-}
 
 static void
 count_write(smcr_collect_connections_t *connections, smcr_collect_direction_t *direction,
@@ -179,18 +177,12 @@ count_write(smcr_collect_connections_t *connections, smcr_collect_direction_t *d
     direction->figures.writes += smcr_ib_begins_message(packet->roce->opcode);
     if (!place)
         return;
-    note_rewritten(connections, when, smcr_place_piece(place).rewritten);
+    uint32_t rewritten = smcr_place_piece(place).rewritten;
+    if (rewritten && !connections->rewritten.first.frame)
+        connections->rewritten.first = when;
+    connections->rewritten.bytes += rewritten;
     if (place->length)
         direction->is_blocked = false;
-}
-
-static bool
-has_event(const smcr_record_t *record, smcr_event_id_t id)
-{
-    for (const smcr_event_t *event = record->events; event; event = event->next)
-        if (event->id == id)
-            return true;
-    return false;
 }
 
 static void
@@ -215,20 +207,13 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
 
     if (!view)
         return;
-    direction->figures.window_full_count += has_event(record, SMCR_EVENT_WINDOW_FULL) &&
-                                            smcr_evidence_hears_reader(record, frame);
+    direction->figures.window_full_count += smcr_collect_division_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
-    bool ends = has_event(record, SMCR_EVENT_SENDING_DONE) ||
-                has_event(record, SMCR_EVENT_CLOSED) || has_event(record, SMCR_EVENT_ABORTED);
+    bool ends = smcr_record_has_event(record, SMCR_EVENT_SENDING_DONE) ||
+                smcr_record_has_event(record, SMCR_EVENT_CLOSED) ||
+                smcr_record_has_event(record, SMCR_EVENT_ABORTED);
     if (view->read_of && !ends) /* the reader may have been idle before it closed */
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
-}
-
-static void
-count_repeat(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
-{
-    direction->figures.repeated_packets++;
-    direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
 }
 
 static void
@@ -250,7 +235,8 @@ count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_
         return;
     count_meaning(direction, &counted->direction[!record->sender], record, when.frame);
     if (record->order == SMCR_FLOW_IS_REPEAT) {
-        count_repeat(direction, packet);
+        direction->figures.repeated_packets++;
+        direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
         return;
     }
     note_link(connections, counted, record->sender, record->link, when);
@@ -284,8 +270,11 @@ count_clc(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
     counted->clc_bytes[from_server] += clc->header.length;
     if (type < G_N_ELEMENTS(counted->clc) && !counted->clc[type].frame) {
         counted->clc[type] = when;
-        if (type == SMCR_CLC_CONFIRM)
-            begin_contact(connections, counted, when);
+        if (type == SMCR_CLC_CONFIRM && !counted->on_roce) {
+            counted->contact.ready = counted->contact.step = when;
+            if (counted->conn->first_contact && counted->conn->lgr)
+                wmem_map_insert(connections->contacts, counted->conn->lgr, counted);
+        }
     }
     if (type == SMCR_CLC_PROPOSAL)
         counted->offered_eids = offered_eids(connections->scope, &clc->u.proposal);
@@ -293,14 +282,6 @@ count_clc(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
         return;
     counted->version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
     counted->is_smcd = clc->smcd;
-}
-
-static void
-count_gap(smcr_collect_connections_t *connections, const smcr_link_t *link)
-{
-    uint32_t gaps = GPOINTER_TO_UINT(wmem_map_lookup(connections->gaps, link));
-
-    wmem_map_insert(connections->gaps, link, GUINT_TO_POINTER(gaps + 1));
 }
 
 void
@@ -311,8 +292,10 @@ smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when
     const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
 
     connections->last_frame = when.frame;
-    if (record->link && record->missing)
-        count_gap(connections, record->link);
+    if (record->link && record->missing) {
+        uint32_t gaps = GPOINTER_TO_UINT(wmem_map_lookup(connections->gaps, record->link));
+        wmem_map_insert(connections->gaps, record->link, GUINT_TO_POINTER(gaps + 1));
+    }
     if (!conn) {
         take_llc(connections, when, packet);
         return;
@@ -333,33 +316,11 @@ smcr_collect_connections_rewritten(const smcr_collect_connections_t *connections
     return connections->rewritten;
 }
 
-/* ---- moves ---- */
-
-typedef struct {
-    void (*visit)(const smcr_link_t *from, const smcr_link_t *to, void *data);
-    void *data;
-} visitor_t;
-
-static void
-visit_moves(void *key, void *value, void *data)
-{
-    const smcr_collect_counted_conn_t *counted = value;
-    const visitor_t *visitor = data;
-
-    (void)key;
-    for (const smcr_collect_link_use_t *use = counted->first_use; use && use->next; use = use->next)
-        visitor->visit(use->link, use->next->link, visitor->data);
-}
-
-void
+const smcr_collect_moves_t *
 smcr_collect_connections_moves(const smcr_collect_connections_t *connections,
-                               void (*visit)(const smcr_link_t *from, const smcr_link_t *to,
-                                             void *data),
-                               void *data)
+                               const smcr_link_t *link)
 {
-    visitor_t visitor = {visit, data};
-
-    wmem_map_foreach(connections->by_conn, visit_moves, &visitor);
+    return wmem_map_lookup(connections->moves, link);
 }
 
 /* ---- reporting ---- */

@@ -85,11 +85,13 @@ typedef struct {
 smcr_collect_rewritten_t
 smcr_collect_connections_rewritten(const smcr_collect_connections_t *connections);
 
-/* A connection's move from a link to another; calls `visit` for each. */
-void smcr_collect_connections_moves(const smcr_collect_connections_t *connections,
-                                    void (*visit)(const smcr_link_t *from, const smcr_link_t *to,
-                                                  void *data),
-                                    void *data);
+/* How often connections have moved away from the link, and to it; NULL: never. */
+typedef struct {
+    uint64_t from, to;
+} smcr_collect_moves_t;
+const smcr_collect_moves_t *
+smcr_collect_connections_moves(const smcr_collect_connections_t *connections,
+                               const smcr_link_t *link);
 
 /* Fills in the entry, whose texts live as long as `scope`. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,

@@ -112,23 +112,15 @@ take_ack(smcr_collect_writer_t *writer, wmem_allocator_t *scope, const unacked_t
     } while (!is_this);
 }
 
-/* Space was freed, and the writer's host knows. */
-static const smcr_when_t *
-told_of_space(const smcr_collect_writer_t *writer, uint32_t end)
-{
-    const smcr_when_t *told = writer->is_full && writer->freed ? *writer->freed : NULL;
-
-    return told && told->frame < end ? told : NULL;
-}
-
 static void
 settle(smcr_collect_writer_t *writer, wmem_allocator_t *scope, uint32_t end)
 {
     for (;;) {
         const unacked_t *sent = acknowledged(writer, end);
-        const smcr_when_t *space = told_of_space(writer, end);
+        /* space was freed, and the writer's host knows */
+        const smcr_when_t *space = writer->is_full && writer->freed ? *writer->freed : NULL;
 
-        if (space && (!sent || space->frame <= (*sent->acked)->frame)) {
+        if (space && space->frame < end && (!sent || space->frame <= (*sent->acked)->frame)) {
             advance(writer, space->time);
             writer->is_full = false;
         } else if (sent) {
@@ -141,17 +133,6 @@ settle(smcr_collect_writer_t *writer, wmem_allocator_t *scope, uint32_t end)
 }
 
 /* ---- retransmissions ---- */
-
-/* The packet of frame `first`, or the first one of its request. */
-static unacked_t *
-find(const smcr_collect_writer_t *writer, uint32_t first)
-{
-    unacked_t *found = NULL;
-
-    for (unacked_t *sent = writer->oldest; sent && sent->when.frame <= first; sent = sent->next)
-        found = sent;
-    return found;
-}
 
 /* What was spent since `before` went into a retransmission. */
 static void
@@ -189,8 +170,10 @@ static void
 take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
 {
     smcr_collect_writer_t *writer = &division->writer[record->sender];
-    unacked_t *sent = find(writer, record->first_frame);
+    unacked_t *sent = NULL; /* of that frame, or the first one of its request */
 
+    for (unacked_t *at = writer->oldest; at && at->when.frame <= record->first_frame; at = at->next)
+        sent = at;
     if (!sent) /* it was acknowledged before */
         return;
     repeat_since(writer, &sent->before);
@@ -224,14 +207,11 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
         add(writer, scope, sent);
 }
 
-static bool
-fills(const smcr_record_t *record, uint32_t frame)
+bool
+smcr_collect_division_fills(const smcr_record_t *record, uint32_t frame)
 {
-    const smcr_event_t *event = record->events;
-
-    while (event && event->id != SMCR_EVENT_WINDOW_FULL)
-        event = event->next;
-    return event && smcr_evidence_hears_reader(record, frame);
+    return smcr_record_has_event(record, SMCR_EVENT_WINDOW_FULL) &&
+           smcr_evidence_hears_reader(record, frame);
 }
 
 /* 0 where the acknowledgement comes later. */
@@ -266,7 +246,7 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     const smcr_record_cdc_t *view = record->view;
     smcr_collect_writer_t *writer = &division->writer[record->sender];
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
-    bool filled = fills(record, when.frame);
+    bool filled = smcr_collect_division_fills(record, when.frame);
 
     writer->is_known = true;
     sent.acked = view ? &view->acked : NULL;
@@ -301,15 +281,6 @@ begin(smcr_collect_division_t *division, smcr_when_t when, uint32_t gaps, bool i
     }
 }
 
-/* The capture lacks packets before this one: nobody knows what they said. */
-static void
-pass_gap(smcr_collect_writer_t *writer, uint64_t time)
-{
-    writer->gap = writer->spent;
-    writer->at = SMCR_COLLECT_IS_UNKNOWN;
-    advance(writer, time);
-}
-
 void
 smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *scope,
                            smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps, bool is_whole)
@@ -322,8 +293,10 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
         begin(division, when, gaps, is_whole);
     smcr_collect_division_settle(division, scope, when.frame);
     for (unsigned side = 0; side < 2; side++) {
-        if (division->gaps != gaps)
-            pass_gap(&division->writer[side], when.time);
+        if (division->gaps != gaps) { /* nobody knows what those said that the capture lacks */
+            division->writer[side].gap = division->writer[side].spent;
+            division->writer[side].at = SMCR_COLLECT_IS_UNKNOWN;
+        }
         advance(&division->writer[side], when.time);
     }
     division->gaps = gaps;

@@ -62,6 +62,9 @@ void smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocato
                                 smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps,
                                 bool is_whole);
 
+/* Whether the packet of the frame fills the window, as far as anybody can tell. */
+bool smcr_collect_division_fills(const smcr_record_t *record, uint32_t frame);
+
 /* Settles what was acknowledged before frame `end`. */
 void smcr_collect_division_settle(smcr_collect_division_t *division, wmem_allocator_t *scope,
                                   uint32_t end);

@@ -130,39 +130,9 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_alloca
         entry->qpn = qp->key.qpn;
 }
 
-/* Connections that have moved away from a link, and to it. */
-typedef struct {
-    uint64_t from, to;
-} moves_t;
-
-typedef struct {
-    wmem_map_t *links; /* smcr_link_t -> moves_t */
-    wmem_allocator_t *scope;
-} all_moves_t;
-
-static moves_t *
-moves_of(const all_moves_t *all, const smcr_link_t *link)
-{
-    moves_t *moves = wmem_map_lookup(all->links, link);
-
-    if (!moves) {
-        moves = wmem_new0(all->scope, moves_t);
-        wmem_map_insert(all->links, link, moves);
-    }
-    return moves;
-}
-
-static void
-count_move(const smcr_link_t *from, const smcr_link_t *to, void *data)
-{
-    moves_of(data, from)->from++;
-    moves_of(data, to)->to++;
-}
-
 /* What is read while groups are reported. */
 typedef struct {
     const smcr_collect_sources_t *sources;
-    all_moves_t moves;
     wmem_map_t *named_rmbs; /* smcr_rmb_t -> named_t */
     wmem_allocator_t *scope;
 } reporter_t;
@@ -172,7 +142,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
 {
     const smcr_collect_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
-    const moves_t *moves = wmem_map_lookup(reporter->moves.links, link);
+    const smcr_collect_moves_t *moves = smcr_collect_connections_moves(sources->connections, link);
     int client = smcr_lgr_client_side(link->lgr);
     uint8_t mtu = MIN(link->qp[0].mtu, link->qp[1].mtu);
 
@@ -244,19 +214,6 @@ by_frame(const void *one, const void *other)
     return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
-static void
-add_stream(const reporter_t *reporter, const rmb_use_t *use)
-{
-    named_t *named = wmem_map_lookup(reporter->named_rmbs, use->rmb);
-
-    if (!named) {
-        named = wmem_new0(reporter->scope, named_t);
-        wmem_map_insert(reporter->named_rmbs, use->rmb, named);
-    }
-    named->size = use->size;
-    smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
-}
-
 /* The server names its RMB in CLC Accept, the client in CLC Confirm. */
 static void
 find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
@@ -273,8 +230,16 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
         }
     }
     wmem_array_sort(uses, by_frame);
-    for (unsigned i = 0; i < wmem_array_get_count(uses); i++)
-        add_stream(reporter, wmem_array_index(uses, i));
+    for (unsigned i = 0; i < wmem_array_get_count(uses); i++) {
+        const rmb_use_t *use = wmem_array_index(uses, i);
+        named_t *named = wmem_map_lookup(reporter->named_rmbs, use->rmb);
+        if (!named) {
+            named = wmem_new0(reporter->scope, named_t);
+            wmem_map_insert(reporter->named_rmbs, use->rmb, named);
+        }
+        named->size = use->size;
+        smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
+    }
 }
 
 /* In the order in which they were told. */
@@ -435,14 +400,12 @@ smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
     uint32_t count = groups->list.length;
     reporter_t reporter = {
         .sources = sources,
-        .moves = {wmem_map_new(scope, g_direct_hash, g_direct_equal), scope},
         .named_rmbs = wmem_map_new(scope, g_direct_hash, g_direct_equal),
         .scope = scope,
     };
 
     if (!count)
         return;
-    smcr_collect_connections_moves(sources->connections, count_move, &reporter.moves);
     void **sorted = wmem_memdup(scope, groups->list.entries, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare);
     for (uint32_t i = 0; i < count; i++)

@@ -133,23 +133,19 @@ smcr_collect_notices_claim(smcr_collect_notices_t *notices, const packet_info *p
 
 /* ---- counting ---- */
 
-static counted_items_t *
-find(wmem_array_t *kinds, const smcr_figure_notice_t *wanted)
-{
-    for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
-        counted_items_t *kind = wmem_array_index(kinds, i);
-        if (strcmp(kind->notice.filter, wanted->filter) == 0 &&
-            kind->notice.severity == wanted->severity && kind->notice.by == wanted->by)
-            return kind;
-    }
-    return NULL;
-}
-
 /* One more. Returns it where it is the first one so far. */
 static counted_items_t *
 count(wmem_array_t *kinds, const counted_items_t *one)
 {
-    counted_items_t *kind = find(kinds, &one->notice);
+    const smcr_figure_notice_t *wanted = &one->notice;
+    counted_items_t *kind = NULL;
+
+    for (unsigned i = 0; !kind && i < wmem_array_get_count(kinds); i++) {
+        counted_items_t *at = wmem_array_index(kinds, i);
+        if (strcmp(at->notice.filter, wanted->filter) == 0 &&
+            at->notice.severity == wanted->severity && at->notice.by == wanted->by)
+            kind = at;
+    }
     uint64_t before = kind ? kind->notice.count : 0;
     uint32_t last = kind ? MAX(kind->notice.last, one->notice.last) : one->notice.last;
 

@@ -165,18 +165,6 @@ set_odd(const smcr_collect_rdma_flows_t *flows, followed_t *flow, uint32_t frame
     wmem_map_insert(flow->odd, GUINT_TO_POINTER(frame), GUINT_TO_POINTER(odd));
 }
 
-/* A NAK for a PSN sequence error; `wanted`: frame that has had the packet of `flow`; 0: none. */
-static void
-count_wanted(const smcr_collect_rdma_flows_t *flows, followed_t *flow, uint32_t nak,
-             uint32_t wanted)
-{
-    odd_t odd = odd_of(flow, wanted);
-
-    flow->figures.late_naks += odd == LATE;
-    if (odd == DAMAGED)
-        set_odd(flows, flow, nak, ASKS_FOR_DAMAGED);
-}
-
 static void
 count_nak(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
           const smcr_tap_t *packet)
@@ -200,11 +188,15 @@ count_nak(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
         figures->rnr_nak++;
     else if (kind == SMCR_IB_SYNDROME_NAK && code < array_length(counts))
         (*counts[code])++;
-    if (kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE && requests)
-        count_wanted(flows, requests, when.frame, packet->record->refuses);
-    else if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE &&
-             !flows->firsts.refusal.frame)
+    if (kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE && requests) {
+        odd_t odd = odd_of(requests, packet->record->refuses); /* of what it asks for */
+        requests->figures.late_naks += odd == LATE;
+        if (odd == DAMAGED)
+            set_odd(flows, requests, when.frame, ASKS_FOR_DAMAGED);
+    } else if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE &&
+             !flows->firsts.refusal.frame) {
         flows->firsts.refusal = when;
+    }
 }
 
 static void
@@ -424,13 +416,6 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
         entry->cm = describe_cm(flow->cm->conn, scope);
 }
 
-/* Whether copies are told from repeats: where PSNs are followed. */
-static bool
-tells_copies(const followed_t *flow)
-{
-    return flow->to || flow->foreign->traffic;
-}
-
 /* The queue pair that turned out to be one of a link whose beginning the capture lacks; NULL: the
  * flow is of no link. */
 static const smcr_qp_t *
@@ -502,7 +487,7 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&entry->repeated_after, flow, &flow->steps[i]);
-    if (!tells_copies(flow))
+    if (!flow->to && !flow->foreign->traffic) /* without PSNs nobody tells them from repeats */
         entry->copies = SMCR_FIGURE_UNKNOWN;
     if (flow->lacks_ecn)
         forget_ecn(&entry->ecn);

@@ -55,30 +55,21 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
     return flow;
 }
 
-/* There will be a place for number `stream`. */
-static void
-make_room(smcr_collect_tcp_flows_t *flows, uint32_t stream)
+static tcp_conn_t *
+get_flow(smcr_collect_tcp_flows_t *flows, const struct tcpheader *tcp, smcr_when_t when)
 {
     uint32_t room = MAX(flows->room, 16);
 
-    while (room <= stream)
+    if (tcp->th_stream > UINT32_MAX / 4)
+        return NULL;
+    while (room <= tcp->th_stream)
         room *= 2;
     if (room > flows->room)
         flows->flows = wmem_realloc(flows->scope, flows->flows, room * sizeof(tcp_conn_t *));
     flows->room = room;
-    while (flows->count <= stream)
+    while (flows->count <= tcp->th_stream)
         flows->flows[flows->count++] = NULL;
-}
-
-static tcp_conn_t *
-get_flow(smcr_collect_tcp_flows_t *flows, const struct tcpheader *tcp, smcr_when_t when)
-{
-    tcp_conn_t **flow;
-
-    if (tcp->th_stream > UINT32_MAX / 4)
-        return NULL;
-    make_room(flows, tcp->th_stream);
-    flow = &flows->flows[tcp->th_stream];
+    tcp_conn_t **flow = &flows->flows[tcp->th_stream];
     if (!*flow)
         *flow = new_flow(flows->scope, tcp, when);
     return *flow;

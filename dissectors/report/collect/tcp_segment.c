@@ -24,9 +24,9 @@
 #define SACK_BLOCK 8
 
 static uint32_t
-get_ntohl(const uint8_t *bytes)
+number32(const uint8_t *bytes)
 {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+    return (uint32_t)smcr_wire_number(bytes, 4);
 }
 
 /* ---- finding the header ---- */
@@ -37,17 +37,6 @@ typedef struct {
     uint32_t seq, ack;
     uint16_t flags; /* with the header's length before */
 } pattern_t;
-
-static pattern_t
-pattern_of(const struct tcpheader *tcp)
-{
-    uint16_t flags = (uint16_t)(tcp->th_hlen / 4 << 12 | (tcp->th_flags & 0xfff));
-
-    return (pattern_t){{g_htons(tcp->th_sport), g_htons(tcp->th_dport)},
-                       g_htonl(tcp->th_rawseq),
-                       g_htonl(tcp->th_rawack),
-                       g_htons(flags)};
-}
 
 static bool
 is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
@@ -95,7 +84,11 @@ static headers_t
 find_headers(const packet_info *pinfo, const struct tcpheader *tcp,
              smcr_collect_tcp_offsets_t *offsets)
 {
-    pattern_t pattern = pattern_of(tcp);
+    uint16_t flags = (uint16_t)(tcp->th_hlen / 4 << 12 | (tcp->th_flags & 0xfff));
+    pattern_t pattern = {{g_htons(tcp->th_sport), g_htons(tcp->th_dport)},
+                         g_htonl(tcp->th_rawseq),
+                         g_htonl(tcp->th_rawack),
+                         g_htons(flags)};
     smcr_host_bytes_t frame = {NULL, 0};
     headers_t headers = {.bytes = {NULL, 0}};
 
@@ -117,28 +110,22 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp,
 /* ---- reading it ---- */
 
 static void
-read_sacks(smcr_congestion_tcp_segment_t *segment, const uint8_t *blocks, unsigned length)
-{
-    for (; length >= SACK_BLOCK && segment->sacks < SMCR_CONGESTION_TCP_SACKS;
-         length -= SACK_BLOCK) {
-        segment->sack[segment->sacks].left = get_ntohl(blocks);
-        segment->sack[segment->sacks].right = get_ntohl(blocks + 4);
-        segment->sacks++;
-        blocks += SACK_BLOCK;
-    }
-}
-
-static void
 read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsigned length)
 {
     if (option[0] == OPTION_FAST_OPEN)
         segment->sign = MAX(segment->sign, SMCR_FIGURE_SIGN_FAST_OPEN);
     if (option[0] == OPTION_SACK) {
-        read_sacks(segment, option + 2, length - 2);
+        for (unsigned at = 2;
+             at + SACK_BLOCK <= length && segment->sacks < SMCR_CONGESTION_TCP_SACKS;
+             at += SACK_BLOCK) {
+            segment->sack[segment->sacks].left = number32(option + at);
+            segment->sack[segment->sacks].right = number32(option + at + 4);
+            segment->sacks++;
+        }
     } else if (option[0] == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH) {
         segment->timestamps = true;
-        segment->tsval = get_ntohl(option + 2);
-        segment->tsecr = get_ntohl(option + 6);
+        segment->tsval = number32(option + 2);
+        segment->tsecr = number32(option + 6);
     }
 }
 

@@ -402,21 +402,6 @@ percent(uint64_t part, uint64_t whole)
     return part == SMCR_FIGURE_UNKNOWN || !whole ? NAN : 100.0 * (double)part / (double)whole;
 }
 
-/* What no segment told is not known: ECN without IP headers, lateness without time stamps, copies
- * without either. */
-static void
-blank_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_direction_t *entry)
-{
-    if (entry->packets && !direction->any_ecn)
-        entry->ce = entry->sce = SMCR_FIGURE_UNKNOWN;
-    if (entry->segments && !direction->any_timestamps)
-        entry->late_segments = SMCR_FIGURE_UNKNOWN;
-    if (entry->segments && !direction->any_identity)
-        entry->copies = SMCR_FIGURE_UNKNOWN;
-    if (!direction->acked)
-        entry->ack_elapsed_s = SMCR_FIGURE_UNKNOWN;
-}
-
 void
 smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
                                      smcr_entry_tcp_direction_t *entry)
@@ -426,7 +411,16 @@ smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *dire
     *entry = direction->counts;
     if (direction->sce_run)
         smcr_distribution_add(&entry->sce_run_length, direction->sce_run);
-    blank_unknown(direction, entry);
+    /* what no segment told is not known: ECN without IP headers, lateness without time stamps,
+     * copies without either */
+    if (entry->packets && !direction->any_ecn)
+        entry->ce = entry->sce = SMCR_FIGURE_UNKNOWN;
+    if (entry->segments && !direction->any_timestamps)
+        entry->late_segments = SMCR_FIGURE_UNKNOWN;
+    if (entry->segments && !direction->any_identity)
+        entry->copies = SMCR_FIGURE_UNKNOWN;
+    if (!direction->acked)
+        entry->ack_elapsed_s = SMCR_FIGURE_UNKNOWN;
     entry->derived.sce_percent = percent(entry->sce, entry->data_segments);
     entry->derived.ce_percent = percent(entry->ce, entry->data_segments);
     entry->derived.esce_acked_bytes_percent =

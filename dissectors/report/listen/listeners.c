@@ -231,23 +231,17 @@ smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo)
         g_string_free(error, TRUE);
 }
 
-static void
-free_selection(selection_t *selection)
-{
-    if (!selection)
-        return;
-    if (selection->has_drawer)
-        remove_tap_listener(&selection->drawer);
-    g_array_free(selection->waiting, TRUE);
-    g_free(selection);
-}
-
 void
 smcr_listeners_free(smcr_listeners_t *listeners)
 {
     for (unsigned i = 0; i < listeners->registered; i++)
         remove_tap_listener(&listeners->listener[i]);
-    free_selection(listeners->selection);
+    if (listeners->selection) {
+        if (listeners->selection->has_drawer)
+            remove_tap_listener(&listeners->selection->drawer);
+        g_array_free(listeners->selection->waiting, TRUE);
+        g_free(listeners->selection);
+    }
     live.all = g_slist_remove(live.all, listeners);
     smcr_collection_free(listeners->collection);
     g_free(listeners->filter);

@@ -26,12 +26,6 @@ smcr_words_link_is_unused(const smcr_entry_link_t *link)
     return !link->flows.length && !smcr_words_link_is_left(link);
 }
 
-static const smcr_entry_rdma_t *
-flow_of(const smcr_entry_report_t *report, uint64_t index)
-{
-    return index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
-}
-
 /* When the link has last carried packets in both directions; 0: not known. */
 static uint64_t
 last_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
@@ -39,7 +33,9 @@ last_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
     uint64_t last = 0;
 
     for (uint32_t i = 0; i < link->flows.length; i++) {
-        const smcr_entry_rdma_t *flow = flow_of(report, link->flows.numbers[i]);
+        uint64_t index = link->flows.numbers[i];
+        const smcr_entry_rdma_t *flow =
+            index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
         if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
             last = flow->last_frame.time;
     }

@@ -225,16 +225,18 @@ has_sums(const smcr_figure_description_t *description)
     return false;
 }
 
-/* How the values at `offset` of the entries are spread. */
+/* How the samples of the entries are spread, or what their distributions have all together. */
 static smcr_distribution_t
-spread_of(const smcr_figure_list_t *list, size_t offset)
+spread_of(const smcr_figure_list_t *list, const smcr_figure_member_t *member)
 {
     smcr_distribution_t spread = {0};
 
     for (uint32_t i = 0; i < list->length; i++) {
-        uint64_t value = *(const uint64_t *)((const uint8_t *)list->entries[i] + offset);
-        if (value != SMCR_FIGURE_UNKNOWN)
-            smcr_distribution_add(&spread, value);
+        const void *value = (const uint8_t *)list->entries[i] + member->offset;
+        if (member->kind != SMCR_FIGURE_KIND_SAMPLE)
+            smcr_distribution_join(&spread, value);
+        else if (*(const uint64_t *)value != SMCR_FIGURE_UNKNOWN)
+            smcr_distribution_add(&spread, *(const uint64_t *)value);
     }
     return spread;
 }
@@ -266,16 +268,6 @@ entries_within(writer_t *writer, const smcr_figure_list_t *list, const smcr_figu
     return within;
 }
 
-static smcr_distribution_t
-joined_spread(const smcr_figure_list_t *list, size_t offset)
-{
-    smcr_distribution_t spread = {0};
-
-    for (uint32_t i = 0; i < list->length; i++)
-        smcr_distribution_join(&spread, (const void *)((const uint8_t *)list->entries[i] + offset));
-    return spread;
-}
-
 static void
 write_opcode_sums(writer_t *writer, const smcr_figure_list_t *list,
                   const smcr_figure_member_t *member)
@@ -303,14 +295,11 @@ write_sum(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_me
         write_seconds(writer, sum_of(list, member->offset));
         break;
     case SMCR_FIGURE_KIND_SAMPLE:
-        spread = spread_of(list, member->offset);
-        write_spread(writer, &spread, SMCR_TIME_SECOND);
-        break;
     case SMCR_FIGURE_KIND_SPREAD:
     case SMCR_FIGURE_KIND_LENGTHS:
-        spread = joined_spread(list, member->offset);
+        spread = spread_of(list, member);
         write_spread(writer, &spread,
-                     member->kind == SMCR_FIGURE_KIND_SPREAD ? SMCR_TIME_SECOND : 1);
+                     member->kind == SMCR_FIGURE_KIND_LENGTHS ? 1 : SMCR_TIME_SECOND);
         break;
     default:
         write_opcode_sums(writer, list, member);

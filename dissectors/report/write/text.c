@@ -11,18 +11,6 @@
 #include "text_page.h"
 
 static void
-write_span(const smcr_page_t *page, const smcr_entry_capture_t *capture)
-{
-    uint64_t first = capture->first_time, last = capture->last_time;
-
-    if (first == SMCR_FIGURE_UNKNOWN || last == SMCR_FIGURE_UNKNOWN)
-        return;
-    smcr_page_line(page, 2, "from %s to %s, %s", smcr_words_moment(page->scope, first),
-                   smcr_words_moment(page->scope, last),
-                   smcr_words_duration(page->scope, last > first ? last - first : 0));
-}
-
-static void
 write_limits(const smcr_page_t *page, const smcr_entry_capture_t *capture)
 {
     if (capture->filter)
@@ -55,11 +43,15 @@ static void
 write_capture(const smcr_page_t *page)
 {
     const smcr_entry_capture_t *capture = &page->report->capture;
+    uint64_t first = capture->first_time, last = capture->last_time;
 
     g_string_append(page->text, "Capture\n");
     smcr_page_line(page, 2, "%s, %s", smcr_words_things(page->scope, capture->frames, "frame"),
                    smcr_words_bytes(page->scope, capture->bytes));
-    write_span(page, capture);
+    if (first != SMCR_FIGURE_UNKNOWN && last != SMCR_FIGURE_UNKNOWN)
+        smcr_page_line(page, 2, "from %s to %s, %s", smcr_words_moment(page->scope, first),
+                       smcr_words_moment(page->scope, last),
+                       smcr_words_duration(page->scope, last > first ? last - first : 0));
     write_limits(page, capture);
     write_copies(page);
 }

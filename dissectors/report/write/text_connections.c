@@ -92,13 +92,11 @@ size_of(const smcr_page_t *page, const smcr_entry_conn_direction_t *direction)
 static const char *
 size_of_all(const smcr_page_t *page, const smcr_entry_connection_t *sum, bool to_server)
 {
-    const smcr_figure_list_t *conns = &page->report->connections;
     const smcr_entry_conn_direction_t *direction = smcr_figure_direction(sum, to_server);
     bool known = true;
 
-    for (uint32_t i = 0; i < conns->length; i++)
-        known = known &&
-                smcr_figure_direction(conns->entries[i], to_server)->bytes != SMCR_FIGURE_UNKNOWN;
+    SMCR_FIGURE_EACH(connection, conn, page->report->connections)
+        known &= smcr_figure_direction(conn, to_server)->bytes != SMCR_FIGURE_UNKNOWN;
     if (known)
         return size_of(page, direction);
     return smcr_figure_known(direction->bytes)
@@ -142,16 +140,6 @@ add_row(const smcr_text_table_t *table, const smcr_entry_connection_t *conn, con
                         rate_of(page, &conn->server_to_client, time), end);
 }
 
-static void
-add_connection(const smcr_text_table_t *table, const smcr_entry_connection_t *conn)
-{
-    const smcr_page_t *page = table->page;
-
-    add_row(table, conn, smcr_words_connection(page->scope, conn),
-            size_of(page, &conn->client_to_server), size_of(page, &conn->server_to_client),
-            end_of(page, conn));
-}
-
 /* All of them: their bytes, from the first frame to the last one. */
 static smcr_entry_connection_t
 add_up(const smcr_page_t *page)
@@ -170,17 +158,6 @@ add_up(const smcr_page_t *page)
 }
 
 static void
-add_sum(const smcr_text_table_t *table)
-{
-    const smcr_page_t *page = table->page;
-    const char *count = smcr_words_number(page->scope, page->report->connections.length);
-    smcr_entry_connection_t sum = add_up(page);
-
-    add_row(table, &sum, wmem_strdup_printf(page->scope, "all %s", count),
-            size_of_all(page, &sum, true), size_of_all(page, &sum, false), "");
-}
-
-static void
 write_busiest(const smcr_page_t *page)
 {
     const smcr_figure_list_t *conns = &page->report->connections;
@@ -189,15 +166,23 @@ write_busiest(const smcr_page_t *page)
 
     smcr_text_table_row(&table, "client → server", "sent", "received", "time", "rate →", "rate ←",
                         "end");
-    if (conns->length > 1)
-        add_sum(&table);
+    if (conns->length > 1) {
+        smcr_entry_connection_t sum = add_up(page);
+        const char *count = smcr_words_number(page->scope, conns->length);
+        add_row(&table, &sum, wmem_strdup_printf(page->scope, "all %s", count),
+                size_of_all(page, &sum, true), size_of_all(page, &sum, false), "");
+    }
     SMCR_FIGURE_EACH(connection, conn, *conns) {
         smcr_page_few_add(&busiest, conn,
                           smcr_figure_known(conn->client_to_server.bytes) +
                               smcr_figure_known(conn->server_to_client.bytes));
     }
-    for (uint32_t i = 0; i < busiest.length; i++)
-        add_connection(&table, busiest.entries[i]);
+    for (uint32_t i = 0; i < busiest.length; i++) {
+        const smcr_entry_connection_t *conn = busiest.entries[i];
+        add_row(&table, conn, smcr_words_connection(page->scope, conn),
+                size_of(page, &conn->client_to_server), size_of(page, &conn->server_to_client),
+                end_of(page, conn));
+    }
     smcr_text_table_write(&table);
     smcr_page_more(page, busiest.count,
                    busiest.length && busiest.weights[busiest.length - 1] ? " with less data" : "");
@@ -207,8 +192,8 @@ write_busiest(const smcr_page_t *page)
 static bool
 has_all_syns(const smcr_figure_list_t *flows)
 {
-    for (uint32_t i = 0; i < flows->length; i++)
-        if (((const smcr_entry_tcp_t *)flows->entries[i])->ecn_initiated == SMCR_FIGURE_MAYBE)
+    SMCR_FIGURE_EACH(tcp, flow, *flows)
+        if (flow->ecn_initiated == SMCR_FIGURE_MAYBE)
             return false;
     return flows->length != 0;
 }

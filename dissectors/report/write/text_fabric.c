@@ -124,17 +124,6 @@ checks(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
                           smcr_page_count(page, sum->icrc->unverified, "not verified"), NULL);
 }
 
-static smcr_entry_rdma_t
-add_up(const smcr_page_t *page)
-{
-    const smcr_figure_list_t *flows = &page->report->rdma_flows;
-    smcr_entry_rdma_t sum = {0};
-
-    for (uint32_t i = 0; i < flows->length + flows->rest; i++)
-        smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, page->scope);
-    return sum;
-}
-
 /* ---- flows of other programs ---- */
 
 static const char *
@@ -221,12 +210,15 @@ write_others(const smcr_page_t *page)
 void
 smcr_text_fabric(const smcr_page_t *page)
 {
-    smcr_entry_rdma_t sum = add_up(page);
+    const smcr_figure_list_t *flows = &page->report->rdma_flows;
+    smcr_entry_rdma_t sum = {0};
 
-    if (!page->report->rdma_flows.length && page->report->capture.smcr_roce == SMCR_FIGURE_YES)
+    for (uint32_t i = 0; i < flows->length + flows->rest; i++)
+        smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, page->scope);
+    if (!flows->length && page->report->capture.smcr_roce == SMCR_FIGURE_YES)
         return;
     smcr_page_heading(page, "RDMA on the wire");
-    if (!page->report->rdma_flows.length) {
+    if (!flows->length) {
         smcr_page_line(page, 2, page->report->capture.roce_frames
                                     ? "none of SMC-R; other programs' was not looked at"
                                     : "none");

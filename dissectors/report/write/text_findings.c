@@ -33,16 +33,6 @@ write_breaches(const smcr_page_t *page)
     smcr_page_more(page, breaches->length, " kinds: Analyze > Expert Information");
 }
 
-static bool
-is_healthy(const smcr_figure_list_t *findings)
-{
-    SMCR_FIGURE_EACH(finding, finding, *findings) {
-        if (finding->severity != SMCR_FIGURE_INFO)
-            return false;
-    }
-    return true;
-}
-
 static void
 write_finding(const smcr_page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
@@ -68,8 +58,8 @@ others(const smcr_entry_report_t *report)
 {
     uint64_t frames = report->capture.roce_frames;
 
-    for (uint32_t i = 0; i < report->rdma_flows.length; i++)
-        frames -= MIN(frames, ((smcr_entry_rdma_t *)report->rdma_flows.entries[i])->packets);
+    SMCR_FIGURE_EACH(rdma, flow, report->rdma_flows)
+        frames -= MIN(frames, flow->packets);
     return report->capture.smcr_roce == SMCR_FIGURE_YES ? 0 : frames;
 }
 
@@ -81,7 +71,10 @@ write_health(const smcr_page_t *page)
     bool all = report->capture.smcr_roce == SMCR_FIGURE_YES;
     bool smcr = report->connections.length || report->rdma_flows.length;
 
-    if (!report->capture.frames || !is_healthy(&report->findings))
+    SMCR_FIGURE_EACH(finding, finding, report->findings)
+        if (finding->severity != SMCR_FIGURE_INFO)
+            return;
+    if (!report->capture.frames)
         return;
     if (smcr || report->tcp_flows.length || !others(report))
         smcr_page_line(page, 2, "Nothing is wrong%s, as far as %s.%s",

@@ -30,15 +30,6 @@ peer(const smcr_page_t *page, const char *role, const smcr_entry_peer_t *entry)
 }
 
 static const char *
-end(const smcr_page_t *page, const smcr_entry_link_group_t *group)
-{
-    if (!group->ended_frame.frame)
-        return "";
-    return wmem_strdup_printf(page->scope, "ended in %s",
-                              smcr_page_when(page, &group->ended_frame));
-}
-
-static const char *
 type(const smcr_entry_link_group_t *group)
 {
     if (group->type == SMCR_FIGURE_GROUP_NONE)
@@ -56,7 +47,12 @@ write_group(const smcr_page_t *page, const smcr_entry_link_group_t *group)
                        group->eid ? wmem_strdup_printf(page->scope, "EID %s", group->eid) : "",
                        peer(page, "client", &group->peers.client),
                        peer(page, "server", &group->peers.server),
-                       smcr_page_things(page, group->rmbs.length, "RMB"), end(page, group), NULL));
+                       smcr_page_things(page, group->rmbs.length, "RMB"),
+                       group->ended_frame.frame
+                           ? wmem_strdup_printf(page->scope, "ended in %s",
+                                                smcr_page_when(page, &group->ended_frame))
+                           : "",
+                       NULL));
 }
 
 static const char *
@@ -83,25 +79,18 @@ fate(const smcr_page_t *page, const smcr_entry_link_group_t *group, const smcr_e
 }
 
 static void
-add_link(smcr_text_table_t *table, const smcr_entry_link_group_t *group,
-         const smcr_entry_link_t *link)
-{
-    const smcr_page_t *page = table->page;
-
-    smcr_text_table_row(table, number(page, "link ", link->number),
-                        wmem_strdup_printf(page->scope, "%s → %s", queue_pair(page, &link->client),
-                                           queue_pair(page, &link->server)),
-                        number(page, "MTU ", link->mtu_bytes), fate(page, group, link));
-}
-
-static void
 write_links(const smcr_page_t *page, const smcr_entry_link_group_t *group)
 {
     smcr_text_table_t table = smcr_text_table_new(page, "llll");
 
     table.indent = LINK_INDENT;
-    for (uint32_t i = 0; i < group->links.length && i < SMCR_PAGE_MOST; i++)
-        add_link(&table, group, group->links.entries[i]);
+    for (uint32_t i = 0; i < group->links.length && i < SMCR_PAGE_MOST; i++) {
+        const smcr_entry_link_t *link = group->links.entries[i];
+        smcr_text_table_row(&table, number(page, "link ", link->number),
+                            smcr_words_hosts(page->scope, queue_pair(page, &link->client),
+                                             queue_pair(page, &link->server)),
+                            number(page, "MTU ", link->mtu_bytes), fate(page, group, link));
+    }
     smcr_text_table_write(&table);
     smcr_page_more(page, group->links.length, " links");
 }

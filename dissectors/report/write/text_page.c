@@ -198,17 +198,6 @@ write_line(const smcr_text_table_t *table, const char **cells, const glong *widt
     return more;
 }
 
-static void
-write_row(const smcr_text_table_t *table, unsigned row, const glong *widths)
-{
-    const char **cells = wmem_alloc_array(table->page->scope, const char *, table->columns);
-
-    for (unsigned column = 0; column < table->columns; column++)
-        cells[column] = cell_of(table, row, column);
-    while (write_line(table, cells, widths))
-        ;
-}
-
 /* Returns by how much the rows are too long. */
 static glong
 measure(const smcr_text_table_t *table, glong *widths)
@@ -224,27 +213,26 @@ measure(const smcr_text_table_t *table, glong *widths)
     return sum - SMCR_PAGE_WIDTH;
 }
 
-static unsigned
-widest_of(const smcr_text_table_t *table, const glong *widths)
-{
-    unsigned widest = 0;
-
-    for (unsigned column = 1; column < table->columns; column++)
-        if (widths[column] > widths[widest])
-            widest = column;
-    return widest;
-}
-
 void
 smcr_text_table_write(const smcr_text_table_t *table)
 {
     glong *widths = wmem_alloc_array(table->page->scope, glong, table->columns);
     glong excess = measure(table, widths);
 
-    for (; excess > 0; excess--)
-        widths[widest_of(table, widths)]--;
-    for (unsigned row = 0; row < rows_of(table); row++)
-        write_row(table, row, widths);
+    for (; excess > 0; excess--) {
+        unsigned widest = 0;
+        for (unsigned column = 1; column < table->columns; column++)
+            if (widths[column] > widths[widest])
+                widest = column;
+        widths[widest]--;
+    }
+    for (unsigned row = 0; row < rows_of(table); row++) {
+        const char **cells = wmem_alloc_array(table->page->scope, const char *, table->columns);
+        for (unsigned column = 0; column < table->columns; column++)
+            cells[column] = cell_of(table, row, column);
+        while (write_line(table, cells, widths))
+            ;
+    }
 }
 
 /* ---- parts of lines ---- */

@@ -243,6 +243,16 @@ smcr_record_new(void)
     return record;
 }
 
+static inline bool
+smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
+{
+    const smcr_event_t *event = record->events;
+
+    while (event && event->id != id)
+        event = event->next;
+    return event != NULL;
+}
+
 /* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
  * exchange must be answered. */
 static inline uint64_t
