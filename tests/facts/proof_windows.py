@@ -103,8 +103,8 @@ def right_of_reading(capture, connection, side, right):
             announced = back[place - 1].frames
             for frame in cdc.frames:
                 right.allow("smcr.cdc.read_of", frame, *announced)
-                right.allow("smcr.cdc.read_time", frame, *(capture.times[frame] - capture.times[each]
-                                                           for each in announced))
+                right.allow("smcr.cdc.read_time", frame, *(capture.times[min(cdc.frames)] - capture.times[each]
+                                                           for each in announced))  # it was sent then
 
 
 def right_of_blocked(capture, connection, side, right):

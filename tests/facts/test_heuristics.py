@@ -94,13 +94,12 @@ def from_the_peer(talk, message, before):
 
 
 def behind_a_gap(talk, message, before):
-    """The capture lacks packets in front of it, and nobody is given what comes directly behind them."""
+    """The capture lacks packets in front of it: the acknowledgement hands it on."""
     for _ in range(before):
         talk.say(UNKNOWN)
     write, talk.pcap.write, frames = talk.pcap.write, lambda data: None, talk.pcap.frames
     talk.say(UNKNOWN)
     talk.pcap.write, talk.pcap.frames = write, frames
-    talk.say(UNKNOWN)
     talk.say_known(message)
 
 
@@ -130,9 +129,9 @@ def write(path, cases):
 def found(tshark, path, setting, two_pass):
     """{protocol: frames in which it was recognised}"""
     where = " or ".join(MESSAGES)
-    rows = tshark.fields(path, "frame.number", "frame.protocols", where=f"smcr and ({where})", two_pass=two_pass,
-                         options=("-o", f"smcr.heuristics:{setting}"))
-    return {protocol: {int(frame[0]) for frame, (layers,) in rows if protocol in layers.split(":")}
+    rows = tshark.fields(path, "frame.number", "frame.protocols", "smcr.data_of", where=f"smcr and ({where})",
+                         two_pass=two_pass, options=("-o", f"smcr.heuristics:{setting}"))
+    return {protocol: {int((of or frame)[0]) for frame, (layers,), of in rows if protocol in layers.split(":")}
             for protocol in MESSAGES}
 
 
