@@ -8,13 +8,14 @@ from report_runs import is_distribution
 LISTS = ("connections", "link_groups", "fallbacks", "breaches", "findings", "rdma_flows", "tcp_flows")
 COUNTED = ("fallbacks", "breaches", "findings")  # their entries count themselves
 NO_COUNTS = {"index", "peer", "stream", "tcp_stream", "tcp_isn", "port", "src_port", "dst_port", "qpn", "src_qpn",
-             "dst_qpn", "link_group", "code", "number", "vlan", "reject_reason", "mtu_bytes", "size_bytes", "frame",
-             "time", "delete_reason", "derived"}
+             "dst_qpn", "link_group", "code", "number", "vlan", "reject_reason", "mtu_bytes", "size_bytes",
+             "buffer_bytes", "frame", "delete_reason", "derived"}
 SAMPLES = ("setup_s",)  # one sample of a distribution in each entry
 
 
-def is_no_count(name):
-    return name in NO_COUNTS or name.endswith(("_frame", "_time"))
+def is_no_count(name, value):
+    """`time` of a frame is a text, that of a direction has parts."""
+    return name in NO_COUNTS or name.endswith(("_frame", "_time")) or isinstance(value, str)
 
 
 def is_number(value):
@@ -39,7 +40,7 @@ def add_distributions(every):
 
 def add(every):
     """The sum of objects that are alike. Members that no entry knows are None."""
-    names = dict.fromkeys(name for each in every for name in each if not is_no_count(name))
+    names = dict.fromkeys(name for each in every for name, value in each.items() if not is_no_count(name, value))
     total = {}
     for name in names:
         values = [each[name] for each in every if name in each]

@@ -200,7 +200,7 @@ static const scene_case_t cases[] = {
     {"answers that a filter hides", filtered, "note repeats 38"},
     {"damaged in the capture", damaged_in_capture, "error wrong_icrc 4"},
     {"two repeats of thousands", rare_timer, "info timeouts 2"},
-    {"open, silent, and not read", silent_and_unread, "note silent_end 1"},
+    {"open, silent, and not read", silent_and_unread, "info silent_end 1"},
     {"repeats after the end", ended, "info link_group_ended 1"},
 };
 
