@@ -114,10 +114,10 @@ copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
     if (!seen)
         return 0;
     if (!tells_copy(&flow->ids, packet))
-        return is_soon_again(flow, seen, packet) ? smcr_seen_last_frame(seen) : 0;
+        return is_soon_again(flow, seen, packet) ? smcr_seen_last(seen).frame : 0;
     if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
-    return seen->arrived && smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last_frame(seen)
+    return seen->arrived && smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last(seen).frame
                                                                      : 0;
 }
 
@@ -137,15 +137,6 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
         return;
     flow->mtu = mtu;
     rise_to(flow, smcr_reads_settle(flow->reads, mtu));
-}
-
-static void
-learn_mtu(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet)
-{
-    if (!smcr_ib_is_full(packet->opcode & (uint8_t)~SMCR_MASK_SERVICE))
-        return;
-    set_mtu(flow, packet->payload_length);
-    set_mtu(reverse, packet->payload_length);
 }
 
 /* ---- responses ---- */
@@ -248,16 +239,6 @@ take_early(smcr_flow_t *flow, wmem_allocator_t *scope)
 
 /* ---- order ---- */
 
-/* Frame of the first packet behind the oldest unacknowledged gap before `psn`; 0: none. */
-static uint32_t
-gap_before(const smcr_flow_t *flow, smcr_psn_t psn)
-{
-    smcr_psn_t from = MAX(flow->taken + 1, flow->first);
-    const smcr_range_t *gap = flow->acknowledged ? smcr_ranges_find(&flow->gaps, from, psn) : NULL;
-
-    return gap ? gap->frame : 0;
-}
-
 /* The PSNs up to the one before `to` are absent; the frame is the first packet behind them. */
 static void
 add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
@@ -272,19 +253,6 @@ static void
 fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
     smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
-}
-
-/* A request with a right ICRC has `psn`: those with wrong ones before it become a gap. */
-static void
-close_corrupt(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t frame)
-{
-    smcr_psn_t from = flow->corrupt;
-
-    if (!from || psn < from)
-        return;
-    if (from < psn)
-        add_gap(flow, scope, from, MIN(psn, flow->highest + 1), frame);
-    flow->corrupt = psn < flow->highest ? psn + 1 : 0;
 }
 
 static bool
@@ -307,9 +275,11 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         verdict->absent = (uint32_t)(psn - flow->highest - 1);
         add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
     }
-    if (packet->opcode < SMCR_RC_OPCODES && !packet->corrupt)
-        verdict->gap_frame = gap_before(flow, psn);
-    bool behind = verdict->gap_frame != 0;
+    const smcr_range_t *gap = NULL; /* the oldest one before it that is not acknowledged */
+    if (packet->opcode < SMCR_RC_OPCODES && !packet->corrupt && flow->acknowledged)
+        gap = smcr_ranges_find(&flow->gaps, MAX(flow->taken + 1, flow->first), psn);
+    bool behind = gap && gap->frame;
+    verdict->gap_frame = gap ? gap->frame : 0;
     verdict->order = behind ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
     flow->highest = psn;
     flow->newest = packet->when.frame;
@@ -429,15 +399,6 @@ is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
            (!flow->acknowledged && verdict->order == SMCR_FLOW_IS_NEXT);
 }
 
-/* A receiver that waits for a packet that it has asked for throws away what is behind it. */
-static smcr_flow_fate_t
-wait(smcr_flow_t *flow, smcr_psn_t psn)
-{
-    if (flow->asked >= flow->in_order)
-        flow->refused = MAX(flow->refused, psn);
-    return SMCR_FLOW_FATE_WAIT;
-}
-
 static smcr_flow_fate_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -450,8 +411,12 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
         catch_up(flow, verdict->psn);
     if (verdict->psn < flow->in_order)
         return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_TOO_LATE;
-    if (reliable && !is_expected(flow, verdict))
-        return is_known ? SMCR_FLOW_FATE_DROP : wait(flow, verdict->psn);
+    if (reliable && !is_expected(flow, verdict)) {
+        /* a receiver that waits for what it has asked for throws away what is behind it */
+        if (!is_known && flow->asked >= flow->in_order)
+            flow->refused = MAX(flow->refused, verdict->psn);
+        return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_WAIT;
+    }
     flow->in_order = verdict->psn + 1;
     return SMCR_FLOW_FATE_TAKE;
 }
@@ -523,10 +488,13 @@ static void
 take_own(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
          const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
 {
-    smcr_psn_t highest = flow->highest;
+    smcr_psn_t highest = flow->highest, psn = verdict->psn;
 
-    if (!packet->corrupt)
-        close_corrupt(flow, scope, verdict->psn, packet->when.frame);
+    if (!packet->corrupt && flow->corrupt && psn >= flow->corrupt) {
+        if (flow->corrupt < psn) /* those with wrong ICRCs before this right one become a gap */
+            add_gap(flow, scope, flow->corrupt, MIN(psn, highest + 1), packet->when.frame);
+        flow->corrupt = psn < highest ? psn + 1 : 0;
+    }
     if (verdict->psn > highest)
         take_new(flow, scope, packet, verdict);
     else if (is_late(flow, verdict->psn))
@@ -559,26 +527,24 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
 
 /* ---- packets ---- */
 
-static bool
-is_request(uint8_t opcode)
-{
-    return opcode < SMCR_RD && !smcr_ib_is_response(opcode & (uint8_t)~SMCR_MASK_SERVICE);
-}
-
 smcr_flow_verdict_t
 smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet)
 {
     smcr_flow_verdict_t verdict = {.first = packet->when, .original = true};
     smcr_response_grounds_t grounds = {.heard = reverse ? reverse->carried : 0};
-    bool copy;
+    uint8_t operation = packet->opcode & (uint8_t)~SMCR_MASK_SERVICE;
+    bool is_request = packet->opcode < SMCR_RD && !smcr_ib_is_response(operation), copy;
 
     if (!packet->corrupt) {
         take_id(&flow->ids, packet);
-        learn_mtu(flow, reverse, packet);
+        if (smcr_ib_is_full(operation)) {
+            set_mtu(flow, packet->payload_length);
+            set_mtu(reverse, packet->payload_length);
+        }
     }
     grounds.by_id = tells_copy(&flow->ids, packet);
-    if (packet->corrupt && !is_request(packet->opcode)) {
+    if (packet->corrupt && !is_request) {
         verdict.fate = SMCR_FLOW_FATE_DROP; /* it answers nothing */
     } else if (smcr_ib_is_response(packet->opcode)) {
         uint32_t before = smcr_responses_take(&flow->responses, scope, packet,

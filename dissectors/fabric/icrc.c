@@ -20,14 +20,6 @@ mask(uint8_t *bytes, size_t count)
     memset(bytes, 0xff, count);
 }
 
-static void
-mask_ipv4(uint8_t *ip)
-{
-    mask(ip + 1, 1);  /* type of service: DSCP and ECN */
-    mask(ip + 8, 1);  /* time to live */
-    mask(ip + 10, 2); /* header checksum */
-}
-
 /* The headers of IPv6 and the GRH have the same form. */
 static void
 mask_global(uint8_t *header)
@@ -37,27 +29,21 @@ mask_global(uint8_t *header)
     mask(header + 7, 1); /* hop limit */
 }
 
-/* A router makes a new LRH; within a subnet the virtual lane alone changes. */
-static void
-mask_local(uint8_t *lrh, bool global)
-{
-    if (!global) {
-        lrh[0] |= 0xf0;
-        return;
-    }
-    mask(lrh, SMCR_IB_LRH_LENGTH);
-    mask_global(lrh + SMCR_IB_LRH_LENGTH);
-}
-
 static void
 mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
 {
-    if (start == SMCR_ICRC_IPV4)
-        mask_ipv4(headers);
-    else if (start == SMCR_ICRC_LRH)
-        mask_local(headers, bth > SMCR_IB_LRH_LENGTH);
-    else
+    if (start == SMCR_ICRC_IPV4) {
+        mask(headers + 1, 1);  /* type of service: DSCP and ECN */
+        mask(headers + 8, 1);  /* time to live */
+        mask(headers + 10, 2); /* header checksum */
+    } else if (start == SMCR_ICRC_LRH && bth <= SMCR_IB_LRH_LENGTH) {
+        headers[0] |= 0xf0; /* within a subnet the virtual lane alone changes */
+    } else if (start == SMCR_ICRC_LRH) {
+        mask(headers, SMCR_IB_LRH_LENGTH); /* a router makes a new one */
+        mask_global(headers + SMCR_IB_LRH_LENGTH);
+    } else {
         mask_global(headers);
+    }
     if (start == SMCR_ICRC_IPV4 || start == SMCR_ICRC_IPV6)
         mask(headers + bth - UDP_LENGTH + UDP_CHECKSUM, 2);
     mask(headers + bth + BTH_CONGESTION, 1);

@@ -21,29 +21,21 @@ newest(smcr_reads_t *reads)
     return &reads->kept[(reads->count - 1) % reads->size];
 }
 
-/* Makes room for one more: a larger ring, until that is large enough. */
-static void
-make_room(smcr_reads_t *reads, wmem_allocator_t *scope)
-{
-    enum { SIZE_FIRST = 4 };
-
-    if (reads->count < reads->size || reads->size == SMCR_READS_KEPT)
-        return;
-    reads->size = reads->size ? 2 * reads->size : SIZE_FIRST; /* it has not come round yet */
-    reads->kept = wmem_realloc(scope, reads->kept, reads->size * sizeof *reads->kept);
-}
-
 smcr_psn_t
 smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
                const smcr_sent_t *packet, uint32_t mtu)
 {
+    enum { SIZE_FIRST = 4 };
     uint32_t length = packet->dma_length;
 
     if (!*reads)
         *reads = wmem_new0(scope, smcr_reads_t);
     smcr_reads_t *all = *reads;
 
-    make_room(all, scope);
+    if (all->count == all->size && all->size < SMCR_READS_KEPT) { /* it has not come round yet */
+        all->size = all->size ? 2 * all->size : SIZE_FIRST;
+        all->kept = wmem_realloc(scope, all->kept, all->size * sizeof *all->kept);
+    }
     all->count++;
     all->open = mtu || length <= MTU_MIN ? 0 : length;
     *newest(all) = (smcr_read_t){

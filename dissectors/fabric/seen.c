@@ -97,12 +97,6 @@ smcr_seen_last(const smcr_seen_packet_t *packet)
                         : (smcr_when_t){packet->frame, packet->time};
 }
 
-uint32_t
-smcr_seen_last_frame(const smcr_seen_packet_t *packet)
-{
-    return smcr_seen_last(packet).frame;
-}
-
 uint16_t
 smcr_seen_last_id(const smcr_seen_packet_t *packet)
 {
@@ -153,10 +147,10 @@ copied_data(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
     if (!grounds.by_id)
         return responses->heard == grounds.heard &&
                        smcr_seen_is_soon(smcr_seen_last(seen), packet->when)
-                   ? smcr_seen_last_frame(seen) : 0;
+                   ? smcr_seen_last(seen).frame : 0;
     if (seen->id == packet->ip_id)
         return seen->frame;
-    return smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last_frame(seen) : 0;
+    return smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last(seen).frame : 0;
 }
 
 static uint32_t

@@ -55,7 +55,6 @@ smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *s
 
 /* The last packet that is not corrupt, and its IPv4 identification. */
 smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);
-uint32_t smcr_seen_last_frame(const smcr_seen_packet_t *packet);
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
 /* Another packet with the PSN has come, which is not corrupt. */

@@ -19,22 +19,16 @@ _Static_assert(sizeof(smcr_slab_block_t) <= SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX
                "blocks begin with this");
 
 static void
-get_memory(smcr_slab_t *slab)
-{
-    uint8_t *memory = wmem_alloc(slab->scope, BLOCKS_AT_ONCE * (size_t)SMCR_SLAB_SIZE);
-    size_t before = (size_t)((uintptr_t)memory & (SMCR_SLAB_SIZE - 1));
-
-    slab->unused = memory + (SMCR_SLAB_SIZE - before);
-    slab->unused_count = BLOCKS_AT_ONCE - 1;
-}
-
-static void
 begin_block(smcr_slab_t *slab)
 {
     if (slab->count == BLOCKS_MAX)
         ws_error("More is to be kept of the capture than there are numbers for");
-    if (slab->unused_count == 0)
-        get_memory(slab);
+    if (slab->unused_count == 0) {
+        uint8_t *memory = wmem_alloc(slab->scope, BLOCKS_AT_ONCE * (size_t)SMCR_SLAB_SIZE);
+        size_t before = (size_t)((uintptr_t)memory & (SMCR_SLAB_SIZE - 1));
+        slab->unused = memory + (SMCR_SLAB_SIZE - before);
+        slab->unused_count = BLOCKS_AT_ONCE - 1;
+    }
     if ((slab->count & (slab->count - 1)) == 0) /* full at powers of two */
         slab->blocks = wmem_realloc(slab->scope, slab->blocks,
                                     MAX(2 * (size_t)slab->count, 1) * sizeof *slab->blocks);

@@ -83,20 +83,8 @@ is_in_step(smcr_steps_t *steps, const smcr_step_request_t *request)
            psn <= steps->end && (psn > steps->position || !sent);
 }
 
-/* Of what is asked for, the `followed` first NAKs are followed now; the others came in the step. */
-static void
-follow_naks(smcr_steps_t *steps, smcr_psn_t first, uint32_t followed)
-{
-    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++) {
-        smcr_step_nak_t *nak = &steps->naks[i];
-        if (nak->arrival > followed)
-            nak->step = steps->number;
-        else if (nak->psn == first)
-            *nak = (smcr_step_nak_t){.psn = 0};
-    }
-}
-
-/* The step begins at `first`; `followed` NAKs had come before. */
+/* The step begins at `first`; the `followed` first NAKs, which had come before, are followed now,
+ * the others came in the step. */
 static void
 begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t first,
       uint32_t followed, const smcr_step_request_t *request)
@@ -105,7 +93,13 @@ begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t f
     steps->number = number;
     steps->first = first;
     steps->passed = false;
-    follow_naks(steps, first, followed);
+    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++) {
+        smcr_step_nak_t *nak = &steps->naks[i];
+        if (nak->arrival > followed)
+            nak->step = number;
+        else if (nak->psn == first)
+            *nak = (smcr_step_nak_t){.psn = 0};
+    }
     steps->end = request->highest;
     steps->position = request->psn;
 }

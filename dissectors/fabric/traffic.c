@@ -22,18 +22,6 @@ request_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
-/* The READ or atomic whose response ends with the packet; 0: none does. */
-static smcr_psn_t
-answered(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
-{
-    bool ends = packet->opcode == SMCR_RC_READ_RESPONSE_LAST ||
-                packet->opcode == SMCR_RC_READ_RESPONSE_ONLY;
-
-    if (packet->opcode == SMCR_RC_ATOMIC_ACK)
-        return psn;
-    return ends ? smcr_reads_find(flow->reads, psn) : 0;
-}
-
 /* The first packet of the message that ends with a request; NULL where the capture lacks it, or
  * where it may have been sent before. */
 static const smcr_seen_packet_t *
@@ -115,21 +103,16 @@ complete(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
          smcr_psn_t psn, smcr_psn_t taken)
 {
     smcr_psn_t from = MAX(requests->completed_up_to, requests->flow.taken) + 1;
+    bool ends_read = packet->opcode == SMCR_RC_READ_RESPONSE_LAST ||
+                     packet->opcode == SMCR_RC_READ_RESPONSE_ONLY;
 
     if (taken < from)
         return NULL;
     requests->completed_up_to = taken;
     return messages_of(&requests->flow, slab, from, taken,
-                       answered(&requests->flow, packet, psn));
-}
-
-static bool
-was_sent_again(const smcr_flow_t *flow, smcr_psn_t psn)
-{
-    smcr_psn_t read = smcr_reads_find(flow->reads, psn);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
-
-    return seen && smcr_seen_last_frame(seen) != seen->frame;
+                       packet->opcode == SMCR_RC_ATOMIC_ACK ? psn
+                       : ends_read ? smcr_reads_find(requests->flow.reads, psn)
+                                   : 0);
 }
 
 smcr_traffic_answer_t
@@ -142,7 +125,9 @@ smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent
     if (!said.psn)
         return answer;
     answer.again = said.taken <= flow->taken;
-    answer.sent_again = was_sent_again(flow, said.psn);
+    smcr_psn_t read = smcr_reads_find(flow->reads, said.psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : said.psn);
+    answer.sent_again = seen && smcr_seen_last(seen).frame != seen->frame;
     if (said.kind == SMCR_IB_SYNDROME_ACK)
         answer.acks = request_of(flow, said.psn);
     else

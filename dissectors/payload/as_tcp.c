@@ -217,16 +217,6 @@ show_unasked(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *
     call_data_dissector(fresh, pinfo, tree);
 }
 
-/* Whether nothing was dissected above TCP but data. `last`: the last layer below. */
-static bool
-is_only_data(wmem_list_frame_t *last)
-{
-    wmem_list_frame_t *above = wmem_list_frame_next(last);
-
-    return above && !wmem_list_frame_next(above) &&
-           GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
-}
-
 static void
 dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
               proto_tree *below, const smcr_record_t *record)
@@ -242,8 +232,13 @@ dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree 
     }
     dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
                    false);
-    if (ask == SMCR_POLICY_ASK_NOW)
-        smcr_policy_answer(pinfo, record, bytes, is_only_data(last));
+    if (ask == SMCR_POLICY_ASK_NOW) {
+        wmem_list_frame_t *above = wmem_list_frame_next(last);
+        bool is_only_data =
+            above && !wmem_list_frame_next(above) &&
+            GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
+        smcr_policy_answer(pinfo, record, bytes, is_only_data);
+    }
 }
 
 /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
@@ -337,14 +332,17 @@ held_packet(const smcr_held_t *held, smcr_record_t *record)
     return tvb_new_real_data(held->bytes, held->length, (int)held->length);
 }
 
-bool
-smcr_payload_tell_held(const smcr_tap_t *packet, const smcr_held_t *held, smcr_record_t *record,
-                       tvbuff_t **data)
+tvbuff_t *
+smcr_payload_next_held(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record)
 {
-    if (!packet->first_pass || !smcr_place_late(held->place))
-        return false;
-    *data = held_packet(held, record);
-    return true;
+    bool told = packet->hands_on && packet->first_pass;
+
+    while (told && *next < wmem_array_get_count(packet->hands_on)) {
+        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->hands_on, (*next)++);
+        if (smcr_place_late(held->place))
+            return held_packet(held, record);
+    }
+    return NULL;
 }
 
 static void

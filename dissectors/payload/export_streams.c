@@ -68,18 +68,6 @@ end_name(const smcr_conn_t *conn, unsigned role)
     return name;
 }
 
-static char *
-host_names(const smcr_conn_t *conn, unsigned receiver)
-{
-    char *from = end_name(conn, !receiver);
-    char *to = end_name(conn, receiver);
-    char *names = g_strdup_printf("%s to %s", from, to);
-
-    g_free(from);
-    g_free(to);
-    return names;
-}
-
 /* What the listing says, if that has changed. */
 static void
 set_names(stream_t *stream, const update_t *update)
@@ -93,7 +81,10 @@ set_names(stream_t *stream, const update_t *update)
     g_free(entry->filename);
     g_free(entry->hostname);
     entry->filename = file_name(update->conn, receiver, missing);
-    entry->hostname = host_names(update->conn, receiver);
+    char *from = end_name(update->conn, !receiver), *to = end_name(update->conn, receiver);
+    entry->hostname = g_strdup_printf("%s to %s", from, to);
+    g_free(from);
+    g_free(to);
     stream->receiver = receiver;
     stream->missing = missing;
 }
@@ -169,18 +160,15 @@ take_piece(export_object_list_t *list, const packet_info *pinfo, const update_t 
 static void
 take_held(export_object_list_t *list, const packet_info *pinfo, const smcr_tap_t *packet)
 {
-    unsigned count = packet->hands_on ? wmem_array_get_count(packet->hands_on) : 0;
     smcr_record_t record;
+    tvbuff_t *data;
 
-    for (unsigned i = 0; i < count; i++) {
-        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->hands_on, i);
-        update_t update = {.conn = held->conn, .sender = held->sender};
-        if (!smcr_payload_tell_held(packet, held, &record, &update.data))
-            continue;
-        update.position = smcr_place_piece(held->place).position;
-        take_piece(list, pinfo, &update);
-        tvb_free(update.data);
-    }
+    for (unsigned i = 0; (data = smcr_payload_next_held(packet, &i, &record)); tvb_free(data))
+        take_piece(list, pinfo,
+                   &(update_t){.conn = record.conn,
+                               .sender = record.sender,
+                               .position = smcr_place_piece(record.place).position,
+                               .data = data});
 }
 
 static tap_packet_status

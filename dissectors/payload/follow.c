@@ -60,10 +60,9 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
 {
     if (missing == 0)
         return;
-    char *text = g_strdup_printf("[%" PRIu64 " bytes missing in capture file]", missing);
-
-    add_text(follow, pinfo, from_server, text);
-    g_free(text);
+    add_text(follow, pinfo, from_server,
+             wmem_strdup_printf(pinfo->pool, "[%" PRIu64 " bytes missing in capture file]",
+                                missing));
 }
 
 /* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of
@@ -112,18 +111,6 @@ deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_serve
     }
 }
 
-/* Adds what waits, as far as it goes on without a gap. */
-static void
-deliver_next(follow_info_t *follow, const packet_info *pinfo, bool from_server)
-{
-    uint32_t before;
-
-    do {
-        before = follow->seq[from_server];
-        deliver_waiting(follow, pinfo, from_server, before + 1);
-    } while (follow->seq[from_server] != before);
-}
-
 /* Data behind a gap. Where more wait than a sender has under way, the first ones wait in vain. */
 static void
 keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
@@ -165,7 +152,11 @@ take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *
         *next = record->seq;
     }
     deliver(follow, pinfo, record);
-    deliver_next(follow, pinfo, from_server);
+    uint32_t before;
+    do { /* what waits, as far as it goes on without a gap */
+        before = *next;
+        deliver_waiting(follow, pinfo, from_server, before + 1);
+    } while (*next != before);
 }
 
 static void
@@ -184,34 +175,16 @@ set_ends(follow_info_t *follow, const smcr_conn_t *conn)
 }
 
 static void
-note_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t *conn)
-{
-    set_ends(follow, conn);
-    char *text = g_strdup_printf(
-        "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
-        smcr_show_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream);
-
-    add_text(follow, pinfo, false, text);
-    g_free(text);
-}
-
-static void
 take_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *packet)
 {
-    unsigned count = packet->hands_on ? wmem_array_get_count(packet->hands_on) : 0;
     smcr_payload_fresh_t fresh;
     smcr_record_t record;
     tvbuff_t *data;
 
-    for (unsigned i = 0; i < count; i++) {
-        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->hands_on, i);
-        if (held->conn != packet->record->conn || /* then it is not known which one is followed */
-            !smcr_payload_tell_held(packet, held, &record, &data))
-            continue;
-        if (smcr_payload_fresh_bytes(data, &record, &fresh))
+    for (unsigned i = 0; (data = smcr_payload_next_held(packet, &i, &record)); tvb_free(data))
+        if (record.conn == packet->record->conn && /* else it is not known which one is followed */
+            smcr_payload_fresh_bytes(data, &record, &fresh))
             take_data(follow, pinfo, &record, &fresh);
-        tvb_free(data);
-    }
 }
 
 static tap_packet_status
@@ -224,8 +197,17 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     smcr_payload_fresh_t fresh;
     bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
 
-    if (packet->falls_back)
-        note_fallback(follow, pinfo, packet->falls_back);
+    const smcr_conn_t *fallen = packet->falls_back;
+
+    if (fallen) {
+        set_ends(follow, fallen);
+        add_text(follow, pinfo, false,
+                 wmem_strdup_printf(
+                     pinfo->pool,
+                     "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
+                     smcr_show_fallback_reason(pinfo->pool, &fallen->fallback),
+                     fallen->tcp_stream));
+    }
     if (record->view || has_data)
         set_ends(follow, record->conn);
     if (record->view && record->view->has_consumed)

@@ -41,15 +41,6 @@ smcr_policy_handoff(void)
     known.export_tap = find_tap_id(EXPORT_PDU_TAP_NAME_LAYER_7);
 }
 
-/* Whether TCP has somebody to give the bytes to before it asks heuristics. */
-static bool
-is_served(const smcr_conn_t *conn, uint32_t frame)
-{
-    return smcr_handshake_other(conn->conversation, frame) ||
-           dissector_get_uint_handle(known.ports, conn->port[0]) ||
-           dissector_get_uint_handle(known.ports, conn->port[1]);
-}
-
 static asking_t *
 find(const smcr_conn_t *conn)
 {
@@ -104,8 +95,10 @@ smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_
         return SMCR_POLICY_ASK_AS_TCP;
     if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
         return record->place->is_unasked ? SMCR_POLICY_ASK_NOT : SMCR_POLICY_ASK_AS_TCP;
-    if (is_served(record->conn, pinfo->num))
-        return SMCR_POLICY_ASK_AS_TCP;
+    if (smcr_handshake_other(record->conn->conversation, pinfo->num) ||
+        dissector_get_uint_handle(known.ports, record->conn->port[0]) ||
+        dissector_get_uint_handle(known.ports, record->conn->port[1]))
+        return SMCR_POLICY_ASK_AS_TCP; /* it has somebody to give them to before heuristics */
     if (is_worth_asking(pinfo, record, bytes))
         return SMCR_POLICY_ASK_NOW;
     smcr_place_set_unasked(record->place);

@@ -46,10 +46,10 @@ void smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_reco
 bool smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                           proto_tree *below, const smcr_record_t *record, uint16_t layer);
 
-/* The bytes of an earlier packet, and in `*record` what is known of it now. Returns false where
- * they were told when it came, or will be. Else the caller frees `*data` with tvb_free(). */
-bool smcr_payload_tell_held(const smcr_tap_t *packet, const smcr_held_t *held,
-                            smcr_record_t *record, tvbuff_t **data);
+/* The bytes of an earlier packet that are told now, from the `*next`th that this one hands on, and
+ * in `*record` what is known of it; NULL: there are no more. The others were told when they came,
+ * or will be. The caller frees what is returned with tvb_free(). */
+tvbuff_t *smcr_payload_next_held(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record);
 
 /* A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
  * response without a length) is dissected here.

@@ -158,27 +158,11 @@ take_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 
 /* ---- which connection ---- */
 
-static int
-role_of(smcr_cm_event_t event)
-{
-    switch (event) {
-    case SMCR_CM_EVENT_REQ:
-    case SMCR_CM_EVENT_RTU:
-    case SMCR_CM_EVENT_MRA_REP:
-    case SMCR_CM_EVENT_REJ_REP:
-    case SMCR_CM_EVENT_STALE_REP:
-    case SMCR_CM_EVENT_SIDR_REQ:
-        return SMCR_CM_CLIENT;
-    case SMCR_CM_EVENT_REP:
-    case SMCR_CM_EVENT_MRA_REQ:
-    case SMCR_CM_EVENT_REJ_REQ:
-    case SMCR_CM_EVENT_STALE_REQ:
-    case SMCR_CM_EVENT_SIDR_REP:
-        return SMCR_CM_SERVER;
-    default:
-        return NO_SIDE;
-    }
-}
+#define EVENT(name) (UINT32_C(1) << SMCR_CM_EVENT_##name)
+#define BY_CLIENT (EVENT(REQ) | EVENT(RTU) | EVENT(MRA_REP) | EVENT(REJ_REP) | \
+                   EVENT(STALE_REP) | EVENT(SIDR_REQ))
+#define BY_SERVER (EVENT(REP) | EVENT(MRA_REQ) | EVENT(REJ_REQ) | EVENT(STALE_REQ) | \
+                   EVENT(SIDR_REP))
 
 static sending_t
 sending_of(const smcr_cm_packet_t *packet)
@@ -194,7 +178,9 @@ sending_of(const smcr_cm_packet_t *packet)
         .sidr = answer || message->attribute == SMCR_IB_CM_SIDR_REQ,
     };
 
-    sending.role = role_of(sending.event);
+    sending.role = BY_CLIENT >> sending.event & 1   ? SMCR_CM_CLIENT
+                   : BY_SERVER >> sending.event & 1 ? SMCR_CM_SERVER
+                                                    : NO_SIDE;
     return sending;
 }
 
@@ -346,31 +332,16 @@ begin(smcr_cm_t *cm, const sending_t *sending)
 
 /* ---- what a message tells ---- */
 
-static void
-learn_service(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
-{
-    if (!message->has_service || conn->service_known)
-        return;
-    conn->service_known = true;
-    conn->service_id = message->service_id;
-    conn->port_known = message->has_port;
-    conn->port = message->port;
-}
-
 /* A DREQ takes a queue pair from no connection but one that has ended. */
-static bool
-is_free(const smcr_cm_end_t *end)
-{
-    return !end || has_state(end, SMCR_IB_CM_STATE_TIMEWAIT) ||
-           has_state(end, SMCR_IB_CM_STATE_IDLE);
-}
-
 static void
 learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
+    const smcr_cm_end_t *owner = find_qp(cm, other->gid, qpn);
+
     if (other->qpn_known)
         return;
-    if (is_free(find_qp(cm, other->gid, qpn))) {
+    if (!owner || has_state(owner, SMCR_IB_CM_STATE_TIMEWAIT) ||
+        has_state(owner, SMCR_IB_CM_STATE_IDLE)) {
         take_qp(cm, other, qpn);
     } else {
         other->qpn = qpn;
@@ -411,7 +382,12 @@ learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
     take_id(cm, end, sending->own_id);
     take_id(cm, other, sending->other_id);
     learn_ends(cm, end, other, message);
-    learn_service(conn, message);
+    if (message->has_service && !conn->service_known) {
+        conn->service_known = true;
+        conn->service_id = message->service_id;
+        conn->port_known = message->has_port;
+        conn->port = message->port;
+    }
     if (message->attribute == SMCR_IB_CM_REJ && !conn->rejected) {
         conn->rejected = true;
         conn->reason = message->reason;
@@ -455,15 +431,6 @@ take_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending, b
         smcr_cm_end_receives_again(other, sending->event);
 }
 
-static smcr_cm_end_t *
-sender_of(smcr_cm_t *cm, const sending_t *sending)
-{
-    smcr_cm_end_t *end = is_request(sending) ? find_requester(cm, sending)
-                                             : find_sender(cm, sending);
-
-    return end ? end : begin(cm, sending);
-}
-
 smcr_cm_verdict_t
 smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 {
@@ -472,7 +439,9 @@ smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 
     if (!sending.own_id && (!sending.other_id || is_request(&sending)))
         return verdict; /* it names nobody */
-    smcr_cm_end_t *end = sender_of(cm, &sending);
+    smcr_cm_end_t *known = is_request(&sending) ? find_requester(cm, &sending)
+                                                : find_sender(cm, &sending);
+    smcr_cm_end_t *end = known ? known : begin(cm, &sending);
     smcr_cm_conn_t *conn = verdict.conn = conn_of(end);
     smcr_cm_end_t *other = peer_of(end);
     smcr_cm_first_t *first = &conn->first[end->side][kind_of(packet->message->attribute)];

@@ -40,115 +40,60 @@ digest_of(const uint8_t *bytes, size_t length)
     return (uint32_t)(digest ^ digest >> 32);
 }
 
-/* ---- members that several messages have ---- */
+/* ---- messages ---- */
 
-static void
-take_qpn(smcr_cm_message_t *message, uint32_t qpn)
-{
-    message->has_qpn = qpn != 0;
-    message->qpn = qpn;
-}
-
-static void
-take_psn(smcr_cm_message_t *message, uint32_t psn)
-{
-    message->has_psn = true;
-    message->starting_psn = psn;
-}
-
-static void
-take_remote_qpn(smcr_cm_message_t *message, uint32_t qpn)
-{
-    message->has_remote_qpn = qpn != 0;
-    message->remote_qpn = qpn;
-}
-
-static void
-take_service(smcr_cm_message_t *message, uint64_t service)
-{
-    message->has_service = true;
-    message->service_id = service;
-    message->has_port = service >> 24 == SMCR_IB_CM_IP_SERVICE;
-    if (message->has_port)
-        message->port = (uint16_t)service;
-}
-
-/* ---- messages; `body` is what follows the header ---- */
-
-static void
-take_req(smcr_cm_message_t *message, const uint8_t *body)
-{
-    take_service(message, smcr_wire_number(body + 8, 8));
-    take_qpn(message, number24(body + 32));
-    take_psn(message, number24(body + 44));
-}
-
-static void
-take_rep(smcr_cm_message_t *message, const uint8_t *body)
-{
-    uint32_t qpn = number24(body + 12), context = number24(body + 16);
-
-    take_qpn(message, qpn ? qpn : context);
-    take_psn(message, number24(body + 20));
-}
-
-static void
-take_mra(smcr_cm_message_t *message, const uint8_t *body)
-{
-    message->answered = smcr_wire_bits(body[8], BITS_ANSWERED);
-}
-
-static void
-take_rej(smcr_cm_message_t *message, const uint8_t *body)
-{
-    take_mra(message, body);
-    message->reason = (uint16_t)smcr_wire_number(body + 10, 2);
-}
-
-static void
-take_dreq(smcr_cm_message_t *message, const uint8_t *body)
-{
-    take_remote_qpn(message, number24(body + 8));
-}
-
-static void
-take_lap(smcr_cm_message_t *message, const uint8_t *body)
-{
-    take_remote_qpn(message, number24(body + 12));
-}
-
-static void
-take_sidr_req(smcr_cm_message_t *message, const uint8_t *body)
-{
-    take_service(message, smcr_wire_number(body + 8, 8));
-}
-
-static void
-take_sidr_rep(smcr_cm_message_t *message, const uint8_t *body)
-{
-    message->status = body[4];
-    take_qpn(message, number24(body + 8));
-    take_service(message, smcr_wire_number(body + 12, 8));
-}
-
-/* In the order of the attributes. */
-static const struct {
-    uint8_t needed; /* bytes behind the header */
+/* Where the members of a message are, bytes behind the header; 0: it has none. */
+typedef struct {
+    uint8_t needed;      /* bytes behind the header */
     bool names_receiver; /* its communication ID is behind the sender's */
-    void (*take)(smcr_cm_message_t *message, const uint8_t *body); /* NULL: there is no more */
-} layouts[] = {
-    [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = {96, false, take_req},
-    [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = {10, true, take_mra},
-    [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = {12, true, take_rej},
-    [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = {28, true, take_rep},
-    [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = {8, true, NULL},
-    [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = {11, true, take_dreq},
-    [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = {8, true, NULL},
-    [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = {16, false, take_sidr_req},
-    [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = {24, false, take_sidr_rep},
-    [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = {15, true, take_lap},
-    [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, true, NULL},
+    uint8_t service, qpn, psn, remote_qpn;
+    uint8_t context; /* end-to-end context, which takes the place of a queue pair 0 */
+    uint8_t answered, reason, status;
+} layout_t;
+
+static const layout_t layouts[] = {
+    [SMCR_IB_CM_REQ - SMCR_IB_CM_REQ] = {96, false, .service = 8, .qpn = 32, .psn = 44},
+    [SMCR_IB_CM_MRA - SMCR_IB_CM_REQ] = {10, true, .answered = 8},
+    [SMCR_IB_CM_REJ - SMCR_IB_CM_REQ] = {12, true, .answered = 8, .reason = 10},
+    [SMCR_IB_CM_REP - SMCR_IB_CM_REQ] = {28, true, .qpn = 12, .context = 16, .psn = 20},
+    [SMCR_IB_CM_RTU - SMCR_IB_CM_REQ] = {8, true, .qpn = 0},
+    [SMCR_IB_CM_DREQ - SMCR_IB_CM_REQ] = {11, true, .remote_qpn = 8},
+    [SMCR_IB_CM_DREP - SMCR_IB_CM_REQ] = {8, true, .qpn = 0},
+    [SMCR_IB_CM_SIDR_REQ - SMCR_IB_CM_REQ] = {16, false, .service = 8},
+    [SMCR_IB_CM_SIDR_REP - SMCR_IB_CM_REQ] = {24, false, .status = 4, .qpn = 8, .service = 12},
+    [SMCR_IB_CM_LAP - SMCR_IB_CM_REQ] = {15, true, .remote_qpn = 12},
+    [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, true, .qpn = 0},
 };
+
+/* `body` is what follows the header. */
+static void
+take_members(smcr_cm_message_t *message, const uint8_t *body)
+{
+    const layout_t *at = &layouts[message->attribute - SMCR_IB_CM_REQ];
+
+    if (at->names_receiver)
+        message->remote_id = number32(body + 4);
+    if (at->service) {
+        message->has_service = true;
+        message->service_id = smcr_wire_number(body + at->service, 8);
+        message->has_port = message->service_id >> 24 == SMCR_IB_CM_IP_SERVICE;
+        message->port = message->has_port ? (uint16_t)message->service_id : 0;
+    }
+    message->qpn = at->qpn ? number24(body + at->qpn) : 0;
+    if (at->context && !message->qpn)
+        message->qpn = number24(body + at->context);
+    message->has_qpn = message->qpn != 0;
+    message->has_psn = at->psn != 0;
+    message->starting_psn = at->psn ? number24(body + at->psn) : 0;
+    message->remote_qpn = at->remote_qpn ? number24(body + at->remote_qpn) : 0;
+    message->has_remote_qpn = message->remote_qpn != 0;
+    if (at->answered)
+        message->answered = smcr_wire_bits(body[at->answered], BITS_ANSWERED);
+    if (at->reason)
+        message->reason = (uint16_t)smcr_wire_number(body + at->reason, 2);
+    if (at->status)
+        message->status = body[at->status];
+}
 
 static bool
 is_cm(const uint8_t *mad)
@@ -175,9 +120,6 @@ smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t len
     message->tid = smcr_wire_number(mad + AT_TID, 8);
     message->local_id = number32(body);
     message->digest = digest_of(mad, length < SMCR_IB_MAD_LENGTH ? length : SMCR_IB_MAD_LENGTH);
-    if (layouts[attribute - SMCR_IB_CM_REQ].names_receiver)
-        message->remote_id = number32(body + 4);
-    if (layouts[attribute - SMCR_IB_CM_REQ].take)
-        layouts[attribute - SMCR_IB_CM_REQ].take(message, body);
+    take_members(message, body);
     return true;
 }

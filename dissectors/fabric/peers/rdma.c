@@ -242,12 +242,6 @@ port_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
 }
 
-static bool
-have_port_of_both(const smcr_rdma_flow_t *flow, const smcr_rdma_flow_t *opposite)
-{
-    return port_of(flow->key.target.qpn, opposite->key.target.qpn) == flow->port;
-}
-
 /* A response in `flow`. Returns whether it is proven now that it answers the requests of
  * `opposite`, whose traffic is there. What an answer before the proof completes is told by no later
  * one. */
@@ -263,9 +257,10 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
         return false;
     }
     bool is_other = !pair->answers || pair->psn != packet->psn;
+    uint16_t port_of_both = port_of(flow->key.target.qpn, opposite->key.target.qpn);
     pair->answers += is_other;
     pair->psn = packet->psn;
-    bool proven = is_other && (pair->answers >= PROOF || have_port_of_both(flow, opposite));
+    bool proven = is_other && (pair->answers >= PROOF || port_of_both == flow->port);
     if (!proven)
         smcr_traffic_skip(opposite->traffic, packet);
     return proven;
@@ -288,16 +283,6 @@ name_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_g
         return;
     flow->peer = opposite;
     opposite->peer = flow;
-}
-
-static void
-pair_up(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
-{
-    flow->peer = opposite;
-    opposite->peer = flow;
-    flow->src_qpn = opposite->key.target.qpn;
-    opposite->src_qpn = flow->key.target.qpn;
-    flow->ground = opposite->ground = SMCR_GROUND_PORT;
 }
 
 static void
@@ -437,8 +422,13 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *
     if (!opposite || !smcr_ib_is_response(packet->opcode))
         return;
     judge_first(rdma, opposite, true);
-    if (proves_pair(flow, opposite, packet))
-        pair_up(flow, opposite);
+    if (!proves_pair(flow, opposite, packet))
+        return;
+    flow->peer = opposite;
+    opposite->peer = flow;
+    flow->src_qpn = opposite->key.target.qpn;
+    opposite->src_qpn = flow->key.target.qpn;
+    flow->ground = opposite->ground = SMCR_GROUND_PORT;
 }
 
 smcr_rdma_flow_t *
