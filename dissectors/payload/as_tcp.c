@@ -261,17 +261,26 @@ is_held(const smcr_record_t *record)
     return rare && rare->held;
 }
 
+/* Of a packet whose bytes no dissector gets from here. */
+static void
+show_data(tvbuff_t *data, packet_info *pinfo, proto_tree *below)
+{
+    unsigned length = tvb_captured_length(data);
+
+    if (length && proto_field_is_referenced(below, hf_smcr_write_data))
+        smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
+}
+
 void
 smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                      const smcr_record_t *record)
 {
-    unsigned length = tvb_captured_length(data);
     smcr_payload_fresh_t fresh;
 
     if (!is_held(record) && is_for_dissectors(data, record, &fresh))
         dissect_fresh(&fresh, pinfo, tree, below, record);
-    else if (length && proto_field_is_referenced(below, hf_smcr_write_data))
-        smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
+    else
+        show_data(data, pinfo, below);
 }
 
 void
@@ -299,7 +308,8 @@ typedef struct {
     wmem_array_t *runs;
 } handing_t;
 
-static void
+/* Whether dissectors get bytes of it. */
+static bool
 add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
 {
     unsigned count = wmem_array_get_count(handing->runs);
@@ -308,16 +318,17 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     smcr_payload_fresh_t fresh;
 
     if (!is_for_dissectors(data, record, &fresh))
-        return;
+        return false;
     unsigned length = tvb_captured_length(fresh.data);
     wmem_array_append(handing->bytes, tvb_get_ptr(fresh.data, 0, (int)length), length);
     if (last && last->record.conn == record->conn && last->record.direction == record->direction &&
         last->position + (uint64_t)(last->end - last->begin) == fresh.position) {
         last->end += (int)length;
-        return;
+        return true;
     }
     handed_run_t run = {*record, fresh.position, begin, begin + (int)length};
     wmem_array_append_one(handing->runs, run);
+    return true;
 }
 
 static tvbuff_t *
@@ -392,8 +403,8 @@ smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tr
     handing.runs = wmem_array_new(pinfo->pool, sizeof(handed_run_t));
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
-    if (data && !is_held(record))
-        add_to_runs(&handing, data, record);
+    if (data && (is_held(record) || !add_to_runs(&handing, data, record)))
+        show_data(data, pinfo, below);
     if (wmem_array_get_count(handing.runs))
         dissect_runs(&handing, tvb);
     return true;
