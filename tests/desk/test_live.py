@@ -48,8 +48,8 @@ KEY_FIELDS = ("smcr.option", "smcr.clc.type", "smcr.llc.type", "smcr.cdc.seq", "
 OF_TIME = {"smcr.window.late_update"}  # is raised where something took long
 
 # Of a report: what depends on when frames came, and findings, which say so in words.
-MEMBERS_OF_TIME = re.compile(r"_s$|time|^findings$")
-WITH_UNIT = re.compile(r"[\d.,]+ (?:ns|µs|ms|s|\w?bit/s)\b")
+MEMBERS_OF_TIME = re.compile(r"_s$|time|^findings$|^setup_longest$")
+WITH_UNIT = re.compile(r"(?:below )?[\d.,]+(?: (?:ns|µs|ms|s|\w?bit/s)\b|/s\b| %)")
 
 
 @pytest.fixture
@@ -211,8 +211,8 @@ def test_one_pass_does_not_lie(live, name):
 
 
 def report_lines(text):
-    """Lines of `-z smcr,report` without durations, rates and dates."""
-    return [re.sub(r"[ ─]+", " ", WITH_UNIT.sub("#", line)) for line in text.splitlines() if " UTC" not in line]
+    """Lines of `-z smcr,report` without durations, shares, rates and dates, sorted: where the time went is by time."""
+    return sorted(re.sub(r"[ ─]+", " ", WITH_UNIT.sub("#", line)) for line in text.splitlines() if " UTC" not in line)
 
 
 def test_report_on_interrupt(wire, live, scratch):
