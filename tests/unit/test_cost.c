@@ -10,7 +10,8 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define LOST(unread, unannounced) \
-    unread " bytes announced and not reported as read so far, " unannounced " written and not announced"
+    unread " bytes announced and not reported as read so far, " unannounced \
+           " written and not announced"
 
 /* The client writes and announces, the server reads; then one thing ends it. */
 static const struct {
