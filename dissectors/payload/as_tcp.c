@@ -303,6 +303,7 @@ typedef struct {
 /* All that a frame hands on. */
 typedef struct {
     packet_info *pinfo;
+    tvbuff_t *tvb; /* the packet that hands on */
     proto_tree *tree, *below;
     wmem_array_t *bytes; /* fresh ones only */
     wmem_array_t *runs;
@@ -363,20 +364,20 @@ add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
     tvbuff_t *data = held_packet(held, &record);
 
     proto_item_set_generated(
-        proto_tree_add_uint(handing->below, hf_smcr_data_of, data, 0, 0, held->frame));
+        proto_tree_add_uint(handing->below, hf_smcr_data_of, handing->tvb, 0, 0, held->frame));
     if (held->conn != by->conn)
-        smcr_item_hide(
-            proto_tree_add_uint(handing->below, hf_smcr_stream, data, 0, 0, held->conn->index));
+        smcr_item_hide(proto_tree_add_uint(handing->below, hf_smcr_stream, handing->tvb, 0, 0,
+                                           held->conn->index));
     add_to_runs(handing, data, &record);
     tvb_free(data);
 }
 
 /* One buffer for all: some dissectors tell the parts of a frame apart by their offset in it. */
 static void
-dissect_runs(const handing_t *handing, tvbuff_t *tvb)
+dissect_runs(const handing_t *handing)
 {
     int length = (int)wmem_array_get_count(handing->bytes);
-    tvbuff_t *all = tvb_new_child_real_data(tvb, wmem_array_get_raw(handing->bytes),
+    tvbuff_t *all = tvb_new_child_real_data(handing->tvb, wmem_array_get_raw(handing->bytes),
                                             (unsigned)length, length);
 
     add_new_data_source(handing->pinfo, all, "Data taken in now");
@@ -395,7 +396,7 @@ smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tr
                      proto_tree *below, const smcr_record_t *record, uint16_t layer)
 {
     wmem_array_t *held = smcr_held_of(smcr_capture_state(), pinfo->num, layer);
-    handing_t handing = {.pinfo = pinfo, .tree = tree, .below = below};
+    handing_t handing = {.pinfo = pinfo, .tvb = tvb, .tree = tree, .below = below};
 
     if (!held)
         return false;
@@ -406,7 +407,7 @@ smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tr
     if (data && (is_held(record) || !add_to_runs(&handing, data, record)))
         show_data(data, pinfo, below);
     if (wmem_array_get_count(handing.runs))
-        dissect_runs(&handing, tvb);
+        dissect_runs(&handing);
     return true;
 }
 

@@ -9,6 +9,7 @@ import collections
 import altered
 import pcapng
 import pytest
+import sharkd
 import traffic
 from alterations import KINDS
 from bed import ALL, TOP
@@ -66,6 +67,20 @@ def test_each_byte_once_and_in_order(tshark, scratch, two_pass):
         assert got == expected, name
         lost += sum(bool(held) for *_, held in known)
     assert lost > 8  # frames that hand on what came before them
+
+
+def test_clicks_show_the_same_each_time(tshark):
+    """Frames that hand on, in any order, each twice: all that sharkd says of them."""
+    for name in LOSSY:
+        found = tshark.fields(name, "frame.number", where="smcr.data_of || smcr.write.data_in", two_pass=True)
+        numbers = [int(number) for (number,), in found]
+        order = [*reversed(numbers), *range(1, 200, 7), *numbers]
+        wanted = [("frame", {"frame": number, "proto": True, "columns": True, "bytes": True}) for number in order]
+        answers = sharkd.ask(tshark, [sharkd.load(tshark.bed.capture(name)), *wanted])[1:]
+        said = collections.defaultdict(list)
+        for number, answer in zip(order, answers, strict=True):
+            said[number].append(answer)
+        assert numbers and all(each == said[number][0] for number in numbers for each in said[number]), name
 
 
 def test_one_frame_is_missing(tshark, scratch):
