@@ -55,9 +55,16 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
     return show_part(pinfo, tree, packet, carried);
 }
 
-/* What is left to do when the packet is shown. */
+/* What the packet hands on; NULL: nothing. */
+static wmem_array_t *
+held_of(const packet_info *pinfo, const smcr_packet_t *packet)
+{
+    return smcr_held_of(smcr_capture_state(), pinfo->num, packet->layer);
+}
+
+/* What is left to do when the packet is shown. `held`: what it hands on. */
 static void
-tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
+tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried, wmem_array_t *held)
 {
     bool write = packet->record.kind == SMCR_RECORD_WRITE;
 
@@ -67,8 +74,7 @@ tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
                                          .llc = carried && carried->is_llc ? &carried->llc : NULL,
                                          .cdc = carried && carried->is_cdc ? &carried->cdc : NULL,
                                          .data = write ? packet->payload : NULL,
-                                         .hands_on = smcr_held_of(
-                                             smcr_capture_state(), pinfo->num, packet->layer)});
+                                         .hands_on = held});
 }
 
 bool
@@ -87,12 +93,14 @@ smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     proto_tree *below = show_payload(pinfo, tree, packet, &carried);
     smcr_annotate_packet(packet->payload, pinfo, below, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    tell(pinfo, packet, &carried);
-    bool handed_on = smcr_payload_hand_on(packet->payload, write ? packet->payload : NULL, pinfo,
-                                          tree, below, record, packet->layer);
+    wmem_array_t *held = held_of(pinfo, packet);
+    tell(pinfo, packet, &carried, held);
+    if (held)
+        smcr_payload_hand_on(held, packet->payload, write ? packet->payload : NULL, pinfo, tree,
+                             below, record);
     if (write)
         smcr_payload_hold(packet->payload, pinfo, record);
-    if (write && !handed_on)
+    if (write && !held)
         smcr_payload_dissect(packet->payload, pinfo, tree, below, record);
     else if (!write)
         smcr_payload_end(packet->payload, pinfo, tree, below, record);
@@ -134,8 +142,10 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    tell(pinfo, packet, NULL);
-    smcr_payload_hand_on(tvb, NULL, pinfo, tree, below, record, packet->layer);
+    wmem_array_t *held = held_of(pinfo, packet);
+    tell(pinfo, packet, NULL, held);
+    if (held)
+        smcr_payload_hand_on(held, tvb, NULL, pinfo, tree, below, record);
 }
 
 void
@@ -143,5 +153,5 @@ smcr_packet_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                          const smcr_packet_t *packet)
 {
     smcr_show_rdma_connection(tvb, pinfo, tree, &packet->record, &packet->roce);
-    tell(pinfo, packet, NULL);
+    tell(pinfo, packet, NULL, NULL);
 }

@@ -391,24 +391,23 @@ dissect_runs(const handing_t *handing)
     }
 }
 
-bool
-smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                     proto_tree *below, const smcr_record_t *record, uint16_t layer)
+void
+smcr_payload_hand_on(wmem_array_t *held, tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo,
+                     proto_tree *tree, proto_tree *below, const smcr_record_t *record)
 {
-    wmem_array_t *held = smcr_held_of(smcr_capture_state(), pinfo->num, layer);
-    handing_t handing = {.pinfo = pinfo, .tvb = tvb, .tree = tree, .below = below};
+    handing_t handing = {.pinfo = pinfo,
+                         .tvb = tvb,
+                         .tree = tree,
+                         .below = below,
+                         .bytes = wmem_array_new(pinfo->pool, 1),
+                         .runs = wmem_array_new(pinfo->pool, sizeof(handed_run_t))};
 
-    if (!held)
-        return false;
-    handing.bytes = wmem_array_new(pinfo->pool, 1);
-    handing.runs = wmem_array_new(pinfo->pool, sizeof(handed_run_t));
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
     if (data && (is_held(record) || !add_to_runs(&handing, data, record)))
         show_data(data, pinfo, below);
     if (wmem_array_get_count(handing.runs))
         dissect_runs(&handing);
-    return true;
 }
 
 void

@@ -39,12 +39,12 @@ void smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, 
 /* First pass: keeps the bytes of an RDMA WRITE packet that a later frame may hand on. */
 void smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record);
 
-/* Has the bytes of earlier RDMA WRITEs dissected that this packet hands on, and then, in the same
- * way, those of its own, if it is a WRITE: `data`, else NULL. Returns whether it hands on any.
+/* Has the bytes of earlier RDMA WRITEs dissected that this packet hands on, `held`, and then, in
+ * the same way, those of its own, if it is a WRITE: `data`, else NULL.
  *
- * tvb: the packet. layer: of the packet in its frame. tree, below: as above. */
-bool smcr_payload_hand_on(tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
-                          proto_tree *below, const smcr_record_t *record, uint16_t layer);
+ * tvb: the packet. tree, below: as above. */
+void smcr_payload_hand_on(wmem_array_t *held, tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo,
+                          proto_tree *tree, proto_tree *below, const smcr_record_t *record);
 
 /* The bytes of an earlier packet that are told now, from the `*next`th that this one hands on, and
  * in `*record` what is known of it; NULL: there are no more. The others were told when they came,

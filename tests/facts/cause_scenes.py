@@ -136,17 +136,22 @@ def end(connection):
 # ---- loss, damage, congestion ----
 
 
+def go_back(capture, connection, packets, first):
+    """A NAK asks for the packet `first` of a burst, and the sender retransmits from there."""
+    nak(connection, 8 - first)
+    for packet in packets[first:]:
+        capture.add(packet)
+    connection.group.links[1].ack("server")
+
+
 def loss_one_direction(capture):
     connection = begun(capture)
     talk(connection)
     for lost in (2, 5, 3):
         frames = burst(connection)
-        packets = [capture.frames[number - 1] for number in frames]
+        packets = [capture.frames[number - 1][1] for number in frames]
         del capture.frames[frames[lost] - 1]
-        nak(connection, 8 - lost)
-        for _, packet in packets[lost:]:
-            capture.add(packet)
-        connection.group.links[1].ack("server")
+        go_back(capture, connection, packets, lost)
     end(connection)
 
 
@@ -158,10 +163,7 @@ def reordering_path(capture):
         packets = [capture.frames[number - 1][1] for number in frames]
         alter(capture, frames[late], lambda _: packets[late + 1])
         alter(capture, frames[late + 1], lambda _: packets[late])
-        nak(connection, 8 - late)
-        for packet in packets[late:]:
-            capture.add(packet)
-        connection.group.links[1].ack("server")
+        go_back(capture, connection, packets, late)
     end(connection)
 
 
@@ -172,10 +174,7 @@ def corruption(capture):
         frames = burst(connection)
         good = [capture.frames[number - 1][1] for number in frames]
         alter(capture, frames[hit], damaged)
-        nak(connection, 8 - hit)
-        for packet in good[hit:]:
-            capture.add(packet)
-        connection.group.links[1].ack("server")
+        go_back(capture, connection, good, hit)
     end(connection)
 
 

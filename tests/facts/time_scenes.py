@@ -133,28 +133,26 @@ def both_at_once_virtual_buffers():
     return both_at_once(size=65536, move=0x1230)
 
 
-def long_path_at_writer():
-    """A round trip of 80 ms, captured at the writer: the reader's host answers late, its reader does at once."""
+def long_path(server_answers, reader_reports, client_answers):
+    """A round trip of 80 ms, and when the capture has what follows a full buffer."""
     play = Play()
     for turn in range(10):
         when = 100 + 80.4 * turn
         play.write(when, "client", 65536, ["blocked"])
-        play.ack(when + 80, "server")
-        play.report(when + 80.2, "server")
-        play.ack(when + 80.2, "client")
+        play.ack(when + server_answers, "server")
+        play.report(when + reader_reports, "server")
+        play.ack(when + client_answers, "client")
     return play.close(1000)
+
+
+def long_path_at_writer():
+    """Captured at the writer: the reader's host answers late, its reader does at once."""
+    return long_path(80, 80.2, 80.2)
 
 
 def long_path_at_reader():
     """The same, captured at the reader: the writer's host answers late."""
-    play = Play()
-    for turn in range(10):
-        when = 100 + 80.4 * turn
-        play.write(when, "client", 65536, ["blocked"])
-        play.ack(when + 0.01, "server")
-        play.report(when + 0.2, "server")
-        play.ack(when + 80.2, "client")
-    return play.close(1000)
+    return long_path(0.01, 0.2, 80.2)
 
 
 def whole_buffer_then_answer():

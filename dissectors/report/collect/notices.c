@@ -177,7 +177,6 @@ smcr_collect_notices_end_frame(smcr_collect_notices_t *notices, const packet_inf
 
 /* ---- ICMP errors ---- */
 
-#define ICMP_HEADER 8 /* bytes before what an error quotes */
 #define ROCE_PORT 4791
 #define PROHIBITED "administratively prohibited"
 
@@ -225,12 +224,13 @@ void
 smcr_collect_notices_undelivered(smcr_collect_notices_t *notices, const packet_info *pinfo,
                                  smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error)
 {
+    const uint8_t *icmp = &frame.bytes[error->offset + error->header_length];
     smcr_host_ip_packet_t quote;
     const char *protocol, *reason;
 
     if (!smcr_host_ip_packet_quoted(frame, error, &quote) ||
         !(protocol = protocol_of(frame, &quote)) ||
-        !(reason = reason_of(error->version == 4, &frame.bytes[quote.offset - ICMP_HEADER])))
+        !(reason = reason_of(error->version == 4, icmp)))
         return;
     const char *from = address_of(pinfo->pool, frame, &quote, false);
     const char *to = address_of(pinfo->pool, frame, &quote, true);

@@ -218,7 +218,7 @@ pair_of(const smcr_finder_t *finder, const host_pairs_t *pairs, const char *one,
     if (!one || !other)
         return NULL;
     bool up = strcmp(one, other) < 0;
-    char *key = wmem_strdup_printf(finder->scope, "%s %s", up ? one : other, up ? other : one);
+    const char *key = direction_of(finder, up ? one : other, up ? other : one);
     host_pair_t *pair = wmem_map_lookup(pairs->by_hosts, key);
 
     if (!pair) {

@@ -43,6 +43,9 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 
 /* Where the time of a direction went. */
 #define PART_OF(way, part) (conn->way.time ? conn->way.time->part : SMCR_FIGURE_UNKNOWN)
+#define PART(SECONDS, title, part) \
+    SECONDS(title " → (s)", 0, PART_OF(client_to_server, part)) \
+    SECONDS(title " ← (s)", 0, PART_OF(server_to_client, part))
 
 #define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
     NUMBER("Stream", 0, conn->stream) \
@@ -66,18 +69,12 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     NUMBER("Blocked ←", 0, conn->server_to_client.blocked_count) \
     NUMBER("Window full →", 0, conn->client_to_server.window_full_count) \
     NUMBER("Window full ←", 0, conn->server_to_client.window_full_count) \
-    SECONDS("Nothing to write → (s)", 0, PART_OF(client_to_server, nothing_to_write_s)) \
-    SECONDS("Nothing to write ← (s)", 0, PART_OF(server_to_client, nothing_to_write_s)) \
-    SECONDS("Answer → (s)", 0, PART_OF(client_to_server, answer_s)) \
-    SECONDS("Answer ← (s)", 0, PART_OF(server_to_client, answer_s)) \
-    SECONDS("Buffer full → (s)", 0, PART_OF(client_to_server, buffer_full_s)) \
-    SECONDS("Buffer full ← (s)", 0, PART_OF(server_to_client, buffer_full_s)) \
-    SECONDS("Retransmission → (s)", 0, PART_OF(client_to_server, retransmission_s)) \
-    SECONDS("Retransmission ← (s)", 0, PART_OF(server_to_client, retransmission_s)) \
-    SECONDS("Transfer → (s)", 0, PART_OF(client_to_server, transfer_s)) \
-    SECONDS("Transfer ← (s)", 0, PART_OF(server_to_client, transfer_s)) \
-    SECONDS("Unknown → (s)", 0, PART_OF(client_to_server, unknown_s)) \
-    SECONDS("Unknown ← (s)", 0, PART_OF(server_to_client, unknown_s)) \
+    PART(SECONDS, "Nothing to write", nothing_to_write_s) \
+    PART(SECONDS, "Answer", answer_s) \
+    PART(SECONDS, "Buffer full", buffer_full_s) \
+    PART(SECONDS, "Retransmission", retransmission_s) \
+    PART(SECONDS, "Transfer", transfer_s) \
+    PART(SECONDS, "Unknown", unknown_s) \
     NUMBER("Unreported →", 0, conn->client_to_server.unreported_bytes) \
     NUMBER("Unreported ←", 0, conn->server_to_client.unreported_bytes) \
     TEXT("Close", 7, smcr_figure_close_words[conn->close])

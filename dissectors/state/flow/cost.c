@@ -62,17 +62,17 @@ smcr_cost_of_group(smcr_lgr_t *lgr)
     return sum;
 }
 
-void
+smcr_event_t *
 smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
                const smcr_cost_t *cost)
 {
-    if (smcr_cost_is_loss(cost))
-        smcr_event_add(arrival, event,
-                       "%s: %" G_GUINT64_FORMAT " bytes announced and not reported as read so far, "
-                       "%" G_GUINT64_FORMAT " written and not announced",
-                       what, cost->unread, cost->unannounced);
-    else
-        smcr_event_add(arrival, event, "%s", what);
+    if (!smcr_cost_is_loss(cost))
+        return smcr_event_add(arrival, event, "%s", what);
+    return smcr_event_add(arrival, event,
+                          "%s: %" G_GUINT64_FORMAT
+                          " bytes announced and not reported as read so far, "
+                          "%" G_GUINT64_FORMAT " written and not announced",
+                          what, cost->unread, cost->unannounced);
 }
 
 void

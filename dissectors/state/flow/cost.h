@@ -32,9 +32,9 @@ smcr_cost_is_loss(const smcr_cost_t *cost)
 }
 
 /* Tells the user that something has happened, and what it costs where that is known. `what`: the
- * beginning of the sentence. */
-void smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
-                    const smcr_cost_t *cost);
+ * beginning of the sentence. Returns what was kept. */
+smcr_event_t *smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
+                             const smcr_cost_t *cost);
 
 /* The group has no link any more: tells the user of its open connections, which are lost. */
 void smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);

@@ -40,11 +40,7 @@ tell_silence(const smcr_arrival_t *arrival)
         snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
     else
         g_strlcpy(what, text, sizeof what);
-    smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost);
-    smcr_event_t *event = arrival->record->events;
-    while (event->next)
-        event = event->next;
-    event->claim = smcr_doubt_heard(arrival);
+    smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost)->claim = smcr_doubt_heard(arrival);
 }
 
 static void

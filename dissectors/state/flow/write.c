@@ -360,20 +360,32 @@ smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *wr
 
 /* ---- what turns out later ---- */
 
+/* The packet's bytes are in the stream now. Returns what is rare about that; NULL: nothing is. */
+static smcr_place_rare_t *
+put(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint64_t position, smcr_place_t *place)
+{
+    smcr_stream_piece_t piece = smcr_stream_write(stream, position, place->length);
+
+    if (!piece.rewritten && !piece.gap)
+        return NULL;
+    smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
+    more->rewritten = piece.rewritten;
+    more->gap = piece.gap;
+    return more;
+}
+
 /* The packet that arrives tells whose the request is, and its place in the stream. */
 static void
 take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn)
 {
     smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+    smcr_held_t *held = smcr_held_first(write->held);
 
-    for (; write->held; write->held = write->held->next) {
-        smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, write->held->place);
-        smcr_stream_piece_t piece = smcr_stream_write(
-            stream, write->position + write->held->within, write->held->place->length);
-        more->rewritten = piece.rewritten;
-        more->gap = piece.gap;
-        smcr_held_hand_on(arrival, write->held, conn, !arrival->qp->side);
+    for (; held; held = held->next) {
+        put(arrival, stream, write->position + held->within, held->place);
+        smcr_held_hand_on(arrival, held, conn, !arrival->qp->side);
     }
+    write->held = NULL;
     smcr_stream_write(stream, write->position, write->length);
 }
 
@@ -460,13 +472,9 @@ is_gap_seen(const smcr_arrival_t *arrival)
 void
 smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
-    smcr_stream_piece_t piece = smcr_stream_write(stream, place->position, place->length);
+    smcr_place_rare_t *more = put(arrival, stream, place->position, place);
 
-    if (piece.rewritten || piece.gap) {
-        smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
-        more->rewritten = piece.rewritten;
-        more->gap = piece.gap;
-        more->gap_is_seen = piece.gap && is_gap_seen(arrival);
-    }
+    if (more)
+        more->gap_is_seen = more->gap && is_gap_seen(arrival);
     smcr_window_written(arrival, stream, place);
 }

@@ -28,7 +28,7 @@ struct smcr_write {
                                 life since; NULL: none */
     smcr_conn_t *likely;     /* that used it */
     smcr_place_late_t *late; /* NULL when the RMB is known */
-    smcr_held_t *held;       /* its packets whose bytes are held, by offset */
+    smcr_held_t *held;       /* its packets whose bytes are held, the last one first */
 };
 
 /* The request that `qp` received `back` requests ago: 1 is the last one. NULL when it has received

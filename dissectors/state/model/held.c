@@ -27,11 +27,25 @@ smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
 void
 smcr_held_insert(smcr_held_t **request, smcr_held_t *held)
 {
-    while (*request && (*request)->within < held->within)
+    while (*request && (*request)->within > held->within)
         request = &(*request)->next;
     bool same = *request && (*request)->within == held->within;
     held->next = same ? (*request)->next : *request;
     *request = held;
+}
+
+smcr_held_t *
+smcr_held_first(smcr_held_t *request)
+{
+    smcr_held_t *first = NULL;
+
+    while (request) {
+        smcr_held_t *before = request->next;
+        request->next = first;
+        first = request;
+        request = before;
+    }
+    return first;
 }
 
 void

@@ -27,8 +27,12 @@ struct smcr_held {
 /* The packet's bytes are to be held, or are already. */
 smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
 
-/* Those of its request, by offset; of two packets with the same offset the newer one stays. */
+/* Those of its request, the one with the highest offset first, since packets come in order; of two
+ * with the same offset the newer one stays. */
 void smcr_held_insert(smcr_held_t **request, smcr_held_t *held);
+
+/* Turns these round: returns the one with the lowest offset; NULL: there are none. */
+smcr_held_t *smcr_held_first(smcr_held_t *request);
 
 /* These are the bytes. First pass, in the packet's own frame. */
 void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length);
