@@ -13,7 +13,7 @@ from test_modules import twice, types
 # A word also stands for its plural. `clc()` is a word of functions only. A room within a room has the words of that
 # room, too. "." is the top of dissectors/.
 WORDS = {
-    "wire": "bsize cause cdc clc cursor gid ground ib llc mask mtu rc rd rtoken time uc ud wire xrc",
+    "wire": "bsize cause cdc clc cursor gid ground ib llc mask mtu rc rd rtoken time told uc ud wire xrc",
     "fabric": "completion ecn flow icrc id psn range read response seen sent slab step traffic unacked when",
     "fabric/peers": "cm port_pair rdma",
     "state": "state sender",

@@ -226,3 +226,10 @@ smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record)
 {
     return smcr_record_find(smcr_capture_state(), pinfo->num, CLC_LAYERS + CLC_MAX, record);
 }
+
+/* ---- what hosts tell ---- */
+
+void
+smcr_packet_learn_told(const packet_info *pinfo _U_, const smcr_told_t *told _U_)
+{
+}

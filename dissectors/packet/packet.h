@@ -66,6 +66,9 @@ void smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool fr
 /* The record of those bytes. Returns false where nothing is said about them. */
 bool smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record);
 
+/* First pass: learns what a host tells about itself. */
+void smcr_packet_learn_told(const packet_info *pinfo, const smcr_told_t *told);
+
 /* The record of that message. Returns false when there is none: it speaks of no connection of
  * ours. */
 bool smcr_packet_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record);

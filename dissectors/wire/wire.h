@@ -15,5 +15,6 @@
 #include "messages.h"
 #include "roce_codes.h"
 #include "sizes.h"
+#include "told.h"
 
 #endif /* SMCR_WIRE_WIRE_H */
