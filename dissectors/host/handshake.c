@@ -97,18 +97,53 @@ describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
     return described;
 }
 
+/* A new conversation of the ports that the packet has now, from this frame on. */
+static conversation_t *
+new_conversation(packet_info *pinfo)
+{
+    return conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_TCP, pinfo->srcport,
+                            pinfo->destport, 0);
+}
+
 smcr_conn_t *
 smcr_handshake_claim(packet_info *pinfo, bool from_client)
 {
     conversation_t *conversation = find_or_create_conversation(pinfo);
     smcr_conn_t *conn = smcr_conn_of(smcr_capture_state(), conversation);
 
+    if (conn && conn->socket && !conn->synack && !conn->option_syn && !conn->clc_types) {
+        conversation = new_conversation(pinfo); /* that was an earlier one, and it is over */
+        conn = NULL;
+    }
     if (!conn) {
         smcr_state_tcp_t tcp = describe(pinfo, conversation, from_client);
         conn = smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, known.clc);
     }
     return conn;
+}
+
+void
+smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
+{
+    const packet_info saved = *pinfo;
+    smcr_state_t *state = smcr_capture_learn(pinfo);
+
+    smcr_endpoint_tcp_address(conn, 0, &pinfo->src);
+    smcr_endpoint_tcp_address(conn, 1, &pinfo->dst);
+    pinfo->srcport = conn->port[0];
+    pinfo->destport = conn->port[1];
+    conversation_t *conversation = find_conversation(pinfo->num, &pinfo->src, &pinfo->dst,
+                                                     CONVERSATION_TCP, pinfo->srcport,
+                                                     pinfo->destport, 0);
+    if (!conversation || smcr_conn_of(state, conversation))
+        conversation = new_conversation(pinfo);
+    smcr_conn_set_conversation(state, conn, conversation,
+                               get_tcp_conversation_data(conversation, pinfo)->stream);
+    pinfo->src = saved.src;
+    pinfo->dst = saved.dst;
+    pinfo->srcport = saved.srcport;
+    pinfo->destport = saved.destport;
 }
 
 /* Wireshark's analysis of the TCP connection; NULL: there is none. */

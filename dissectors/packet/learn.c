@@ -14,6 +14,8 @@
 
 #define CLC_LAYERS 0x100 /* of records of CLC messages, above those of packets */
 #define CLC_MAX 1024     /* messages in one frame; nobody sends as many */
+#define TOLD_LAYERS 0x1000 /* of records of what hosts tell */
+#define TOLD_MAX 0x8000    /* netlink messages in one frame */
 
 static bool
 is_first_pass(const packet_info *pinfo)
@@ -77,6 +79,16 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         smcr_state_tcp_closed(arrival, cdc);
 }
 
+/* Hosts have named connections: they get their TCP conversations. */
+static void
+adopt_named(const smcr_arrival_t *arrival, packet_info *pinfo)
+{
+    smcr_conn_t *conn;
+
+    while ((conn = smcr_socket_next_named(arrival->state)) != NULL)
+        smcr_handshake_adopt(pinfo, conn);
+}
+
 static void
 learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {
@@ -85,6 +97,7 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
         smcr_cdc_t cdc;
         smcr_cdc_decode(message, pinfo, &cdc);
         smcr_state_cdc(arrival, &cdc);
+        adopt_named(arrival, pinfo);
         if (record->conn)
             learn_tcp_end(arrival, &cdc);
     } else {
@@ -230,6 +243,21 @@ smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record)
 /* ---- what hosts tell ---- */
 
 void
-smcr_packet_learn_told(const packet_info *pinfo _U_, const smcr_told_t *told _U_)
+smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth)
 {
+    smcr_record_t record;
+    smcr_arrival_t arrival;
+
+    arrive(pinfo, &record, &arrival);
+    smcr_state_told(&arrival, told);
+    adopt_named(&arrival, pinfo);
+    if (record.events)
+        smcr_record_keep(&arrival, (uint16_t)(TOLD_LAYERS + nth % TOLD_MAX));
+}
+
+bool
+smcr_packet_learned_told(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
+{
+    return smcr_record_find(smcr_capture_state(), pinfo->num,
+                            (uint16_t)(TOLD_LAYERS + nth % TOLD_MAX), record);
 }

@@ -66,8 +66,11 @@ void smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool fr
 /* The record of those bytes. Returns false where nothing is said about them. */
 bool smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record);
 
-/* First pass: learns what a host tells about itself. */
-void smcr_packet_learn_told(const packet_info *pinfo, const smcr_told_t *told);
+/* First pass: learns what a host tells about itself; number `nth` in the frame, from 0. */
+void smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth);
+
+/* The record of that. Returns false when there is nothing to say about it. */
+bool smcr_packet_learned_told(const packet_info *pinfo, unsigned nth, smcr_record_t *record);
 
 /* The record of that message. Returns false when there is none: it speaks of no connection of
  * ours. */

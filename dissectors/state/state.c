@@ -42,6 +42,7 @@ smcr_state_free(smcr_state_t *state)
 {
     smcr_rmb_end(state);
     smcr_conn_end(state);
+    smcr_socket_end(state);
     if (state->rdma)
         smcr_rdma_free(state->rdma);
 }

@@ -14,6 +14,7 @@
 #include "state/flow/packet_flow.h"
 #include "state/model/held.h"
 #include "state/model/record.h"
+#include "state/model/socket.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 

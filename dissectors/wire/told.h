@@ -14,12 +14,13 @@
 
 #define SMCR_TOLD_TEXT_LENGTH 64 /* of names, with the NUL behind them */
 
+enum smcr_told_mode { SMCR_TOLD_SMCR, SMCR_TOLD_FALLBACK, SMCR_TOLD_SMCD };
 enum { SMCR_TOLD_OWN, SMCR_TOLD_PEER, SMCR_TOLD_ENDS };
 
 /* A socket of AF_SMC: inet_diag_sockid and the attributes of smc_diag_msg. */
 typedef struct {
     uint8_t state;                     /* enum smcr_told_state */
-    uint8_t mode;                      /* 0 SMC-R, 1 fallback to TCP, 2 SMC-D */
+    uint8_t mode;                      /* enum smcr_told_mode */
     bool has_conn;                     /* CONNINFO: token to tx_flags are known */
     bool has_lgr;                      /* LGRINFO: `is_server` to `device` are known */
     bool has_fallback;                 /* FALLBACK: `reason` and `peer_reason` are known */

@@ -48,9 +48,14 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
     int receiver = arrival->qp->side;
-    smcr_conn_t *conn = other_half(lgr, receiver, cdc);
+    int side = receiver;
+    smcr_socket_t *socket = smcr_state_told_socket(arrival, cdc, &side);
+    smcr_conn_t *told = socket ? smcr_state_told_conn(arrival, socket) : NULL;
+    smcr_conn_t *conn = told || socket ? told : other_half(lgr, receiver, cdc);
 
-    if (conn) {
+    if (told) {
+        wmem_list_remove(lgr->halves, conn);
+    } else if (conn) {
         smcr_event_add(arrival, SMCR_EVENT_LATE_CONN,
                        "Token and cursors show that this is the other direction of connection %u",
                        conn->index);
@@ -68,7 +73,32 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
+    if (socket)
+        smcr_state_told_name(arrival, socket, conn, side);
     return conn;
+}
+
+/* Where the WRITE right before the first CDC messages of a late connection lies in its stream. */
+static void
+place_first_write(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+                  const smcr_write_t *write)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_conn_side_t *side = &conn->side[qp->side];
+
+    if (side->in.known && smcr_ring_room(&side->in.ring)) /* a host has told how far it had come */
+        smcr_orphan_claim(arrival, conn, write, cdc->prod);
+    if (cdc->prod.wrap != 0 || side->in.known || !smcr_write_has_base(conn, qp->side))
+        return; /* how often it has wrapped before is not known for sure */
+    uint32_t data = conn->lgr->base[qp->side];
+    if (cdc->prod.count < write->length + data)
+        return;
+    write->late->placed = true;
+    write->late->position = cdc->prod.count - write->length - data;
+    smcr_stream_start_late(&side->in, cdc->prod.count, write->length, data);
+    if (side->cdc_frame) /* its reader has told before how far it is */
+        smcr_stream_consume(&side->in, side->cons);
+    side->located = smcr_point_at(qp, arrival->psn);
 }
 
 /* The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor is
@@ -100,17 +130,7 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     write->late->conn = conn;
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
-    if (cdc->prod.wrap != 0 || side->in.known || !smcr_write_has_base(conn, qp->side))
-        return; /* how often it has wrapped before is not known for sure */
-    uint32_t data = conn->lgr->base[qp->side];
-    if (cdc->prod.count < write->length + data)
-        return;
-    write->late->placed = true;
-    write->late->position = cdc->prod.count - write->length - data;
-    smcr_stream_start_late(&side->in, cdc->prod.count, write->length, data);
-    if (side->cdc_frame) /* its reader has told before how far it is */
-        smcr_stream_consume(&side->in, side->cons);
-    side->located = smcr_point_at(qp, arrival->psn);
+    place_first_write(arrival, conn, cdc, write);
 }
 
 smcr_conn_t *
@@ -300,6 +320,8 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
     smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc);
+    if (!out)
+        smcr_write_announce(arrival, conn, cdc->prod);
     if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);
         smcr_write_end(arrival, conn, out);
@@ -338,6 +360,7 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
         return;
     smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc);
     side->cdc_frame = arrival->when.frame;
+    side->cdc_time = arrival->when.time;
     side->cdc_seq = cdc->seq;
     side->prod = cdc->prod;
     side->cons = cdc->cons;
@@ -348,4 +371,6 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     side->cdc_state = cdc->state;
     smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc);
     take_in_state(arrival, conn, side, cdc);
+    if (arrival->state->sockets && !conn->socket)
+        smcr_state_told_again(arrival, conn);
 }

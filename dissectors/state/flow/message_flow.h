@@ -33,6 +33,23 @@ smcr_conn_t *smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t
 void smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                             const smcr_cdc_t *cdc);
 
+/* ---- what hosts have told ---- */
+
+/* The socket that alone can be the connection of the message, whose token means none; the host that
+ * tells of it has `*side`. NULL: there is none. */
+smcr_socket_t *smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc,
+                                      int *side);
+
+/* Its connection, of which the other direction is known already; NULL: it is not. */
+smcr_conn_t *smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket);
+
+/* The connection is that of the socket. */
+void smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
+                          int side);
+
+/* A message of a connection that no host has named: it may stand now where a host was. */
+void smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn);
+
 /* ---- requests and their responses: LLC, and the steps of CLC (RFC 7609 3.5, A.3) ---- */
 
 /*

@@ -232,3 +232,31 @@ smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t 
         at = next;
     }
 }
+
+void
+smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
+                  smcr_cursor_t prod)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_stream_t *stream = &conn->side[qp->side].in;
+    wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
+    uint64_t begin;
+
+    if (!smcr_stream_position_before(stream, prod, write->length, &begin))
+        return;
+    write->late->placed = true;
+    write->late->position = begin;
+    while (at) {
+        wmem_list_frame_t *next = wmem_list_frame_next(at);
+        smcr_orphan_t *orphan = wmem_list_frame_data(at);
+        uint64_t within = (orphan->psn - write->first_psn) * write->packet_length;
+        if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets) {
+            place_orphan(arrival, orphan, conn, stream, begin + within);
+            wmem_list_remove_frame(qp->orphans, at);
+            wmem_free(arrival->state->scope, orphan);
+        }
+        at = next;
+    }
+    stream->located = MAX(stream->located, begin + write->length);
+    conn->side[qp->side].located = smcr_point_at(qp, arrival->psn);
+}

@@ -46,6 +46,11 @@ void smcr_orphan_place(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *w
  * own are, and their packets find their places. */
 void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod);
 
+/* A CDC message of `conn` shows that the request right before it, whose owner was not known, ends
+ * at `prod` of a stream whose place is known. */
+void smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
+                       smcr_cursor_t prod);
+
 /*
  * A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right
  * before it, of a request whose FIRST is missing, ends there.

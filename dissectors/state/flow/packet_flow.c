@@ -319,6 +319,7 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
         content->place = NULL;
         return;
     }
+    content->conn = smcr_conn_now(content->conn);
     then.roce = NULL; /* its frame has gone by */
     gone.place = NULL;
     gone.conn = NULL;

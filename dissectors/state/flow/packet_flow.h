@@ -78,6 +78,11 @@ void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direc
 /* Bytes of the application arrive on the TCP connection, the first ones of a direction. (3.6) */
 void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);
 
+/* ---- what hosts tell over netlink (<linux/smc_diag.h>, <linux/smc.h>) ---- */
+
+/* A host tells of a socket, a link group or a link, or ends its dump. */
+void smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
+
 /* ---- packets of RDMA connections that are not SMC-R ---- */
 
 /* A packet that is no packet of a link, as far as is known. `message` is that of RDMA-CM which it

@@ -20,8 +20,7 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
 {
     smcr_conn_t *conn = smcr_conn_new(state);
 
-    smcr_conn_set_conversation(state, conn, tcp->conversation);
-    conn->tcp_stream = tcp->stream;
+    smcr_conn_set_conversation(state, conn, tcp->conversation, tcp->stream);
     conn->ipv4 = tcp->ipv4;
     conn->after_end = tcp->has_ended;
     if (!conn->ipv4)

@@ -455,6 +455,27 @@ smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *
         take_in_held(arrival, smcr_write_last(arrival->qp, back), conn);
 }
 
+void
+smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_cursor_t prod)
+{
+    uint32_t before = 0;
+    smcr_write_t *write;
+
+    for (unsigned back = 1; (write = smcr_write_last(arrival->qp, back)) != NULL; back++) {
+        bool own = write->late && (write->conn == conn || write->late->conn == conn);
+        if (own && (write->placed || write->late->announced))
+            break;
+        if (!own || write->first_psn > arrival->psn)
+            continue;
+        before += write->length;
+        write->late->announced = true;
+        write->late->end = prod;
+        write->late->before = before;
+        write->late->conn = write->conn ? write->conn : write->late->conn;
+        write->late->sender = !arrival->qp->side;
+    }
+}
+
 /* ---- what it changes ---- */
 
 /* Whether packets before this one came without a place, which they will have when they are sent

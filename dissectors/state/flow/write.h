@@ -55,6 +55,11 @@ void smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_
 bool smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
                         smcr_cursor_t prod);
 
+/* A CDC message with the cursor `prod` arrives on a late connection, of whose stream too little is
+ * known: that is where the requests end that have come since the last one. */
+void smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         smcr_cursor_t prod);
+
 /* A CDC message arrives: requests of `conn` right before it whose position was unknown end at
  * stream->announced. */
 void smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream);

@@ -77,9 +77,11 @@ smcr_conn_of(const smcr_state_t *state, void *conversation)
 }
 
 void
-smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation)
+smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
+                           uint32_t tcp_stream)
 {
     conn->conversation = conversation;
+    conn->tcp_stream = tcp_stream;
     g_hash_table_add(state->conversations, conn);
 }
 
@@ -161,6 +163,23 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     }
     lgr->lacking_clc += !conn->has_clc;
     conn->lgr = lgr;
+}
+
+void
+smcr_conn_join_half(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
+{
+    smcr_conn_side_t *receiver = &conn->side[side], *sender = &conn->side[!side];
+    const size_t sent_at = offsetof(smcr_conn_side_t, announced);
+
+    memcpy(receiver, &other->side[side], sent_at);
+    memcpy((uint8_t *)sender + sent_at, (const uint8_t *)&other->side[!side] + sent_at,
+           sizeof *sender - sent_at);
+    if (receiver->rmb && smcr_rmb_conn(receiver->rmb, receiver->rmb_index) == other)
+        smcr_rmb_set_conn(state, receiver->rmb, receiver->rmb_index, conn);
+    smcr_conn_set_token(state, conn, side, receiver->token);
+    if (!conn->rules)
+        conn->rules = other->rules;
+    other->joined = conn;
 }
 
 const uint8_t *

@@ -15,7 +15,8 @@
 
 typedef struct smcr_exchange smcr_exchange_t;
 
-/* What one side announced in its Accept or Confirm, and what it sent since. */
+/* What one side announced in its Accept or Confirm, and what it sent since. What it receives comes
+ * first, then what it sends (smcr_conn_join_half()). */
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
     smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
@@ -24,21 +25,22 @@ typedef struct {
     smcr_point_t sure;    /* the latest at which it was certainly alive */
     smcr_point_t located; /* the latest request in `in` whose position is known */
     smcr_point_t heard;   /* the last CDC message to this side */
+    uint8_t rmb_index;   /* element, from 1 */
+    bool has_token;
+    uint8_t declined;    /* how often heuristics declined what this side receives, in a row; at
+                            most what smcr_conn_decline() was told */
+    uint32_t token;      /* that CDC messages to this side carry */
+    uint32_t size;       /* of the element, bytes; 0: not known */
     /* and in the flow from this side */
     smcr_point_t announced; /* when CLC announced this side's element */
     smcr_link_t *link;   /* on which this side sent last */
     uint32_t update;     /* number of an entry: its open request for a cursor update; 0: none */
-    uint8_t rmb_index;   /* element, from 1 */
-    bool has_token;
     uint16_t cdc_seq;    /* of the last CDC message from this side */
-    uint32_t token;      /* that CDC messages to this side carry */
-    uint32_t size;       /* of the element, bytes; 0: not known */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
+    uint64_t cdc_time;   /* of that, nanoseconds since the epoch */
     smcr_cursor_t prod;  /* of that message */
     smcr_cursor_t cons;
     uint8_t cdc_flags, cdc_state;
-    uint8_t declined;    /* how often heuristics declined what this side receives, in a row; at
-                            most what smcr_conn_decline() was told */
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
 } smcr_conn_side_t;
@@ -107,8 +109,22 @@ struct smcr_conn {
     smcr_conn_t *next_of_group; /* the one that joined a group before it */
     smcr_conn_t *next_open;  /* the same, but those that have ended are left out in time */
     struct smcr_rules_conn *rules; /* what rules remember of it; NULL: nothing */
+    const smcr_socket_t *socket; /* by which a host has named it first; NULL: none has */
+    smcr_conn_t *joined;    /* the connection of which it has turned out to be the other direction;
+                               NULL: it is one of its own */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };
+
+/* The connection that it has turned out to be; `conn` may be NULL. */
+static inline smcr_conn_t *
+smcr_conn_now(smcr_conn_t *conn)
+{
+    return conn && conn->joined ? conn->joined : conn;
+}
+
+/* Two directions of a late connection of a group are one: `other` is the direction that goes to
+ * `side`, and means `conn` from now on. */
+void smcr_conn_join_half(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side);
 
 /* The connection is one of the group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
@@ -125,7 +141,7 @@ void smcr_conn_take_clc(smcr_conn_t *conn);
 static inline bool
 smcr_conn_has_closed(const smcr_conn_t *conn)
 {
-    return conn->side[0].closed_frame || conn->side[0].abort_frame ||
+    return conn->joined || conn->side[0].closed_frame || conn->side[0].abort_frame ||
            conn->side[1].closed_frame || conn->side[1].abort_frame;
 }
 
@@ -143,8 +159,9 @@ smcr_conn_t *smcr_conn_new(smcr_state_t *state);
 /* The connection of Wireshark's TCP conversation `conversation`, NULL when it has none. */
 smcr_conn_t *smcr_conn_of(const smcr_state_t *state, void *conversation);
 
-/* From now on the connection is that of this conversation. */
-void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation);
+/* From now on the connection is that of this conversation, which has this tcp.stream. */
+void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
+                                uint32_t tcp_stream);
 
 /* Connections so far; their indices are 0 to this minus 1. */
 uint32_t smcr_conn_count(const smcr_state_t *state);

@@ -23,6 +23,7 @@ typedef struct smcr_link smcr_link_t;
 typedef struct smcr_lgr smcr_lgr_t;
 typedef struct smcr_rmb smcr_rmb_t;
 typedef struct smcr_conn smcr_conn_t;
+typedef struct smcr_socket smcr_socket_t;
 typedef struct smcr_write smcr_write_t;
 
 #define SMCR_LGR_SIDE_UNKNOWN (-1)

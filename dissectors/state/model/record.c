@@ -238,16 +238,17 @@ smcr_record_complete(smcr_record_t *record)
 {
     const smcr_place_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
 
-    if (!late)
-        return;
-    if (!record->conn && late->conn) {
+    if (late && !record->conn && late->conn) {
         record->conn = late->conn;
         record->is_late = true;
     }
-    if (!record->link && late->link) { /* no more is said of it than which one it is */
+    if (late && !record->link && late->link) { /* no more is said than which one it is */
         record->link = late->link;
         record->sender = (int8_t)late->sender;
     }
+    record->conn = smcr_conn_now(record->conn);
+    if (record->conn && record->conn->socket && record->sender >= 0) /* a host has told the roles */
+        record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
 smcr_stream_piece_t
@@ -266,6 +267,10 @@ smcr_place_piece(const smcr_place_t *place)
         piece.known = true;
         piece.position = late->position + more->within;
     }
+    if (!piece.known && late && late->announced && late->conn)
+        piece.known = smcr_stream_position_before(
+            &smcr_conn_now(late->conn)->side[!late->sender].in, late->end,
+            late->before - more->within, &piece.position);
     return piece;
 }
 

@@ -54,7 +54,10 @@ typedef struct {
     smcr_link_t *link; /* NULL: the record has it, or it is not known */
     int sender;        /* side of the link */
     bool placed;       /* `position` is known */
+    bool announced;    /* `end` and `before` are */
     uint64_t position; /* of the request's first byte in the byte stream */
+    smcr_cursor_t end; /* of the CDC message that announces it */
+    uint32_t before;   /* bytes from the request's first one to that */
 } smcr_place_late_t;
 
 typedef struct smcr_held smcr_held_t;

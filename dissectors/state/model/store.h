@@ -48,6 +48,8 @@ struct smcr_state {
     uint32_t conn_count;
     GHashTable *tokens;        /* of connections, by link group, side and token */
     GHashTable *conversations; /* smcr_conn_t, by conversation */
+    /* socket.c */
+    struct smcr_sockets *sockets; /* that hosts have told of; NULL: none */
     /* foreign.c */
     struct smcr_rdma *rdma;   /* NULL: nobody has asked */
     wmem_array_t *cm_notes;   /* const smcr_record_cm_t *: of each connection the last, by index */

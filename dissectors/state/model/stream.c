@@ -144,6 +144,40 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
     return piece;
 }
 
+/* Cursors count the rounds of the ring from the beginning of the connection. */
+static uint64_t
+position_of(const smcr_ring_t *ring, smcr_cursor_t cursor)
+{
+    return (uint64_t)cursor.wrap * smcr_ring_room(ring) + cursor.count - ring->base;
+}
+
+bool
+smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
+                            uint64_t *position)
+{
+    uint64_t end = position_of(&stream->ring, prod);
+
+    *position = end - before;
+    return smcr_ring_room(&stream->ring) && prod.count >= stream->ring.base && end >= before;
+}
+
+void
+smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
+                       smcr_cursor_t cons)
+{
+    if (stream->known) {
+        stream->ring.size = ring.size;
+        return;
+    }
+    stream->ring = ring;
+    stream->prod = prod;
+    stream->cons = cons;
+    stream->announced = position_of(&ring, prod);
+    stream->consumed = position_of(&ring, cons);
+    stream->written = stream->located = stream->begun = stream->announced;
+    stream->known = smcr_ring_room(&ring) != 0;
+}
+
 bool
 smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod)
 {

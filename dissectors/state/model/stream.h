@@ -130,6 +130,15 @@ bool smcr_stream_locate_old(const smcr_stream_t *stream, smcr_stream_extent_t ex
 /* `length` bytes at `position` are written. */
 smcr_stream_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
+/* The position `before` bytes before a producer cursor, where the ring's size is known. */
+bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
+                                 uint64_t *position);
+
+/* The stream of a late capture, of which a host has told its element of `size` bytes, and how far
+ * it was written and read. What is known of it already, stays. */
+void smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
+                            smcr_cursor_t cons);
+
 /* A producer cursor arrives. Returns the bytes that it announces, negative when it goes back. */
 int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
