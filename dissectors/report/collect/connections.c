@@ -35,16 +35,63 @@ smcr_collect_connections_new(wmem_allocator_t *scope)
     return connections;
 }
 
+/* The sides of the connection may have changed places since. */
+static void
+follow_sides(smcr_collect_counted_conn_t *counted)
+{
+    const smcr_collect_direction_t direction = counted->direction[0];
+    const smcr_collect_writer_t writer = counted->division.writer[0];
+
+    if (counted->flips == counted->conn->flips)
+        return;
+    counted->flips = counted->conn->flips;
+    counted->direction[0] = counted->direction[1];
+    counted->direction[1] = direction;
+    counted->division.writer[0] = counted->division.writer[1];
+    counted->division.writer[1] = writer;
+}
+
+/* What has turned out to be one direction of the connection. */
+static void
+add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t *half)
+{
+    for (int side = 0; side < 2; side++) {
+        if (!half->direction[side].link)
+            continue;
+        counted->direction[side] = half->direction[side];
+        counted->division.writer[side] = half->division.writer[side];
+    }
+    if (!counted->first.frame || half->first.frame < counted->first.frame) {
+        counted->first = half->first;
+        counted->division.begun = half->division.begun;
+        counted->division.gaps_before = half->division.gaps_before;
+    }
+    if (half->last.frame > counted->last.frame)
+        counted->last = half->last;
+    if (!counted->first_use) {
+        counted->first_use = half->first_use;
+        counted->last_use = half->last_use;
+    }
+    counted->on_roce |= half->on_roce;
+}
+
 static smcr_collect_counted_conn_t *
 get(smcr_collect_connections_t *connections, const smcr_conn_t *conn)
 {
     smcr_collect_counted_conn_t *counted = wmem_map_lookup(connections->by_conn, conn);
+    smcr_collect_counted_conn_t *half =
+        conn->half ? wmem_map_remove(connections->by_conn, conn->half) : NULL;
 
-    if (counted)
-        return counted;
-    counted = wmem_new0(connections->scope, smcr_collect_counted_conn_t);
-    counted->conn = conn;
-    wmem_map_insert(connections->by_conn, conn, counted);
+    if (!counted) {
+        counted = wmem_new0(connections->scope, smcr_collect_counted_conn_t);
+        counted->conn = conn;
+        wmem_map_insert(connections->by_conn, conn, counted);
+    }
+    follow_sides(counted);
+    if (half) {
+        follow_sides(half);
+        add_half(counted, half);
+    }
     return counted;
 }
 
@@ -340,6 +387,15 @@ find_by_stream(const smcr_conn_t *conn, void *data)
         get(finder->connections, conn);
 }
 
+static void
+find_joined(void *key, void *value _U_, void *data)
+{
+    const smcr_conn_t *conn = key;
+
+    if (conn->joined)
+        wmem_array_append_one((wmem_array_t *)data, conn->joined);
+}
+
 static int
 compare(const void *one, const void *other)
 {
@@ -371,6 +427,10 @@ smcr_collect_connections_report(smcr_collect_connections_t *connections,
     finder_t finder = {connections, sources};
     gathered_t gathered = {.count = 0};
 
+    wmem_array_t *joined = wmem_array_new(scope, sizeof(smcr_conn_t *));
+    wmem_map_foreach(connections->by_conn, find_joined, joined);
+    for (unsigned i = 0; i < wmem_array_get_count(joined); i++)
+        get(connections, *(smcr_conn_t **)wmem_array_index(joined, i));
     if (sources->state)
         smcr_conn_each(sources->state, find_by_stream, &finder);
     gathered.all = wmem_alloc_array(scope, smcr_collect_counted_conn_t *,
@@ -378,6 +438,7 @@ smcr_collect_connections_report(smcr_collect_connections_t *connections,
     wmem_map_foreach(connections->by_conn, gather, &gathered);
     qsort(gathered.all, gathered.count, sizeof *gathered.all, compare);
     for (uint32_t i = 0; i < gathered.count; i++) {
+        follow_sides(gathered.all[i]);
         smcr_collect_division_settle(&gathered.all[i]->division, connections->scope,
                                      connections->last_frame + 1);
         smcr_collect_conn_entry_fill(

@@ -51,6 +51,7 @@ typedef struct {
     const char *offered_eids;         /* by the Proposal, with commas; NULL: not known, or none */
     uint8_t version;                  /* of SMC, that both agree on; 0: not known */
     bool is_smcd, on_roce;            /* agreed on; it has a packet there */
+    bool flips;                       /* the sides are those of smcr_conn_t.flips */
 } smcr_collect_counted_conn_t;
 
 typedef struct smcr_connections smcr_collect_connections_t; /* of one report */

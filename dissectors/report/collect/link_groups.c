@@ -365,6 +365,9 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     const smcr_collect_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
     const smcr_lgr_t *lgr = group->lgr;
+
+    if (!lgr->all_links) /* it has turned out to be another */
+        return;
     smcr_entry_link_group_t *entry =
         smcr_figure_list_add(list, scope, &smcr_entry_link_group_description);
     int client = smcr_lgr_client_side(lgr);

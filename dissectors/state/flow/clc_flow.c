@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "message_flow.h"
+#include "state/model/join.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -87,6 +88,8 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
     smcr_qp_t *expected = &link->qp[!conn->lgr->server];
     bool same_device = !expected->gid_known ||
                        memcmp(expected->key.gid, key->gid, SMCR_GID_LENGTH) == 0;
+    if (same_device)
+        smcr_join_links(state, link, key);
     if (same_device)
         smcr_qp_set(state, link, expected->side, key, SMCR_GROUND_CLC);
     if (smcr_qp_find(state, key) == expected)

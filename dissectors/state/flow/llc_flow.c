@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cost.h"
+#include "state/model/join.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -178,6 +179,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
     smcr_qp_t *from = message->from;
     bool same_device = !from->gid_known || memcmp(key.gid, from->key.gid, SMCR_GID_LENGTH) == 0;
 
+    smcr_join_links(message->arrival->state, message->link, &key);
     if (!from->known && same_device)
         smcr_qp_set(message->arrival->state, message->link, from->side, &key, SMCR_GROUND_LLC);
     else if (!same_device || key.qpn != from->key.qpn)

@@ -17,6 +17,7 @@
 #include "outcome.h"
 #include "message_flow.h"
 #include "state/model/held.h"
+#include "state/model/join.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 
@@ -485,6 +486,22 @@ is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
 
+/* The queue pair that receives an acknowledgement, of which at most itself is known so far: `qp`,
+ * else NULL. It may be that of a link of which its sender is known. */
+static smcr_qp_t *
+receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+    smcr_link_t *link = smcr_link_of_ack(arrival->state, roce, arrival->when);
+
+    if (!link)
+        return qp;
+    if (!qp)
+        return smcr_link_take_ack(arrival->state, link, roce);
+    smcr_join_links(arrival->state, link, &roce->target);
+    return smcr_qp_find(arrival->state, &roce->target);
+}
+
 /* The queue pair of a link that receives the packet; NULL: none that is known. */
 static smcr_qp_t *
 receiver_of(const smcr_arrival_t *arrival)
@@ -494,8 +511,8 @@ receiver_of(const smcr_arrival_t *arrival)
 
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_IB_CNP)
         return NULL;
-    if (!qp && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
-        qp = smcr_link_of_ack(arrival->state, roce, arrival->when);
+    if ((!qp || !smcr_qp_peer(qp)->known) && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
+        qp = receiver_of_ack(arrival, qp);
     if (!qp)
         return NULL;
     const smcr_qp_t *other = smcr_qp_peer(qp);
@@ -651,6 +668,8 @@ smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     smcr_ib_qp_key_t sender = smcr_qp_key(roce->source, sender_qpn);
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &sender);
 
+    if (qp)
+        smcr_join_links(arrival->state, qp->link, &roce->target);
     if (qp && !smcr_qp_peer(qp)->known && !smcr_qp_find(arrival->state, &roce->target))
         smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->target, SMCR_GROUND_LLC);
     else

@@ -472,6 +472,7 @@ smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr
         write->late->end = prod;
         write->late->before = before;
         write->late->conn = write->conn ? write->conn : write->late->conn;
+        write->late->link = arrival->qp->link;
         write->late->sender = !arrival->qp->side;
     }
 }

@@ -129,13 +129,22 @@ smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t t
 }
 
 void
-smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
+smcr_conn_forget_tokens(smcr_state_t *state, const smcr_conn_t *conn)
 {
     for (int i = 0; i < 2; i++) {
         const smcr_conn_side_t *side = &conn->side[i];
         token_t key = {conn->lgr, i, side->token, NULL};
         if (side->has_token && smcr_conn_find(state, conn->lgr, i, side->token) == conn)
             g_hash_table_remove(state->tokens, &key);
+    }
+}
+
+void
+smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
+{
+    smcr_conn_forget_tokens(state, conn);
+    for (int i = 0; i < 2; i++) {
+        const smcr_conn_side_t *side = &conn->side[i];
         if (side->rmb && smcr_rmb_conn(side->rmb, side->rmb_index) == conn)
             smcr_rmb_set_conn(state, side->rmb, side->rmb_index, NULL);
     }
@@ -163,23 +172,6 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     }
     lgr->lacking_clc += !conn->has_clc;
     conn->lgr = lgr;
-}
-
-void
-smcr_conn_join_half(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
-{
-    smcr_conn_side_t *receiver = &conn->side[side], *sender = &conn->side[!side];
-    const size_t sent_at = offsetof(smcr_conn_side_t, announced);
-
-    memcpy(receiver, &other->side[side], sent_at);
-    memcpy((uint8_t *)sender + sent_at, (const uint8_t *)&other->side[!side] + sent_at,
-           sizeof *sender - sent_at);
-    if (receiver->rmb && smcr_rmb_conn(receiver->rmb, receiver->rmb_index) == other)
-        smcr_rmb_set_conn(state, receiver->rmb, receiver->rmb_index, conn);
-    smcr_conn_set_token(state, conn, side, receiver->token);
-    if (!conn->rules)
-        conn->rules = other->rules;
-    other->joined = conn;
 }
 
 const uint8_t *

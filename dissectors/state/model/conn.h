@@ -16,7 +16,7 @@
 typedef struct smcr_exchange smcr_exchange_t;
 
 /* What one side announced in its Accept or Confirm, and what it sent since. What it receives comes
- * first, then what it sends (smcr_conn_join_half()). */
+ * first, then what it sends (join.h). */
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
     smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
@@ -102,6 +102,7 @@ struct smcr_conn {
     bool after_end : 1;      /* TCP had ended before: that was another connection of its ports */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
+    bool flips : 1;          /* its sides have changed places (join.h) */
     uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
     smcr_fallback_t fallback;
     uint32_t clc_step; /* number of an entry: the message before, which waits for its answer */
@@ -112,6 +113,7 @@ struct smcr_conn {
     const smcr_socket_t *socket; /* by which a host has named it first; NULL: none has */
     smcr_conn_t *joined;    /* the connection of which it has turned out to be the other direction;
                                NULL: it is one of its own */
+    const smcr_conn_t *half; /* which was that other direction; NULL: none was */
     smcr_conn_side_t side[2]; /* by side of the link group */
 };
 
@@ -121,10 +123,6 @@ smcr_conn_now(smcr_conn_t *conn)
 {
     return conn && conn->joined ? conn->joined : conn;
 }
-
-/* Two directions of a late connection of a group are one: `other` is the direction that goes to
- * `side`, and means `conn` from now on. */
-void smcr_conn_join_half(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side);
 
 /* The connection is one of the group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
@@ -176,6 +174,9 @@ smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, in
 
 /* From now on `token` means this connection. */
 void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
+
+/* Its tokens mean nothing in its group any more. */
+void smcr_conn_forget_tokens(smcr_state_t *state, const smcr_conn_t *conn);
 
 /* The connection has left SMC: its tokens and RMB elements mean nothing any more. */
 void smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn);

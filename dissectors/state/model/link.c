@@ -294,12 +294,11 @@ acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
         return false;
     const smcr_seen_packet_t *sent = smcr_flow_seen(&known->traffic.flow, roce->psn);
     return sent && when.time - sent->time < ACK_TIME &&
-           memcmp(missing->key.gid, roce->target.gid, SMCR_GID_LENGTH) == 0 &&
-           memcmp(known->key.gid, roce->source, SMCR_GID_LENGTH) == 0;
+           smcr_qp_is_at(missing, roce->target.gid) && smcr_qp_is_at(known, roce->source);
 }
 
-smcr_qp_t *
-smcr_link_of_ack(smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t when)
+smcr_link_t *
+smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t when)
 {
     smcr_link_t *found = NULL;
 
@@ -312,10 +311,15 @@ smcr_link_of_ack(smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t
             return NULL;
         found = link;
     }
-    if (!found)
-        return NULL;
-    smcr_qp_t *missing = smcr_qp_peer(known_qp(found));
-    smcr_qp_set(state, found, missing->side, &roce->target, SMCR_GROUND_ACK);
-    wmem_list_remove(state->half_known, found);
+    return found;
+}
+
+smcr_qp_t *
+smcr_link_take_ack(smcr_state_t *state, smcr_link_t *link, const smcr_ib_headers_t *roce)
+{
+    smcr_qp_t *missing = smcr_qp_peer(known_qp(link));
+
+    smcr_qp_set(state, link, missing->side, &roce->target, SMCR_GROUND_ACK);
+    wmem_list_remove(state->half_known, link);
     return missing;
 }

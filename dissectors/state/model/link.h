@@ -84,6 +84,8 @@ struct smcr_link {
     uint32_t delete_reason;   /* of that; 0: none has been told */
     struct smcr_rules_links_link *rules; /* what rules remember of it; NULL: nothing */
     smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
+    smcr_link_t *joined; /* the link that it has turned out to be, with the sides in each other's
+                            place (join.h); NULL: it is one of its own */
 };
 
 /* A point in the flow to a queue pair: what was known then holds while no packet is absent behind
@@ -198,6 +200,13 @@ smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_
     return qp->key.qpn == qpn && memcmp(qp->key.gid, gid, SMCR_GID_LENGTH) == 0;
 }
 
+/* Whether it has this GID, whatever its number. */
+static inline bool
+smcr_qp_is_at(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH])
+{
+    return memcmp(qp->key.gid, gid, SMCR_GID_LENGTH) == 0;
+}
+
 /* A map with smcr_ib_qp_key_t as keys. */
 wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 
@@ -280,9 +289,14 @@ bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
  * makes its link; the sender's queue pair is not known yet. Returns the target. */
 smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce);
 
-/* The queue pair to which an acknowledgement goes, where only its peer is known of the link: the
- * acknowledgement names a PSN that one such link between the two devices has just carried. NULL:
- * there is no such link, or more than one. */
-smcr_qp_t *smcr_link_of_ack(smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t when);
+/* The link of an acknowledgement, where only the queue pair that sends it is known of the link: it
+ * names a PSN that one such link between the two devices has just carried. NULL: there is no such
+ * link, or more than one. */
+smcr_link_t *smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce,
+                              smcr_when_t when);
+
+/* The acknowledgement goes to the queue pair of that link which is not known. Returns it. */
+smcr_qp_t *smcr_link_take_ack(smcr_state_t *state, smcr_link_t *link,
+                              const smcr_ib_headers_t *roce);
 
 #endif /* SMCR_STATE_MODEL_LINK_H */

@@ -246,9 +246,22 @@ smcr_record_complete(smcr_record_t *record)
         record->link = late->link;
         record->sender = (int8_t)late->sender;
     }
+    if (record->link && record->link->joined) {
+        record->link = record->link->joined;
+        record->sender = !record->sender;
+    }
     record->conn = smcr_conn_now(record->conn);
     if (record->conn && record->conn->socket && record->sender >= 0) /* a host has told the roles */
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
+}
+
+/* In which the request of a late connection has written. */
+static const smcr_stream_t *
+stream_of(const smcr_place_late_t *late)
+{
+    bool flips = late->link && late->link->joined;
+
+    return &smcr_conn_now(late->conn)->side[flips ? late->sender : !late->sender].in;
 }
 
 smcr_stream_piece_t
@@ -268,9 +281,8 @@ smcr_place_piece(const smcr_place_t *place)
         piece.position = late->position + more->within;
     }
     if (!piece.known && late && late->announced && late->conn)
-        piece.known = smcr_stream_position_before(
-            &smcr_conn_now(late->conn)->side[!late->sender].in, late->end,
-            late->before - more->within, &piece.position);
+        piece.known = smcr_stream_position_before(stream_of(late), late->end,
+                                                  late->before - more->within, &piece.position);
     return piece;
 }
 

@@ -1,0 +1,414 @@
+/* told_flow.c
+ * What hosts tell of their sockets: whose a connection is that began before the capture. Judge the
+ * socket: may it be the connection that has its token, and how far it has come? Place it: at that
+ * connection, and at the one of which it is the other direction. Take it in: addresses, roles,
+ * sizes, positions.
+ *
+ * A socket is joined by proof. Its token is that of the CDC messages to its host. The token of the
+ * other end is the other host's to tell. Else a direction is its own if the last message stands
+ * where the host has written to, and no other socket and no other direction stands there.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "packet_flow.h"
+
+#include <string.h>
+
+#include "message_flow.h"
+#include "state/evidence/evidence.h"
+#include "state/model/join.h"
+#include "state/model/socket.h"
+#include "state/model/store.h"
+#include "write.h"
+
+/* ---- judge: does the capture bear it out? ---- */
+
+/* Whether the cursor that a host has told is where the last message has it. Hosts and wire may be
+ * captured at different places: messages of the last moment may be on either side of a dump. */
+static bool
+stands_at(const smcr_socket_t *socket, uint32_t size, smcr_cursor_t told,
+          const smcr_conn_side_t *sender, smcr_cursor_t wire)
+{
+    const smcr_ring_t ring = {size, 0};
+    int64_t ahead = smcr_ring_distance(&ring, told, wire);
+    bool recent = socket->time < sender->cdc_time + SMCR_DOUBT_DISORDER;
+
+    return ahead == 0 || (recent && ahead > 0 && ahead <= size);
+}
+
+/* Whether the last messages of both sides stand where the host was. What the capture lacks may have
+ * moved the host on. */
+static bool
+stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side)
+{
+    const smcr_told_socket_t *told = &socket->told;
+    const smcr_conn_side_t *own = &conn->side[side], *peer = &conn->side[!side];
+
+    return (!peer->cdc_frame || !smcr_evidence_holds(&own->heard) ||
+            stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, peer->prod)) &&
+           (!own->cdc_frame || !smcr_evidence_holds(&peer->heard) ||
+            stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, own->prod));
+}
+
+/* Whether the address is that of TCP; `role` 0 is the client. */
+static bool
+has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t port)
+{
+    if (conn->port[role] != port)
+        return false;
+    return conn->ipv4 ? smcr_gid_is_ipv4(address) && memcmp(conn->addr.ipv4[role],
+                                                            address + SMCR_GID_IPV4_AT,
+                                                            SMCR_GID_IPV4_LENGTH) == 0
+                      : memcmp(conn->addr.ipv6[role], address, SMCR_GID_LENGTH) == 0;
+}
+
+/* Whether ends, roles and sizes are those of the connection of which the host has `side`, as far as
+ * the capture tells them. */
+static bool
+is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
+{
+    int server = conn->lgr->server;
+
+    if (server != SMCR_LGR_SIDE_UNKNOWN && (server == side) != told->is_server)
+        return false;
+    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
+        unsigned role = end == SMCR_TOLD_OWN ? told->is_server : !told->is_server;
+        uint32_t size = conn->side[end == SMCR_TOLD_OWN ? side : !side].size;
+        if (size && size != told->size[end])
+            return false;
+        if (conn->port[role] && !has_end(conn, role, told->address[end], told->port[end]))
+            return false;
+    }
+    return true;
+}
+
+/* Whether two directions can be of one connection: who reads has not read more than was announced,
+ * and not a whole round less. `one` is what comes to `side`. */
+static bool
+go_together(const smcr_conn_t *one, const smcr_conn_t *other, int side,
+            const smcr_told_socket_t *told)
+{
+    const smcr_conn_side_t *to = &one->side[!side], *from = &other->side[side];
+    const uint32_t own = told->size[SMCR_TOLD_OWN], peer = told->size[SMCR_TOLD_PEER];
+    int64_t unread = smcr_ring_distance(&(smcr_ring_t){own, 0}, from->cons, to->prod);
+    int64_t unread_by_peer = smcr_ring_distance(&(smcr_ring_t){peer, 0}, to->cons, from->prod);
+
+    return one->lgr == other->lgr && !one->side[!side].has_token && !other->side[side].has_token &&
+           unread >= 0 && unread <= own && unread_by_peer >= 0 && unread_by_peer <= peer;
+}
+
+/* ---- place: which connection ---- */
+
+/* The connection that messages to the host mean by the socket's token; `*side` is the host's. NULL:
+ * the capture has none, or several. */
+static smcr_conn_t *
+conn_of_token(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, int *side)
+{
+    const smcr_state_t *state = arrival->state;
+    const GPtrArray *qps = smcr_socket_qps(state, told, arrival->when.frame);
+    smcr_conn_t *found = NULL;
+
+    for (unsigned i = 0; i < qps->len; i++) {
+        const smcr_qp_t *qp = g_ptr_array_index(qps, i);
+        smcr_conn_t *conn = smcr_conn_find(state, qp->link->lgr, qp->side, told->token);
+        if (found && conn && conn != found)
+            return NULL;
+        if (conn) {
+            found = conn;
+            *side = qp->side;
+        }
+    }
+    return found;
+}
+
+/* ---- take it in ---- */
+
+static void
+take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *told)
+{
+    const unsigned own = told->is_server;
+
+    conn->ipv4 = smcr_gid_is_ipv4(told->address[SMCR_TOLD_OWN]);
+    if (!conn->ipv4)
+        conn->addr.ipv6 = wmem_alloc(state->scope, 2 * sizeof *conn->addr.ipv6);
+    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
+        unsigned role = end == SMCR_TOLD_OWN ? own : !own;
+        conn->port[role] = told->port[end];
+        if (conn->ipv4)
+            memcpy(conn->addr.ipv4[role], told->address[end] + SMCR_GID_IPV4_AT,
+                   SMCR_GID_IPV4_LENGTH);
+        else
+            memcpy(conn->addr.ipv6[role], told->address[end], SMCR_GID_LENGTH);
+    }
+}
+
+/* What `side` receives. Messages that the capture has are newer than what was told. */
+static void
+take_in_stream(smcr_conn_t *conn, int side, uint32_t size, smcr_cursor_t prod, smcr_cursor_t cons)
+{
+    smcr_conn_side_t *reader = &conn->side[side];
+    const smcr_conn_side_t *writer = &conn->side[!side];
+    const smcr_ring_t ring = {size, conn->lgr->base[side]};
+
+    if (reader->size)
+        return; /* CLC has told it */
+    reader->size = size;
+    smcr_stream_start_told(&reader->in, ring, writer->cdc_frame ? writer->prod : prod,
+                           reader->cdc_frame ? reader->cons : cons);
+    reader->located = reader->heard;
+}
+
+/* The connection, of which the host has `side`, is that of the socket. */
+static void
+take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
+{
+    const smcr_told_socket_t *told = &socket->told;
+
+    if (!conn->port[0])
+        take_in_ends(arrival->state, conn, told);
+    conn->lgr->server = told->is_server ? side : !side;
+    take_in_stream(conn, side, told->size[SMCR_TOLD_OWN], told->rx_prod, told->tx_cons);
+    take_in_stream(conn, !side, told->size[SMCR_TOLD_PEER], told->tx_prod, told->rx_cons);
+    smcr_socket_set_conn(arrival->state, socket, conn);
+}
+
+/* ---- the other direction ---- */
+
+/* The two directions are one connection: `one` is what comes to `side`, and `other` what goes from
+ * there. Returns the one that has been named, else the older, which both are from now on. */
+static smcr_conn_t *
+join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
+{
+    bool first = one->socket || (!other->socket && one->index < other->index);
+
+    wmem_list_remove(one->lgr->halves, one);
+    wmem_list_remove(one->lgr->halves, other);
+    if (first)
+        smcr_join_directions(state, one, other, !side);
+    else
+        smcr_join_directions(state, other, one, side);
+    return first ? one : other;
+}
+
+/* The direction, from the host that has `side`, that alone stands where the socket has written to.
+ * NULL: there is none. */
+static smcr_conn_t *
+half_at(const smcr_lgr_t *lgr, int side, smcr_cursor_t prod)
+{
+    smcr_conn_t *found = NULL;
+
+    for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at)) {
+        smcr_conn_t *half = wmem_list_frame_data(at);
+        const smcr_conn_side_t *writer = &half->side[side];
+        if (half->side[side].has_token || !writer->cdc_frame || smcr_conn_has_closed(half) ||
+            writer->prod.count != prod.count || writer->prod.wrap != prod.wrap)
+            continue;
+        if (found)
+            return NULL;
+        found = half;
+    }
+    return found;
+}
+
+/* The same in all link groups between the two hosts. */
+static smcr_conn_t *
+other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
+{
+    const smcr_told_socket_t *told = &socket->told;
+    const GPtrArray *qps = smcr_socket_qps(arrival->state, told, arrival->when.frame);
+    smcr_conn_t *found = NULL;
+
+    if (smcr_socket_at(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod) != socket)
+        return NULL;
+    for (unsigned i = 0; i < qps->len; i++) {
+        const smcr_qp_t *qp = g_ptr_array_index(qps, i);
+        smcr_conn_t *half = half_at(qp->link->lgr, qp->side, told->tx_prod);
+        if (found && half && half != found)
+            return NULL;
+        if (half) {
+            found = half;
+            *side = qp->side;
+        }
+    }
+    return found;
+}
+
+/* The connection, of which the host has `side`, with what its other host tells. */
+static smcr_conn_t *
+with_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
+{
+    if (!socket->mirror || conn->side[!side].has_token)
+        return conn;
+    uint32_t token = socket->mirror->told.token;
+    smcr_conn_t *other = smcr_conn_find(state, conn->lgr, !side, token);
+    if (!other)
+        smcr_conn_set_token(state, conn, !side, token);
+    else if (go_together(conn, other, side, &socket->told))
+        return join(state, conn, other, side);
+    return conn;
+}
+
+static void
+name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
+{
+    take_in_socket(arrival, socket, with_mirror(arrival->state, socket, conn, side), side);
+}
+
+/* ---- what hosts tell ---- */
+
+static void
+tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
+{
+    socket->is_doubtful = true;
+    smcr_event_add(arrival, SMCR_EVENT_TOLD_OTHERWISE, "%s", text);
+}
+
+/* A socket of SMC-R, with a token. */
+static void
+take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
+{
+    const smcr_told_socket_t *told = &socket->told;
+    int side = 0;
+    smcr_conn_t *conn = conn_of_token(arrival, told, &side);
+
+    if (!conn)
+        return;
+    if (!is_like(told, conn, side))
+        tell_doubt(arrival, socket, "Ends, role or sizes are not those of the connection");
+    else if (!stands_there(socket, conn, side))
+        tell_doubt(arrival, socket, "Cursors are not those of the connection with this token");
+    else
+        name_conn(arrival, socket, conn, side);
+}
+
+/* All sockets of the host are known now: so is which of them alone has written so far. */
+static void
+end_dump(const smcr_arrival_t *arrival, uint64_t dump)
+{
+    smcr_state_t *state = arrival->state;
+
+    smcr_socket_end_dump(state, dump);
+    for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
+        int side = 0;
+        bool asks = socket->dump == dump && !socket->is_doubtful;
+        smcr_conn_t *half = asks ? other_half(arrival, socket, &side) : NULL;
+        smcr_conn_t *conn = smcr_conn_now(socket->conn);
+        if (!half || !is_like(&socket->told, half, side))
+            continue;
+        if (!conn) {
+            smcr_conn_set_token(state, half, side, socket->told.token);
+            name_conn(arrival, socket, half, side);
+        } else if (!conn->side[!side].has_token && go_together(conn, half, side, &socket->told)) {
+            take_in_socket(arrival, socket, join(state, conn, half, side), side);
+        }
+    }
+}
+
+void
+smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
+{
+    uint64_t dump = (uint64_t)told->sequence << 32 | told->port;
+    const smcr_told_socket_t *socket = &told->u.socket;
+    bool known = told->kind == SMCR_TOLD_SOCKET && socket->has_conn && socket->has_lgr;
+
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    if (told->kind == SMCR_TOLD_DONE)
+        end_dump(arrival, dump);
+    if (known && socket->mode == SMCR_TOLD_SMCR)
+        take_in_told(arrival, smcr_socket_keep(arrival->state, socket, dump, arrival->when));
+}
+
+/* ---- what the wire shows after that ---- */
+
+/* Whether the message can be what comes to the host next, or soon. */
+static bool
+may_follow(const smcr_socket_t *socket, const smcr_qp_t *qp, const smcr_cdc_t *cdc)
+{
+    const smcr_told_socket_t *told = &socket->told;
+    const smcr_ring_t ring = {told->size[SMCR_TOLD_OWN], 0};
+    int64_t ahead = smcr_ring_distance(&ring, told->rx_prod, cdc->prod);
+    int server = qp->link->lgr->server;
+
+    return !socket->is_doubtful && ahead >= 0 && ahead <= ring.size &&
+           (server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == told->is_server);
+}
+
+/* The socket of the sender that alone had written as far as the message does, without the RDMA
+ * WRITEs right before it. */
+static smcr_socket_t *
+socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const uint8_t *gid = smcr_qp_peer(arrival->qp)->key.gid;
+    smcr_socket_t *found = smcr_socket_at(arrival->state, gid, cdc->prod);
+    smcr_cursor_t before = cdc->prod;
+    smcr_psn_t psn = arrival->psn;
+    const smcr_write_t *write;
+
+    for (unsigned back = 1; (write = smcr_write_last(qp, back)) != NULL; back++) {
+        if (write->conn || write->first_psn + write->packets != psn || before.count < write->length)
+            break;
+        before.count -= write->length;
+        psn = write->first_psn;
+        smcr_socket_t *socket = smcr_socket_at(arrival->state, gid, before);
+        if (found && socket && found != socket)
+            return NULL;
+        found = socket ? socket : found;
+    }
+    return found && !found->is_doubtful && !found->mirror ? found : NULL;
+}
+
+smcr_socket_t *
+smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, cdc->token);
+
+    *side = qp->side;
+    if (socket)
+        return may_follow(socket, qp, cdc) && !socket->conn ? socket : NULL;
+    if (!arrival->state->sockets)
+        return NULL;
+    *side = !qp->side;
+    socket = socket_of_sender(arrival, cdc);
+    const smcr_conn_t *conn = socket ? smcr_conn_now(socket->conn) : NULL;
+    const smcr_conn_t none = {.lgr = qp->link->lgr};
+    bool fits = socket && (conn ? conn->lgr == qp->link->lgr && !conn->side[qp->side].has_token
+                                : is_like(&socket->told, &none, *side));
+    return fits ? socket : NULL;
+}
+
+smcr_conn_t *
+smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
+{
+    const smcr_socket_t *mirror = socket->mirror;
+    smcr_conn_t *conn = socket->conn ? socket->conn : mirror ? mirror->conn : NULL;
+
+    conn = smcr_conn_now(conn);
+    return conn && conn->lgr == arrival->qp->link->lgr && !conn->side[arrival->qp->side].has_token
+               ? conn
+               : NULL;
+}
+
+void
+smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
+                     int side)
+{
+    if (!conn->side[side].has_token)
+        smcr_conn_set_token(arrival->state, conn, side, socket->told.token);
+    name_conn(arrival, socket, conn, side);
+}
+
+void
+smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    uint32_t token = conn->side[qp->side].token;
+    smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, token);
+
+    if (socket && !socket->conn && is_like(&socket->told, conn, qp->side) &&
+        arrival->when.time < socket->time + SMCR_DOUBT_DISORDER &&
+        stands_there(socket, conn, qp->side))
+        name_conn(arrival, socket, conn, qp->side);
+}

@@ -1,0 +1,275 @@
+/* socket.c
+ * Keeps sockets, and finds them by token, by their ends, and by how far they have written.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "socket.h"
+
+#include "store.h"
+
+#define DISORDER (SMCR_TIME_SECOND / 10) /* of what two hosts tell, in a capture; nanoseconds */
+
+/* All that is kept of them in a state. */
+typedef struct smcr_sockets {
+    GHashTable *by_token;  /* smcr_socket_t, by the host's GID and token */
+    GHashTable *by_ends;   /* by addresses and ports, the host's own first */
+    GHashTable *by_cursor; /* by the host's GID and how far it has written */
+    smcr_socket_t *last;
+    GQueue named;      /* smcr_conn_t that wait for their conversation */
+    GPtrArray *qps;    /* what smcr_socket_qps() has found last */
+    uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* for these GIDs */
+    uint32_t asked_in;                              /* and in this frame */
+} smcr_sockets_t;
+
+/* ---- keys: what was told of a socket, or as much of it as the key needs ---- */
+
+static bool
+is_of_host(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
+{
+    return memcmp(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_OWN], SMCR_GID_LENGTH) == 0;
+}
+
+static unsigned
+hash_token(const void *key)
+{
+    const smcr_told_socket_t *told = key;
+
+    return (unsigned)smcr_gid_mix(told->token, told->gid[SMCR_TOLD_OWN]);
+}
+
+static gboolean
+equal_tokens(const void *one, const void *other)
+{
+    const smcr_told_socket_t *a = one, *b = other;
+
+    return a->token == b->token && is_of_host(a, b);
+}
+
+static unsigned
+hash_cursor(const void *key)
+{
+    const smcr_told_socket_t *told = key;
+    uint64_t cursor = (uint64_t)told->tx_prod.wrap << 32 | told->tx_prod.count;
+
+    return (unsigned)smcr_gid_mix(cursor, told->gid[SMCR_TOLD_OWN]);
+}
+
+static gboolean
+equal_cursors(const void *one, const void *other)
+{
+    const smcr_told_socket_t *a = one, *b = other;
+
+    return a->tx_prod.count == b->tx_prod.count && a->tx_prod.wrap == b->tx_prod.wrap &&
+           is_of_host(a, b);
+}
+
+static unsigned
+hash_ends(const void *key)
+{
+    const smcr_told_socket_t *told = key;
+    uint64_t ports = (uint64_t)told->port[SMCR_TOLD_OWN] << 16 | told->port[SMCR_TOLD_PEER];
+
+    return (unsigned)smcr_gid_mix(smcr_gid_mix(ports, told->address[SMCR_TOLD_OWN]),
+                                  told->address[SMCR_TOLD_PEER]);
+}
+
+static gboolean
+equal_ends(const void *one, const void *other)
+{
+    const smcr_told_socket_t *a = one, *b = other;
+
+    return memcmp(a->port, b->port, sizeof a->port) == 0 &&
+           memcmp(a->address, b->address, sizeof a->address) == 0;
+}
+
+/* ---- keeping ---- */
+
+static smcr_sockets_t *
+made(smcr_state_t *state)
+{
+    smcr_sockets_t *sockets = state->sockets;
+
+    if (sockets)
+        return sockets;
+    sockets = state->sockets = wmem_new0(state->scope, smcr_sockets_t);
+    sockets->by_token = g_hash_table_new(hash_token, equal_tokens);
+    sockets->by_ends = g_hash_table_new(hash_ends, equal_ends);
+    sockets->by_cursor = g_hash_table_new(hash_cursor, equal_cursors);
+    sockets->qps = g_ptr_array_new();
+    g_queue_init(&sockets->named);
+    return sockets;
+}
+
+/* The two ends tell of each other: where one was told of later, it has gone on from there. Else it
+ * is another connection with the same ports. */
+static bool
+are_one(const smcr_socket_t *earlier, const smcr_socket_t *later)
+{
+    const smcr_told_socket_t *a = &earlier->told, *b = &later->told;
+    const smcr_ring_t to_later = {b->size[SMCR_TOLD_OWN], 0};
+    const smcr_ring_t to_earlier = {a->size[SMCR_TOLD_OWN], 0};
+
+    return a->is_server != b->is_server &&
+           memcmp(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_PEER], SMCR_GID_LENGTH) == 0 &&
+           memcmp(a->gid[SMCR_TOLD_PEER], b->gid[SMCR_TOLD_OWN], SMCR_GID_LENGTH) == 0 &&
+           a->size[SMCR_TOLD_OWN] == b->size[SMCR_TOLD_PEER] &&
+           a->size[SMCR_TOLD_PEER] == b->size[SMCR_TOLD_OWN] &&
+           (later->time < earlier->time + DISORDER ||
+            (smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod) >= 0 &&
+             smcr_ring_distance(&to_earlier, a->rx_prod, b->tx_prod) >= 0));
+}
+
+static void
+set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
+{
+    const smcr_told_socket_t *told = &socket->told;
+    smcr_told_socket_t ends = {.port = {told->port[SMCR_TOLD_PEER], told->port[SMCR_TOLD_OWN]}};
+
+    memcpy(ends.address[SMCR_TOLD_OWN], told->address[SMCR_TOLD_PEER], SMCR_GID_LENGTH);
+    memcpy(ends.address[SMCR_TOLD_PEER], told->address[SMCR_TOLD_OWN], SMCR_GID_LENGTH);
+    smcr_socket_t *other = g_hash_table_lookup(sockets->by_ends, &ends);
+    if (!other || !(other->time < socket->time ? are_one(other, socket) : are_one(socket, other)))
+        return;
+    other->mirror = socket;
+    socket->mirror = other;
+}
+
+static void
+keep_cursor(GHashTable *by_cursor, smcr_socket_t *socket)
+{
+    smcr_socket_t *other = g_hash_table_lookup(by_cursor, &socket->told);
+
+    socket->is_one_of_several = other && other != socket && other->dump == socket->dump;
+    if (socket->is_one_of_several)
+        other->is_one_of_several = true;
+    else
+        g_hash_table_replace(by_cursor, &socket->told, socket);
+}
+
+smcr_socket_t *
+smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump,
+                 smcr_when_t when)
+{
+    smcr_sockets_t *sockets = made(state);
+    smcr_socket_t *socket = g_hash_table_lookup(sockets->by_token, told);
+
+    if (!socket || !equal_ends(&socket->told, told)) {
+        socket = smcr_state_alloc0(state, sizeof *socket);
+        socket->first = when;
+        socket->older = sockets->last;
+        sockets->last = socket;
+    } else if (g_hash_table_lookup(sockets->by_cursor, &socket->told) == socket) {
+        g_hash_table_remove(sockets->by_cursor, &socket->told);
+    }
+    socket->told = *told;
+    socket->time = when.time;
+    socket->dump = dump;
+    socket->has_all = false;
+    g_hash_table_replace(sockets->by_token, &socket->told, socket);
+    g_hash_table_replace(sockets->by_ends, &socket->told, socket);
+    keep_cursor(sockets->by_cursor, socket);
+    set_mirror(sockets, socket);
+    return socket;
+}
+
+void
+smcr_socket_end_dump(const smcr_state_t *state, uint64_t dump)
+{
+    smcr_socket_t *socket = state->sockets ? state->sockets->last : NULL;
+
+    for (; socket; socket = socket->older)
+        socket->has_all |= socket->dump == dump;
+}
+
+/* ---- finding ---- */
+
+smcr_socket_t *
+smcr_socket_last(const smcr_state_t *state)
+{
+    return state->sockets ? state->sockets->last : NULL;
+}
+
+const smcr_socket_t *
+smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told)
+{
+    const smcr_socket_t *socket =
+        state->sockets ? g_hash_table_lookup(state->sockets->by_token, told) : NULL;
+
+    return socket && equal_ends(&socket->told, told) ? socket : NULL;
+}
+
+smcr_socket_t *
+smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH], uint32_t token)
+{
+    smcr_told_socket_t key = {.token = token};
+
+    memcpy(key.gid[SMCR_TOLD_OWN], gid, SMCR_GID_LENGTH);
+    return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
+}
+
+smcr_socket_t *
+smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH], smcr_cursor_t prod)
+{
+    smcr_told_socket_t key = {.tx_prod = prod};
+
+    memcpy(key.gid[SMCR_TOLD_OWN], gid, SMCR_GID_LENGTH);
+    smcr_socket_t *socket =
+        state->sockets ? g_hash_table_lookup(state->sockets->by_cursor, &key) : NULL;
+    return socket && socket->has_all && !socket->is_one_of_several ? socket : NULL;
+}
+
+void
+smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn)
+{
+    socket->conn = conn;
+    if (conn->socket)
+        return;
+    conn->socket = socket;
+    if (!conn->conversation)
+        g_queue_push_tail(&state->sockets->named, conn);
+}
+
+smcr_conn_t *
+smcr_socket_next_named(const smcr_state_t *state)
+{
+    return state->sockets ? g_queue_pop_head(&state->sockets->named) : NULL;
+}
+
+static void
+add_qp(void *key _U_, void *value, void *data)
+{
+    smcr_sockets_t *sockets = data;
+    smcr_qp_t *qp = value;
+
+    if (memcmp(qp->key.gid, sockets->asked[SMCR_TOLD_OWN], SMCR_GID_LENGTH) == 0 &&
+        memcmp(smcr_qp_peer(qp)->key.gid, sockets->asked[SMCR_TOLD_PEER], SMCR_GID_LENGTH) == 0)
+        g_ptr_array_add(sockets->qps, qp);
+}
+
+const GPtrArray *
+smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told, uint32_t frame)
+{
+    smcr_sockets_t *sockets = state->sockets;
+
+    if (sockets->asked_in == frame &&
+        memcmp(sockets->asked, told->gid, sizeof sockets->asked) == 0)
+        return sockets->qps; /* sockets of a link group mostly follow each other */
+    sockets->asked_in = frame;
+    memcpy(sockets->asked, told->gid, sizeof sockets->asked);
+    g_ptr_array_set_size(sockets->qps, 0);
+    wmem_map_foreach(state->qps, add_qp, sockets);
+    return sockets->qps;
+}
+
+void
+smcr_socket_end(smcr_state_t *state)
+{
+    if (!state->sockets)
+        return;
+    g_hash_table_destroy(state->sockets->by_token);
+    g_hash_table_destroy(state->sockets->by_ends);
+    g_hash_table_destroy(state->sockets->by_cursor);
+    g_ptr_array_free(state->sockets->qps, TRUE);
+    g_queue_clear(&state->sockets->named);
+}

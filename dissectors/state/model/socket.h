@@ -1,0 +1,61 @@
+/* socket.h
+ * The sockets that hosts have told of, and the connections that they are. A host tells of its own
+ * end: its token, its role, its cursors. The token of the other end is told by the other host.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef SMCR_STATE_MODEL_SOCKET_H
+#define SMCR_STATE_MODEL_SOCKET_H
+
+#include "conn.h"
+
+struct smcr_socket {
+    smcr_told_socket_t told;     /* as the host has told it last */
+    smcr_when_t first;           /* when it has told of the socket first */
+    uint64_t time;               /* of the last one, nanoseconds since the epoch */
+    uint64_t dump;               /* which that was part of */
+    smcr_conn_t *conn;           /* NULL: the capture has shown too little of it */
+    const smcr_socket_t *mirror; /* the other end, as its host has told; NULL: it has not */
+    bool is_doubtful;            /* the capture contradicts it */
+    bool is_one_of_several;      /* others of the dump have written as much */
+    bool has_all;                /* the capture has the end of the dump */
+    smcr_socket_t *older;        /* the one that was told of before it; NULL: it was the first */
+};
+
+/* The one that was told of first last; NULL: none was. */
+smcr_socket_t *smcr_socket_last(const smcr_state_t *state);
+
+/* Keeps what a host tells. A socket with the same ends and token is the same. */
+smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told,
+                                uint64_t dump, smcr_when_t when);
+
+/* All that the host had was told. */
+void smcr_socket_end_dump(const smcr_state_t *state, uint64_t dump);
+
+/* What is kept of that; NULL: nothing, or the token has another socket by now. */
+const smcr_socket_t *smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told);
+
+/* The socket that CDC messages to this GID mean by `token`; NULL: none was told of. */
+smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
+                                    uint32_t token);
+
+/* The socket of the host with this GID that had written up to the cursor, if no other had; NULL:
+ * there is none, or the capture may lack others. */
+smcr_socket_t *smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
+                              smcr_cursor_t prod);
+
+/* The connection is that of the socket; it waits for its TCP conversation. */
+void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
+
+/* A connection that waits for that; NULL: none does. */
+smcr_conn_t *smcr_socket_next_named(const smcr_state_t *state);
+
+/* The queue pairs of the host between the socket's GIDs: pointers to smcr_qp_t. */
+const GPtrArray *smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told,
+                              uint32_t frame);
+
+/* Before the scope goes. */
+void smcr_socket_end(smcr_state_t *state);
+
+#endif /* SMCR_STATE_MODEL_SOCKET_H */
