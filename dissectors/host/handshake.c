@@ -99,9 +99,9 @@ describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
 
 /* A new conversation of the ports that the packet has now, from this frame on. */
 static conversation_t *
-new_conversation(packet_info *pinfo)
+new_conversation(const packet_info *pinfo, uint32_t frame)
 {
-    return conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_TCP, pinfo->srcport,
+    return conversation_new(frame, &pinfo->src, &pinfo->dst, CONVERSATION_TCP, pinfo->srcport,
                             pinfo->destport, 0);
 }
 
@@ -112,7 +112,7 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     smcr_conn_t *conn = smcr_conn_of(smcr_capture_state(), conversation);
 
     if (conn && conn->socket && !conn->synack && !conn->option_syn && !conn->clc_types) {
-        conversation = new_conversation(pinfo); /* that was an earlier one, and it is over */
+        conversation = new_conversation(pinfo, pinfo->num); /* the earlier one is over */
         conn = NULL;
     }
     if (!conn) {
@@ -136,8 +136,10 @@ smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
     conversation_t *conversation = find_conversation(pinfo->num, &pinfo->src, &pinfo->dst,
                                                      CONVERSATION_TCP, pinfo->srcport,
                                                      pinfo->destport, 0);
-    if (!conversation || smcr_conn_of(state, conversation))
-        conversation = new_conversation(pinfo);
+    if (!conversation) /* it has been there from the beginning */
+        conversation = new_conversation(pinfo, 1);
+    else if (smcr_conn_of(state, conversation))
+        conversation = new_conversation(pinfo, pinfo->num);
     smcr_conn_set_conversation(state, conn, conversation,
                                get_tcp_conversation_data(conversation, pinfo)->stream);
     pinfo->src = saved.src;

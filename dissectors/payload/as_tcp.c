@@ -96,6 +96,8 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
 struct smcr_flow {
     wmem_tree_t *messages; /* those of more than one packet, by sequence number */
     uint16_t flags;
+    uint64_t begin, end; /* what a later pass has given of the bytes before a host named the
+                            connection; equal: nothing */
 };
 
 static uint32_t
@@ -104,17 +106,25 @@ sequence_number(uint64_t position)
     return 1 + (uint32_t)position; /* as Wireshark's relative ones */
 }
 
-/* TCP's flow is that of our bytes, until leave_flow(). They come in the order of the receiver:
- * without a list of early segments TCP looks for no other (tcp.reassemble_out_of_order). */
-static void
-enter_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow)
+static struct smcr_flow *
+flow_of(smcr_conn_t *conn, unsigned sender)
 {
     if (!conn->flow[sender]) {
         struct smcr_flow fresh = {.messages = wmem_tree_new(wmem_file_scope())};
         smcr_conn_set_flow(conn, sender, wmem_memdup(wmem_file_scope(), &fresh, sizeof fresh));
     }
-    flow->multisegment_pdus = conn->flow[sender]->messages;
-    flow->flags = conn->flow[sender]->flags;
+    return conn->flow[sender];
+}
+
+/* TCP's flow is that of our bytes, until leave_flow(). They come in the order of the receiver:
+ * without a list of early segments TCP looks for no other (tcp.reassemble_out_of_order). */
+static void
+enter_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow)
+{
+    const struct smcr_flow *own = flow_of(conn, sender);
+
+    flow->multisegment_pdus = own->messages;
+    flow->flags = own->flags;
     flow->ooo_segments = NULL;
 }
 
@@ -217,12 +227,60 @@ show_unasked(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *
     call_data_dissector(fresh, pinfo, tree);
 }
 
+/* Whether the frame came before a host named the connection. */
+static bool
+is_belated(const packet_info *pinfo, const smcr_record_t *record)
+{
+    return record->conn && pinfo->num < record->conn->known_from;
+}
+
+/*
+ * Bytes that came before a host named the connection. The first pass had nobody to give them to. A
+ * later pass gives them in their order, each once, as if it were the first one: a pass over all
+ * frames gives all of them, and a frame that is shown alone only what comes next.
+ */
+static void
+dissect_belated(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
+                proto_tree *below, const smcr_record_t *record)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
+    struct smcr_flow *flow = flow_of(record->conn, (unsigned)record->direction);
+    uint64_t end = fresh->position + tvb_captured_length(fresh->data);
+    bool visited = pinfo->fd->visited;
+    bool begins = flow->begin == flow->end && (!rare || rare->within == 0) &&
+                  pinfo->num <= record->conn->side[record->sender].first_cdc;
+
+    if (begins)
+        flow->begin = flow->end = fresh->position;
+    bool given = fresh->position >= flow->begin && end <= flow->end;
+    bool next = (begins || flow->begin != flow->end) && fresh->position == flow->end;
+    if (!visited || (!given && !next)) {
+        show_unasked(fresh->data, pinfo, tree, below, record->conn);
+        return;
+    }
+    pinfo->fd->visited = given;
+    flow->end = MAX(flow->end, end);
+    TRY {
+        dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
+                       false);
+    }
+    FINALLY {
+        pinfo->fd->visited = visited;
+    }
+    ENDTRY;
+}
+
 static void
 dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
               proto_tree *below, const smcr_record_t *record)
 {
     uint64_t end = fresh->position + tvb_captured_length(fresh->data);
     smcr_policy_stretch_t bytes = {fresh->position, end};
+
+    if (is_belated(pinfo, record)) {
+        dissect_belated(fresh, pinfo, tree, below, record);
+        return;
+    }
     smcr_policy_ask_t ask = smcr_policy_decide(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 
@@ -242,23 +300,25 @@ dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree 
 }
 
 /* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
- * Where the connection has turned out late, there is no TCP connection. */
+ * Where the connection has turned out late, there is no TCP connection, unless a host tells it. */
 static bool
 is_for_dissectors(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
 {
     return record->fate == SMCR_FLOW_FATE_TAKE && smcr_preferences.dissect_payload &&
-           record->conn && !record->is_late && record->conn->conversation &&
+           record->conn && (!record->is_late || record->conn->socket) &&
+           record->conn->conversation &&
            record->direction >= 0 && tvb_captured_length(data) == tvb_reported_length(data) &&
            smcr_payload_fresh_bytes(data, record, fresh);
 }
 
-/* Whether another frame hands the bytes on, if any does. */
+/* Whether another frame hands the bytes on, if any does. Those for which nobody was known were
+ * handed on to nobody. */
 static bool
-is_held(const smcr_record_t *record)
+is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
 
-    return rare && rare->held;
+    return rare && rare->held && (rare->held->handed_in || !is_belated(pinfo, record));
 }
 
 /* Of a packet whose bytes no dissector gets from here. */
@@ -277,7 +337,7 @@ smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto
 {
     smcr_payload_fresh_t fresh;
 
-    if (!is_held(record) && is_for_dissectors(data, record, &fresh))
+    if (!is_held(pinfo, record) && is_for_dissectors(data, record, &fresh))
         dissect_fresh(&fresh, pinfo, tree, below, record);
     else
         show_data(data, pinfo, below);
@@ -288,7 +348,7 @@ smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
 {
     unsigned length = tvb_captured_length(data);
 
-    if (!pinfo->fd->visited && is_held(record) && length && length == tvb_reported_length(data))
+    if (!pinfo->fd->visited && is_held(pinfo, record) && length && length == tvb_reported_length(data))
         smcr_held_fill(smcr_capture_learn(pinfo), smcr_place_rare(record->place)->held,
                        tvb_get_ptr(data, 0, (int)length), length);
 }
@@ -337,10 +397,10 @@ held_packet(const smcr_held_t *held, smcr_record_t *record)
 {
     smcr_record_begin(record);
     record->kind = SMCR_RECORD_WRITE;
-    record->conn = held->conn;
+    record->conn = smcr_conn_now(held->conn);
     record->place = held->place;
-    record->sender = held->sender;
-    record->direction = (int8_t)smcr_conn_direction(held->conn->lgr, held->sender);
+    record->sender = held->conn->flips == held->flips ? held->sender : !held->sender;
+    record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
     return tvb_new_real_data(held->bytes, held->length, (int)held->length);
 }
 
@@ -365,9 +425,9 @@ add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
 
     proto_item_set_generated(
         proto_tree_add_uint(handing->below, hf_smcr_data_of, handing->tvb, 0, 0, held->frame));
-    if (held->conn != by->conn)
+    if (record.conn != by->conn)
         smcr_item_hide(proto_tree_add_uint(handing->below, hf_smcr_stream, handing->tvb, 0, 0,
-                                           held->conn->index));
+                                           record.conn->index));
     add_to_runs(handing, data, &record);
     tvb_free(data);
 }
@@ -404,7 +464,7 @@ smcr_payload_hand_on(wmem_array_t *held, tvbuff_t *tvb, tvbuff_t *data, packet_i
 
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
-    if (data && (is_held(record) || !add_to_runs(&handing, data, record)))
+    if (data && (is_held(pinfo, record) || !add_to_runs(&handing, data, record)))
         show_data(data, pinfo, below);
     if (wmem_array_get_count(handing.runs))
         dissect_runs(&handing);

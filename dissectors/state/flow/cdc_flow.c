@@ -359,6 +359,8 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     if (validation) /* nothing else in it counts (A.4) */
         return;
     smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc);
+    if (!side->first_cdc)
+        side->first_cdc = arrival->when.frame;
     side->cdc_frame = arrival->when.frame;
     side->cdc_time = arrival->when.time;
     side->cdc_seq = cdc->seq;

@@ -82,6 +82,7 @@ smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *convers
 {
     conn->conversation = conversation;
     conn->tcp_stream = tcp_stream;
+    conn->known_from = state->last_frame;
     g_hash_table_add(state->conversations, conn);
 }
 

@@ -36,6 +36,7 @@ typedef struct {
     smcr_link_t *link;   /* on which this side sent last */
     uint32_t update;     /* number of an entry: its open request for a cursor update; 0: none */
     uint16_t cdc_seq;    /* of the last CDC message from this side */
+    uint32_t first_cdc;  /* frame of the first CDC message from this side; 0: none */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     uint64_t cdc_time;   /* of that, nanoseconds since the epoch */
     smcr_cursor_t prod;  /* of that message */
@@ -81,6 +82,7 @@ struct smcr_conn {
     } addr;
     uint16_t port[2];       /* client, server */
     uint32_t tcp_stream;
+    uint32_t known_from;    /* frame from which on its conversation has been known */
     uint32_t index;         /* smcr.stream */
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */

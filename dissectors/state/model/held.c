@@ -97,6 +97,7 @@ smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t 
     held->handed_in = state->last_frame;
     held->sender = (int8_t)sender;
     held->conn = conn;
+    held->flips = conn->flips;
     wmem_array_append_one(list, held);
 }
 

@@ -21,6 +21,7 @@ struct smcr_held {
     uint32_t handed_in;  /* the frame that hands them on; 0: none yet */
     int8_t sender;       /* side of the link group; with `handed_in` */
     smcr_conn_t *conn;   /* with `handed_in` */
+    bool flips;          /* as the connection did then: `sender` is a side of that */
     smcr_held_t *next;   /* of its request */
 };
 
