@@ -348,7 +348,8 @@ smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
 {
     unsigned length = tvb_captured_length(data);
 
-    if (!pinfo->fd->visited && is_held(pinfo, record) && length && length == tvb_reported_length(data))
+    if (!pinfo->fd->visited && is_held(pinfo, record) && length &&
+        length == tvb_reported_length(data))
         smcr_held_fill(smcr_capture_learn(pinfo), smcr_place_rare(record->place)->held,
                        tvb_get_ptr(data, 0, (int)length), length);
 }
