@@ -106,6 +106,8 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
     if (conn->conversation)
         show_tcp(below, conn, &ends);
     show_handshake(pinfo, below, conn);
+    if (conn->socket)
+        smcr_generated_uint(below, hf_smcr_named_in, conn->socket->first.frame);
     if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
         proto_item_set_generated(
             proto_tree_add_string(below, hf_smcr_fallback_reason, NULL, 0, 0,
@@ -118,7 +120,7 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port, &hf_smcr_server_addr,
         &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_proposal_in, &hf_smcr_accept_in,
-        &hf_smcr_confirm_in,  &hf_smcr_fallback_reason};
+        &hf_smcr_confirm_in,  &hf_smcr_named_in,    &hf_smcr_fallback_reason};
 
     if (smcr_show_ends_are_wanted(tree) ||
         smcr_generated_any_wanted(tree, fields, array_length(fields)))
@@ -265,12 +267,26 @@ smcr_show_event_expert(const smcr_event_t *event)
     return experts[event->id];
 }
 
+/* The event's sentence; NULL: that of its expert item. */
+static const char *
+text_of(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
+{
+    const smcr_socket_t *socket = record->conn ? record->conn->socket : NULL;
+
+    if (event->id != SMCR_EVENT_LATE_CONN || !socket)
+        return event->text;
+    return wmem_strdup_printf(pinfo->pool,
+                              "The capture lacks how the connection began: "
+                              "a host names it in frame %u",
+                              socket->first.frame);
+}
+
 void
 smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
 {
     for (const smcr_event_t *event = record->events; event; event = event->next) {
         if (smcr_show_event_holds(pinfo, record, event))
-            smcr_item_raise_text(pinfo, item, experts[event->id], event->text);
+            smcr_item_raise_text(pinfo, item, experts[event->id], text_of(pinfo, record, event));
     }
 }
 
