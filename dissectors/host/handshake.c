@@ -136,12 +136,16 @@ smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
     conversation_t *conversation = find_conversation(pinfo->num, &pinfo->src, &pinfo->dst,
                                                      CONVERSATION_TCP, pinfo->srcport,
                                                      pinfo->destport, 0);
+    smcr_conn_t *other = conversation ? smcr_conn_of(state, conversation) : NULL;
     if (!conversation) /* it has been there from the beginning */
         conversation = new_conversation(pinfo, 1);
-    else if (smcr_conn_of(state, conversation))
+    else if (other && !conn->fallback.kind)
         conversation = new_conversation(pinfo, pinfo->num);
-    smcr_conn_set_conversation(state, conn, conversation,
-                               get_tcp_conversation_data(conversation, pinfo)->stream);
+    if (other && conn->fallback.kind)
+        smcr_state_told_fallback(conn, other);
+    else
+        smcr_conn_set_conversation(state, conn, conversation,
+                                   get_tcp_conversation_data(conversation, pinfo)->stream);
     pinfo->src = saved.src;
     pinfo->dst = saved.dst;
     pinfo->srcport = saved.srcport;

@@ -40,6 +40,18 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
         fallback->lacks_clc ? "; the capture may lack CLC messages before that" : "");
 }
 
+static const char *
+told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
+{
+    const char *why = smcr_value_decline_text(fallback->code, 0);
+
+    if (!fallback->peer_code)
+        return wmem_strdup_printf(scope, "its host tells: %s (0x%08x)", why, fallback->code);
+    return wmem_strdup_printf(scope, "its host tells: %s (0x%08x), and the peer's reason: %s (0x%08x)",
+                              why, fallback->code, smcr_value_decline_text(fallback->peer_code, 0),
+                              fallback->peer_code);
+}
+
 const char *
 smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
@@ -48,6 +60,8 @@ smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallba
         return "the server's SYN-ACK has no SMC-R option";
     case SMCR_FALLBACK_DECLINED:
         return decline_reason(scope, fallback);
+    case SMCR_FALLBACK_TOLD:
+        return told_reason(scope, fallback);
     case SMCR_FALLBACK_NO_ANSWER:
         if (fallback->lacks_clc)
             return "data follows on TCP; the capture may lack CLC messages that say why";

@@ -119,7 +119,8 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     entry->fallback = wmem_new(scope, smcr_entry_conn_fallback_t);
     smcr_entry_clear(entry->fallback, &smcr_entry_conn_fallback_description);
     entry->fallback->reason = smcr_show_fallback_reason(scope, fallback);
-    if (fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->no_code)
+    if (fallback->kind == SMCR_FALLBACK_TOLD ||
+        (fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->no_code))
         entry->fallback->code = fallback->code;
     if (knows_roles && !fallback->lacks_clc)
         entry->fallback->by = fallback_by(fallback);
@@ -404,7 +405,9 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
     if (!counted->is_smcd)
-        entry->version = smcr_figure_version_of(counted->version, smcr_lgr_release(conn->lgr));
+        entry->version = smcr_figure_version_of(
+            counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,
+            smcr_lgr_release(conn->lgr));
     entry->outcome = outcome_of(counted, tcp);
     fill_fallback(entry, conn, tcp, sources->times, counted->offered_eids, scope);
     if (conn->lgr && !conn->fallback.kind)

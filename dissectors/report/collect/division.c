@@ -9,6 +9,7 @@
 
 #include "wire/wire.h"
 
+#define UNKNOWN_MAX 64 /* acknowledgements of a late link that were not known for such */
 #define SENT_MAX 256 /* where nobody acknowledges, old ones are given up */
 
 typedef struct smcr_collect_sent {
@@ -84,14 +85,17 @@ add(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t packet)
         remove_oldest(writer, scope);
 }
 
-/* The first one that is known to have been acknowledged before frame `end`. */
+/* The first one that is known to have been acknowledged before frame `end`. Of a late link the
+ * first acknowledgements were not known for such: what they answer is never known to be. */
 static const unacked_t *
 acknowledged(const smcr_collect_writer_t *writer, uint32_t end)
 {
+    unsigned unknown = writer->has_acks ? 0 : UNKNOWN_MAX;
+
     for (const unacked_t *sent = writer->oldest; sent; sent = sent->next) {
         if (sent->acked && *sent->acked && (*sent->acked)->frame < end)
             return sent;
-        if (sent->acked && !sent->waits)
+        if (sent->acked && !sent->waits && unknown-- == 0)
             return NULL;
     }
     return NULL;
@@ -104,6 +108,7 @@ take_ack(smcr_collect_writer_t *writer, wmem_allocator_t *scope, const unacked_t
     bool is_this;
 
     advance(writer, acked->time);
+    writer->has_acks = true;
     if (sent->ends && !sent->again && acked->time >= sent->when.time)
         smcr_distribution_add(&writer->ack_time, acked->time - sent->when.time);
     do {

@@ -359,6 +359,20 @@ fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_alloca
         entry->system = val_to_str_const(identity->os, smcr_values_os_types, "unknown");
 }
 
+/* What the hosts have told over netlink, where CLC has not. A host tells its peer's name. */
+static void
+fill_told(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
+{
+    for (int side = 0; side < 2; side++) {
+        const smcr_told_lgr_t *told = lgr->told[side];
+        smcr_entry_peer_t *peer = side == client ? &entry->peers.server : &entry->peers.client;
+        if (told && !peer->host_name && *told->peer_host)
+            peer->host_name = told->peer_host;
+        if (told && !entry->eid && *told->eid)
+            entry->eid = told->eid;
+    }
+}
+
 static void
 report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {
@@ -373,11 +387,13 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     int client = smcr_lgr_client_side(lgr);
 
     entry->index = smcr_collect_lgr_number(sources->state, lgr);
-    entry->version = smcr_figure_version_of(group->version, smcr_lgr_release(lgr));
+    entry->version = smcr_figure_version_of(group->version ? group->version : lgr->version,
+                                            smcr_lgr_release(lgr));
     entry->type = type_of(lgr);
     fill_peer(&entry->peers.client, &group->identity[client], scope);
     fill_peer(&entry->peers.server, &group->identity[!client], scope);
     entry->eid = name_of(scope, group->eid, SMCR_WIRE_EID_LENGTH);
+    fill_told(entry, lgr, client);
     if (group->vlan)
         entry->vlan = group->vlan;
     entry->first_frame = group->first;

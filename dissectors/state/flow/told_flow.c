@@ -159,6 +159,27 @@ take_in_stream(smcr_conn_t *conn, int side, uint32_t size, smcr_cursor_t prod, s
     reader->located = reader->heard;
 }
 
+/* What the host of the queue pair tells of its link and link group, where CLC and LLC have not. */
+static void
+take_in_link(smcr_state_t *state, smcr_qp_t *qp)
+{
+    const smcr_socket_link_t *link = smcr_socket_link_of(state, qp);
+    smcr_lgr_t *lgr = qp->link->lgr;
+
+    if (!link || qp->link->state == SMCR_LINK_DELETED)
+        return;
+    lgr->told[qp->side] = link->lgr;
+    lgr->server = link->lgr->is_server ? qp->side : !qp->side;
+    if (!qp->link->has_number)
+        qp->link->number = link->told.number;
+    qp->link->has_number = true;
+    if (!lgr->version)
+        lgr->version = MAX(link->lgr->version, 1);
+    if (!lgr->has_release && link->lgr->version > 1)
+        lgr->release = link->lgr->release;
+    lgr->has_release |= link->lgr->version > 1;
+}
+
 /* The connection, of which the host has `side`, is that of the socket. */
 static void
 take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
@@ -168,6 +189,8 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
     if (!conn->port[0])
         take_in_ends(arrival->state, conn, told);
     conn->lgr->server = told->is_server ? side : !side;
+    if (conn->side[!side].link && !conn->lgr->told[side])
+        take_in_link(arrival->state, &conn->side[!side].link->qp[side]);
     take_in_stream(conn, side, told->size[SMCR_TOLD_OWN], told->rx_prod, told->tx_cons);
     take_in_stream(conn, !side, told->size[SMCR_TOLD_PEER], told->tx_prod, told->rx_cons);
     smcr_socket_set_conn(arrival->state, socket, conn);
@@ -282,6 +305,25 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
         name_conn(arrival, socket, conn, side);
 }
 
+/* A socket that has fallen back to TCP. Which end is the client is not told. */
+static void
+take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
+{
+    const smcr_told_socket_t *told = &socket->told;
+
+    if (socket->conn || !told->port[SMCR_TOLD_PEER])
+        return;
+    smcr_conn_t *conn = smcr_conn_new(state);
+    take_in_ends(state, conn, told);
+    conn->no_roles = true;
+    conn->fallback = (smcr_fallback_t){.kind = SMCR_FALLBACK_TOLD,
+                                       .frame = socket->first.frame,
+                                       .code = told->reason,
+                                       .peer_code = told->peer_reason,
+                                       .no_roles = true};
+    smcr_socket_set_conn(state, socket, conn);
+}
+
 /* All sockets of the host are known now: so is which of them alone has written so far. */
 static void
 end_dump(const smcr_arrival_t *arrival, uint64_t dump)
@@ -305,17 +347,36 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
     }
 }
 
+static void
+take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
+{
+    smcr_told_socket_t ends = {.has_lgr = true};
+
+    smcr_socket_keep_link(arrival->state, told);
+    memcpy(ends.gid, told->gid, sizeof ends.gid);
+    const GPtrArray *qps = smcr_socket_qps(arrival->state, &ends, arrival->when.frame);
+    for (unsigned i = 0; i < qps->len; i++)
+        take_in_link(arrival->state, g_ptr_array_index(qps, i));
+}
+
 void
 smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
     uint64_t dump = (uint64_t)told->sequence << 32 | told->port;
     const smcr_told_socket_t *socket = &told->u.socket;
-    bool known = told->kind == SMCR_TOLD_SOCKET && socket->has_conn && socket->has_lgr;
+    bool is_socket = told->kind == SMCR_TOLD_SOCKET;
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (told->kind == SMCR_TOLD_DONE)
         end_dump(arrival, dump);
-    if (known && socket->mode == SMCR_TOLD_SMCR)
+    else if (told->kind == SMCR_TOLD_LGR)
+        smcr_socket_keep_lgr(arrival->state, &told->u.lgr);
+    else if (told->kind == SMCR_TOLD_LINK)
+        take_in_told_link(arrival, &told->u.link);
+    if (is_socket && socket->mode == SMCR_TOLD_FALLBACK && socket->has_fallback)
+        take_in_fallback(arrival->state,
+                         smcr_socket_keep(arrival->state, socket, dump, arrival->when));
+    if (is_socket && socket->mode == SMCR_TOLD_SMCR && socket->has_conn && socket->has_lgr)
         take_in_told(arrival, smcr_socket_keep(arrival->state, socket, dump, arrival->when));
 }
 
@@ -398,6 +459,14 @@ smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_
     if (!conn->side[side].has_token)
         smcr_conn_set_token(arrival->state, conn, side, socket->told.token);
     name_conn(arrival, socket, conn, side);
+}
+
+void
+smcr_state_told_fallback(smcr_conn_t *conn, smcr_conn_t *known)
+{
+    if (!known->fallback.kind && !known->confirm_frame)
+        known->fallback = conn->fallback;
+    conn->joined = known;
 }
 
 void

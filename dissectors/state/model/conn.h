@@ -53,12 +53,14 @@ typedef enum {
     SMCR_FALLBACK_NO_CLC,    /* no CLC follows the option */
     SMCR_FALLBACK_NO_ANSWER, /* data follows the Proposal or the Accept */
     SMCR_FALLBACK_DECLINED,
+    SMCR_FALLBACK_TOLD,      /* its host tells, over netlink */
 } smcr_fallback_kind_t;
 
 /* That, and what was known when it did. */
 typedef struct {
     uint32_t frame;  /* that proves it */
-    uint32_t code;   /* of the Decline: its diagnosis */
+    uint32_t code;   /* of the Decline: its diagnosis; as told by a host: its reason */
+    uint32_t peer_code; /* as told by a host: the diagnosis of the peer's Decline; 0: none */
     uint8_t kind;    /* smcr_fallback_kind_t */
     uint8_t os;      /* of the Decline: the sender's operating system (smcr_clc_os_type) */
     uint8_t step;    /* CLC type of the last step before, 0: there was none */

@@ -182,6 +182,7 @@ struct smcr_lgr {
     struct smcr_rules_links_lgr *links_rules; /* what rules for links remember of it; NULL:
                                                  nothing */
     int single_side;      /* asymmetric: the side with a single device */
+    const smcr_told_lgr_t *told[2]; /* by the host of each side; NULL: nothing */
     struct smcr_rules_lgr *rules; /* what rules remember of its connections; NULL: nothing */
 };
 

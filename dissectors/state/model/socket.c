@@ -16,6 +16,8 @@ typedef struct smcr_sockets {
     GHashTable *by_ends;   /* by addresses and ports, the host's own first */
     GHashTable *by_cursor; /* by the host's GID and how far it has written */
     smcr_socket_t *last;
+    const smcr_told_lgr_t *lgr; /* that was told last */
+    GArray *links;              /* smcr_socket_link_t */
     GQueue named;      /* smcr_conn_t that wait for their conversation */
     GPtrArray *qps;    /* what smcr_socket_qps() has found last */
     uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* for these GIDs */
@@ -97,6 +99,7 @@ made(smcr_state_t *state)
     sockets->by_ends = g_hash_table_new(hash_ends, equal_ends);
     sockets->by_cursor = g_hash_table_new(hash_cursor, equal_cursors);
     sockets->qps = g_ptr_array_new();
+    sockets->links = g_array_new(FALSE, FALSE, sizeof(smcr_socket_link_t));
     g_queue_init(&sockets->named);
     return sockets;
 }
@@ -152,9 +155,10 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
                  smcr_when_t when)
 {
     smcr_sockets_t *sockets = made(state);
-    smcr_socket_t *socket = g_hash_table_lookup(sockets->by_token, told);
+    GHashTable *known = told->has_conn ? sockets->by_token : sockets->by_ends;
+    smcr_socket_t *socket = g_hash_table_lookup(known, told);
 
-    if (!socket || !equal_ends(&socket->told, told)) {
+    if (!socket || !equal_ends(&socket->told, told) || socket->told.mode != told->mode) {
         socket = smcr_state_alloc0(state, sizeof *socket);
         socket->first = when;
         socket->older = sockets->last;
@@ -166,8 +170,10 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
     socket->time = when.time;
     socket->dump = dump;
     socket->has_all = false;
-    g_hash_table_replace(sockets->by_token, &socket->told, socket);
     g_hash_table_replace(sockets->by_ends, &socket->told, socket);
+    if (!told->has_conn)
+        return socket;
+    g_hash_table_replace(sockets->by_token, &socket->told, socket);
     keep_cursor(sockets->by_cursor, socket);
     set_mirror(sockets, socket);
     return socket;
@@ -182,6 +188,56 @@ smcr_socket_end_dump(const smcr_state_t *state, uint64_t dump)
         socket->has_all |= socket->dump == dump;
 }
 
+/* ---- link groups and links ---- */
+
+void
+smcr_socket_keep_lgr(smcr_state_t *state, const smcr_told_lgr_t *told)
+{
+    smcr_told_lgr_t *kept = smcr_state_alloc0(state, sizeof *kept);
+
+    *kept = *told;
+    made(state)->lgr = kept;
+}
+
+void
+smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
+{
+    smcr_sockets_t *sockets = made(state);
+    smcr_socket_link_t link = {*told, sockets->lgr};
+
+    for (unsigned i = 0; link.lgr && i < sockets->links->len; i++) {
+        smcr_socket_link_t *before = &g_array_index(sockets->links, smcr_socket_link_t, i);
+        if (before->lgr->id != link.lgr->id || before->told.number != told->number ||
+            memcmp(before->told.gid, told->gid, sizeof told->gid) != 0)
+            continue;
+        *before = link;
+        return;
+    }
+    if (link.lgr)
+        g_array_append_val(sockets->links, link);
+}
+
+const smcr_socket_link_t *
+smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp)
+{
+    const smcr_qp_t *peer = &qp->link->qp[!qp->side];
+    const smcr_socket_link_t *found = NULL;
+    int server = qp->link->lgr->server;
+
+    for (unsigned i = 0; state->sockets && i < state->sockets->links->len; i++) {
+        const smcr_socket_link_t *link =
+            &g_array_index(state->sockets->links, smcr_socket_link_t, i);
+        if (!smcr_qp_is_at(qp, link->told.gid[SMCR_TOLD_OWN]) ||
+            !smcr_qp_is_at(peer, link->told.gid[SMCR_TOLD_PEER]) ||
+            (server != SMCR_LGR_SIDE_UNKNOWN && (server == qp->side) != link->lgr->is_server))
+            continue;
+        if (found)
+            return NULL;
+        found = link;
+    }
+    return found;
+}
+
 /* ---- finding ---- */
 
 smcr_socket_t *
@@ -193,9 +249,12 @@ smcr_socket_last(const smcr_state_t *state)
 const smcr_socket_t *
 smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told)
 {
-    const smcr_socket_t *socket =
-        state->sockets ? g_hash_table_lookup(state->sockets->by_token, told) : NULL;
+    const smcr_sockets_t *sockets = state->sockets;
 
+    if (!sockets)
+        return NULL;
+    const smcr_socket_t *socket =
+        g_hash_table_lookup(told->has_conn ? sockets->by_token : sockets->by_ends, told);
     return socket && equal_ends(&socket->told, told) ? socket : NULL;
 }
 
@@ -271,5 +330,6 @@ smcr_socket_end(smcr_state_t *state)
     g_hash_table_destroy(state->sockets->by_ends);
     g_hash_table_destroy(state->sockets->by_cursor);
     g_ptr_array_free(state->sockets->qps, TRUE);
+    g_array_free(state->sockets->links, TRUE);
     g_queue_clear(&state->sockets->named);
 }

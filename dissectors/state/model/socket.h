@@ -45,6 +45,20 @@ smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid
 smcr_socket_t *smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
                               smcr_cursor_t prod);
 
+/* A link group that a host tells, and a link of the group that was told last. */
+void smcr_socket_keep_lgr(smcr_state_t *state, const smcr_told_lgr_t *told);
+void smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told);
+
+/* A link between two GIDs as a host has told it, with its group. */
+typedef struct {
+    smcr_told_link_t told;
+    const smcr_told_lgr_t *lgr;
+} smcr_socket_link_t;
+
+/* What the host of `qp` has told of that queue pair's link; NULL: nothing, or it has told of
+ * several link groups of its role between these GIDs. */
+const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp);
+
 /* The connection is that of the socket; it waits for its TCP conversation. */
 void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
