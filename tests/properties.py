@@ -51,7 +51,7 @@ PROPERTIES = [
       "statistics/test_sanitized.py", "statistics/test_statistics_window.py", "fuzz/test_fuzz.py"]),
     ("A live capture shows what its file shows", ["desk/test_live.py"]),
     ("The monitor, the profile and the packages work",
-     ["desk/test_monitor.py", "desk/test_profile.py", "desk/test_package.py", "desk/test_neighbours.py", "test_install.py"]),
+     ["desk/test_monitor.py", "desk/test_capture.py", "desk/test_profile.py", "desk/test_package.py", "desk/test_neighbours.py", "test_install.py"]),
     ("What a peer wrote reaches no output as control characters", ["facts/test_peer_texts.py"]),
     ("Documents say what is so, and their commands work",
      ["test_docs.py", "test_scripts.py", "desk/test_commands.py", "desk/test_guide.py", "desk/test_readme.py",

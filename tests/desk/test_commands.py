@@ -22,6 +22,7 @@ REAL = {"tshark", "mergecap", "jq", "smcr-check", "mkdir", "ls"}
 STOOD_FOR = {
     "dumpcap": "captures on an interface",
     "tcpdump": "captures on an interface",
+    "smcr-capture": "captures on an interface; tests/desk/test_capture.py runs it",
     "rdma": "asks the kernel for RDMA devices",
     "smcr": "asks the kernel for SMC-R",
     "wireshark": "opens a window; tests/desk/test_readme.py opens one",
@@ -55,6 +56,8 @@ FILES = {
     "run.pcapng": "6.1-v2-c-three-conns",
     "tcp.pcapng": "6.1-v2-c-three-conns",
     "roce.pcap": "6.1-v2-j-http11",
+    "mirror.pcapng": "6.1-v2-c-three-conns",
+    "host.pcapng": "6.1-v2-j-http11",
     "var/smc_00001.pcapng": "6.1-v2-c-three-conns",
     "var/smc_00002.pcapng": "6.1-v2-j-http11",
 }

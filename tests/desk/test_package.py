@@ -19,6 +19,7 @@ from bed import TOP, as_user, path_of_builders, system_folder, wireshark_version
 
 NAME = "wireshark-smcr"
 PROFILE = sorted(path.name for path in (TOP / "plugin" / "profile").iterdir())
+PROGRAMS = ("monitor", "capture")
 CAPTURE = "6.1-v2-a-first-contact-ipv4"
 MACHINE = os.uname().machine
 needs_dpkg = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb")
@@ -73,14 +74,18 @@ def files(folder):
 def test_files_of_the_package(packages, root):
     plugin = (system_folder("Plugins") / "epan" / "smcr.so").as_posix().lstrip("/")
     profile = (system_folder("configuration") / "profiles" / "SMC-R").as_posix().lstrip("/")
+    extcap = (system_folder("Extcap path") / "smcr-capture").as_posix().lstrip("/")
     doc = f"usr/share/doc/{NAME}"
-    expected = {plugin, "usr/bin/smcr-monitor", "usr/share/man/man1/smcr-monitor.1.gz",
+    expected = {plugin, *(f"usr/bin/smcr-{name}" for name in PROGRAMS), extcap,
+                *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in PROGRAMS),
                 *(f"{profile}/{name}" for name in PROFILE),
                 *(f"{doc}/{name}" for name in ("NEWS.gz", "README.Debian", "changelog.gz", "copyright"))}
     assert files(root) == expected | {"DEBIAN/control", "DEBIAN/md5sums"}
     owners = {line.split()[1] for line in output("dpkg-deb", "-c", packages["deb"]).splitlines()}
     assert owners == {"root/root"}
-    assert (root / "usr/bin/smcr-monitor").read_bytes() == (TOP / "plugin" / "monitor").read_bytes()
+    for name in PROGRAMS:
+        assert (root / "usr" / "bin" / f"smcr-{name}").read_bytes() == (TOP / "plugin" / name).read_bytes()
+    assert (root / extcap).resolve() == root.resolve() / "usr" / "bin" / "smcr-capture"
     for name in PROFILE:
         assert (root / profile / name).read_bytes() == (TOP / "plugin" / "profile" / name).read_bytes()
 
@@ -90,7 +95,7 @@ def test_checksums_of_the_package(root):
     lines = (root / "DEBIAN" / "md5sums").read_text().splitlines()
     told = {path: checksum for checksum, path in (line.split("  ", 1) for line in lines)}
     there = {path: hashlib.md5((root / path).read_bytes()).hexdigest() for path in files(root)
-             if not path.startswith("DEBIAN/")}
+             if not path.startswith("DEBIAN/") and not (root / path).is_symlink()}
     assert told == there
 
 
@@ -149,7 +154,8 @@ def test_version_is_one(packages, tshark, scratch):
     assert folder.name == f"{NAME}-{version}-wireshark{wireshark_version()}-{MACHINE}"
     assert (folder / "about").read_text().splitlines() == [
         f"version: {version}", f"wireshark: {wireshark_version()}", f"machine: {MACHINE}"]
-    assert (folder / "smcr-monitor.1").read_text().splitlines()[0].split('"')[3] == f"{NAME} {version}"
+    for name in PROGRAMS:
+        assert (folder / f"smcr-{name}.1").read_text().splitlines()[0].split('"')[3] == f"{NAME} {version}"
     assert (folder / "NEWS.md").read_bytes() == (TOP / "docs" / "changelog.md").read_bytes()
 
 
@@ -217,7 +223,10 @@ def test_archive_is_installed_used_and_uninstalled(bed, user):
     assert "Installed" in user.install()
     plugin = f".local/lib/wireshark/plugins/{wireshark_version()}/epan/smcr.so"
     added = {path for path, content in user.content().items() if content is not None} - before.keys()
-    assert added == {plugin, ".local/bin/smcr-monitor", ".local/share/man/man1/smcr-monitor.1",
+    personal = re.search(r"^Personal Extcap path:\s*(.+)$", user.run("tshark", "-G", "folders").stdout, re.MULTILINE)
+    extcap = {(pathlib.Path(personal[1]) / "smcr-capture").relative_to(user.home).as_posix()} if personal else set()
+    assert added == {plugin, *(f".local/bin/smcr-{name}" for name in PROGRAMS), *extcap,
+                     *(f".local/share/man/man1/smcr-{name}.1" for name in PROGRAMS),
                      ".config/wireshark/profiles/SMC-R/.installed",
                      *(f".config/wireshark/profiles/SMC-R/{name}" for name in PROFILE)}
 
