@@ -119,3 +119,18 @@ def test_reader_finds_figures(tshark, change):
     change(report)
     numbers = [frame.number for frame in truth.base.frames]
     assert [each.is_true for each in truths.of_reports(truth.report, report, numbers, set(), False, set())].count(False) == 1
+
+
+def test_reader_knows_what_says_less(tshark):
+    """A weaker finding is true where a stronger one is; a stronger or other one is not."""
+    whole = truths.truth_of(tshark, CAPTURES[0]).report
+
+    def is_true(said, true):
+        before, after = ({**whole, "findings": [{"kind": kind, "text": ""}]} for kind in (true, said))
+        return [each.is_true for each in truths.of_reports(before, after, [], set(), False, set()) if each.where == "finding"]
+
+    for weaker, stronger in truths.SAYS_LESS.items():
+        for kind in stronger - {weaker}:
+            mutual = weaker in truths.SAYS_LESS.get(kind, ())
+            assert (is_true(weaker, kind), is_true(kind, weaker), is_true("abort", kind)) == ([True], [mutual], [False])
+    assert is_true("buffer_full", "slow_reader") == [True] and is_true("slow_reader", "buffer_full") == [False]
