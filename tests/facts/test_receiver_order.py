@@ -19,6 +19,12 @@ WHOLE = ["6.1-v2-j-http11", "6.1-v1-h1-two-links-second-fails", "6.1-v1-g3-half-
 MADE = ["peer-exit", "peer-move", "rule-cdc-after-end", "rfc-peer"]
 AS_DATA = ("-o", "smcr.heuristics:always", "-o", "tcp.try_heuristic_first:FALSE", "-d", "tcp.port==1-65535,data")
 DATA = "smcr.stream || smcr.data_of"
+# First packets of requests, of which too much was once lost with them: what follows is in order behind a gap, an address
+# comes only when all was taken in, or requests follow before their CDC message.
+ONCE_LOST = {"6.1-v1-n-lossy": (115, 128, 230, 978), "6.1-v2-n-lossy": (201, 226, 281, 757)}
+# Frames that more depends on than their own bytes: Accept and Confirm, which tell RKeys; and the only packets that tell an
+# address, where the next request, or a whole round of the element, comes before a CDC message does.
+NEEDED = {"6.1-v1-n-lossy": {6, 8, 381, 642}, "6.1-v2-n-lossy": {6, 8, 399, 576}}
 
 
 def rows(tshark, capture, two_pass):
@@ -91,7 +97,10 @@ def test_one_frame_is_missing(tshark, scratch):
         own = {int(number): int(length[0]) for (number,), length in found}
         known = rows(tshark, name, True)
         stream = {whose: b"".join(each) for whose, each in handed(known, owners(known)).items()}
-        for number, case in enumerate(altered.sample(KINDS["single"](base), None if ALL else 5)):
+        cases = KINDS["single"](base)
+        once = [case for case in cases if case.label in {f"without {gone}" for gone in ONCE_LOST[name]}]
+        assert len(once) == len(ONCE_LOST[name])
+        for number, case in enumerate(cases if ALL else [*altered.sample(cases, 5), *once]):
             frames, path = case.alter(base.frames), scratch / f"{name}-{number}.pcapng"
             pcapng.write(path, base.head, frames)
             gone = ({frame.number for frame in base.frames} - {frame.number for frame in frames}).pop()
@@ -100,7 +109,7 @@ def test_one_frame_is_missing(tshark, scratch):
                 pieces = handed(found, owners(known))
                 assert is_in_order(pieces, stream), (name, gone)
                 lacking = sum(map(len, stream.values())) - sum(len(each) for every in pieces.values() for each in every)
-                assert 0 <= lacking <= own.get(gone, 0), (name, gone)
+                assert lacking >= 0 and (lacking <= own.get(gone, 0) or gone in NEEDED[name]), (name, gone)
 
 
 def is_in_order(pieces, stream):

@@ -110,6 +110,15 @@ smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp ? unknown_qp->packets : NULL;
 }
 
+/* In the order of PSNs; of one PSN, in that of frames. */
+static int
+compare(const void *one, const void *other)
+{
+    const smcr_orphan_t *a = one, *b = other;
+
+    return a->psn != b->psn ? (a->psn > b->psn ? 1 : -1) : (int)(a->when.frame - b->when.frame);
+}
+
 void
 smcr_orphan_add(const smcr_arrival_t *arrival)
 {
@@ -122,25 +131,46 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
         smcr_held_drop(arrival->state, ((smcr_orphan_t *)wmem_list_frame_data(oldest))->place);
         wmem_list_remove_frame(qp->orphans, oldest);
     }
-    wmem_list_append(qp->orphans, new_orphan(arrival));
+    wmem_list_insert_sorted(qp->orphans, new_orphan(arrival), compare);
     smcr_held_new(arrival, 0);
 }
 
-void
-smcr_orphan_place(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write)
+/* As its packet arrived; `gone` is its record. */
+static smcr_arrival_t
+arrival_of(const smcr_arrival_t *now, const smcr_orphan_t *orphan, smcr_record_t *gone)
 {
+    *gone = smcr_record_new();
+    gone->kind = SMCR_RECORD_WRITE;
+    gone->place = orphan->place;
+    return (smcr_arrival_t){.state = now->state, .qp = now->qp, .psn = orphan->psn,
+                            .when = orphan->when, .sent = orphan->when, .record = gone};
+}
+
+void
+smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
+{
+    smcr_qp_t *qp = arrival->qp;
     wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
 
     while (at) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
         smcr_orphan_t *orphan = wmem_list_frame_data(at);
         if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets) {
-            smcr_write_place_late(state, qp, write, orphan->psn, orphan->place);
+            smcr_record_t gone;
+            smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
+            smcr_write_place(&then, write);
+            smcr_place_late_t *late = smcr_place_late(orphan->place);
+            late->conn = gone.conn ? gone.conn : late->conn;
+            late->link = qp->link;
+            late->sender = !qp->side;
+            if (orphan->psn < qp->traffic.flow.in_order && orphan->psn != arrival->psn)
+                smcr_write_hold(&then, write);
             wmem_list_remove_frame(qp->orphans, at);
-            wmem_free(state->scope, orphan);
+            wmem_free(arrival->state->scope, orphan);
         }
         at = next;
     }
+    smcr_write_take_in_held(arrival, write);
 }
 
 void
@@ -156,7 +186,7 @@ smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_curso
     for (unsigned back = kept; back > 0; back--) {
         write = smcr_write_last(qp, back);
         if (smcr_write_confirm(arrival, write, conn, prod))
-            smcr_orphan_place(arrival->state, qp, write);
+            smcr_orphan_place(arrival, write);
         qp->has_likely |= write->likely != NULL;
     }
 }
@@ -173,6 +203,8 @@ first_before(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
         const smcr_orphan_t *orphan = wmem_list_frame_data(at);
         uint8_t opcode = orphan->roce.opcode;
         bool last = opcode == SMCR_RC_WRITE_LAST || opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
+        if (orphan->psn >= psn) /* it came behind, or is another copy */
+            continue;
         if (orphan->psn + 1 != psn || orphan->roce.has_reth || last != (first == NULL))
             break;
         first = at;
@@ -188,23 +220,16 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_co
              smcr_stream_t *stream, uint64_t position)
 {
     smcr_place_t *place = orphan->place;
-    smcr_record_t gone = smcr_record_new();
+    smcr_record_t gone;
+    smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
 
-    gone.kind = SMCR_RECORD_WRITE;
-    gone.place = place;
     place->index = conn->side[arrival->qp->side].rmb_index;
     place->offset = stream->ring.base + (uint32_t)(position % smcr_ring_room(&stream->ring));
     place->position = position;
     place->positioned = true;
     place->frame = orphan->when.frame;
     smcr_place_late(place)->conn = conn;
-    smcr_write_take_in(&(smcr_arrival_t){.state = arrival->state,
-                                         .qp = arrival->qp,
-                                         .psn = orphan->psn,
-                                         .when = orphan->when,
-                                         .sent = orphan->when,
-                                         .record = &gone},
-                       stream, place);
+    smcr_write_take_in(&then, stream, place);
     smcr_held_hand_on(arrival, smcr_place_rare(place)->held, conn, !arrival->qp->side);
 }
 
@@ -221,12 +246,15 @@ smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t 
     position -= length;
     if (position % room + length > room)
         return; /* a request does not go over the end of the element */
-    while (at) {
+    smcr_orphan_t *orphan;
+    while (at && (orphan = wmem_list_frame_data(at))->psn < arrival->psn) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
-        smcr_orphan_t *orphan = wmem_list_frame_data(at);
+        const smcr_orphan_t *behind = next ? wmem_list_frame_data(next) : NULL;
 
-        place_orphan(arrival, orphan, conn, stream, position);
-        position += orphan->place->length;
+        if (!behind || behind->psn != orphan->psn) { /* else another copy comes */
+            place_orphan(arrival, orphan, conn, stream, position);
+            position += orphan->place->length;
+        }
         wmem_list_remove_frame(qp->orphans, at);
         wmem_free(arrival->state->scope, orphan);
         at = next;

@@ -39,8 +39,9 @@ wmem_list_t *smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_k
 /* A MIDDLE or LAST packet whose FIRST has not come. */
 void smcr_orphan_add(const smcr_arrival_t *arrival);
 
-/* The request of some orphans has come: they find their places in it. */
-void smcr_orphan_place(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write);
+/* The request of some orphans has come: they find their places in it, and those that were taken in
+ * are handed on when it has an owner and a place. */
+void smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write);
 
 /* A CDC message of `conn` arrives, with the producer cursor `prod`: requests that were likely its
  * own are, and their packets find their places. */

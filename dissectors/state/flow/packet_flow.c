@@ -393,7 +393,7 @@ place_write(const smcr_arrival_t *arrival)
     judge_repeat(arrival);
     smcr_write_t *write = smcr_write_of(arrival, &begun);
     if (begun)
-        smcr_orphan_place(arrival->state, qp, write);
+        smcr_orphan_place(arrival, write);
     if (!write)
         smcr_event_add(arrival, SMCR_EVENT_WRITE_NO_START, NULL);
     if (!write || !write->rmb)

@@ -342,22 +342,6 @@ smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_held_insert(&write->held, smcr_held_new(arrival, within));
 }
 
-void
-smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write,
-                      smcr_psn_t psn, smcr_place_t *place)
-{
-    smcr_place_late_t *late = smcr_place_late(place);
-    smcr_record_t gone = smcr_record_new();
-
-    gone.kind = SMCR_RECORD_WRITE;
-    gone.place = place;
-    smcr_write_place(&(smcr_arrival_t){.state = state, .qp = qp, .psn = psn, .record = &gone},
-                     write);
-    late->conn = gone.conn ? gone.conn : smcr_place_late(place)->conn;
-    late->link = qp->link;
-    late->sender = !qp->side;
-}
-
 /* ---- what turns out later ---- */
 
 /* The packet's bytes are in the stream now. Returns what is rare about that; NULL: nothing is. */
@@ -374,19 +358,22 @@ put(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint64_t position, smc
     return more;
 }
 
-/* The packet that arrives tells whose the request is, and its place in the stream. */
-static void
-take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn)
+void
+smcr_write_take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
-    smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+    if (!write->conn || !write->placed || !write->held)
+        return;
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_stream_t *stream = &write->conn->side[qp->side].in;
     smcr_held_t *held = smcr_held_first(write->held);
 
     for (; held; held = held->next) {
         put(arrival, stream, write->position + held->within, held->place);
-        smcr_held_hand_on(arrival, held, conn, !arrival->qp->side);
+        smcr_held_hand_on(arrival, held, write->conn, !qp->side);
     }
     write->held = NULL;
-    smcr_stream_write(stream, write->position, write->length);
+    if (write->first_psn + write->packets <= qp->traffic.flow.in_order)
+        smcr_stream_write(stream, write->position, write->length);
 }
 
 /* Whether a connection whose message arrives has the request. Linux says that it has closed before
@@ -419,7 +406,6 @@ smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn
     if (write->placed) {
         write->late->placed = true;
         write->late->position = write->position;
-        take_in_held(arrival, write, conn);
     }
     return true;
 }
@@ -440,8 +426,11 @@ smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *
     uint64_t end = stream->announced, begin = end;
     smcr_psn_t psn = arrival->psn;
     smcr_write_t *write;
-    unsigned back = 1;
+    unsigned last = 1;
 
+    while ((write = smcr_write_last(arrival->qp, last)) != NULL && write->first_psn > psn)
+        last++;
+    unsigned back = last;
     while ((write = smcr_write_last(arrival->qp, back)) != NULL && write->conn == conn &&
            !write->placed && write->first_psn + write->packets == psn &&
            ends_at(write, &stream->ring, begin)) {
@@ -451,8 +440,8 @@ smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *
         psn = write->first_psn;
         back++;
     }
-    while (--back > 0)
-        take_in_held(arrival, smcr_write_last(arrival->qp, back), conn);
+    while (--back >= last)
+        smcr_write_take_in_held(arrival, smcr_write_last(arrival->qp, back));
 }
 
 void

@@ -46,9 +46,8 @@ bool smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write);
 /* The bytes of the packet that arrives are held until its request has an owner and a place. */
 void smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write);
 
-/* Completes the place of a packet with `psn` that came before its request was known. */
-void smcr_write_place_late(smcr_state_t *state, smcr_qp_t *qp, const smcr_write_t *write,
-                           smcr_psn_t psn, smcr_place_t *place);
+/* The packet that arrives hands on what is held of a request that has an owner and a place. */
+void smcr_write_take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write);
 
 /* The CDC message that arrives shows that `conn` is alive, and that it has written up to `prod`. If
  * the request was likely its own, it is. Returns whether this is news. */
