@@ -1,0 +1,69 @@
+"""
+Statistics of applications, credentials and Export Objects are the same over SMC-R as over TCP, with loss, too. Stock
+Wireshark on the TCP capture is the truth.
+"""
+
+import collections
+import re
+
+import lossy
+import programs
+import pytest
+from bed import Tshark
+
+TAPS = ("http,tree", "http_req,tree", "http_srv,tree", "http_seq,tree", "http,stat", "ldap,srt", "smb2,srt", "credentials")
+FIELDS = ("http.request.uri", "http.response.code", "http.time", "ldap.messageID", "ldap.time", "smb2.msg_id", "smb2.time",
+          "smtp.req.command", "smtp.auth.username", "smtp.auth.password", "smtp.response.code", "ftp.request.command",
+          "dicom.pdu.type", "imf.subject")
+# Numbers of frames: in the table of credentials, in the name of a DICOM object.
+NUMBERS = re.compile(r"(?m)^\d+ +(?=HTTP|FTP|SMTP)|in packet:? \d+|^\d+(?=-.*\.dcm$)")
+# Objects that there are at least; tftp is over UDP only.
+OBJECTS = {"http": 5, "smb": 1, "imf": 1, "dicom": 1, "ftp-data": 1}
+
+Said = collections.namedtuple("Said", "pdus taps objects")
+
+
+def said(tshark, path, folder):
+    """What tshark says of the applications of a capture."""
+    taps = [argument for tap in TAPS for argument in ("-z", tap)]
+    rows = tshark.fields(path, "frame.number", *FIELDS, where="http || ldap || smb2 || smtp || ftp || dicom || imf")
+    pdus = {int(number): row for (number,), *row in rows if any(row)}
+    frames = list(pdus)
+
+    def without_numbers(text):
+        """The numbers of frames become those of PDUs."""
+        return NUMBERS.sub(lambda found: f"PDU {frames.index(int(re.search('[0-9]+', found[0])[0]))} ", text)
+
+    text = tshark.show(path, "-q", *taps)
+    objects = {}
+    for kind in OBJECTS:
+        where = folder / kind
+        where.mkdir(parents=True)
+        where.chmod(0o777)
+        tshark.show(path, "-q", "--export-objects", f"{kind},{where}")
+        objects[kind] = sorted((without_numbers(each.name), each.read_bytes()) for each in where.iterdir())
+    return Said(list(pdus.values()), without_numbers(text), objects)
+
+
+@pytest.fixture(scope="module")
+def over_tcp(bed):
+    """Made once: the exchange, and what stock Wireshark says of it."""
+    stock = Tshark(bed, "none")
+    folder = bed.scratch / "applications-over-tcp"
+    folder.mkdir()
+    folder.chmod(0o777)
+    steps = programs.everything(stock)
+    truth = said(stock, lossy.over_tcp(steps, folder / "tcp.pcap"), folder)
+    for kind, least in OBJECTS.items():
+        assert len(truth.objects[kind]) >= least, kind
+    return steps, truth
+
+
+@pytest.mark.parametrize("way", lossy.WAYS)
+def test_same_as_over_tcp(tshark, scratch, over_tcp, way):
+    steps, truth = over_tcp
+    scratch.chmod(0o777)
+    found = said(tshark, lossy.over_smc(steps, scratch / "smc.pcap", way), scratch)
+    assert found.pdus == truth.pdus
+    assert found.taps == truth.taps
+    assert found.objects == truth.objects
