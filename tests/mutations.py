@@ -173,6 +173,8 @@ EVERY = [Mutation(*row) for row in (
     (WINDOWS, "wait-begins-where-it-ends", "dissectors/state/flow/window.c",
      "facts/test_window.py::test_full_and_blocked_periods[6.1-v1-d-bulk-slow-reader]",
      "return (smcr_record_wait_t){.frame = from.frame, .time", "return (smcr_record_wait_t){.frame = to.frame, .time"),
+    (WINDOWS, "waits-across-what-is-absent", "dissectors/state/flow/window.c", "unit/test_cdc_flow.c",
+     "if (!from.frame || !to.frame || absent || to.time", "if (!from.frame || !to.frame || to.time"),
     (WINDOWS, "urgent-data-are-read-in-passing", "dissectors/state/flow/window.c",
      "facts/test_window.py::test_small_windows",
      "now.urgent <= stream->consumed + 1;", "now.urgent > stream->consumed + 1;"),

@@ -165,6 +165,57 @@ test_token_again(void)
     }
 }
 
+/* ---- waits ---- */
+
+/* The client fills the server's element, and is blocked; then one side tells that this is over. It
+ * is not known how long it took where the capture lacks a packet of that side, which may have told
+ * it before. */
+static const struct {
+    const char *name;
+    int side; /* that tells */
+    bool absent;
+} waits[] = {
+    {"buffer full", SERVER, false},
+    {"buffer full, a packet absent", SERVER, true},
+    {"writer blocked", CLIENT, false},
+    {"writer blocked, a packet absent", CLIENT, true},
+};
+
+static void
+test_wait(gconstpointer data)
+{
+    unsigned i = GPOINTER_TO_UINT(data);
+    int side = waits[i].side;
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = first_contact(&capture);
+    confirm_first_link(&capture);
+    play_write(&capture, CLIENT, SERVER_RKEY, SERVER_VA, 1000);
+    smcr_stream_t *stream = &conn->side[SERVER].in;
+    uint32_t size = smcr_ring_room(&stream->ring);
+    play_write(&capture, CLIENT, SERVER_RKEY, SERVER_VA + 1000, size - 1000);
+    play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = SERVER_TOKEN, .prod = {1, 0},
+                                            .flags = SMCR_CDC_FLAG_BLOCKED});
+    uint32_t since = capture.frame;
+    uint64_t from = capture.time;
+    const smcr_flow_t *flow = &conn->side[0].link->qp[!side].traffic.flow;
+    uint32_t next = (uint32_t)(flow->in_order & SMCR_PSN_MASK);
+    smcr_cdc_t over = {.seq = side == CLIENT ? 2 : 1};
+    over.token = side == CLIENT ? SERVER_TOKEN : CLIENT_TOKEN;
+    over.prod = side == CLIENT ? (smcr_cursor_t){1, 0} : (smcr_cursor_t){0, 0};
+    over.cons = side == CLIENT ? (smcr_cursor_t){0, 0} : (smcr_cursor_t){1, 0};
+    play_cdc_on(&capture, HOST(side), qp_of_side(!side), next + waits[i].absent, over);
+    g_assert_nonnull(capture.record.view);
+    const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(capture.record.view);
+    smcr_record_wait_t wait = {0};
+    if (rare)
+        wait = side == CLIENT ? rare->blocked : rare->full;
+    g_assert_cmpuint(wait.frame, ==, waits[i].absent ? 0 : since);
+    g_assert_cmpuint(wait.time, ==, waits[i].absent ? 0 : capture.time - from);
+    capture_close(&capture);
+}
+
 /* What is cut short says nothing. */
 static void
 test_incomplete(void)
@@ -329,6 +380,11 @@ main(int argc, char **argv)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         char *path = g_strdup_printf("/cdc/%s", cases[i].name);
         g_test_add_data_func(path, cases[i].steps, test_case);
+        g_free(path);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
+        char *path = g_strdup_printf("/cdc/waits/%s", waits[i].name);
+        g_test_add_data_func(path, GUINT_TO_POINTER(i), test_wait);
         g_free(path);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(halves); i++) {
