@@ -9,10 +9,12 @@
 
 /* Registers the protocol in name only that owns the wrappers; called once, after InfiniBand. */
 void smcr_dissector_roce_register(void);
+void smcr_dissector_netlink_register(void);
 
 /* Each hooks its dissector in; called once, after all protocols have registered. */
 void smcr_dissector_tcpopt_handoff(void);
 void smcr_dissector_clc_handoff(void);
 void smcr_dissector_roce_handoff(void);
+void smcr_dissector_netlink_handoff(void);
 
 #endif /* SMCR_PACKET_SMCR_H */

@@ -30,7 +30,7 @@ TEXTS(smcr_values_cm_attributes, SMCR_IB_CM_ATTRIBUTES)
 TEXTS(smcr_values_cm_states, SMCR_IB_CM_STATES)
 TEXTS(smcr_values_cm_reasons, SMCR_IB_CM_REASONS)
 TEXTS(smcr_values_cm_sidr_statuses, SMCR_IB_CM_SIDR_STATUSES)
-static TEXTS(decline_codes, SMCR_CLC_DECLINE_CODES)
+TEXTS(smcr_values_declines, SMCR_CLC_DECLINE_CODES)
 
 const value_string smcr_values_clc_types[] = {
 #define SMCR_CLC_MESSAGE(name, type, text, body) {SMCR_CLC_##name, text},
@@ -56,6 +56,26 @@ const value_string smcr_values_llc_steps[] = {
 const value_string smcr_values_directions[] = {
     {0, "client to server"}, {1, "server to client"}, {0, NULL}};
 
+/* linux/smc.h, linux/smc_diag.h, net/smc/smc_core.h */
+const value_string smcr_values_netlink_commands[] = {
+    {1, "GET_SYS_INFO"}, {2, "GET_LGR_SMCR"}, {3, "GET_LINK_SMCR"}, {4, "GET_LGR_SMCD"},
+    {5, "GET_DEV_SMCD"}, {6, "GET_DEV_SMCR"}, {7, "GET_STATS"}, {8, "GET_FBACK_STATS"},
+    {9, "DUMP_UEID"}, {10, "ADD_UEID"}, {11, "REMOVE_UEID"}, {12, "FLUSH_UEID"},
+    {13, "DUMP_SEID"}, {14, "ENABLE_SEID"}, {15, "DISABLE_SEID"}, {16, "DUMP_HS_LIMITATION"},
+    {17, "ENABLE_HS_LIMITATION"}, {18, "DISABLE_HS_LIMITATION"}, {0, NULL}};
+const value_string smcr_values_told_states[] = {
+    {1, "ACTIVE"}, {2, "INIT"}, {7, "CLOSED"}, {10, "LISTEN"}, {20, "PEERCLOSEWAIT1"},
+    {21, "PEERCLOSEWAIT2"}, {22, "APPCLOSEWAIT1"}, {23, "APPCLOSEWAIT2"}, {24, "APPFINCLOSEWAIT"},
+    {25, "PEERFINCLOSEWAIT"}, {26, "PEERABORTWAIT"}, {27, "PROCESSABORT"}, {0, NULL}};
+const value_string smcr_values_told_modes[] = {
+    {0, "SMC-R"}, {1, "fallback to TCP"}, {2, "SMC-D"}, {0, NULL}};
+const value_string smcr_values_told_roles[] = {{0, "client"}, {1, "server"}, {0, NULL}};
+const value_string smcr_values_told_lgr_types[] = {
+    {0, "none"}, {1, "single"}, {2, "symmetric"}, {3, "asymmetric, peer has one link"},
+    {4, "asymmetric, this host has one link"}, {0, NULL}};
+const value_string smcr_values_told_link_states[] = {
+    {0, "unused"}, {1, "inactive"}, {2, "activating"}, {3, "active"}, {0, NULL}};
+
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
 const char *
@@ -66,9 +86,9 @@ smcr_value_decline_text(uint32_t code, unsigned os)
     if (os != SMCR_CLC_OS_UNSET && os != SMCR_CLC_OS_LINUX)
         return "defined by the peer, whose operating system is not known";
 
-    const char *text = try_val_to_str(code, decline_codes);
+    const char *text = try_val_to_str(code, smcr_values_declines);
     if (!text)
-        text = try_val_to_str(code & SMCR_CLC_DECLINE_CLASS, decline_codes);
+        text = try_val_to_str(code & SMCR_CLC_DECLINE_CLASS, smcr_values_declines);
     if (!text)
         text = os == SMCR_CLC_OS_LINUX ? "code not known" : "defined by the peer";
     return text;

@@ -32,6 +32,10 @@ extern const value_string smcr_values_cm_attributes[];
 extern const value_string smcr_values_cm_states[];
 extern const value_string smcr_values_cm_reasons[];
 extern const value_string smcr_values_cm_sidr_statuses[];
+extern const value_string smcr_values_declines[], smcr_values_netlink_commands[];
+extern const value_string smcr_values_told_states[], smcr_values_told_modes[];
+extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[];
+extern const value_string smcr_values_told_link_states[];
 extern const true_false_string smcr_values_direct;
 
 /*

@@ -28,6 +28,7 @@
 #include <epan/to_str.h>
 #include <epan/unit_strings.h>
 #include <epan/dissectors/packet-infiniband.h>
+#include <epan/dissectors/packet-netlink.h>
 #include <epan/dissectors/packet-tcp.h>
 #if __has_include(<wsutil/plugins.h>)
 #include <wsutil/plugins.h>

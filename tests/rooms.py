@@ -27,6 +27,7 @@ ROOMS = {
     "packet": ("packet.h",),
     "tcp": ("tcp.h",),
     "roce": ("roce.h",),
+    "netlink": ("netlink.h",),
     "report/figures": ("figures.h",),
     "report/congestion": ("congestion.h",),
     "report/words": ("words.h",),

@@ -30,6 +30,7 @@ WORDS = {
     "packet": "packet",
     "tcp": "tcp",
     "roce": "carrier roce",
+    "netlink": "netlink",
     "report/figures": "distribution entry figure",
     "report/words": "words",
     "report/findings": "finder finding",

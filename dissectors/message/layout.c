@@ -316,8 +316,8 @@ smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf))
     return next == layout->length ? NULL : "rows do not cover the layout";
 }
 
-static unsigned
-registered_width(int hf)
+unsigned
+smcr_layout_width(int hf)
 {
     const header_field_info *field = proto_registrar_get_nth((unsigned)hf);
 
@@ -345,7 +345,7 @@ registered_width(int hf)
 static void
 check_layout(smcr_layout_t *layout)
 {
-    const char *fault = smcr_layout_fault(layout, registered_width);
+    const char *fault = smcr_layout_fault(layout, smcr_layout_width);
 
     if (!fault)
         return;

@@ -147,6 +147,9 @@ void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *ite
  */
 const char *smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf));
 
+/* Bytes that a field has by its type; 0: any number. */
+unsigned smcr_layout_width(int hf);
+
 /* Adds a layout to those that are checked; what SMCR_LAYOUT defines is. */
 void smcr_layout_enlist(smcr_layout_t *layout);
 
