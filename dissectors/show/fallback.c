@@ -47,7 +47,8 @@ told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 
     if (!fallback->peer_code)
         return wmem_strdup_printf(scope, "its host tells: %s (0x%08x)", why, fallback->code);
-    return wmem_strdup_printf(scope, "its host tells: %s (0x%08x), and the peer's reason: %s (0x%08x)",
+    return wmem_strdup_printf(scope,
+                              "its host tells: %s (0x%08x), and the peer's reason: %s (0x%08x)",
                               why, fallback->code, smcr_value_decline_text(fallback->peer_code, 0),
                               fallback->peer_code);
 }
