@@ -209,18 +209,6 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
 
 /* ---- what it carried ---- */
 
-/* A direction without a captured packet: all its figures are unknown. */
-static void
-forget_direction(smcr_entry_conn_direction_t *entry)
-{
-    smcr_entry_clear(entry, &smcr_entry_conn_direction_description);
-    for (unsigned i = 0; i < smcr_entry_conn_direction_description.count; i++) {
-        const smcr_figure_member_t *member = &smcr_entry_conn_direction_description.members[i];
-        if (member->kind == SMCR_FIGURE_KIND_COUNT || member->kind == SMCR_FIGURE_KIND_SECONDS)
-            *(uint64_t *)(void *)((uint8_t *)entry + member->offset) = SMCR_FIGURE_UNKNOWN;
-    }
-}
-
 /* Whether the capture has packets that the side has sent, on the connection's last link. */
 static bool
 is_captured(const smcr_collect_counted_conn_t *counted, int sender)
@@ -236,7 +224,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
                int sender)
 {
     if (!is_captured(counted, sender)) {
-        forget_direction(entry);
+        smcr_entry_forget(entry, &smcr_entry_conn_direction_description);
         return;
     }
     const smcr_collect_direction_t *direction = &counted->direction[sender];

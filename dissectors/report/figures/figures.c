@@ -113,6 +113,20 @@ smcr_entry_clear(void *entry, const smcr_figure_description_t *description)
                      (uint8_t *)entry + description->members[i].offset);
 }
 
+void
+smcr_entry_forget(void *entry, const smcr_figure_description_t *description)
+{
+    smcr_entry_clear(entry, description);
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        void *value = (uint8_t *)entry + member->offset;
+        if (member->kind == SMCR_FIGURE_KIND_COUNT || member->kind == SMCR_FIGURE_KIND_SECONDS)
+            *(uint64_t *)value = SMCR_FIGURE_UNKNOWN;
+        else if (member->kind == SMCR_FIGURE_KIND_OBJECT)
+            smcr_entry_forget(value, member->of);
+    }
+}
+
 void *
 smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                      const smcr_figure_description_t *description)
@@ -224,9 +238,9 @@ smcr_figure_sum(uint64_t one, uint64_t other)
     return other == SMCR_FIGURE_UNKNOWN ? one : one + other;
 }
 
-void
-smcr_figure_opcodes_join(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *other,
-                         wmem_allocator_t *scope)
+static void
+join_opcodes(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *other,
+             wmem_allocator_t *scope)
 {
     for (unsigned i = 0; i < other->length; i++)
         smcr_figure_opcodes_count(opcodes, scope, other->counts[i].opcode, other->counts[i].count);
@@ -240,7 +254,7 @@ join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
         return;
     if (!*into) {
         *into = wmem_alloc(scope, member->of->size);
-        smcr_entry_clear(*into, member->of);
+        smcr_entry_forget(*into, member->of);
     }
     smcr_entry_join(*into, *from, member->of, scope);
 }
@@ -259,7 +273,7 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
         smcr_distribution_join(into, from);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
-        smcr_figure_opcodes_join(into, from, scope);
+        join_opcodes(into, from, scope);
         break;
     case SMCR_FIGURE_KIND_OBJECT:
         smcr_entry_join(into, from, member->of, scope);

@@ -166,6 +166,9 @@ struct smcr_figure_description {
  * entries within it, become unknown, all others zero. */
 void smcr_entry_clear(void *entry, const smcr_figure_description_t *description);
 
+/* The same; its COUNT and SECONDS members become unknown, too. */
+void smcr_entry_forget(void *entry, const smcr_figure_description_t *description);
+
 /* A cleared entry at the end of the list. */
 void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                            const smcr_figure_description_t *description);
@@ -173,10 +176,6 @@ void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
 /* So many more packets with this opcode. */
 void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,
                                uint8_t opcode, uint64_t count);
-
-/* The packets of `other`, too. */
-void smcr_figure_opcodes_join(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *other,
-                              wmem_allocator_t *scope);
 
 /* A number at the end of the list. */
 void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,

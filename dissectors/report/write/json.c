@@ -201,173 +201,6 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
     json_dumper_end_array(&writer->dumper);
 }
 
-/* ---- the summary ---- */
-
-static bool
-is_added_up(smcr_figure_member_kind_t kind)
-{
-    return kind == SMCR_FIGURE_KIND_COUNT || kind == SMCR_FIGURE_KIND_SECONDS ||
-           kind == SMCR_FIGURE_KIND_SAMPLE || kind == SMCR_FIGURE_KIND_SPREAD ||
-           kind == SMCR_FIGURE_KIND_LENGTHS || kind == SMCR_FIGURE_KIND_OPCODES;
-}
-
-static bool
-has_sums(const smcr_figure_description_t *description)
-{
-    for (unsigned i = 0; i < description->count; i++) {
-        const smcr_figure_member_t *member = &description->members[i];
-        bool within =
-            member->kind == SMCR_FIGURE_KIND_OBJECT || member->kind == SMCR_FIGURE_KIND_MAYBE;
-
-        if (is_added_up(member->kind) || (within && has_sums(member->of)))
-            return true;
-    }
-    return false;
-}
-
-/* How the samples of the entries are spread, or what their distributions have all together. */
-static smcr_distribution_t
-spread_of(const smcr_figure_list_t *list, const smcr_figure_member_t *member)
-{
-    smcr_distribution_t spread = {0};
-
-    for (uint32_t i = 0; i < list->length; i++) {
-        const void *value = (const uint8_t *)list->entries[i] + member->offset;
-        if (member->kind != SMCR_FIGURE_KIND_SAMPLE)
-            smcr_distribution_join(&spread, value);
-        else if (*(const uint64_t *)value != SMCR_FIGURE_UNKNOWN)
-            smcr_distribution_add(&spread, *(const uint64_t *)value);
-    }
-    return spread;
-}
-
-/* The sum of the values at `offset`; 0 where there are no entries, unknown where none is known. */
-static uint64_t
-sum_of(const smcr_figure_list_t *list, size_t offset)
-{
-    uint64_t sum = list->length ? SMCR_FIGURE_UNKNOWN : 0;
-
-    for (uint32_t i = 0; i < list->length; i++)
-        sum = smcr_figure_sum(sum, *(const uint64_t *)((const uint8_t *)list->entries[i] + offset));
-    return sum;
-}
-
-/* The entries within others at `offset`, as a list; those that are absent are left out. */
-static smcr_figure_list_t
-entries_within(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_member_t *member)
-{
-    smcr_figure_list_t within = {.entries =
-                                     wmem_alloc_array(writer->scope, void *, list->length + 1)};
-
-    for (uint32_t i = 0; i < list->length; i++) {
-        uint8_t *place = (uint8_t *)list->entries[i] + member->offset;
-        void *entry = member->kind == SMCR_FIGURE_KIND_MAYBE ? *(void **)(void *)place : place;
-        if (entry)
-            within.entries[within.length++] = entry;
-    }
-    return within;
-}
-
-static void
-write_opcode_sums(writer_t *writer, const smcr_figure_list_t *list,
-                  const smcr_figure_member_t *member)
-{
-    smcr_entry_rdma_t sum = {.opcodes = {0}};
-
-    for (uint32_t i = 0; i < list->length; i++)
-        smcr_figure_opcodes_join(&sum.opcodes,
-                                 (const void *)((const uint8_t *)list->entries[i] + member->offset),
-                                 writer->scope);
-    write_opcodes(writer, &sum.opcodes);
-}
-
-static void
-write_sum(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_member_t *member)
-{
-    smcr_distribution_t spread;
-
-    write_name(writer, member->name);
-    switch (member->kind) {
-    case SMCR_FIGURE_KIND_COUNT:
-        write_number(writer, sum_of(list, member->offset));
-        break;
-    case SMCR_FIGURE_KIND_SECONDS:
-        write_seconds(writer, sum_of(list, member->offset));
-        break;
-    case SMCR_FIGURE_KIND_SAMPLE:
-    case SMCR_FIGURE_KIND_SPREAD:
-    case SMCR_FIGURE_KIND_LENGTHS:
-        spread = spread_of(list, member);
-        write_spread(writer, &spread,
-                     member->kind == SMCR_FIGURE_KIND_LENGTHS ? 1 : SMCR_TIME_SECOND);
-        break;
-    default:
-        write_opcode_sums(writer, list, member);
-        break;
-    }
-}
-
-static void
-write_sums(writer_t *writer, const smcr_figure_list_t *list,
-           const smcr_figure_description_t *description)
-{
-    for (unsigned i = 0; i < description->count; i++) {
-        const smcr_figure_member_t *member = &description->members[i];
-        bool within =
-            member->kind == SMCR_FIGURE_KIND_OBJECT || member->kind == SMCR_FIGURE_KIND_MAYBE;
-
-        if (is_added_up(member->kind))
-            write_sum(writer, list, member);
-        if (!within || !has_sums(member->of))
-            continue;
-        smcr_figure_list_t inner = entries_within(writer, list, member);
-        write_name(writer, member->name);
-        if (member->kind == SMCR_FIGURE_KIND_MAYBE && !inner.length) {
-            write_null(writer);
-            continue;
-        }
-        json_dumper_begin_object(&writer->dumper);
-        write_sums(writer, &inner, member->of);
-        json_dumper_end_object(&writer->dumper);
-    }
-}
-
-/* Whether the entries have a count of their own: their sum says more than their number. */
-static bool
-counts_itself(const smcr_figure_description_t *description)
-{
-    for (unsigned i = 0; i < description->count; i++)
-        if (description->members[i].kind == SMCR_FIGURE_KIND_COUNT &&
-            strcmp(description->members[i].name, "count") == 0)
-            return true;
-    return false;
-}
-
-static void
-write_summary(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
-{
-    json_dumper_begin_object(&writer->dumper);
-    for (unsigned i = 0; i < description->count; i++) {
-        const smcr_figure_member_t *member = &description->members[i];
-        const smcr_figure_list_t *list = (const void *)((const uint8_t *)entry + member->offset);
-
-        if (member->kind != SMCR_FIGURE_KIND_LIST)
-            continue;
-        smcr_figure_list_t all = {.entries = list->entries, .length = list->length + list->rest};
-        write_name(writer, member->name);
-        json_dumper_begin_object(&writer->dumper);
-        if (!counts_itself(member->of)) {
-            write_name(writer, "count");
-            write_number(writer, list->length);
-        }
-        write_sums(writer, &all, member->of);
-        json_dumper_end_object(&writer->dumper);
-    }
-    json_dumper_end_object(&writer->dumper);
-}
-
-/* ---- entries ---- */
-
 static void
 write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -434,6 +267,120 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
         break;
     }
 }
+
+/* ---- the summary ---- */
+
+static bool
+is_added_up(const smcr_figure_member_t *member)
+{
+    switch (member->kind) {
+    case SMCR_FIGURE_KIND_COUNT:
+    case SMCR_FIGURE_KIND_SECONDS:
+    case SMCR_FIGURE_KIND_SAMPLE:
+    case SMCR_FIGURE_KIND_SPREAD:
+    case SMCR_FIGURE_KIND_LENGTHS:
+    case SMCR_FIGURE_KIND_OPCODES:
+        return true;
+    case SMCR_FIGURE_KIND_OBJECT:
+    case SMCR_FIGURE_KIND_MAYBE:
+        for (unsigned i = 0; i < member->of->count; i++)
+            if (is_added_up(&member->of->members[i]))
+                return true;
+        return false;
+    default:
+        return false;
+    }
+}
+
+/* Whether the entries have a count of their own: their sum says more than their number. */
+static bool
+counts_itself(const smcr_figure_description_t *description)
+{
+    for (unsigned i = 0; i < description->count; i++)
+        if (description->members[i].kind == SMCR_FIGURE_KIND_COUNT &&
+            strcmp(description->members[i].name, "count") == 0)
+            return true;
+    return false;
+}
+
+/* How the samples of the entries, which stand at `offset`, are spread. */
+static void
+write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
+{
+    smcr_distribution_t spread = {0};
+
+    for (uint32_t i = 0; i < list->length; i++) {
+        uint64_t sample = *(const uint64_t *)((const uint8_t *)list->entries[i] + offset);
+        if (sample != SMCR_FIGURE_UNKNOWN)
+            smcr_distribution_add(&spread, sample);
+    }
+    write_spread(writer, &spread, SMCR_TIME_SECOND);
+}
+
+/* What can be added up of `sum`, which is that of the list, or within it; NULL: none of the entries
+ * has it. */
+static void
+write_sums(writer_t *writer, const smcr_figure_list_t *list, const void *sum,
+           const smcr_figure_description_t *description)
+{
+    if (!sum) {
+        write_null(writer);
+        return;
+    }
+    json_dumper_begin_object(&writer->dumper);
+    if (list && !counts_itself(description)) {
+        write_name(writer, "count");
+        write_number(writer, list->length);
+    }
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        const void *value = (const uint8_t *)sum + member->offset;
+
+        if (!is_added_up(member))
+            continue;
+        write_name(writer, member->name);
+        if (member->kind == SMCR_FIGURE_KIND_SAMPLE)
+            write_samples(writer, list, member->offset);
+        else if (member->of)
+            write_sums(writer, NULL,
+                       member->kind == SMCR_FIGURE_KIND_MAYBE ? *(void *const *)value : value,
+                       member->of);
+        else
+            write_member(writer, member, value);
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+/* The entries of a list, added up; of the one behind the last too, where there is one. */
+static void *
+sum_of(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_description_t *of)
+{
+    void *sum = wmem_alloc(writer->scope, of->size);
+    uint32_t count = list->length + list->rest;
+
+    (count ? smcr_entry_forget : smcr_entry_clear)(sum, of); /* unknown where none is known */
+    for (uint32_t i = 0; i < count; i++)
+        smcr_entry_join(sum, list->entries[i], of, writer->scope);
+    return sum;
+}
+
+static void
+write_summary(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
+{
+    json_dumper_begin_object(&writer->dumper);
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        const smcr_figure_list_t *list = (const void *)((const uint8_t *)entry + member->offset);
+
+        if (member->kind != SMCR_FIGURE_KIND_LIST)
+            continue;
+        write_name(writer, member->name);
+        write_sums(writer, list, sum_of(writer, list, member->of), member->of);
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+/* ---- entries ---- */
 
 static void
 write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
