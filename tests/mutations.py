@@ -80,7 +80,7 @@ EVERY = [Mutation(*row) for row in (
     (TRUTHS, "a-reader-is-always-heard", "dissectors/report/collect/conn_entry.c",
      "facts/test_truths.py::test_what_was_once_said[bytes not read, though the reader's last message is lost]",
      "known && cost.reader_known ? cost.unread", "known ? cost.unread"),
-    (TEXT, "numbers-are-cut-not-rounded", "dissectors/report/words/units.c",
+    (TEXT, "numbers-are-cut-not-rounded", "dissectors/report/words/words.c",
      "golden/test_report_golden.py::test_report[6.1-v1-d-bulk-slow-reader]",
      "(uint64_t)(number / unit * (double)scale + 0.5)", "(uint64_t)(number / unit * (double)scale)"),
     (TEXT, "last-step-of-a-decline", "dissectors/show/fallback.c", "golden/test_golden.py::test_golden[clc-decline-codes]",

@@ -70,7 +70,7 @@ BARE = {(bare(name), int(value, 0)) for name, value in CODES.items()}
 
 # Numbers that say which code they are, wherever they stand: large ones, but for powers of two.
 LARGE = {int(value, 0) for value in CODES.values() if int(value, 0) > 0xFF and int(value, 0).bit_count() > 1}
-OTHER_NUMBERS = {"tcp_segment.c": {0xFFF}, "on_notices.c": {0x07000000}}  # flags of TCP; groups of Wireshark
+OTHER_NUMBERS = {"tcp_flows.c": {0xFFF}, "on_notices.c": {0x07000000}}  # flags of TCP; groups of Wireshark
 # What is compared holds a code.
 OF_CODES = (r"\b\w*(?:code|opcode|type|reason|status|attribute|qpn|ecn|cause|ground|syndrome|kind|event|order|fate)"
             r" ?[=!<>]= ?")

@@ -14,7 +14,6 @@
 #define SMCR_FABRIC_FLOW_H
 
 #include "ranges.h"
-#include "reads.h"
 #include "seen.h"
 #include "sent.h"
 #include "step_back.h"

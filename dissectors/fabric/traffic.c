@@ -1,5 +1,5 @@
 /* traffic.c
- * Takes packets in, and tells what responses say of requests.
+ * Takes packets in, tells what responses say of requests, and brings CE and CNP together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -163,4 +163,40 @@ smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocat
     if (anew)
         traffic->completed_up_to = 0;
     return verdict;
+}
+
+/* ---- congestion marks ---- */
+
+/* Whether an earlier CNP has answered the open marks: it came before the pair was known. */
+static bool
+is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
+{
+    return marked->open && cnp->frame > marked->open->first.frame;
+}
+
+const smcr_ecn_ce_t *
+smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
+                 smcr_when_t when)
+{
+    if (!marks->open || (peer && is_answered(marks, &peer->cnp))) {
+        marks->open = wmem_new0(scope, smcr_ecn_ce_t);
+        marks->open->first = when;
+    }
+    return marks->open;
+}
+
+smcr_ecn_cnp_t
+smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when)
+{
+    smcr_ecn_cnp_t cnp = {.before = marks->cnp};
+
+    marks->cnp = when;
+    if (!peer || !peer->open)
+        return cnp;
+    if (!is_answered(peer, &cnp.before)) { /* else it is not known which marks it answers */
+        cnp.ce = peer->open->first;
+        peer->open->cnp = when;
+    }
+    peer->open = NULL;
+    return cnp;
 }

@@ -8,7 +8,6 @@
 #include "menus.h"
 
 #include "flow_arrows.h"
-#include "flow_sentences.h"
 #include "report/words/words.h"
 #include "wire/wire.h"
 

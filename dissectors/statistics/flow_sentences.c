@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "flow_sentences.h"
+#include "flow_arrows.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cm_message.h"
+#include "cm.h"
 
 #include "wire/wire.h"
 

@@ -9,7 +9,6 @@
 #define SMCR_FABRIC_PEERS_PEERS_H
 
 #include "cm.h"
-#include "cm_message.h"
 #include "rdma.h"
 
 #endif /* SMCR_FABRIC_PEERS_PEERS_H */

@@ -12,7 +12,7 @@
 #include <epan/epan_dissect.h>
 
 #include "host/host.h"
-#include "link_groups.h"
+#include "collectors.h"
 #include "wire/wire.h"
 
 #define SCHEMA "smcr-report/1"

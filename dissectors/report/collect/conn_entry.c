@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "connections.h"
+#include "collectors.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "division.h"
+#include "collectors.h"
 
 #include "wire/wire.h"
 

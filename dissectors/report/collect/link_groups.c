@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "link_groups.h"
+#include "collectors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <epan/ipproto.h>
 
-#include "connections.h"
+#include "collectors.h"
 #include "message/message.h"
 
 #define PREFIX "smcr."

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "rdma_flows.h"
+#include "collectors.h"
 
 #include <string.h>
 

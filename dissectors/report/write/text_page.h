@@ -89,6 +89,5 @@ void smcr_text_waits(const smcr_page_t *page);
 void smcr_text_links(const smcr_page_t *page);
 void smcr_text_fabric(const smcr_page_t *page);
 void smcr_text_tcp(const smcr_page_t *page);
-void smcr_text_findings(const smcr_page_t *page);
 
 #endif /* SMCR_REPORT_WRITE_TEXT_PAGE_H */

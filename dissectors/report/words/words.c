@@ -1,0 +1,353 @@
+/* words.c
+ * Writes numbers with their units: decimals come from whole numbers, since printf would take the
+ * decimal point from the locale. Names connections by their addresses, as Wireshark's users know
+ * them. Compares when connections went on with when their link last carried packets in both
+ * directions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "words.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "wire/wire.h"
+
+#define MINUTE (60 * SMCR_TIME_SECOND)
+#define HOUR (60 * MINUTE)
+
+const char *
+smcr_words_number(wmem_allocator_t *scope, uint64_t number)
+{
+    const char *upper;
+
+    if (number < 1000)
+        return wmem_strdup_printf(scope, "%" PRIu64, number);
+    upper = smcr_words_number(scope, number / 1000);
+    return wmem_strdup_printf(scope, "%s,%03" PRIu64, upper, number % 1000);
+}
+
+const char *
+smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing)
+{
+    return wmem_strdup_printf(scope, "%s %s%s", smcr_words_number(scope, number), thing,
+                              number == 1 ? "" : "s");
+}
+
+/* number / unit, with that many decimals, 0 to 2, rounded. */
+static const char *
+quotient(wmem_allocator_t *scope, double number, double unit, unsigned decimals)
+{
+    static const uint64_t scales[] = {1, 10, 100};
+    uint64_t scale = scales[decimals];
+    uint64_t scaled = (uint64_t)(number / unit * (double)scale + 0.5);
+    const char *whole = smcr_words_number(scope, scaled / scale);
+
+    if (!decimals)
+        return whole;
+    return wmem_strdup_printf(scope, "%s.%0*" PRIu64, whole, (int)decimals, scaled % scale);
+}
+
+static const char *
+with_unit(wmem_allocator_t *scope, const char *number, const char *unit)
+{
+    return wmem_strdup_printf(scope, "%s %s", number, unit);
+}
+
+/* ---- bytes ---- */
+
+static const char *
+binary_size(wmem_allocator_t *scope, uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    double unit = 1024;
+    unsigned i = 0;
+
+    for (; i + 1 < G_N_ELEMENTS(units) && (double)bytes >= 1023.95 * unit; i++)
+        unit *= 1024;
+    return with_unit(scope, quotient(scope, (double)bytes, unit, 1), units[i]);
+}
+
+const char *
+smcr_words_bytes(wmem_allocator_t *scope, uint64_t bytes)
+{
+    return bytes < 100000 ? smcr_words_things(scope, bytes, "byte") : binary_size(scope, bytes);
+}
+
+const char *
+smcr_words_size(wmem_allocator_t *scope, uint64_t bytes)
+{
+    if (bytes < 1024)
+        return with_unit(scope, smcr_words_number(scope, bytes), "B");
+    return binary_size(scope, bytes);
+}
+
+/* ---- time ---- */
+
+static const char *
+long_duration(wmem_allocator_t *scope, uint64_t time)
+{
+    uint64_t seconds = (time + SMCR_TIME_SECOND / 2) / SMCR_TIME_SECOND;
+
+    if (time < HOUR)
+        return wmem_strdup_printf(scope, "%" PRIu64 " min %" PRIu64 " s", seconds / 60,
+                                  seconds % 60);
+    return wmem_strdup_printf(scope, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600,
+                              seconds / 60 % 60);
+}
+
+/* At least two digits, where the unit has them. */
+static unsigned
+decimals_of(uint64_t time, uint64_t unit)
+{
+    return time < 10 * unit ? 1 : 0;
+}
+
+const char *
+smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
+{
+    if (time < SMCR_TIME_MILLISECOND)
+        return with_unit(scope, quotient(scope, (double)time, SMCR_TIME_MICROSECOND, 0), "µs");
+    if (time < SMCR_TIME_SECOND)
+        return with_unit(scope,
+                         quotient(scope, (double)time, SMCR_TIME_MILLISECOND,
+                                  decimals_of(time, SMCR_TIME_MILLISECOND)),
+                         "ms");
+    if (time < 2 * MINUTE)
+        return with_unit(scope,
+                         quotient(scope, (double)time, SMCR_TIME_SECOND,
+                                  decimals_of(time, SMCR_TIME_SECOND) + 1),
+                         "s");
+    return long_duration(scope, time);
+}
+
+const char *
+smcr_words_moment(wmem_allocator_t *scope, uint64_t time)
+{
+    GDateTime *moment = g_date_time_new_from_unix_utc((gint64)(time / SMCR_TIME_SECOND));
+    const char *text;
+
+    if (!moment)
+        return wmem_strdup_printf(scope, "%" PRIu64 " s after 1970", time / SMCR_TIME_SECOND);
+    text = wmem_strdup_printf(scope, "%04d-%02d-%02d %02d:%02d:%02d.%06" PRIu64 " UTC",
+                              g_date_time_get_year(moment), g_date_time_get_month(moment),
+                              g_date_time_get_day_of_month(moment), g_date_time_get_hour(moment),
+                              g_date_time_get_minute(moment), g_date_time_get_second(moment),
+                              time % SMCR_TIME_SECOND / 1000);
+    g_date_time_unref(moment);
+    return text;
+}
+
+/* ---- rates and shares ---- */
+
+const char *
+smcr_words_rate(wmem_allocator_t *scope, uint64_t bytes, uint64_t time)
+{
+    static const char *const units[] = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"};
+    double rate = time ? 8e9 * (double)bytes / (double)time : 0;
+    unsigned i = 0;
+
+    if (!time)
+        return NULL;
+    for (; i + 1 < G_N_ELEMENTS(units) && rate >= 999.5; i++)
+        rate /= 1000;
+    return with_unit(scope, quotient(scope, rate, 1, i && rate < 99.95 ? 1 : 0), units[i]);
+}
+
+const char *
+smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t whole)
+{
+    double percent = 100 * (double)part / (double)whole;
+
+    if (part && percent < 0.1)
+        return "below 0.1 %";
+    return with_unit(scope, quotient(scope, percent, 1, percent < 9.95 && part ? 1 : 0), "%");
+}
+
+const char *
+smcr_words_clean(wmem_allocator_t *scope, const char *text)
+{
+    char *valid = g_utf8_make_valid(text, -1);
+    wmem_strbuf_t *clean = wmem_strbuf_new(scope, "");
+
+    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar character = g_utf8_get_char(at);
+        wmem_strbuf_append_unichar(clean, g_unichar_isprint(character) ? character : '?');
+    }
+    g_free(valid);
+    return wmem_strbuf_finalize(clean);
+}
+
+const char *
+smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoint)
+{
+    const char *addr = endpoint->addr ? endpoint->addr : "?";
+    bool colons = strchr(addr, ':') != NULL;
+
+    if (endpoint->port == SMCR_FIGURE_UNKNOWN)
+        return addr;
+    return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr, colons ? "]" : "",
+                              endpoint->port);
+}
+
+/* `direction`: what is said of it where the addresses are not known. */
+static const char *
+name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server,
+        const char *direction)
+{
+    const smcr_entry_endpoint_t *from = to_server ? &conn->client : &conn->server;
+    const smcr_entry_endpoint_t *to = to_server ? &conn->server : &conn->client;
+
+    if (from->addr || to->addr)
+        return smcr_words_hosts(scope, smcr_words_endpoint(scope, from),
+                                smcr_words_endpoint(scope, to));
+    if (conn->stream != SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(scope, "connection %" PRIu64 "%s", conn->stream, direction);
+    return "a connection";
+}
+
+const char *
+smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
+{
+    return name_of(scope, conn, to_server, to_server ? " to the server" : " to the client");
+}
+
+const char *
+smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
+{
+    return name_of(scope, conn, true, "");
+}
+
+const char *
+smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
+                       uint64_t count)
+{
+    if (!first)
+        return "no connection";
+    return smcr_words_and_more(scope, smcr_words_connection(scope, first), count);
+}
+
+const char *
+smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count)
+{
+    if (count < 2)
+        return first;
+    return wmem_strdup_printf(scope, "%s and %s", first,
+                              smcr_words_things(scope, count - 1, "more connection"));
+}
+
+const char *
+smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst)
+{
+    return wmem_strdup_printf(scope, "%s → %s", src, dst);
+}
+
+const char *
+smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
+{
+    if (conn->stream != SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(scope, "smcr.stream == %" PRIu64, conn->stream);
+    if (conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
+    return "smcr";
+}
+
+const char *
+smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link)
+{
+    const char *name = wmem_strdup_printf(scope, "link group %" PRIu64, group);
+
+    if (link == SMCR_FIGURE_UNKNOWN)
+        return group == SMCR_FIGURE_UNKNOWN ? "a link" : name;
+    if (group == SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(scope, "link %" PRIu64, link);
+    return wmem_strdup_printf(scope, "link %" PRIu64 " of %s", link, name);
+}
+
+bool
+smcr_words_link_is_lost(const smcr_entry_link_t *link)
+{
+    return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
+}
+
+bool
+smcr_words_link_is_left(const smcr_entry_link_t *link)
+{
+    return link->moved_from && link->moved_from != SMCR_FIGURE_UNKNOWN;
+}
+
+bool
+smcr_words_link_is_unused(const smcr_entry_link_t *link)
+{
+    return !link->flows.length && !smcr_words_link_is_left(link);
+}
+
+/* When the link has last carried packets in both directions; 0: not known. */
+static uint64_t
+last_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < link->flows.length; i++) {
+        uint64_t index = link->flows.numbers[i];
+        const smcr_entry_rdma_t *flow =
+            index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
+        if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
+            last = flow->last_frame.time;
+    }
+    return last;
+}
+
+/* Adds a connection that has gone on to another link; `last`: when the old one was alive. */
+static void
+add_move(smcr_words_failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
+{
+    bool first = !failover->first_move.frame || next->from_frame.frame < failover->first_move.frame;
+
+    failover->to =
+        !failover->moved || failover->to == next->number ? next->number : SMCR_FIGURE_UNKNOWN;
+    failover->moved++;
+    if (next->from_frame.frame && first)
+        failover->first_move = next->from_frame;
+    if (last && next->from_frame.frame && next->from_frame.time > last)
+        failover->still = MAX(failover->still, next->from_frame.time - last);
+}
+
+smcr_words_failover_t
+smcr_words_failover_of(const smcr_entry_report_t *report, const smcr_entry_link_group_t *group,
+                       const smcr_entry_link_t *link)
+{
+    smcr_words_failover_t failover = {.to = SMCR_FIGURE_UNKNOWN};
+    uint64_t last = last_time(report, link);
+
+    SMCR_FIGURE_EACH(connection, conn, report->connections) {
+        if (conn->link_group != group->index)
+            continue;
+        uint32_t before = failover.moved;
+        for (uint32_t j = 0; j + 1 < conn->links.length; j++) {
+            const smcr_entry_conn_link_t *from = conn->links.entries[j];
+            if (from->number == link->number)
+                add_move(&failover, conn->links.entries[j + 1], last);
+        }
+        failover.moved = MIN(failover.moved, before + 1); /* however often it moved */
+    }
+    return failover;
+}
+
+const char *
+smcr_words_failover(wmem_allocator_t *scope, const smcr_words_failover_t *failover)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    if (!failover->moved)
+        return "";
+    wmem_strbuf_append_printf(text, "%s moved",
+                              smcr_words_things(scope, failover->moved, "connection"));
+    if (failover->to != SMCR_FIGURE_UNKNOWN)
+        wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
+    if (failover->still)
+        wmem_strbuf_append_printf(text, ", %s after the last message on it",
+                                  smcr_words_duration(scope, failover->still));
+    return wmem_strbuf_finalize(text);
+}
