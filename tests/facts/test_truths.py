@@ -37,6 +37,8 @@ ONCE_SAID_OF = [
     ("a reason that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "76 bytes"),
     ("a step that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "92 bytes"),
     ("bytes left out, though their WRITE is before the Confirm", "6.1-v1-j-http11", "shuffled", "seed 2, times too"),
+    ("how long a setup took, though the snap length cuts off a message of it", "llc-v2-byte-order", "snap", "160 bytes"),
+    ("an RMB withdrawn, though it was announced again since the request", "6.1-v2-q-forty-conns", "30 %", "seed 2"),
     ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
 LATER = "30 years later"  # times are not compared

@@ -176,7 +176,8 @@ take_llc(smcr_collect_connections_t *connections, smcr_when_t when, const smcr_t
         (packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK))
         return;
     smcr_collect_contact_t *contact = &counted->contact;
-    contact->is_unsure |= !packet->llc || when.time < contact->step.time;
+    bool is_whole = packet->llc && packet->llc->complete;
+    contact->is_unsure |= !is_whole || when.time < contact->step.time;
     if (!packet->llc)
         return;
     if (when.time > contact->ready.time + SMCR_TIME_SECOND && !is_asked(contact, when.frame)) {

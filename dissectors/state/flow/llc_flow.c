@@ -474,7 +474,7 @@ withdraw(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_t *na
 {
     for (unsigned i = 0; i < named->count; i++) {
         smcr_rmb_t *rmb = named->rmbs[i];
-        if (!rmb)
+        if (!rmb || (message->requested && !rmb->first->delete_frame)) /* announced again */
             continue;
         if (is_refused(message, i)) {
             rmb->first->delete_frame = 0;
