@@ -351,6 +351,7 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_conn_side_t *side = &conn->side[!qp->side];
     bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
 
+    smcr_state_told_check(arrival, conn, cdc);
     if (arrival->roce)
         place_rmb(arrival, conn, cdc);
     smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc);

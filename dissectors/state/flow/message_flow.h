@@ -47,6 +47,10 @@ smcr_conn_t *smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_sock
 void smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
                           int side);
 
+/* The message may show that a host has told of another time, or another host. */
+void smcr_state_told_check(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                           const smcr_cdc_t *cdc);
+
 /* A message of a connection that no host has named: it may stand now where a host was. */
 void smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 

@@ -224,7 +224,7 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_co
     smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
 
     place->index = conn->side[arrival->qp->side].rmb_index;
-    place->offset = stream->ring.base + (uint32_t)(position % smcr_ring_room(&stream->ring));
+    place->offset = smcr_ring_offset(&stream->ring, position);
     place->position = position;
     place->positioned = true;
     place->frame = orphan->when.frame;

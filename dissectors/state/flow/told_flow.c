@@ -287,6 +287,23 @@ tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
     smcr_event_add(arrival, SMCR_EVENT_TOLD_OTHERWISE, "%s", text);
 }
 
+/* What the host has told is of another time, or of another host: the connection has no name, and
+ * how far it has come is not known. */
+static void
+disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket)
+{
+    smcr_conn_t *conn = smcr_conn_now(socket->conn);
+
+    tell_doubt(arrival, socket, "The stream stands before where a host has told that it was");
+    if (!conn || conn->socket != socket)
+        return;
+    smcr_socket_drop_conn(arrival->state, socket, conn);
+    for (int side = 0; side < 2; side++) {
+        conn->side[side].in.known = false;
+        conn->side[side].size = 0;
+    }
+}
+
 /* A socket of SMC-R, with a token. */
 static void
 take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
@@ -384,13 +401,16 @@ smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
 
 /* Whether the message can be what comes to the host next, or soon. */
 static bool
-may_follow(const smcr_socket_t *socket, const smcr_qp_t *qp, const smcr_cdc_t *cdc)
+may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_t *cdc)
 {
+    const smcr_qp_t *qp = arrival->qp;
     const smcr_told_socket_t *told = &socket->told;
     const smcr_ring_t ring = {told->size[SMCR_TOLD_OWN], 0};
     int64_t ahead = smcr_ring_distance(&ring, told->rx_prod, cdc->prod);
     int server = qp->link->lgr->server;
 
+    if (ahead < 0 && !socket->is_doubtful)
+        disbelieve(arrival, socket);
     return !socket->is_doubtful && ahead >= 0 && ahead <= ring.size &&
            (server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == told->is_server);
 }
@@ -428,7 +448,7 @@ smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int
 
     *side = qp->side;
     if (socket)
-        return may_follow(socket, qp, cdc) && !socket->conn ? socket : NULL;
+        return may_follow(arrival, socket, cdc) && !socket->conn ? socket : NULL;
     if (!arrival->state->sockets)
         return NULL;
     *side = !qp->side;
@@ -459,6 +479,18 @@ smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_
     if (!conn->side[side].has_token)
         smcr_conn_set_token(arrival->state, conn, side, socket->told.token);
     name_conn(arrival, socket, conn, side);
+}
+
+void
+smcr_state_told_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_stream_t *stream = &conn->side[qp->side].in;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side];
+
+    if (conn->socket && !sender->cdc_frame && stream->known &&
+        smcr_ring_distance(&stream->ring, stream->prod, cdc->prod) < 0)
+        disbelieve(arrival, conn->socket);
 }
 
 void

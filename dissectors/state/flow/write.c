@@ -417,7 +417,7 @@ ends_at(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
     uint32_t room = smcr_ring_room(ring);
     uint64_t offset = offset_in_element(write->rmb, write->va - write->rmb_va);
 
-    return room && end >= write->length && (end - write->length) % room + ring->base == offset;
+    return room && end >= write->length && smcr_ring_offset(ring, end - write->length) == offset;
 }
 
 void

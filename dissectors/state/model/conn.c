@@ -87,6 +87,15 @@ smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *convers
 }
 
 void
+smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn)
+{
+    if (conn->conversation)
+        g_hash_table_remove(state->conversations, conn);
+    conn->conversation = NULL;
+    conn->port[0] = conn->port[1] = 0;
+}
+
+void
 smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data),
                void *data)
 {

@@ -114,7 +114,7 @@ struct smcr_conn {
     smcr_conn_t *next_of_group; /* the one that joined a group before it */
     smcr_conn_t *next_open;  /* the same, but those that have ended are left out in time */
     struct smcr_rules_conn *rules; /* what rules remember of it; NULL: nothing */
-    const smcr_socket_t *socket; /* by which a host has named it first; NULL: none has */
+    smcr_socket_t *socket; /* by which a host has named it first; NULL: none has */
     smcr_conn_t *joined;    /* the connection of which it has turned out to be the other direction;
                                NULL: it is one of its own */
     const smcr_conn_t *half; /* which was that other direction; NULL: none was */
@@ -164,6 +164,9 @@ smcr_conn_t *smcr_conn_of(const smcr_state_t *state, void *conversation);
 /* From now on the connection is that of this conversation, which has this tcp.stream. */
 void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
                                 uint32_t tcp_stream);
+
+/* It is that of no conversation any more, and has no addresses and ports. */
+void smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Connections so far; their indices are 0 to this minus 1. */
 uint32_t smcr_conn_count(const smcr_state_t *state);

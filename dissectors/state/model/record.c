@@ -280,9 +280,13 @@ smcr_place_piece(const smcr_place_t *place)
         piece.known = true;
         piece.position = late->position + more->within;
     }
-    if (!piece.known && late && late->announced && late->conn)
-        piece.known = smcr_stream_position_before(stream_of(late), late->end,
-                                                  late->before - more->within, &piece.position);
+    if (!piece.known && late && late->announced && late->conn) {
+        const smcr_stream_t *stream = stream_of(late);
+        bool told = smcr_stream_position_before(stream, late->end, late->before - more->within,
+                                                &piece.position);
+        piece.known = told && (!place->index || /* else a request before that is absent */
+                               place->offset == smcr_ring_offset(&stream->ring, piece.position));
+    }
     return piece;
 }
 

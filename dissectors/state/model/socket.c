@@ -289,6 +289,15 @@ smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *co
         g_queue_push_tail(&state->sockets->named, conn);
 }
 
+void
+smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn)
+{
+    g_queue_remove(&state->sockets->named, conn);
+    smcr_conn_drop_conversation(state, conn);
+    socket->conn = NULL;
+    conn->socket = NULL;
+}
+
 smcr_conn_t *
 smcr_socket_next_named(const smcr_state_t *state)
 {

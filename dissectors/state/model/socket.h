@@ -62,6 +62,9 @@ const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const s
 /* The connection is that of the socket; it waits for its TCP conversation. */
 void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
+/* It is not, after all: it has neither name nor TCP conversation any more. */
+void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
+
 /* A connection that waits for that; NULL: none does. */
 smcr_conn_t *smcr_socket_next_named(const smcr_state_t *state);
 

@@ -34,6 +34,13 @@ int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cur
 /* The first position that is not before `position` and lies at `offset` of the element. */
 uint64_t smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
 
+/* The offset of a position in the element, whose size is known. */
+static inline uint32_t
+smcr_ring_offset(const smcr_ring_t *ring, uint64_t position)
+{
+    return ring->base + (uint32_t)(position % smcr_ring_room(ring));
+}
+
 /* ---- streams ---- */
 
 typedef struct smcr_place smcr_place_t;
