@@ -6,17 +6,61 @@ what Follow shows, against what the programs and the hosts said. Each byte of th
 import collections
 import hashlib
 import itertools
+import zlib
 
 import hosts
 import pcapng
 import pytest
-from bed import TOP
+from bed import ALL
 from follow import follow_all, raw, streams
 
-CUTS = ("whole", "early", "behind")
 HOSTS = ("A", "B", "AB")
 NAMES = hosts.names()
+ENDED = {"late-reuse": 4}  # directions of connections that ended before the dump: nobody tells whose they are
 
+
+# ---- alterations: of frames of the wire and of netlink, in their order ----
+
+def is_told(frame):
+    return hosts.interface(frame) != 0
+
+
+def moved(share):
+    """Netlink comes when this share of the wire has gone by: it is of another time."""
+    def move(frames):
+        wire = [frame for frame in frames if not is_told(frame)]
+        at = int(len(wire) * share)
+        return wire[:at] + [frame for frame in frames if is_told(frame)] + wire[at:]
+    return move
+
+
+def without(number, of_netlink):
+    """One in `number` frames is absent."""
+    return lambda frames: [frame for at, frame in enumerate(frames) if is_told(frame) != of_netlink or at * 7919 % number]
+
+
+def not_from(address):
+    return lambda frames: [frame for frame in frames if is_told(frame) or pcapng.data(frame)[26:30] != address]
+
+
+ALTERATIONS = {
+    "first": moved(0), "third": moved(1 / 3), "last": moved(1),
+    "twice": lambda frames: [frame for frame in frames for _ in range(1 + is_told(frame))],
+    "netlink lacks 2": without(2, True), "netlink lacks 3": without(3, True),
+    "wire lacks 5": without(5, False), "wire lacks 11": without(11, False), "wire lacks 31": without(31, False),
+    "not from A": not_from(b"\x0a\0\0\1"), "not from B": not_from(b"\x0a\0\0\2")}
+
+
+def altered(tshark, name, told, alteration):
+    base = hosts.write(tshark.bed, hosts.Variant(name, told, "whole"))
+    path = base.with_name(f"{base.stem}-{alteration.replace(' ', '-')}.pcapng")
+    head, frames = pcapng.read(base)
+    pcapng.write(path, head, ALTERATIONS[alteration](frames))
+    path.chmod(0o644)
+    return path
+
+
+# ---- what is said ----
 
 def written(frame):
     """What an RDMA WRITE over IPv4 carries."""
@@ -76,3 +120,29 @@ def check(tshark, path, name, truth, two_pass=True):
     return known
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_hosts_tell(tshark, name):
+    """With a dump of either host, or of both: each open connection has its name, and each WRITE its place in two passes."""
+    truth = whole_streams(tshark, name)
+    connections_told = hosts.told(name, "A")
+    for told, cut in itertools.product(HOSTS, ("whole", "early", "behind")):
+        path = hosts.write(tshark.bed, hosts.Variant(name, told, cut))
+        known = check(tshark, path, name, truth)
+        assert known["named"] == len(connections_told), (told, cut, known)
+        ended = ENDED.get(name, 0) if cut != "early" else 0
+        assert known["connections"] == known["named"] + ended, (told, cut, known)
+        if not ended:
+            assert known["placed"] == known["writes"], (told, cut, known)
+        check(tshark, path, name, truth, two_pass=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_false_is_said(tshark, name):
+    """Dumps of another time, dumps of which frames are absent, and wires of which frames are: what is said stays true."""
+    truth = whole_streams(tshark, name)
+    every = list(itertools.product(HOSTS, ALTERATIONS))
+    start = zlib.crc32(name.encode()) % 7
+    for told, alteration in every if ALL else every[start::7]:
+        path = altered(tshark, name, told, alteration)
+        for two_pass in (True, False):
+            check(tshark, path, name, truth, two_pass)
