@@ -1,7 +1,7 @@
 /* packet-smcr-netlink.c
- * 4. What a host tells about itself over netlink. Wireshark's dissector for SOCK_DIAG runs as it
- * would without us; ours is added below where the family is AF_SMC. The one for all netlink runs
- * first, too: it shows the ends of dumps itself. Generic netlink has a table for families.
+ * 4. What a host tells about itself over netlink. Wireshark's dissectors for SOCK_DIAG and for all
+ * netlink are wrapped: they run as they would without us, and ours is added below where the family
+ * is AF_SMC. Generic netlink has a table of families.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +11,10 @@
 #include "fields.h"
 #include "netlink/netlink.h"
 
+#define SOCK_DIAG_BY_FAMILY 20
+
 static dissector_handle_t original_frame, original_socket, ours;
-static int observer;
+static int observer; /* a protocol in name only owns the wrappers: frame.protocols stays */
 
 static int
 dissect_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -29,12 +31,11 @@ dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     int used = call_dissector_only(original_socket, tvb, pinfo, tree, data);
 
-    if (used && data)
+    if (used && ((struct packet_netlink_data *)data)->type == SOCK_DIAG_BY_FAMILY)
         call_dissector_only(ours, tvb, pinfo, tree, data);
     return used;
 }
 
-/* A protocol in name only owns the wrappers: it keeps frame.protocols as it is. */
 void
 smcr_dissector_netlink_register(void)
 {
@@ -44,21 +45,18 @@ smcr_dissector_netlink_register(void)
     proto_set_cant_toggle(observer);
 }
 
-/* Returns the dissector that the wrapper takes the place of. */
 static dissector_handle_t
 wrap(const char *table, uint32_t key, dissector_t wrapper)
 {
     dissector_handle_t original = dissector_get_uint_handle(find_dissector_table(table), key);
 
-    if (original)
-        dissector_add_uint(table, key, create_dissector_handle(wrapper, observer));
+    dissector_add_uint(table, key, create_dissector_handle(wrapper, observer));
     return original;
 }
 
 void
 smcr_dissector_netlink_handoff(void)
 {
-    smcr_netlink_handoff();
     ours = create_dissector_handle(smcr_netlink_dissect_socket, proto_smcr);
     original_frame = wrap("wtap_encap", WTAP_ENCAP_NETLINK, dissect_frame);
     original_socket = wrap("netlink.protocol", WS_NETLINK_SOCK_DIAG, dissect_socket);

@@ -36,6 +36,7 @@ def _rows(table, macro):
     """Arguments of all rows of a table, as the preprocessor hands them to `macro`: lists of C expressions."""
     command = ["cc", "-E", "-P", "-x", "c", f"-D{macro}(...)={macro}(__VA_ARGS__)", TOP / "dissectors" / table]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = re.sub(rf"\)\s+(?={macro}\()", ")\n", text)  # told.def has several in a line
     rows = []
     for row in re.findall(rf"^{macro}\((.*)\)$", text, re.MULTILINE):
         row = re.sub(r'"\s+"', "", row)  # literals that stand side by side are one

@@ -20,10 +20,9 @@
 
 /* Lengths and places of the cooked header, nlmsghdr, genlmsghdr, nlattr, smc_diag_msg; codes. */
 enum {
-    COOKED_LENGTH = 16, FAMILY_AT = 14, NLMSG_LENGTH = 16, NLMSG_TYPE_AT = 4, FLAGS_AT = 6,
-    SEQUENCE_AT = 8, PORT_AT = 12, GENL_LENGTH = 4, NLA_LENGTH = 4, NLA_TYPE = 0x3fff,
-    REQUEST_LENGTH = 4, SOCKET_LENGTH = 64, OWN_AT = 8, PEER_AT = 24, GID_TEXT = 40,
-    SOCK_DIAG_BY_FAMILY = 20, AF_SMC = 43,
+    FAMILY_AT = 14, COOKED_LENGTH = 16, NLMSG_TYPE_AT = 4, FLAGS_AT = 6, SEQUENCE_AT = 8,
+    PORT_AT = 12, NLMSG_LENGTH = 16, GENL_LENGTH = 4, NLA_LENGTH = 4, NLA_TYPE = 0x3fff,
+    OWN_AT = 8, SOCKET_LENGTH = 64, GID_TEXT = 40, AF_SMC = 43,
 };
 
 /* What has a row; structs come last. */
@@ -53,7 +52,8 @@ static const row_t unknown = {.hf = &hf_smcr_netlink_unknown};
 /* A message on its way. */
 typedef struct {
     packet_info *pinfo;
-    proto_item *top;
+    proto_item *top; /* its line, and what is below */
+    proto_tree *tree;
     unsigned order;       /* of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
     smcr_told_t told;     /* as far as the message has it */
     uint32_t seen[NESTS]; /* a bit for each attribute that has a value, 1 for a struct */
@@ -122,217 +122,199 @@ walk_struct(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
         proto_tree_add_item(tree, hf_smcr_extra_bytes, tvb, (int)known, -1, ENC_NA);
 }
 
-static const row_t *
-find_row(unsigned nest, unsigned type)
-{
-    for (unsigned i = 0; i < array_length(rows); i++)
-        if (rows[i].nest == nest && rows[i].at == type)
-            return &rows[i];
-    return NULL;
-}
+static void walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest);
 
 /* An attribute without a value pads. Of 64 bits there may be 32. */
 static void
+show_attribute(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest, unsigned at,
+               unsigned length)
+{
+    unsigned type = read_number(tvb, at + 2, 2, walk->order) & NLA_TYPE, i = 0;
+    tvbuff_t *value =
+        tvb_new_subset_length(tvb, (int)(at += NLA_LENGTH), (int)(length -= NLA_LENGTH));
+
+    while (i < array_length(rows) && (rows[i].nest != nest || rows[i].at != type))
+        i++;
+    const row_t *row = i < array_length(rows) ? &rows[i] : &unknown;
+    unsigned width = row->kind < ASCII ? MAX(1, smcr_layout_width(*row->hf)) : length;
+    if (!length)
+        return;
+    if (row == &unknown || length > width) {
+        show_row(walk, tvb, tree, &unknown, at - NLA_LENGTH, length + NLA_LENGTH);
+        return;
+    }
+    walk->seen[nest] |= UINT32_C(1) << type;
+    if (row->kind != BELOW) {
+        show_row(walk, value, tree, row, 0, length == 4 ? 4 : width);
+        return;
+    }
+    proto_item *item = proto_tree_add_item(tree, *row->hf, value, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr_told);
+    (row->more < IN_REQUEST ? walk_attributes : walk_struct)(walk, value, below, row->more);
+}
+
+static void
 walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 {
-    unsigned captured = tvb_captured_length(tvb), length;
+    unsigned captured = tvb_captured_length(tvb), length = NLA_LENGTH;
 
     for (unsigned at = 0; at < tvb_reported_length(tvb); at += (length + 3) & ~3U) {
-        bool there = at + NLA_LENGTH <= captured;
-        unsigned type = there ? read_number(tvb, at + 2, 2, walk->order) & NLA_TYPE : 0;
-        length = there ? read_number(tvb, at, 2, walk->order) : NLA_LENGTH;
-        if (length < NLA_LENGTH || at + length > captured) {
+        if (at + NLA_LENGTH <= captured)
+            length = read_number(tvb, at, 2, walk->order);
+        if (length < NLA_LENGTH || at + MAX(length, NLA_LENGTH) > captured) {
             show_row(walk, tvb, tree, &unknown, at, length < NLA_LENGTH ? UINT16_MAX : length);
             walk->flawed = true;
             return;
         }
-        const row_t *row = find_row(nest, type);
-        unsigned value = length - NLA_LENGTH;
-        unsigned width = row && row->kind < ASCII ? MAX(1, smcr_layout_width(*row->hf)) : value;
-        tvbuff_t *part = tvb_new_subset_length(tvb, (int)(at + NLA_LENGTH), (int)value);
-        if (!value)
-            continue;
-        if (!row || value > width) {
-            show_row(walk, tvb, tree, &unknown, at, length);
-            continue;
-        }
-        walk->seen[nest] |= UINT32_C(1) << type;
-        if (row->kind != BELOW) {
-            show_row(walk, part, tree, row, 0, value == 4 ? 4 : width);
-            continue;
-        }
-        proto_item *item = proto_tree_add_item(tree, *row->hf, part, 0, -1, ENC_NA);
-        proto_tree *below = proto_item_add_subtree(item, ett_smcr_told);
-        if (row->more < IN_REQUEST)
-            walk_attributes(walk, part, below, row->more);
-        else
-            walk_struct(walk, part, below, row->more);
+        show_attribute(walk, tvb, tree, nest, at, length);
     }
 }
 
 /* ---- messages ---- */
 
-static bool has_cut; /* the capture has cut a message: nobody knows what else it tells */
-
-/* Messages of the frame that is dissected: the last one's place, how many of each kind. */
+/* Of the frame that is dissected: the last message's place, how many there are, and of which kind;
+ * SMCR_TOLD_DONE: of others. */
 static struct {
-    uint32_t frame;
+    uint32_t frame, count;
     int at;
-    unsigned count[SMCR_TOLD_DONE + 1], all;
+    smcr_told_kind_t kind;
 } shown;
+static uint32_t cut_dump; /* sequence number of the last one that the capture has cut */
 
-static void
-count_message(uint32_t frame, tvbuff_t *tvb, smcr_told_kind_t kind)
-{
-    if (shown.frame != frame || tvb_raw_offset(tvb) <= shown.at)
-        memset(&shown, 0, sizeof shown);
-    shown.frame = frame;
-    shown.at = tvb_raw_offset(tvb);
-    shown.count[kind]++;
-    shown.all++;
-}
-
-/* Learns what a message tells, whose nlmsghdr is at `at`. */
 static void
 learn(walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
-    smcr_told_t *told = &walk->told;
-
-    told->sequence = read_number(tvb, at + SEQUENCE_AT, 4, walk->order);
-    told->port = read_number(tvb, at + PORT_AT, 4, walk->order);
-    if (told->kind == SMCR_TOLD_SOCKET) {
-        told->u.socket.has_conn = walk->seen[IN_CONN];
-        told->u.socket.has_lgr = walk->seen[IN_LGRINFO];
-        told->u.socket.has_fallback = walk->seen[IN_FALLBACK];
-    }
-    if (!walk->flawed && !walk->pinfo->fd->visited)
-        smcr_packet_learn_told(walk->pinfo, told, shown.all);
+    walk->told.sequence = read_number(tvb, at + SEQUENCE_AT, 4, walk->order);
+    walk->told.port = read_number(tvb, at + PORT_AT, 4, walk->order);
+    if (walk->flawed || walk->pinfo->fd->cap_len < walk->pinfo->fd->pkt_len)
+        cut_dump = walk->told.sequence;
+    bool all = walk->told.kind != SMCR_TOLD_DONE || cut_dump != walk->told.sequence;
+    if (all && !walk->flawed && !walk->pinfo->fd->visited)
+        smcr_packet_learn_told(walk->pinfo, &walk->told, shown.count);
 }
 
-/* Names the message in its line, and in the Info column; there many are counted. */
-static void
-finish(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, const char *text)
+/* Names the message, whose nlmsghdr is the first of `tvb`; in the Info column many are counted. */
+static int
+finish(walk_t *walk, tvbuff_t *tvb, const char *text)
 {
-    static const char *const names[] = {"sockets of AF_SMC", "link groups", "links", "others"};
-    wmem_strbuf_t *all = wmem_strbuf_new(walk->pinfo->pool, NULL);
+    static const char *const names[] = {"sockets of AF_SMC", "link groups", "links", "messages"};
+    packet_info *pinfo = walk->pinfo;
     smcr_record_t record;
 
-    count_message(walk->pinfo->num, tvb, walk->told.kind);
-    for (unsigned i = 0; i < array_length(names); i++)
-        if (shown.count[i])
-            wmem_strbuf_append_printf(all, "%s%s: %u", wmem_strbuf_get_len(all) ? ", " : "",
-                                      names[i], shown.count[i]);
-    col_set_str(walk->pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_add_str(walk->pinfo->cinfo, COL_INFO, shown.all > 1 ? wmem_strbuf_get_str(all) : text);
+    if (shown.frame != pinfo->num || tvb_raw_offset(tvb) <= shown.at)
+        shown.count = 0;
+    if (shown.count++ == 0 || shown.kind != walk->told.kind)
+        shown.kind = shown.count == 1 ? walk->told.kind : SMCR_TOLD_DONE;
+    shown.frame = pinfo->num;
+    shown.at = tvb_raw_offset(tvb);
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_add_str(pinfo->cinfo, COL_INFO, shown.count == 1 ? text :
+                wmem_strdup_printf(pinfo->pool, "%u %s", shown.count, names[shown.kind]));
     proto_item_append_text(walk->top, ", %s", text);
-    smcr_item_hide(proto_tree_add_string(tree, hf_smcr_told, tvb, 0, 0, text));
+    smcr_item_hide(proto_tree_add_string(walk->tree, hf_smcr_told, tvb, 0, 0, text));
     if (walk->told.kind != SMCR_TOLD_DONE)
         learn(walk, tvb, 0);
-    if (smcr_packet_learned_told(walk->pinfo, shown.all, &record))
-        smcr_show_events(walk->pinfo, walk->top, &record);
+    if (smcr_packet_learned_told(pinfo, shown.count, &record))
+        smcr_show_events(pinfo, walk->top, &record);
+    return (int)tvb_captured_length(tvb);
 }
 
-static const char *
-text_of(uint32_t code, const value_string *texts)
+static walk_t
+begin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+      const struct packet_netlink_data *netlink)
 {
-    const char *text = try_val_to_str(code, texts);
+    walk_t walk = {.pinfo = pinfo, .order = (unsigned)netlink->encoding};
 
-    return text ? text : "unknown";
+    walk.top = smcr_item_top(tree, tvb, "SMC-R");
+    walk.tree = proto_item_add_subtree(walk.top, ett_smcr_told);
+    return walk;
 }
 
-/* The address of an end of a socket. It is one of IPv4 where both ends have 4 bytes and zeros. */
+/* The ends of a socket. They have addresses of IPv4 where both have 4 bytes and zeros. */
 static const char *
-show_address(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, bool peer)
+show_ends(walk_t *walk, tvbuff_t *tvb)
 {
-    unsigned rest = SMCR_GID_LENGTH - SMCR_GID_IPV4_LENGTH, at = peer ? PEER_AT : OWN_AT;
+    const unsigned rest = SMCR_GID_LENGTH - SMCR_GID_IPV4_LENGTH;
     bool ipv6 = smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_IPV4_LENGTH, rest) ||
-                smcr_layout_has_bits(tvb, PEER_AT + SMCR_GID_IPV4_LENGTH, rest);
-    const uint8_t *bytes = tvb_get_ptr(tvb, (int)at, SMCR_GID_LENGTH);
-    uint8_t *kept = walk->told.u.socket.address[peer];
-    address addr;
+                smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_LENGTH + SMCR_GID_IPV4_LENGTH, rest);
+    char *ends[SMCR_TOLD_ENDS];
 
-    smcr_gid_map_ipv4(kept, bytes);
-    if (ipv6)
-        memcpy(kept, bytes, SMCR_GID_LENGTH);
-    set_address(&addr, ipv6 ? AT_IPv6 : AT_IPv4, ipv6 ? SMCR_GID_LENGTH : SMCR_GID_IPV4_LENGTH,
-                bytes);
-    const char *text = address_to_str(walk->pinfo->pool, &addr);
-    proto_tree_add_string(tree, peer ? hf_smcr_told_peer_addr : hf_smcr_told_own_addr, tvb, (int)at,
-                          SMCR_GID_LENGTH, text);
-    return ipv6 ? wmem_strdup_printf(walk->pinfo->pool, "[%s]", text) : text;
+    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
+        int at = OWN_AT + SMCR_GID_LENGTH * (int)end;
+        const uint8_t *bytes = tvb_get_ptr(tvb, at, SMCR_GID_LENGTH);
+        uint8_t *kept = walk->told.u.socket.address[end];
+        int length = ipv6 ? SMCR_GID_LENGTH : SMCR_GID_IPV4_LENGTH;
+        address addr = ADDRESS_INIT(ipv6 ? AT_IPv6 : AT_IPv4, length, bytes);
+        char *text = address_to_str(walk->pinfo->pool, &addr);
+        smcr_gid_map_ipv4(kept, bytes);
+        if (ipv6)
+            memcpy(kept, bytes, SMCR_GID_LENGTH);
+        proto_tree_add_string(walk->tree, end ? hf_smcr_told_peer_addr : hf_smcr_told_own_addr, tvb,
+                              at, SMCR_GID_LENGTH, text);
+        ends[end] = wmem_strdup_printf(walk->pinfo->pool, ipv6 ? "[%s]:%u" : "%s:%u", text,
+                                       walk->told.u.socket.port[end]);
+    }
+    return wmem_strdup_printf(walk->pinfo->pool, "%s " UTF8_RIGHTWARDS_ARROW " %s", ends[0],
+                              ends[1]);
 }
 
 /* What a host answers about a socket. Returns it in short. */
 static const char *
-show_socket(walk_t *walk, tvbuff_t *tvb, proto_tree *tree)
+show_socket(walk_t *walk, tvbuff_t *tvb)
 {
-    const smcr_told_socket_t *told = &walk->told.u.socket;
+    smcr_told_socket_t *told = &walk->told.u.socket;
     unsigned room = MIN(SOCKET_LENGTH, tvb_reported_length(tvb) - NLMSG_LENGTH);
     tvbuff_t *header = tvb_new_subset_length(tvb, NLMSG_LENGTH, (int)room);
 
-    walk_struct(walk, header, tree, IN_SOCKET);
+    walk_struct(walk, header, walk->tree, IN_SOCKET);
     if (walk->flawed)
         return "Socket, incomplete";
-    const char *own = show_address(walk, header, tree, false);
-    const char *peer = show_address(walk, header, tree, true);
-    walk_attributes(walk, tvb_new_subset_remaining(tvb, NLMSG_LENGTH + SOCKET_LENGTH), tree,
+    const char *ends = show_ends(walk, header);
+    walk_attributes(walk, tvb_new_subset_remaining(tvb, NLMSG_LENGTH + SOCKET_LENGTH), walk->tree,
                     IN_DIAG);
-    char *text = wmem_strdup_printf(
-        walk->pinfo->pool, "Socket %s:%u " UTF8_RIGHTWARDS_ARROW " %s:%u %s", own, told->port[0],
-        peer, told->port[1], text_of(told->state, smcr_values_told_states));
-    if (walk->seen[IN_CONN])
+    told->has_conn = walk->seen[IN_CONN];
+    told->has_lgr = walk->seen[IN_LGRINFO];
+    told->has_fallback = walk->seen[IN_FALLBACK];
+    char *text = wmem_strdup_printf(walk->pinfo->pool, "Socket %s %s", ends,
+                                    val_to_str_const(told->state, smcr_values_told_states, "?"));
+    if (told->has_conn)
         return wmem_strdup_printf(walk->pinfo->pool, "%s Token=0x%08x", text, told->token);
-    if (told->mode == SMCR_TOLD_FALLBACK && walk->seen[IN_FALLBACK])
-        return wmem_strdup_printf(walk->pinfo->pool, "%s, fallback: %s", text,
-                                  text_of(told->reason, smcr_values_declines));
-    return text;
+    if (told->mode != SMCR_TOLD_FALLBACK || !told->has_fallback)
+        return text;
+    return wmem_strdup_printf(walk->pinfo->pool, "%s, fallback: %s", text,
+                              smcr_value_decline_text(told->reason, SMCR_CLC_OS_LINUX));
 }
 
 int
 smcr_netlink_dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    const struct packet_netlink_data *netlink = data;
-    walk_t walk = {.pinfo = pinfo, .order = (unsigned)netlink->encoding};
-    const char *text = "Request for sockets of AF_SMC";
-
-    if (netlink->type != SOCK_DIAG_BY_FAMILY || tvb_captured_length(tvb) <= NLMSG_LENGTH ||
-        tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)
+    if (tvb_captured_length(tvb) <= NLMSG_LENGTH || tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)
         return 0;
-    walk.top = smcr_item_top(tree, tvb, "SMC-R");
-    tree = proto_item_add_subtree(walk.top, ett_smcr_told);
-    if (read_number(tvb, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST) {
-        walk.told.kind = SMCR_TOLD_DONE;
-        walk_struct(&walk, tvb_new_subset_length(tvb, NLMSG_LENGTH, REQUEST_LENGTH), tree,
-                    IN_REQUEST);
-    } else {
-        text = show_socket(&walk, tvb, tree);
-    }
-    has_cut |= pinfo->fd->cap_len < pinfo->fd->pkt_len;
-    finish(&walk, tvb, tree, text);
-    return (int)tvb_captured_length(tvb);
+    walk_t walk = begin(tvb, pinfo, tree, data);
+    if (!(read_number(tvb, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST))
+        return finish(&walk, tvb, show_socket(&walk, tvb));
+    walk.told.kind = SMCR_TOLD_DONE;
+    walk_struct(&walk, tvb_new_subset_remaining(tvb, NLMSG_LENGTH), walk.tree, IN_REQUEST);
+    return finish(&walk, tvb, "Request for sockets of AF_SMC");
 }
 
 /* Says in short what a message of SMC_GEN_NETLINK tells, and what of it is to be learned. */
 static const char *
 describe(walk_t *walk, unsigned command, bool request)
 {
-    const smcr_told_lgr_t *lgr = &walk->told.u.lgr;
     const smcr_told_link_t *link = &walk->told.u.link;
+    wmem_allocator_t *pool = walk->pinfo->pool;
 
+    walk->told.kind = SMCR_TOLD_LGR;
+    if ((walk->seen[IN_LGR] & 0xe) == 0xe) /* ID, role, type */
+        return wmem_strdup_printf(pool, "Link group 0x%08x", walk->told.u.lgr.id);
+    walk->told.kind = SMCR_TOLD_LINK;
+    if ((walk->seen[IN_LINK] & 0x402) == 0x402) /* number, state */
+        return wmem_strdup_printf(pool, "Link %u on %s, %s", link->number, link->device,
+                                  val_to_str_const(link->state, smcr_values_told_link_states, "?"));
     walk->told.kind = SMCR_TOLD_DONE;
-    if ((walk->seen[IN_LGR] & 0xe) == 0xe) { /* ID, role, type */
-        walk->told.kind = SMCR_TOLD_LGR;
-        return wmem_strdup_printf(walk->pinfo->pool, "Link group 0x%08x %s %s", lgr->id,
-                                  lgr->is_server ? "server" : "client",
-                                  text_of(lgr->type, smcr_values_told_lgr_types));
-    }
-    if ((walk->seen[IN_LINK] & 0x402) == 0x402) { /* number, state */
-        walk->told.kind = SMCR_TOLD_LINK;
-        return wmem_strdup_printf(walk->pinfo->pool, "Link %u %s %s", link->number, link->device,
-                                  text_of(link->state, smcr_values_told_link_states));
-    }
-    return wmem_strdup_printf(walk->pinfo->pool, "%s %s", request ? "Request" : "Answer",
-                              text_of(command, smcr_values_netlink_commands));
+    return wmem_strdup_printf(pool, "%s %s", request ? "Request" : "Answer",
+                              val_to_str_const(command, smcr_values_netlink_commands, "unknown"));
 }
 
 int
@@ -341,53 +323,35 @@ smcr_netlink_dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
     static const uint8_t nests[] = {
         [9] = IN_EIDS, IN_EIDS, IN_EIDS, [13] = IN_SEID, [16] = IN_LIMIT};
     const genl_info_t *generic = data;
-    walk_t walk = {.pinfo = pinfo, .order = (unsigned)generic->nl_data->encoding};
     int start = tvb_raw_offset(tvb) - NLMSG_LENGTH; /* of nlmsghdr */
 
     if (start < 0 || tvb_captured_length(tvb) < GENL_LENGTH)
         return 0;
-    tvbuff_t *frame = tvb_new_subset_remaining(tvb_get_ds_tvb(tvb), start);
-    bool request = read_number(frame, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST;
-    unsigned nest = generic->cmd < array_length(nests) ? nests[generic->cmd] : IN_TOP;
-    walk.top = smcr_item_top(tree, tvb, "SMC-R");
-    tree = proto_item_add_subtree(walk.top, ett_smcr_told);
-    proto_tree_add_item(tree, hf_smcr_netlink_command, tvb, 0, 1, ENC_NA);
-    proto_tree_add_item(tree, hf_smcr_netlink_version, tvb, 1, 1, ENC_NA);
-    walk_attributes(&walk, tvb_new_subset_remaining(tvb, GENL_LENGTH), tree, nest);
-    const char *text = describe(&walk, generic->cmd, request);
-    finish(&walk, frame, tree, text);
-    return (int)tvb_captured_length(tvb);
+    tvbuff_t *message = tvb_new_subset_remaining(tvb_get_ds_tvb(tvb), start);
+    walk_t walk = begin(tvb, pinfo, tree, generic->nl_data);
+    bool request = read_number(message, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST;
+    proto_tree_add_item(walk.tree, hf_smcr_netlink_command, tvb, 0, 1, ENC_NA);
+    proto_tree_add_item(walk.tree, hf_smcr_netlink_version, tvb, 1, 1, ENC_NA);
+    walk_attributes(&walk, tvb_new_subset_remaining(tvb, GENL_LENGTH), walk.tree,
+                    generic->cmd < array_length(nests) ? nests[generic->cmd] : IN_TOP);
+    return finish(&walk, message, describe(&walk, generic->cmd, request));
 }
 
 void
 smcr_netlink_learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 {
-    unsigned captured = tvb_captured_length(tvb), length;
-    walk_t walk = {.pinfo = pinfo, .order = ENC_BIG_ENDIAN, .flawed = has_cut};
+    unsigned captured = tvb_captured_length(tvb), at = COOKED_LENGTH, length;
+    walk_t walk = {.pinfo = pinfo, .order = ENC_BIG_ENDIAN, .told.kind = SMCR_TOLD_DONE};
 
-    if (captured < COOKED_LENGTH + NLMSG_LENGTH ||
-        tvb_get_ntohs(tvb, FAMILY_AT) != WS_NETLINK_SOCK_DIAG)
+    if (captured < at + NLMSG_LENGTH || tvb_get_ntohs(tvb, FAMILY_AT) != WS_NETLINK_SOCK_DIAG)
         return;
-    if (read_number(tvb, COOKED_LENGTH, 4, walk.order) > captured)
+    if (read_number(tvb, at, 4, walk.order) > captured)
         walk.order = ENC_LITTLE_ENDIAN;
-    walk.told.kind = SMCR_TOLD_DONE;
-    for (unsigned at = COOKED_LENGTH; at + NLMSG_LENGTH <= captured; at += (length + 3) & ~3U) {
+    for (; at + NLMSG_LENGTH <= captured; at += (length + 3) & ~3U) {
         length = read_number(tvb, at, 4, walk.order);
         if (length < NLMSG_LENGTH || length > captured - at)
             return;
         if (read_number(tvb, at + NLMSG_TYPE_AT, 2, walk.order) == WS_NLMSG_DONE)
             learn(&walk, tvb, at);
     }
-}
-
-static void
-start_file(void)
-{
-    has_cut = false;
-}
-
-void
-smcr_netlink_handoff(void)
-{
-    register_init_routine(start_file);
 }

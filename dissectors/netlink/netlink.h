@@ -1,6 +1,6 @@
 /* netlink.h
- * Knows what Linux tells of SMC over netlink: sockets of AF_SMC, and the messages of
- * SMC_GEN_NETLINK. Does not know RoCE, nor what follows from it. Called by the entry for netlink.
+ * Knows what Linux tells of SMC over netlink: sockets of AF_SMC, messages of SMC_GEN_NETLINK. Does
+ * not know RoCE, nor what follows from it. Called by the entry for netlink.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,18 +10,14 @@
 
 #include "compat.h"
 
-/* Learns and shows a message of SOCK_DIAG, from its nlmsghdr on. `data` is Wireshark's
+/* Learns and shows a message of SOCK_DIAG by family, from its nlmsghdr on. `data` is Wireshark's
  * packet_netlink_data. Returns 0 where it is not about AF_SMC. */
 int smcr_netlink_dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 /* The same for SMC_GEN_NETLINK, from its genlmsghdr on. `data` is Wireshark's genl_info_t. */
 int smcr_netlink_dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* First pass: looks in a frame of netlink, from its cooked header on, for the ends of dumps of
- * AF_SMC. Called when the messages of the frame have been dissected. */
+/* Learns from a frame of netlink, whose messages have been dissected, which dumps have ended. */
 void smcr_netlink_learn_ends(tvbuff_t *tvb, packet_info *pinfo);
-
-/* Called once, after all protocols have registered. */
-void smcr_netlink_handoff(void);
 
 #endif /* SMCR_NETLINK_NETLINK_H */
