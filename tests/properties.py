@@ -7,6 +7,7 @@ can fail. Each test of a run has one property: its file is in this table, or `FI
 PROPERTIES = [
     ("Every message is found and every byte of it is shown by the right field",
      ["facts/test_wire.py", "facts/test_vectors.py", "facts/test_option.py"]),
+    ("What a host tells is shown as it printed it, in both byte orders; netlink of others is left alone", ["facts/test_netlink.py"]),
     ("Messages are as many as the programs sent", ["facts/test_counts.py"]),
     ("A SEND on an unknown queue pair proves itself by its bytes", ["facts/test_reserved.py"]),
     ("No text changes unnoticed", ["golden/test_golden.py", "golden/test_report_golden.py", "golden/test_totals.py"]),

@@ -19,6 +19,7 @@ import pytest
 from bed import ALL, TOP, as_user, captures
 
 sys.path.insert(0, str(TOP / "tests" / "facts"))
+import hosts  # noqa: E402
 import test_vectors as vectors  # noqa: E402
 import wire  # noqa: E402
 
@@ -115,6 +116,16 @@ def test_a_line_for_each_message(lines, tshark, name):
     expected = [(int(row[0][0]), kind) for row in rows for kind, values in zip(FIELDS, row[1:]) for _ in values]
     assert sorted((line.frame, class_of(line)) for line in shown) == sorted(expected)
     assert [line.frame for line in shown] == sorted(line.frame for line in shown)
+
+
+def test_what_hosts_tell(lines, tshark):
+    """A line for each message of netlink about SMC, with what its line in the tree says."""
+    path = hosts.write(tshark.bed, hosts.Variant("late-fallback", "AB", ""))
+    shown = lines(path, "told")
+    rows = tshark.fields(path, "frame.number", "smcr.told", where="smcr.told")
+    assert [(line.frame, line.text) for line in shown] == [(int(number), text) for (number,), texts in rows for text in texts]
+    assert {(line.source, line.target) for line in shown} == {("program", "kernel"), ("kernel", "program")}
+    assert any(line.text.endswith("fallback: peer did not indicate SMC") for line in shown) and len(shown) > 40
 
 
 def octets(line):

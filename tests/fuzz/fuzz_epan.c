@@ -186,6 +186,54 @@ send_packet(input_t *input)
         frames_roce(server, (input_t){packet, bytes.left}, cut);
 }
 
+/* ---- netlink ---- */
+
+static void
+put_number(uint8_t *to, uint32_t number, bool big)
+{
+    for (unsigned i = 0; i < 4; i++)
+        to[big ? 3 - i : i] = (uint8_t)(number >> 8 * i);
+}
+
+/* A frame of an nlmon interface with one or two messages: sockets of AF_SMC, SMC_GEN_NETLINK, or the
+ * end of a dump. */
+static void
+send_netlink(input_t *input)
+{
+    static const uint8_t cooked[] = {0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4};
+    uint8_t frame[600] = {0}, how = input_byte(input);
+    bool big = how & 0x20, generic = how & 0x40;
+    frames_cut_t cut = pick_cut(input, how);
+    uint32_t at = sizeof cooked;
+
+    memcpy(frame, cooked, sizeof cooked);
+    frame[15] = generic ? 16 : 4;
+    for (unsigned count = how >> 1 & 1; count < 2; count++) {
+        input_t body = record(input);
+        put_number(frame + at, 16 + (uint32_t)body.left, big);
+        frame[at + (big ? 5 : 4)] = how & 0x10 ? 3 : generic ? 0x20 : 20;
+        frame[at + (big ? 7 : 6)] = how >> 2 & 3;
+        frame[at + 8] = how & 0x80;
+        memcpy(frame + at + 16, body.data, body.left);
+        if (!generic && body.left > 0 && !(how & 0x10))
+            frame[at + 16] = 43;
+        at += (uint32_t)(16 + body.left + 3) & ~3U;
+    }
+    session_frame(frame, at > cut ? at - cut : 1, at);
+}
+
+/* The controller of generic netlink names family 0x20. */
+static void
+announce_family(void)
+{
+    static const uint8_t frame[] = {
+        0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 48, 0, 0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 1, 0,
+        0, 0, 1, 2, 0, 0, 20, 0, 2, 0, 'S', 'M', 'C', '_', 'G', 'E', 'N', '_', 'N', 'E', 'T', 'L', 'I',
+        'N', 'K', 0, 6, 0, 1, 0, 0x20, 0, 0, 0};
+
+    session_frame(frame, sizeof frame, sizeof frame);
+}
+
 /* ---- what the targets send ---- */
 
 static void
@@ -242,7 +290,7 @@ play(const char *target, input_t *input)
         {"option", false, send_option}, {"llc", true, send_llc},
         {"cdc", true, send_cdc},        {"write", true, send_write},
         {"roce", true, send_packet},    {"late", false, send_anything},
-        {"frames", true, send_anything}};
+        {"netlink", true, send_netlink}, {"frames", true, send_anything}};
     static const char *const clc[] = {NULL, "proposal", "accept", "confirm", "decline"};
 
     for (uint8_t type = 1; type < array_length(clc); type++)
@@ -250,6 +298,8 @@ play(const char *target, input_t *input)
             play_clc(input, type);
     if (strcmp(target, "rdma") == 0)
         play_rdma(input);
+    if (strcmp(target, "netlink") == 0)
+        announce_family();
     bool sound = strcmp(target, "llc") == 0 || strcmp(target, "cdc") == 0;
     for (unsigned i = 0; i < array_length(plays); i++) {
         if (strcmp(target, plays[i].target) != 0)

@@ -140,6 +140,16 @@ is_malformed(proto_tree *tree)
     return malformed;
 }
 
+/* A frame of an nlmon interface begins with its own cooked header. */
+static int
+encap_of(const uint8_t *bytes, uint32_t captured)
+{
+    static const uint8_t cooked[] = {0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    bool netlink = captured > sizeof cooked && memcmp(bytes, cooked, sizeof cooked) == 0;
+
+    return netlink ? WTAP_ENCAP_NETLINK : WTAP_ENCAP_ETHERNET;
+}
+
 static void
 dissect(frame_t *frame, epan_dissect_t *dissection, bool sound)
 {
@@ -150,7 +160,7 @@ dissect(frame_t *frame, epan_dissect_t *dissection, bool sound)
         .ts = data->abs_ts,
         .rec_header.packet_header = {.caplen = data->cap_len,
                                      .len = data->pkt_len,
-                                     .pkt_encap = WTAP_ENCAP_ETHERNET},
+                                     .pkt_encap = encap_of(frame->bytes, data->cap_len)},
     };
 
     compat_dissect(dissection, &record, frame->bytes, data,
@@ -196,7 +206,7 @@ session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length)
         .presence_flags = WTAP_HAS_TS | WTAP_HAS_CAP_LEN,
         .ts = {.secs = 1700000000 + frame_count / 8, .nsecs = (int)frame_count * 1000},
         .rec_header.packet_header = {
-            .caplen = captured, .len = length, .pkt_encap = WTAP_ENCAP_ETHERNET},
+            .caplen = captured, .len = length, .pkt_encap = encap_of(bytes, captured)},
     };
 
     frame->bytes = malloc(captured ? captured : 1);
