@@ -1,7 +1,7 @@
 /* packet-smcr-netlink.c
- * 4. What a host tells about itself over netlink. Wireshark's dissectors for SOCK_DIAG and for all
- * netlink are wrapped: they run as they would without us, and ours is added below where the family
- * is AF_SMC. Generic netlink has a table of families.
+ * 4. What a host tells about itself over netlink. Wireshark's dissectors for netlink and for its
+ * SOCK_DIAG run as they would without us, and ours is added below where the family is AF_SMC.
+ * Generic netlink has a table of families.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -30,6 +30,7 @@
 #include <epan/dissectors/packet-infiniband.h>
 #include <epan/dissectors/packet-netlink.h>
 #include <epan/dissectors/packet-tcp.h>
+#include <wiretap/wtap.h>
 #if __has_include(<wsutil/plugins.h>)
 #include <wsutil/plugins.h>
 #endif

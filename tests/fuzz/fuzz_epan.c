@@ -195,8 +195,8 @@ put_number(uint8_t *to, uint32_t number, bool big)
         to[big ? 3 - i : i] = (uint8_t)(number >> 8 * i);
 }
 
-/* A frame of an nlmon interface with one or two messages: sockets of AF_SMC, SMC_GEN_NETLINK, or the
- * end of a dump. */
+/* A frame of an nlmon interface with one or two messages: sockets of AF_SMC, SMC_GEN_NETLINK, or
+ * the end of a dump. */
 static void
 send_netlink(input_t *input)
 {
@@ -214,7 +214,7 @@ send_netlink(input_t *input)
         frame[at + (big ? 5 : 4)] = how & 0x10 ? 3 : generic ? 0x20 : 20;
         frame[at + (big ? 7 : 6)] = how >> 2 & 3;
         frame[at + 8] = how & 0x80;
-        memcpy(frame + at + 16, body.data, body.left);
+        memcpy(frame + at + 16, body.bytes, body.left);
         if (!generic && body.left > 0 && !(how & 0x10))
             frame[at + 16] = 43;
         at += (uint32_t)(16 + body.left + 3) & ~3U;
@@ -227,9 +227,10 @@ static void
 announce_family(void)
 {
     static const uint8_t frame[] = {
-        0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 48, 0, 0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 1, 0,
-        0, 0, 1, 2, 0, 0, 20, 0, 2, 0, 'S', 'M', 'C', '_', 'G', 'E', 'N', '_', 'N', 'E', 'T', 'L', 'I',
-        'N', 'K', 0, 6, 0, 1, 0, 0x20, 0, 0, 0};
+        0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16,    /* cooked header */
+        48, 0, 0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,      /* nlmsghdr */
+        1, 2, 0, 0, 20, 0, 2, 0, 'S', 'M', 'C', '_', 'G', 'E', /* NEWFAMILY: name, number */
+        'N', '_', 'N', 'E', 'T', 'L', 'I', 'N', 'K', 0, 6, 0, 1, 0, 0x20, 0, 0, 0};
 
     session_frame(frame, sizeof frame, sizeof frame);
 }
