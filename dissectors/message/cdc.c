@@ -107,34 +107,17 @@ check_urgent(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         SMCR_CDC_FLAG_URGENT_PRESENT | SMCR_CDC_FLAG_URGENT_PENDING | SMCR_CDC_FLAG_FAILOVER;
 
     if ((cdc->flags & mask) == SMCR_CDC_FLAG_URGENT_PRESENT)
-        smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_flags),
-                        &ei_smcr_cdc_urgent_flags);
+        smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
 }
 
 static void
 check(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
     if (tvb_get_uint8(walk->tvb, 0) != SMCR_LLC_CDC)
-        smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_type), &ei_smcr_llc_type);
+        smcr_say_note(walk, hf_smcr_cdc_type, &ei_smcr_llc_type);
     if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
-        smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf_smcr_cdc_length),
-                        &ei_smcr_cdc_length);
+        smcr_say_note(walk, hf_smcr_cdc_length, &ei_smcr_cdc_length);
     check_urgent(walk, cdc);
-}
-
-/* Shows what follows the message in the payload. */
-static void
-show_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload)
-{
-    unsigned captured = tvb_captured_length(payload);
-    proto_item *item = walk->tree;
-
-    if (tvb_reported_length(payload) <= SMCR_LLC_LENGTH)
-        return;
-    if (captured > SMCR_LLC_LENGTH)
-        item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_extra_bytes, payload,
-                               SMCR_LLC_LENGTH, captured - SMCR_LLC_LENGTH);
-    smcr_item_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
 /* Behind the flags everything is reserved, so a capture may cut it. */
@@ -168,7 +151,7 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
     cdc->complete = is_complete(tvb, cdc);
     check(&walk, cdc);
-    show_extra_bytes(&walk, tvb);
+    smcr_say_extra_bytes(&walk, tvb, SMCR_LLC_LENGTH);
     /* Whatever follows the flags is reserved: a message cut there can be summed up. */
     if (tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END)
         summarize(&walk, cdc);

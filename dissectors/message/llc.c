@@ -186,20 +186,8 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 static void
 show_tail(const smcr_message_llc_t *message, tvbuff_t *payload, unsigned next)
 {
-    unsigned captured = tvb_captured_length(payload);
-
     next = smcr_llc_show_unused(message, next, MIN(message->end, SMCR_LLC_LENGTH));
-    if (next >= tvb_reported_length(payload))
-        return;
-    if (message->walk.flawed) {
-        *message->walk.flawed = true;
-        return;
-    }
-    proto_item *item = message->walk.tree;
-    if (captured > next)
-        item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_extra_bytes,
-                               payload, next, captured - next);
-    smcr_item_raise(message->walk.pinfo, item, &ei_smcr_extra_bytes);
+    smcr_say_extra_bytes(&message->walk, payload, next);
 }
 
 /* Begins the message in the Info column, and the message's line. */

@@ -96,3 +96,21 @@ smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *exper
     TEXT_OF(walk, format, text, true);
     smcr_item_raise_text(walk->pinfo, smcr_layout_item(walk, hf), expert, text);
 }
+
+void
+smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from)
+{
+    unsigned captured = tvb_captured_length(payload);
+    proto_item *item = walk->tree;
+
+    if (from >= tvb_reported_length(payload))
+        return;
+    if (walk->flawed) {
+        *walk->flawed = true;
+        return;
+    }
+    if (captured > from)
+        item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_extra_bytes, payload, from,
+                               captured - from);
+    smcr_item_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
+}

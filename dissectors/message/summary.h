@@ -33,4 +33,7 @@ void smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert)
 void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *expert,
                           const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/* What follows the message in the payload, from a byte on, and an expert item, if anything does. */
+void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from);
+
 #endif /* SMCR_MESSAGE_SUMMARY_H */

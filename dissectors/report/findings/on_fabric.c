@@ -159,26 +159,14 @@ add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow, trou
 }
 
 static const char *
-add_cause(const smcr_finder_t *finder, const char *names, uint64_t count, const char *name)
-{
-    if (!count)
-        return names;
-    return wmem_strdup_printf(finder->scope, "%s%s%s %s", names, *names ? ", " : "",
-                              smcr_words_number(finder->scope, count), name);
-}
-
-static const char *
 reasons(const smcr_finder_t *finder)
 {
     smcr_entry_naks_t sum = {0};
-    const char *names = "";
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         smcr_entry_join(&sum, &flow->nak, &smcr_entry_naks_description, finder->scope);
-    names = add_cause(finder, names, sum.invalid_request, "for an invalid request");
-    names = add_cause(finder, names, sum.remote_access, "for a remote access error");
-    names = add_cause(finder, names, sum.remote_operational, "for a remote operational error");
-    return add_cause(finder, names, sum.invalid_rd, "for an invalid RD request");
+    sum.psn_sequence = 0; /* which ends no queue pair */
+    return smcr_words_naks(finder->scope, &sum);
 }
 
 static void
@@ -300,12 +288,12 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble, const smc
 
     if (is_proven(&sum->repeated_after)) {
         const smcr_entry_causes_t *causes = &sum->repeated_after; /* how the senders came to know */
-        const char *names = add_cause(finder, "", causes->nak, "after NAKs");
-        names = add_cause(finder, names, causes->read, "after lost READ responses");
-        names = add_cause(finder, names, causes->timeout, "after timeouts");
-        return wmem_strdup_printf(finder->scope, "%s: %s retransmitted (%s)%s",
-                                  missed(finder, sum, naks), what, names,
-                                  slowest(finder, trouble));
+        return wmem_strdup_printf(
+            finder->scope, "%s: %s retransmitted (%s)%s", missed(finder, sum, naks), what,
+            SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
+                              {causes->read, "after lost READ responses"},
+                              {causes->timeout, "after timeouts"}),
+            slowest(finder, trouble));
     }
     return wmem_strdup_printf(finder->scope, "%s retransmitted %s%s", what,
                               sum->repeated_after.timeout

@@ -35,6 +35,28 @@ smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing)
                               number == 1 ? "" : "s");
 }
 
+const char *
+smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, size_t length)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    for (size_t i = 0; i < length; i++)
+        if (smcr_figure_known(counts[i].count))
+            wmem_strbuf_append_printf(text, "%s%s %s", wmem_strbuf_get_len(text) ? ", " : "",
+                                      smcr_words_number(scope, counts[i].count), counts[i].what);
+    return wmem_strbuf_finalize(text);
+}
+
+const char *
+smcr_words_naks(wmem_allocator_t *scope, const smcr_entry_naks_t *naks)
+{
+    return SMCR_WORDS_COUNTS(scope, {naks->psn_sequence, "for a PSN sequence error"},
+                             {naks->invalid_request, "for an invalid request"},
+                             {naks->remote_access, "for a remote access error"},
+                             {naks->remote_operational, "for a remote operational error"},
+                             {naks->invalid_rd, "for an invalid RD request"});
+}
+
 /* number / unit, with that many decimals, 0 to 2, rounded. */
 static const char *
 quotient(wmem_allocator_t *scope, double number, double unit, unsigned decimals)

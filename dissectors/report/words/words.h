@@ -20,6 +20,21 @@ const char *smcr_words_number(wmem_allocator_t *scope, uint64_t number);
 /* "1 packet", "1,234 packets": `thing` in the singular, the plural has an s. */
 const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing);
 
+/* What is said of each number: "12 after a NAK, 1,234 after a timeout"; of those that are 0 or
+ * unknown, nothing. */
+typedef struct {
+    uint64_t count;
+    const char *what;
+} smcr_words_count_t;
+const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts,
+                              size_t length);
+#define SMCR_WORDS_COUNTS(scope, ...)                                                              \
+    smcr_words_counts(scope, (const smcr_words_count_t[]){__VA_ARGS__},                            \
+                      G_N_ELEMENTS(((const smcr_words_count_t[]){__VA_ARGS__})))
+
+/* NAKs by what they are for. */
+const char *smcr_words_naks(wmem_allocator_t *scope, const smcr_entry_naks_t *naks);
+
 /* Bytes in a sentence: exact below 100,000 ("20,000 bytes"), else "1.5 MiB". */
 const char *smcr_words_bytes(wmem_allocator_t *scope, uint64_t bytes);
 

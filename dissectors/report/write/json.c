@@ -92,14 +92,28 @@ write_number(writer_t *writer, uint64_t number)
         json_dumper_value_anyf(&writer->dumper, "%" PRIu64, number);
 }
 
+/* `quote`: around the number. */
 static void
-write_seconds(writer_t *writer, uint64_t time)
+write_decimal(writer_t *writer, uint64_t time, const char *quote)
 {
     if (time == SMCR_FIGURE_UNKNOWN)
         write_null(writer);
     else
-        json_dumper_value_anyf(&writer->dumper, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
-                               time % SMCR_TIME_SECOND);
+        json_dumper_value_anyf(&writer->dumper, "%s%" PRIu64 ".%09" PRIu64 "%s", quote,
+                               time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND, quote);
+}
+
+static void
+write_seconds(writer_t *writer, uint64_t time)
+{
+    write_decimal(writer, time, "");
+}
+
+/* A time of day: as a string, since few readers of JSON keep so many digits. */
+static void
+write_time(writer_t *writer, uint64_t time)
+{
+    write_decimal(writer, time, "\"");
 }
 
 static void
@@ -109,17 +123,6 @@ write_text(writer_t *writer, const char *text)
 
     json_dumper_value_string(&writer->dumper, valid);
     g_free(valid);
-}
-
-/* A time of day: as a string, since few readers of JSON keep so many digits. */
-static void
-write_time(writer_t *writer, uint64_t time)
-{
-    if (time == SMCR_FIGURE_UNKNOWN)
-        write_null(writer);
-    else
-        json_dumper_value_anyf(&writer->dumper, "\"%" PRIu64 ".%09" PRIu64 "\"",
-                               time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND);
 }
 
 /* The member is `name`, "frame" or "..._frame"; its time stands beside it. */

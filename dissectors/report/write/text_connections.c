@@ -37,28 +37,23 @@ write_outcomes(const smcr_page_t *page, const counts_t *counts)
     smcr_page_line(
         page, 2, "%s: %s",
         smcr_words_things(page->scope, page->report->connections.length, "connection"),
-        smcr_page_list(
-            page, ", ", smcr_page_count(page, versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-R"),
-            smcr_page_count(page, versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"),
-            smcr_page_count(page, versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"),
-            smcr_page_count(page, versions[SMCR_FIGURE_IS_OF_NO_VERSION],
-                            "SMC-R of unknown version"),
-            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"),
-            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"),
-            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"),
-            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION],
-                            "refused or not answered by TCP"),
-            smcr_page_count(page, outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN],
-                            "without an end of the handshake"),
-            NULL));
-    smcr_page_line(
-        page, 2, "%s",
-        smcr_page_list(
-            page, ", ", smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"),
-            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"),
-            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_RESET], "reset"),
-            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"),
-            smcr_page_count(page, closes[SMCR_FIGURE_CLOSE_UNKNOWN], "with unknown end"), NULL));
+        SMCR_WORDS_COUNTS(
+            page->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-R"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"},
+            {versions[SMCR_FIGURE_IS_OF_NO_VERSION], "SMC-R of unknown version"},
+            {outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"},
+            {outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"},
+            {outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"},
+            {outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION], "refused or not answered by TCP"},
+            {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "without an end of the handshake"}));
+    smcr_page_line(page, 2, "%s",
+                   SMCR_WORDS_COUNTS(page->scope,
+                                     {closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"},
+                                     {closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"},
+                                     {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
+                                     {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
+                                     {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "with unknown end"}));
 }
 
 static void

@@ -60,25 +60,12 @@ repeats(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
     return wmem_strdup_printf(
         page->scope, "%s (%s): %s", smcr_words_things(page->scope, sum->repeated, "packet"),
         smcr_words_share(page->scope, sum->repeated, sum->packets),
-        smcr_page_list(page, ", ", smcr_page_count(page, causes->nak, "after a NAK"),
-                       smcr_page_count(page, causes->icrc, "after a NAK for a wrong ICRC"),
-                       smcr_page_count(page, causes->rnr, "after an RNR NAK"),
-                       smcr_page_count(page, causes->read, "as a READ was re-requested"),
-                       smcr_page_count(page, causes->timeout, "after a timeout"),
-                       smcr_page_count(page, causes->unknown, "for an unknown cause"), NULL));
-}
-
-static const char *
-refusals(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
-{
-    const smcr_entry_naks_t *nak = &sum->nak;
-
-    return smcr_page_list(
-        page, ", ", smcr_page_count(page, nak->psn_sequence, "for a PSN sequence error"),
-        smcr_page_count(page, nak->invalid_request, "for an invalid request"),
-        smcr_page_count(page, nak->remote_access, "for a remote access error"),
-        smcr_page_count(page, nak->remote_operational, "for a remote operational error"),
-        smcr_page_count(page, nak->invalid_rd, "for an invalid RD request"), NULL);
+        SMCR_WORDS_COUNTS(page->scope, {causes->nak, "after a NAK"},
+                          {causes->icrc, "after a NAK for a wrong ICRC"},
+                          {causes->rnr, "after an RNR NAK"},
+                          {causes->read, "as a READ was re-requested"},
+                          {causes->timeout, "after a timeout"},
+                          {causes->unknown, "for an unknown cause"}));
 }
 
 static const char *
@@ -120,9 +107,8 @@ checks(const smcr_page_t *page, const smcr_entry_rdma_t *sum)
         return "not checked (-o smcr.check_icrc:TRUE)";
     if (!sum->icrc)
         return "";
-    return smcr_page_list(page, ", ", smcr_page_count(page, sum->icrc->good, "right"),
-                          smcr_page_count(page, sum->icrc->bad, "wrong"),
-                          smcr_page_count(page, sum->icrc->unverified, "not verified"), NULL);
+    return SMCR_WORDS_COUNTS(page->scope, {sum->icrc->good, "right"}, {sum->icrc->bad, "wrong"},
+                             {sum->icrc->unverified, "not verified"});
 }
 
 /* ---- flows of other programs ---- */
@@ -227,8 +213,8 @@ smcr_text_fabric(const smcr_page_t *page)
     }
     row(page, "traffic", traffic(page, &sum));
     row(page, "retransmitted", repeats(page, &sum));
-    row(page, "NAKs", refusals(page, &sum));
-    row(page, "RNR NAKs", smcr_page_count(page, sum.rnr_nak, "for want of a receive buffer"));
+    row(page, "NAKs", smcr_words_naks(page->scope, &sum.nak));
+    row(page, "RNR NAKs", SMCR_WORDS_COUNTS(page->scope, {sum.rnr_nak, "for want of a receive buffer"}));
     row(page, "missing", missing(page, &sum));
     row(page, "duplicates", smcr_page_things(page, sum.copies, "packet"));
     row(page, "congestion", congestion(page, &sum));
@@ -265,11 +251,9 @@ write_marks(const smcr_page_t *page, const smcr_entry_tcp_direction_t *sum)
                    sum->ce || sum->sce || sum->ece || sum->cwr || sum->esce
                        ? wmem_strdup_printf(
                              page->scope, "segments of any kind: %s",
-                             smcr_page_list(page, ", ", smcr_page_count(page, sum->ce, "marked CE"),
-                                            smcr_page_count(page, sum->sce, "marked ECT(1)"),
-                                            smcr_page_count(page, sum->ece, "with ECE"),
-                                            smcr_page_count(page, sum->cwr, "with CWR"),
-                                            smcr_page_count(page, sum->esce, "with NS"), NULL))
+                             SMCR_WORDS_COUNTS(page->scope, {sum->ce, "marked CE"},
+                                               {sum->sce, "marked ECT(1)"}, {sum->ece, "with ECE"},
+                                               {sum->cwr, "with CWR"}, {sum->esce, "with NS"}))
                        : "no marks");
     if (sum->rtt_s.count)
         smcr_page_line(page, 2, "round trip: %s", smcr_page_spread(page, &sum->rtt_s));

@@ -254,14 +254,6 @@ smcr_page_list(const smcr_page_t *page, const char *separator, ...)
 }
 
 const char *
-smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what)
-{
-    if (!smcr_figure_known(number))
-        return "";
-    return wmem_strdup_printf(page->scope, "%s %s", smcr_words_number(page->scope, number), what);
-}
-
-const char *
 smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing)
 {
     return smcr_figure_known(number) ? smcr_words_things(page->scope, number, thing) : "";

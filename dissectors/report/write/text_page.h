@@ -73,9 +73,6 @@ void smcr_page_few_add(smcr_page_few_t *few, const void *entry, uint64_t weight)
 /* A number with the noun; "" where it is 0 or unknown: nothing to say. */
 const char *smcr_page_things(const smcr_page_t *page, uint64_t number, const char *thing);
 
-/* A number with what is said of it: "12 marked CE"; "" where it is 0 or unknown. */
-const char *smcr_page_count(const smcr_page_t *page, uint64_t number, const char *what);
-
 /* A mean and a maximum: "0.6 ms, at most 2.4 ms"; "" where nothing was measured. */
 const char *smcr_page_spread(const smcr_page_t *page, const smcr_distribution_t *spread);
 
