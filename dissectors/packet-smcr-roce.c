@@ -12,14 +12,9 @@
 #include "host/host.h"
 #include "roce/roce.h"
 
-#define WRAPPER(name, start) \
-    static int dissect_##name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data) \
-    { \
-        return smcr_carrier_dissect(start, tvb, pinfo, tree, data); \
-    }
-WRAPPER(bth, SMCR_HOOKS_BTH)
-WRAPPER(grh, SMCR_HOOKS_GRH)
-WRAPPER(lrh, SMCR_HOOKS_LRH)
+SMCR_DISSECTOR_WRAPPER(bth, smcr_carrier_dissect, SMCR_HOOKS_BTH)
+SMCR_DISSECTOR_WRAPPER(grh, smcr_carrier_dissect, SMCR_HOOKS_GRH)
+SMCR_DISSECTOR_WRAPPER(lrh, smcr_carrier_dissect, SMCR_HOOKS_LRH)
 
 void
 smcr_dissector_roce_register(void)

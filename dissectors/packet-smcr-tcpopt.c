@@ -38,14 +38,9 @@ dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     return used;
 }
 
-#define WRAPPER(name, which) \
-    static int dissect_##name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data) \
-    { \
-        return dissect_option(which, tvb, pinfo, tree, data); \
-    }
-WRAPPER(mss, MSS)
-WRAPPER(experiment_1, EXPERIMENT_1)
-WRAPPER(experiment_2, EXPERIMENT_2)
+SMCR_DISSECTOR_WRAPPER(mss, dissect_option, MSS)
+SMCR_DISSECTOR_WRAPPER(experiment_1, dissect_option, EXPERIMENT_1)
+SMCR_DISSECTOR_WRAPPER(experiment_2, dissect_option, EXPERIMENT_2)
 
 void
 smcr_dissector_tcpopt_handoff(void)

@@ -7,6 +7,13 @@
 #ifndef SMCR_PACKET_SMCR_H
 #define SMCR_PACKET_SMCR_H
 
+/* A dissector of Wireshark's form, dissect_<name>(), that is called with a value before. */
+#define SMCR_DISSECTOR_WRAPPER(name, function, value)                                              \
+    static int dissect_##name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)     \
+    {                                                                                              \
+        return function(value, tvb, pinfo, tree, data);                                            \
+    }
+
 /* Registers the protocol in name only that owns the wrappers; called once, after InfiniBand. */
 void smcr_dissector_roce_register(void);
 void smcr_dissector_netlink_register(void);

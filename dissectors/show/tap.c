@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "tap.h"
+#include "show.h"
 
 #include <wsutil/ws_assert.h>
 

@@ -11,7 +11,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "menus.h"
+#include "statistics.h"
 
 #include <epan/conversation_filter.h>
 

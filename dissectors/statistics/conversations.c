@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "menus.h"
+#include "statistics.h"
 
 #include <epan/conversation_table.h>
 

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "menus.h"
+#include "statistics.h"
 
 #include "flow_arrows.h"
 #include "report/words/words.h"

@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "menus.h"
+#include "statistics.h"
 
 #include <epan/stats_tree.h>
 

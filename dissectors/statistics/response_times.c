@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "menus.h"
+#include "statistics.h"
 
 #include <epan/srt_table.h>
 

@@ -7,7 +7,6 @@
 #include "statistics.h"
 
 #include "conn_rows.h"
-#include "menus.h"
 
 void
 smcr_statistics_register(int proto)

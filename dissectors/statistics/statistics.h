@@ -9,10 +9,33 @@
 #ifndef SMCR_STATISTICS_STATISTICS_H
 #define SMCR_STATISTICS_STATISTICS_H
 
+#include "compat.h"
+
 /* Called once, while Wireshark registers protocols. `proto`: SMC-R. */
 void smcr_statistics_register(int proto);
 
 /* Called once, after all protocols have registered. */
 void smcr_statistics_handoff(void);
+
+/* ---- what stands in the menus: registered by those above ---- */
+
+/* Service Response Time: how long the steps of the CLC handshake take, LLC requests, and cursor
+ * updates that somebody has asked for in CDC. */
+void smcr_statistics_response_times_register(int proto);
+
+/* The stats tree of messages: by type, version, direction and outcome. It comes late, so that
+ * sharkd has the tree, too. */
+void smcr_statistics_message_tree_handoff(void);
+
+/* Statistics > Conversations, and `tshark -z conv,smcr`: the connections of SMC-R. Statistics >
+ * Endpoints, and `tshark -z endpoints,smcr`: hosts and links. */
+void smcr_conversations_register(int proto);
+
+/* The menus Conversation Filter and Colorize Conversation: the connection of the selected packet,
+ * its link, its link group, and the two RMBs of its connection. */
+void smcr_conversation_filters_register(void);
+
+/* Statistics > Flow Graph, and `tshark -z flow,smcr,standard`: the life of connections. */
+void smcr_graph_register(int proto);
 
 #endif /* SMCR_STATISTICS_STATISTICS_H */

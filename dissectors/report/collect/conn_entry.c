@@ -21,20 +21,14 @@ smcr_collect_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
     return (uint64_t)smcr_lgr_count(state) + lgr->first_link;
 }
 
-static int
-compare(const void *one, const void *other)
-{
-    uint32_t a = ((const smcr_when_t *)one)->frame, b = ((const smcr_when_t *)other)->frame;
-
-    return (a > b) - (a < b);
-}
+SMCR_FIGURE_ORDER(by_frame, smcr_when_t, when, when->frame)
 
 smcr_when_t
 smcr_collect_when(wmem_array_t *times, uint32_t frame)
 {
     smcr_when_t key = {frame, 0};
     const smcr_when_t *found =
-        bsearch(&key, wmem_array_get_raw(times), wmem_array_get_count(times), sizeof key, compare);
+        bsearch(&key, wmem_array_get_raw(times), wmem_array_get_count(times), sizeof key, by_frame);
 
     return found ? *found : (smcr_when_t){0, 0};
 }

@@ -397,14 +397,7 @@ find_joined(void *key, void *value _U_, void *data)
         wmem_array_append_one((wmem_array_t *)data, conn->joined);
 }
 
-static int
-compare(const void *one, const void *other)
-{
-    uint32_t a = (*(const smcr_collect_counted_conn_t *const *)one)->conn->index;
-    uint32_t b = (*(const smcr_collect_counted_conn_t *const *)other)->conn->index;
-
-    return (a > b) - (a < b);
-}
+SMCR_FIGURE_ORDER(by_index, smcr_collect_counted_conn_t *const, counted, (*counted)->conn->index)
 
 typedef struct {
     smcr_collect_counted_conn_t **all;
@@ -437,7 +430,7 @@ smcr_collect_connections_report(smcr_collect_connections_t *connections,
     gathered.all = wmem_alloc_array(scope, smcr_collect_counted_conn_t *,
                                     wmem_map_size(connections->by_conn) + 1);
     wmem_map_foreach(connections->by_conn, gather, &gathered);
-    qsort(gathered.all, gathered.count, sizeof *gathered.all, compare);
+    qsort(gathered.all, gathered.count, sizeof *gathered.all, by_index);
     for (uint32_t i = 0; i < gathered.count; i++) {
         follow_sides(gathered.all[i]);
         smcr_collect_division_settle(&gathered.all[i]->division, connections->scope,

@@ -206,13 +206,7 @@ has_seen(const reporter_t *reporter, uint32_t frame)
     return frame && smcr_collect_when(reporter->sources->times, frame).frame;
 }
 
-static int
-by_frame(const void *one, const void *other)
-{
-    const rmb_use_t *a = one, *b = other;
-
-    return (a->frame > b->frame) - (a->frame < b->frame);
-}
+SMCR_FIGURE_ORDER(by_frame, rmb_use_t, use, use->frame)
 
 /* The server names its RMB in CLC Accept, the client in CLC Confirm. */
 static void
@@ -402,14 +396,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     report_rmbs(lgr, reporter, &entry->rmbs);
 }
 
-static int
-compare(const void *one, const void *other)
-{
-    uint32_t a = (*(const gathered_group_t *const *)one)->lgr->index;
-    uint32_t b = (*(const gathered_group_t *const *)other)->lgr->index;
-
-    return (a > b) - (a < b);
-}
+SMCR_FIGURE_ORDER(by_index, gathered_group_t *const, group, (*group)->lgr->index)
 
 void
 smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
@@ -426,7 +413,7 @@ smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
     if (!count)
         return;
     void **sorted = wmem_memdup(scope, groups->list.entries, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare);
+    qsort(sorted, count, sizeof *sorted, by_index);
     for (uint32_t i = 0; i < count; i++)
         report_group(sorted[i], &reporter, list);
 }

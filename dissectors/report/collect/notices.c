@@ -271,14 +271,7 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
     count(kinds, &kind);
 }
 
-static int
-by_frame(const void *one, const void *other)
-{
-    const counted_items_t *a = one, *b = other;
-
-    return (a->notice.first.frame > b->notice.first.frame) -
-           (a->notice.first.frame < b->notice.first.frame);
-}
+SMCR_FIGURE_ORDER(by_frame, counted_items_t, kind, kind->notice.first.frame)
 
 static smcr_figure_notice_t
 with_subject(const counted_items_t *kind, wmem_allocator_t *scope)

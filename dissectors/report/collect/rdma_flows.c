@@ -60,17 +60,22 @@ smcr_collect_rdma_flows_new(wmem_allocator_t *scope)
 
 /* ---- finding ---- */
 
+/* The flow to a queue pair of a link, or the foreign one; NULL: neither is known. It is made when
+ * it has had no packet yet. */
 static followed_t *
-follow(smcr_collect_rdma_flows_t *flows, const void *which)
+follow(smcr_collect_rdma_flows_t *flows, const smcr_qp_t *to, const smcr_rdma_flow_t *foreign)
 {
     static const smcr_figure_description_t size = {sizeof(followed_t), 0, NULL};
-    followed_t *flow = wmem_map_lookup(flows->flows, which);
+    const void *which = to ? (const void *)to : foreign;
+    followed_t *flow = which ? wmem_map_lookup(flows->flows, which) : NULL;
 
-    if (flow)
-        return flow;
-    flow = smcr_figure_list_add(&flows->list, flows->scope, &size);
-    smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
-    wmem_map_insert(flows->flows, which, flow);
+    if (which && !flow) {
+        flow = smcr_figure_list_add(&flows->list, flows->scope, &size);
+        smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
+        flow->to = to;
+        flow->foreign = foreign;
+        wmem_map_insert(flows->flows, which, flow);
+    }
     return flow;
 }
 
@@ -93,38 +98,23 @@ static followed_t *
 flow_of(smcr_collect_rdma_flows_t *flows, const smcr_tap_t *packet)
 {
     const smcr_qp_t *to = packet->record->link ? receiver_of(packet) : NULL;
-    const smcr_rdma_flow_t *foreign = to ? NULL : packet->record->rdma;
 
-    if (!to && !foreign)
-        return NULL;
-    followed_t *flow = follow(flows, to ? (const void *)to : foreign);
-    flow->to = to;
-    flow->foreign = foreign;
-    return flow;
+    return follow(flows, to, to ? NULL : packet->record->rdma);
+}
+
+static const smcr_qp_t *
+sender_of(const followed_t *flow)
+{
+    return flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
 }
 
 /* The opposite flow, if it has had packets; NULL: not known. */
 static followed_t *
 peer_of(const smcr_collect_rdma_flows_t *flows, const followed_t *flow)
 {
-    const smcr_qp_t *from = flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
+    const smcr_qp_t *from = sender_of(flow);
 
     return wmem_map_lookup(flows->flows, from ? (const void *)from : flow->foreign->peer);
-}
-
-/* The opposite flow; NULL: not known. It is made when it has no packet yet. */
-static followed_t *
-opposite(smcr_collect_rdma_flows_t *flows, const followed_t *flow)
-{
-    const smcr_rdma_flow_t *peer = flow->foreign ? flow->foreign->peer : NULL;
-    const smcr_qp_t *from = flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
-
-    if (!peer && !from)
-        return NULL;
-    followed_t *found = follow(flows, from ? (const void *)from : peer);
-    found->to = from;
-    found->foreign = peer;
-    return found;
 }
 
 /* ---- counting ---- */
@@ -344,7 +334,8 @@ smcr_collect_rdma_flows_take(smcr_collect_rdma_flows_t *flows, smcr_when_t when,
     count_packet(flows, flow, when, packet);
     if (!record->acks.frame && !record->completes && !record->cnp)
         return;
-    followed_t *requests = opposite(flows, flow);
+    followed_t *requests =
+        follow(flows, sender_of(flow), flow->foreign ? flow->foreign->peer : NULL);
     if (requests)
         count_answer(&requests->figures, when, record);
 }

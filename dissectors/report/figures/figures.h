@@ -162,6 +162,17 @@ struct smcr_figure_description {
 
 /* ---- building ---- */
 
+/* A function for qsort() and its like: in ascending order of `key`, an expression of `each`, which
+ * points to the type. */
+#define SMCR_FIGURE_ORDER(name, type, each, key)                                                   \
+    static int name(const void *one, const void *other)                                            \
+    {                                                                                              \
+        const type *each = one;                                                                    \
+        uint32_t a = key;                                                                          \
+        each = other;                                                                              \
+        return (a > (key)) - (a < (key));                                                          \
+    }
+
 /* Makes an entry unknown: its NUMBER, TIME, SAMPLE and RATIO members, and those of the
  * entries within it, become unknown, all others zero. */
 void smcr_entry_clear(void *entry, const smcr_figure_description_t *description);

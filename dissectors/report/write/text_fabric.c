@@ -214,7 +214,8 @@ smcr_text_fabric(const smcr_page_t *page)
     row(page, "traffic", traffic(page, &sum));
     row(page, "retransmitted", repeats(page, &sum));
     row(page, "NAKs", smcr_words_naks(page->scope, &sum.nak));
-    row(page, "RNR NAKs", SMCR_WORDS_COUNTS(page->scope, {sum.rnr_nak, "for want of a receive buffer"}));
+    row(page, "RNR NAKs",
+        SMCR_WORDS_COUNTS(page->scope, {sum.rnr_nak, "for want of a receive buffer"}));
     row(page, "missing", missing(page, &sum));
     row(page, "duplicates", smcr_page_things(page, sum.copies, "packet"));
     row(page, "congestion", congestion(page, &sum));
