@@ -43,44 +43,7 @@ filter_name(conv_item_t *item, conv_filter_type_e type)
     return name;
 }
 
-/* ---- conversations: rows ---- */
-
-static void
-add(conv_hash_t *hash, packet_info *pinfo, const smcr_conversation_share_t *share, unsigned sender,
-    int frames, int bytes)
-{
-    static ct_dissector_info_t info = {filter_name};
-    const smcr_conversation_row_t *row = share->row;
-
-    add_conversation_table_data_with_conv_id(
-        hash, &row->name[sender], &row->name[!sender], 0, 0, (conv_id_t)row->conn->index, frames,
-        bytes, &pinfo->rel_ts, &pinfo->abs_ts, &info, CONVERSATION_NONE);
-}
-
-static tap_packet_status
-take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data, tap_flags_t flags)
-{
-    conv_hash_t *hash = table;
-    smcr_statistics_kept_t *kept =
-        smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
-    smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, data, flags);
-    bool selected = !(flags & TL_DISPLAY_FILTER_IGNORED);
-
-    hash->flags = flags;
-    if (!share.row)
-        return TAP_PACKET_DONT_REDRAW;
-    if (share.is_first)
-        add(hash, pinfo, &share, 0, 0, 0); /* so that A is the client */
-    add(hash, pinfo, &share, share.sender, share.frames, selected ? share.bytes : share.all_bytes);
-    if (selected && share.all_bytes != share.bytes) { /* those that the filter does not select */
-        hash->flags |= TL_DISPLAY_FILTER_IGNORED;
-        add(hash, pinfo, &share, share.sender, 0, share.all_bytes - share.bytes);
-        hash->flags = flags;
-    }
-    return TAP_PACKET_REDRAW;
-}
-
-/* ---- endpoints ---- */
+/* ---- endpoints: filters ---- */
 
 static const char *
 endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
@@ -92,50 +55,96 @@ endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
     return item->myaddress.type == AT_IPv4 ? "smcr.ip.addr" : "smcr.ipv6.addr";
 }
 
+/* ---- rows of both ---- */
+
 /* What a packet adds to a row. */
 typedef struct {
     conv_hash_t *hash;
+    packet_info *pinfo;
     int frames, bytes, all_bytes;
 } amount_t;
 
+/* Adds frames and bytes to a row of Wireshark's; `sender`: of conversations the role, of endpoints
+ * whether it sends. */
+typedef void add_t(const amount_t *amount, const void *what, unsigned sender, int frames,
+                   int bytes);
+
 static void
-add_endpoint(const amount_t *amount, const address *addr, bool sends)
+add_conversation(const amount_t *amount, const void *what, unsigned sender, int frames, int bytes)
+{
+    static ct_dissector_info_t info = {filter_name};
+    const smcr_conversation_row_t *row = what;
+
+    add_conversation_table_data_with_conv_id(
+        amount->hash, &row->name[sender], &row->name[!sender], 0, 0, (conv_id_t)row->conn->index,
+        frames, bytes, &amount->pinfo->rel_ts, &amount->pinfo->abs_ts, &info, CONVERSATION_NONE);
+}
+
+static void
+add_endpoint(const amount_t *amount, const void *what, unsigned sends, int frames, int bytes)
 {
     static et_dissector_info_t info = {endpoint_filter_name};
+
+    add_endpoint_table_data(amount->hash, what, 0, sends != 0, frames, bytes, &info, ENDPOINT_NONE);
+}
+
+static void
+add(const amount_t *amount, add_t *add_row, const void *what, unsigned sender)
+{
     conv_hash_t *hash = amount->hash;
     unsigned flags = hash->flags;
     bool selected = !(flags & TL_DISPLAY_FILTER_IGNORED);
 
-    add_endpoint_table_data(hash, addr, 0, sends, amount->frames,
-                            selected ? amount->bytes : amount->all_bytes, &info, ENDPOINT_NONE);
+    add_row(amount, what, sender, amount->frames, selected ? amount->bytes : amount->all_bytes);
     if (!selected || amount->all_bytes == amount->bytes)
         return;
-    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* the bytes of all packets only */
-    add_endpoint_table_data(hash, addr, 0, sends, 0, amount->all_bytes - amount->bytes, &info,
-                            ENDPOINT_NONE);
+    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* those that the filter does not select */
+    add_row(amount, what, sender, 0, amount->all_bytes - amount->bytes);
     hash->flags = flags;
+}
+
+static smcr_statistics_kept_t *
+begin(conv_hash_t *hash, tap_flags_t flags)
+{
+    smcr_statistics_kept_t *kept =
+        smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
+
+    hash->flags = flags;
+    return kept;
+}
+
+static tap_packet_status
+take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data, tap_flags_t flags)
+{
+    smcr_statistics_kept_t *kept = begin(table, flags);
+    smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, data, flags);
+    amount_t amount = {table, pinfo, share.frames, share.bytes, share.all_bytes};
+
+    if (!share.row)
+        return TAP_PACKET_DONT_REDRAW;
+    if (share.is_first)
+        add_conversation(&amount, share.row, 0, 0, 0); /* so that A is the client */
+    add(&amount, add_conversation, share.row, share.sender);
+    return TAP_PACKET_REDRAW;
 }
 
 static tap_packet_status
 take_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
                tap_flags_t flags)
 {
-    conv_hash_t *hash = table;
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
-    smcr_statistics_kept_t *kept =
-        smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
+    smcr_statistics_kept_t *kept = begin(table, flags);
     smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, packet, flags);
-    amount_t amount = {hash, share.frames, share.bytes, share.all_bytes};
+    amount_t amount = {table, pinfo, share.frames, share.bytes, share.all_bytes};
 
-    hash->flags = flags;
     for (unsigned role = 0; role < 2 && share.row; role++)
         if (share.row->host[role].type != AT_NONE)
-            add_endpoint(&amount, &share.row->host[role], role == share.sender);
+            add(&amount, add_endpoint, &share.row->host[role], role == share.sender);
     if (!packet->roce || !record->link)
         return share.row ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     amount.frames = 1;
-    add_endpoint(&amount, smcr_conversation_rows_link(kept, record->link),
+    add(&amount, add_endpoint, smcr_conversation_rows_link(kept, record->link),
         record->sender == smcr_lgr_client_side(record->link->lgr));
     return TAP_PACKET_REDRAW;
 }

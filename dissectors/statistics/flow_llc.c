@@ -41,12 +41,23 @@ reason(const llc_words_t *of, uint32_t code, const value_string *texts)
                 : "";
 }
 
-static const char *
-arrow_confirm_link(const llc_words_t *of)
-{
-    return words(of, of->response ? "confirms link %u" : "asks to confirm link %u",
-                 of->llc->u.confirm_link.link);
-}
+/* A message that asks or answers, and says no more, but perhaps the number of a link. */
+#define ARROW(name, asks, answers) \
+    static const char *arrow_##name(const llc_words_t *of) \
+    { \
+        return words(of, of->response ? answers : asks); \
+    }
+#define ARROW_OF_LINK(name, asks, answers) \
+    static const char *arrow_##name(const llc_words_t *of) \
+    { \
+        return words(of, of->response ? answers : asks, of->llc->u.name.link); \
+    }
+ARROW_OF_LINK(confirm_link, "asks to confirm link %u", "confirms link %u")
+ARROW_OF_LINK(add_link_cont, "tells the RKeys of its RMBs on link %u",
+              "answers with the RKeys of its RMBs on link %u")
+ARROW(req_add_link, "asks for another link", "answers to that")
+ARROW(confirm_rkey_cont, "tells more RKeys of its RMB", "takes note of them")
+ARROW(test_link, "tests whether the link works", "answers: the link works")
 
 static const char *
 arrow_add_link(const llc_words_t *of)
@@ -61,15 +72,6 @@ arrow_add_link(const llc_words_t *of)
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
         return words(of, "offers link %u, or asks for one", link->link);
     return of->role ? words(of, "offers link %u", link->link) : words(of, "asks for another link");
-}
-
-static const char *
-arrow_add_link_cont(const llc_words_t *of)
-{
-    return words(of,
-                 of->response ? "answers with the RKeys of its RMBs on link %u"
-                              : "tells the RKeys of its RMBs on link %u",
-                 of->llc->u.add_link_cont.link);
 }
 
 static const char *
@@ -88,24 +90,12 @@ arrow_delete_link(const llc_words_t *of)
 }
 
 static const char *
-arrow_req_add_link(const llc_words_t *of)
-{
-    return words(of, of->response ? "answers to that" : "asks for another link");
-}
-
-static const char *
 arrow_confirm_rkey(const llc_words_t *of)
 {
     if (of->response)
         return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
                                                                  : "takes note of the RMB");
     return words(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
-}
-
-static const char *
-arrow_confirm_rkey_cont(const llc_words_t *of)
-{
-    return words(of, of->response ? "takes note of them" : "tells more RKeys of its RMB");
 }
 
 static const char *
@@ -117,12 +107,6 @@ arrow_delete_rkey(const llc_words_t *of)
         return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all of them"
                                                                  : "takes note of that");
     return words(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
-}
-
-static const char *
-arrow_test_link(const llc_words_t *of)
-{
-    return words(of, of->response ? "answers: the link works" : "tests whether the link works");
 }
 
 /* The name of the message says enough. */

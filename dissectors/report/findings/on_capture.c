@@ -206,33 +206,21 @@ typedef struct {
     uint64_t count;
 } host_pair_t;
 
-typedef struct {
-    wmem_map_t *by_hosts;
-    wmem_map_t *by_group; /* index of a link group and 1, since addresses of RoCE are others */
-} host_pairs_t;
-
 /* NULL: a host is not known. */
 static host_pair_t *
-pair_of(const smcr_finder_t *finder, const host_pairs_t *pairs, const char *one, const char *other)
+pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, const char *other)
 {
     if (!one || !other)
         return NULL;
     bool up = strcmp(one, other) < 0;
     const char *key = direction_of(finder, up ? one : other, up ? other : one);
-    host_pair_t *pair = wmem_map_lookup(pairs->by_hosts, key);
+    host_pair_t *pair = wmem_map_lookup(by_hosts, key);
 
     if (!pair) {
         pair = wmem_new0(finder->scope, host_pair_t);
-        wmem_map_insert(pairs->by_hosts, key, pair);
+        wmem_map_insert(by_hosts, key, pair);
     }
     return pair;
-}
-
-static host_pair_t *
-pair_of_conn(const smcr_finder_t *finder, const host_pairs_t *pairs,
-             const smcr_entry_connection_t *conn)
-{
-    return pair_of(finder, pairs, conn->client.addr, conn->server.addr);
 }
 
 static void
@@ -242,26 +230,35 @@ goes_on(host_pair_t *pair, smcr_when_t last)
         pair->last = last;
 }
 
-static void
-find_last_packets(const smcr_finder_t *finder, const host_pairs_t *pairs)
+/* The hosts of each connection, in their order, with the last packet between them. */
+static host_pair_t **
+find_pairs(const smcr_finder_t *finder)
 {
     const smcr_entry_report_t *report = finder->report;
+    wmem_map_t *by_hosts = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
+    /* by index of a link group and 1, since addresses of RoCE are others */
+    wmem_map_t *by_group = wmem_map_new(finder->scope, g_direct_hash, g_direct_equal);
+    host_pair_t **pairs =
+        wmem_alloc_array(finder->scope, host_pair_t *, report->connections.length + 1);
+    host_pair_t **next = pairs;
 
     SMCR_FIGURE_EACH(connection, conn, report->connections) {
-        host_pair_t *pair = pair_of_conn(finder, pairs, conn);
+        host_pair_t *pair = pair_of(finder, by_hosts, conn->client.addr, conn->server.addr);
         goes_on(pair, conn->last_frame);
         if (pair && conn->link_group != SMCR_FIGURE_UNKNOWN)
-            wmem_map_insert(pairs->by_group, GSIZE_TO_POINTER(conn->link_group + 1), pair);
+            wmem_map_insert(by_group, GSIZE_TO_POINTER(conn->link_group + 1), pair);
+        *next++ = pair;
     }
     SMCR_FIGURE_EACH(rdma, flow, report->rdma_flows) {
         const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
-        goes_on(pair_of(finder, pairs, flow->src, flow->dst), flow->last_frame);
+        goes_on(pair_of(finder, by_hosts, flow->src, flow->dst), flow->last_frame);
         if (group)
-            goes_on(wmem_map_lookup(pairs->by_group, GSIZE_TO_POINTER(group->index + 1)),
+            goes_on(wmem_map_lookup(by_group, GSIZE_TO_POINTER(group->index + 1)),
                     flow->last_frame);
     }
     SMCR_FIGURE_EACH(tcp, flow, report->tcp_flows)
-        goes_on(pair_of(finder, pairs, flow->src, flow->dst), flow->last_frame);
+        goes_on(pair_of(finder, by_hosts, flow->src, flow->dst), flow->last_frame);
+    return pairs;
 }
 
 #define SPOKEN 8 /* messages by which a connection shows how often it speaks */
@@ -311,18 +308,17 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
 static void
 find_silence(smcr_finder_t *finder)
 {
-    host_pairs_t pairs = {wmem_map_new(finder->scope, wmem_str_hash, g_str_equal),
-                          wmem_map_new(finder->scope, g_direct_hash, g_direct_equal)};
+    host_pair_t **pairs = find_pairs(finder), **of = pairs;
     host_pair_t idle = {.count = 0};
 
-    find_last_packets(finder, &pairs);
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        host_pair_t *pair = pair_of_conn(finder, &pairs, conn);
+        host_pair_t *pair = *of++;
         if (stops_with(finder, pair, conn))
             add_silent(pair, conn);
     }
+    of = pairs;
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        const host_pair_t *pair = pair_of_conn(finder, &pairs, conn);
+        const host_pair_t *pair = *of++;
         bool stopped = pair && pair->count >= AT_ONCE && stops_with(finder, pair, conn);
 
         if (stopped && pair->one == conn &&
