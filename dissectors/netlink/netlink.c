@@ -41,7 +41,7 @@ typedef struct {
 
 #define NOT 0
 #define IN(nest_) IN_##nest_
-#define KEPT(of_) (offsetof(smcr_told_t, of_) | sizeof(((smcr_told_t *)NULL)->of_) << 16)
+#define KEPT(of_) (offsetof(smcr_told_t, u.of_) | sizeof(((smcr_told_t *)NULL)->u.of_) << 16)
 #define TOLD(nest_, at_, kind_, keep, id, ...) SAME(nest_, at_, kind_, keep, told_##id)
 #define SAME(nest_, at_, kind_, keep, id) {&hf_smcr_##id, IN_##nest_, at_, kind_, keep},
 static const row_t rows[] = {
