@@ -179,7 +179,7 @@ static struct {
     int at;
     smcr_told_kind_t kind;
 } shown;
-static uint32_t cut_dump; /* sequence number of the last one that the capture has cut */
+static uint64_t cut_dump = UINT64_MAX; /* sequence number of the last one that was cut */
 
 static void
 learn(walk_t *walk, tvbuff_t *tvb, unsigned at)
@@ -351,7 +351,8 @@ smcr_netlink_learn_ends(tvbuff_t *tvb, packet_info *pinfo)
         length = read_number(tvb, at, 4, walk.order);
         if (length < NLMSG_LENGTH || length > captured - at)
             return;
-        if (read_number(tvb, at + NLMSG_TYPE_AT, 2, walk.order) == WS_NLMSG_DONE)
+        uint32_t error = read_number(tvb, at + NLMSG_LENGTH, length < 20 ? 0 : 4, walk.order);
+        if (read_number(tvb, at + NLMSG_TYPE_AT, 2, walk.order) == WS_NLMSG_DONE && !error)
             learn(&walk, tvb, at);
     }
 }

@@ -148,6 +148,14 @@ def test_tree_is_what_the_host_printed(tshark, name):
     assert sum(map(len, found.values())) > 20
 
 
+def test_info_names_one_message_and_counts_many(tshark):
+    path = hosts.write(tshark.bed, hosts.Variant("late-fallback", "A", ""))
+    infos = [line.split("SMC-R ", 1)[1].split(" ", 1)[1] for line in tshark.run("-r", path, "-Y", "smcr.told").splitlines()]
+    assert infos[:5] == ["Request for sockets of AF_SMC", "5 sockets of AF_SMC", "Request GET_SYS_INFO", "Answer GET_SYS_INFO",
+                         "Request GET_LGR_SMCR"]
+    assert {"Link group 0x00000100", "2 messages", "3 messages", "Answer DUMP_UEID"} <= set(infos)
+
+
 # ---- built messages ----
 
 class Host:
