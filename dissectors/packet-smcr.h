@@ -1,5 +1,5 @@
 /* packet-smcr.h
- * The three dissectors' places in Wireshark, for plugin.c.
+ * The four dissectors' places in Wireshark, for plugin.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
