@@ -8,6 +8,7 @@
 #include "statistics.h"
 
 #include "flow_arrows.h"
+#include "report/figures/figures.h"
 #include "report/words/words.h"
 #include "wire/wire.h"
 
@@ -162,14 +163,9 @@ begin(const smcr_statistics_kept_t *kept)
 static runs_t *
 runs_of(const smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
 {
-    graph_t *graph = kept->data;
-    runs_t *runs = wmem_map_lookup(graph->runs, conn);
+    const graph_t *graph = kept->data;
 
-    if (runs)
-        return runs;
-    runs = wmem_alloc0_array(kept->scope, runs_t, 2);
-    wmem_map_insert(graph->runs, conn, runs);
-    return runs;
+    return smcr_figure_of(graph->runs, kept->scope, conn, 2 * sizeof(runs_t));
 }
 
 /* The connection is one of its link group. The first one that has an arrow tells the hosts of the

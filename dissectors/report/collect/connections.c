@@ -78,15 +78,12 @@ add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t
 static smcr_collect_counted_conn_t *
 get(smcr_collect_connections_t *connections, const smcr_conn_t *conn)
 {
-    smcr_collect_counted_conn_t *counted = wmem_map_lookup(connections->by_conn, conn);
+    smcr_collect_counted_conn_t *counted =
+        smcr_figure_of(connections->by_conn, connections->scope, conn, sizeof *counted);
     smcr_collect_counted_conn_t *half =
         conn->half ? wmem_map_remove(connections->by_conn, conn->half) : NULL;
 
-    if (!counted) {
-        counted = wmem_new0(connections->scope, smcr_collect_counted_conn_t);
-        counted->conn = conn;
-        wmem_map_insert(connections->by_conn, conn, counted);
-    }
+    counted->conn = conn;
     follow_sides(counted);
     if (half) {
         follow_sides(half);
@@ -100,13 +97,8 @@ get(smcr_collect_connections_t *connections, const smcr_conn_t *conn)
 static smcr_collect_moves_t *
 moves_of(smcr_collect_connections_t *connections, const smcr_link_t *link)
 {
-    smcr_collect_moves_t *moves = wmem_map_lookup(connections->moves, link);
-
-    if (!moves) {
-        moves = wmem_new0(connections->scope, smcr_collect_moves_t);
-        wmem_map_insert(connections->moves, link, moves);
-    }
-    return moves;
+    return smcr_figure_of(connections->moves, connections->scope, link,
+                          sizeof(smcr_collect_moves_t));
 }
 
 /* What `side` sends goes on this link now. */

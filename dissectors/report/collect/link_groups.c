@@ -226,11 +226,8 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
     wmem_array_sort(uses, by_frame);
     for (unsigned i = 0; i < wmem_array_get_count(uses); i++) {
         const rmb_use_t *use = wmem_array_index(uses, i);
-        named_t *named = wmem_map_lookup(reporter->named_rmbs, use->rmb);
-        if (!named) {
-            named = wmem_new0(reporter->scope, named_t);
-            wmem_map_insert(reporter->named_rmbs, use->rmb, named);
-        }
+        named_t *named =
+            smcr_figure_of(reporter->named_rmbs, reporter->scope, use->rmb, sizeof *named);
         named->size = use->size;
         smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
     }

@@ -14,8 +14,30 @@
 
 #include "fabric/fabric.h"
 #include "report/figures/figures.h"
-#include "sent_times.h"
 #include "wire/wire.h"
+
+/* ---- when something was sent that waits for its answer: a table from numbers that rise (sequence
+ * numbers, time stamps) to times. It keeps the newest ---- */
+
+#define SMCR_CONGESTION_SENT_TIMES_KEPT 4096
+
+/* All zeros: nothing waits. */
+typedef struct {
+    struct smcr_sent_time *list; /* in ascending order; NULL: there has been none */
+    uint32_t count, room;
+} smcr_congestion_sent_times_t;
+
+/* `number` is sent at `time`, nanoseconds since the epoch; an earlier time of it is forgotten.
+ * Numbers below `answered` need not be kept. */
+void smcr_congestion_sent_times_set(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope,
+                                    uint64_t number, uint64_t time, uint64_t answered);
+
+/* The answer to `number` has come. Returns whether its time was known, and puts it into `time`. It
+ * is forgotten then. */
+bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64_t number,
+                                     uint64_t *time);
+
+/* ---- segments, and their direction ---- */
 
 /* Flags of TCP's header (RFC 9293, 3.1; RFC 3168, 6.1; RFC 3540, 9). */
 #define SMCR_CONGESTION_TCP_FIN 0x001

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "sent_times.h"
+#include "congestion.h"
 
 #include <string.h>
 

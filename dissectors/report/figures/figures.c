@@ -131,6 +131,18 @@ smcr_entry_forget(void *entry, const smcr_figure_description_t *description)
 }
 
 void *
+smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, size_t size)
+{
+    void *value = wmem_map_lookup(map, key);
+
+    if (!value) {
+        value = wmem_alloc0(scope, size);
+        wmem_map_insert(map, key, value);
+    }
+    return value;
+}
+
+void *
 smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                      const smcr_figure_description_t *description)
 {

@@ -180,6 +180,9 @@ void smcr_entry_clear(void *entry, const smcr_figure_description_t *description)
 /* The same; its COUNT and SECONDS members become unknown, too. */
 void smcr_entry_forget(void *entry, const smcr_figure_description_t *description);
 
+/* What the map has for the key; where it had nothing, `size` zeros that it has from now on. */
+void *smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, size_t size);
+
 /* A cleared entry at the end of the list. */
 void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                            const smcr_figure_description_t *description);

@@ -214,13 +214,8 @@ pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, cons
         return NULL;
     bool up = strcmp(one, other) < 0;
     const char *key = direction_of(finder, up ? one : other, up ? other : one);
-    host_pair_t *pair = wmem_map_lookup(by_hosts, key);
 
-    if (!pair) {
-        pair = wmem_new0(finder->scope, host_pair_t);
-        wmem_map_insert(by_hosts, key, pair);
-    }
-    return pair;
+    return smcr_figure_of(by_hosts, finder->scope, key, sizeof(host_pair_t));
 }
 
 static void
