@@ -72,6 +72,20 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     }
 }
 
+static void
+fill_named(smcr_entry_connection_t *entry, const smcr_socket_t *socket, wmem_allocator_t *scope)
+{
+    const uint8_t *host = socket->told.address[SMCR_TOLD_OWN];
+    address addr;
+
+    if (smcr_gid_is_ipv4(host))
+        set_address(&addr, AT_IPv4, SMCR_GID_IPV4_LENGTH, host + SMCR_GID_IPV4_AT);
+    else
+        set_address(&addr, AT_IPv6, SMCR_GID_LENGTH, host);
+    entry->named_by = address_to_str(scope, &addr);
+    entry->named_frame = socket->first;
+}
+
 /* ---- how it came about ---- */
 
 /* Who is to blame for it. */
@@ -386,6 +400,8 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
 
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
+    if (conn->socket)
+        fill_named(entry, conn->socket, scope);
     if (!counted->is_smcd)
         entry->version = smcr_figure_version_of(
             counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,

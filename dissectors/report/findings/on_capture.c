@@ -13,9 +13,26 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
+/* What follows where hosts have named so many of the connections, `by` the first of them. */
+static const char *
+named_text(const smcr_finder_t *finder, const smcr_entry_connection_t *by, uint64_t named,
+           uint64_t count)
+{
+    if (!named)
+        return "";
+    const char *which = count == 1 ? "it"
+                        : named == count
+                            ? "them"
+                            : wmem_strdup_printf(finder->scope, "%" PRIu64 " of them", named);
+    return wmem_strdup_printf(finder->scope, "; what %s told in frame %u names %s", by->named_by,
+                              by->named_frame.frame, which);
+}
+
 static void
 find_late_start(smcr_finder_t *finder)
 {
+    const smcr_entry_connection_t *by = NULL;
+    uint64_t named = 0;
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
     const smcr_entry_connection_t *earliest = NULL;
     const char *filter = "";
@@ -28,6 +45,8 @@ find_late_start(smcr_finder_t *finder)
         if (!earliest || conn->first_frame.frame < first.frame)
             earliest = conn;
         first = earliest->first_frame;
+        by = by || !conn->named_by ? by : conn;
+        named += conn->named_by != NULL;
         const char *all = smcr_words_connection_filter(finder->scope, conn);
         if (conn->tcp_stream != SMCR_FIGURE_UNKNOWN) /* what came before its number was known,
                                                         too */
@@ -40,8 +59,9 @@ find_late_start(smcr_finder_t *finder)
                     noticed  ? notice.filter
                     : filter ? filter
                              : "smcr",
-                    "%s: the capture lacks the beginning, so what came first is not known",
-                    smcr_words_connections(finder->scope, earliest, count));
+                    "%s: the capture lacks the beginning, so what came first is not known%s",
+                    smcr_words_connections(finder->scope, earliest, count),
+                    named_text(finder, by, named, count));
 }
 
 /* Unreliable: nobody acknowledges its packets, and nobody repeats them. */
