@@ -13,6 +13,7 @@
 #include <wsutil/utf8_entities.h>
 
 #include "fields.h"
+#include "host/host.h"
 #include "message/message.h"
 #include "packet/packet.h"
 #include "show/show.h"
@@ -216,6 +217,9 @@ finish(walk_t *walk, tvbuff_t *tvb, const char *text)
         learn(walk, tvb, 0);
     if (smcr_packet_learned_told(pinfo, shown.count, &record))
         smcr_show_events(pinfo, walk->top, &record);
+    if (walk->told.kind == SMCR_TOLD_SOCKET)
+        smcr_show_socket(tvb, pinfo, walk->tree,
+                         smcr_socket_of(smcr_capture_state(), &walk->told.u.socket));
     return (int)tvb_captured_length(tvb);
 }
 

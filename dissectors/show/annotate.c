@@ -129,6 +129,22 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
         begin_conn(pinfo, tree, conn, NULL);
 }
 
+void
+smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_socket_t *socket)
+{
+    const smcr_conn_t *conn = socket ? smcr_conn_now(socket->conn) : NULL;
+
+    if (!conn)
+        return;
+    smcr_annotate_conn(pinfo, tree, conn, SMCR_LGR_SIDE_UNKNOWN);
+    if (conn->fallback.kind != SMCR_FALLBACK_TOLD || conn->fallback.frame != pinfo->num)
+        return;
+    const char *reason = smcr_show_fallback_reason(pinfo->pool, &conn->fallback);
+    proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0, reason);
+    proto_item_set_generated(item);
+    smcr_item_raise(pinfo, item, &ei_smcr_fallback);
+}
+
 /* An item that no byte of the frame says, or that its headers say. */
 static void
 hide_if(bool in_headers, proto_item *item)

@@ -14,6 +14,7 @@
 
 #define SMCR_TOLD_TEXT_LENGTH 64 /* of names, with the NUL behind them */
 
+enum smcr_told_state { SMCR_TOLD_LISTEN = 10 }; /* of those of the kernel, net/smc/smc.h */
 enum smcr_told_mode { SMCR_TOLD_SMCR, SMCR_TOLD_FALLBACK, SMCR_TOLD_SMCD };
 enum { SMCR_TOLD_OWN, SMCR_TOLD_PEER, SMCR_TOLD_ENDS };
 

@@ -341,6 +341,20 @@ take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
     smcr_socket_set_conn(state, socket, conn);
 }
 
+/* A host that listens on the port of its own end is the server. */
+static void
+take_in_server(smcr_state_t *state, smcr_socket_t *socket)
+{
+    smcr_conn_t *conn = socket->conn;
+
+    if (!conn || conn->fallback.kind != SMCR_FALLBACK_TOLD || !conn->no_roles ||
+        !smcr_socket_listens(state, socket))
+        return;
+    socket->told.is_server = true;
+    take_in_ends(state, conn, &socket->told);
+    conn->no_roles = conn->fallback.no_roles = false;
+}
+
 /* All sockets of the host are known now: so is which of them alone has written so far. */
 static void
 end_dump(const smcr_arrival_t *arrival, uint64_t dump)
@@ -350,6 +364,8 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
     smcr_socket_end_dump(state, dump);
     for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
         int side = 0;
+        if (socket->dump == dump)
+            take_in_server(state, socket);
         bool asks = socket->dump == dump && !socket->is_doubtful;
         smcr_conn_t *half = asks ? other_half(arrival, socket, &side) : NULL;
         smcr_conn_t *conn = smcr_conn_now(socket->conn);
@@ -390,10 +406,12 @@ smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
         smcr_socket_keep_lgr(arrival->state, &told->u.lgr);
     else if (told->kind == SMCR_TOLD_LINK)
         take_in_told_link(arrival, &told->u.link);
-    if (is_socket && socket->mode == SMCR_TOLD_FALLBACK && socket->has_fallback)
+    if (is_socket && socket->state == SMCR_TOLD_LISTEN)
+        smcr_socket_keep_listener(arrival->state, socket, dump);
+    else if (is_socket && socket->mode == SMCR_TOLD_FALLBACK && socket->has_fallback)
         take_in_fallback(arrival->state,
                          smcr_socket_keep(arrival->state, socket, dump, arrival->when));
-    if (is_socket && socket->mode == SMCR_TOLD_SMCR && socket->has_conn && socket->has_lgr)
+    else if (is_socket && socket->mode == SMCR_TOLD_SMCR && socket->has_conn && socket->has_lgr)
         take_in_told(arrival, smcr_socket_keep(arrival->state, socket, dump, arrival->when));
 }
 

@@ -18,6 +18,8 @@ typedef struct smcr_sockets {
     smcr_socket_t *last;
     const smcr_told_lgr_t *lgr; /* that was told last */
     GArray *links;              /* smcr_socket_link_t */
+    GHashTable *listeners;      /* ports at which hosts wait, in the dump of `listen_dump` */
+    uint64_t listen_dump;
     GQueue named;      /* smcr_conn_t that wait for their conversation */
     GPtrArray *qps;    /* what smcr_socket_qps() has found last */
     uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* for these GIDs */
@@ -99,6 +101,7 @@ made(smcr_state_t *state)
     sockets->by_ends = g_hash_table_new(hash_ends, equal_ends);
     sockets->by_cursor = g_hash_table_new(hash_cursor, equal_cursors);
     sockets->qps = g_ptr_array_new();
+    sockets->listeners = g_hash_table_new(g_direct_hash, g_direct_equal);
     sockets->links = g_array_new(FALSE, FALSE, sizeof(smcr_socket_link_t));
     g_queue_init(&sockets->named);
     return sockets;
@@ -186,6 +189,25 @@ smcr_socket_end_dump(const smcr_state_t *state, uint64_t dump)
 
     for (; socket; socket = socket->older)
         socket->has_all |= socket->dump == dump;
+}
+
+void
+smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump)
+{
+    smcr_sockets_t *sockets = made(state);
+
+    if (sockets->listen_dump != dump)
+        g_hash_table_remove_all(sockets->listeners);
+    sockets->listen_dump = dump;
+    g_hash_table_add(sockets->listeners, GUINT_TO_POINTER(told->port[SMCR_TOLD_OWN]));
+}
+
+bool
+smcr_socket_listens(const smcr_state_t *state, const smcr_socket_t *socket)
+{
+    return state->sockets->listen_dump == socket->dump &&
+           g_hash_table_contains(state->sockets->listeners,
+                                 GUINT_TO_POINTER(socket->told.port[SMCR_TOLD_OWN]));
 }
 
 /* ---- link groups and links ---- */
@@ -338,6 +360,7 @@ smcr_socket_end(smcr_state_t *state)
     g_hash_table_destroy(state->sockets->by_token);
     g_hash_table_destroy(state->sockets->by_ends);
     g_hash_table_destroy(state->sockets->by_cursor);
+    g_hash_table_destroy(state->sockets->listeners);
     g_ptr_array_free(state->sockets->qps, TRUE);
     g_array_free(state->sockets->links, TRUE);
     g_queue_clear(&state->sockets->named);

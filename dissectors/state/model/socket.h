@@ -45,6 +45,10 @@ smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid
 smcr_socket_t *smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
                               smcr_cursor_t prod);
 
+/* A socket of the dump that waits for connections; whether one does at the socket's own port. */
+void smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump);
+bool smcr_socket_listens(const smcr_state_t *state, const smcr_socket_t *socket);
+
 /* A link group that a host tells, and a link of the group that was told last. */
 void smcr_socket_keep_lgr(smcr_state_t *state, const smcr_told_lgr_t *told);
 void smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told);
