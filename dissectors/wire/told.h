@@ -46,8 +46,8 @@ typedef struct {
     uint8_t version, release, os;      /* of SMC; version 0: not told */
     uint8_t vlan;
     uint32_t connections;
-    char peer_host[SMCR_TOLD_TEXT_LENGTH], eid[SMCR_TOLD_TEXT_LENGTH],
-        pnetid[SMCR_TOLD_TEXT_LENGTH]; /* without spaces at their end; empty: not told */
+    char peer_host[SMCR_TOLD_TEXT_LENGTH], eid[SMCR_TOLD_TEXT_LENGTH]; /* without spaces at their
+                                                                          end; empty: not told */
 } smcr_told_lgr_t;
 
 /* A link of the group that was told last in the same dump: nest SMC_GEN_LINK_SMCR. */
@@ -55,7 +55,6 @@ typedef struct {
     uint8_t number;
     uint32_t state;                    /* 0 unused, 1 inactive, 2 activating, 3 active */
     uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH];
-    uint32_t uid[SMCR_TOLD_ENDS];      /* as CONFIRM LINK has them */
     char device[SMCR_TOLD_TEXT_LENGTH];
 } smcr_told_link_t;
 

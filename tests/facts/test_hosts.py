@@ -29,8 +29,9 @@ def moved(share):
     """Netlink comes when this share of the wire has gone by: it is of another time."""
     def move(frames):
         wire = [frame for frame in frames if not is_told(frame)]
-        at = int(len(wire) * share)
-        return wire[:at] + [frame for frame in frames if is_told(frame)] + wire[at:]
+        at = int((len(wire) - 1) * share)
+        moment = pcapng.time(wire[at])
+        return wire[:at] + [pcapng.at_time(frame, moment) for frame in frames if is_told(frame)] + wire[at:]
     return move
 
 
@@ -44,7 +45,7 @@ def not_from(address):
 
 
 ALTERATIONS = {
-    "first": moved(0), "third": moved(1 / 3), "last": moved(1),
+    "first": moved(0), "third": moved(1 / 3), "later": moved(2 / 3), "last": moved(1),
     "twice": lambda frames: [frame for frame in frames for _ in range(1 + is_told(frame))],
     "netlink lacks 2": without(2, True), "netlink lacks 3": without(3, True),
     "wire lacks 5": without(5, False), "wire lacks 11": without(11, False), "wire lacks 31": without(31, False),
@@ -146,3 +147,12 @@ def test_nothing_false_is_said(tshark, name):
         path = altered(tshark, name, told, alteration)
         for two_pass in (True, False):
             check(tshark, path, name, truth, two_pass)
+
+
+@pytest.mark.parametrize("name, alteration", [("late-one", "first"), ("late-many", "first"), ("late-many", "later")])
+def test_a_dump_of_another_time_is_not_believed(tshark, name, alteration):
+    """Where the wire stands elsewhere, an item says so, and the connection has no name."""
+    path = altered(tshark, name, "B", alteration)
+    refused = sum(len(row[0]) for row in tshark.fields(path, "smcr.told.otherwise", where="smcr.told.otherwise", two_pass=True))
+    named = {ends for conn in connections(tshark, path, two_pass=True).values() for ends in conn["ends"] if ends}
+    assert refused and len(named) + refused <= len(hosts.told(name, "B"))

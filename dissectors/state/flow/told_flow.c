@@ -526,7 +526,7 @@ smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     uint32_t token = conn->side[qp->side].token;
     smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, token);
 
-    if (socket && !socket->conn && is_like(&socket->told, conn, qp->side) &&
+    if (socket && !socket->conn && !socket->is_doubtful && is_like(&socket->told, conn, qp->side) &&
         arrival->when.time < socket->time + SMCR_DOUBT_DISORDER &&
         stands_there(socket, conn, qp->side))
         name_conn(arrival, socket, conn, qp->side);
