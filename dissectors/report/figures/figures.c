@@ -63,16 +63,9 @@ smcr_figure_delete_reason_of(uint32_t code)
 
 /* ---- distributions ---- */
 
-void
-smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
-{
-    smcr_distribution_t one = {1, value, value, value, (double)value * (double)value};
-
-    smcr_distribution_join(distribution, &one);
-}
-
-void
-smcr_distribution_join(smcr_distribution_t *distribution, const smcr_distribution_t *other)
+/* All measurements of `other`. */
+static void
+join_distribution(smcr_distribution_t *distribution, const smcr_distribution_t *other)
 {
     if (!other->count)
         return;
@@ -83,6 +76,14 @@ smcr_distribution_join(smcr_distribution_t *distribution, const smcr_distributio
     distribution->count += other->count;
     distribution->sum += other->sum;
     distribution->sum_of_squares += other->sum_of_squares;
+}
+
+void
+smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
+{
+    smcr_distribution_t one = {1, value, value, value, (double)value * (double)value};
+
+    join_distribution(distribution, &one);
 }
 
 /* ---- building ---- */
@@ -285,7 +286,7 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
         break;
     case SMCR_FIGURE_KIND_SPREAD:
     case SMCR_FIGURE_KIND_LENGTHS:
-        smcr_distribution_join(into, from);
+        join_distribution(into, from);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         join_opcodes(into, from, scope);

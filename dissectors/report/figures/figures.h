@@ -63,9 +63,6 @@ typedef struct {
 /* One more measurement. */
 void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
 
-/* All measurements of `other`. */
-void smcr_distribution_join(smcr_distribution_t *distribution, const smcr_distribution_t *other);
-
 /* ---- entries: a struct for each JSON object, smcr_entry_connection_t and so on ---- */
 
 #define SMCR_FIGURE_UNKNOWN UINT64_MAX /* a number that is not known */

@@ -86,10 +86,11 @@ slowest(const smcr_finder_t *finder, const trouble_t *trouble)
                               smcr_words_duration(finder->scope, trouble->slowest));
 }
 
-typedef void add_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble);
+typedef void add_flow_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+                        trouble_t *trouble);
 
 static trouble_t
-sum_up(const smcr_finder_t *finder, add_t *add)
+sum_up(const smcr_finder_t *finder, add_flow_t *add)
 {
     const smcr_figure_list_t *flows = &finder->report->rdma_flows;
     trouble_t trouble = {0};
