@@ -1,5 +1,5 @@
 /* packet-smcr.h
- * The four dissectors' places in Wireshark, for plugin.c.
+ * The places of three dissectors in Wireshark, for plugin.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,12 +16,10 @@
 
 /* Registers the protocol in name only that owns the wrappers; called once, after InfiniBand. */
 void smcr_dissector_roce_register(void);
-void smcr_dissector_netlink_register(void);
 
 /* Each hooks its dissector in; called once, after all protocols have registered. */
 void smcr_dissector_tcpopt_handoff(void);
 void smcr_dissector_clc_handoff(void);
 void smcr_dissector_roce_handoff(void);
-void smcr_dissector_netlink_handoff(void);
 
 #endif /* SMCR_PACKET_SMCR_H */

@@ -13,6 +13,7 @@
 #include "payload/payload.h"
 #include "fields.h"
 #include "message/message.h"
+#include "netlink/netlink.h"
 #include "packet-smcr.h"
 #include "packet/packet.h"
 #include "report/report.h"
@@ -35,7 +36,7 @@ register_parts(void)
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
     smcr_dissector_roce_register();
-    smcr_dissector_netlink_register();
+    smcr_netlink_register();
     smcr_tap_register();
     smcr_packet_parts_register();
     smcr_follow_register(proto_smcr);
@@ -51,7 +52,7 @@ register_handoffs(void)
     smcr_dissector_tcpopt_handoff();
     smcr_dissector_clc_handoff();
     smcr_dissector_roce_handoff();
-    smcr_dissector_netlink_handoff();
+    smcr_netlink_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
     smcr_policy_handoff();
     smcr_report_handoff();

@@ -15,7 +15,7 @@ SOURCES = [path for folder in ("dissectors", "plugin", "tests", "docs", "capture
 
 FILE = r"\.(?:c|h|def|py|md|json|jq|txt|build|pcapng|pcapng\.gz)"
 NEW = {name for recipe in PLACES for name, _, line, _ in steps(recipe) if not line}  # the recipes make them
-KERNEL = ("net/smc", "smc_")  # of Linux
+KERNEL = ("net/smc", "linux/", "smc_")  # of Linux
 
 
 def prose(path):

@@ -1,6 +1,8 @@
 /* netlink.c
  * One walker reads all messages by the rows of told.def: attributes have a type and a length,
  * members of structs a place and the width of their field. What fits entirely is learned.
+ * Wireshark's dissectors for netlink and for its SOCK_DIAG run as they would without us, and ours
+ * is added below where the family is AF_SMC. Generic netlink has a table of families.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +25,7 @@
 enum {
     FAMILY_AT = 14, COOKED_LENGTH = 16, NLMSG_TYPE_AT = 4, FLAGS_AT = 6, SEQUENCE_AT = 8,
     PORT_AT = 12, NLMSG_LENGTH = 16, GENL_LENGTH = 4, NLA_LENGTH = 4, NLA_TYPE = 0x3fff,
-    OWN_AT = 8, SOCKET_LENGTH = 64, GID_TEXT = 40, AF_SMC = 43,
+    OWN_AT = 8, SOCKET_LENGTH = 64, GID_TEXT = 40, AF_SMC = 43, SOCK_DIAG_BY_FAMILY = 20,
 };
 
 /* What has a row; structs come last. */
@@ -289,8 +291,8 @@ show_socket(walk_t *walk, tvbuff_t *tvb)
                               smcr_value_decline_text(told->reason, SMCR_CLC_OS_LINUX));
 }
 
-int
-smcr_netlink_dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+static int
+dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (tvb_captured_length(tvb) <= NLMSG_LENGTH || tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)
         return 0;
@@ -321,8 +323,8 @@ describe(walk_t *walk, unsigned command, bool request)
                               val_to_str_const(command, smcr_values_netlink_commands, "unknown"));
 }
 
-int
-smcr_netlink_dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+static int
+dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     static const uint8_t nests[] = {
         [9] = IN_EIDS, IN_EIDS, IN_EIDS, [13] = IN_SEID, [16] = IN_LIMIT};
@@ -341,8 +343,9 @@ smcr_netlink_dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
     return finish(&walk, message, describe(&walk, generic->cmd, request));
 }
 
-void
-smcr_netlink_learn_ends(tvbuff_t *tvb, packet_info *pinfo)
+/* Learns from a frame, whose messages have been dissected, which dumps have ended. */
+static void
+learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 {
     unsigned captured = tvb_captured_length(tvb), at = COOKED_LENGTH, length;
     walk_t walk = {.pinfo = pinfo, .order = ENC_BIG_ENDIAN, .told.kind = SMCR_TOLD_DONE};
@@ -359,4 +362,57 @@ smcr_netlink_learn_ends(tvbuff_t *tvb, packet_info *pinfo)
         if (read_number(tvb, at + NLMSG_TYPE_AT, 2, walk.order) == WS_NLMSG_DONE && !error)
             learn(&walk, tvb, at);
     }
+}
+
+/* ---- hooks ---- */
+
+static dissector_handle_t original_frame, original_socket, ours;
+static int observer; /* a protocol in name only owns the wrappers: frame.protocols stays */
+
+static int
+wrap_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    int used = call_dissector_only(original_frame, tvb, pinfo, tree, data);
+
+    if (used && proto_is_protocol_enabled(find_protocol_by_id(proto_smcr)))
+        learn_ends(tvb, pinfo);
+    return used;
+}
+
+static int
+wrap_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    int used = call_dissector_only(original_socket, tvb, pinfo, tree, data);
+
+    if (used && ((struct packet_netlink_data *)data)->type == SOCK_DIAG_BY_FAMILY)
+        call_dissector_only(ours, tvb, pinfo, tree, data);
+    return used;
+}
+
+void
+smcr_netlink_register(void)
+{
+    observer = proto_register_protocol_in_name_only(
+        "Netlink (observed by SMC-R)", "Netlink/SMC-R", "smcr.netlink",
+        proto_get_id_by_filter_name("netlink"), FT_BYTES);
+    proto_set_cant_toggle(observer);
+}
+
+static dissector_handle_t
+wrap(const char *table, uint32_t key, dissector_t wrapper)
+{
+    dissector_handle_t original = dissector_get_uint_handle(find_dissector_table(table), key);
+
+    dissector_add_uint(table, key, create_dissector_handle(wrapper, observer));
+    return original;
+}
+
+void
+smcr_netlink_handoff(void)
+{
+    ours = create_dissector_handle(dissect_socket, proto_smcr);
+    original_frame = wrap("wtap_encap", WTAP_ENCAP_NETLINK, wrap_frame);
+    original_socket = wrap("netlink.protocol", WS_NETLINK_SOCK_DIAG, wrap_socket);
+    dissector_add_string("genl.family", "SMC_GEN_NETLINK",
+                         create_dissector_handle(dissect_generic, proto_smcr));
 }
