@@ -22,6 +22,8 @@
 #include "state/model/store.h"
 #include "write.h"
 
+#define SOCKETS_MAX 4096 /* that are looked at for a message */
+
 /* ---- judge: does the capture bear it out? ---- */
 
 /* Whether the cursor that a host has told is where the last message has it. Hosts and wire may be
@@ -49,6 +51,12 @@ stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side)
             stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, peer->prod)) &&
            (!own->cdc_frame || !smcr_evidence_holds(&peer->heard) ||
             stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, own->prod));
+}
+
+static bool
+is_same_gid(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GID_LENGTH])
+{
+    return memcmp(one, other, SMCR_GID_LENGTH) == 0;
 }
 
 /* Whether the address is that of TCP; `role` 0 is the client. */
@@ -433,29 +441,46 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
            (server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == told->is_server);
 }
 
-/* The socket of the sender that alone had written as far as the message does, without the RDMA
- * WRITEs right before it. */
-static smcr_socket_t *
-socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+/* Whether the host of the socket had written up to the message, but for RDMA WRITEs that come right
+ * before it and whose owner is not known. */
+static bool
+goes_on_to(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
 {
-    const smcr_qp_t *qp = arrival->qp;
-    const uint8_t *gid = smcr_qp_peer(arrival->qp)->key.gid;
-    smcr_socket_t *found = smcr_socket_at(arrival->state, gid, cdc->prod);
-    smcr_cursor_t before = cdc->prod;
+    const smcr_ring_t ring = {socket->told.size[SMCR_TOLD_PEER], 0};
+    int64_t written = smcr_ring_distance(&ring, socket->told.tx_prod, prod);
     smcr_psn_t psn = arrival->psn;
     const smcr_write_t *write;
 
-    for (unsigned back = 1; (write = smcr_write_last(qp, back)) != NULL; back++) {
-        if (write->conn || write->first_psn + write->packets != psn || before.count < write->length)
-            break;
-        before.count -= write->length;
+    for (unsigned back = 1; written > 0 && (write = smcr_write_last(arrival->qp, back)) != NULL &&
+                            !write->conn && write->first_psn + write->packets == psn;
+         back++) {
+        written -= write->length;
         psn = write->first_psn;
-        smcr_socket_t *socket = smcr_socket_at(arrival->state, gid, before);
-        if (found && socket && found != socket)
-            return NULL;
-        found = socket ? socket : found;
     }
-    return found && !found->is_doubtful && !found->mirror ? found : NULL;
+    return written == 0;
+}
+
+/* The socket of the sender that alone goes on to the message, of those of which the other end is
+ * not known. NULL: there is none, or there are very many. */
+static smcr_socket_t *
+socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const uint8_t *gid = smcr_qp_peer(arrival->qp)->key.gid;
+    smcr_socket_t *found = NULL, *socket = smcr_socket_last(arrival->state);
+    unsigned looked_at = 0;
+
+    for (; socket; socket = socket->older) {
+        if (++looked_at > SOCKETS_MAX)
+            return NULL;
+        if (socket->is_doubtful || socket->mirror || !socket->has_all ||
+            !is_same_gid(socket->told.gid[SMCR_TOLD_OWN], gid) ||
+            !goes_on_to(arrival, socket, cdc->prod))
+            continue;
+        if (found)
+            return NULL;
+        found = socket;
+    }
+    return found;
 }
 
 smcr_socket_t *
