@@ -97,17 +97,26 @@ def connections(tshark, path):
             and entry["client"]["port"]}
 
 
-def open_at(tshark, path, at, ended):
-    """The connections that both hosts have when frame `at` has gone by. `ended`: {stream: frame}."""
-    conns = connections(tshark, path)
-    for frame_number, (each, _) in sorted(read(tshark, path).items()):
-        if frame_number > at or each.stream not in conns or each.token is None:
+def ends(tshark, path):
+    """{smcr.stream: frame in which the second side has closed it}."""
+    closed = {}
+    for row in tshark.fields(path, "frame.number", "smcr.stream", "smcr.dir", two_pass=True,
+                             where="(smcr.cdc.closed == 1 || smcr.cdc.abort == 1) && smcr.stream && smcr.dir"):
+        closed.setdefault(int(row[1][0]), {}).setdefault(row[2][0], int(row[0][0]))
+    return {stream: max(frames.values()) for stream, frames in closed.items() if len(frames) == 2}
+
+
+def open_at(conns, said, ended, at):
+    """The connections that both hosts have when frame `at` has gone by; their last messages are those of before."""
+    for conn in conns.values():
+        conn.last = [None, None]
+    for number_, (each, _) in sorted(said.items()):
+        if number_ > at or each.stream not in conns or each.token is None:
             continue
         conn = conns[each.stream]
         conn.last[each.direction] = each
         conn.gids[each.direction], conn.gids[1 - each.direction] = each.source, each.target
-    return {stream: conn for stream, conn in conns.items()
-            if any(conn.last) and ended.get(stream, at + 1) > at}
+    return {stream: conn for stream, conn in conns.items() if any(conn.last) and ended.get(stream, at + 1) > at}
 
 
 def dump(conns, role, sequence=7, port=99):

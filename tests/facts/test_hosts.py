@@ -6,12 +6,14 @@ what Follow shows, against what the programs and the hosts said. Each byte of th
 import collections
 import hashlib
 import itertools
+import pathlib
 import zlib
 
 import hosts
+import made_dumps
 import pcapng
 import pytest
-from bed import ALL
+from bed import ALL, captures
 from follow import follow_all, raw, streams
 
 HOSTS = ("A", "B", "AB")
@@ -156,3 +158,37 @@ def test_a_dump_of_another_time_is_not_believed(tshark, name, alteration):
     refused = sum(len(row[0]) for row in tshark.fields(path, "smcr.told.otherwise", where="smcr.told.otherwise", two_pass=True))
     named = {ends for conn in connections(tshark, path, two_pass=True).values() for ends in conn["ends"] if ends}
     assert refused and len(named) + refused <= len(hosts.told(name, "B"))
+
+
+# ---- whole captures, made late, with what their hosts would have told ----
+
+# Two passes with the dumps of both hosts name at least this share of the messages and WRITEs of open connections.
+HEALTHY = {"6.1-v1-b-first-contact-ipv6": 1, "6.1-v1-c-three-conns": 0.9, "6.1-v1-h1-two-links-second-fails": 0.98,
+           "6.1-v1-d-bulk-slow-reader": 0.99, "6.1-v2-q-forty-conns": 1, "6.1-v2-h6-late-second-link-asymmetric": 1}
+
+
+def test_whole_captures_made_late(tshark):
+    """SMCv1 and v2, two links, bulk, forty connections: what a late capture says with dumps, the whole one says, too."""
+    for name in captures("real") if ALL else HEALTHY:
+        path = pathlib.Path(tshark.bed.capture(name))
+        said = made_dumps.read(tshark, path)
+        messages = sorted(number for number, (each, _) in said.items() if each.token is not None)
+        conns, ended = made_dumps.connections(tshark, path), made_dumps.ends(tshark, path)
+        if not conns or len(messages) < 4:
+            continue
+        for share, begin, roles in itertools.product((1 / 4, 1 / 2, 3 / 4) if ALL else (1 / 2,), (1 / 2, 1), ((0,), (1,), (0, 1))):
+            at = messages[int(len(messages) * share)]
+            opened = made_dumps.open_at(conns, said, ended, at)
+            late = pathlib.Path(tshark.bed.scratch) / f"made-{name}.pcapng"
+            answers = [frame for role in roles for frame in made_dumps.dump(opened.values(), role, 7 + role)]
+            numbers = made_dumps.late(path, late, cut=messages[int(len(messages) * share * begin)], at=at, answers=answers)
+            known = collections.Counter()
+            for number, _, port, offset in tshark.fields(late, "frame.number", "smcr.stream", "smcr.client.port",
+                                                         "smcr.stream.offset", two_pass=True, where="smcr.cdc || smcr.write.len"):
+                each, client = said[numbers[int(number[0])]]
+                assert not port or client is None or int(port[0]) == client, (name, share, begin, roles, number)
+                assert not offset or each.offset is None or int(offset[0]) == each.offset, (name, share, begin, roles, number)
+                if each.stream in opened:
+                    known.update(all=1, named=bool(port))
+            if roles == (0, 1):
+                assert known["named"] >= HEALTHY.get(name, 0) * known["all"], (name, share, begin, known)
