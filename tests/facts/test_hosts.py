@@ -13,6 +13,7 @@ import hosts
 import made_dumps
 import pcapng
 import pytest
+import sharkd
 from bed import ALL, captures
 from follow import follow_all, raw, streams
 
@@ -192,3 +193,29 @@ def test_whole_captures_made_late(tshark):
                     known.update(all=1, named=bool(port))
             if roles == (0, 1):
                 assert known["named"] >= HEALTHY.get(name, 0) * known["all"], (name, share, begin, known)
+
+
+def test_a_whole_capture_needs_no_host(tshark):
+    """With a dump that nobody can read, the output is the same but for who names the connections."""
+    told = hosts.write(tshark.bed, hosts.Variant("whole-and-dump", "AB", "whole"))
+    head, frames = pcapng.read(told)
+    mute = told.with_name("mute.pcapng")
+    pcapng.write(mute, head, [pcapng.with_data(frame, pcapng.data(frame)[:14] + b"\0\2" + pcapng.data(frame)[16:])
+                              if is_told(frame) else frame for frame in frames])
+    mute.chmod(0o644)
+    with_dump, without = (tshark.show(path, "-2", "-V", "-Y", "eth").splitlines() for path in (told, mute))
+    assert [line for line in with_dump if "[Named by a host in: " not in line] == without != with_dump
+    assert len({tshark.show(path, "-2", "-q", "-z", "smcr,report") for path in (told, mute)}) == 1
+
+
+def test_what_came_before_the_name_is_dissected(tshark):
+    """HTTP on its ports, from the first byte: in two passes, and in a window after clicks in any order and a filter."""
+    path = hosts.write(tshark.bed, hosts.Variant("http", "A", "whole"))
+    messages = tshark.fields(path, "frame.number", "http.request.uri", "http.response.code", where="http", two_pass=True)
+    assert [row[1:] for row in messages] == [[["/three.html"], []], [[], ["200"]], [["/four.txt"], []], [[], ["200"]]]
+    behind = tshark.fields(path, "frame.number", where="http")  # one pass: from the dump on
+    assert [row[0] for row in behind] == [row[0] for row in messages[2:]]
+    numbers = [int(row[0][0]) for row in messages]
+    clicks = [sharkd.frame(number) for number in (numbers[1], 9, 5, numbers[0])]
+    listed = sharkd.ask(tshark, [sharkd.load(path), *clicks, ("frames", {"filter": "http"})])[-1]
+    assert [each["num"] for each in listed] == numbers
