@@ -32,6 +32,8 @@ smcr_capture_learn(const packet_info *pinfo)
     bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
 
     ws_assert(!pinfo->fd->visited);
+    if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
+        return capture.state; /* what a host tells is on no wire */
     smcr_state_place(capture.state, named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
 }

@@ -219,3 +219,14 @@ def test_what_came_before_the_name_is_dissected(tshark):
     clicks = [sharkd.frame(number) for number in (numbers[1], 9, 5, numbers[0])]
     listed = sharkd.ask(tshark, [sharkd.load(path), *clicks, ("frames", {"filter": "http"})])[-1]
     assert [each["num"] for each in listed] == numbers
+
+
+def test_a_dump_is_on_no_wire(tshark):
+    """TCP and RoCE are still of one interface: so their order proves what is broken."""
+    whole, late = (pathlib.Path(tshark.bed.scratch) / f"{name}.pcapng" for name in ("no-dump", "dump"))
+    whole.touch()
+    whole.chmod(0o666)
+    tshark.bed.edit("-F", "pcapng", tshark.bed.capture("rule-cdc-close"), whole)
+    made_dumps.late(whole, late, cut=1, at=1, answers=made_dumps.dump([], 0))
+    broken = [len(tshark.frames(path, "smcr.tcp_closed_before", two_pass=True)) for path in (whole, late)]
+    assert broken[0] == broken[1] > 0
