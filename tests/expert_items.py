@@ -36,14 +36,13 @@ use `tshark -2` or the window.
 
 HEADER = ("filter", "severity", "what it says", "when it is raised", "capture", "frame")
 ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| [`*]?(?P<capture>[^|`*]+)[`*]? \| (?P<frame>\d*) \|$", re.MULTILINE)
-VARIABLE = re.compile(r'^EXPERT(?:_STRICT)?\((\w+), "([^"]+)"', re.MULTILINE)
-COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\nEXPERT(?:_STRICT)?\(\w+, \"([^\"]+)\"")
+COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\n[A-Z_]+\(\w+, \"([^\"]+)\"")
 
 
 def whens():
     """{filter: when it is raised}, the comments of the table."""
     text = fields.experts_text()
-    return {name: re.sub(r"\n \* ", " ", comment) for comment, name in COMMENT.findall(text)}
+    return {f"smcr.{name}": re.sub(r"\n \* ", " ", comment) for comment, name in COMMENT.findall(text)}
 
 
 # ---- where to see an item ----
@@ -107,7 +106,7 @@ def places():
 
 def event_of(item):
     """What the state calls the item, as its unit tests do; None: it is not the state that raises it."""
-    variable = next(name for name, each in VARIABLE.findall(fields.experts_text()) if each == item)
+    variable = next(name for name, each in fields.expert_variables().items() if each == item)
     events = (TOP / "dissectors" / "state" / "model" / "events.def").read_text(encoding="utf-8")
     found = re.search(rf"^SMCR_EVENT\(SMCR_EVENT_(\w+), {variable},", events, re.MULTILINE)
     return found and found[1]

@@ -62,6 +62,11 @@ def breaches():
             if row[2] in ("PI_PROTOCOL", "PI_MALFORMED") and row[3] in ("PI_WARN", "PI_ERROR")]
 
 
+def expert_variables():
+    """{variable: filter} of all expert items."""
+    return {row[0]: row[1].strip('"') for row in _rows("experts.def", "EXPERT")}
+
+
 def severity_cell(expert):
     return expert.severity + (", strict" if expert.strict else "")
 

@@ -140,7 +140,7 @@ def masks_without_names(path):
     code = text(path)
     bare = re.findall(r"[&|] ?(0x[0-9a-f]{1,2})\b", code) + re.findall(r"\{(0x[0-9a-f]{2}), \"", code)
     rows = code.replace("\n    ", " ")
-    bare += re.findall(r"^(?:FLAG|BITFIELD)\((?!hf_smcr_clc_other_flags).*\b(0x[0-9a-f]{2,4})\b", rows, re.MULTILINE)
+    bare += re.findall(r"^(?:FLAG|BITFIELD)\((?!clc_other_flags).*\b(0x[0-9a-f]{2,4})\b", rows, re.MULTILINE)
     return {mask for mask in bare if mask in MASKS or path.suffix == ".def"} - OTHER_MASKS.get(path.name, set())
 
 

@@ -104,7 +104,7 @@ def test_file_compiles(system, name, path):
 FAULTS = {
     "name of POSIX": ("dissectors/packet/send_parts.c", "part_key_t", "key_t", "dissectors/packet/send_parts.c", "musl", "key_t"),
     "definition of what is imported": ("plugin/plugin.c", "#define WS_BUILD_DLL", "", "plugin/plugin.c", "windows", "plugin_version"),
-    "address of what is imported": ("dissectors/fields.def", "smcr_values_icrc_statuses", "proto_checksum_vals",
+    "address of what is imported": ("dissectors/fields.def", "TEXTS(icrc_statuses)", "VALS(proto_checksum_vals)",
                                     "dissectors/fields.c", "windows", "constant"),
     "declared twice, CLC": ("dissectors/message/clc_messages.h", "DIAG_OFF(redundant-decls)", "DIAG_OFF(shadow)",
                             "dissectors/message/clc.c", "musl", "smcr_clc_accept"),

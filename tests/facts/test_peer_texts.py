@@ -262,9 +262,9 @@ READS_TEXT = re.compile(r"\btvb_(?:get_\w*string\w*|format_\w+)\(|\bENC_(?:ASCII
 
 def test_texts_come_from_one_function():
     """Nothing else of the plugin makes text of bytes, and no layout shows a field of text as it is."""
-    fields = re.findall(r"FIELD\((hf_\w+),[^()]*\bFT_STRING", (TOP / "dissectors" / "fields.def").read_text(encoding="utf-8"))
-    as_it_is = re.compile(rf"\b(?:SHOW|KEEP)\w*\((?:{'|'.join(fields)})\b")
+    fields = re.findall(r"\bFIELD\((\w+),[^()]*\bTXT,", (TOP / "dissectors" / "fields.def").read_text(encoding="utf-8"))
+    as_it_is = re.compile(rf"\b(?:SHOW|KEEP)\w*\(hf_smcr_(?:{'|'.join(fields)})\b")
     sources = {path: path.read_text(encoding="utf-8") for path in (TOP / "dissectors").rglob("*.[ch]")}
-    assert {"hf_smcr_eid", "hf_smcr_seid", "hf_smcr_clc_hostname"} <= set(fields)
+    assert {"eid", "seid", "clc_hostname"} <= set(fields)
     assert not [(path, found[0]) for path, text in sources.items() for rule in (READS_TEXT, as_it_is)
                 for found in rule.finditer(text) if not found[0].startswith("KEEP_TEXT(")]

@@ -21,7 +21,7 @@ EVERY = rules.rules()
 BY_ID = {each.id: each for each in EVERY}
 EVENTS = dict(re.findall(r"^SMCR_EVENT\((\w+), (\w+),", (
     TOP / "dissectors" / "state" / "model" / "events.def").read_text(encoding="utf-8"), re.MULTILINE))
-VARIABLES = dict(re.findall(r'^EXPERT\((\w+), "([^"]+)"', fields.experts_text(), re.MULTILINE))
+VARIABLES = fields.expert_variables()
 
 
 def severities():

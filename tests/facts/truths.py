@@ -21,7 +21,6 @@ import zlib
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import altered  # noqa: E402
-import expert_items  # noqa: E402
 import fields  # noqa: E402
 import pcapng  # noqa: E402
 import report_runs  # noqa: E402
@@ -148,7 +147,7 @@ Statement = collections.namedtuple("Statement", "where what before after is_true
 def field_names():
     """What is asked of each frame."""
     return [*NUMBERS, *FRAMES, REASON, STREAM, *OF_FLAGS.values(),
-            *(name for _, name in expert_items.VARIABLE.findall(fields.experts_text()))]
+            *fields.expert_variables().values()]
 
 
 def shown(rows, frames):
