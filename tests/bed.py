@@ -42,6 +42,7 @@ FOLDERS = ("real", "synthetic", "malformed")
 PACKED = ("fabric", "roce")  # tests of their own read them
 APPLICATIONS = "applications"  # likewise
 CAUSES = "causes"  # likewise
+LATE = "late"  # likewise
 
 
 def captures(*folders):
@@ -136,7 +137,7 @@ class Bed:
                 (self.root / "data" / "manuf").write_text("\n".join(line for line in lines if line.startswith(VENDOR)))
         for plugin in BUILDS.glob("*/smcr.so"):
             self.add_plugin(plugin, plugin.parent.name)
-        for path in captures(*FOLDERS, *PACKED, APPLICATIONS, CAUSES).values():
+        for path in captures(*FOLDERS, *PACKED, APPLICATIONS, CAUSES, LATE).values():
             copy = self.root / "captures" / path.relative_to(TOP / "captures")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)

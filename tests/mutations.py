@@ -12,10 +12,12 @@ import re
 Mutation = collections.namedtuple("Mutation", "property name file test old new")
 
 WIRE = "Every message is found and every byte of it is shown by the right field"
+TOLD = "What a host tells is shown as it printed it, in both byte orders; netlink of others is left alone"
 COUNTS = "Messages are as many as the programs sent"
 RESERVED = "A SEND on an unknown queue pair proves itself by its bytes"
 TEXT = "No text changes unnoticed"
 STREAMS = "Every frame has the right connection, direction, link and place in the stream"
+NAMES = "A connection that began before the capture has the name that its hosts tell, and no other"
 OWNERS = "Nothing gets a wrong owner, whatever a capture lacks"
 LACKING = "Nobody is blamed for what a capture lacks"
 TRUTHS = "What is said of a part of a capture is true of all of it"
@@ -325,6 +327,27 @@ EVERY = [Mutation(*row) for row in (
     (DESK, "lost-by-the-event-alone", "plugin/profile/colorfilters",
      "desk/test_profile.py::test_both_sides_say_that_the_link_is_lost[6.1-v2-h1-two-links-second-fails]",
      " || smcr.llc.delete_reason == 0x00010000", ""),
+    # ---- what hosts tell ----
+    (TOLD, "numbers-of-32-bits-have-64", "dissectors/netlink/netlink.c",
+     "facts/test_netlink.py::test_built_messages_have_their_values[big]", "length == 4 ? 4 : width", "width"),
+    (TOLD, "dumps-of-all-families", "dissectors/netlink/netlink.c",
+     "facts/test_netlink.py::test_netlink_of_others_is_as_without_the_plugin",
+     "tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)", "tvb_get_uint8(tvb, NLMSG_LENGTH) == 2)"),
+    (TOLD, "cursors-of-the-peer", "dissectors/told.def", "facts/test_netlink.py::test_tree_is_what_the_host_printed",
+     "CURSOR(16, rx_prod, ", "CURSOR(24, rx_prod, "),
+    (NAMES, "rounds-do-not-count", "dissectors/state/model/stream.c", "facts/test_hosts.py::test_what_hosts_tell[late-wrap]",
+     "(uint64_t)cursor.wrap * smcr_ring_room(ring)", "(uint64_t)(cursor.wrap & 1) * smcr_ring_room(ring)"),
+    (NAMES, "dumps-of-another-time", "dissectors/state/flow/told_flow.c",
+     "facts/test_hosts.py::test_a_dump_of_another_time_is_not_believed",
+     "return ahead == 0 || (recent && ahead > 0 && ahead <= size);", "return recent || ahead <= size;"),
+    (NAMES, "any-socket-has-the-cursor", "dissectors/state/model/socket.c", "unit/test_conn.c",
+     "return socket && socket->has_all && !socket->is_one_of_several ? socket : NULL;", "return socket;"),
+    (NAMES, "mirrors-of-other-connections", "dissectors/state/model/socket.c", "unit/test_conn.c",
+     "smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod) >= 0 &&", "smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod) < 0 ||"),
+    (NAMES, "joined-tokens-stay", "dissectors/state/model/join.c", "unit/test_link.c",
+     "smcr_conn_set_token(state, conn, i, side->token);", "smcr_conn_set_token(state, conn, i, side->token + 1);"),
+    (NAMES, "joined-points-stay", "dissectors/state/model/join.c", "unit/test_link.c",
+     "    if (point->qp == moved->before)", "    if (point->qp == moved->now)"),
     # ---- the house and its papers ----
     (DOCS, "sentence-of-an-item", "dissectors/experts.def", "test_docs.py::test_expert_items_are_documented",
      '"The link is confirmed and carries traffic from now on")', '"The link is confirmed")'),

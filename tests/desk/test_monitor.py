@@ -119,13 +119,17 @@ def test_a_line_for_each_message(lines, tshark, name):
 
 
 def test_what_hosts_tell(lines, tshark):
-    """A line for each message of netlink about SMC, with what its line in the tree says."""
+    """A line for each message of netlink about SMC, with what its line in the tree says, and the socket's connection."""
     path = hosts.write(tshark.bed, hosts.Variant("late-fallback", "AB", ""))
     shown = lines(path, "told")
-    rows = tshark.fields(path, "frame.number", "smcr.told", where="smcr.told")
-    assert [(line.frame, line.text) for line in shown] == [(int(number), text) for (number,), texts in rows for text in texts]
+    rows = tshark.fields(path, "frame.number", "smcr.told", "smcr.stream", where="smcr.told")
+    said = [(line.frame, *line.text.removesuffix("]").partition(" [connection ")) for line in shown]
+    assert [(frame, text) for frame, text, _, _ in said] == [(int(number), text) for (number,), texts, _ in rows for text in texts]
+    known = [(frame, stream) for frame, text, _, stream in said if stream]
+    assert known == [(int(number), stream) for (number,), _, streams in rows for stream in streams] and len(known) > 5
+    assert all(text.startswith("Socket ") for _, text, _, stream in said if stream)
     assert {(line.source, line.target) for line in shown} == {("program", "kernel"), ("kernel", "program")}
-    assert any(line.text.endswith("fallback: peer did not indicate SMC") for line in shown) and len(shown) > 40
+    assert any(text.endswith("fallback: peer did not indicate SMC") for _, text, _, _ in said) and len(shown) > 40
 
 
 def octets(line):

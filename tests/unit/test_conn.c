@@ -6,6 +6,8 @@
 
 #include "traffic.h"
 
+#include "state/model/socket.h"
+
 static smcr_conn_t *
 new_conn(capture_t *capture, smcr_lgr_t *lgr)
 {
@@ -89,6 +91,88 @@ test_direction(void)
     }
 }
 
+/* What a host tells of its end; the other end tells it the other way round. */
+static smcr_told_socket_t
+told_by(bool is_server, uint32_t written, uint32_t received)
+{
+    const uint16_t ports[] = {is_server ? 80 : 1000, is_server ? 1000 : 80};
+    smcr_told_socket_t told = {.has_conn = true, .has_lgr = true, .is_server = is_server,
+                               .token = is_server ? SERVER_TOKEN : CLIENT_TOKEN,
+                               .size = {ELEMENT, ELEMENT}, .tx_prod = {0, written},
+                               .rx_prod = {0, received}};
+
+    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
+        bool of_server = (end == SMCR_TOLD_OWN) == is_server;
+        told.port[end] = ports[end];
+        memcpy(told.gid[end], key_of(HOST(of_server), 0).gid, SMCR_GID_LENGTH);
+        memcpy(told.address[end], key_of(HOST(of_server), 0).gid, SMCR_GID_LENGTH);
+    }
+    return told;
+}
+
+/* Told again it is the same. The token with other ends is another socket, and finds that one. */
+static void
+test_sockets(void)
+{
+    capture_t capture;
+    smcr_told_socket_t told = told_by(false, 100, 0), later = told_by(false, 200, 0);
+    smcr_told_socket_t other = told_by(false, 200, 0);
+
+    capture_open(&capture);
+    smcr_socket_t *socket = smcr_socket_keep(capture.state, &told, 1, (smcr_when_t){1, 10});
+    g_assert_true(smcr_socket_keep(capture.state, &later, 2, (smcr_when_t){2, 20}) == socket);
+    g_assert_true(socket->first.frame == 1 && socket->dump == 2);
+    g_assert_true(smcr_socket_of(capture.state, &told) == socket);
+    other.port[SMCR_TOLD_PEER] = 81;
+    smcr_socket_t *after = smcr_socket_keep(capture.state, &other, 3, (smcr_when_t){3, 30});
+    g_assert_true(after != socket && after->older == socket);
+    g_assert_true(smcr_socket_of_token(capture.state, told.gid[SMCR_TOLD_OWN], CLIENT_TOKEN) ==
+                  after);
+    g_assert_null(smcr_socket_of(capture.state, &told));
+    g_assert_null(smcr_socket_of_token(capture.state, told.gid[SMCR_TOLD_PEER], CLIENT_TOKEN));
+    g_assert_null(smcr_socket_at(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod));
+    smcr_socket_end_dump(capture.state, 3);
+    g_assert_true(smcr_socket_at(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod) == after);
+    capture_close(&capture);
+}
+
+/* The other end of the same connection, and not that of another one with the same ports. */
+static void
+test_mirrors(void)
+{
+    enum { CLIENT_FIRST = 1, NOW = 2, SAME_ROLE = 4, OTHER_SIZE = 8, OTHER_GID = 16 };
+    static const struct {
+        unsigned how;
+        uint32_t written, received; /* by the server; the client has written 500, received 700 */
+        bool is_one;
+    } cases[] = {
+        {CLIENT_FIRST, 700, 500, true}, {CLIENT_FIRST, 900, 600, true},
+        {CLIENT_FIRST, 700, 499, false}, {CLIENT_FIRST, 699, 500, false},
+        {0, 700, 500, true}, {0, 701, 500, false}, {0, 600, 400, true},
+        {CLIENT_FIRST | NOW, 600, 400, true}, {CLIENT_FIRST | SAME_ROLE, 700, 500, false},
+        {CLIENT_FIRST | OTHER_SIZE, 700, 500, false}, {CLIENT_FIRST | OTHER_GID, 700, 500, false},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        capture_t capture;
+        smcr_told_socket_t client = told_by(false, 500, 700);
+        smcr_told_socket_t server = told_by(true, cases[i].written, cases[i].received);
+        bool first = cases[i].how & CLIENT_FIRST;
+        const uint64_t later = (cases[i].how & NOW ? 50 : 500) * MILLISECOND;
+        server.is_server = !(cases[i].how & SAME_ROLE);
+        server.size[SMCR_TOLD_PEER] *= cases[i].how & OTHER_SIZE ? 2 : 1;
+        server.gid[SMCR_TOLD_PEER][15] += cases[i].how & OTHER_GID ? 1 : 0;
+        capture_open(&capture);
+        smcr_socket_t *one = smcr_socket_keep(capture.state, first ? &client : &server, 1,
+                                              (smcr_when_t){1, MILLISECOND});
+        smcr_socket_t *two = smcr_socket_keep(capture.state, first ? &server : &client, 2,
+                                              (smcr_when_t){2, MILLISECOND + later});
+        g_assert_true(one->mirror == (cases[i].is_one ? two : NULL));
+        g_assert_true(two->mirror == (cases[i].is_one ? one : NULL));
+        capture_close(&capture);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -97,5 +181,7 @@ main(int argc, char **argv)
     g_test_add_func("/conn/reuse", test_reuse);
     g_test_add_func("/conn/many", test_many);
     g_test_add_func("/conn/direction", test_direction);
+    g_test_add_func("/conn/sockets", test_sockets);
+    g_test_add_func("/conn/mirrors", test_mirrors);
     return g_test_run();
 }

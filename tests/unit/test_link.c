@@ -299,6 +299,63 @@ test_networks(void)
     g_assert_cmpuint(count, >, NETWORKS / 2);
 }
 
+/* Host A sends the first message of a connection on a half-known link. The RMB of host B has 300
+ * bytes. */
+static smcr_rmb_t *
+play_half(capture_t *capture)
+{
+    play_cdc_on(capture, A, key_of(B, 9), 50, (smcr_cdc_t){.seq = 1, .token = 5});
+    smcr_conn_t *conn = capture->record.conn;
+    smcr_rmb_t *rmb = smcr_rmb_announce(capture->state, capture->arrival.qp, 0x77, 0x70000000);
+    smcr_rmb_set_conn(capture->state, rmb, 1, conn);
+    smcr_stream_start(&conn->side[1].in, ELEMENT, 0);
+    smcr_stream_announce(&conn->side[1].in, (smcr_cursor_t){0, 300});
+    return rmb;
+}
+
+/* Two links of which one queue pair each is known. An acknowledgement of what the second has sent
+ * names the first: both are one, with all that they have; the sides of the first flip. */
+static void
+test_join(void)
+{
+    static const struct {
+        uint32_t psn; /* that is acknowledged */
+        uint32_t qpn; /* of the queue pair that it is sent to */
+        bool joined;
+    } cases[] = {{61, 9, true}, {70, 9, false}, {61, 8, false}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        capture_t capture;
+        capture_open(&capture);
+        smcr_rmb_t *rmb = play_half(&capture);
+        smcr_conn_t *one = capture.record.conn;
+        smcr_link_t *before = capture.arrival.qp->link;
+        play_cdc_on(&capture, B, key_of(A, 7), 61, (smcr_cdc_t){.seq = 1, .token = 6});
+        smcr_conn_t *other = capture.record.conn;
+        smcr_lgr_t *lgr = other->lgr;
+        g_assert_true(one->lgr != lgr && one != other);
+        play(&capture, A, key_of(B, cases[i].qpn), cases[i].psn,
+             (smcr_ib_headers_t){.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = 0x1f});
+        smcr_qp_t *qp = find(&capture, key_of(B, 9));
+        g_assert_true((one->lgr == lgr) == cases[i].joined);
+        g_assert_true((qp->link == find(&capture, key_of(A, 7))->link) == cases[i].joined);
+        g_assert_true(one->flips == cases[i].joined && !other->flips);
+        g_assert_true((before->joined == qp->link) == cases[i].joined);
+        const int side = cases[i].joined ? 0 : 1; /* of host B */
+        g_assert_true(qp->side == side && smcr_qp_peer(qp)->gid_known);
+        g_assert_true(smcr_conn_find(capture.state, one->lgr, side, 5) == one);
+        g_assert_true(smcr_conn_find(capture.state, lgr, 1, 6) == other);
+        g_assert_false(one->side[!side].has_token);
+        g_assert_true(one->side[side].sure.qp == qp);
+        g_assert_cmpuint(one->side[side].in.announced, ==, 300);
+        g_assert_false(one->side[!side].in.known);
+        g_assert_true(rmb->lgr == one->lgr && rmb->side == side);
+        g_assert_true(smcr_rmb_same(capture.state, qp, 0x77, 0x70000000) == rmb);
+        g_assert_true(smcr_rmb_conn(rmb, 1) == one);
+        capture_close(&capture);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -319,5 +376,6 @@ main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/link/networks", test_networks);
+    g_test_add_func("/link/two are one", test_join);
     return g_test_run();
 }

@@ -142,6 +142,62 @@ test_first_missing(void)
     }
 }
 
+/* Host 2 tells of its end of a connection with host 1, after two rounds of the element. */
+static void
+play_told(capture_t *capture)
+{
+    smcr_told_t told = {.u.socket = {.has_conn = true, .has_lgr = true, .port = {80, 1000},
+                                     .token = 6, .size = {ELEMENT, ELEMENT}, .rx_prod = {2, 1000},
+                                     .is_server = true}};
+
+    for (uint8_t end = 0; end < SMCR_TOLD_ENDS; end++) {
+        smcr_gid_map_ipv4(told.u.socket.address[end], (const uint8_t[]){10, 0, 0, end});
+        memcpy(told.u.socket.gid[end], key_of(end ? 1 : 2, 0).gid, SMCR_GID_LENGTH);
+    }
+    next_frame(capture, NULL);
+    smcr_state_told(&capture->arrival, &told);
+}
+
+/* A host has told how far the stream had come. The first message
+ * of the connection places the WRITE before it if that ends where the message says; the connection
+ * has no name if the message stands before what the host has told. */
+static void
+test_claim(void)
+{
+    static const struct {
+        uint32_t count; /* of the message's producer cursor, in the third round */
+        bool placed;
+        uint16_t port; /* of the server */
+    } cases[] = {{3500, true, 80}, {3600, false, 80}, {900, false, 0}};
+    const smcr_ib_headers_t parts[] = {first, middle, last};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        capture_t capture;
+        const smcr_place_t *places[G_N_ELEMENTS(parts)];
+        capture_open(&capture);
+        play_cdc_on(&capture, 1, key_of(2, 9), 50, (smcr_cdc_t){.seq = 1, .token = 5});
+        play_told(&capture);
+        for (uint32_t part = 0; part < G_N_ELEMENTS(parts); part++) {
+            smcr_ib_headers_t roce = parts[part];
+            roce.va += roce.has_reth ? 1000 : 0;
+            play(&capture, 1, key_of(2, 9), 51 + part, roce);
+            places[part] = capture.record.place;
+            g_assert_false(places[part]->positioned);
+        }
+        play_cdc_on(&capture, 1, key_of(2, 9), 54,
+                    (smcr_cdc_t){.seq = 1, .token = 6, .prod = {2, cases[i].count}});
+        for (unsigned part = 0; part < G_N_ELEMENTS(parts); part++) {
+            const smcr_place_late_t *late = smcr_place_late(places[part]);
+            g_assert_true((late->conn && late->placed) == cases[i].placed);
+            if (cases[i].placed) /* of the request */
+                g_assert_cmpuint(late->position, ==, 2 * ELEMENT + 1000);
+        }
+        g_assert_cmpuint(capture.record.conn->port[1], ==, cases[i].port);
+        g_assert_true((strstr(events(&capture), "TOLD_OTHERWISE") == NULL) == !!cases[i].port);
+        capture_close(&capture);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -151,5 +207,6 @@ main(int argc, char **argv)
     g_test_add_func("/orphan/no WRITE", test_no_write);
     g_test_add_func("/orphan/before its FIRST", test_before_first);
     g_test_add_func("/orphan/its FIRST is missing", test_first_missing);
+    g_test_add_func("/orphan/a host has told where", test_claim);
     return g_test_run();
 }
