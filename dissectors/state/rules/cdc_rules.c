@@ -15,8 +15,7 @@
 
 /* They begin at 1. On another link than that of CLC the first ones may have failed before: Linux
  * has counted them (smc_switch_cursor()). (R-4.3-1) */
-void
-smcr_rules_cdc_number(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(number)
 {
     smcr_lgr_t *lgr = message->conn->lgr;
 
@@ -29,8 +28,7 @@ smcr_rules_cdc_number(const smcr_rules_cdc_t *message)
 
 /* They grow by one. Where requests are absent, or failed on another link, those may be the messages
  * in between. (R-4.3-2) */
-void
-smcr_rules_cdc_step(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(step)
 {
     unsigned before = message->sender->cdc_seq, now = message->cdc->seq;
 
@@ -116,8 +114,7 @@ base_of(const smcr_conn_t *conn, int side)
     return conn->lgr->base_known[side] ? conn->lgr->base[side] : 0;
 }
 
-void
-smcr_rules_cdc_cursors(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(cursors)
 {
     int receiver = message->arrival->qp->side;
     const smcr_conn_t *conn = message->conn;
@@ -173,8 +170,7 @@ smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes)
 
 /* The producer cursor does not pass the reader's consumer cursor. Where WRITEs do, they show it.
  * (R-A.4-6) */
-void
-smcr_rules_cdc_writer(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(writer)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_record_cdc_t *view = arrival->record->view;
@@ -193,8 +189,7 @@ smcr_rules_cdc_writer(const smcr_rules_cdc_t *message)
 }
 
 /* Nobody reads what was not announced to him. (R-A.4-8) */
-void
-smcr_rules_cdc_reader(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(reader)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_stream_t *in = &message->sender->in;
@@ -222,8 +217,7 @@ note_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t po
 }
 
 /* The message has moved the cursors of both streams. */
-void
-smcr_rules_cdc_reached(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(reached)
 {
     for (int side = 0; side < 2; side++) {
         const smcr_rules_side_t *kept = smcr_rules_of_side(message->conn, side);
@@ -234,8 +228,7 @@ smcr_rules_cdc_reached(const smcr_rules_cdc_t *message)
 }
 
 /* Follows one message that announces data, until the reader has read them. */
-void
-smcr_rules_cdc_probe(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(probe)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_record_cdc_t *view = arrival->record->view;
@@ -254,8 +247,7 @@ smcr_rules_cdc_probe(const smcr_rules_cdc_t *message)
 
 /* With urgent data present the producer cursor has advanced to the byte behind them. The flag may
  * stay on until the next data. (R-4.7.5-4) */
-void
-smcr_rules_cdc_urgent(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(urgent)
 {
     smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
     bool present = (message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
@@ -270,8 +262,7 @@ smcr_rules_cdc_urgent(const smcr_rules_cdc_t *message)
 /* The piece is new, and goes behind urgent data whose reader has sent nothing since: the writer
  * waits until the reader says that it has them. Any message of the reader may say so.
  * (R-4.7.5-2) */
-void
-smcr_rules_write_urgent(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(urgent)
 {
     const smcr_conn_t *conn = write->conn;
     const smcr_place_t *place = write->place;
@@ -286,8 +277,7 @@ smcr_rules_write_urgent(const smcr_arrival_t *arrival, const smcr_rules_write_t 
 
 /* The reader tells at once that it has urgent data, whatever space there is. Linux waits until its
  * program has read them. The flag may go on behind them. (R-4.7.5-3) */
-void
-smcr_rules_cdc_urgent_answer(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(urgent_answer)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_record_cdc_t *view = arrival->record->view;
@@ -308,8 +298,7 @@ smcr_rules_cdc_urgent_answer(const smcr_rules_cdc_t *message)
 }
 
 /* The reader of urgent data sends something. */
-void
-smcr_rules_cdc_heard(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(heard)
 {
     uint64_t *answer =
         smcr_rules_of_side(message->conn, !message->arrival->qp->side)->urgent_answer;
@@ -359,8 +348,7 @@ is_first_sign(const smcr_rules_cdc_t *message)
 
 /* A message travels in the group whose CLC has announced its token. Where the capture has all of a
  * group but lacks CLC of a connection, its first message has number 1. (R-A.4-4) */
-void
-smcr_rules_cdc_token(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(token)
 {
     const smcr_arrival_t *arrival = message->arrival;
     wmem_list_t *lgrs = arrival->state->lgrs;
@@ -386,8 +374,7 @@ confirm_is_absent(const smcr_doubt_proof_t *claim)
 }
 
 /* The client sends its Confirm before its data. (R-3.5.2-7) */
-void
-smcr_rules_cdc_confirmed(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(confirmed)
 {
     const smcr_conn_t *conn = message->conn;
     smcr_doubt_proof_t claim = {.has_come = confirm_is_absent, .about = conn};
@@ -430,8 +417,7 @@ check_done(const smcr_rules_cdc_t *message)
 
 /* After connection closed a side sends nothing more but an abort; after that, nothing at all.
  * (R-4.8.1-2, R-4.8.2-3) */
-void
-smcr_rules_cdc_end(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(end)
 {
     const smcr_conn_side_t *sender = message->sender;
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
@@ -451,8 +437,7 @@ smcr_rules_cdc_end(const smcr_rules_cdc_t *message)
 }
 
 /* A side does not take back that it is done with sending. (R-4.8.1-7) */
-void
-smcr_rules_cdc_flags(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(flags)
 {
     const uint8_t ended =
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
@@ -465,8 +450,7 @@ smcr_rules_cdc_flags(const smcr_rules_cdc_t *message)
 
 /* Who is offered an element in use aborts the connection that had it. That its sender knows of the
  * offer is proven by what it has sent on the next connection of the element. (R-4.4.2-2) */
-void
-smcr_rules_cdc_reused(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(reused)
 {
     const smcr_conn_side_t *receiver = message->receiver;
     const smcr_conn_t *next =

@@ -22,12 +22,15 @@ typedef struct {
     smcr_doubt_t follows; /* this is the sender's next message on the link */
 } smcr_rules_cdc_t;
 
-#define SMCR_RULES_CDC_CHECK(when, which, check) \
-    void smcr_rules_cdc_##check(const smcr_rules_cdc_t *message);
+/* What a check is given: its definition begins with SMCR_RULES_CDC(check) or
+ * SMCR_RULES_WRITE(check). */
+#define SMCR_RULES_CDC(check) void smcr_rules_cdc_##check(const smcr_rules_cdc_t *message)
+#define SMCR_RULES_CDC_CHECK(when, which, check) SMCR_RULES_CDC(check);
 #include "cdc_checks.def"
 
-#define SMCR_RULES_WRITE_CHECK(when, check) \
-    void smcr_rules_write_##check(const smcr_arrival_t *arrival, const smcr_rules_write_t *write);
+#define SMCR_RULES_WRITE(check) \
+    void smcr_rules_write_##check(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+#define SMCR_RULES_WRITE_CHECK(when, check) SMCR_RULES_WRITE(check);
 #include "write_checks.def"
 
 /* What a cursor of the stream to the side, the announced or the consumed position, ought to have

@@ -86,8 +86,7 @@ check_known(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib
 
 /* A Confirm names the client's end of an active link of the group, not always of the one that the
  * Accept names; in a first contact there is but one. (R-3.5.2-5) */
-void
-smcr_rules_clc_client_qp(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(client_qp)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -144,8 +143,7 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
                                : ", which ADD LINK has announced");
 }
 
-void
-smcr_rules_clc_server_qp(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(server_qp)
 {
     const smcr_state_t *state = message->arrival->state;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -201,8 +199,7 @@ is_ipv6(const smcr_conn_t *conn)
 }
 
 /* Over IPv4 a Proposal has a mask, over IPv6 prefixes. (R-A.2.2-4) */
-void
-smcr_rules_clc_area(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(area)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
@@ -224,8 +221,7 @@ smcr_rules_clc_area(const smcr_rules_clc_t *message)
 
 /* In version 1 the server accepts a first contact only in the client's subnet or prefix. It may
  * have a second address there. (R-3.5.1.2-2) */
-void
-smcr_rules_clc_subnet(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(subnet)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_t *clc = message->clc;
@@ -248,8 +244,7 @@ rmb_has_gone(const smcr_doubt_proof_t *claim)
 }
 
 /* All elements of an RMB have one size. DELETE RKEY may have come in between. (R-2.1-4) */
-void
-smcr_rules_clc_element_size(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(element_size)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -277,8 +272,7 @@ note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t
     smcr_rules_conn(arrival, before)->reused = reused;
 }
 
-void
-smcr_rules_clc_note_given(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(note_given)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -296,8 +290,7 @@ smcr_rules_clc_note_given(const smcr_rules_clc_t *message)
  * an adapter that has to send others again: Linux before 5.17 does not wait for what it has queued
  * (smc_cdc_tx_dismiss_slots()). What closes it may come again, and have been lost before.
  * (R-3.5.2-3, R-A.2.3-9) */
-void
-smcr_rules_cdc_goes_on(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(goes_on)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -341,8 +334,7 @@ differ(const uint8_t *one, const uint8_t *other)
  * A Proposal without SMC-R of version 1 has none. A host that has started anew has another peer ID,
  * and may have the queue pair for another group, whose beginning the capture lacks: it is the same
  * one if its flow goes on. (R-3.5.1.2-6, R-3.5.2-1) */
-void
-smcr_rules_clc_peer(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(peer)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -361,8 +353,7 @@ smcr_rules_clc_peer(const smcr_rules_clc_t *message)
 }
 
 /* The Confirm repeats the EID of the Accept. (R-V2ACC-6) */
-void
-smcr_rules_clc_eid(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(eid)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_conn_t *conn = message->conn;

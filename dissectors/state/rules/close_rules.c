@@ -72,8 +72,7 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* The message ends the connection, or its sender's data. */
-void
-smcr_rules_cdc_close(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(close)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -94,8 +93,7 @@ smcr_rules_cdc_close(const smcr_rules_cdc_t *message)
 }
 
 /* Follows the message that closes the connection. */
-void
-smcr_rules_cdc_note_closed(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(note_closed)
 {
     const smcr_arrival_t *arrival = message->arrival;
 
@@ -184,8 +182,7 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* A request goes to the element of a connection, one of whose sides has ended. */
-void
-smcr_rules_write_end(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(end)
 {
     const smcr_conn_t *conn = write->conn;
     const smcr_conn_side_t *writer = conn ? &conn->side[!arrival->qp->side] : NULL;

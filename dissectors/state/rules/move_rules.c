@@ -85,8 +85,7 @@ keep(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 
 /* ---- all messages ---- */
 
-void
-smcr_rules_cdc_move(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(move)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_side_t *sender = message->sender;
@@ -109,8 +108,7 @@ smcr_rules_cdc_move(const smcr_rules_cdc_t *message)
 
 /* A request to the connection's element comes from a sender that is not known to be on this link.
  */
-void
-smcr_rules_write_link(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(link)
 {
     smcr_conn_t *conn = write->conn;
 

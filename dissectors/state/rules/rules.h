@@ -38,9 +38,10 @@ typedef struct {
     smcr_qp_t *qp;     /* PLACED, LEARNED: an Accept or Confirm, and this one is its sender's */
 } smcr_rules_clc_t;
 
-/* Asked by smcr_rules_clc(), which knows those of links, too (links.h). */
-#define SMCR_RULES_CLC_CHECK(when, types, check) \
-    void smcr_rules_clc_##check(const smcr_rules_clc_t *message);
+/* Asked by smcr_rules_clc(), which knows those of links, too (links.h). The definition of a check
+ * begins with SMCR_RULES_CLC(check). */
+#define SMCR_RULES_CLC(check) void smcr_rules_clc_##check(const smcr_rules_clc_t *message)
+#define SMCR_RULES_CLC_CHECK(when, types, check) SMCR_RULES_CLC(check);
 #include "clc_checks.def"
 
 /* The first bytes of the application arrive in a direction; nothing has been learned of them. */

@@ -19,8 +19,7 @@
 /* ---- the order ---- */
 
 /* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) */
-void
-smcr_rules_clc_sender(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(sender)
 {
     smcr_breach(message->arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(message->arrival),
                 "Only the %s sends this message",
@@ -34,8 +33,7 @@ has_come(const smcr_conn_t *conn, unsigned type)
 }
 
 /* Each message comes once, and behind the one that it answers. (R-3.2-2) */
-void
-smcr_rules_clc_order(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(order)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -53,8 +51,7 @@ smcr_rules_clc_order(const smcr_rules_clc_t *message)
 
 /* CLC follows the option of both sides. Linux declines without it. A capture that cuts frames may
  * have cut the option. (R-1-1) */
-void
-smcr_rules_clc_option(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(option)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -87,8 +84,7 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     asked->request_frame);
 }
 
-void
-smcr_rules_clc_time(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(time)
 {
     if (message->proven.is_next)
         check_time(message->arrival, message->conn);
@@ -108,16 +104,14 @@ check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     kept->malformed_frame);
 }
 
-void
-smcr_rules_clc_error(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(error)
 {
     if (message->proven.is_next)
         check_error(message->arrival, message->conn);
 }
 
 /* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
-void
-smcr_rules_clc_reserved(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(reserved)
 {
     const smcr_arrival_t *arrival = message->arrival;
 
@@ -202,8 +196,7 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     "CONFIRM LINK has completed before");
 }
 
-void
-smcr_rules_clc_decline(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(decline)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -215,8 +208,7 @@ smcr_rules_clc_decline(const smcr_rules_clc_t *message)
         check_set_up(arrival, conn);
 }
 
-void
-smcr_rules_clc_note_declined(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(note_declined)
 {
     const smcr_conn_t *conn = message->conn;
 
@@ -227,8 +219,7 @@ smcr_rules_clc_note_declined(const smcr_rules_clc_t *message)
 /* ---- CLC messages ---- */
 
 /* What later messages are judged by. */
-void
-smcr_rules_clc_note_order(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(note_order)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_t *clc = message->clc;

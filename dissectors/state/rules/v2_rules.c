@@ -32,8 +32,7 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
 
 /* The Accept has a version that the client speaks, and takes a path of the Proposal; the Confirm
  * has the version of the Accept. (R-A.2-5, R-V2ACC-4) */
-void
-smcr_rules_clc_path(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(path)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;
@@ -136,8 +135,7 @@ offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 }
 
 /* What the Proposal offers; the connection has nothing else so far. */
-void
-smcr_rules_clc_note_offer(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(note_offer)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_t *clc = message->clc;
@@ -165,8 +163,7 @@ has_terms(const smcr_clc_t *clc)
 
 /* The Accept keeps to what the Proposal offers: the server chooses one of the client's EIDs.
  * (R-V2ACC-5) */
-void
-smcr_rules_clc_offered(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(offered)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -187,8 +184,7 @@ smcr_rules_clc_offered(const smcr_rules_clc_t *message)
 }
 
 /* The Confirm repeats what the Accept takes. */
-void
-smcr_rules_clc_repeated(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(repeated)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(message->conn);
@@ -201,8 +197,7 @@ smcr_rules_clc_repeated(const smcr_rules_clc_t *message)
 }
 
 /* A first contact makes its terms those of the group. */
-void
-smcr_rules_clc_note_terms(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(note_terms)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(message->conn);
 
@@ -240,8 +235,7 @@ limits_conns(const smcr_lgr_t *lgr)
 
 /* No more connections are in a group than both sides have agreed on. One that has sent CDC messages
  * and not said its end is in it. What tells its end may be under way, or absent. (R-V2ACC-12) */
-void
-smcr_rules_clc_limit(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(limit)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->qp->link->lgr;
@@ -274,8 +268,7 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 }
 
 /* A connection is counted from its first message to its first end. */
-void
-smcr_rules_cdc_count_open(const smcr_rules_cdc_t *message)
+SMCR_RULES_CDC(count_open)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_conn_t *conn = message->conn;

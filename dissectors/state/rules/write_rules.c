@@ -51,8 +51,7 @@ check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 
 /* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry
  * the announcement. (R-4.2-4) */
-void
-smcr_rules_write_rkey(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(rkey)
 {
     const smcr_rmb_rtoken_t *entry = write->entry;
     uint32_t rkey = arrival->roce->rkey;
@@ -78,8 +77,7 @@ conn_has_come(const smcr_doubt_proof_t *claim)
 }
 
 /* A WRITE goes to an element that a connection uses. (R-4.1-1) */
-void
-smcr_rules_write_element(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(element)
 {
     const smcr_rmb_t *rmb = write->rmb;
     unsigned index = write->place->index;
@@ -94,8 +92,7 @@ smcr_rules_write_element(const smcr_arrival_t *arrival, const smcr_rules_write_t
 
 /* Nobody but its owner writes the eyecatcher at the begin of an element. CONFIRM LINK tells whether
  * there is one. (R-4.2-1) */
-void
-smcr_rules_write_eyecatcher(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(eyecatcher)
 {
     const smcr_rmb_t *rmb = write->rmb;
     const smcr_lgr_t *lgr = rmb->lgr;
@@ -107,8 +104,7 @@ smcr_rules_write_eyecatcher(const smcr_arrival_t *arrival, const smcr_rules_writ
 }
 
 /* A WRITE ends where its element does, and that is within the RMB. */
-void
-smcr_rules_write_size(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(size)
 {
     const smcr_place_t *place = write->place;
     uint32_t size = write->rmb->element_size;
@@ -129,8 +125,7 @@ is_unannounced(const smcr_doubt_proof_t *claim)
 /* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
  * round the element: its end is outside of the window. After a move the first message tells how far
  * the old link has got. (R-4.7-5) */
-void
-smcr_rules_write_hole(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(hole)
 {
     const smcr_conn_t *conn = write->conn;
     uint64_t end = write->end, position = write->position, past = position + write->length;
@@ -155,8 +150,7 @@ smcr_rules_write_hole(const smcr_arrival_t *arrival, const smcr_rules_write_t *w
 
 /* A writer does not write past the reader's consumer cursor. The reader's last message may be the
  * one that the capture lacks, or has later: its next one tells. (R-2.1-6) */
-void
-smcr_rules_write_window(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+SMCR_RULES_WRITE(window)
 {
     smcr_conn_t *conn = write->conn;
     const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;

@@ -28,8 +28,7 @@ change_of(const smcr_exchange_message_t *message)
     return &smcr_rules_links(message->arrival, message->lgr)->change;
 }
 
-void
-smcr_rules_note_adding(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_adding)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_rules_change_t *change = change_of(message);
@@ -46,8 +45,7 @@ smcr_rules_note_adding(const smcr_exchange_message_t *message)
         change->countdown[message->from->side] = (smcr_rules_countdown_t){.left = 0};
 }
 
-void
-smcr_rules_note_deleting(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_deleting)
 {
     if (message->response)
         change_of(message)->deletes = 0;
@@ -56,8 +54,7 @@ smcr_rules_note_deleting(const smcr_exchange_message_t *message)
 }
 
 /* Before the server confirms the link, both sides have told all. (R-A.3.3-1) */
-void
-smcr_rules_check_told(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_told)
 {
     smcr_rules_change_t *change = change_of(message);
 
@@ -125,8 +122,7 @@ check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t
 }
 
 /* The server asks, the client answers. (R-A.3.3-1) */
-void
-smcr_rules_check_pairs(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_pairs)
 {
     smcr_rules_change_t *change = change_of(message);
     smcr_rules_countdown_t *countdown = &change->countdown[message->from->side];
@@ -162,8 +158,7 @@ is_unfinished(const smcr_rules_countdown_t *countdown)
 
 /* What does not fit into the message comes in continuations, before the next RMB. After a negative
  * response all begins anew. (R-A.3.5-4) */
-void
-smcr_rules_check_unfinished(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_unfinished)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
 
@@ -185,8 +180,7 @@ is_due(const smcr_rules_countdown_t *countdown, unsigned left)
 }
 
 /* It follows CONFIRM RKEY, and counts down by three. (R-A.3.6-1) */
-void
-smcr_rules_check_countdown(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_countdown)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
     unsigned left = message->llc->u.confirm_rkey.other_links;
@@ -203,8 +197,7 @@ smcr_rules_check_countdown(const smcr_exchange_message_t *message)
     *countdown = now(message, (uint8_t)left, true);
 }
 
-void
-smcr_rules_note_refusal(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_refusal)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)
         *confirms_of(message, message->to) = (smcr_rules_countdown_t){.left = 0};

@@ -17,8 +17,7 @@
  * because nobody uses it; for the whole group it may. It does no harm.
  * (R-A.3.4-3, R-3.5.5.1.4-1)
  */
-void
-smcr_rules_check_reason(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_reason)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
     bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
@@ -65,8 +64,7 @@ count_others(const smcr_link_t *link, unsigned *sharing)
  * joins the two others: then the group has three. Devices of version 1 have one GID each.
  * (R-2.2.1-3)
  */
-void
-smcr_rules_check_asymmetric(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_asymmetric)
 {
     const smcr_llc_t *llc = message->llc;
     const smcr_link_t *link = smcr_lgr_link(message->lgr, llc->u.delete_link.link);
@@ -114,8 +112,7 @@ is_deleted_by_server(const smcr_link_t *link)
 /* A client cannot refuse to delete a link. It knows none that it has asked to delete, or has called
  * lost; Linux clears such a link at once. It says so when it does not know the link.
  * (R-3.5.5.1.3-1, R-C.7-12) */
-void
-smcr_rules_check_consent(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
     bool refuses = consent->reason == SMCR_LLC_DELETE_UNKNOWN_LINK;
@@ -133,8 +130,7 @@ smcr_rules_check_consent(const smcr_exchange_message_t *message)
 /* ---- who has let go of a link ---- */
 
 /* The client asks to delete the link. */
-void
-smcr_rules_note_unwanted(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_unwanted)
 {
     smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.delete_link.link);
     bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
@@ -160,8 +156,7 @@ note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
 
 /* The server deletes a link, which both sides may use until the response, or all of them.
  * (3.5.5.1.3) */
-void
-smcr_rules_note_deleted(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
     smcr_link_t *link = smcr_lgr_link(lgr, message->llc->u.delete_link.link);
@@ -179,8 +174,7 @@ smcr_rules_note_deleted(const smcr_exchange_message_t *message)
         note_deletion(message, link);
 }
 
-void
-smcr_rules_note_consent(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
     smcr_link_t *link = message->lgr->all_links;

@@ -395,8 +395,7 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
  * A server that gets no response to its first CONFIRM LINK resets the TCP connection. It declines
  * only where its adapter could not deliver the message. (R-C.7-3)
  */
-void
-smcr_rules_clc_declined_late(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(declined_late)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_t *conn = message->conn;

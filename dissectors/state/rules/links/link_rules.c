@@ -47,8 +47,7 @@ keep_mac(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
 }
 
 /* A queue pair has one MAC. (R-3.5.2-1, R-3.5.2-5) */
-void
-smcr_rules_clc_qp(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(qp)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -70,10 +69,9 @@ smcr_rules_clc_qp(const smcr_rules_clc_t *message)
 
 /* ---- CONFIRM LINK ---- */
 
-void
-smcr_rules_check_vlan(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_vlan)
 {
-    check_vlan(confirm->arrival, confirm->from);
+    check_vlan(message->arrival, message->from);
 }
 
 /* The MAC address is that of the announcement. (R-3.5.1.5-2) */
@@ -83,27 +81,25 @@ has_own_mac(const smcr_exchange_message_t *confirm)
     return !has_other_mac(confirm->from, confirm->llc->u.confirm_link.mac);
 }
 
-void
-smcr_rules_check_mac(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_mac)
 {
-    if (!has_own_mac(confirm))
-        smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
+    if (!has_own_mac(message))
+        smcr_breach(message->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(message->arrival),
                     "The message names another MAC address than was announced for this end");
 }
 
 /* The server tells the number in ADD LINK, or in its CONFIRM LINK; the client repeats it. In a
  * capture that has the response before the request, the response may be what is wrong.
  * (R-3.5.1.5-3, R-2.2.4-2) */
-void
-smcr_rules_check_link_number(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_link_number)
 {
-    const smcr_link_t *link = confirm->link;
-    uint8_t number = confirm->llc->u.confirm_link.link;
-    bool first = confirm->response || link->confirm_frame ||
+    const smcr_link_t *link = message->link;
+    uint8_t number = message->llc->u.confirm_link.link;
+    bool first = message->response || link->confirm_frame ||
                  !smcr_rules_of_link(link)->confirmed;
 
     if (link->has_number && link->number != number && first)
-        smcr_breach(confirm->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(confirm->arrival),
+        smcr_breach(message->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(message->arrival),
                     "The link number is %u, but the link was announced as %u", number,
                     link->number);
 }
@@ -121,111 +117,103 @@ is_as_announced(const smcr_exchange_message_t *confirm)
 
 /* A user ID is unique in its peer. Of links of other groups a capture may lack the end.
  * (R-2.2.4-3) */
-void
-smcr_rules_check_user_id(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_user_id)
 {
-    int side = confirm->from->side;
-    uint32_t id = confirm->llc->u.confirm_link.user_id;
+    int side = message->from->side;
+    uint32_t id = message->llc->u.confirm_link.user_id;
 
-    smcr_rules_link(confirm->arrival, confirm->link)->qp[side].user_id = id;
-    if (!smcr_evidence_has_all_links(confirm->lgr))
+    smcr_rules_link(message->arrival, message->link)->qp[side].user_id = id;
+    if (!smcr_evidence_has_all_links(message->lgr))
         return;
-    for (const smcr_link_t *other = confirm->lgr->all_links; other; other = smcr_link_older(other))
-        if (other != confirm->link && other->state == SMCR_LINK_ACTIVE && id &&
+    for (const smcr_link_t *other = message->lgr->all_links; other; other = smcr_link_older(other))
+        if (other != message->link && other->state == SMCR_LINK_ACTIVE && id &&
             smcr_rules_of_link(other)->qp[side].user_id == id)
-            smcr_breach(confirm->arrival, SMCR_EVENT_USER_ID_REUSED,
-                        smcr_doubt_message(confirm->arrival),
+            smcr_breach(message->arrival, SMCR_EVENT_USER_ID_REUSED,
+                        smcr_doubt_message(message->arrival),
                         "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
 /* The client's maximum is not above the server's, and the smaller one stays. Zero: the client
  * agrees. (R-2.2.2-2, R-2.2.2-3) */
-void
-smcr_rules_check_maximum(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_maximum)
 {
-    smcr_lgr_t *lgr = confirm->lgr;
-    uint8_t maximum = confirm->llc->u.confirm_link.max_links;
-    uint8_t *max_links = smcr_rules_links(confirm->arrival, lgr)->max_links;
-    uint8_t *kept = &max_links[confirm->from->side];
+    smcr_lgr_t *lgr = message->lgr;
+    uint8_t maximum = message->llc->u.confirm_link.max_links;
+    uint8_t *max_links = smcr_rules_links(message->arrival, lgr)->max_links;
+    uint8_t *kept = &max_links[message->from->side];
     uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : max_links[lgr->server];
 
-    if (confirm->response && server && maximum > server)
-        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(confirm->arrival),
+    if (message->response && server && maximum > server)
+        smcr_breach(message->arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(message->arrival),
                     "The client has a maximum of %u links, but the server's is %u", maximum,
                     server);
     else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
-        smcr_breach(confirm->arrival, SMCR_EVENT_MAX_CHANGED,
-                    smcr_doubt_group(confirm->arrival, lgr),
+        smcr_breach(message->arrival, SMCR_EVENT_MAX_CHANGED,
+                    smcr_doubt_group(message->arrival, lgr),
                     "The maximum is %u, but was %u before", maximum, *kept);
     if (!*kept)
         *kept = maximum;
 }
 
 /* CONFIRM LINK comes once for each link. (R-A.3.1-2) */
-void
-smcr_rules_check_once(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_once)
 {
-    if (confirm->link->confirm_frame && confirm->lgr->server == confirm->from->side)
-        smcr_breach(confirm->arrival, SMCR_EVENT_CONFIRMED_TWICE,
-                    smcr_doubt_link(confirm->arrival, confirm->link),
-                    "Link %u has been confirmed before", confirm->link->number);
+    if (message->link->confirm_frame && message->lgr->server == message->from->side)
+        smcr_breach(message->arrival, SMCR_EVENT_CONFIRMED_TWICE,
+                    smcr_doubt_link(message->arrival, message->link),
+                    "Link %u has been confirmed before", message->link->number);
 }
 
 /* The server deletes a parallel link instead. (R-C.7-9) */
-void
-smcr_rules_check_parallel(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_parallel)
 {
-    if (smcr_rules_of_link(confirm->link)->faults & SMCR_RULES_FAULT_PARALLEL)
-        smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
-                    smcr_doubt_message(confirm->arrival),
+    if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
+        smcr_breach(message->arrival, SMCR_EVENT_FAULT_ACCEPTED,
+                    smcr_doubt_message(message->arrival),
                     "The server goes on with link %u, which joins the same two devices as another "
                     "one",
-                    confirm->link->number);
+                    message->link->number);
 }
 
 /* The client does not confirm a link when the request says something wrong of it. (R-C.7-7) */
-void
-smcr_rules_check_mismatch(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_mismatch)
 {
-    if (smcr_rules_of_link(confirm->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
-        confirm->arrival->record->answers)
-        smcr_breach(confirm->arrival, SMCR_EVENT_FAULT_ACCEPTED,
-                    smcr_doubt_message(confirm->arrival),
+    if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
+        message->arrival->record->answers)
+        smcr_breach(message->arrival, SMCR_EVENT_FAULT_ACCEPTED,
+                    smcr_doubt_message(message->arrival),
                     "The client confirms a link of which the server has said something else "
                     "before, as Linux does (smcr_clnt_conf_first_link())");
 }
 
-void
-smcr_rules_note_mismatch(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(note_mismatch)
 {
-    if (!is_as_announced(confirm))
-        smcr_rules_link(confirm->arrival, confirm->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
+    if (!is_as_announced(message))
+        smcr_rules_link(message->arrival, message->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
 }
 
 /* Both sides have eyecatchers, or neither has. Linux has none, and declines where the other side
  * has (smc_llc_eval_conf_link()). (R-4.2-2) */
-void
-smcr_rules_check_eyecatchers(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(check_eyecatchers)
 {
-    const smcr_lgr_t *lgr = confirm->lgr;
+    const smcr_lgr_t *lgr = message->lgr;
 
     if (lgr->base_known[0] && lgr->base_known[1] && lgr->base[0] != lgr->base[1])
-        smcr_breach(confirm->arrival, SMCR_EVENT_EYECATCHER_DIFFERS,
-                    smcr_doubt_message(confirm->arrival), "%s",
+        smcr_breach(message->arrival, SMCR_EVENT_EYECATCHER_DIFFERS,
+                    smcr_doubt_message(message->arrival), "%s",
                     lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
                                            : "The client has eyecatchers, the server has none");
 }
 
-void
-smcr_rules_note_confirmed(const smcr_exchange_message_t *confirm)
+SMCR_RULES_LLC(note_confirmed)
 {
-    smcr_rules_link_t *memory = smcr_rules_link(confirm->arrival, confirm->link);
+    smcr_rules_link_t *memory = smcr_rules_link(message->arrival, message->link);
 
     if (memory->confirmed)
         return;
-    memory->confirmed = confirm->arrival->when.time;
-    if (confirm->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
-        smcr_rules_count(confirm->arrival);
+    memory->confirmed = message->arrival->when.time;
+    if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
+        smcr_rules_count(message->arrival);
 }
 
 /* ---- ADD LINK ---- */
@@ -277,8 +265,7 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
 /* The new link has queue pairs of its own. Of others than the one that has sent this nobody knows
  * whether they live. (R-A.3.2-8) */
-void
-smcr_rules_check_add_link(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_add_link)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -374,8 +361,7 @@ await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 }
 
 /* Behind its rejection nobody uses the link; see use_rules.c. */
-void
-smcr_rules_note_rejection(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_rejection)
 {
     smcr_link_t *link = message->lgr->all_links;
 
@@ -398,8 +384,7 @@ new_link(const smcr_exchange_message_t *message)
     return add->qpn && link && link->state == SMCR_LINK_ANNOUNCED && !rejected ? link : NULL;
 }
 
-void
-smcr_rules_note_mac(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_mac)
 {
     smcr_link_t *link = new_link(message);
 
@@ -407,8 +392,7 @@ smcr_rules_note_mac(const smcr_exchange_message_t *message)
         keep_mac(message->arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
 }
 
-void
-smcr_rules_check_accepted(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_accepted)
 {
     smcr_link_t *link = new_link(message);
 
@@ -419,8 +403,7 @@ smcr_rules_check_accepted(const smcr_exchange_message_t *message)
         await_confirmation(message->arrival, link);
 }
 
-void
-smcr_rules_note_named(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_named)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->rtokens[i].link);

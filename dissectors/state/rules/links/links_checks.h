@@ -10,12 +10,12 @@
 #include "links.h"
 #include "links_memory.h"
 
-#define SMCR_RULES_LLC_CHECK(when, kind, types, check) \
-    void smcr_rules_##check(const smcr_exchange_message_t *message);
+/* What a check is given: its definition begins with SMCR_RULES_LLC(check). */
+#define SMCR_RULES_LLC(check) void smcr_rules_##check(const smcr_exchange_message_t *message)
+#define SMCR_RULES_LLC_CHECK(when, kind, types, check) SMCR_RULES_LLC(check);
 #include "llc_checks.def"
 
-#define SMCR_RULES_CLC_CHECK(when, types, check) \
-    void smcr_rules_clc_##check(const smcr_rules_clc_t *message);
+#define SMCR_RULES_CLC_CHECK(when, types, check) SMCR_RULES_CLC(check);
 #include "links_clc_checks.def"
 
 /* ---- links ---- */

@@ -16,8 +16,7 @@
 
 /* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair, or
  * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3, R-V2LLC-11) */
-void
-smcr_rules_check_sender(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_sender)
 {
     bool by_client = message->lgr->server == message->to->side;
     const char *wrong = NULL;
@@ -35,8 +34,7 @@ smcr_rules_check_sender(const smcr_exchange_message_t *message)
 
 /* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
  * that there is no such link. (R-3.5.5.1.4-3) */
-void
-smcr_rules_check_deleter(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->from_start && message->by_server &&
         message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
@@ -48,8 +46,7 @@ smcr_rules_check_deleter(const smcr_exchange_message_t *message)
 /* ---- what both sides have agreed on ---- */
 
 /* A group has the LLC messages of its version. (R-V2LLC-3) */
-void
-smcr_rules_check_version(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_version)
 {
     const smcr_lgr_t *lgr = message->lgr;
     bool v2 = (message->llc->type & SMCR_LLC_TYPE_V2) != 0;
@@ -63,8 +60,7 @@ smcr_rules_check_version(const smcr_exchange_message_t *message)
 }
 
 /* A host has one byte order. (R-V2LLC-2) */
-void
-smcr_rules_check_order(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_order)
 {
     uint8_t now = message->llc->little_endian ? SMCR_RULES_ORDER_LITTLE
                   : message->llc->big_endian  ? SMCR_RULES_ORDER_BIG
@@ -82,8 +78,7 @@ smcr_rules_check_order(const smcr_exchange_message_t *message)
 
 /* CONFIRM LINK of release 1 repeats what CLC has agreed on. A response may leave the links to the
  * server. (R-V2LLC-10) */
-void
-smcr_rules_check_limits(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_limits)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
     const smcr_rules_terms_t *terms = &smcr_rules_of_lgr(message->lgr)->terms;
@@ -101,8 +96,7 @@ smcr_rules_check_limits(const smcr_exchange_message_t *message)
 
 /* When were the messages sent and acknowledged that begin the group's first link, and offer the
  * second one? */
-void
-smcr_rules_note_set_up(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_set_up)
 {
     smcr_lgr_t *lgr = message->lgr;
     bool confirms = message->type == SMCR_LLC_CONFIRM_LINK && message->response;
@@ -169,8 +163,7 @@ is_going(const smcr_doubt_proof_t *claim)
  * it. A side may be about to have the missing one deleted, so what comes next counts. What is left
  * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6)
  */
-void
-smcr_rules_check_all_links(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_all_links)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_t *llc = message->llc;

@@ -73,15 +73,13 @@ check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
     }
 }
 
-void
-smcr_rules_check_further_rtokens(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_further_rtokens)
 {
     check_other_links(message, message->lgr->confirmed[message->from->side]);
 }
 
 /* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
-void
-smcr_rules_check_rkey(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
     const smcr_rmb_rtoken_t *entry =
@@ -149,8 +147,7 @@ check_change(const smcr_exchange_message_t *message)
                     adds ? "adding" : "deleting");
 }
 
-void
-smcr_rules_check_agreement(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_agreement)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_rmb_rtoken_t *entry =
@@ -207,8 +204,7 @@ check_deleted(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *e
                     "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
 
-void
-smcr_rules_check_withdrawn(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_withdrawn)
 {
     smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
     int side = message->from->side;
@@ -230,8 +226,7 @@ smcr_rules_check_withdrawn(const smcr_exchange_message_t *message)
 }
 
 /* An unknown RKey makes the response negative. (R-A.3.7-4) */
-void
-smcr_rules_check_withdrawal(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_withdrawal)
 {
     smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
     int side = message->to->side;
@@ -285,8 +280,7 @@ find_unreachable(const smcr_link_t *link, int side)
  * connection uses may be left out, as Linux does (smc_llc_add_link_cont()). (R-2.2-2,
  * R-3.5.5.2.3-3)
  */
-void
-smcr_rules_check_reachable(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_reachable)
 {
     smcr_link_t *link = message->link;
 
@@ -318,8 +312,7 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 }
 
 /* Each RKey on a new link names one RMB. (R-A.3.3-6) */
-void
-smcr_rules_check_new_rtokens(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_new_rtokens)
 {
     const smcr_state_t *state = message->arrival->state;
     const smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link);

@@ -159,8 +159,7 @@ check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 }
 
 /* The message names an RMB: no CONFIRM RKEY may have announced it, and it may be one too many. */
-void
-smcr_rules_clc_rmb(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(rmb)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -173,8 +172,7 @@ smcr_rules_clc_rmb(const smcr_rules_clc_t *message)
         smcr_rules_new_rmb(arrival, message->qp, accept->rkey, accept->va);
 }
 
-void
-smcr_rules_clc_rmb_named(const smcr_rules_clc_t *message)
+SMCR_RULES_CLC(rmb_named)
 {
     const smcr_conn_t *conn = message->conn;
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;

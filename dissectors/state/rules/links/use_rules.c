@@ -110,14 +110,12 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 
 /* ---- LLC messages ---- */
 
-void
-smcr_rules_check_deleted(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_deleted)
 {
     check_deleted(message->arrival);
 }
 
-void
-smcr_rules_check_usable(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(check_usable)
 {
     check_rejected(message->arrival);
     if (message->type == SMCR_LLC_CONFIRM_LINK)
@@ -256,8 +254,7 @@ smcr_rules_request(const smcr_arrival_t *arrival)
 
 /* ---- what the next messages are held against ---- */
 
-void
-smcr_rules_note_second(const smcr_exchange_message_t *message)
+SMCR_RULES_LLC(note_second)
 {
     smcr_lgr_t *lgr = message->lgr;
     smcr_rules_links_t *memory = smcr_rules_links(message->arrival, lgr);
