@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FIELDS_H
-#define SMCR_FIELDS_H
+#pragma once
 
 #include "compat.h"
 
@@ -21,5 +20,3 @@ extern int proto_smcr;
 
 /* Registers the protocol with its fields, subtrees and expert items; called once at start. */
 void smcr_fields_register(void);
-
-#endif /* SMCR_FIELDS_H */

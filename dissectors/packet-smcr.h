@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_PACKET_SMCR_H
-#define SMCR_PACKET_SMCR_H
+#pragma once
 
 /* A dissector of Wireshark's form, dissect_<name>(), that is called with a value before. */
 #define SMCR_DISSECTOR_WRAPPER(name, function, value)                                              \
@@ -21,5 +20,3 @@ void smcr_dissector_roce_register(void);
 void smcr_dissector_tcpopt_handoff(void);
 void smcr_dissector_clc_handoff(void);
 void smcr_dissector_roce_handoff(void);
-
-#endif /* SMCR_PACKET_SMCR_H */

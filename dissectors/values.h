@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_VALUES_H
-#define SMCR_VALUES_H
+#pragma once
 
 #include "compat.h"
 
@@ -46,5 +45,3 @@ extern const true_false_string smcr_values_direct;
  * Returns a static text, never NULL. (RFC 7609 A.2.5, net/smc/smc_clc.h)
  */
 const char *smcr_value_decline_text(uint32_t code, unsigned os);
-
-#endif /* SMCR_VALUES_H */

@@ -7,8 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_COMPAT_H
-#define SMCR_COMPAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -171,5 +170,3 @@ WS_DLL_PUBLIC void sequence_analysis_use_color_filter(packet_info *pinfo,
         dissection, WTAP_FILE_TYPE_SUBTYPE_UNKNOWN, record, \
         tvb_new_real_data(bytes, (frame)->cap_len, (int)(frame)->pkt_len), frame, columns)
 #endif
-
-#endif /* SMCR_COMPAT_H */

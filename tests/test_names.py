@@ -82,7 +82,7 @@ def public(folder):
     (folder / "expanded.h").write_text(expand(folder, everything))
     alive = set(re.findall(r"^#define (\w+)", cpp(folder, "-dM", everything), re.M))
     found = tags("--line-directives=yes", "--kinds-C=tsugepxvf", folder / "expanded.h")
-    macros = [tag for tag in tags("--kinds-C=d", *headers) if tag["name"] in alive and not tag["name"].endswith("_H")]
+    macros = [tag for tag in tags("--kinds-C=d", *headers) if tag["name"] in alive]
     forward = {tag["name"]: room_in(folder, tag) for tag in found if tag["kind"] in ("struct", "union")}
     for tag in found + macros:
         struct = tag.get("typeref", "").removeprefix("struct:")  # a typedef belongs where its struct is

@@ -10,8 +10,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_FLOW_H
-#define SMCR_FABRIC_FLOW_H
+#pragma once
 
 #include "ranges.h"
 #include "seen.h"
@@ -129,5 +128,3 @@ const smcr_seen_packet_t *smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn);
 
 /* Whether a READ of the flow takes `psn`. */
 bool smcr_flow_is_within_read(const smcr_flow_t *flow, uint32_t psn);
-
-#endif /* SMCR_FABRIC_FLOW_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_ICRC_H
-#define SMCR_FABRIC_ICRC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ typedef struct {
  * highest. */
 uint32_t smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth,
                            size_t length);
-
-#endif /* SMCR_FABRIC_ICRC_H */

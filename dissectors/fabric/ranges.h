@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_RANGES_H
-#define SMCR_FABRIC_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ uint64_t smcr_ranges_count(const smcr_ranges_t *ranges, uint64_t from, uint64_t 
 
 /* The first range with a number from `from` to the one before `to`; NULL: there is none. */
 const smcr_range_t *smcr_ranges_find(const smcr_ranges_t *ranges, uint64_t from, uint64_t to);
-
-#endif /* SMCR_FABRIC_RANGES_H */

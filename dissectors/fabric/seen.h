@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_SEEN_H
-#define SMCR_FABRIC_SEEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -136,5 +135,3 @@ smcr_psn_t smcr_reads_find(const smcr_reads_t *reads, smcr_psn_t psn);
 
 /* When the READ whose first PSN is `psn` was first sent; frame 0: not known. */
 smcr_when_t smcr_reads_sent(const smcr_reads_t *reads, smcr_psn_t psn);
-
-#endif /* SMCR_FABRIC_SEEN_H */

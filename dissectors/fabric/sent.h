@@ -8,8 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_SENT_H
-#define SMCR_FABRIC_SENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ smcr_psn_near(smcr_psn_t from, uint32_t psn)
 {
     return from + (smcr_psn_t)(int64_t)smcr_psn_distance((uint32_t)(from & SMCR_PSN_MASK), psn);
 }
-
-#endif /* SMCR_FABRIC_SENT_H */

@@ -7,8 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_SLAB_H
-#define SMCR_FABRIC_SLAB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ smcr_slab_beside(const void *neighbour, uint32_t number)
 {
     return number ? smcr_slab_entry(smcr_slab_block(neighbour)->slab, number) : NULL;
 }
-
-#endif /* SMCR_FABRIC_SLAB_H */

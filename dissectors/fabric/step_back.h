@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_STEP_BACK_H
-#define SMCR_FABRIC_STEP_BACK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ void smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn
  * of the step in which it is sent, and of the one that this may turn out to be. */
 smcr_step_back_t *smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope,
                                   smcr_step_request_t *request);
-
-#endif /* SMCR_FABRIC_STEP_BACK_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_TRAFFIC_H
-#define SMCR_FABRIC_TRAFFIC_H
+#pragma once
 
 #include "flow.h"
 #include "slab.h"
@@ -90,5 +89,3 @@ void smcr_traffic_skip_all(smcr_traffic_t *requests);
 /* The next packet, as smcr_flow_take() has it. */
 smcr_flow_verdict_t smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
                                       wmem_allocator_t *scope, const smcr_sent_t *packet);
-
-#endif /* SMCR_FABRIC_TRAFFIC_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_UNACKED_H
-#define SMCR_FABRIC_UNACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void smcr_unacked_forget(smcr_unacked_t *unacked);
 
 /* These packets are acknowledged; `when` lives as long as they do. */
 void smcr_unacked_settle(smcr_unacked_t *unacked, smcr_psn_t psn, const smcr_when_t *when);
-
-#endif /* SMCR_FABRIC_UNACKED_H */

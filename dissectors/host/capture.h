@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_CAPTURE_H
-#define SMCR_HOST_CAPTURE_H
+#pragma once
 
 #include "compat.h"
 
@@ -50,5 +49,3 @@ uint32_t smcr_host_windows_last_frame(void);
 
 /* Called once at start. */
 void smcr_capture_register(void);
-
-#endif /* SMCR_HOST_CAPTURE_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_ENDPOINTS_H
-#define SMCR_HOST_ENDPOINTS_H
+#pragma once
 
 #include "compat.h"
 #include "state/state.h"
@@ -26,5 +25,3 @@ unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
 
 /* Writes an address as a GID; addresses that are none become all zeros. */
 void smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH]);
-
-#endif /* SMCR_HOST_ENDPOINTS_H */

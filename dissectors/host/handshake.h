@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_HANDSHAKE_H
-#define SMCR_HOST_HANDSHAKE_H
+#pragma once
 
 #include "compat.h"
 #include "state/state.h"
@@ -77,5 +76,3 @@ bool smcr_selected_record(const packet_info *pinfo, smcr_record_t *record);
 /* The connection that the packet belongs to, by TCP or by its record: bare segments of TCP have
  * one, too. NULL: to none that is known. */
 const smcr_conn_t *smcr_selected_conn(packet_info *pinfo);
-
-#endif /* SMCR_HOST_HANDSHAKE_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_HEURISTIC_H
-#define SMCR_HOST_HEURISTIC_H
+#pragma once
 
 #include "compat.h"
 
@@ -53,5 +52,3 @@ void smcr_gate_open(const smcr_gate_t *gate);
 
 /* Whether the gate has disabled this heuristic, which the user has not. */
 bool smcr_gate_keeps_out(const smcr_gate_t *gate, const heur_dtbl_entry_t *heuristic);
-
-#endif /* SMCR_HOST_HEURISTIC_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_HOOKS_H
-#define SMCR_HOST_HOOKS_H
+#pragma once
 
 #include "heuristic.h"
 
@@ -72,5 +71,3 @@ void smcr_udp_ports_handoff(void);
 
 /* The file has SMC-R: from now on, packets to its queue pairs are looked for. */
 void smcr_udp_ports_watch(void);
-
-#endif /* SMCR_HOST_HOOKS_H */

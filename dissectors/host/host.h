@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_HOST_H
-#define SMCR_HOST_HOST_H
+#pragma once
 
 #include "capture.h"
 #include "endpoints.h"
@@ -15,5 +14,3 @@
 #include "hooks.h"
 #include "ip_packet.h"
 #include "preferences.h"
-
-#endif /* SMCR_HOST_HOST_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_IP_PACKET_H
-#define SMCR_HOST_IP_PACKET_H
+#pragma once
 
 #include "compat.h"
 
@@ -54,5 +53,3 @@ bool smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote,
 /* The header of what the ICMP error with the header `error` quotes. */
 bool smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
                                 smcr_host_ip_packet_t *ip);
-
-#endif /* SMCR_HOST_IP_PACKET_H */

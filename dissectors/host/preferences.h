@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_HOST_PREFERENCES_H
-#define SMCR_HOST_PREFERENCES_H
+#pragma once
 
 #include "compat.h"
 
@@ -28,5 +27,3 @@ extern smcr_preferences_t smcr_preferences;
 
 /* Registers the preferences of protocol `proto`. */
 void smcr_preferences_register(int proto);
-
-#endif /* SMCR_HOST_PREFERENCES_H */

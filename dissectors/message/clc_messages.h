@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_MESSAGE_CLC_MESSAGES_H
-#define SMCR_MESSAGE_CLC_MESSAGES_H
+#pragma once
 
 #include "summary.h"
 #include "values.h"
@@ -141,5 +140,3 @@ DIAG_OFF(redundant-decls) /* messages share bodies */
 #define SMCR_CLC_MESSAGE(name, type, text, body) smcr_message_clc_body_t smcr_clc_##body;
 #include "wire/clc.def"
 DIAG_ON(redundant-decls)
-
-#endif /* SMCR_MESSAGE_CLC_MESSAGES_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_MESSAGE_ITEMS_H
-#define SMCR_MESSAGE_ITEMS_H
+#pragma once
 
 #include "compat.h"
 
@@ -53,5 +52,3 @@ bool smcr_item_is_breach(int group, int severity);
 #define smcr_item_raise(pinfo, item, expert) smcr_item_raise_text(pinfo, item, expert, NULL)
 void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
                           const char *text);
-
-#endif /* SMCR_MESSAGE_ITEMS_H */

@@ -9,8 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_MESSAGE_LAYOUT_H
-#define SMCR_MESSAGE_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -156,5 +155,3 @@ void smcr_layout_enlist(smcr_layout_t *layout);
 /* Checks all layouts; called once, after the fields are registered. A faulty one is reported and
  * from then on shown as plain bytes; a debug build stops. */
 void smcr_layouts_check(void);
-
-#endif /* SMCR_MESSAGE_LAYOUT_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_MESSAGE_LLC_MESSAGES_H
-#define SMCR_MESSAGE_LLC_MESSAGES_H
+#pragma once
 
 #include <limits.h>
 
@@ -72,5 +71,3 @@ unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
 /* RTokens that fit between `base` and the end of the message. */
 unsigned smcr_llc_rtoken_room(const smcr_message_llc_t *message,
                               smcr_message_rtoken_format_t format, unsigned base);
-
-#endif /* SMCR_MESSAGE_LLC_MESSAGES_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_MESSAGE_MESSAGE_H
-#define SMCR_MESSAGE_MESSAGE_H
+#pragma once
 
 #include "compat.h"
 #include "items.h"
@@ -73,5 +72,3 @@ bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
  */
 bool smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
                             uint32_t *sender);
-
-#endif /* SMCR_MESSAGE_MESSAGE_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_MESSAGE_SUMMARY_H
-#define SMCR_MESSAGE_SUMMARY_H
+#pragma once
 
 #include "layout.h"
 
@@ -35,5 +34,3 @@ void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *
 
 /* What follows the message in the payload, from a byte on, and an expert item, if anything does. */
 void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from);
-
-#endif /* SMCR_MESSAGE_SUMMARY_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_NETLINK_NETLINK_H
-#define SMCR_NETLINK_NETLINK_H
+#pragma once
 
 #include "compat.h"
 
@@ -15,5 +14,3 @@ void smcr_netlink_register(void);
 
 /* Hooks the dissectors in; called once, after all protocols have registered. */
 void smcr_netlink_handoff(void);
-
-#endif /* SMCR_NETLINK_NETLINK_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_PACKET_PACKET_H
-#define SMCR_PACKET_PACKET_H
+#pragma once
 
 #include "compat.h"
 
@@ -116,5 +115,3 @@ tvbuff_t *smcr_packet_parts_message(const fragment_head *parts, const packet_inf
 /* Shows below `tree` which packets belong together. Returns the message as above, on `payload`. */
 tvbuff_t *smcr_packet_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo,
                                  proto_tree *tree);
-
-#endif /* SMCR_PACKET_PACKET_H */

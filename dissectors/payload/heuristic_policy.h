@@ -11,8 +11,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_PAYLOAD_HEURISTIC_POLICY_H
-#define SMCR_PAYLOAD_HEURISTIC_POLICY_H
+#pragma once
 
 #include "compat.h"
 #include "state/state.h"
@@ -54,5 +53,3 @@ void smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
 
 /* Looks up what this file needs of others; called once, after all protocols have registered. */
 void smcr_policy_handoff(void);
-
-#endif /* SMCR_PAYLOAD_HEURISTIC_POLICY_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_PAYLOAD_PAYLOAD_H
-#define SMCR_PAYLOAD_PAYLOAD_H
+#pragma once
 
 #include "compat.h"
 #include "heuristic_policy.h"
@@ -69,5 +68,3 @@ void smcr_export_register(int proto);
 
 /* `-z follow,smcr,ascii,N`, and the Follow menu. Called once, when protocols register. */
 void smcr_follow_register(int proto);
-
-#endif /* SMCR_PAYLOAD_PAYLOAD_H */

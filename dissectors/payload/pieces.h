@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_PAYLOAD_PIECES_H
-#define SMCR_PAYLOAD_PIECES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ uint64_t smcr_pieces_missing(const smcr_pieces_t *pieces);
 
 /* Frees all but the bytes. */
 void smcr_pieces_end(smcr_pieces_t *pieces);
-
-#endif /* SMCR_PAYLOAD_PIECES_H */

@@ -5,13 +5,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_REPORT_H
-#define SMCR_REPORT_REPORT_H
+#pragma once
 
 /* Called once, while Wireshark registers protocols. */
 void smcr_report_register(void);
 
 /* Called once, after all protocols have registered. */
 void smcr_report_handoff(void);
-
-#endif /* SMCR_REPORT_REPORT_H */

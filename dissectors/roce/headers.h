@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_ROCE_HEADERS_H
-#define SMCR_ROCE_HEADERS_H
+#pragma once
 
 #include "fabric/fabric.h"
 #include "host/host.h"
@@ -56,5 +55,3 @@ smcr_icrc_t smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_h
  * unless an event tells of it. */
 void smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                          const smcr_icrc_t *icrc);
-
-#endif /* SMCR_ROCE_HEADERS_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_ROCE_ROCE_H
-#define SMCR_ROCE_ROCE_H
+#pragma once
 
 #include "host/host.h"
 
@@ -23,5 +22,3 @@ ws_bool smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
 
 /* Called once, after all protocols have registered. */
 void smcr_carrier_handoff(void);
-
-#endif /* SMCR_ROCE_ROCE_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_SHOW_GENERATED_H
-#define SMCR_SHOW_GENERATED_H
+#pragma once
 
 #include "compat.h"
 #include "state/state.h"
@@ -36,5 +35,3 @@ void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time,
 
 /* A subtree of field `hf`, of type FT_NONE, whose line begins with `text`; NULL: with its name. */
 proto_tree *smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text);
-
-#endif /* SMCR_SHOW_GENERATED_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_SHOW_QUICK_TEXT_H
-#define SMCR_SHOW_QUICK_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void smcr_quick_text_put(smcr_quick_text_t *text, const char *more);
 void smcr_quick_text_put_number(smcr_quick_text_t *text, uint32_t number);
 void smcr_quick_text_put_seconds(smcr_quick_text_t *text, uint64_t nanoseconds); /* 0.000200000 */
 void smcr_quick_text_put_qpn(smcr_quick_text_t *text, uint32_t qpn); /* 0x000101; 24 bits */
-
-#endif /* SMCR_SHOW_QUICK_TEXT_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_SHOW_SHOW_H
-#define SMCR_SHOW_SHOW_H
+#pragma once
 
 #include "compat.h"
 #include "state/state.h"
@@ -214,5 +213,3 @@ void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);
 
 /* The same of such a segment. */
 void smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment);
-
-#endif /* SMCR_SHOW_SHOW_H */

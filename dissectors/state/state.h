@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_STATE_H
-#define SMCR_STATE_STATE_H
+#pragma once
 
 #include "state/evidence/evidence.h"
 #include "state/flow/cost.h"
@@ -40,5 +39,3 @@ bool smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc);
 /* The frame of the sender's wrong one with which all of them turned out to mean nothing; 0: they
  * mean something, as far as is known now. */
 uint32_t smcr_senders_doubted(const smcr_state_t *state, const smcr_icrc_t *icrc);
-
-#endif /* SMCR_STATE_STATE_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATISTICS_CONN_ROWS_H
-#define SMCR_STATISTICS_CONN_ROWS_H
+#pragma once
 
 #include "report/collect/stream_bytes.h"
 #include "show/show.h"
@@ -77,5 +76,3 @@ smcr_conversation_row_t *smcr_conversation_rows_make(smcr_statistics_kept_t *kep
 
 /* What a link is called in the table. */
 const address *smcr_conversation_rows_link(smcr_statistics_kept_t *kept, const smcr_link_t *link);
-
-#endif /* SMCR_STATISTICS_CONN_ROWS_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATISTICS_FLOW_ARROWS_H
-#define SMCR_STATISTICS_FLOW_ARROWS_H
+#pragma once
 
 #include "conn_rows.h"
 
@@ -81,5 +80,3 @@ smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_rec
 /* The writer was blocked, and goes on with this packet. */
 smcr_arrow_text_t smcr_arrow_text_unblocked(wmem_allocator_t *scope, const smcr_record_wait_t *wait,
                                             const char *subject);
-
-#endif /* SMCR_STATISTICS_FLOW_ARROWS_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATISTICS_STATISTICS_H
-#define SMCR_STATISTICS_STATISTICS_H
+#pragma once
 
 #include "compat.h"
 
@@ -37,5 +36,3 @@ void smcr_conversation_filters_register(void);
 
 /* Statistics > Flow Graph, and `tshark -z flow,smcr,standard`: the life of connections. */
 void smcr_graph_register(int proto);
-
-#endif /* SMCR_STATISTICS_STATISTICS_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_TCP_TCP_H
-#define SMCR_TCP_TCP_H
+#pragma once
 
 #include "compat.h"
 
@@ -49,5 +48,3 @@ int smcr_tcp_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
 
 /* Called once, after all protocols have registered. */
 void smcr_tcp_clc_handoff(void);
-
-#endif /* SMCR_TCP_TCP_H */

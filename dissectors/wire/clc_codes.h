@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_CLC_CODES_H
-#define SMCR_WIRE_CLC_CODES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -168,5 +167,3 @@ smcr_wire_clc_step(uint8_t asked, uint8_t answer)
         return declined ? SMCR_CLC_STEP_PROPOSAL_DECLINED : SMCR_CLC_STEP_ACCEPT;
     return declined ? SMCR_CLC_STEP_ACCEPT_DECLINED : SMCR_CLC_STEP_CONFIRM;
 }
-
-#endif /* SMCR_WIRE_CLC_CODES_H */

@@ -7,8 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_CM_CODES_H
-#define SMCR_WIRE_CM_CODES_H
+#pragma once
 
 #include "codes.h"
 
@@ -114,5 +113,3 @@ enum smcr_ib_cm_sidr_status { SMCR_IB_CM_SIDR_STATUSES(SMCR_WIRE_ENUM_ROW) };
 
 /* Service IDs of RDMA-CM: this in the upper five bytes, then a port space and a port */
 #define SMCR_IB_CM_IP_SERVICE 1
-
-#endif /* SMCR_WIRE_CM_CODES_H */

@@ -8,8 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_CODES_H
-#define SMCR_WIRE_CODES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 {
     return (uint8_t)((byte & mask) / (mask & -mask));
 }
-
-#endif /* SMCR_WIRE_CODES_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_GID_H
-#define SMCR_WIRE_GID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ smcr_gid_mix(uint64_t hash, const uint8_t gid[SMCR_GID_LENGTH])
     }
     return hash;
 }
-
-#endif /* SMCR_WIRE_GID_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_LLC_CODES_H
-#define SMCR_WIRE_LLC_CODES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -106,5 +105,3 @@ smcr_wire_llc_type_is_cdc(uint8_t type)
 {
     return (type & SMCR_LLC_CLASS) == SMCR_LLC_CLASS_CDC;
 }
-
-#endif /* SMCR_WIRE_LLC_CODES_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_MESSAGES_H
-#define SMCR_WIRE_MESSAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -232,5 +231,3 @@ typedef struct {
     uint8_t state; /* byte 25 */
     bool complete;
 } smcr_cdc_t;
-
-#endif /* SMCR_WIRE_MESSAGES_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_ROCE_CODES_H
-#define SMCR_WIRE_ROCE_CODES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -236,5 +235,3 @@ enum smcr_cause {
     ROW(SMCR_IB_ICRC_GOOD, 1, "Good") \
     ROW(SMCR_IB_ICRC_UNVERIFIED, 2, "Unverified")
 typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t;
-
-#endif /* SMCR_WIRE_ROCE_CODES_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_SIZES_H
-#define SMCR_WIRE_SIZES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ smcr_mtu_bytes(unsigned code)
 {
     return code >= SMCR_MTU_256 && code <= SMCR_MTU_4096 ? 128 << code : 0;
 }
-
-#endif /* SMCR_WIRE_SIZES_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_TOLD_H
-#define SMCR_WIRE_TOLD_H
+#pragma once
 
 #include "gid.h"
 #include "messages.h"
@@ -75,5 +74,3 @@ typedef struct {
         smcr_told_link_t link;
     } u;
 } smcr_told_t;
-
-#endif /* SMCR_WIRE_TOLD_H */

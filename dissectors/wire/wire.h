@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_WIRE_WIRE_H
-#define SMCR_WIRE_WIRE_H
+#pragma once
 
 #include "clc_codes.h"
 #include "cm_codes.h"
@@ -16,5 +15,3 @@
 #include "roce_codes.h"
 #include "sizes.h"
 #include "told.h"
-
-#endif /* SMCR_WIRE_WIRE_H */

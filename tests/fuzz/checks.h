@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FUZZ_CHECKS_H
-#define SMCR_FUZZ_CHECKS_H
+#pragma once
 
 #include "input.h"
 #include "state/model/conn.h"
@@ -43,5 +42,3 @@ void capture_next(capture_t *capture, const smcr_ib_headers_t *roce);
 
 /* Stops unless everything about the last frame is right. */
 void capture_check(capture_t *capture);
-
-#endif /* SMCR_FUZZ_CHECKS_H */

@@ -8,8 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FUZZ_FRAMES_H
-#define SMCR_FUZZ_FRAMES_H
+#pragma once
 
 #include "input.h"
 
@@ -65,5 +64,3 @@ void frames_announcement(bool server, uint8_t message[68]);
 
 /* The first contact of connection 0: its link is known, and has number 1. */
 void frames_link(void);
-
-#endif /* SMCR_FUZZ_FRAMES_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FUZZ_INPUT_H
-#define SMCR_FUZZ_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ input_part(input_t *input, size_t length)
     input->left -= part.left;
     return part;
 }
-
-#endif /* SMCR_FUZZ_INPUT_H */

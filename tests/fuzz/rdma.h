@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FUZZ_RDMA_H
-#define SMCR_FUZZ_RDMA_H
+#pragma once
 
 #include "input.h"
 
@@ -15,5 +14,3 @@ void rdma_begin(void);
 
 /* Sends the next packet. */
 void rdma_send(input_t *input);
-
-#endif /* SMCR_FUZZ_RDMA_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FUZZ_SESSION_H
-#define SMCR_FUZZ_SESSION_H
+#pragma once
 
 #include "compat.h"
 
@@ -36,5 +35,3 @@ void session_close(bool sound);
 
 /* What dissects with a tree, between captures. */
 epan_dissect_t *session_dissection(void);
-
-#endif /* SMCR_FUZZ_SESSION_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FUZZ_TAPS_H
-#define SMCR_FUZZ_TAPS_H
+#pragma once
 
 #include "compat.h"
 
@@ -18,5 +17,3 @@ void taps_select(packet_info *pinfo);
 
 /* Forgets what has come, after a look at it. `draw`: reports and tables are made of it, too. */
 void taps_reset(bool draw);
-
-#endif /* SMCR_FUZZ_TAPS_H */

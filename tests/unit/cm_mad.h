@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_TEST_CM_MAD_H
-#define SMCR_TEST_CM_MAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -143,5 +142,3 @@ take(smcr_cm_t *cm, uint32_t frame, const char *route, const mad_fields_t *field
     g_assert_true(smcr_cm_message_parse(&message, mad, sizeof mad));
     return smcr_cm_take(cm, &packet);
 }
-
-#endif /* SMCR_TEST_CM_MAD_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_TESTS_UNIT_SCENE_H
-#define SMCR_TESTS_UNIT_SCENE_H
+#pragma once
 
 #include "report/figures/figures.h"
 
@@ -73,5 +72,3 @@ typedef struct {
 
 /* Adds a test for each of the cases, which live until the tests have run. `path`: of the tests. */
 void scene_add_cases(const char *path, const scene_case_t *cases, unsigned count);
-
-#endif /* SMCR_TESTS_UNIT_SCENE_H */

@@ -7,8 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_TESTS_TRAFFIC_H
-#define SMCR_TESTS_TRAFFIC_H
+#pragma once
 
 #include "state/flow/message_flow.h"
 #include "wire/clc_codes.h"
@@ -93,5 +92,3 @@ void play_nak(capture_t *capture, int side, uint32_t psn);
 void confirm_first_link(capture_t *capture);
 
 #define HOST(side) ((uint8_t)((side) + 1))
-
-#endif /* SMCR_TESTS_TRAFFIC_H */

@@ -5,10 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_PEERS_PEERS_H
-#define SMCR_FABRIC_PEERS_PEERS_H
+#pragma once
 
 #include "cm.h"
 #include "rdma.h"
-
-#endif /* SMCR_FABRIC_PEERS_PEERS_H */

@@ -13,8 +13,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_FABRIC_PEERS_RDMA_H
-#define SMCR_FABRIC_PEERS_RDMA_H
+#pragma once
 
 #include "cm.h"
 
@@ -71,5 +70,3 @@ smcr_traffic_t *smcr_rdma_reverse(const smcr_rdma_flow_t *flow);
 
 /* A message of communication management. */
 smcr_cm_verdict_t smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet);
-
-#endif /* SMCR_FABRIC_PEERS_RDMA_H */

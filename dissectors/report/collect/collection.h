@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_COLLECTION_H
-#define SMCR_REPORT_COLLECT_COLLECTION_H
+#pragma once
 
 #include "notices.h"
 #include "report/figures/figures.h"
@@ -44,5 +43,3 @@ smcr_entry_report_t *smcr_collection_report(smcr_collection_t *collection, const
 const smcr_figure_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
                                                     const smcr_entry_report_t *report,
                                                     wmem_allocator_t *scope, uint32_t *count);
-
-#endif /* SMCR_REPORT_COLLECT_COLLECTION_H */

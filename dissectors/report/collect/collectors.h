@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_COLLECTORS_H
-#define SMCR_REPORT_COLLECT_COLLECTORS_H
+#pragma once
 
 #include "compat.h"
 #include "host/host.h"
@@ -272,5 +271,3 @@ void smcr_collect_link_groups_take(smcr_collect_link_groups_t *groups, smcr_when
 void smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
                                      const smcr_collect_sources_t *sources,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope);
-
-#endif /* SMCR_REPORT_COLLECT_COLLECTORS_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_NOTICES_H
-#define SMCR_REPORT_COLLECT_NOTICES_H
+#pragma once
 
 #include "host/host.h"
 #include "report/figures/figures.h"
@@ -45,5 +44,3 @@ void smcr_collect_notices_report_breaches(const smcr_collect_notices_t *notices,
  * packet. */
 void smcr_collect_notices_undelivered(smcr_collect_notices_t *notices, const packet_info *pinfo,
                                       smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error);
-
-#endif /* SMCR_REPORT_COLLECT_NOTICES_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_COLLECT_STREAM_BYTES_H
-#define SMCR_REPORT_COLLECT_STREAM_BYTES_H
+#pragma once
 
 #include "report/figures/figures.h"
 #include "state/state.h"
@@ -22,5 +21,3 @@ typedef struct {
  * a repeat. `scope`: of what is kept. */
 uint32_t smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                         const smcr_record_t *record);
-
-#endif /* SMCR_REPORT_COLLECT_STREAM_BYTES_H */

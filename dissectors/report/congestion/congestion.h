@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_CONGESTION_CONGESTION_H
-#define SMCR_REPORT_CONGESTION_CONGESTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ bool smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction
 /* What the report says of it, as of now. */
 void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
                                           smcr_entry_tcp_direction_t *entry);
-
-#endif /* SMCR_REPORT_CONGESTION_CONGESTION_H */

@@ -7,8 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_FIGURES_FIGURES_H
-#define SMCR_REPORT_FIGURES_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -267,5 +266,3 @@ const char *smcr_figure_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes
 /* A version of SMC-R; none where `version` is 0, or is 2 and its release is not known, which is
  * negative then. */
 smcr_figure_version_t smcr_figure_version_of(unsigned version, int release);
-
-#endif /* SMCR_REPORT_FIGURES_FIGURES_H */

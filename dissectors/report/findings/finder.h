@@ -7,8 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_FINDINGS_FINDER_H
-#define SMCR_REPORT_FINDINGS_FINDER_H
+#pragma once
 
 #include "report/figures/figures.h"
 
@@ -153,5 +152,3 @@ void smcr_finding_on_capture(smcr_finder_t *finder);
 
 /* After all others: notices that no finding so far explains. */
 void smcr_finding_on_notices(smcr_finder_t *finder);
-
-#endif /* SMCR_REPORT_FINDINGS_FINDER_H */

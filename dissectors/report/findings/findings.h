@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_FINDINGS_FINDINGS_H
-#define SMCR_REPORT_FINDINGS_FINDINGS_H
+#pragma once
 
 #include "report/figures/figures.h"
 
@@ -16,5 +15,3 @@
  * of the report and the notices. */
 void smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
                         uint32_t notice_count, wmem_allocator_t *scope);
-
-#endif /* SMCR_REPORT_FINDINGS_FINDINGS_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_LISTEN_LISTENERS_H
-#define SMCR_REPORT_LISTEN_LISTENERS_H
+#pragma once
 
 
 #include "report/collect/collection.h"
@@ -34,5 +33,3 @@ void smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo
 
 /* Called once at start. */
 void smcr_listeners_register(void);
-
-#endif /* SMCR_REPORT_LISTEN_LISTENERS_H */

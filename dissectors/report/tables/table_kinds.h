@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_TABLES_TABLE_KINDS_H
-#define SMCR_REPORT_TABLES_TABLE_KINDS_H
+#pragma once
 
 #include "compat.h"
 #include "report/figures/figures.h"
@@ -90,5 +89,3 @@ typedef struct {
 #define SMCR_TABLE_OF(name) extern const smcr_table_kind_t smcr_table_of_##name;
 SMCR_TABLES(SMCR_TABLE_OF)
 #undef SMCR_TABLE_OF
-
-#endif /* SMCR_REPORT_TABLES_TABLE_KINDS_H */

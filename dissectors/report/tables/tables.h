@@ -6,10 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_TABLES_TABLES_H
-#define SMCR_REPORT_TABLES_TABLES_H
+#pragma once
 
 /* Called once, while Wireshark registers protocols. */
 void smcr_tables_register(void);
-
-#endif /* SMCR_REPORT_TABLES_TABLES_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_WORDS_WORDS_H
-#define SMCR_REPORT_WORDS_WORDS_H
+#pragma once
 
 #include "report/figures/figures.h"
 
@@ -109,5 +108,3 @@ smcr_words_failover_t smcr_words_failover_of(const smcr_entry_report_t *report,
 
 /* "3 connections moved to link 1, 4.1 ms after the last message on it"; "" where none has moved. */
 const char *smcr_words_failover(wmem_allocator_t *scope, const smcr_words_failover_t *failover);
-
-#endif /* SMCR_REPORT_WORDS_WORDS_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_WRITE_OUTPUT_H
-#define SMCR_REPORT_WRITE_OUTPUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -19,5 +18,3 @@ void smcr_text_write(GString *text, const smcr_entry_report_t *report);
 /* Writes the report as JSON (schema "smcr-report/1", docs/report.md), and a newline. Strings become
  * valid UTF-8, whatever the capture holds. */
 void smcr_json_write(FILE *file, const smcr_entry_report_t *report);
-
-#endif /* SMCR_REPORT_WRITE_OUTPUT_H */

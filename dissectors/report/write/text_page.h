@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_REPORT_WRITE_TEXT_PAGE_H
-#define SMCR_REPORT_WRITE_TEXT_PAGE_H
+#pragma once
 
 #include <glib.h>
 
@@ -86,5 +85,3 @@ void smcr_text_waits(const smcr_page_t *page);
 void smcr_text_links(const smcr_page_t *page);
 void smcr_text_fabric(const smcr_page_t *page);
 void smcr_text_tcp(const smcr_page_t *page);
-
-#endif /* SMCR_REPORT_WRITE_TEXT_PAGE_H */

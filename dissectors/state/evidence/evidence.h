@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_EVIDENCE_EVIDENCE_H
-#define SMCR_STATE_EVIDENCE_EVIDENCE_H
+#pragma once
 
 #include "state/model/record.h"
 
@@ -375,5 +374,3 @@ bool smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t 
 
 /* Both: the first doubt that there is, and the claim of either. */
 smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);
-
-#endif /* SMCR_STATE_EVIDENCE_EVIDENCE_H */

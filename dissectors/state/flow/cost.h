@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_COST_H
-#define SMCR_STATE_FLOW_COST_H
+#pragma once
 
 #include "state/model/record.h"
 
@@ -38,5 +37,3 @@ smcr_event_t *smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t even
 
 /* The group has no link any more: tells the user of its open connections, which are lost. */
 void smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
-
-#endif /* SMCR_STATE_FLOW_COST_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_MESSAGE_FLOW_H
-#define SMCR_STATE_FLOW_MESSAGE_FLOW_H
+#pragma once
 
 #include "state/evidence/evidence.h"
 #include "state/model/record.h"
@@ -79,5 +78,3 @@ void smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *e
 /* A Decline arrives. (A.2.5) */
 void smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                          const smcr_clc_t *decline);
-
-#endif /* SMCR_STATE_FLOW_MESSAGE_FLOW_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_ORPHAN_H
-#define SMCR_STATE_FLOW_ORPHAN_H
+#pragma once
 
 #include "write.h"
 
@@ -58,5 +57,3 @@ void smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
  */
 void smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
                      uint64_t position);
-
-#endif /* SMCR_STATE_FLOW_ORPHAN_H */

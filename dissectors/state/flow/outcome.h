@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_OUTCOME_H
-#define SMCR_STATE_FLOW_OUTCOME_H
+#pragma once
 
 #include "state/model/record.h"
 
@@ -29,5 +28,3 @@ void smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
 /* Any packet but a congestion notification: notes its ECN mark, CE. */
 void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                         const smcr_traffic_t *reverse);
-
-#endif /* SMCR_STATE_FLOW_OUTCOME_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_PACKET_FLOW_H
-#define SMCR_STATE_FLOW_PACKET_FLOW_H
+#pragma once
 
 #include "orphan.h"
 
@@ -92,5 +91,3 @@ void smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
 /* A packet that is no packet of a link, as far as is known. `message` is that of RDMA-CM which it
  * carries, NULL when it carries none. Fills in the record. */
 void smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message);
-
-#endif /* SMCR_STATE_FLOW_PACKET_FLOW_H */

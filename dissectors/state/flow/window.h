@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_WINDOW_H
-#define SMCR_STATE_FLOW_WINDOW_H
+#pragma once
 
 #include "state/evidence/evidence.h"
 
@@ -28,5 +27,3 @@ typedef struct {
 /* A CDC message says that the reader has come to stream->consumed. */
 void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                           const smcr_window_reading_t *reading);
-
-#endif /* SMCR_STATE_FLOW_WINDOW_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_FLOW_WRITE_H
-#define SMCR_STATE_FLOW_WRITE_H
+#pragma once
 
 #include "state/model/record.h"
 
@@ -78,5 +77,3 @@ smcr_stream_t *smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
 /* Packets without a place that are further apart have nothing to do with each other. */
 #define SMCR_WRITE_UNPLACED_NEAR 1024
-
-#endif /* SMCR_STATE_FLOW_WRITE_H */

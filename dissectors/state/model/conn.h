@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_CONN_H
-#define SMCR_STATE_MODEL_CONN_H
+#pragma once
 
 #include "link.h"
 #include "rmb.h"
@@ -214,5 +213,3 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 {
     return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
 }
-
-#endif /* SMCR_STATE_MODEL_CONN_H */

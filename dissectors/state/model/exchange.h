@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_EXCHANGE_H
-#define SMCR_STATE_MODEL_EXCHANGE_H
+#pragma once
 
 #include "record.h"
 
@@ -54,5 +53,3 @@ smcr_exchange_changes_rkeys(uint8_t type)
 {
     return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
 }
-
-#endif /* SMCR_STATE_MODEL_EXCHANGE_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_HELD_H
-#define SMCR_STATE_MODEL_HELD_H
+#pragma once
 
 #include "record.h"
 
@@ -48,5 +47,3 @@ void smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_co
 
 /* Those that a packet hands on, in order, as pointers to smcr_held_t; NULL: it hands on none. */
 wmem_array_t *smcr_held_of(const smcr_state_t *state, uint32_t frame, uint16_t layer);
-
-#endif /* SMCR_STATE_MODEL_HELD_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_JOIN_H
-#define SMCR_STATE_MODEL_JOIN_H
+#pragma once
 
 #include "conn.h"
 
@@ -18,5 +17,3 @@ void smcr_join_directions(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *o
  * known of another link which began before the capture, and nothing else of it is, both links are
  * one; so are their groups. */
 void smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key);
-
-#endif /* SMCR_STATE_MODEL_JOIN_H */

@@ -9,8 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_LINK_H
-#define SMCR_STATE_MODEL_LINK_H
+#pragma once
 
 #include <string.h>
 
@@ -299,5 +298,3 @@ smcr_link_t *smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t
 /* The acknowledgement goes to the queue pair of that link which is not known. Returns it. */
 smcr_qp_t *smcr_link_take_ack(smcr_state_t *state, smcr_link_t *link,
                               const smcr_ib_headers_t *roce);
-
-#endif /* SMCR_STATE_MODEL_LINK_H */

@@ -9,8 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_RECORD_H
-#define SMCR_STATE_MODEL_RECORD_H
+#pragma once
 
 #include "conn.h"
 #include "fabric/peers/peers.h"
@@ -374,5 +373,3 @@ smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
 /* The rarely set members, allocated when they are first asked for. */
 smcr_place_rare_t *smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place);
 smcr_record_cdc_rare_t *smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view);
-
-#endif /* SMCR_STATE_MODEL_RECORD_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_RMB_H
-#define SMCR_STATE_MODEL_RMB_H
+#pragma once
 
 #include "link.h"
 
@@ -101,5 +100,3 @@ void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smc
 /* The table of rmb.c in a new state; and its end, before the scope goes. */
 void smcr_rmb_start(smcr_state_t *state);
 void smcr_rmb_end(smcr_state_t *state);
-
-#endif /* SMCR_STATE_MODEL_RMB_H */

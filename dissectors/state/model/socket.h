@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_SOCKET_H
-#define SMCR_STATE_MODEL_SOCKET_H
+#pragma once
 
 #include "conn.h"
 
@@ -78,5 +77,3 @@ const GPtrArray *smcr_socket_qps(const smcr_state_t *state, const smcr_told_sock
 
 /* Before the scope goes. */
 void smcr_socket_end(smcr_state_t *state);
-
-#endif /* SMCR_STATE_MODEL_SOCKET_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_STORE_H
-#define SMCR_STATE_MODEL_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ smcr_state_learns(smcr_state_t *state, uint32_t frame)
     ws_assert(frame >= state->last_frame);
     state->last_frame = frame;
 }
-
-#endif /* SMCR_STATE_MODEL_STORE_H */

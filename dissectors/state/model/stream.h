@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_MODEL_STREAM_H
-#define SMCR_STATE_MODEL_STREAM_H
+#pragma once
 
 #include <wireshark.h>
 #include <wsutil/wmem/wmem.h>
@@ -160,5 +159,3 @@ smcr_stream_unread(const smcr_stream_t *stream)
 }
 
 uint64_t smcr_stream_free(const smcr_stream_t *stream);
-
-#endif /* SMCR_STATE_MODEL_STREAM_H */

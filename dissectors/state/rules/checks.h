@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_CHECKS_H
-#define SMCR_STATE_RULES_CHECKS_H
+#pragma once
 
 #include "memory.h"
 #include "rules.h"
@@ -40,5 +39,3 @@ const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_con
 
 /* Whether the side of a connection that a claim is about has ended it by now. */
 bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);
-
-#endif /* SMCR_STATE_RULES_CHECKS_H */

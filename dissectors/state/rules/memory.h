@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_MEMORY_H
-#define SMCR_STATE_RULES_MEMORY_H
+#pragma once
 
 #include "state/model/record.h"
 #include "state/model/store.h"
@@ -166,5 +165,3 @@ smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
     return SMCR_RULES_MADE(arrival, &smcr_rmb_rare(arrival->state, rmb)->rules);
 }
-
-#endif /* SMCR_STATE_RULES_MEMORY_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_RULES_H
-#define SMCR_STATE_RULES_RULES_H
+#pragma once
 
 #include "state/evidence/evidence.h"
 #include "state/model/exchange.h"
@@ -74,5 +73,3 @@ typedef struct {
  * The checks are the rows of write_checks.def. */
 void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                       const smcr_rules_write_t *write);
-
-#endif /* SMCR_STATE_RULES_RULES_H */

@@ -6,8 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LINKS_LINKS_H
-#define SMCR_STATE_RULES_LINKS_LINKS_H
+#pragma once
 
 #include "state/model/exchange.h"
 #include "state/rules/rules.h"
@@ -53,5 +52,3 @@ void smcr_rules_use(const smcr_arrival_t *arrival);
 
 /* Asks all checks of a CLC message: those of the room around, then links_clc_checks.def. */
 void smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message);
-
-#endif /* SMCR_STATE_RULES_LINKS_LINKS_H */

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LINKS_LINKS_CHECKS_H
-#define SMCR_STATE_RULES_LINKS_LINKS_CHECKS_H
+#pragma once
 
 #include "links.h"
 #include "links_memory.h"
@@ -48,5 +47,3 @@ void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *e
  * one. */
 bool smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                         uint64_t va);
-
-#endif /* SMCR_STATE_RULES_LINKS_LINKS_CHECKS_H */

@@ -5,8 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#ifndef SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H
-#define SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H
+#pragma once
 
 #include "state/model/exchange.h"
 #include "state/rules/memory.h"
@@ -79,5 +78,3 @@ typedef struct smcr_rules_links_exchange {
 
 SMCR_RULES_KEPT(link, smcr_link_t, owner->rules)
 SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
-
-#endif /* SMCR_STATE_RULES_LINKS_LINKS_MEMORY_H */
