@@ -264,13 +264,7 @@ smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_d
     return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
 }
 
-static bool
-has_happened(const smcr_doubt_proof_t *claim)
-{
-    const uint64_t *when = claim->about;
-
-    return *when && *when <= claim->bound;
-}
+SMCR_DOUBT_CLAIM(has_happened, const uint64_t *when, *when && *when <= claim->bound)
 
 smcr_doubt_proof_t
 smcr_doubt_not_by(const uint64_t *when, uint64_t by)
@@ -296,13 +290,7 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim)
     return doubt;
 }
 
-static bool
-is_heard(const smcr_doubt_proof_t *claim)
-{
-    const smcr_flow_t *reverse = claim->about;
-
-    return reverse->carried > claim->key;
-}
+SMCR_DOUBT_CLAIM(is_heard, const smcr_flow_t *reverse, reverse->carried > claim->key)
 
 const smcr_doubt_proof_t *
 smcr_doubt_heard(const smcr_arrival_t *arrival)
@@ -340,14 +328,9 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
 /* ---- RMBs ---- */
 
 /* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
-static bool
-rkey_has_come(const smcr_doubt_proof_t *claim)
-{
-    const smcr_qp_t *owner = claim->about;
-
-    return smcr_rmb_find(claim->state, owner, claim->key) ||
-           !smcr_doubt_lgr_has_conns(owner->link->lgr);
-}
+SMCR_DOUBT_CLAIM(rkey_has_come, const smcr_qp_t *owner,
+                 smcr_rmb_find(claim->state, owner, claim->key) ||
+                 !smcr_doubt_lgr_has_conns(owner->link->lgr))
 
 smcr_doubt_t
 smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey)

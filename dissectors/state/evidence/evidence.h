@@ -318,6 +318,14 @@ smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                               smcr_doubt_proof_t claim);
 
+/* Defines `name` for a `has_come`: what the claim is about, as `about_` declares it, says. */
+#define SMCR_DOUBT_CLAIM(name, about_, says) \
+    static bool name(const smcr_doubt_proof_t *claim) \
+    { \
+        about_ = claim->about; \
+        return says; \
+    }
+
 /* The same where either side may have sent it: each flow goes on, but for those of the link `but`,
  * which carries nothing any more; NULL: none. */
 smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,

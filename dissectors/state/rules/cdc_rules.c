@@ -365,13 +365,7 @@ SMCR_RULES_CDC(token)
 }
 
 /* Whether the capture lacks the Confirm. */
-static bool
-confirm_is_absent(const smcr_doubt_proof_t *claim)
-{
-    const smcr_conn_t *conn = claim->about;
-
-    return !conn->confirm_frame;
-}
+SMCR_DOUBT_CLAIM(confirm_is_absent, const smcr_conn_t *conn, !conn->confirm_frame)
 
 /* The client sends its Confirm before its data. (R-3.5.2-7) */
 SMCR_RULES_CDC(confirmed)

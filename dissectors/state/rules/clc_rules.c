@@ -237,11 +237,7 @@ SMCR_RULES_CLC(subnet)
 /* ---- what a connection uses ---- */
 
 /* Whether the RMB has been withdrawn by now. */
-static bool
-rmb_has_gone(const smcr_doubt_proof_t *claim)
-{
-    return !smcr_rmb_is_alive(claim->about);
-}
+SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 
 /* All elements of an RMB have one size. DELETE RKEY may have come in between. (R-2.1-4) */
 SMCR_RULES_CLC(element_size)

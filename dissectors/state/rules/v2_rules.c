@@ -215,14 +215,9 @@ typedef struct smcr_crowd {
 } smcr_crowd_t;
 
 /* Whether a connection has ended at about that time, or the capture lacks the beginning of one. */
-static bool
-has_ended(const smcr_doubt_proof_t *claim)
-{
-    const smcr_crowd_t *crowd = claim->about;
-
-    return (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
-           !smcr_doubt_lgr_has_conns(crowd->lgr);
-}
+SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
+                 (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
+                 !smcr_doubt_lgr_has_conns(crowd->lgr))
 
 /* Whether both sides have agreed on how many connections the group may have. */
 static bool

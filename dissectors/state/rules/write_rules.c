@@ -27,13 +27,8 @@ check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 }
 
 /* Whether the owner has announced the RMB again by now. */
-static bool
-has_come_again(const smcr_doubt_proof_t *claim)
-{
-    const smcr_rmb_t *rmb = claim->about;
-
-    return !smcr_rules_of_rmb(rmb)->refused_frame || rmb->over;
-}
+SMCR_DOUBT_CLAIM(has_come_again, const smcr_rmb_t *rmb,
+                 !smcr_rules_of_rmb(rmb)->refused_frame || rmb->over)
 
 /* Nor to one behind its own negative response to CONFIRM RKEY. (R-A.3.5-9) */
 static void
@@ -68,13 +63,8 @@ SMCR_RULES_WRITE(rkey)
 /* ---- elements ---- */
 
 /* Whether the element has a connection by now, or the capture lacks the beginning of one. */
-static bool
-conn_has_come(const smcr_doubt_proof_t *claim)
-{
-    const smcr_rmb_t *rmb = claim->about;
-
-    return smcr_rmb_conn(rmb, claim->key) || !smcr_doubt_lgr_has_conns(rmb->lgr);
-}
+SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
+                 smcr_rmb_conn(rmb, claim->key) || !smcr_doubt_lgr_has_conns(rmb->lgr))
 
 /* A WRITE goes to an element that a connection uses. (R-4.1-1) */
 SMCR_RULES_WRITE(element)
@@ -114,13 +104,7 @@ SMCR_RULES_WRITE(size)
 }
 
 /* Whether nothing has announced the bytes so far: the element may have a new user. */
-static bool
-is_unannounced(const smcr_doubt_proof_t *claim)
-{
-    const smcr_stream_t *in = claim->about;
-
-    return in->announced < claim->bound;
-}
+SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
 
 /* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
  * round the element: its end is outside of the window. After a move the first message tells how far

@@ -67,13 +67,7 @@ ends_it(const smcr_exchange_message_t *message, const smcr_exchange_request_t *o
 
 /* Whether the capture lacks the proof that the exchange was open then: that it has ended since. The
  * capture may mix up frames that lie close together. */
-static bool
-may_be_over(const smcr_doubt_proof_t *claim)
-{
-    const smcr_rules_open_t *open = claim->about;
-
-    return open->over < claim->bound;
-}
+SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over < claim->bound)
 
 static void
 check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open)
@@ -168,13 +162,7 @@ note_adding(const smcr_exchange_message_t *message, const smcr_rules_exchange_t 
 /* ---- responses ---- */
 
 /* Whether the request that the claim is about has come, too late in the capture. */
-static bool
-request_has_come(const smcr_doubt_proof_t *claim)
-{
-    const bool *came = claim->about;
-
-    return *came;
-}
+SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 
 /* Whether the requester waits for another response of this type, which this one may be. */
 static bool

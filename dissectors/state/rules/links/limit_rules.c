@@ -78,17 +78,10 @@ count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
     return MIN(count_distinct(lgr, until, false, false), LINKS_KNOWN) - devices;
 }
 
-static bool
-has_fewer_symmetric(const smcr_doubt_proof_t *claim)
-{
-    return count_symmetric(claim->about, claim->deadline) < claim->key;
-}
-
-static bool
-has_fewer_asymmetric(const smcr_doubt_proof_t *claim)
-{
-    return count_asymmetric(claim->about, claim->deadline) < claim->key;
-}
+SMCR_DOUBT_CLAIM(has_fewer_symmetric, const smcr_lgr_t *lgr,
+                 count_symmetric(lgr, claim->deadline) < claim->key)
+SMCR_DOUBT_CLAIM(has_fewer_asymmetric, const smcr_lgr_t *lgr,
+                 count_asymmetric(lgr, claim->deadline) < claim->key)
 
 /* The server may be about to delete one of the links: then the group has fewer than `limit`. */
 static smcr_doubt_t

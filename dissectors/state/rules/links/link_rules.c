@@ -334,14 +334,9 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
 }
 
 /* Whether the link is no longer merely accepted, or is on its way out. */
-static bool
-is_settled(const smcr_doubt_proof_t *claim)
-{
-    const smcr_link_t *link = claim->about;
-
-    return link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason ||
-           smcr_rules_of_link(link)->named;
-}
+SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
+                 link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason ||
+                 smcr_rules_of_link(link)->named)
 
 /* After an acceptance CONFIRM LINK follows on the new link; where that fails, DELETE LINK on the
  * old one. The capture may lack the new link's device, so nobody is blamed. (R-3.5.1.6-6,

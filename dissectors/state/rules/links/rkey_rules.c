@@ -31,11 +31,7 @@ is_no_link(const smcr_lgr_t *lgr, uint8_t number)
     return !link;
 }
 
-static bool
-link_has_come(const smcr_doubt_proof_t *claim)
-{
-    return !is_no_link(claim->about, (uint8_t)claim->key);
-}
+SMCR_DOUBT_CLAIM(link_has_come, const smcr_lgr_t *lgr, !is_no_link(lgr, (uint8_t)claim->key))
 
 /* The list names links of the group. 0 is in places that are not used, where the count is wrong.
  * What is doubtful is a notice of the flow. (R-A.3.5-5) */
@@ -248,13 +244,8 @@ typedef struct {
     const smcr_qp_t *owner;
 } lack_t;
 
-static bool
-rtoken_has_come(const smcr_doubt_proof_t *claim)
-{
-    const lack_t *lack = claim->about;
-
-    return smcr_rmb_rtoken(lack->rmb, lack->owner) || !smcr_rmb_is_alive(lack->rmb);
-}
+SMCR_DOUBT_CLAIM(rtoken_has_come, const lack_t *lack,
+                 smcr_rmb_rtoken(lack->rmb, lack->owner) || !smcr_rmb_is_alive(lack->rmb))
 
 /* A connection that began before the link was added, but whose RMB of `side` cannot be reached over
  * it; NULL: there is none. */

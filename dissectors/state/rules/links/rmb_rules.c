@@ -47,11 +47,7 @@ smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
 /* ---- RMBs of other groups ---- */
 
 /* Whether nobody uses the RMB any more. */
-static bool
-is_free(const smcr_doubt_proof_t *claim)
-{
-    return !smcr_rules_rmb_user(claim->about);
-}
+SMCR_DOUBT_CLAIM(is_free, const smcr_rmb_t *rmb, !smcr_rules_rmb_user(rmb))
 
 /* What the RKey stands for in the group at the device of `qp`; NULL: nothing. */
 static const smcr_rmb_rtoken_t *
@@ -113,22 +109,11 @@ smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t 
 
 /* ---- CLC ---- */
 
-static bool
-is_confirmed(const smcr_doubt_proof_t *claim)
-{
-    const smcr_rmb_t *rmb = claim->about;
-
-    return rmb->over || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame);
-}
+SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
+                 rmb->over || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
 /* Whether the CONFIRM RKEY of the RMB had been answered by then, or has no answer at all. */
-static bool
-was_agreed(const smcr_doubt_proof_t *claim)
-{
-    const smcr_rules_rmb_t *early = claim->about;
-
-    return early->agreed <= claim->bound;
-}
+SMCR_DOUBT_CLAIM(was_agreed, const smcr_rules_rmb_t *early, early->agreed <= claim->bound)
 
 /* CLC waits for the response to CONFIRM RKEY. The two are seen at two places of a host, whose
  * clocks may differ. (R-3.5.5.2.1-2) */
