@@ -9,28 +9,8 @@
 #include "wire/wire.h"
 
 #define TEXT_ROW(name, value, text) {(value), (text)},
-#define TEXTS(table, list) const value_string table[] = {list(TEXT_ROW){0, NULL}};
-
-TEXTS(smcr_values_eyecatchers, SMCR_CLC_EYECATCHERS)
-TEXTS(smcr_values_smc_types, SMCR_CLC_SMC_TYPES)
-TEXTS(smcr_values_clc_steps, SMCR_CLC_STEPS)
-TEXTS(smcr_values_buffer_sizes, SMCR_BSIZES)
-TEXTS(smcr_values_mtus, SMCR_MTUS)
-TEXTS(smcr_values_os_types, SMCR_CLC_OS_TYPES)
-TEXTS(smcr_values_releases, SMCR_CLC_RELEASES)
-TEXTS(smcr_values_reject_reasons, SMCR_LLC_REJECT_REASONS)
-TEXTS(smcr_values_delete_reasons, SMCR_LLC_DELETE_REASONS)
-TEXTS(smcr_values_no_eyecatcher, SMCR_LLC_NO_EYECATCHER)
-TEXTS(smcr_values_causes, SMCR_CAUSES)
-TEXTS(smcr_values_nak_codes, SMCR_IB_NAK_CODES)
-TEXTS(smcr_values_ecn_codepoints, SMCR_WIRE_ECN_CODEPOINTS)
-TEXTS(smcr_values_grounds, SMCR_GROUNDS)
-TEXTS(smcr_values_icrc_statuses, SMCR_IB_ICRC_STATUSES)
-TEXTS(smcr_values_cm_attributes, SMCR_IB_CM_ATTRIBUTES)
-TEXTS(smcr_values_cm_states, SMCR_IB_CM_STATES)
-TEXTS(smcr_values_cm_reasons, SMCR_IB_CM_REASONS)
-TEXTS(smcr_values_cm_sidr_statuses, SMCR_IB_CM_SIDR_STATUSES)
-TEXTS(smcr_values_declines, SMCR_CLC_DECLINE_CODES)
+#define TEXTS(table, list) const value_string smcr_values_##table[] = {list(TEXT_ROW){0, NULL}};
+SMCR_VALUES(TEXTS)
 
 const value_string smcr_values_clc_types[] = {
 #define SMCR_CLC_MESSAGE(name, type, text, body) {SMCR_CLC_##name, text},

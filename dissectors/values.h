@@ -8,30 +8,33 @@
 
 #include "compat.h"
 
-extern const value_string smcr_values_eyecatchers[];
-extern const value_string smcr_values_clc_types[];
-extern const value_string smcr_values_clc_steps[];
-extern const value_string smcr_values_smc_types[];
-extern const value_string smcr_values_buffer_sizes[];
-extern const value_string smcr_values_mtus[];
-extern const value_string smcr_values_os_types[];
-extern const value_string smcr_values_releases[];
-extern const value_string smcr_values_llc_types[];
-extern const value_string smcr_values_llc_steps[];
-extern const value_string smcr_values_reject_reasons[];
-extern const value_string smcr_values_delete_reasons[];
-extern const value_string smcr_values_no_eyecatcher[];
-extern const value_string smcr_values_directions[];
-extern const value_string smcr_values_causes[];
-extern const value_string smcr_values_nak_codes[];
-extern const value_string smcr_values_ecn_codepoints[];
-extern const value_string smcr_values_grounds[];
-extern const value_string smcr_values_icrc_statuses[];
-extern const value_string smcr_values_cm_attributes[];
-extern const value_string smcr_values_cm_states[];
-extern const value_string smcr_values_cm_reasons[];
-extern const value_string smcr_values_cm_sidr_statuses[];
-extern const value_string smcr_values_declines[], smcr_values_netlink_commands[];
+/* V(table, its list) of those that have one. */
+#define SMCR_VALUES(V) \
+    V(eyecatchers, SMCR_CLC_EYECATCHERS) \
+    V(smc_types, SMCR_CLC_SMC_TYPES) \
+    V(clc_steps, SMCR_CLC_STEPS) \
+    V(buffer_sizes, SMCR_BSIZES) \
+    V(mtus, SMCR_MTUS) \
+    V(os_types, SMCR_CLC_OS_TYPES) \
+    V(releases, SMCR_CLC_RELEASES) \
+    V(reject_reasons, SMCR_LLC_REJECT_REASONS) \
+    V(delete_reasons, SMCR_LLC_DELETE_REASONS) \
+    V(no_eyecatcher, SMCR_LLC_NO_EYECATCHER) \
+    V(causes, SMCR_CAUSES) \
+    V(nak_codes, SMCR_IB_NAK_CODES) \
+    V(ecn_codepoints, SMCR_WIRE_ECN_CODEPOINTS) \
+    V(grounds, SMCR_GROUNDS) \
+    V(icrc_statuses, SMCR_IB_ICRC_STATUSES) \
+    V(cm_attributes, SMCR_IB_CM_ATTRIBUTES) \
+    V(cm_states, SMCR_IB_CM_STATES) \
+    V(cm_reasons, SMCR_IB_CM_REASONS) \
+    V(cm_sidr_statuses, SMCR_IB_CM_SIDR_STATUSES) \
+    V(declines, SMCR_CLC_DECLINE_CODES)
+#define SMCR_VALUES_DECLARED(table, list) extern const value_string smcr_values_##table[];
+SMCR_VALUES(SMCR_VALUES_DECLARED)
+extern const value_string smcr_values_clc_types[], smcr_values_llc_types[];
+extern const value_string smcr_values_llc_steps[], smcr_values_directions[];
+extern const value_string smcr_values_netlink_commands[];
 extern const value_string smcr_values_told_states[], smcr_values_told_modes[];
 extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[];
 extern const value_string smcr_values_told_link_states[];

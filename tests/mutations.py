@@ -196,7 +196,7 @@ EVERY = [Mutation(*row) for row in (
      "    uint32_t value = link->has_number ? link->number"),
     (LIST, "direction-of-ports", "dissectors/show/info.c",
      "facts/test_output.py::test_info_says_whose_the_message_is[6.1-v2-a-first-contact-ipv4]",
-     "            smcr_quick_text_put_number(to, from);", "            smcr_quick_text_put_number(to, at);"),
+     "smcr_quick_text_put_number(to, \"\", from);", "smcr_quick_text_put_number(to, \"\", at);"),
     (LIST, "window-with-a-tree-only", "dissectors/show/annotate.c",
      "facts/test_output.py::test_columns_are_the_same_without_a_tree[6.1-v1-c-three-conns]",
      "    if (record->view)\n        smcr_show_cdc_summary(pinfo, record);",

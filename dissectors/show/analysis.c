@@ -50,7 +50,7 @@ add_first(analysis_t *analysis, int hf, uint32_t frame)
         add(analysis, hf, frame);
         return;
     }
-    smcr_quick_text_put_number(&to, frame);
+    smcr_quick_text_put_number(&to, "", frame);
     smcr_quick_text_put(&to, " (this frame)");
     smcr_generated_text(own_tree(analysis), hf, frame, text);
 }

@@ -33,13 +33,12 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *en
     char *text = wmem_alloc(pinfo->pool, size);
     smcr_quick_text_t to = smcr_quick_text_begin(text, size);
 
-    smcr_quick_text_put_number(&to, conn->index);
+    smcr_quick_text_put_number(&to, "", conn->index);
     smcr_quick_text_put(&to, " (");
     smcr_quick_text_put(&to, client);
     smcr_quick_text_put(&to, " to ");
     smcr_quick_text_put(&to, server);
-    smcr_quick_text_put(&to, ", TCP stream ");
-    smcr_quick_text_put_number(&to, conn->tcp_stream);
+    smcr_quick_text_put_number(&to, ", TCP stream ", conn->tcp_stream);
     smcr_quick_text_put(&to, ")");
     return text;
 }
@@ -174,7 +173,7 @@ smcr_annotate_source(proto_tree *tree, const smcr_ib_qp_key_t *key, enum smcr_gr
     char text[80];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_quick_text_put_qpn(&to, key->qpn);
+    smcr_quick_text_put_qpn(&to, "", key->qpn);
     if (ground) {
         smcr_quick_text_put(&to, ", known from ");
         smcr_quick_text_put(&to, val_to_str_const(ground, smcr_values_grounds, ""));
@@ -202,11 +201,9 @@ begin_link(proto_tree *tree, const smcr_record_t *record)
     char text[2 * SMCR_QUICK_TEXT_NUMBER + sizeof " of link group "];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_quick_text_put_number(&to, value);
-    if (record->lgr_proven) {
-        smcr_quick_text_put(&to, " of link group ");
-        smcr_quick_text_put_number(&to, link->lgr->index);
-    }
+    smcr_quick_text_put_number(&to, "", value);
+    if (record->lgr_proven)
+        smcr_quick_text_put_number(&to, " of link group ", link->lgr->index);
     proto_item *top = smcr_generated_text(tree, hf, value, text);
     return proto_item_add_subtree(top, ett_smcr_link);
 }

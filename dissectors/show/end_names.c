@@ -26,8 +26,7 @@ tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, uns
 
     smcr_quick_text_put(&text, conn->ipv4 ? "" : "[");
     smcr_quick_text_put(&text, addr);
-    smcr_quick_text_put(&text, conn->ipv4 ? ":" : "]:");
-    smcr_quick_text_put_number(&text, conn->port[role]);
+    smcr_quick_text_put_number(&text, conn->ipv4 ? ":" : "]:", conn->port[role]);
     return name;
 }
 
@@ -66,10 +65,8 @@ smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link)
     char name[sizeof "link  of group " + 2 * SMCR_QUICK_TEXT_NUMBER];
     smcr_quick_text_t text = SMCR_QUICK_TEXT(name);
 
-    smcr_quick_text_put(&text, "link ");
-    smcr_quick_text_put_number(&text, link->number);
-    smcr_quick_text_put(&text, " of group ");
-    smcr_quick_text_put_number(&text, link->lgr->index);
+    smcr_quick_text_put_number(&text, "link ", link->number);
+    smcr_quick_text_put_number(&text, " of group ", link->lgr->index);
     return wmem_strdup(scope, name);
 }
 

@@ -35,14 +35,13 @@ put_whose(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record
         if (gbl_resolv_flags.transport_name) {
             col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, from, at);
         } else { /* as col_append_ports() does, where ports have no names */
-            smcr_quick_text_put_number(to, from);
-            smcr_quick_text_put(to, " " UTF8_RIGHTWARDS_ARROW " ");
-            smcr_quick_text_put_number(to, at);
+            smcr_quick_text_put_number(to, "", from);
+            smcr_quick_text_put_number(to, " " UTF8_RIGHTWARDS_ARROW " ", at);
         }
         smcr_quick_text_put(to, " ");
     } else if (conn || record->has_number) {
-        smcr_quick_text_put(to, conn ? "Connection " : "Link ");
-        smcr_quick_text_put_number(to, conn ? conn->index : record->link->number);
+        smcr_quick_text_put_number(to, conn ? "Connection " : "Link ",
+                                   conn ? conn->index : record->link->number);
         smcr_quick_text_put(to, ": ");
     }
 }
@@ -51,12 +50,9 @@ put_whose(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record
 static void
 put_write(smcr_quick_text_t *to, const smcr_place_t *place)
 {
-    smcr_quick_text_put(to, "RDMA WRITE Len=");
-    smcr_quick_text_put_number(to, place->length);
-    if (place->index) {
-        smcr_quick_text_put(to, " Offset=");
-        smcr_quick_text_put_number(to, place->offset);
-    }
+    smcr_quick_text_put_number(to, "RDMA WRITE Len=", place->length);
+    if (place->index)
+        smcr_quick_text_put_number(to, " Offset=", place->offset);
 }
 
 void
@@ -130,8 +126,7 @@ smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
     char text[64];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_quick_text_put(&to, "RC Acknowledge QP=");
-    smcr_quick_text_put_qpn(&to, roce->target.qpn);
+    smcr_quick_text_put_qpn(&to, "RC Acknowledge QP=", roce->target.qpn);
     smcr_quick_text_put(&to, " ");
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RRoCE");
     col_clear(pinfo->cinfo, COL_INFO);
@@ -169,8 +164,8 @@ add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_hea
     char text[64];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_quick_text_put(&to, roce->opcode == SMCR_RC_ACK ? "ACK of frame " : "answers frame ");
-    smcr_quick_text_put_number(&to, acks->frame);
+    smcr_quick_text_put_number(
+        &to, roce->opcode == SMCR_RC_ACK ? "ACK of frame " : "answers frame ", acks->frame);
     if (acks->time == SMCR_RECORD_NO_TIME)
         smcr_quick_text_put(&to, ", duplicate");
     append_words(pinfo, text);

@@ -44,8 +44,9 @@ put_digits(smcr_quick_text_t *text, uint64_t number, unsigned width)
 }
 
 void
-smcr_quick_text_put_number(smcr_quick_text_t *text, uint32_t number)
+smcr_quick_text_put_number(smcr_quick_text_t *text, const char *before, uint32_t number)
 {
+    smcr_quick_text_put(text, before);
     put_digits(text, number, 0);
 }
 
@@ -58,11 +59,12 @@ smcr_quick_text_put_seconds(smcr_quick_text_t *text, uint64_t nanoseconds)
 }
 
 void
-smcr_quick_text_put_qpn(smcr_quick_text_t *text, uint32_t qpn)
+smcr_quick_text_put_qpn(smcr_quick_text_t *text, const char *before, uint32_t qpn)
 {
     char hex[] = "0x000000";
 
     for (char *at = hex + sizeof hex - 2; qpn && *at != 'x'; at--, qpn >>= 4)
         *at = "0123456789abcdef"[qpn & 0xf];
+    smcr_quick_text_put(text, before);
     smcr_quick_text_put(text, hex);
 }

@@ -27,11 +27,12 @@ smcr_quick_text_begin(char *to, size_t size)
 
 /*
  * Each adds to the text. Of what is too long the characters that fit are added, and nothing
- * behind it. A number takes SMCR_QUICK_TEXT_NUMBER bytes at most, seconds SMCR_QUICK_TEXT_SECONDS.
+ * behind it. A number takes SMCR_QUICK_TEXT_NUMBER bytes at most, seconds SMCR_QUICK_TEXT_SECONDS,
+ * a queue pair 8: 0x000101. `before` comes in front of it.
  */
 #define SMCR_QUICK_TEXT_NUMBER 10
 #define SMCR_QUICK_TEXT_SECONDS 21
 void smcr_quick_text_put(smcr_quick_text_t *text, const char *more);
-void smcr_quick_text_put_number(smcr_quick_text_t *text, uint32_t number);
+void smcr_quick_text_put_number(smcr_quick_text_t *text, const char *before, uint32_t number);
 void smcr_quick_text_put_seconds(smcr_quick_text_t *text, uint64_t nanoseconds); /* 0.000200000 */
-void smcr_quick_text_put_qpn(smcr_quick_text_t *text, uint32_t qpn); /* 0x000101; 24 bits */
+void smcr_quick_text_put_qpn(smcr_quick_text_t *text, const char *before, uint32_t qpn);

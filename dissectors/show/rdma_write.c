@@ -46,14 +46,11 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce, const 
 
     smcr_quick_text_put(&to, "SMC-R, RDMA WRITE ");
     smcr_quick_text_put(&to, smcr_ib_is_write(roce->opcode) ? part_names[roce->opcode] : "?");
-    smcr_quick_text_put(&to, ", ");
-    smcr_quick_text_put_number(&to, place->length);
+    smcr_quick_text_put_number(&to, ", ", place->length);
     smcr_quick_text_put(&to, " bytes");
     if (place->index) {
-        smcr_quick_text_put(&to, " to offset ");
-        smcr_quick_text_put_number(&to, place->offset);
-        smcr_quick_text_put(&to, " of RMB element ");
-        smcr_quick_text_put_number(&to, place->index);
+        smcr_quick_text_put_number(&to, " to offset ", place->offset);
+        smcr_quick_text_put_number(&to, " of RMB element ", place->index);
     }
     proto_item *top = smcr_item_top(tree, data, text);
     return proto_item_add_subtree(top, ett_smcr);

@@ -13,12 +13,12 @@
 
 /* ---- what the first pass learned: generated fields, in [brackets] ---- */
 
-/* The fields of a connection, below `tree`; frames later than this one are not named. `sender`: of
- * the packet: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN. */
 /* The connection of a socket of which a host tells, if it is known; and why it has fallen back. */
 void smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                       const smcr_socket_t *socket);
 
+/* The fields of a connection, below `tree`; frames later than this one are not named. `sender`: of
+ * the packet: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN. */
 void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
 
 /* All that the record says, below `tree`, with its events at the item of `tree`. `roce`: headers of

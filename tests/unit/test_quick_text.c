@@ -22,28 +22,27 @@ put_text(smcr_quick_text_t *text)
 static void
 put_least(smcr_quick_text_t *text)
 {
-    smcr_quick_text_put_number(text, 0);
+    smcr_quick_text_put_number(text, "", 0);
     smcr_quick_text_put_seconds(text, 0);
-    smcr_quick_text_put_qpn(text, 0);
+    smcr_quick_text_put_qpn(text, "", 0);
 }
 
 static void
 put_most(smcr_quick_text_t *text)
 {
-    smcr_quick_text_put_number(text, UINT32_MAX);
+    smcr_quick_text_put_number(text, "", UINT32_MAX);
     smcr_quick_text_put(text, " ");
     smcr_quick_text_put_seconds(text, UINT64_MAX);
-    smcr_quick_text_put(text, " ");
-    smcr_quick_text_put_qpn(text, 0xffffff);
+    smcr_quick_text_put_qpn(text, " ", 0xffffff);
 }
 
 static void
 put_others(smcr_quick_text_t *text)
 {
     smcr_quick_text_put(text, "");
-    smcr_quick_text_put_number(text, 1020);
+    smcr_quick_text_put_number(text, "", 1020);
     smcr_quick_text_put_seconds(text, 1000200000);
-    smcr_quick_text_put_qpn(text, 0x000101);
+    smcr_quick_text_put_qpn(text, "", 0x000101);
 }
 
 static const struct {
