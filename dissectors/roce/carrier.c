@@ -15,7 +15,6 @@
 
 #include <epan/exceptions.h>
 
-#include "fields.h"
 #include "headers.h"
 #include "host/host.h"
 #include "message/message.h"

@@ -7,11 +7,7 @@
 
 #include "show.h"
 
-#include "fields.h"
 #include "generated.h"
-#include "host/host.h"
-#include "message/message.h"
-#include "quick_text.h"
 
 /* The subtree, which is there as soon as it has something to hold. */
 typedef struct {

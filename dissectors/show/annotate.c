@@ -9,12 +9,7 @@
 
 #include <string.h>
 
-#include "fields.h"
 #include "generated.h"
-#include "host/host.h"
-#include "message/message.h"
-#include "quick_text.h"
-#include "values.h"
 
 /* Whether there is such a frame, before this one. */
 static bool

@@ -7,9 +7,7 @@
 
 #include "show.h"
 
-#include "fields.h"
 #include "generated.h"
-#include "values.h"
 
 void
 smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_t *record)

@@ -9,11 +9,7 @@
 
 #include <string.h>
 
-#include "fields.h"
 #include "generated.h"
-#include "host/host.h"
-#include "message/message.h"
-#include "quick_text.h"
 
 /* ---- names ---- */
 

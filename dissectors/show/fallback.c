@@ -6,10 +6,7 @@
 
 #include "show.h"
 
-#include "fields.h"
-#include "host/host.h"
-#include "message/message.h"
-#include "values.h"
+#include "generated.h"
 
 /* Which step of the handshake was the last one before a Decline. */
 static const char *const steps[] = {

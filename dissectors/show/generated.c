@@ -6,10 +6,6 @@
 
 #include "generated.h"
 
-#include "host/host.h"
-#include "message/message.h"
-#include "quick_text.h"
-
 proto_item *
 smcr_generated_uint(proto_tree *tree, int hf, uint32_t value)
 {

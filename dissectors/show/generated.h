@@ -1,13 +1,17 @@
 /* generated.h
- * Items in [brackets]: what no byte of the frame says.
+ * Items in [brackets]: what no byte of the frame says; and all that the files need that show it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #pragma once
 
-#include "compat.h"
+#include "fields.h"
+#include "host/host.h"
+#include "message/message.h"
+#include "quick_text.h"
 #include "state/state.h"
+#include "values.h"
 
 /* Show a value as field `hf`, of 32 bits or less, or of 64. */
 proto_item *smcr_generated_uint(proto_tree *tree, int hf, uint32_t value);

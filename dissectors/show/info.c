@@ -9,9 +9,7 @@
 #include <epan/addr_resolv.h>
 #include <wsutil/utf8_entities.h>
 
-#include "host/host.h"
-#include "quick_text.h"
-#include "values.h"
+#include "generated.h"
 
 /* ---- whose ---- */
 

@@ -10,10 +10,7 @@
 
 #include "show.h"
 
-#include "fields.h"
 #include "generated.h"
-#include "message/message.h"
-#include "values.h"
 
 static bool
 is_message(const smcr_record_t *record)

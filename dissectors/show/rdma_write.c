@@ -7,10 +7,7 @@
 
 #include "show.h"
 
-#include "fields.h"
 #include "generated.h"
-#include "message/message.h"
-#include "quick_text.h"
 
 /* As InfiniBand's dissector calls them. */
 static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {

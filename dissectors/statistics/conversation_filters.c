@@ -16,7 +16,6 @@
 #include <epan/conversation_filter.h>
 
 #include "host/host.h"
-#include "wire/wire.h"
 
 /* What Wireshark asks: whether the packet has what a filter finds, and for the filter; NULL: it has
  * none. */

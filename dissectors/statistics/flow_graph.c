@@ -10,7 +10,6 @@
 #include "flow_arrows.h"
 #include "report/figures/figures.h"
 #include "report/words/words.h"
-#include "wire/wire.h"
 
 #define LOOKED_AT 64 /* connections of a link group: one of them tells its hosts */
 

@@ -7,7 +7,6 @@
 #include "flow_arrows.h"
 
 #include "values.h"
-#include "wire/wire.h"
 
 /* A message on its way to a sentence. */
 typedef struct {

@@ -11,7 +11,6 @@
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 #include "values.h"
-#include "wire/wire.h"
 
 static smcr_arrow_text_t say(wmem_allocator_t *scope, const char *label, const char *format, ...)
     G_GNUC_PRINTF(3, 4);

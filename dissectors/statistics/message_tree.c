@@ -21,7 +21,6 @@
 #include "fields.h"
 #include "show/show.h"
 #include "values.h"
-#include "wire/wire.h"
 
 /* A node that has counted the packet. */
 typedef struct {

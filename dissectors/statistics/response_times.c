@@ -15,7 +15,6 @@
 #include "host/host.h"
 #include "show/show.h"
 #include "values.h"
-#include "wire/wire.h"
 
 enum { CLC, LLC, CDC, TABLES };
 

@@ -13,13 +13,11 @@
 
 #include <epan/exceptions.h>
 
-#include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
 #include "packet/packet.h"
 #include "show/show.h"
 #include "values.h"
-#include "wire/wire.h"
 
 /* Set when protocols register. */
 static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL when it has none */

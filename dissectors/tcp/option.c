@@ -7,11 +7,9 @@
 
 #include "tcp.h"
 
-#include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
 #include "show/show.h"
-#include "wire/wire.h"
 
 #define KIND_END 0
 #define KIND_NOP 1

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compat.h"
+#include "wire/wire.h"
 
 /* ---- the option (RFC 7609 A.1) ---- */
 

@@ -7,7 +7,6 @@
 #include "evidence.h"
 
 #include "state/model/store.h"
-#include "wire/wire.h"
 
 /* ---- flows ---- */
 

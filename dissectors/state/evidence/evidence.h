@@ -8,6 +8,7 @@
 #pragma once
 
 #include "state/model/record.h"
+#include "wire/wire.h"
 
 /*
  * What has to be certain, before it is said. A comment below begins with the word of its condition.

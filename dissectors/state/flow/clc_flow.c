@@ -14,7 +14,6 @@
 #include "message_flow.h"
 #include "state/model/join.h"
 #include "state/model/store.h"
-#include "wire/wire.h"
 
 /* ---- place it ---- */
 

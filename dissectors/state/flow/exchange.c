@@ -9,7 +9,6 @@
 #include "message_flow.h"
 
 #include "state/model/store.h"
-#include "wire/wire.h"
 
 #define PENDING_MAX 64  /* open exchanges of a link group */
 #define ANSWERED_MAX 8 /* the last ones of a link group that are over */

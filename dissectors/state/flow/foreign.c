@@ -8,7 +8,6 @@
 
 #include "outcome.h"
 #include "state/model/store.h"
-#include "wire/wire.h"
 
 static smcr_rdma_t *
 rdma_of(smcr_state_t *state)

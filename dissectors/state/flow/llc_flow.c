@@ -14,7 +14,6 @@
 #include "cost.h"
 #include "state/model/join.h"
 #include "state/model/store.h"
-#include "wire/wire.h"
 
 /* ---- what a response repeats of its request, as a number ---- */
 

@@ -7,7 +7,6 @@
 #include "outcome.h"
 
 #include "state/model/store.h"
-#include "wire/wire.h"
 
 smcr_sent_t
 smcr_outcome_sent(const smcr_arrival_t *arrival)

@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 /* ---- sequence numbers ---- */
 
 /* They begin at 1. On another link than that of CLC the first ones may have failed before: Linux

@@ -8,6 +8,7 @@
 
 #include "memory.h"
 #include "rules.h"
+#include "wire/wire.h"
 
 /* A CDC message of a connection, with what its sender has said before. */
 typedef struct {

@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define QUEUED SMCR_TIME_SECOND /* no adapter holds a message back for longer */
 
 /* ---- queue pairs of a group ---- */

@@ -6,9 +6,6 @@
 
 #include "checks.h"
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 /* ---- messages ---- */
 
 /* Who closes with data unread aborts. It has seen those of a message that was acknowledged a round

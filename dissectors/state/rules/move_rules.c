@@ -7,9 +7,6 @@
 
 #include "checks.h"
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
 
 /* ---- before the move ---- */

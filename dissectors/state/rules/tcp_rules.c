@@ -10,9 +10,6 @@
 
 #include "checks.h"
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define PATIENCE (6 * SMCR_TIME_SECOND) /* Linux, CLC_WAIT_TIME */
 #define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
 

@@ -9,9 +9,6 @@
 
 #include <string.h>
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 /* ---- CLC ---- */
 
 static unsigned

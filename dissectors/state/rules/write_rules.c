@@ -9,9 +9,6 @@
 
 #include <inttypes.h>
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 /* ---- RMBs ---- */
 
 /* Nobody writes to an RMB behind its own consent to the withdrawal. (R-3.5.5.2.2-2, R-A.3.7-6) */

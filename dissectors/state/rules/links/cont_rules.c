@@ -5,7 +5,6 @@
  */
 
 #include "links_checks.h"
-#include "wire/wire.h"
 
 /* RTokens of one continuation */
 #define ADD_ROOM 2U

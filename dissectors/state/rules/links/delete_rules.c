@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "wire/wire.h"
-
 /* ---- reasons ---- */
 
 /*

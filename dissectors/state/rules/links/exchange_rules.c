@@ -6,9 +6,6 @@
 
 #include "links_checks.h"
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
 #define LONG_WAIT 5 /* for a CONFIRM LINK response of a further link */
 #define GIVEN_UP \

@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define CHANGED_IN (5 * SMCR_TIME_SECOND) /* a link that is too much is deleted */
 #define LINKS_KNOWN 32 /* of a group, that are counted */
 

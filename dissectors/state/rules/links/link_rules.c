@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
 

@@ -8,6 +8,7 @@
 
 #include "links.h"
 #include "links_memory.h"
+#include "wire/wire.h"
 
 /* What a check is given: its definition begins with SMCR_RULES_LLC(check). */
 #define SMCR_RULES_LLC(check) void smcr_rules_##check(const smcr_exchange_message_t *message)

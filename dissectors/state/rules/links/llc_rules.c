@@ -6,9 +6,6 @@
 
 #include "links_checks.h"
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define NUMBERS 256 /* of links: one byte */
 #define GONE_WAIT UINT64_C(2000000000) /* ns within which Linux tells of a link that is gone */
 

@@ -6,9 +6,6 @@
 
 #include "links_checks.h"
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define RETRY_WAIT (5 * SMCR_TIME_SECOND) /* for a CONFIRM RKEY that was refused */
 #define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* after which Linux gives a change of links up */
 

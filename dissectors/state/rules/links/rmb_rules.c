@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define LATE (1000 * SMCR_TIME_MILLISECOND) /* RoCE may be captured later than TCP */
 
 /* ---- RMBs in use ---- */

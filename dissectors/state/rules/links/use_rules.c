@@ -7,9 +7,6 @@
 
 #include "links_checks.h"
 
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for an answer in a first contact; then it goes on */
 #define CLEAN_UP SMCR_TIME_SECOND  /* far more than a host needs to end a link group */
 
