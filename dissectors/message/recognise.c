@@ -15,12 +15,6 @@
 
 #define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, and all that the rules read */
 
-/* A message that fits its layout, and the headers of its packet. */
-typedef struct {
-    const smcr_llc_t *llc;
-    const smcr_ib_headers_t *roce;
-} candidate_t;
-
 /* ---- rules ---- */
 
 static bool
@@ -39,70 +33,40 @@ rtokens_are_pages(const smcr_llc_t *llc)
     return true;
 }
 
-/* ---- what a message has to prove; the names are those of llc.def ---- */
+/* ---- what a message that fits its layout has to prove; the names are those of llc.def ---- */
 
-static bool
-proof_none(const candidate_t *candidate _U_)
-{
-    return true;
-}
+#define PROOF(name, proof) \
+    static bool proof_##name(const smcr_llc_t *llc _U_, const smcr_ib_headers_t *roce _U_) \
+    { \
+        return proof; \
+    }
+PROOF(none, true)
+PROOF(pairs, llc->u.add_link_cont.link != 0 && rtokens_are_pages(llc))
+PROOF(rmb, llc->u.confirm_rkey.rkey != 0 && is_page(llc->u.confirm_rkey.va) &&
+           rtokens_are_pages(llc))
+PROOF(rtokens, llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(llc))
+PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_LLC_RKEYS_MAX)
 
 /* The sender names its own device. */
-static bool
-proof_own_gid(const candidate_t *candidate)
-{
-    const smcr_llc_confirm_link_t *confirm = &candidate->llc->u.confirm_link;
-
-    return confirm->link != 0 &&
-           memcmp(confirm->gid, candidate->roce->source, SMCR_GID_LENGTH) == 0;
-}
+PROOF(own_gid, llc->u.confirm_link.link != 0 &&
+               memcmp(llc->u.confirm_link.gid, roce->source, SMCR_GID_LENGTH) == 0)
 
 /* A GID of the kinds that RoCE devices have: link-local, global, unique local, IPv4-mapped. */
 static bool
-proof_device_gid(const candidate_t *candidate)
+is_of_device(const uint8_t *gid)
 {
-    const uint8_t *gid = candidate->llc->u.add_link.gid;
-    bool is_device = (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
-                     (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
-
-    return is_device && rtokens_are_pages(candidate->llc);
+    return (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
+           (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
 }
+PROOF(device_gid, is_of_device(llc->u.add_link.gid) && rtokens_are_pages(llc))
 
 static bool
-proof_pairs(const candidate_t *candidate)
+proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 {
-    return candidate->llc->u.add_link_cont.link != 0 && rtokens_are_pages(candidate->llc);
-}
-
-static bool
-proof_rmb(const candidate_t *candidate)
-{
-    const smcr_llc_confirm_rkey_t *confirm = &candidate->llc->u.confirm_rkey;
-
-    return confirm->rkey != 0 && is_page(confirm->va) && rtokens_are_pages(candidate->llc);
-}
-
-static bool
-proof_rtokens(const candidate_t *candidate)
-{
-    return candidate->llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(candidate->llc);
-}
-
-static bool
-proof_rkeys(const candidate_t *candidate)
-{
-    unsigned count = candidate->llc->u.delete_rkey.count;
-
-    return count >= 1 && count <= SMCR_LLC_RKEYS_MAX;
-}
-
-static bool
-proves_itself(const candidate_t *candidate)
-{
-    switch (candidate->llc->type) {
+    switch (llc->type) {
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, proof, ...) \
     case SMCR_LLC_##name: \
-        return proof_##proof(candidate);
+        return proof_##proof(llc, roce);
 #include "wire/llc.def"
     default:
         return false;
@@ -130,7 +94,6 @@ smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_head
     int captured = MIN((int)tvb_captured_length(payload), length);
     smcr_llc_t llc;
     smcr_cdc_t cdc;
-    const candidate_t candidate = {&llc, roce};
 
     *sender = 0;
     if (length < SMCR_LLC_LENGTH || captured < CAPTURED_MIN)
@@ -141,7 +104,7 @@ smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_head
     tvbuff_t *message = tvb_new_subset_length_caplen(payload, 0, captured, length);
     if (smcr_wire_llc_type_is_cdc(type))
         return smcr_cdc_decode(message, pinfo, &cdc);
-    if (!smcr_llc_decode(message, pinfo, &llc) || !proves_itself(&candidate))
+    if (!smcr_llc_decode(message, pinfo, &llc) || !proves_itself(&llc, roce))
         return false;
     if (llc.type == SMCR_LLC_CONFIRM_LINK || llc.type == SMCR_LLC_CONFIRM_LINK_V2)
         *sender = llc.u.confirm_link.qpn;
