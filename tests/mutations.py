@@ -72,7 +72,7 @@ EVERY = [Mutation(*row) for row in (
      "opcode >= SMCR_RC_WRITE_FIRST && opcode < SMCR_RC_WRITE_ONLY;"),
     (RESERVED, "rkey-0-proves", "dissectors/message/recognise.c",
      "facts/test_reserved.py::test_rules_that_no_layout_knows[CONFIRM RKEY]",
-     "return confirm->rkey != 0 && is_page(confirm->va) &&", "return is_page(confirm->va) &&"),
+     "PROOF(rmb, llc->u.confirm_rkey.rkey != 0 && ", "PROOF(rmb, "),
     (RESERVED, "29-bytes-prove", "dissectors/message/recognise.c",
      "facts/test_reserved.py::test_bytes_that_are_missing_are_not_judged[CDC]",
      "captured < CAPTURED_MIN)", "captured + 1 < CAPTURED_MIN)"),
