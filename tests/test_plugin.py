@@ -57,7 +57,8 @@ def without_own(report, text):
         return {name: fields for name, fields in layers.items() if name != "smcr"}
     if report == "decodes":  # the handles that we wrap are listed by the wrapper's name
         text = text.replace("\tsmcr.roce", "\tinfiniband")
-        text = text.replace("netlink.protocol\t4\tsmcr.netlink", "netlink.protocol\t4\tnetlink-sock_diag").replace("\tsmcr.netlink", "\tnetlink")
+        text = re.sub(r"^(netlink\.protocol\t(?:4|0x0004)\t)smcr\.netlink$", r"\1netlink-sock_diag", text, flags=re.MULTILINE)
+        text = text.replace("\tsmcr.netlink", "\tnetlink")
     parts = text.split("\n\n") if report.endswith("prefs") else text.splitlines()
     return collections.Counter(part for part in parts if not is_own(part))
 

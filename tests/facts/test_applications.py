@@ -4,6 +4,7 @@ Wireshark on the TCP capture is the truth.
 """
 
 import collections
+import os
 import re
 
 import lossy
@@ -47,9 +48,9 @@ def said(tshark, path, folder):
 
 @pytest.fixture(scope="module")
 def over_tcp(bed):
-    """Made once: the exchange, and what stock Wireshark says of it."""
+    """Made once in each worker process: the exchange, and what stock Wireshark says of it."""
     stock = Tshark(bed, "none")
-    folder = bed.scratch / "applications-over-tcp"
+    folder = bed.scratch / f"applications-over-tcp-{os.getpid()}"
     folder.mkdir()
     folder.chmod(0o777)
     steps = programs.everything(stock)
