@@ -208,8 +208,9 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
           const smcr_ib_headers_t *roce)
 {
     static const int *const fields[] = {
-        &hf_smcr_link_index, &hf_smcr_lgr, &hf_smcr_src_qpn, &hf_smcr_dst_qpn, &hf_smcr_src_gid,
-        &hf_smcr_dst_gid,    &hf_smcr_gid, &hf_smcr_qpn,     &hf_smcr_confirm_link_in};
+        &hf_smcr_link_index,   &hf_smcr_lgr,     &hf_smcr_src_qpn, &hf_smcr_src_qpn_from,
+        &hf_smcr_dst_qpn,      &hf_smcr_src_gid, &hf_smcr_dst_gid, &hf_smcr_gid,
+        &hf_smcr_qpn,          &hf_smcr_confirm_link_in};
     const smcr_link_t *link = record->link;
     proto_tree *below = begin_link(tree, record);
 

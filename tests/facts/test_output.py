@@ -243,3 +243,13 @@ def test_summaries_of_expert_items_have_no_numbers(tshark):
         assert len({re.sub(r"\d+", "0", summary) for summary in found}) == len(found), name
     naks = re.findall(r"Sequence\): (NAK, .*)\]", tshark.show("6.1-v2-n-lossy", "-2", "-Y", "smcr.nak", "-V"))
     assert len(set(naks)) > 10 and len(naks) == summaries(tshark, "6.1-v2-n-lossy")["NAK: negative acknowledgement"]
+
+
+def test_a_filter_alone_finds_what_has_a_value(tshark):
+    """Each field by itself, when nobody asks for another, in as many frames as have a value of it."""
+    names = sorted({name for name, *_ in tshark.registered_fields()})
+    for capture in ("6.1-v1-a-first-contact-ipv4", "6.1-v2-h1-two-links-second-fails")[:1 + ALL]:
+        rows = tshark.fields(capture, *names, two_pass=True)
+        having = {name: sum(bool(row[at]) for row in rows) for at, name in enumerate(names)}
+        found = {name: len(tshark.show(capture, "-2", "-Y", name).splitlines()) for name, count in having.items() if count}
+        assert len(found) > 100 and {name: (count, having[name]) for name, count in found.items() if count != having[name]} == {}
