@@ -25,6 +25,15 @@ smcr_endpoint_role(const smcr_conn_t *conn, int side)
     return (unsigned)(direction < 0 ? side : direction);
 }
 
+void
+smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr)
+{
+    if (smcr_gid_is_ipv4(gid))
+        set_address(addr, AT_IPv4, SMCR_GID_IPV4_LENGTH, gid + SMCR_GID_IPV4_AT);
+    else
+        set_address(addr, AT_IPv6, SMCR_GID_LENGTH, gid);
+}
+
 bool
 smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port)
 {
@@ -39,10 +48,7 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
     if (!link || !(link->qp[side].known || link->qp[side].gid_known))
         return false;
     const smcr_qp_t *qp = &link->qp[side];
-    if (smcr_gid_is_ipv4(qp->key.gid))
-        set_address(addr, AT_IPv4, SMCR_GID_IPV4_LENGTH, qp->key.gid + SMCR_GID_IPV4_AT);
-    else
-        set_address(addr, AT_IPv6, SMCR_GID_LENGTH, qp->key.gid);
+    smcr_endpoint_of_gid(qp->key.gid, addr);
     *port = qp->known ? qp->key.qpn : 0;
     return true;
 }

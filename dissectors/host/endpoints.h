@@ -23,5 +23,8 @@ bool smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr
 /* Which role the connection's side has: 0 client, 1 server; the side itself while not known. */
 unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
 
+/* The address that a GID is; it points into the GID. */
+void smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr);
+
 /* Writes an address as a GID; addresses that are none become all zeros. */
 void smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH]);

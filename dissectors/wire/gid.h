@@ -32,6 +32,12 @@ smcr_gid_is_ipv4(const uint8_t gid[SMCR_GID_LENGTH])
     return memcmp(gid, mapped, SMCR_GID_LENGTH) == 0;
 }
 
+static inline bool
+smcr_gid_is_same(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GID_LENGTH])
+{
+    return memcmp(one, other, SMCR_GID_LENGTH) == 0;
+}
+
 /* For hash tables: mixes all bits of the GID into `hash`. Hosts of different networks may have the
  * same last bytes. */
 static inline uint64_t

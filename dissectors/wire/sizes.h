@@ -28,6 +28,8 @@
 #define SMCR_TIME_MICROSECOND UINT64_C(1000)
 #define SMCR_TIME_MILLISECOND UINT64_C(1000000)
 #define SMCR_TIME_SECOND UINT64_C(1000000000)
+/* By how much a capture may have packets of two hosts out of order, or what they tell. */
+#define SMCR_TIME_DISORDER UINT64_C(100000000)
 
 /* A.2.3: one byte holds both codes */
 #define SMCR_MASK_BUFFER_SIZE 0xf0

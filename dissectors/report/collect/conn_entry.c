@@ -75,13 +75,9 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 static void
 fill_named(smcr_entry_connection_t *entry, const smcr_socket_t *socket, wmem_allocator_t *scope)
 {
-    const uint8_t *host = socket->told.address[SMCR_TOLD_OWN];
     address addr;
 
-    if (smcr_gid_is_ipv4(host))
-        set_address(&addr, AT_IPv4, SMCR_GID_IPV4_LENGTH, host + SMCR_GID_IPV4_AT);
-    else
-        set_address(&addr, AT_IPv6, SMCR_GID_LENGTH, host);
+    smcr_endpoint_of_gid(socket->told.address[SMCR_TOLD_OWN], &addr);
     entry->named_by = address_to_str(scope, &addr);
     entry->named_frame = socket->first;
 }

@@ -278,7 +278,7 @@ smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const u
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
 
     return smcr_doubt_next(arrival, smcr_evidence_last_to(sender),
-                           smcr_doubt_not_by(when, arrival->when.time + SMCR_DOUBT_DISORDER));
+                           smcr_doubt_not_by(when, arrival->when.time + SMCR_TIME_DISORDER));
 }
 
 smcr_doubt_t

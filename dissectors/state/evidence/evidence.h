@@ -50,9 +50,6 @@
  *   the end of a group                          smcr_doubt_link(), smcr_doubt_group()
  */
 
-/* By how much a capture may have packets of two hosts out of order, nanoseconds. */
-#define SMCR_DOUBT_DISORDER UINT64_C(100000000)
-
 typedef enum {
     SMCR_DOUBT_NONE,   /* the capture proves it */
     SMCR_DOUBT_FATE,   /* the packet was not taken in when it came: it waits, or came before */

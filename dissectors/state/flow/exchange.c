@@ -193,7 +193,7 @@ tell_collision(const smcr_exchange_message_t *message)
         bool collide =
             (changes_links && smcr_exchange_changes_rkeys(open->type)) ||
             (changes_rkeys && smcr_exchange_changes_links(open->type));
-        bool is_late = arrival->when.time > open->exchange.request_time + SMCR_DOUBT_DISORDER;
+        bool is_late = arrival->when.time > open->exchange.request_time + SMCR_TIME_DISORDER;
         if (!collide || is_late || open->requester == message->side || !crosses(arrival, open) ||
             !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
             continue;

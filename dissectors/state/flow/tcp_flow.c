@@ -21,17 +21,9 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     smcr_conn_t *conn = smcr_conn_new(state);
 
     smcr_conn_set_conversation(state, conn, tcp->conversation, tcp->stream);
-    conn->ipv4 = tcp->ipv4;
+    smcr_conn_set_ends(state, conn, tcp->ipv4, (const uint8_t *[]){tcp->gid[0], tcp->gid[1]},
+                       tcp->port);
     conn->after_end = tcp->has_ended;
-    if (!conn->ipv4)
-        conn->addr.ipv6 = wmem_alloc(state->scope, 2 * sizeof *conn->addr.ipv6);
-    for (unsigned role = 0; role < 2; role++) {
-        if (conn->ipv4)
-            memcpy(conn->addr.ipv4[role], tcp->gid[role] + SMCR_GID_IPV4_AT, SMCR_GID_IPV4_LENGTH);
-        else
-            memcpy(conn->addr.ipv6[role], tcp->gid[role], SMCR_GID_LENGTH);
-        conn->port[role] = tcp->port[role];
-    }
     return conn;
 }
 

@@ -34,7 +34,7 @@ stands_at(const smcr_socket_t *socket, uint32_t size, smcr_cursor_t told,
 {
     const smcr_ring_t ring = {size, 0};
     int64_t ahead = smcr_ring_distance(&ring, told, wire);
-    bool recent = socket->time < sender->cdc_time + SMCR_DOUBT_DISORDER;
+    bool recent = socket->time < sender->cdc_time + SMCR_TIME_DISORDER;
 
     return ahead == 0 || (recent && ahead > 0 && ahead <= size);
 }
@@ -53,12 +53,6 @@ stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side)
             stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, own->prod));
 }
 
-static bool
-is_same_gid(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GID_LENGTH])
-{
-    return memcmp(one, other, SMCR_GID_LENGTH) == 0;
-}
-
 /* Whether the address is that of TCP; `role` 0 is the client. */
 static bool
 has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t port)
@@ -68,7 +62,7 @@ has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t
     return conn->ipv4 ? smcr_gid_is_ipv4(address) && memcmp(conn->addr.ipv4[role],
                                                             address + SMCR_GID_IPV4_AT,
                                                             SMCR_GID_IPV4_LENGTH) == 0
-                      : memcmp(conn->addr.ipv6[role], address, SMCR_GID_LENGTH) == 0;
+                      : smcr_gid_is_same(conn->addr.ipv6[role], address);
 }
 
 /* Whether ends, roles and sizes are those of the connection of which the host has `side`, as far as
@@ -108,18 +102,21 @@ go_together(const smcr_conn_t *one, const smcr_conn_t *other, int side,
 
 /* ---- place: which connection ---- */
 
-/* The connection that messages to the host mean by the socket's token; `*side` is the host's. NULL:
- * the capture has none, or several. */
+/* What the queue pair of the host has of the socket; NULL: nothing. */
+typedef smcr_conn_t *find_t(const smcr_state_t *state, const smcr_qp_t *qp,
+                            const smcr_told_socket_t *told);
+
+/* What alone is found of the socket on the queue pairs between the two hosts; `*side` is the
+ * host's. NULL: the capture has nothing, or several. */
 static smcr_conn_t *
-conn_of_token(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, int *side)
+find_alone(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t *find, int *side)
 {
-    const smcr_state_t *state = arrival->state;
-    const GPtrArray *qps = smcr_socket_qps(state, told, arrival->when.frame);
+    const GPtrArray *qps = smcr_socket_qps(arrival->state, told, arrival->when.frame);
     smcr_conn_t *found = NULL;
 
     for (unsigned i = 0; i < qps->len; i++) {
         const smcr_qp_t *qp = g_ptr_array_index(qps, i);
-        smcr_conn_t *conn = smcr_conn_find(state, qp->link->lgr, qp->side, told->token);
+        smcr_conn_t *conn = find(arrival->state, qp, told);
         if (found && conn && conn != found)
             return NULL;
         if (conn) {
@@ -130,6 +127,13 @@ conn_of_token(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, int
     return found;
 }
 
+/* The connection that messages to the host mean by the socket's token. */
+static smcr_conn_t *
+conn_of_token(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_socket_t *told)
+{
+    return smcr_conn_find(state, qp->link->lgr, qp->side, told->token);
+}
+
 /* ---- take it in ---- */
 
 static void
@@ -137,18 +141,9 @@ take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *t
 {
     const unsigned own = told->is_server;
 
-    conn->ipv4 = smcr_gid_is_ipv4(told->address[SMCR_TOLD_OWN]);
-    if (!conn->ipv4)
-        conn->addr.ipv6 = wmem_alloc(state->scope, 2 * sizeof *conn->addr.ipv6);
-    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
-        unsigned role = end == SMCR_TOLD_OWN ? own : !own;
-        conn->port[role] = told->port[end];
-        if (conn->ipv4)
-            memcpy(conn->addr.ipv4[role], told->address[end] + SMCR_GID_IPV4_AT,
-                   SMCR_GID_IPV4_LENGTH);
-        else
-            memcpy(conn->addr.ipv6[role], told->address[end], SMCR_GID_LENGTH);
-    }
+    smcr_conn_set_ends(state, conn, smcr_gid_is_ipv4(told->address[SMCR_TOLD_OWN]),
+                       (const uint8_t *[]){told->address[own], told->address[!own]},
+                       (const uint16_t[]){told->port[own], told->port[!own]});
 }
 
 /* What `side` receives. Messages that the capture has are newer than what was told. */
@@ -222,18 +217,20 @@ join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
     return first ? one : other;
 }
 
-/* The direction, from the host that has `side`, that alone stands where the socket has written to.
- * NULL: there is none. */
+/* The direction, from the host, that alone of its link group stands where the socket has written
+ * to. */
 static smcr_conn_t *
-half_at(const smcr_lgr_t *lgr, int side, smcr_cursor_t prod)
+half_at(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
+    const wmem_list_t *halves = qp->link->lgr->halves;
     smcr_conn_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at)) {
+    (void)state;
+    for (wmem_list_frame_t *at = wmem_list_head(halves); at; at = wmem_list_frame_next(at)) {
         smcr_conn_t *half = wmem_list_frame_data(at);
-        const smcr_conn_side_t *writer = &half->side[side];
-        if (half->side[side].has_token || !writer->cdc_frame || smcr_conn_has_closed(half) ||
-            writer->prod.count != prod.count || writer->prod.wrap != prod.wrap)
+        const smcr_conn_side_t *writer = &half->side[qp->side];
+        if (writer->has_token || !writer->cdc_frame || smcr_conn_has_closed(half) ||
+            writer->prod.count != told->tx_prod.count || writer->prod.wrap != told->tx_prod.wrap)
             continue;
         if (found)
             return NULL;
@@ -242,27 +239,15 @@ half_at(const smcr_lgr_t *lgr, int side, smcr_cursor_t prod)
     return found;
 }
 
-/* The same in all link groups between the two hosts. */
+/* The same in all link groups between the two hosts, if no other socket has written so far. */
 static smcr_conn_t *
 other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
 {
     const smcr_told_socket_t *told = &socket->told;
-    const GPtrArray *qps = smcr_socket_qps(arrival->state, told, arrival->when.frame);
-    smcr_conn_t *found = NULL;
 
-    if (smcr_socket_at(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod) != socket)
-        return NULL;
-    for (unsigned i = 0; i < qps->len; i++) {
-        const smcr_qp_t *qp = g_ptr_array_index(qps, i);
-        smcr_conn_t *half = half_at(qp->link->lgr, qp->side, told->tx_prod);
-        if (found && half && half != found)
-            return NULL;
-        if (half) {
-            found = half;
-            *side = qp->side;
-        }
-    }
-    return found;
+    return smcr_socket_at(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod) == socket
+               ? find_alone(arrival, told, half_at, side)
+               : NULL;
 }
 
 /* The connection, of which the host has `side`, with what its other host tells. */
@@ -318,7 +303,7 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
     const smcr_told_socket_t *told = &socket->told;
     int side = 0;
-    smcr_conn_t *conn = conn_of_token(arrival, told, &side);
+    smcr_conn_t *conn = find_alone(arrival, told, conn_of_token, &side);
 
     if (!conn)
         return;
@@ -473,7 +458,7 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         if (++looked_at > SOCKETS_MAX)
             return NULL;
         if (socket->is_doubtful || socket->mirror || !socket->has_all ||
-            !is_same_gid(socket->told.gid[SMCR_TOLD_OWN], gid) ||
+            !smcr_gid_is_same(socket->told.gid[SMCR_TOLD_OWN], gid) ||
             !goes_on_to(arrival, socket, cdc->prod))
             continue;
         if (found)
@@ -552,7 +537,7 @@ smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, token);
 
     if (socket && !socket->conn && !socket->is_doubtful && is_like(&socket->told, conn, qp->side) &&
-        arrival->when.time < socket->time + SMCR_DOUBT_DISORDER &&
+        arrival->when.time < socket->time + SMCR_TIME_DISORDER &&
         stands_there(socket, conn, qp->side))
         name_conn(arrival, socket, conn, qp->side);
 }

@@ -87,6 +87,22 @@ smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *convers
 }
 
 void
+smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4, const uint8_t *const gid[2],
+                   const uint16_t port[2])
+{
+    conn->ipv4 = ipv4;
+    if (!ipv4)
+        conn->addr.ipv6 = wmem_alloc(state->scope, 2 * sizeof *conn->addr.ipv6);
+    for (unsigned role = 0; role < 2; role++) {
+        if (ipv4)
+            memcpy(conn->addr.ipv4[role], gid[role] + SMCR_GID_IPV4_AT, SMCR_GID_IPV4_LENGTH);
+        else
+            memcpy(conn->addr.ipv6[role], gid[role], SMCR_GID_LENGTH);
+        conn->port[role] = port[role];
+    }
+}
+
+void
 smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn)
 {
     if (conn->conversation)

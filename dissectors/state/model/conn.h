@@ -164,6 +164,10 @@ smcr_conn_t *smcr_conn_of(const smcr_state_t *state, void *conversation);
 void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
                                 uint32_t tcp_stream);
 
+/* The ends of its TCP connection, client and server; an IPv4 address is mapped. */
+void smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4,
+                        const uint8_t *const gid[2], const uint16_t port[2]);
+
 /* It is that of no conversation any more, and has no addresses and ports. */
 void smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn);
 

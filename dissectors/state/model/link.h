@@ -197,14 +197,14 @@ smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 static inline bool
 smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
-    return qp->key.qpn == qpn && memcmp(qp->key.gid, gid, SMCR_GID_LENGTH) == 0;
+    return qp->key.qpn == qpn && smcr_gid_is_same(qp->key.gid, gid);
 }
 
 /* Whether it has this GID, whatever its number. */
 static inline bool
 smcr_qp_is_at(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH])
 {
-    return memcmp(qp->key.gid, gid, SMCR_GID_LENGTH) == 0;
+    return smcr_gid_is_same(qp->key.gid, gid);
 }
 
 /* A map with smcr_ib_qp_key_t as keys. */

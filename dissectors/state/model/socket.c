@@ -8,8 +8,6 @@
 
 #include "store.h"
 
-#define DISORDER (SMCR_TIME_SECOND / 10) /* of what two hosts tell, in a capture; nanoseconds */
-
 /* All that is kept of them in a state. */
 typedef struct smcr_sockets {
     GHashTable *by_token;  /* smcr_socket_t, by the host's GID and token */
@@ -31,7 +29,7 @@ typedef struct smcr_sockets {
 static bool
 is_of_host(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
 {
-    return memcmp(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_OWN], SMCR_GID_LENGTH) == 0;
+    return smcr_gid_is_same(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_OWN]);
 }
 
 static unsigned
@@ -117,11 +115,11 @@ are_one(const smcr_socket_t *earlier, const smcr_socket_t *later)
     const smcr_ring_t to_earlier = {a->size[SMCR_TOLD_OWN], 0};
 
     return a->is_server != b->is_server &&
-           memcmp(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_PEER], SMCR_GID_LENGTH) == 0 &&
-           memcmp(a->gid[SMCR_TOLD_PEER], b->gid[SMCR_TOLD_OWN], SMCR_GID_LENGTH) == 0 &&
+           smcr_gid_is_same(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_PEER]) &&
+           smcr_gid_is_same(a->gid[SMCR_TOLD_PEER], b->gid[SMCR_TOLD_OWN]) &&
            a->size[SMCR_TOLD_OWN] == b->size[SMCR_TOLD_PEER] &&
            a->size[SMCR_TOLD_PEER] == b->size[SMCR_TOLD_OWN] &&
-           (later->time < earlier->time + DISORDER ||
+           (later->time < earlier->time + SMCR_TIME_DISORDER ||
             (smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod) >= 0 &&
              smcr_ring_distance(&to_earlier, a->rx_prod, b->tx_prod) >= 0));
 }
@@ -332,8 +330,8 @@ add_qp(void *key _U_, void *value, void *data)
     smcr_sockets_t *sockets = data;
     smcr_qp_t *qp = value;
 
-    if (memcmp(qp->key.gid, sockets->asked[SMCR_TOLD_OWN], SMCR_GID_LENGTH) == 0 &&
-        memcmp(smcr_qp_peer(qp)->key.gid, sockets->asked[SMCR_TOLD_PEER], SMCR_GID_LENGTH) == 0)
+    if (smcr_qp_is_at(qp, sockets->asked[SMCR_TOLD_OWN]) &&
+        smcr_qp_is_at(smcr_qp_peer(qp), sockets->asked[SMCR_TOLD_PEER]))
         g_ptr_array_add(sockets->qps, qp);
 }
 

@@ -119,7 +119,7 @@ check_early(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
     smcr_doubt_proof_t claim = {.has_come = was_agreed,
                                 .about = smcr_rules_rmb(arrival, rmb),
-                                .bound = arrival->when.time + SMCR_DOUBT_DISORDER};
+                                .bound = arrival->when.time + SMCR_TIME_DISORDER};
 
     smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, smcr_doubt_until(arrival, claim),
                 "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");

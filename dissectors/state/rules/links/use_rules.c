@@ -14,7 +14,7 @@
 static smcr_doubt_proof_t
 awaited(const smcr_arrival_t *arrival, const uint64_t *time)
 {
-    return smcr_doubt_not_by(time, arrival->when.time + SMCR_DOUBT_DISORDER);
+    return smcr_doubt_not_by(time, arrival->when.time + SMCR_TIME_DISORDER);
 }
 
 /* ---- links that are gone ---- */
