@@ -173,27 +173,43 @@ walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
     }
 }
 
+static int observer; /* a protocol in name only owns the wrappers: frame.protocols stays */
+
 /* ---- messages ---- */
 
-/* Of the frame that is dissected: the last message's place, how many there are, and of which kind;
- * SMCR_TOLD_DONE: of others. */
-static struct {
-    uint32_t frame, count;
-    int at;
+/* Of the frame that is dissected: how many messages there are, and of which kind; SMCR_TOLD_DONE:
+ * of others. It lives as long as the packet. */
+typedef struct {
+    uint32_t count;
     smcr_told_kind_t kind;
-} shown;
-static uint64_t cut_dump = UINT64_MAX; /* sequence number of the last one that was cut */
+} shown_t;
+
+static shown_t *
+shown_of(packet_info *pinfo)
+{
+    shown_t *shown = p_get_proto_data(pinfo->pool, pinfo, observer, 0);
+
+    if (!shown) {
+        shown = wmem_new0(pinfo->pool, shown_t);
+        p_add_proto_data(pinfo->pool, pinfo, observer, 0, shown);
+    }
+    return shown;
+}
 
 static void
 learn(walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
-    walk->told.sequence = read_number(tvb, at + SEQUENCE_AT, 4, walk->order);
-    walk->told.port = read_number(tvb, at + PORT_AT, 4, walk->order);
+    smcr_told_t cut = {.kind = SMCR_TOLD_CUT};
+    uint32_t nth = shown_of(walk->pinfo)->count;
+
+    if (walk->pinfo->fd->visited)
+        return;
+    cut.sequence = walk->told.sequence = read_number(tvb, at + SEQUENCE_AT, 4, walk->order);
+    cut.port = walk->told.port = read_number(tvb, at + PORT_AT, 4, walk->order);
     if (walk->flawed || walk->pinfo->fd->cap_len < walk->pinfo->fd->pkt_len)
-        cut_dump = walk->told.sequence;
-    bool all = walk->told.kind != SMCR_TOLD_DONE || cut_dump != walk->told.sequence;
-    if (all && !walk->flawed && !walk->pinfo->fd->visited)
-        smcr_packet_learn_told(walk->pinfo, &walk->told, shown.count);
+        smcr_packet_learn_told(walk->pinfo, &cut, nth);
+    if (!walk->flawed)
+        smcr_packet_learn_told(walk->pinfo, &walk->told, nth);
 }
 
 /* Names the message, whose nlmsghdr is the first of `tvb`; in the Info column many are counted. */
@@ -202,22 +218,19 @@ finish(walk_t *walk, tvbuff_t *tvb, const char *text)
 {
     static const char *const names[] = {"sockets of AF_SMC", "link groups", "links", "messages"};
     packet_info *pinfo = walk->pinfo;
+    shown_t *shown = shown_of(pinfo);
     smcr_record_t record;
 
-    if (shown.frame != pinfo->num || tvb_raw_offset(tvb) <= shown.at)
-        shown.count = 0;
-    if (shown.count++ == 0 || shown.kind != walk->told.kind)
-        shown.kind = shown.count == 1 ? walk->told.kind : SMCR_TOLD_DONE;
-    shown.frame = pinfo->num;
-    shown.at = tvb_raw_offset(tvb);
+    if (shown->count++ == 0 || shown->kind != walk->told.kind)
+        shown->kind = shown->count == 1 ? walk->told.kind : SMCR_TOLD_DONE;
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_add_str(pinfo->cinfo, COL_INFO, shown.count == 1 ? text :
-                wmem_strdup_printf(pinfo->pool, "%u %s", shown.count, names[shown.kind]));
+    col_add_str(pinfo->cinfo, COL_INFO, shown->count == 1 ? text :
+                wmem_strdup_printf(pinfo->pool, "%u %s", shown->count, names[shown->kind]));
     proto_item_append_text(walk->top, ", %s", text);
     smcr_item_hide(proto_tree_add_string(walk->tree, hf_smcr_told, tvb, 0, 0, text));
     if (walk->told.kind != SMCR_TOLD_DONE)
         learn(walk, tvb, 0);
-    if (smcr_packet_learned_told(pinfo, shown.count, &record))
+    if (smcr_packet_learned_told(pinfo, shown->count, &record))
         smcr_show_events(pinfo, walk->top, &record);
     if (walk->told.kind == SMCR_TOLD_SOCKET)
         smcr_show_socket(tvb, pinfo, walk->tree,
@@ -367,7 +380,6 @@ learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 /* ---- hooks ---- */
 
 static dissector_handle_t original_frame, original_socket, ours;
-static int observer; /* a protocol in name only owns the wrappers: frame.protocols stays */
 
 static int
 wrap_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)

@@ -62,6 +62,7 @@ typedef enum {
     SMCR_TOLD_LGR,
     SMCR_TOLD_LINK,
     SMCR_TOLD_DONE, /* of the dump: all that the host had was told */
+    SMCR_TOLD_CUT,  /* of the dump: the capture lacks some of it */
 } smcr_told_kind_t;
 
 /* One of these, as a netlink message tells it. */

@@ -393,7 +393,9 @@ smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
     bool is_socket = told->kind == SMCR_TOLD_SOCKET;
 
     smcr_state_learns(arrival->state, arrival->when.frame);
-    if (told->kind == SMCR_TOLD_DONE)
+    if (told->kind == SMCR_TOLD_CUT)
+        smcr_socket_cut_dump(arrival->state, dump);
+    else if (told->kind == SMCR_TOLD_DONE && !smcr_socket_is_cut(arrival->state, dump))
         end_dump(arrival, dump);
     else if (told->kind == SMCR_TOLD_LGR)
         smcr_socket_keep_lgr(arrival->state, &told->u.lgr);

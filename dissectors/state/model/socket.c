@@ -18,6 +18,7 @@ typedef struct smcr_sockets {
     GArray *links;              /* smcr_socket_link_t */
     GHashTable *listeners;      /* ports at which hosts wait, in the dump of `listen_dump` */
     uint64_t listen_dump;
+    uint64_t cut_dump; /* the last one of which the capture lacks some */
     GQueue named;      /* smcr_conn_t that wait for their conversation */
     GPtrArray *qps;    /* what smcr_socket_qps() has found last */
     uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* for these GIDs */
@@ -100,6 +101,7 @@ made(smcr_state_t *state)
     sockets->by_cursor = g_hash_table_new(hash_cursor, equal_cursors);
     sockets->qps = g_ptr_array_new();
     sockets->listeners = g_hash_table_new(g_direct_hash, g_direct_equal);
+    sockets->cut_dump = UINT64_MAX;
     sockets->links = g_array_new(FALSE, FALSE, sizeof(smcr_socket_link_t));
     g_queue_init(&sockets->named);
     return sockets;
@@ -178,6 +180,18 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
     keep_cursor(sockets->by_cursor, socket);
     set_mirror(sockets, socket);
     return socket;
+}
+
+void
+smcr_socket_cut_dump(smcr_state_t *state, uint64_t dump)
+{
+    made(state)->cut_dump = dump;
+}
+
+bool
+smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump)
+{
+    return state->sockets && state->sockets->cut_dump == dump;
 }
 
 void

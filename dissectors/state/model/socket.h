@@ -29,6 +29,10 @@ smcr_socket_t *smcr_socket_last(const smcr_state_t *state);
 smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told,
                                 uint64_t dump, smcr_when_t when);
 
+/* The capture lacks some of what the host tells; whether it does. */
+void smcr_socket_cut_dump(smcr_state_t *state, uint64_t dump);
+bool smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump);
+
 /* All that the host had was told. */
 void smcr_socket_end_dump(const smcr_state_t *state, uint64_t dump);
 
