@@ -20,7 +20,7 @@ import made_kernel as made
 import pcapng
 import pytest
 from bed import TOP, Tshark, as_user
-from network import LINK, Namespace, NoNetwork, count_written, frames_of, new_wire, until
+from network import LINK, Namespace, count_written, frames_of, until
 
 PROGRAM = TOP / "plugin" / "capture"
 CAPTURE = "6.1-v2-a-first-contact-ipv4"
@@ -43,15 +43,6 @@ def copies(scratch):
         shutil.copyfile(path, scratch / name)
         (scratch / name).chmod(0o755)
     return scratch
-
-
-@pytest.fixture
-def wire():
-    try:
-        with new_wire() as wire:
-            yield wire
-    except NoNetwork as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

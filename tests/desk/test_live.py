@@ -17,7 +17,7 @@ import pytest
 import report_schema
 from bed import ALL, PREFERENCES, TOP, USER, Tshark
 from fresh import fresh
-from network import LINK, Frame, NoNetwork, count_written, frames_of, new_wire, until
+from network import LINK, Frame, count_written, frames_of, new_wire, until
 
 LATEST = 1  # seconds from a frame to the line that shows it, unless dumpcap itself keeps frames that long
 MARGIN = 0.25  # seconds: dumpcap reads so often, and two of them not at the same time
@@ -50,15 +50,6 @@ OF_TIME = {"smcr.window.late_update"}  # is raised where something took long
 # Of a report: what depends on when frames came, and findings, which say so in words.
 MEMBERS_OF_TIME = re.compile(r"_s$|time|^findings$|^setup_longest$")
 WITH_UNIT = re.compile(r"(?:below )?[\d.,]+(?: (?:ns|µs|ms|s|\w?bit/s)\b|/s\b| %)")
-
-
-@pytest.fixture
-def wire():
-    try:
-        with new_wire() as wire:
-            yield wire
-    except NoNetwork as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture
