@@ -39,6 +39,7 @@ register_parts(void)
     smcr_netlink_register();
     smcr_tap_register();
     smcr_packet_parts_register();
+    smcr_decode_as_register(proto_smcr);
     smcr_follow_register(proto_smcr);
     smcr_export_register(proto_smcr);
     smcr_report_register();

@@ -26,7 +26,7 @@ WORDS = {
     "message": "cdc() clc() item keep layout llc() message row say",
     "host": "capture endpoint gate handshake heuristic hook host preferences selected udp_port",
     "show": "analysis annotate generated info quick_text show tap",
-    "payload": "export follow payload pieces policy",
+    "payload": "decode export follow payload pieces policy",
     "packet": "packet",
     "tcp": "tcp",
     "roce": "carrier roce",

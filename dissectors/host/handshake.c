@@ -67,6 +67,46 @@ smcr_handshake_other(conversation_t *conversation, uint32_t frame)
     return other == known.clc ? NULL : other;
 }
 
+/* ---- ends ---- */
+
+#define PORTS_OF_TCP 0x10000u
+
+/* Makes what stands in. TCP's dissector would count a stream that it begins to analyse itself. */
+static void
+stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
+{
+    struct tcp_analysis *tcp = wmem_new0(wmem_file_scope(), struct tcp_analysis);
+
+    tcp->flow1.multisegment_pdus = wmem_tree_new(wmem_file_scope());
+    tcp->flow2.multisegment_pdus = wmem_tree_new(wmem_file_scope());
+    tcp->acked_table = wmem_tree_new(wmem_file_scope());
+    tcp->stream = ends->stream;
+    ends->conversation = conversation_new(pinfo->num, &ends->addr[0], &ends->addr[1],
+                                          CONVERSATION_TCP, ends->port[0], ends->port[1], 0);
+    conversation_add_proto_data(ends->conversation, known.tcp.proto, tcp);
+}
+
+smcr_handshake_ends_t *
+smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    smcr_handshake_ends_t *ends = wmem_new0(wmem_file_scope(), smcr_handshake_ends_t);
+    bool has_tcp = conn->conversation != NULL;
+
+    ends->conversation = conn->conversation;
+    ends->stream = has_tcp ? conn->tcp_stream : SMCR_HANDSHAKE_STAND_IN + conn->index;
+    for (unsigned end = 0; end < 2; end++) {
+        address addr = ADDRESS_INIT_NONE;
+        unsigned role = has_tcp ? end : smcr_endpoint_role(conn, (int)end ^ conn->flips);
+        smcr_endpoint_address(conn, role, &addr, &ends->port[end]);
+        copy_address_wmem(wmem_file_scope(), &ends->addr[end], &addr);
+        if (!has_tcp)
+            ends->port[end] = PORTS_OF_TCP + 2 * conn->index + end;
+    }
+    if (!has_tcp)
+        stand_in(pinfo, ends);
+    return ends;
+}
+
 /* ---- the claim ---- */
 
 smcr_conn_t *

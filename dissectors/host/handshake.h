@@ -36,6 +36,23 @@ void smcr_handshake_end_bypass(conversation_t *outer);
 /* The conversation of the innermost such call, NULL outside of one. */
 conversation_t *smcr_handshake_bypass(void);
 
+/* Whose bytes dissectors above TCP see: those of a TCP connection, from client and server, or of
+ * what stands in for one that is not known, from sides as they were before they changed places. */
+typedef struct {
+    conversation_t *conversation;
+    address addr[2];
+    uint32_t port[2];
+    uint32_t stream; /* tcp.stream */
+    uint32_t server_port; /* for dissectors that nobody has found by a port; 0: for others */
+} smcr_handshake_ends_t;
+
+/* What stands in has this tcp.stream, plus its connection's number: those of TCP stay the same. */
+#define SMCR_HANDSHAKE_STAND_IN 1000000000u
+
+/* The ends of the connection. What stands in is a conversation between the addresses of its queue
+ * pairs, and ports that TCP does not have. First pass. */
+smcr_handshake_ends_t *smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn);
+
 /* The dissector of the whole conversation in this frame: one above our claim, or one that it hides.
  * NULL: there is none but ours. */
 dissector_handle_t smcr_handshake_other(conversation_t *conversation, uint32_t frame);

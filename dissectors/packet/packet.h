@@ -85,6 +85,10 @@ bool smcr_packet_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record
 /* Shows a packet that smcr_packet_learn() has taken. Returns whether it has a payload to show. */
 bool smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet);
 
+/* First pass: keeps the payload of a packet that is not SMC-R, as far as is known now, where it may
+ * turn out to be. */
+void smcr_packet_hold(const packet_info *pinfo, const smcr_packet_t *packet);
+
 /* Shows an acknowledgement, or what else carries no data: only what the state knows of it. `tvb` is
  * where its fields are. */
 void smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,

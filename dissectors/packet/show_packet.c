@@ -107,6 +107,13 @@ smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     return true;
 }
 
+void
+smcr_packet_hold(const packet_info *pinfo, const smcr_packet_t *packet)
+{
+    if (packet->payload && packet->record.place)
+        smcr_payload_hold(packet->payload, pinfo, &packet->record);
+}
+
 /* What a packet without payload is, for its line. */
 static const char *
 answer_text(packet_info *pinfo, const smcr_packet_t *packet)

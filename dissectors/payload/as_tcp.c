@@ -20,6 +20,7 @@
 #include <epan/exceptions.h>
 
 #include "fields.h"
+#include "talk.h"
 #include "host/host.h"
 #include "message/message.h"
 
@@ -32,6 +33,7 @@
     DO(ptype) \
     DO(srcport) \
     DO(destport) \
+    DO(match_uint) \
     DO(can_desegment) \
     DO(saved_can_desegment) \
     DO(desegment_offset) \
@@ -59,16 +61,17 @@ restore(packet_info *pinfo, const saved_frame_t *saved)
 
 /* The frame takes the place of a TCP segment, until restore(). */
 static void
-become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, saved_frame_t *saved)
+become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender,
+           saved_frame_t *saved)
 {
     *saved = (saved_frame_t){TCP_MEMBERS(SAVE)};
-    smcr_endpoint_tcp_address(conn, sender, &pinfo->src);
-    smcr_endpoint_tcp_address(conn, !sender, &pinfo->dst);
-    pinfo->net_src = pinfo->src;
-    pinfo->net_dst = pinfo->dst;
+    pinfo->src = pinfo->net_src = ends->addr[sender];
+    pinfo->dst = pinfo->net_dst = ends->addr[!sender];
     pinfo->ptype = PT_TCP;
-    pinfo->srcport = conn->port[sender];
-    pinfo->destport = conn->port[!sender];
+    pinfo->srcport = ends->port[sender];
+    pinfo->destport = ends->port[!sender];
+    if (ends->server_port)
+        pinfo->match_uint = ends->server_port;
     pinfo->can_desegment = smcr_preferences.desegment ? 2 : 0;
     pinfo->saved_can_desegment = pinfo->can_desegment;
     pinfo->desegment_offset = 0;
@@ -84,21 +87,11 @@ become_tcp(packet_info *pinfo, const smcr_conn_t *conn, unsigned sender, saved_f
 
 /* So that filters of dissectors above TCP, and Follow Stream for them, find the frame. */
 static void
-add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_conn_t *conn)
+add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *ends)
 {
-    proto_item *item =
-        proto_tree_add_uint(tree, smcr_handshake_tcp_ids()->hf_stream, tvb, 0, 0, conn->tcp_stream);
-
-    smcr_item_hide(item);
+    smcr_item_hide(proto_tree_add_uint(tree, smcr_handshake_tcp_ids()->hf_stream, tvb, 0, 0,
+                                       ends->stream));
 }
-
-/* What TCP remembers of the bytes of one direction, kept with the connection. */
-struct smcr_flow {
-    wmem_tree_t *messages; /* those of more than one packet, by sequence number */
-    uint16_t flags;
-    uint64_t begin, end; /* what a later pass has given of the bytes before a host named the
-                            connection; equal: nothing */
-};
 
 static uint32_t
 sequence_number(uint64_t position)
@@ -106,23 +99,11 @@ sequence_number(uint64_t position)
     return 1 + (uint32_t)position; /* as Wireshark's relative ones */
 }
 
-static struct smcr_flow *
-flow_of(smcr_conn_t *conn, unsigned sender)
-{
-    if (!conn->flow[sender]) {
-        struct smcr_flow fresh = {.messages = wmem_tree_new(wmem_file_scope())};
-        smcr_conn_set_flow(conn, sender, wmem_memdup(wmem_file_scope(), &fresh, sizeof fresh));
-    }
-    return conn->flow[sender];
-}
-
 /* TCP's flow is that of our bytes, until leave_flow(). They come in the order of the receiver:
  * without a list of early segments TCP looks for no other (tcp.reassemble_out_of_order). */
 static void
-enter_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow)
+enter_flow(const struct smcr_payload_flow *own, tcp_flow_t *flow)
 {
-    const struct smcr_flow *own = flow_of(conn, sender);
-
     flow->multisegment_pdus = own->messages;
     flow->flags = own->flags;
     flow->ooo_segments = NULL;
@@ -130,7 +111,7 @@ enter_flow(smcr_conn_t *conn, unsigned sender, tcp_flow_t *flow)
 
 /* It is that of the TCP connection again. */
 static void
-leave_flow(struct smcr_flow *own, tcp_flow_t *flow, const tcp_flow_t *as_it_was)
+leave_flow(struct smcr_payload_flow *own, tcp_flow_t *flow, const tcp_flow_t *as_it_was)
 {
     own->flags = flow->flags;
     *flow = *as_it_was;
@@ -161,27 +142,28 @@ static void
 dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                const smcr_record_t *record, uint32_t seq, bool last)
 {
-    smcr_conn_t *conn = record->conn;
-    unsigned sender = (unsigned)record->direction;
+    unsigned sender = (unsigned)smcr_payload_sender(record);
+    struct smcr_payload_flow *own = smcr_payload_flow(pinfo, record->conn, sender);
+    const smcr_handshake_ends_t *ends = own->ends;
     struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh) + last};
     saved_frame_t saved;
 
-    become_tcp(pinfo, conn, sender, &saved);
-    struct tcp_analysis *tcpd = get_tcp_conversation_data(conn->conversation, pinfo);
+    become_tcp(pinfo, ends, sender, &saved);
+    struct tcp_analysis *tcpd = get_tcp_conversation_data(ends->conversation, pinfo);
     tcp_flow_t *flow = tcpd->fwd, as_it_was = *flow;
-    enter_flow(conn, sender, flow);
-    compat_tcpinfo_set_stream(&tcpinfo, conn->tcp_stream);
-    conversation_t *outer = smcr_handshake_begin_bypass(conn->conversation);
+    enter_flow(own, flow);
+    compat_tcpinfo_set_stream(&tcpinfo, ends->stream);
+    conversation_t *outer = smcr_handshake_begin_bypass(ends->conversation);
     TRY {
         if (!last || end_message(tcpd, pinfo, seq)) {
-            add_tcp_stream(fresh, below, conn);
+            add_tcp_stream(fresh, below, ends);
             dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
                                 pinfo->destport, tree, below, tcpd, &tcpinfo);
         }
     }
     FINALLY {
         smcr_handshake_end_bypass(outer);
-        leave_flow(conn->flow[sender], flow, &as_it_was);
+        leave_flow(own, flow, &as_it_was);
         restore(pinfo, &saved);
     }
     ENDTRY;
@@ -195,7 +177,10 @@ bool
 smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
 {
     smcr_stream_piece_t piece = smcr_place_piece(record->place);
+    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
 
+    if (!piece.known && rare && rare->is_taped)
+        piece = (smcr_stream_piece_t){.known = true, .position = rare->taped};
     if (!record->conn || !piece.known || record->fate == SMCR_FLOW_FATE_DROP)
         return false;
     if (record->is_late) { /* nobody judged then what had been written before */
@@ -204,7 +189,6 @@ smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_paylo
     }
     if (piece.rewritten >= tvb_captured_length(data))
         return false;
-    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
     *fresh = (smcr_payload_fresh_t){
         .data = piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data,
         .position = piece.position + piece.rewritten,
@@ -217,11 +201,11 @@ smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_paylo
 /* Shows bytes that nobody is asked about as TCP shows those that all have declined. */
 static void
 show_unasked(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-             const smcr_conn_t *conn)
+             const struct smcr_payload_flow *flow)
 {
     unsigned length = tvb_reported_length(fresh);
 
-    add_tcp_stream(fresh, below, conn);
+    add_tcp_stream(fresh, below, flow->ends);
     proto_tree_add_bytes_format(below, smcr_handshake_tcp_ids()->hf_payload, fresh, 0, -1, NULL,
                                 "TCP payload (%u byte%s)", length, length == 1 ? "" : "s");
     call_data_dissector(fresh, pinfo, tree);
@@ -244,7 +228,8 @@ dissect_belated(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tre
                 proto_tree *below, const smcr_record_t *record)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
-    struct smcr_flow *flow = flow_of(record->conn, (unsigned)record->direction);
+    unsigned sender = (unsigned)record->direction;
+    struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
     uint64_t end = fresh->position + tvb_captured_length(fresh->data);
     bool visited = pinfo->fd->visited;
     bool begins = flow->begin == flow->end && (!rare || rare->within == 0) &&
@@ -255,7 +240,7 @@ dissect_belated(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tre
     bool given = fresh->position >= flow->begin && end <= flow->end;
     bool next = (begins || flow->begin != flow->end) && fresh->position == flow->end;
     if (!visited || (!given && !next)) {
-        show_unasked(fresh->data, pinfo, tree, below, record->conn);
+        show_unasked(fresh->data, pinfo, tree, below, flow);
         return;
     }
     pinfo->fd->visited = given;
@@ -274,18 +259,23 @@ static void
 dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
               proto_tree *below, const smcr_record_t *record)
 {
-    uint64_t end = fresh->position + tvb_captured_length(fresh->data);
-    smcr_policy_stretch_t bytes = {fresh->position, end};
-
     if (is_belated(pinfo, record)) {
         dissect_belated(fresh, pinfo, tree, below, record);
         return;
     }
+    unsigned sender = (unsigned)smcr_payload_sender(record);
+    const struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
+    smcr_policy_stretch_t bytes = {
+        .begin = fresh->position,
+        .end = fresh->position + tvb_captured_length(fresh->data),
+        .conversation = flow->ends->conversation,
+        .sender = sender,
+    };
     smcr_policy_ask_t ask = smcr_policy_decide(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 
     if (ask == SMCR_POLICY_ASK_NOT) {
-        show_unasked(fresh->data, pinfo, tree, below, record->conn);
+        show_unasked(fresh->data, pinfo, tree, below, flow);
         return;
     }
     dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
@@ -299,16 +289,18 @@ dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree 
     }
 }
 
-/* What comes behind a gap may be discarded and sent again, and dissectors need it in order.
- * Where the connection has turned out late, there is no TCP connection, unless a host tells it. */
+/* What comes behind a gap may be discarded and sent again, and dissectors need it in order. Where
+ * the connection has turned out late, a later frame hands the bytes on, unless a host tells it. */
 static bool
-is_for_dissectors(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
+is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record,
+                  smcr_payload_fresh_t *fresh)
 {
-    return record->fate == SMCR_FLOW_FATE_TAKE && smcr_preferences.dissect_payload &&
-           record->conn && (!record->is_late || record->conn->socket) &&
-           record->conn->conversation &&
-           record->direction >= 0 && tvb_captured_length(data) == tvb_reported_length(data) &&
-           smcr_payload_fresh_bytes(data, record, fresh);
+    if (record->fate != SMCR_FLOW_FATE_TAKE || !smcr_preferences.dissect_payload ||
+        !record->conn || (record->is_late && !record->conn->socket) ||
+        smcr_payload_sender(record) < 0 || tvb_captured_length(data) != tvb_reported_length(data))
+        return false;
+    smcr_payload_is_taped(pinfo, record);
+    return smcr_payload_fresh_bytes(data, record, fresh);
 }
 
 /* Whether another frame hands the bytes on, if any does. Those for which nobody was known were
@@ -318,7 +310,9 @@ is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
 
-    return rare && rare->held && (rare->held->handed_in || !is_belated(pinfo, record));
+    return rare && rare->held &&
+           (rare->held->handed_in ||
+            (!is_belated(pinfo, record) && !smcr_payload_is_taped(pinfo, record)));
 }
 
 /* Of a packet whose bytes no dissector gets from here. */
@@ -337,7 +331,7 @@ smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto
 {
     smcr_payload_fresh_t fresh;
 
-    if (!is_held(pinfo, record) && is_for_dissectors(data, record, &fresh))
+    if (!is_held(pinfo, record) && is_for_dissectors(data, pinfo, record, &fresh))
         dissect_fresh(&fresh, pinfo, tree, below, record);
     else
         show_data(data, pinfo, below);
@@ -379,7 +373,7 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     int begin = (int)wmem_array_get_count(handing->bytes);
     smcr_payload_fresh_t fresh;
 
-    if (!is_for_dissectors(data, record, &fresh))
+    if (!is_for_dissectors(data, handing->pinfo, record, &fresh))
         return false;
     unsigned length = tvb_captured_length(fresh.data);
     wmem_array_append(handing->bytes, tvb_get_ptr(fresh.data, 0, (int)length), length);
@@ -477,10 +471,10 @@ smcr_payload_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_
 {
     const smcr_record_cdc_t *view = record->view;
 
-    if (!view || !view->last || !smcr_preferences.dissect_payload ||
-        !smcr_preferences.desegment || !record->conn->conversation || record->direction < 0 ||
-        !record->conn->flow[record->direction])
+    if (!view || !view->last || !smcr_preferences.dissect_payload || !smcr_preferences.desegment)
         return;
-    dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, record,
-                   sequence_number(view->announced), true);
+    int sender = smcr_payload_sender(record);
+    if (sender >= 0 && smcr_payload_find_flow(record->conn, (unsigned)sender))
+        dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, record,
+                       sequence_number(view->announced), true);
 }

@@ -24,7 +24,7 @@ typedef struct {
 /* What is kept with Wireshark's conversation, of a connection that a heuristic has accepted or that
  * has a direction which counts as unknown. */
 typedef struct {
-    last_t last[2]; /* client to server, and the reverse */
+    last_t last[2]; /* by sender */
     bool accepted;  /* by a heuristic, in some direction */
 } asking_t;
 
@@ -42,9 +42,9 @@ smcr_policy_handoff(void)
 }
 
 static asking_t *
-find(const smcr_conn_t *conn)
+find(smcr_policy_stretch_t bytes)
 {
-    return conversation_get_proto_data(conn->conversation, proto_smcr);
+    return conversation_get_proto_data(bytes.conversation, proto_smcr);
 }
 
 /* Whether a message of the application may begin with these bytes, for all that is known. */
@@ -52,8 +52,8 @@ static bool
 may_begin(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
           smcr_policy_stretch_t bytes)
 {
-    const last_t *last = &asking->last[record->direction];
-    const last_t *other = &asking->last[!record->direction];
+    const last_t *last = &asking->last[bytes.sender];
+    const last_t *other = &asking->last[!bytes.sender];
     const smcr_stream_t *stream = &record->conn->side[!record->sender].in;
 
     return bytes.begin != last->end || other->frame > last->frame ||
@@ -74,11 +74,11 @@ note(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t bytes)
 static bool
 is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
-    asking_t *asking = find(record->conn);
+    asking_t *asking = find(bytes);
 
     if (!asking || asking->accepted)
         return true;
-    last_t *last = &asking->last[record->direction];
+    last_t *last = &asking->last[bytes.sender];
     if (record->conn->side[!record->sender].declined < SMCR_POLICY_REFUSALS ||
         may_begin(asking, pinfo, record, bytes))
         return true;
@@ -95,7 +95,7 @@ smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_
         return SMCR_POLICY_ASK_AS_TCP;
     if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
         return record->place->is_unasked ? SMCR_POLICY_ASK_NOT : SMCR_POLICY_ASK_AS_TCP;
-    if (smcr_handshake_other(record->conn->conversation, pinfo->num) ||
+    if (smcr_handshake_other(bytes.conversation, pinfo->num) ||
         dissector_get_uint_handle(known.ports, record->conn->port[0]) ||
         dissector_get_uint_handle(known.ports, record->conn->port[1]))
         return SMCR_POLICY_ASK_AS_TCP; /* it has somebody to give them to before heuristics */
@@ -109,16 +109,16 @@ void
 smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
                    smcr_policy_stretch_t bytes, bool declined)
 {
-    asking_t *asking = find(record->conn);
+    asking_t *asking = find(bytes);
 
     if (declined && !smcr_conn_decline(record->conn, !record->sender, SMCR_POLICY_REFUSALS) &&
         !asking)
         return;
     if (!asking) {
         asking = wmem_new0(wmem_file_scope(), asking_t);
-        conversation_add_proto_data(record->conn->conversation, proto_smcr, asking);
+        conversation_add_proto_data(bytes.conversation, proto_smcr, asking);
     }
-    last_t *last = &asking->last[record->direction];
+    last_t *last = &asking->last[bytes.sender];
     asking->accepted |= !declined;
     last->skipped = 0;
     note(last, pinfo, bytes);

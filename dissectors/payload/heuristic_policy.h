@@ -37,9 +37,11 @@ typedef enum {
     SMCR_POLICY_ASK_NOT, /* nobody is asked: the bytes are data */
 } smcr_policy_ask_t;
 
-/* Bytes of a stream: positions of the first one, and behind the last. */
+/* Bytes of a stream. */
 typedef struct {
-    uint64_t begin, end;
+    uint64_t begin, end; /* positions of the first one, and behind the last */
+    conversation_t *conversation; /* to which dissectors get them, sent by this end of it */
+    unsigned sender;
 } smcr_policy_stretch_t;
 
 /* What is done with bytes of an RDMA WRITE packet that are new in the stream. The first pass

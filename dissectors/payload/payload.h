@@ -57,6 +57,14 @@ tvbuff_t *smcr_payload_next_held(const smcr_tap_t *packet, unsigned *next, smcr_
 void smcr_payload_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
                       const smcr_record_t *record);
 
+/* ---- Decode As ---- */
+
+/* The dissector that the user has chosen for the connection's data, NULL: none. */
+dissector_handle_t smcr_decode_as_chosen(const smcr_conn_t *conn);
+
+/* Called once, when protocols register. */
+void smcr_decode_as_register(int proto);
+
 /* ---- Export Objects ---- */
 
 /* A file for each direction of each connection, with the bytes that the program sent

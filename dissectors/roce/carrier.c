@@ -348,8 +348,13 @@ dissect_read(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_
     /* what has to be known before it is shown */
     if (manages || smcr_ib_is_send(packet->roce.opcode))
         packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
-    if (!smcr_packet_learn(pinfo, packet))
+    if (!smcr_packet_learn(pinfo, packet)) {
+        if (packet->record.place) {
+            packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
+            smcr_packet_hold(pinfo, packet);
+        }
         return dissect_not_ours(start, tvb, pinfo, tree, data, packet);
+    }
     smcr_udp_ports_watch();
     if (packet->roce.opcode == SMCR_RC_ACK)
         return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
@@ -437,8 +442,10 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     packet.layer--; /* the wrapper does not count InfiniBand's layer yet */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
-    if (!smcr_packet_learn(pinfo, &packet))
+    if (!smcr_packet_learn(pinfo, &packet)) {
+        smcr_packet_hold(pinfo, &packet);
         return false;
+    }
     smcr_hooks_watch();
     smcr_udp_ports_watch();
     nested_packet_t current = {.packet = &packet};

@@ -6,7 +6,7 @@ section, as all captures of the project do.
 import collections
 import struct
 
-SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6  # types of blocks
+SECTION, INTERFACE, PACKET, SECRETS = 0x0A0D0D0A, 1, 6, 10  # types of blocks
 HEADER = struct.Struct("<IIIIIII")  # of a packet: type, length, interface, time (high, low), captured, on the wire
 LENGTH = struct.Struct("<I")  # closes each block
 
@@ -23,9 +23,9 @@ def blocks(data):
 
 
 def read(path):
-    """The bytes before the first frame (section and interfaces), and the frames."""
+    """The bytes before the first frame (section, interfaces, secrets), and the frames."""
     every = list(blocks(path.read_bytes()))
-    head = b"".join(block for kind, block in every if kind in (SECTION, INTERFACE))
+    head = b"".join(block for kind, block in every if kind in (SECTION, INTERFACE, SECRETS))
     return head, [Frame(number, block) for number, block in
                   enumerate((block for kind, block in every if kind == PACKET), 1)]
 

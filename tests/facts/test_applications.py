@@ -6,11 +6,13 @@ Wireshark on the TCP capture is the truth.
 import collections
 import os
 import re
+import xml.etree.ElementTree as xml
 
 import lossy
+import pcapng
 import programs
 import pytest
-from bed import Tshark
+from bed import TOP, Tshark
 
 TAPS = ("http,tree", "http_req,tree", "http_srv,tree", "http_seq,tree", "http,stat", "ldap,srt", "smb2,srt", "credentials")
 FIELDS = ("http.request.uri", "http.response.code", "http.time", "ldap.messageID", "ldap.time", "smb2.msg_id", "smb2.time",
@@ -68,3 +70,31 @@ def test_same_as_over_tcp(tshark, scratch, over_tcp, way):
     assert found.pdus == truth.pdus
     assert found.taps == truth.taps
     assert found.objects == truth.objects
+
+
+def counts(tshark, path, stream, *arguments):
+    """How often each field of the protocols above TCP is in the frames of a stream."""
+    found = collections.Counter()
+    for packet in xml.fromstring(tshark.show(path, "-T", "pdml", "-Y", stream, *arguments)):
+        for proto in packet:
+            if proto.get("name") in ("http", "tls", "json", "data-text-lines"):
+                found.update(each.get("name") for each in proto.iter("field") if each.get("name"))
+    return found
+
+
+def test_late_as_over_tcp(tshark, scratch):
+    """Cut behind its CONFIRM LINK, or its handshake: heuristics and Decode As find what TCP shows of the same."""
+    scratch.chmod(0o777)
+    for name, known in ("http11", "http"), ("tls12", "tls"):
+        late = {}
+        for kind, where in ("smcr", "smcr.llc.type == 0x21"), ("tcp", "tcp.stream == 0 && tcp.flags == 0x10 && tcp.len == 0"):
+            whole = TOP / "captures" / "applications" / f"{name}-{kind}.pcapng"
+            numbers = [int(number[0]) for (number,) in tshark.fields(whole, "frame.number", where=where)]
+            late[kind] = scratch / f"{name}-{kind}.pcapng"
+            head, frames = pcapng.read(whole)
+            pcapng.write(late[kind], head, frames[numbers[1 if kind == "smcr" else 0]:])
+            late[kind].chmod(0o644)
+        truth = counts(Tshark(tshark.bed, "none"), late["tcp"], "tcp.stream == 0", "-2")
+        assert truth["http.request.uri"]
+        assert counts(tshark, late["smcr"], "smcr.stream == 0", "-2") == truth
+        assert counts(tshark, late["smcr"], "smcr.stream == 0", "-2", "-d", f"smcr.stream==0,{known}") == truth

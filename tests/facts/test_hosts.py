@@ -215,8 +215,8 @@ def test_what_came_before_the_name_is_dissected(tshark):
     assert [codes for _, _, codes in messages] == [[], ["200"], [], ["200"]]
     assert [uris for _, uris, codes in messages if not codes] == [["/three.html"], ["/four.txt"]]
     assert all(uris in ([], request[1]) for request, (_, uris, _) in zip(messages[::2], messages[1::2], strict=True))  # since 4.4
-    behind = tshark.fields(path, "frame.number", where="http")  # one pass: from the dump on
-    assert [row[0] for row in behind] == [row[0] for row in messages[2:]]
+    first = tshark.fields(path, "frame.number", "http.request.uri", "http.response.code", where="http")  # before the dump: heuristics
+    assert [codes for _, _, codes in first] == [codes for _, _, codes in messages] and first[2:] == messages[2:]
     numbers = [int(row[0][0]) for row in messages]
     clicks = [sharkd.frame(number) for number in (numbers[1], 9, 5, numbers[0])]
     listed = sharkd.ask(tshark, [sharkd.load(path), *clicks, ("frames", {"filter": "http"})])[-1]

@@ -131,6 +131,7 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
     place_first_write(arrival, conn, cdc, write);
+    smcr_orphan_hand_on(arrival, conn, write);
 }
 
 smcr_conn_t *

@@ -14,6 +14,7 @@
 
 #define UNKNOWN_QPS_MAX 1024      /* queue pairs */
 #define UNKNOWN_QP_PACKETS_MAX 64 /* of one of them */
+#define UNKNOWN_HELD_MAX (UINT64_C(4) << 20) /* bytes: most is not SMC-R */
 #define ORPHANS_MAX 256           /* of one known queue pair */
 
 typedef struct {
@@ -99,6 +100,8 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
     record->place = smcr_state_alloc0(state, sizeof *record->place);
     record->place->length = (uint32_t)roce->payload_length & SMCR_PLACE_LENGTH_MASK;
     wmem_list_append(unknown_qp->packets, new_orphan(arrival));
+    if (state->held_bytes < UNKNOWN_HELD_MAX)
+        smcr_held_new(arrival, 0);
     return true;
 }
 
@@ -258,6 +261,19 @@ smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t 
         wmem_list_remove_frame(qp->orphans, at);
         wmem_free(arrival->state->scope, orphan);
         at = next;
+    }
+}
+
+void
+smcr_orphan_hand_on(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write)
+{
+    const smcr_qp_t *qp = arrival->qp;
+
+    for (wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL; at;
+         at = wmem_list_frame_next(at)) {
+        const smcr_orphan_t *orphan = wmem_list_frame_data(at);
+        if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets)
+            smcr_held_hand_on(arrival, smcr_place_rare(orphan->place)->held, conn, !qp->side);
     }
 }
 

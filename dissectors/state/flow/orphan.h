@@ -51,6 +51,10 @@ void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_
 void smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
                        smcr_cursor_t prod);
 
+/* The same of the first one in the stream that the capture has: the message hands its bytes on. */
+void smcr_orphan_hand_on(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                         const smcr_write_t *write);
+
 /*
  * A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right
  * before it, of a request whose FIRST is missing, ends there.

@@ -76,7 +76,7 @@ struct smcr_conn {
     void *conversation; /* Wireshark's, of TCP; the state only keeps it. NULL: TCP is not known,
                            nor are addresses, ports and `tcp_stream`. It is the first member, by
                            which the connection is found (conn.c) */
-    struct smcr_flow *flow[2]; /* by direction: what payload/ keeps of the bytes; NULL: nothing */
+    struct smcr_payload_flow *flow[2]; /* by sender: what payload/ keeps of the bytes */
     union {
         uint8_t ipv4[2][4];                /* client, server */
         uint8_t (*ipv6)[SMCR_GID_LENGTH];
@@ -202,7 +202,7 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
 void smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
 static inline void
-smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_flow *flow)
+smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_flow *flow)
 {
     conn->flow[direction] = flow;
 }

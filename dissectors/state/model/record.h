@@ -67,6 +67,8 @@ typedef struct {
     uint32_t within;       /* with `late`: offset of this packet in its request, bytes */
     uint32_t rewritten;    /* as in smcr_stream_piece_t */
     uint64_t gap;
+    uint64_t taped;        /* with `is_taped`: the position, where only order is known */
+    bool is_taped;
     bool fills;            /* a gap: it may have been sent before what is behind it */
     bool gap_is_seen;      /* its bytes are in packets whose place was not known when they came */
     smcr_record_wait_t blocked; /* the writer was, until this packet */
